@@ -60,6 +60,11 @@ const struct sim_gpu *sim_gpu_find(const char *name)
     return gpu;
 }
 
+const struct sim_gpu *sim_gpu_default(void)
+{
+    return by_name("rtx4090");
+}
+
 const struct sim_gpu *sim_gpu_at(size_t index)
 {
     return index < COUNT(gpus) ? &gpus[index] : NULL;

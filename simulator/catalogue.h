@@ -27,6 +27,9 @@ struct sim_gpu {
 /* The card of that name or alias, NULL when there is none. Case does not matter. */
 const struct sim_gpu *sim_gpu_find(const char *name);
 
+/* The card that is simulated when nobody names one. Never NULL. */
+const struct sim_gpu *sim_gpu_default(void);
+
 /* The cards in catalogue order: 0 .. until NULL. Aliases are not listed. */
 const struct sim_gpu *sim_gpu_at(size_t index);
 

@@ -33,7 +33,7 @@ __attribute__((format(printf, 4, 5))) static int fail(int error, char *why, size
 
 const struct sim_gpu *sim_launch_default_gpu(void)
 {
-    return sim_gpu_find("rtx4090");
+    return sim_gpu_default();
 }
 
 uint64_t sim_launch_least_memory(const struct sim_gpu *gpu)

@@ -19,7 +19,7 @@ struct sim_launch {
     unsigned gpus;             /* how many such cards; 0: one */
 };
 
-/* The card that is simulated when the user names none. Never NULL. */
+/* The same as sim_gpu_default(). */
 const struct sim_gpu *sim_launch_default_gpu(void);
 
 /* The least memory, in bytes, that a simulated card may have: a context and one allocation. */
