@@ -14,10 +14,10 @@
 
 /* How a field is coded (FORMAT.md, "Codes"). */
 enum mt_code {
-    MT_CODE_PLAIN,   /* the value */
-    MT_CODE_DELTA,   /* difference to the last value of this field in the block */
-    MT_CODE_SHARED,  /* difference to the last value of this field name in the block, any kind */
-    MT_CODE_BALANCE, /* like SHARED, after adding (alloc) or subtracting (free) the event's size */
+    MT_CODE_PLAIN,     /* the value */
+    MT_CODE_DELTA,     /* difference to the last value of this kind's field in the block */
+    MT_CODE_ALLOCATED, /* difference to what the device's last one and the event's size predict */
+    MT_CODE_RESERVED,  /* difference to the device's last one */
 };
 
 /*
@@ -30,12 +30,12 @@ enum mt_code {
     /* PyTorch's allocator hands out / takes back a block. allocated and reserved: its own totals  \
      * for the device after the event, in bytes. */                                                \
     M(ALLOC, 1, "alloc",                                                                           \
-      F(address, DELTA) F(size, PLAIN) F(allocated, BALANCE) F(reserved, SHARED))                  \
+      F(address, DELTA) F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))              \
     M(FREE, 2, "free",                                                                             \
-      F(address, DELTA) F(size, PLAIN) F(allocated, BALANCE) F(reserved, SHARED))                  \
+      F(address, DELTA) F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))              \
     /* PyTorch's allocator could not serve `size` bytes (the program may catch it and go on). */   \
     M(OOM, 3, "oom",                                                                               \
-      F(size, PLAIN) F(allocated, SHARED) F(reserved, SHARED))                                     \
+      F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))                                \
     /* CUDA runtime; result: cudaError_t, 0 is success. A free is recorded before the call. */     \
     M(CUDA_MALLOC, 4, "cuda_malloc",                                                               \
       F(address, DELTA) F(size, PLAIN) F(result, PLAIN))                                           \
