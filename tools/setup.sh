@@ -81,7 +81,11 @@ install_build_packages() {
 
 # --- CUDA headers ----------------------------------------------------------------------------
 
-has_cuda_headers() { [ -e "$1/cuda.h" ] && [ -e "$1/cuda_runtime_api.h" ]; }
+# has_cuda_headers DIR: those of CUDA 12 or newer.
+has_cuda_headers() {
+    [ -e "$1/cuda_runtime_api.h" ] && [ -e "$1/crt/host_defines.h" ] && [ -e "$1/cupti.h" ] &&
+        grep -qE '^#define CUDA_VERSION 1[2-9]' "$1/cuda.h"
+}
 
 # Sets cuda_include: of an installed CUDA Toolkit, else of NVIDIA's wheels on PyPI.
 find_cuda_headers() {
@@ -106,7 +110,7 @@ find_cuda_headers() {
         python3 -m zipfile -e "$dir" $wheels
     done
     rm -rf $wheels/download
-    has_cuda_headers "$cuda_include" || die "NVIDIA's wheels have no cuda.h in $cuda_include"
+    has_cuda_headers "$cuda_include" || die "NVIDIA's wheels lack a header in $cuda_include"
     printf '%s\n' "${CUDA_HEADERS[*]}" >$wheels/ready
 }
 
@@ -130,7 +134,7 @@ compile() {
     shift
     if [ ! -e "$dir/build.ninja" ]; then
         say "Setting up $dir/"
-        quietly "meson-$dir" meson setup "$dir" "-Dcuda_include=$cuda_include" "$@"
+        quietly "meson-$dir" meson setup "$dir" "-Dnvidia_include=$cuda_include" "$@"
     fi
     say "Building in $dir/"
     ninja -C "$dir" --quiet || die "the build in $dir/ failed; the compiler's words are above"
