@@ -16,7 +16,7 @@ def results(folder):
                 test = json.loads(line)
                 output = (test.get("stdout") or "") + (test.get("stderr") or "")
                 last = (output.strip().splitlines() or [""])[-1]
-                yield f"{folder}: {test['name']}", test["result"], last
+                yield f"{folder}: {test['name']}", test["result"], last.removeprefix("skipped: ")
 
 
 def main(folders):
