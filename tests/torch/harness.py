@@ -94,7 +94,8 @@ class Trace:
     def add(self, record):
         kind = record["record"]
         if kind == "info":
-            self.info[record["key"]] = record["value"]
+            key, _, value = record["text"].partition("=")
+            self.info[key] = value
         elif kind == "end":
             self.end = record
         elif "time_ns" in record:
