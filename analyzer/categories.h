@@ -25,7 +25,7 @@ enum mt_category {
 #define MT_CATEGORY_ENUM(id, name, label, colour) MT_CATEGORY_##id,
     MT_CATEGORIES(MT_CATEGORY_ENUM)
 #undef MT_CATEGORY_ENUM
-    MT_CATEGORY_COUNT
+        MT_CATEGORY_COUNT
 };
 
 struct mt_category_info {

@@ -8,31 +8,29 @@ const struct mt_category_info mt_categories[MT_CATEGORY_COUNT] = {
 #undef ROW
 };
 
-/* A rule: its condition over `block`, `context` and the block's `evidence`. */
-#define CONDITION(id, condition)                                                                   \
-    static int id(const struct mt_rule_context *context, const struct mt_block *block)             \
-    {                                                                                              \
-        uint32_t evidence = block->evidence;                                                       \
-        (void)context;                                                                             \
-        (void)evidence;                                                                            \
-        return (condition) != 0;                                                                   \
-    }
-
-static uint32_t phase(const struct mt_rule_context *context, uint32_t stack)
+static int saw(const struct mt_block *block, uint32_t evidence)
 {
-    return mt_stack(context->definitions, stack)->phase;
+    return (block->evidence & evidence) != 0;
 }
 
-static uint32_t marks(const struct mt_rule_context *context, uint32_t stack)
+/* Whether the block was allocated in a phase, an enum mt_mark. */
+static int made_in(const struct mt_rule_context *context, const struct mt_block *block,
+                   uint32_t mark)
 {
-    return mt_stack(context->definitions, stack)->marks;
+    return (mt_stack(context->definitions, block->stack)->phase & mark) != 0;
+}
+
+static int made_under(const struct mt_rule_context *context, const struct mt_block *block,
+                      uint32_t mark)
+{
+    return (mt_stack(context->definitions, block->stack)->marks & mark) != 0;
 }
 
 /* A tensor that was detached from the graph to begin a new one (checkpointing) is a leaf as well,
  * but no parameter. */
-static int true_leaf(uint32_t evidence)
+static int true_leaf(const struct mt_block *block)
 {
-    return (evidence & (MT_SAW_LEAF | MT_SAW_LEAF_OF_GRAPH)) == MT_SAW_LEAF;
+    return saw(block, MT_SAW_LEAF) && !saw(block, MT_SAW_LEAF_OF_GRAPH);
 }
 
 /* Where the operator that saves the tensor also made it, as a mask or a mean for itself, or where
@@ -40,32 +38,38 @@ static int true_leaf(uint32_t evidence)
 static int made_to_be_saved(const struct mt_rule_context *context, const struct mt_block *block)
 {
     return (block->stack && block->stack == block->save_stack) || block->node_name ||
-           phase(context, block->stack) & MT_MARK_MODULE_CALL;
+           made_in(context, block, MT_MARK_MODULE_CALL);
 }
 
-CONDITION(is_parameter, evidence & MT_SAW_PARAMETER)
-CONDITION(is_buffer, evidence & MT_SAW_BUFFER)
-CONDITION(is_gradient, evidence & MT_SAW_GRADIENT)
-CONDITION(is_data, evidence & MT_SAW_SET_DATA)
-CONDITION(is_leaf_again, true_leaf(evidence) && evidence & MT_SAW_LEAF_AGAIN)
-CONDITION(is_leaf_for_long, true_leaf(evidence) && evidence & MT_SAW_LATER_STEP)
+#define RULE(id, condition)                                                                        \
+    static int id(const struct mt_rule_context *context, const struct mt_block *block)             \
+    {                                                                                              \
+        (void)context;                                                                             \
+        return (condition);                                                                        \
+    }
+
+RULE(is_parameter, saw(block, MT_SAW_PARAMETER))
+RULE(is_buffer, saw(block, MT_SAW_BUFFER))
+RULE(is_gradient, saw(block, MT_SAW_GRADIENT))
+RULE(is_data, saw(block, MT_SAW_SET_DATA))
+RULE(is_leaf_again, true_leaf(block) && saw(block, MT_SAW_LEAF_AGAIN))
+RULE(is_leaf_for_long, true_leaf(block) && saw(block, MT_SAW_LATER_STEP))
 /* Older PyTorch does not say which tensors are parameters: then leaves are. */
-CONDITION(is_leaf, true_leaf(evidence) && !context->saw_parameters)
-CONDITION(is_leaf_input, true_leaf(evidence) && context->saw_parameters)
+RULE(is_leaf, true_leaf(block) && !context->saw_parameters)
+RULE(is_leaf_input, true_leaf(block) && context->saw_parameters)
 /* These two are "what is left in a module": that needs to know its parameters. */
-CONDITION(was_moved, context->saw_parameters && phase(context, block->stack) & MT_MARK_MODULE_APPLY)
-CONDITION(was_constructed,
-          context->saw_parameters && phase(context, block->stack) & MT_MARK_MODULE_INIT)
-CONDITION(has_grad_fn, evidence & MT_SAW_GRAPH_OUTPUT)
-CONDITION(survived_step, evidence & MT_SAW_STEP_SURVIVED)
-CONDITION(died_in_step, evidence & MT_SAW_STEP_DIED)
-/* The trace ends inside the step. */
-CONDITION(made_as_state, block->step && marks(context, block->stack) & MT_MARK_OPTIMIZER_INIT)
-CONDITION(in_open_step, block->step)
-CONDITION(in_backward, block->node_name && !(evidence & (MT_SAW_SAVED | MT_SAW_LATER_STEP)))
-CONDITION(saved_by_maker, evidence & MT_SAW_SAVED && made_to_be_saved(context, block))
-CONDITION(saved, evidence & MT_SAW_SAVED)
-CONDITION(always, 1)
+RULE(was_moved, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_APPLY))
+RULE(was_constructed, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_INIT))
+RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
+RULE(survived_step, saw(block, MT_SAW_STEP_SURVIVED))
+RULE(died_in_step, saw(block, MT_SAW_STEP_DIED))
+/* These two: the trace ends inside the step. */
+RULE(made_as_state, block->step &&made_under(context, block, MT_MARK_OPTIMIZER_INIT))
+RULE(in_open_step, block->step != 0)
+RULE(in_backward, block->node_name && !saw(block, MT_SAW_SAVED | MT_SAW_LATER_STEP))
+RULE(saved_by_maker, saw(block, MT_SAW_SAVED) && made_to_be_saved(context, block))
+RULE(saved, saw(block, MT_SAW_SAVED))
+RULE(always, 1)
 
 const struct mt_rule mt_rules[] = {
     {"wrapped in nn.Parameter", MT_CATEGORY_PARAMETERS, is_parameter},

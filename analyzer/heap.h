@@ -21,18 +21,18 @@ static inline unsigned mt_device_slot(int device)
 
 /* What is known about a block besides where it is. */
 enum mt_evidence {
-    MT_SAW_PARAMETER = 1 << 0,       /* wrapped in nn.Parameter */
-    MT_SAW_BUFFER = 1 << 1,          /* wrapped in nn.Buffer */
-    MT_SAW_SET_DATA = 1 << 2,        /* became a tensor's .data */
-    MT_SAW_LEAF = 1 << 3,            /* a leaf that needs a gradient */
-    MT_SAW_LEAF_AGAIN = 1 << 4,      /* in more than one graph */
-    MT_SAW_LEAF_OF_GRAPH = 1 << 5,   /* first an output of the graph, detached then */
-    MT_SAW_GRADIENT = 1 << 6,        /* kept as a leaf's gradient */
-    MT_SAW_SAVED = 1 << 7,           /* saved for backward */
-    MT_SAW_GRAPH_OUTPUT = 1 << 8,    /* has a grad_fn */
-    MT_SAW_STEP_SURVIVED = 1 << 9,   /* made in an optimizer step, lived past its end */
-    MT_SAW_STEP_DIED = 1 << 10,      /* made in an optimizer step, freed before its end */
-    MT_SAW_LATER_STEP = 1 << 11,     /* lived past the end of an optimizer step */
+    MT_SAW_PARAMETER = 1 << 0,     /* wrapped in nn.Parameter */
+    MT_SAW_BUFFER = 1 << 1,        /* wrapped in nn.Buffer */
+    MT_SAW_SET_DATA = 1 << 2,      /* became a tensor's .data */
+    MT_SAW_LEAF = 1 << 3,          /* a leaf that needs a gradient */
+    MT_SAW_LEAF_AGAIN = 1 << 4,    /* in more than one graph */
+    MT_SAW_LEAF_OF_GRAPH = 1 << 5, /* first an output of the graph, detached then */
+    MT_SAW_GRADIENT = 1 << 6,      /* kept as a leaf's gradient */
+    MT_SAW_SAVED = 1 << 7,         /* saved for backward */
+    MT_SAW_GRAPH_OUTPUT = 1 << 8,  /* has a grad_fn */
+    MT_SAW_STEP_SURVIVED = 1 << 9, /* made in an optimizer step, lived past its end */
+    MT_SAW_STEP_DIED = 1 << 10,    /* made in an optimizer step, freed before its end */
+    MT_SAW_LATER_STEP = 1 << 11,   /* lived past the end of an optimizer step */
 };
 
 struct mt_block {

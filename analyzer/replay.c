@@ -113,13 +113,12 @@ static void on_free(struct mt_replay *replay, const struct mt_event *event)
 
 static void on_oom(struct mt_replay *replay, const struct mt_event *event)
 {
-    replay->ooms[replay->n_ooms++ % MT_OOMS_KEPT] =
-        (struct mt_oom){.time_ns = event->time_ns,
-                        .wanted = event->arg[0],
-                        .allocated = event->arg[1],
-                        .reserved = event->arg[2],
-                        .stack = event->stack,
-                        .device = event->device};
+    replay->ooms[replay->n_ooms++ % MT_OOMS_KEPT] = (struct mt_oom){.time_ns = event->time_ns,
+                                                                    .wanted = event->arg[0],
+                                                                    .allocated = event->arg[1],
+                                                                    .reserved = event->arg[2],
+                                                                    .stack = event->stack,
+                                                                    .device = event->device};
 }
 
 static int on_event(struct pass *pass, const struct mt_event *event)
