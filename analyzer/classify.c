@@ -45,6 +45,7 @@ static int made_to_be_saved(const struct mt_rule_context *context, const struct 
     static int id(const struct mt_rule_context *context, const struct mt_block *block)             \
     {                                                                                              \
         (void)context;                                                                             \
+        (void)block;                                                                               \
         return (condition);                                                                        \
     }
 
