@@ -96,8 +96,8 @@ static int print_event_text(const struct mt_event *event)
 {
     const struct mt_kind_info *kind = &mt_kinds[event->kind];
     printf("%" PRIu64 ".%09" PRIu64 " thread=%" PRIu32 " device=%d stack=%" PRIu32 " %s",
-           event->time_ns / 1000000000u, event->time_ns % 1000000000u, event->thread,
-           event->device, event->stack, kind->name);
+           event->time_ns / 1000000000u, event->time_ns % 1000000000u, event->thread, event->device,
+           event->stack, kind->name);
     for (unsigned i = 0; i < kind->n_fields; i++)
         printf(is_address(kind->field[i].name) ? " %s=0x%" PRIx64 : " %s=%" PRIu64,
                kind->field[i].name, event->arg[i]);
@@ -109,9 +109,8 @@ static int print_event_json(const struct mt_event *event)
 {
     const struct mt_kind_info *kind = &mt_kinds[event->kind];
     json_t *object = json_pack("{s:s, s:o, s:I, s:i, s:I}", "record", kind->name, "time_ns",
-                               mt_json_number(event->time_ns), "thread",
-                               (json_int_t)event->thread, "device", (int)event->device, "stack",
-                               (json_int_t)event->stack);
+                               mt_json_number(event->time_ns), "thread", (json_int_t)event->thread,
+                               "device", (int)event->device, "stack", (json_int_t)event->stack);
     for (unsigned i = 0; i < kind->n_fields; i++)
         set(object, kind->field[i].name, event->arg[i]);
     return mt_json_print(stdout, object, 1);

@@ -6,7 +6,7 @@
 
 int mt_run_lib(const struct mt_command *command, int argc, char **argv)
 {
-    char path[PATH_MAX];
+    char path[MT_PLACE_SIZE];
     const char *value;
     int operand;
     if (mt_options_next(command, argc, argv, &value, &operand))

@@ -56,7 +56,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
 
 static int preload(void)
 {
-    char shim[PATH_MAX];
+    char shim[MT_PLACE_SIZE];
     const char *already = getenv("LD_PRELOAD");
     if (mt_locate_shim(shim))
         return mt_fail("%s: the recording library is not there; build or install it", shim);
@@ -100,8 +100,8 @@ static int check_output(const char *output)
     if (!*output)
         return mt_fail("the trace's name is empty; give a file");
     if (!stat(output, &status) && S_ISDIR(status.st_mode))
-        return mt_fail("%s: is a directory; give a file in it, such as %s/" DEFAULT_OUTPUT, output,
-                       output);
+        return mt_fail("%s: is a directory; give a file in it, such as %s/%s", output, output,
+                       DEFAULT_OUTPUT);
     const char *slash = strrchr(output, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output) + 1 : 2,
              slash ? output : "./");

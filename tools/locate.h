@@ -7,9 +7,11 @@
 
 #include <limits.h>
 
+#define MT_PLACE_SIZE (2 * PATH_MAX)
+
 /* The recording library / the folder of the simulated device's libraries, absolute. 0, or -ENOENT
- * with a place where it was looked for in out. */
-int mt_locate_shim(char out[PATH_MAX]);
-int mt_locate_simulator(char out[PATH_MAX]);
+ * with the place where it should have been in out. */
+int mt_locate_shim(char out[MT_PLACE_SIZE]);
+int mt_locate_simulator(char out[MT_PLACE_SIZE]);
 
 #endif

@@ -89,8 +89,8 @@ static int dispatch(int argc, char **argv)
     }
     const struct mt_command *command = find(argv[1]);
     if (!command)
-        return mt_fail_usage(&itself, "unknown %s %s",
-                             argv[1][0] == '-' ? "option" : "command", argv[1]);
+        return mt_fail_usage(&itself, "unknown %s %s", argv[1][0] == '-' ? "option" : "command",
+                             argv[1]);
     if (wants_help(command, argc - 1, argv + 1)) {
         mt_print_help(command);
         return MT_EXIT_OK;

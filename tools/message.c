@@ -67,6 +67,5 @@ int mt_finish_output(int code)
     errno = 0;
     if (!fflush(stdout) && !ferror(stdout))
         return code;
-    return mt_fail("the output could not be written: %s",
-                   strerror(errno ? errno : EIO));
+    return mt_fail("the output could not be written: %s", strerror(errno ? errno : EIO));
 }

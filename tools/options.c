@@ -30,9 +30,8 @@ static void translate(const struct mt_command *command, struct option *longs, ch
         *shorts++ = '+';
     *shorts++ = ':';
     for (const struct mt_option *option = command->options; option->name; option++) {
-        *longs++ = (struct option){option->name,
-                                   option->value ? required_argument : no_argument, NULL,
-                                   option->letter};
+        *longs++ = (struct option){option->name, option->value ? required_argument : no_argument,
+                                   NULL, option->letter};
         if (!is_short(option->letter))
             continue;
         *shorts++ = (char)option->letter;
@@ -96,8 +95,8 @@ static void print_option(const struct mt_option *option)
 void mt_print_help(const struct mt_command *command)
 {
     static const struct mt_option help = {HELP, "help", NULL, "show this help"};
-    printf("Usage: memtap %s%s%s\n\n%s\n\nOptions:\n", command->name,
-           *command->operands ? " " : "", command->operands, command->description);
+    printf("Usage: memtap %s%s%s\n\n%s\n\nOptions:\n", command->name, *command->operands ? " " : "",
+           command->operands, command->description);
     for (const struct mt_option *option = command->options; option->name; option++)
         print_option(option);
     print_option(&help);

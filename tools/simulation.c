@@ -36,8 +36,8 @@ static int unknown_gpu(const struct mt_command *command, const char *name)
     size_t used = 0;
     const struct sim_gpu *gpu;
     for (size_t i = 0; (gpu = sim_gpu_at(i)) && used < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
-                                 gpu->name);
+        used +=
+            (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", gpu->name);
     return mt_fail_usage(command, "unknown GPU '%s'; there are: %s", name, names);
 }
 
@@ -60,10 +60,10 @@ static int is_supported(void)
 #endif
 }
 
-int mt_simulation_prepare(const struct mt_command *command,
-                          const struct mt_simulation *simulation, const char *program)
+int mt_simulation_prepare(const struct mt_command *command, const struct mt_simulation *simulation,
+                          const char *program)
 {
-    char folder[PATH_MAX], why[512];
+    char folder[MT_PLACE_SIZE], why[512];
     struct sim_launch launch = {.libdir = folder};
     if (!is_supported())
         return mt_fail("the simulated device needs an x86-64 machine");

@@ -18,7 +18,7 @@ int mt_simulation_is_list(const struct mt_simulation *simulation);
 void mt_simulation_list(void);
 
 /* Prepares the environment for a program. 0, or MT_EXIT_BAD after a message. */
-int mt_simulation_prepare(const struct mt_command *command,
-                          const struct mt_simulation *simulation, const char *program);
+int mt_simulation_prepare(const struct mt_command *command, const struct mt_simulation *simulation,
+                          const char *program);
 
 #endif
