@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The catalogue of cards that can be simulated. The data is gpus.def.
+ */
+#ifndef SIM_CATALOGUE_H
+#define SIM_CATALOGUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One card. Everything is constant and lives as long as the process; all sizes in bytes. */
+struct sim_gpu {
+    const char *name;    /* what the user types: "h200" */
+    const char *product; /* what the driver reports: "NVIDIA H200" */
+    int major, minor;    /* compute capability */
+    int sms;
+    uint64_t l2;
+    uint64_t memory;  /* total, as the driver reports it to a program */
+    uint64_t board;   /* total, as nvidia-smi shows it */
+    uint64_t context; /* taken by a context before the first allocation */
+    int threads_per_sm, blocks_per_sm;
+    uint64_t shared_per_sm, shared_per_block; /* per block: the opt-in limit */
+    int bus_bits;
+    int memory_khz, core_khz;
+};
+
+/* The card of that name or alias, NULL when there is none. Case does not matter. */
+const struct sim_gpu *sim_gpu_find(const char *name);
+
+/* The card that is simulated when nobody names one. Never NULL. */
+const struct sim_gpu *sim_gpu_default(void);
+
+/* The cards in catalogue order: 0 .. until NULL. Aliases are not listed. */
+const struct sim_gpu *sim_gpu_at(size_t index);
+
+/* The aliases: 0 .. until NULL. *gpu is set to the card that the alias stands for. */
+const char *sim_gpu_alias_at(size_t index, const struct sim_gpu **gpu);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Contents. The rule: host memory is committed only where a program could tell the difference. So
+ * a page is written only when it would change, and what is large is not written at all.
+ */
+#include "content.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core.h"
+#include "range.h"
+
+enum { HOST_PAGE = 4096 };
+
+static const char zeros[HOST_PAGE];
+
+static size_t copy_limit(void)
+{
+    static _Atomic size_t limit = SIZE_MAX;
+
+    if (limit == SIZE_MAX)
+        limit = sim_environment("CUDASIM_COPY_LIMIT", 1 << 20);
+    return limit;
+}
+
+/* The bytes from `address` to the end of its page, at most `size`. */
+static size_t to_page_end(const char *address, size_t size)
+{
+    size_t rest = HOST_PAGE - ((uintptr_t)address & (HOST_PAGE - 1));
+
+    return rest < size ? rest : size;
+}
+
+/* Copies page by page, and only what differs: reading commits nothing, writing does. */
+static void copy_differing(char *to, const char *from, size_t size)
+{
+    while (size) {
+        size_t part = to_page_end(to, size);
+
+        if (memcmp(to, from, part))
+            memmove(to, from, part);
+        to += part;
+        from += part;
+        size -= part;
+    }
+}
+
+static void clear_differing(char *to, size_t size)
+{
+    while (size) {
+        size_t part = to_page_end(to, size);
+
+        if (memcmp(to, zeros, part))
+            memset(to, 0, part);
+        to += part;
+        size -= part;
+    }
+}
+
+void sim_clear(void *address, size_t size)
+{
+    char *start = address, *end = start + size;
+    char *first = (char *)(((uintptr_t)start + HOST_PAGE - 1) & ~(uintptr_t)(HOST_PAGE - 1));
+    char *last = (char *)((uintptr_t)end & ~(uintptr_t)(HOST_PAGE - 1));
+
+    if (size < 4 * HOST_PAGE || first >= last) {
+        clear_differing(start, size);
+        return;
+    }
+    clear_differing(start, (size_t)(first - start));
+    madvise(first, (size_t)(last - first), MADV_DONTNEED);
+    clear_differing(last, (size_t)(end - last));
+}
+
+/* All of it is memory that a device may use. */
+static bool on_device(const void *address, size_t size)
+{
+    uintptr_t start = (uintptr_t)address;
+    struct sim_range *range;
+    bool good;
+
+    sim_range_lock();
+    range = sim_range_at(start);
+    if (!range)
+        good = false;
+    else if (range->kind == SIM_RESERVED)
+        good = sim_mapped(range, start, size);
+    else
+        good = size <= range->size - (start - range->start);
+    sim_range_unlock();
+    return good;
+}
+
+static bool is_device_kind(const void *address)
+{
+    struct sim_range range;
+
+    return sim_find(address, &range) && (range.kind & (SIM_DEVICE | SIM_RESERVED));
+}
+
+static enum sim_direction direction_of(const void *to, const void *from)
+{
+    if (is_device_kind(from))
+        return is_device_kind(to) ? SIM_DEVICE_TO_DEVICE : SIM_DEVICE_TO_HOST;
+    return is_device_kind(to) ? SIM_HOST_TO_DEVICE : SIM_HOST_TO_HOST;
+}
+
+static size_t span(size_t pitch, size_t width, size_t height)
+{
+    return (height - 1) * pitch + width;
+}
+
+int sim_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+             size_t height, enum sim_direction direction)
+{
+    bool to_device, from_device;
+
+    if (!width || !height)
+        return 0;
+    if (height > 1 && (to_pitch < width || from_pitch < width))
+        return -EINVAL;
+    if (direction == SIM_BY_ADDRESS)
+        direction = direction_of(to, from);
+    to_device = direction == SIM_HOST_TO_DEVICE || direction == SIM_DEVICE_TO_DEVICE;
+    from_device = direction == SIM_DEVICE_TO_HOST || direction == SIM_DEVICE_TO_DEVICE;
+    if ((to_device && !on_device(to, span(to_pitch, width, height))) ||
+        (from_device && !on_device(from, span(from_pitch, width, height))))
+        return -EINVAL;
+    if (to_device && width * height > copy_limit())
+        return 0;
+    for (size_t row = 0; row < height; row++) {
+        char *target = (char *)to + row * to_pitch;
+        const char *source = (const char *)from + row * from_pitch;
+
+        if (to_device)
+            copy_differing(target, source, width);
+        else
+            memmove(target, source, width);
+    }
+    return 0;
+}
+
+static void fill(char *to, unsigned value, size_t element, size_t count)
+{
+    if (element == 1) {
+        memset(to, (int)value, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        memcpy(to + i * element, &value, element); /* little-endian: the low bytes */
+}
+
+int sim_set(void *to, unsigned value, size_t element, size_t count)
+{
+    size_t size;
+
+    if (!count)
+        return 0;
+    if (__builtin_mul_overflow(element, count, &size) || !on_device(to, size))
+        return -EINVAL;
+    if (element < sizeof(value))
+        value &= (1u << (8 * element)) - 1;
+    if (!value)
+        sim_clear(to, size);
+    else if (size <= copy_limit())
+        fill(to, value, element, count);
+    return 0;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The devices of this process, as the environment describes them, and what they have left. */
+#include "core.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Thread_local struct sim_thread sim_thread __attribute__((tls_model("initial-exec")));
+
+static struct {
+    pthread_once_t once;
+    int machine;                /* devices in the machine */
+    int count;                  /* devices that the program sees */
+    int visible[SIM_DEVICES_MAX]; /* their numbers in the machine */
+    uint64_t context;           /* bytes of a context */
+    pthread_mutex_t lock;       /* bringing contexts up and down */
+    struct sim_device devices[SIM_DEVICES_MAX];
+} state = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const struct sim_gpu *chosen_gpu(void)
+{
+    const char *name = getenv("CUDASIM_GPU");
+    const struct sim_gpu *gpu = name ? sim_gpu_find(name) : NULL;
+
+    if (name && !gpu)
+        fprintf(stderr, "cudasim: no GPU is called %s; it is a %s\n", name,
+                sim_gpu_default()->name);
+    return gpu ? gpu : sim_gpu_default();
+}
+
+/* CUDA_VISIBLE_DEVICES as the driver reads it: the list ends at the first that is none. */
+static int read_visible(const char *list, int machine, int *visible)
+{
+    int count = 0;
+
+    while (count < SIM_DEVICES_MAX && *list) {
+        char *end;
+        long number = strtol(list, &end, 10);
+
+        if (end == list || number < 0 || number >= machine || (*end && *end != ','))
+            break;
+        for (int i = 0; i < count; i++)
+            if (visible[i] == number)
+                return 0; /* a device named twice hides all of them */
+        visible[count++] = (int)number;
+        list = *end ? end + 1 : end;
+    }
+    return count;
+}
+
+static void read_environment(void)
+{
+    const struct sim_gpu *gpu = chosen_gpu();
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    uint64_t total = sim_environment("CUDASIM_MEMORY", gpu->memory);
+    uint64_t machine = sim_environment("CUDASIM_GPUS", 1);
+
+    state.machine = machine > SIM_DEVICES_MAX ? SIM_DEVICES_MAX : (int)machine;
+    state.context = sim_environment("CUDASIM_CONTEXT", gpu->context) & ~(SIM_PAGE - 1);
+    for (int i = 0; i < state.machine; i++) {
+        state.visible[i] = i;
+        state.devices[i] = (struct sim_device){
+            .gpu = gpu, .total = total, .primary = {.device = i, .primary = true}};
+    }
+    state.count = list ? read_visible(list, state.machine, state.visible) : state.machine;
+}
+
+static void ready(void)
+{
+    pthread_once(&state.once, read_environment);
+}
+
+int sim_device_count(void)
+{
+    ready();
+    return state.count;
+}
+
+int sim_machine_count(void)
+{
+    ready();
+    return state.machine;
+}
+
+struct sim_device *sim_device(int number)
+{
+    ready();
+    return number >= 0 && number < state.count ? &state.devices[number] : NULL;
+}
+
+struct sim_device *sim_machine_device(int ordinal)
+{
+    static struct sim_device idle;
+
+    (void)ordinal;
+    idle.gpu = state.devices[0].gpu;
+    idle.total = state.devices[0].total;
+    return &idle;
+}
+
+int sim_device_ordinal(int number)
+{
+    return state.visible[number];
+}
+
+int sim_device_pci_bus(int ordinal)
+{
+    return 0x1b + ordinal * 8;
+}
+
+int sim_device_pci_name(int ordinal, char *name, int size)
+{
+    int length = snprintf(name, size > 0 ? (size_t)size : 0, "0000:%02X:00.0",
+                          (unsigned)sim_device_pci_bus(ordinal));
+
+    return length < size ? 0 : -EINVAL;
+}
+
+void sim_device_uuid(int ordinal, unsigned char uuid[16])
+{
+    static const unsigned char stem[16] = {'c', 'u', 'd', 'a', 's', 'i', 0x40, 'm',
+                                           0x80, 0,   0,   0,   0,   0,   0,    0};
+
+    memcpy(uuid, stem, 16);
+    uuid[15] = (unsigned char)ordinal;
+}
+
+int sim_take(struct sim_device *device, uint64_t bytes)
+{
+    uint64_t used = atomic_load(&device->used);
+
+    do {
+        if (bytes > device->total || used > device->total - bytes)
+            return -ENOMEM;
+    } while (!atomic_compare_exchange_weak(&device->used, &used, used + bytes));
+    return 0;
+}
+
+void sim_give(struct sim_device *device, uint64_t bytes)
+{
+    atomic_fetch_sub(&device->used, bytes);
+}
+
+int sim_primary_up(int number)
+{
+    struct sim_device *device = sim_device(number);
+    int error = 0;
+
+    if (!device)
+        return -ENODEV;
+    if (device->alive)
+        return 0;
+    pthread_mutex_lock(&state.lock);
+    if (!device->alive) {
+        error = sim_take(device, state.context);
+        if (!error)
+            device->alive = true;
+    }
+    pthread_mutex_unlock(&state.lock);
+    return error;
+}
+
+void sim_primary_down(int number)
+{
+    struct sim_device *device = sim_device(number);
+
+    if (!device)
+        return;
+    pthread_mutex_lock(&state.lock);
+    if (device->alive) {
+        device->alive = false;
+        device->primary.references = 0;
+        sim_release_all(number);
+        sim_give(device, state.context);
+    }
+    pthread_mutex_unlock(&state.lock);
+    if (sim_thread.context == &device->primary)
+        sim_thread.context = NULL;
+}
+
+int sim_enter_slow(void)
+{
+    int error = sim_primary_up(sim_thread.device);
+
+    if (!error)
+        sim_thread.context = &state.devices[sim_thread.device].primary;
+    return error;
+}

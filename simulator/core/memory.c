@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "core.h"
+#include "pages.h"
+#include "range.h"
+#include "slab.h"
+
+static size_t whole_pages(size_t size)
+{
+    return (size + SIM_PAGE - 1) & ~(SIM_PAGE - 1);
+}
+
+/* What page-locked memory is rounded to: the host's pages. */
+static size_t host_pages(size_t size)
+{
+    return (size + 4095) & ~(size_t)4095;
+}
+
+static int allocate_small(struct sim_range *range)
+{
+    struct sim_slab *slab;
+    int error = sim_slab_take(range->device, range->size, &slab, &range->start);
+
+    if (error)
+        return error;
+    range->inside = slab;
+    error = sim_range_add(*range);
+    if (error)
+        sim_slab_give(slab, range->start, range->size);
+    return error;
+}
+
+static int allocate_large(struct sim_range *range)
+{
+    struct sim_device *device = sim_device(range->device);
+    size_t size = whole_pages(range->size);
+    int error = sim_take(device, size);
+
+    if (error)
+        return error;
+    range->start = (uintptr_t)sim_pages_map(size, SIM_PAGE, true);
+    error = range->start ? sim_range_add(*range) : -ENOMEM;
+    if (error) {
+        if (range->start)
+            sim_pages_unmap((void *)range->start, size);
+        sim_give(device, size);
+    }
+    return error;
+}
+
+static int allocate_host(struct sim_range *range)
+{
+    size_t size = host_pages(range->size);
+    int error;
+
+    range->start = (uintptr_t)sim_pages_map(size, 4096, true);
+    if (!range->start)
+        return -ENOMEM;
+    error = sim_range_add(*range);
+    if (error)
+        sim_pages_unmap((void *)range->start, size);
+    return error;
+}
+
+int sim_allocate(enum sim_kind kind, int number, size_t size, unsigned flags, void **out)
+{
+    struct sim_range range = {.size = size, .kind = kind, .device = number, .flags = flags};
+    int error;
+
+    if (!size)
+        return -EINVAL;
+    if (size > SIZE_MAX / 2)
+        return -ENOMEM;
+    sim_range_lock();
+    if (kind == SIM_HOST)
+        error = allocate_host(&range);
+    else if (size < SIM_SMALL)
+        error = allocate_small(&range);
+    else
+        error = allocate_large(&range);
+    sim_range_unlock();
+    if (!error)
+        *out = (void *)range.start;
+    return error;
+}
+
+static void give_back(const struct sim_range *range)
+{
+    size_t size = whole_pages(range->size);
+
+    if (range->kind == SIM_HOST) {
+        sim_pages_unmap((void *)range->start, host_pages(range->size));
+    } else if (range->inside) {
+        sim_slab_give(range->inside, range->start, range->size);
+    } else {
+        sim_pages_unmap((void *)range->start, size);
+        sim_give(sim_device(range->device), size);
+    }
+}
+
+int sim_release(void *address, int kinds)
+{
+    struct sim_range *range;
+    int error = -EINVAL;
+
+    sim_range_lock();
+    range = sim_range_at((uintptr_t)address);
+    if (range && range->start == (uintptr_t)address && (range->kind & kinds)) {
+        struct sim_range old = *range;
+
+        sim_range_remove(range);
+        give_back(&old);
+        error = 0;
+    }
+    sim_range_unlock();
+    return error;
+}
+
+int sim_register(void *address, size_t size, unsigned flags)
+{
+    struct sim_range range = {.start = (uintptr_t)address, .size = size, .kind = SIM_REGISTERED,
+                              .device = sim_thread.device, .flags = flags};
+    int error;
+
+    if (!address || !size)
+        return -EINVAL;
+    sim_range_lock();
+    error = sim_range_add(range);
+    sim_range_unlock();
+    return error;
+}
+
+int sim_unregister(void *address)
+{
+    struct sim_range *range;
+    bool found;
+
+    sim_range_lock();
+    range = sim_range_at((uintptr_t)address);
+    found = range && range->start == (uintptr_t)address && range->kind == SIM_REGISTERED;
+    if (found)
+        sim_range_remove(range);
+    sim_range_unlock();
+    return found ? 0 : -EINVAL;
+}
+
+void sim_release_all(int device)
+{
+    struct sim_range *range;
+
+    sim_range_lock();
+    for (size_t i = 0; (range = sim_range_number(i));) {
+        struct sim_range old = *range;
+
+        if (old.device != device || !(old.kind & (SIM_DEVICE | SIM_MANAGED))) {
+            i++;
+            continue;
+        }
+        sim_range_remove(range);
+        give_back(&old);
+    }
+    sim_range_unlock();
+}

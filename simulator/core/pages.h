@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SIM_PAGES_H
+#define SIM_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Maps fresh pages that commit nothing before they are written. `alignment` is a power of two;
+ * without `usable` they only keep the addresses. NULL when the machine has no more addresses.
+ */
+void *sim_pages_map(size_t size, size_t alignment, bool usable);
+void sim_pages_unmap(void *address, size_t size);
+/* Replaces pages by fresh ones. 0 or -ENOMEM. */
+int sim_pages_renew(void *address, size_t size, bool usable);
+
+/* Lets the program at them, or keeps it away. 0 or -ENOMEM. */
+int sim_pages_protect(void *address, size_t size, bool usable);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Virtual-memory management: physical memory, addresses, and mappings between them. A physical
+ * piece counts on its device from its making until it is neither held nor mapped anywhere.
+ * Contents belong to the mapping: what was written is lost when it is unmapped.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core.h"
+#include "pages.h"
+#include "range.h"
+
+struct sim_physical {
+    int device;
+    size_t size;
+    unsigned references; /* handles and mappings */
+};
+
+struct mapping {
+    uintptr_t start;
+    size_t size;
+    struct sim_physical *physical;
+};
+
+/* The mappings of one reservation, sorted by start. */
+struct reservation {
+    struct mapping *mappings;
+    size_t used, room;
+};
+
+static bool is_whole(size_t size)
+{
+    return size && !(size & (SIM_PAGE - 1));
+}
+
+int sim_physical_create(int number, size_t size, struct sim_physical **out)
+{
+    struct sim_device *device = sim_device(number);
+    struct sim_physical *physical;
+
+    if (!device || !is_whole(size))
+        return -EINVAL;
+    physical = calloc(1, sizeof(*physical));
+    if (!physical)
+        return -ENOMEM;
+    if (sim_take(device, size)) {
+        free(physical);
+        return -ENOMEM;
+    }
+    *physical = (struct sim_physical){.device = number, .size = size, .references = 1};
+    *out = physical;
+    return 0;
+}
+
+static void drop(struct sim_physical *physical)
+{
+    if (--physical->references)
+        return;
+    sim_give(sim_device(physical->device), physical->size);
+    free(physical);
+}
+
+int sim_physical_release(struct sim_physical *physical)
+{
+    if (!physical)
+        return -EINVAL;
+    sim_range_lock();
+    drop(physical);
+    sim_range_unlock();
+    return 0;
+}
+
+int sim_physical_device(const struct sim_physical *physical)
+{
+    return physical->device;
+}
+
+int sim_address_reserve(size_t size, size_t alignment, void **out)
+{
+    struct sim_range range = {.size = size, .kind = SIM_RESERVED};
+    int error;
+
+    if (!is_whole(size) || (alignment & (alignment - 1)))
+        return -EINVAL;
+    range.inside = calloc(1, sizeof(struct reservation));
+    if (!range.inside)
+        return -ENOMEM;
+    if (alignment < SIM_PAGE)
+        alignment = SIM_PAGE;
+    range.start = (uintptr_t)sim_pages_map(size, alignment, false);
+    sim_range_lock();
+    error = range.start ? sim_range_add(range) : -ENOMEM;
+    sim_range_unlock();
+    if (!error) {
+        *out = (void *)range.start;
+        return 0;
+    }
+    if (range.start)
+        sim_pages_unmap((void *)range.start, size);
+    free(range.inside);
+    return error;
+}
+
+/* The reservation that holds all of [start, start + size), NULL when none does. */
+static struct reservation *reservation_of(uintptr_t start, size_t size)
+{
+    struct sim_range *range = sim_range_at(start);
+
+    if (!range || range->kind != SIM_RESERVED || size > range->size - (start - range->start))
+        return NULL;
+    return range->inside;
+}
+
+int sim_address_free(void *address, size_t size)
+{
+    struct sim_range *range;
+    struct reservation *reservation;
+    int error = -EINVAL;
+
+    sim_range_lock();
+    range = sim_range_at((uintptr_t)address);
+    reservation = reservation_of((uintptr_t)address, size);
+    if (reservation && range->start == (uintptr_t)address && range->size == size &&
+        !reservation->used) {
+        sim_range_remove(range);
+        sim_pages_unmap(address, size);
+        free(reservation->mappings);
+        free(reservation);
+        error = 0;
+    }
+    sim_range_unlock();
+    return error;
+}
+
+/* The index of the first mapping that ends behind the address. */
+static size_t mapping_from(const struct reservation *reservation, uintptr_t address)
+{
+    size_t low = 0, high = reservation->used;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct mapping *mapping = &reservation->mappings[middle];
+
+        if (mapping->start + mapping->size <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int insert(struct reservation *reservation, struct mapping mapping)
+{
+    size_t at = mapping_from(reservation, mapping.start);
+
+    if (at < reservation->used &&
+        reservation->mappings[at].start < mapping.start + mapping.size)
+        return -EINVAL;
+    if (reservation->used == reservation->room) {
+        size_t room = reservation->room ? reservation->room * 2 : 16;
+        struct mapping *bigger = realloc(reservation->mappings, room * sizeof(*bigger));
+
+        if (!bigger)
+            return -ENOMEM;
+        reservation->mappings = bigger;
+        reservation->room = room;
+    }
+    for (size_t i = reservation->used++; i > at; i--)
+        reservation->mappings[i] = reservation->mappings[i - 1];
+    reservation->mappings[at] = mapping;
+    return 0;
+}
+
+int sim_map(void *address, size_t size, size_t offset, struct sim_physical *physical)
+{
+    struct mapping mapping = {(uintptr_t)address, size, physical};
+    struct reservation *reservation;
+    int error = -EINVAL;
+
+    sim_range_lock();
+    reservation = reservation_of(mapping.start, size);
+    if (reservation && physical && is_whole(size) && offset <= physical->size &&
+        size <= physical->size - offset)
+        error = insert(reservation, mapping);
+    if (!error)
+        physical->references++;
+    sim_range_unlock();
+    return error;
+}
+
+/* The mappings that tile the range exactly: the first one's index and how many. */
+static bool tiles(const struct reservation *reservation, uintptr_t start, size_t size,
+                  size_t *first, size_t *count)
+{
+    uintptr_t end = start + size, at = start;
+    size_t i = mapping_from(reservation, start);
+
+    *first = i;
+    while (i < reservation->used && at < end && reservation->mappings[i].start == at)
+        at += reservation->mappings[i++].size;
+    *count = i - *first;
+    return at == end;
+}
+
+int sim_unmap(void *address, size_t size)
+{
+    struct reservation *reservation;
+    size_t first, count;
+    int error = -EINVAL;
+
+    sim_range_lock();
+    reservation = reservation_of((uintptr_t)address, size);
+    if (reservation && tiles(reservation, (uintptr_t)address, size, &first, &count)) {
+        struct mapping *mappings = reservation->mappings;
+
+        for (size_t i = first; i < first + count; i++)
+            drop(mappings[i].physical);
+        for (size_t i = first + count; i < reservation->used; i++)
+            mappings[i - count] = mappings[i];
+        reservation->used -= count;
+        error = sim_pages_renew(address, size, false);
+    }
+    sim_range_unlock();
+    return error;
+}
+
+int sim_set_access(void *address, size_t size, bool allowed)
+{
+    struct reservation *reservation;
+    size_t first, count;
+    int error = -EINVAL;
+
+    sim_range_lock();
+    reservation = reservation_of((uintptr_t)address, size);
+    if (reservation && tiles(reservation, (uintptr_t)address, size, &first, &count))
+        error = sim_pages_protect(address, size, allowed);
+    sim_range_unlock();
+    return error;
+}
+
+bool sim_mapped(const struct sim_range *range, uintptr_t start, size_t size)
+{
+    const struct reservation *reservation = range->inside;
+    uintptr_t end = start + size;
+
+    for (size_t i = mapping_from(reservation, start); i < reservation->used; i++) {
+        const struct mapping *mapping = &reservation->mappings[i];
+
+        if (mapping->start > start)
+            return false;
+        start = mapping->start + mapping->size;
+        if (start >= end)
+            return true;
+    }
+    return false;
+}
+
+/* The mapping that holds the address, NULL when there is none. Needs the lock. */
+static const struct mapping *mapping_of(uintptr_t address)
+{
+    struct reservation *reservation = reservation_of(address, 1);
+    size_t at;
+
+    if (!reservation)
+        return NULL;
+    at = mapping_from(reservation, address);
+    if (at == reservation->used || reservation->mappings[at].start > address)
+        return NULL;
+    return &reservation->mappings[at];
+}
+
+int sim_mapping_at(const void *address, uintptr_t *start, size_t *size, int *device)
+{
+    const struct mapping *mapping;
+
+    sim_range_lock();
+    mapping = mapping_of((uintptr_t)address);
+    if (mapping) {
+        *start = mapping->start;
+        *size = mapping->size;
+        *device = mapping->physical->device;
+    }
+    sim_range_unlock();
+    return mapping ? 0 : -EINVAL;
+}
+
+int sim_physical_retain(const void *address, struct sim_physical **out)
+{
+    const struct mapping *mapping;
+
+    sim_range_lock();
+    mapping = mapping_of((uintptr_t)address);
+    if (mapping) {
+        mapping->physical->references++;
+        *out = mapping->physical;
+    }
+    sim_range_unlock();
+    return mapping ? 0 : -EINVAL;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] -- COMMAND...
+ *
+ * The smallest launcher: the tests start programs with it, and it shows that the simulator can be
+ * used without anything else. Exit codes: 2 for a wrong command line, 127 and 126 as a shell has
+ * them, otherwise the command's own.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launch.h"
+
+static int usage(const char *what)
+{
+    fprintf(stderr, "cudasim: %s\nusage: cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] "
+                    "-- COMMAND...\n", what);
+    return 2;
+}
+
+static int read_option(struct sim_launch *launch, const char *option, const char *value)
+{
+    if (!strcmp(option, "--gpu")) {
+        launch->gpu = sim_gpu_find(value);
+        return launch->gpu ? 0 : -EINVAL;
+    }
+    if (!strcmp(option, "--memory"))
+        return sim_parse_size(value, &launch->memory);
+    if (!strcmp(option, "--gpus")) {
+        launch->gpus = (unsigned)atoi(value);
+        return launch->gpus ? 0 : -EINVAL;
+    }
+    return -EINVAL;
+}
+
+int main(int argc, char **argv)
+{
+    struct sim_launch launch = {0};
+    char why[512];
+    int i = 2;
+
+    if (argc < 2)
+        return usage("no folder of stand-ins");
+    launch.libdir = argv[1];
+    for (; i < argc && strcmp(argv[i], "--"); i += 2)
+        if (i + 1 >= argc || read_option(&launch, argv[i], argv[i + 1]))
+            return usage(argv[i]);
+    if (i + 1 >= argc)
+        return usage("no command");
+    if (sim_launch_prepare(&launch, why, sizeof(why)))
+        return usage(why);
+    execvp(argv[i + 1], argv + i + 1);
+    fprintf(stderr, "cudasim: %s: %s\n", argv[i + 1], strerror(errno));
+    return errno == ENOENT ? 127 : 126;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contexts: the primary one of a device, which the runtime uses too, and those that are made. */
+#include <stdlib.h>
+
+#include "driver.h"
+
+enum { STACK = 32 };
+
+/* The contexts under the current one. */
+static _Thread_local struct {
+    struct sim_context *below[STACK];
+    int depth;
+} stack __attribute__((tls_model("initial-exec")));
+
+static void bind(struct sim_context *context)
+{
+    sim_thread.context = context;
+    if (context)
+        sim_thread.device = context->device;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice number)
+{
+    int error = sim_primary_up(number);
+
+    if (error)
+        return driver_result(error);
+    sim_device(number)->primary.references++;
+    *out = (CUcontext)&sim_device(number)->primary;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice number)
+{
+    struct sim_device *device = sim_device(number);
+
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (!device->primary.references)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    /* The runtime may still use it, and nobody counts that: it stays until it is reset. */
+    device->primary.references--;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxReset(CUdevice number)
+{
+    if (!sim_device(number))
+        return CUDA_ERROR_INVALID_DEVICE;
+    sim_primary_down(number);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice number, unsigned int *flags, int *active)
+{
+    const struct sim_device *device = sim_device(number);
+
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    *flags = 0;
+    *active = device->alive;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context)
+{
+    bind((struct sim_context *)context);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *context)
+{
+    *context = (CUcontext)sim_thread.context;
+    return CUDA_SUCCESS;
+}
+
+static CUresult push(struct sim_context *context)
+{
+    if (!context || stack.depth == STACK)
+        return CUDA_ERROR_INVALID_VALUE;
+    stack.below[stack.depth++] = sim_thread.context;
+    bind(context);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent(CUcontext context)
+{
+    return push((struct sim_context *)context);
+}
+
+CUresult cuCtxPopCurrent(CUcontext *context)
+{
+    if (!sim_thread.context)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (context)
+        *context = (CUcontext)sim_thread.context;
+    bind(stack.depth ? stack.below[--stack.depth] : NULL);
+    return CUDA_SUCCESS;
+}
+
+/* A context of its own counts like the primary one: it is a second one on the device. */
+static CUresult create(CUcontext *out, CUdevice number)
+{
+    struct sim_device *device = sim_device(number);
+    struct sim_context *context;
+
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    context = calloc(1, sizeof(*context));
+    if (!context || sim_take(device, device->gpu->context & ~(SIM_PAGE - 1))) {
+        free(context);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    context->device = number;
+    *out = (CUcontext)context;
+    return push(context);
+}
+
+CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *parameters, unsigned int flags,
+                        CUdevice number)
+{
+    (void)parameters;
+    (void)flags;
+    return create(out, number);
+}
+
+/* Earlier forms, for programs that were built with an older header. */
+CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice number);
+CUresult cuCtxCreate_v3(CUcontext *out, void *affinity, int count, unsigned int flags,
+                        CUdevice number);
+
+CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice number)
+{
+    (void)flags;
+    return create(out, number);
+}
+
+CUresult cuCtxCreate_v3(CUcontext *out, void *affinity, int count, unsigned int flags,
+                        CUdevice number)
+{
+    (void)affinity;
+    (void)count;
+    (void)flags;
+    return create(out, number);
+}
+
+CUresult cuCtxDestroy(CUcontext handle)
+{
+    struct sim_context *context = (struct sim_context *)handle;
+    struct sim_device *device;
+
+    if (!context || context->primary)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    device = sim_device(context->device);
+    if (sim_thread.context == context)
+        bind(stack.depth ? stack.below[--stack.depth] : NULL);
+    sim_give(device, device->gpu->context & ~(SIM_PAGE - 1));
+    free(context);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+    if (!sim_thread.context)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *device = sim_thread.context->device;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
+{
+    const struct sim_context *asked = context ? (struct sim_context *)context : sim_thread.context;
+
+    if (!asked)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *device = asked->device;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSynchronize(void)
+{
+    return driver_enter();
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext context)
+{
+    (void)context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+    if (least)
+        *least = 0;
+    if (greatest)
+        *greatest = -5;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
+{
+    *value = limit == CU_LIMIT_STACK_SIZE         ? 1024
+             : limit == CU_LIMIT_PRINTF_FIFO_SIZE ? 7 << 20
+             : limit == CU_LIMIT_MALLOC_HEAP_SIZE ? 8 << 20
+                                                  : 0;
+    return CUDA_SUCCESS;
+}

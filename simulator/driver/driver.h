@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SIM_DRIVER_H
+#define SIM_DRIVER_H
+
+#include <cuda.h>
+
+#include "core/core.h"
+
+enum { SIM_DRIVER_VERSION = 13020 };
+
+/* What the core returned (a negative errno) as the driver's code. */
+CUresult driver_result(int error);
+
+/* The current context is there: the driver binds none by itself. */
+static inline CUresult driver_enter(void)
+{
+    return sim_thread.context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+static inline void *driver_pointer(CUdeviceptr address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+/*
+ * The function of that base name for a program of that CUDA version: *out is NULL and *status
+ * says why when there is none.
+ */
+CUresult driver_find(const char *name, void **out, int version,
+                     CUdriverProcAddressQueryResult *status);
+
+#endif

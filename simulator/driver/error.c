@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "driver.h"
+
+CUresult driver_result(int error)
+{
+    switch (error) {
+    case 0:
+        return CUDA_SUCCESS;
+    case -ENOMEM:
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    case -ENODEV:
+        return sim_device_count() ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_NO_DEVICE;
+    case -EEXIST:
+        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+/* Some codes of the runtime have no name of their own here: they stand behind the unknown error. */
+static const struct {
+    int code;
+    const char *name, *text;
+} errors[] = {
+#define SIM_ERROR(code, runtime, driver, text) {driver == code ? code : -1, #driver, text},
+#include "errors.def"
+};
+
+CUresult cuGetErrorName(CUresult error, const char **name)
+{
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+        if (errors[i].code == (int)error) {
+            *name = errors[i].name;
+            return CUDA_SUCCESS;
+        }
+    *name = NULL;
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text)
+{
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+        if (errors[i].code == (int)error) {
+            *text = errors[i].text;
+            return CUDA_SUCCESS;
+        }
+    *text = NULL;
+    return CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuGetProcAddress: functions by base name and the CUDA version of the caller. */
+#include <string.h>
+
+#include "driver.h"
+
+/*
+ * The generated table names functions of every type; only their addresses matter here, and the
+ * macros of cuda.h must not rename them.
+ */
+#define SIM_LOOKUP(base, since, symbol) extern char sim_address_of_##symbol __asm__(#symbol);
+#include "lookup.inc"
+#undef SIM_LOOKUP
+
+static const struct {
+    const char *name; /* sorted */
+    int since;        /* within a name newest first */
+    const char *address;
+} table[] = {
+#define SIM_LOOKUP(base, since, symbol) {#base, since, &sim_address_of_##symbol},
+#include "lookup.inc"
+};
+
+static const size_t table_size = sizeof(table) / sizeof(table[0]);
+
+/* The first row of that name, table_size when there is none. */
+static size_t first_of(const char *name)
+{
+    size_t low = 0, high = table_size;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(table[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < table_size && !strcmp(table[low].name, name) ? low : table_size;
+}
+
+CUresult driver_find(const char *name, void **out, int version,
+                     CUdriverProcAddressQueryResult *status)
+{
+    size_t row;
+
+    *out = NULL;
+    if (version > SIM_DRIVER_VERSION)
+        return CUDA_ERROR_INVALID_VALUE;
+    row = first_of(name);
+    *status = row < table_size ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                               : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    for (; row < table_size && !strcmp(table[row].name, name); row++)
+        if (table[row].since <= version) {
+            *out = (void *)(uintptr_t)table[row].address;
+            *status = CU_GET_PROC_ADDRESS_SUCCESS;
+            return CUDA_SUCCESS;
+        }
+    sim_verbose("cudasim: cuGetProcAddress: there is no %s for CUDA %d\n", name, version);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetProcAddress_v2(const char *name, void **out, int version, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult *status)
+{
+    CUdriverProcAddressQueryResult unused;
+
+    (void)flags;
+    if (!name || !out)
+        return CUDA_ERROR_INVALID_VALUE;
+    return driver_find(name, out, version, status ? status : &unused);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "driver.h"
+
+static CUresult allocate(enum sim_kind kind, size_t size, unsigned flags, void **out)
+{
+    CUresult result = driver_enter();
+
+    if (result)
+        return result;
+    return driver_result(sim_allocate(kind, sim_thread.device, size, flags, out));
+}
+
+static CUresult allocate_device(enum sim_kind kind, size_t size, unsigned flags, CUdeviceptr *out)
+{
+    void *address;
+    CUresult result = allocate(kind, size, flags, &address);
+
+    if (!result)
+        *out = (CUdeviceptr)(uintptr_t)address;
+    return result;
+}
+
+static CUresult release(void *address, int kinds)
+{
+    CUresult result = driver_enter();
+
+    if (result || !address)
+        return result;
+    return driver_result(sim_release(address, kinds));
+}
+
+CUresult cuMemAlloc(CUdeviceptr *out, size_t size)
+{
+    return allocate_device(SIM_DEVICE, size, 0, out);
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream)
+{
+    (void)stream;
+    return allocate_device(SIM_DEVICE, size, 0, out);
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool pool, CUstream stream)
+{
+    (void)pool;
+    (void)stream;
+    return allocate_device(SIM_DEVICE, size, 0, out);
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags)
+{
+    return allocate_device(SIM_MANAGED, size, flags, out);
+}
+
+CUresult cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
+                         unsigned int element)
+{
+    size_t size;
+
+    (void)element;
+    if (width > SIZE_MAX - 511)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pitch = (width + 511) & ~(size_t)511;
+    if (__builtin_mul_overflow(*pitch, height, &size))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    return allocate_device(SIM_DEVICE, size, 0, out);
+}
+
+CUresult cuMemFree(CUdeviceptr address)
+{
+    return release(driver_pointer(address), SIM_DEVICE | SIM_MANAGED);
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
+{
+    (void)stream;
+    return release(driver_pointer(address), SIM_DEVICE);
+}
+
+CUresult cuMemAllocHost(void **out, size_t size)
+{
+    return allocate(SIM_HOST, size, 0, out);
+}
+
+CUresult cuMemHostAlloc(void **out, size_t size, unsigned int flags)
+{
+    return allocate(SIM_HOST, size, flags, out);
+}
+
+CUresult cuMemFreeHost(void *address)
+{
+    return release(address, SIM_HOST);
+}
+
+CUresult cuMemHostRegister(void *address, size_t size, unsigned int flags)
+{
+    CUresult result = driver_enter();
+
+    return result ? result : driver_result(sim_register(address, size, flags));
+}
+
+CUresult cuMemHostUnregister(void *address)
+{
+    CUresult result = driver_enter();
+
+    if (result)
+        return result;
+    return sim_unregister(address) ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_SUCCESS;
+}
+
+CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *host, unsigned int flags)
+{
+    struct sim_range range;
+
+    (void)flags;
+    if (!sim_find(host, &range))
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = (CUdeviceptr)(uintptr_t)host;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostGetFlags(unsigned int *flags, void *host)
+{
+    struct sim_range range;
+
+    if (!sim_find(host, &range) || !(range.kind & (SIM_HOST | SIM_REGISTERED)))
+        return CUDA_ERROR_INVALID_VALUE;
+    *flags = range.flags;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo(size_t *available, size_t *total)
+{
+    const struct sim_device *device;
+    CUresult result = driver_enter();
+
+    if (result)
+        return result;
+    device = sim_device(sim_thread.device);
+    *total = device->total;
+    *available = device->total - device->used;
+    return CUDA_SUCCESS;
+}
+
+/* The allocation, or the mapping, that holds the address. */
+static CUresult base_of(CUdeviceptr address, uintptr_t *start, size_t *size)
+{
+    struct sim_range range;
+    int device;
+
+    if (!sim_find(driver_pointer(address), &range))
+        return CUDA_ERROR_NOT_FOUND;
+    *start = range.start;
+    *size = range.size;
+    if (range.kind == SIM_RESERVED &&
+        sim_mapping_at(driver_pointer(address), start, size, &device))
+        return CUDA_ERROR_NOT_FOUND;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr address)
+{
+    uintptr_t start;
+    size_t length;
+    CUresult result = base_of(address, &start, &length);
+
+    if (result)
+        return result;
+    if (base)
+        *base = (CUdeviceptr)start;
+    if (size)
+        *size = length;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Generated from the entry-point lists: the SONAMEs as strings, each followed by a comma. */
+static const char *const libraries[] = {
+#include "sonames.inc"
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The smallest segment of PyTorch's allocator is one page of the driver: 2 MiB. */
+static const uint64_t one_page = UINT64_C(2) << 20;
+
+__attribute__((format(printf, 4, 5))) static int fail(int error, char *why, size_t why_size,
+                                                      const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(why, why_size, format, args);
+    va_end(args);
+    return error;
+}
+
+const struct sim_gpu *sim_launch_default_gpu(void)
+{
+    return sim_gpu_default();
+}
+
+uint64_t sim_launch_least_memory(const struct sim_gpu *gpu)
+{
+    return gpu->context + one_page;
+}
+
+const char *sim_launch_library(size_t index)
+{
+    return index < COUNT(libraries) ? libraries[index] : NULL;
+}
+
+/* The list has `item` between its separators (LD_PRELOAD takes colons and spaces). */
+static int list_has(const char *list, const char *item)
+{
+    size_t length = strlen(item);
+
+    for (const char *p = list; (p = strstr(p, item)); p += length) {
+        int begins = p == list || strchr(": ", p[-1]);
+
+        if (begins && strchr(": ", p[length]))
+            return 1;
+    }
+    return 0;
+}
+
+/* Checks that all stand-ins are there before anything is changed. */
+static int check_libraries(const char *libdir, char *why, size_t why_size)
+{
+    char path[PATH_MAX];
+
+    if (strpbrk(libdir, ": "))
+        return fail(-ENOTSUP, why, why_size,
+                    "%s has a space or a colon in its path, which LD_PRELOAD cannot name", libdir);
+    for (size_t i = 0; i < COUNT(libraries); i++) {
+        if (snprintf(path, sizeof(path), "%s/%s", libdir, libraries[i]) >= (int)sizeof(path))
+            return fail(-ENOENT, why, why_size, "the path of %s is too long", libraries[i]);
+        if (access(path, R_OK))
+            return fail(-ENOENT, why, why_size, "%s: %s", path, strerror(errno));
+    }
+    return 0;
+}
+
+static int check_device(const struct sim_gpu *gpu, const struct sim_launch *launch, char *why,
+                        size_t why_size)
+{
+    uint64_t least = sim_launch_least_memory(gpu);
+
+    if (launch->memory && launch->memory < least)
+        return fail(-EINVAL, why, why_size,
+                    "%" PRIu64 " bytes are less than the %" PRIu64
+                    " MiB that a context on %s takes",
+                    launch->memory, (least >> 20), gpu->name);
+    if (launch->gpus > SIM_MAX_GPUS)
+        return fail(-EINVAL, why, why_size, "%u GPUs are more than the %d that can be simulated",
+                    launch->gpus, SIM_MAX_GPUS);
+    return 0;
+}
+
+/* The stand-ins behind what LD_PRELOAD has already. The caller frees it. */
+static char *preload_list(const char *libdir)
+{
+    const char *old = getenv("LD_PRELOAD");
+    size_t room = (old ? strlen(old) : 0) + COUNT(libraries) * (strlen(libdir) + NAME_MAX) + 2;
+    char *list = malloc(room);
+    size_t used;
+
+    if (!list)
+        return NULL;
+    used = (size_t)snprintf(list, room, "%s", old ? old : "");
+    for (size_t i = 0; i < COUNT(libraries); i++) {
+        char path[PATH_MAX];
+
+        snprintf(path, sizeof(path), "%s/%s", libdir, libraries[i]);
+        if (!list_has(list, path))
+            used += (size_t)snprintf(list + used, room - used, "%s%s", used ? ":" : "", path);
+    }
+    return list;
+}
+
+static int set_library_path(const char *libdir)
+{
+    const char *old = getenv("LD_LIBRARY_PATH");
+    char *list;
+    int error;
+
+    if (!old || !*old)
+        return setenv("LD_LIBRARY_PATH", libdir, 1);
+    if (list_has(old, libdir))
+        return 0;
+    if (asprintf(&list, "%s:%s", libdir, old) < 0)
+        return -1;
+    error = setenv("LD_LIBRARY_PATH", list, 1);
+    free(list);
+    return error;
+}
+
+static int set_number(const char *name, uint64_t number)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRIu64, number);
+    return setenv(name, text, 1);
+}
+
+static int set_environment(const char *libdir, const struct sim_gpu *gpu,
+                           const struct sim_launch *launch)
+{
+    char *list = preload_list(libdir);
+    int error;
+
+    if (!list)
+        return -ENOMEM;
+    error = setenv("LD_PRELOAD", list, 1) || set_library_path(libdir) ||
+            setenv("CUDASIM_GPU", gpu->name, 1) ||
+            set_number("CUDASIM_GPUS", launch->gpus ? launch->gpus : 1) ||
+            (launch->memory ? set_number("CUDASIM_MEMORY", launch->memory)
+                            : unsetenv("CUDASIM_MEMORY"));
+    free(list);
+    return error ? -ENOMEM : 0;
+}
+
+int sim_launch_prepare(const struct sim_launch *launch, char *why, size_t why_size)
+{
+    const struct sim_gpu *gpu = launch->gpu ? launch->gpu : sim_launch_default_gpu();
+    char *libdir = realpath(launch->libdir, NULL);
+    int error;
+
+    if (!libdir)
+        return fail(-ENOENT, why, why_size, "%s: %s", launch->libdir, strerror(errno));
+    error = check_libraries(libdir, why, why_size);
+    if (!error)
+        error = check_device(gpu, launch, why, why_size);
+    if (!error) {
+        error = set_environment(libdir, gpu, launch);
+        if (error)
+            fail(error, why, why_size, "out of memory");
+    }
+    free(libdir);
+    return error;
+}

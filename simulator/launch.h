@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a launcher needs to start a program on the simulated device: it prepares the environment
+ * of the calling process, which then calls exec. (To prepare a child's, call it after fork.)
+ */
+#ifndef SIM_LAUNCH_H
+#define SIM_LAUNCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "catalogue.h"
+#include "parse-size.h"
+
+struct sim_launch {
+    const char *libdir;        /* folder of the stand-in libraries; made absolute here */
+    const struct sim_gpu *gpu; /* NULL: the default card, sim_launch_default_gpu() */
+    uint64_t memory;           /* the device's total in bytes; 0: the card's own */
+    unsigned gpus;             /* how many such cards; 0: one */
+};
+
+/* The same as sim_gpu_default(). */
+const struct sim_gpu *sim_launch_default_gpu(void);
+
+/* The least memory, in bytes, that a simulated card may have: a context and one allocation. */
+uint64_t sim_launch_least_memory(const struct sim_gpu *gpu);
+
+/*
+ * Prepares the environment: appends every stand-in library to LD_PRELOAD (so that a profiler that
+ * stands there already comes first and interposes in front of them), puts libdir in front of
+ * LD_LIBRARY_PATH (for programs that dlopen or are linked to a plain "libcudart.so"), and sets
+ * CUDASIM_GPU, CUDASIM_MEMORY (decimal bytes; removed when memory is 0) and CUDASIM_GPUS.
+ * Calling it a second time changes the card and adds nothing to the lists.
+ *
+ * The strings of `launch` are only read. Not thread-safe (setenv). Returns 0, or:
+ *   -ENOENT   a stand-in is missing in libdir, or libdir itself
+ *   -EINVAL   memory is below sim_launch_least_memory(), or gpus is above SIM_MAX_GPUS
+ *   -ENOTSUP  libdir has a space or a colon in its path: LD_PRELOAD cannot name such a path
+ *   -ENOMEM   out of memory
+ * and then leaves one sentence about it, without a newline, in why (always terminated; why may be
+ * NULL when why_size is 0). The environment is unchanged unless the error was -ENOMEM.
+ */
+int sim_launch_prepare(const struct sim_launch *launch, char *why, size_t why_size);
+
+/* How many cards a simulated machine can have. */
+enum { SIM_MAX_GPUS = 16 };
+
+/* The file names of the stand-ins (their SONAMEs) in preload order: 0 .. until NULL. */
+const char *sim_launch_library(size_t index);
+
+#endif

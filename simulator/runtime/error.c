@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "runtime.h"
+
+static cudaError_t translate(int error)
+{
+    switch (error) {
+    case 0:
+        return cudaSuccess;
+    case -ENOMEM:
+        return cudaErrorMemoryAllocation;
+    case -ENODEV:
+        return sim_device_count() ? cudaErrorInvalidDevice : cudaErrorNoDevice;
+    case -EEXIST:
+        return cudaErrorHostMemoryAlreadyRegistered;
+    default:
+        return cudaErrorInvalidValue;
+    }
+}
+
+cudaError_t runtime_error(int error)
+{
+    return runtime_result(translate(error));
+}
+
+cudaError_t runtime_enter(struct sim_device **device)
+{
+    int error = sim_enter();
+
+    if (!error)
+        *device = sim_device(sim_thread.device);
+    return runtime_error(error);
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t error = (cudaError_t)sim_thread.error;
+
+    sim_thread.error = cudaSuccess;
+    return error;
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+    return (cudaError_t)sim_thread.error;
+}
+
+static const struct {
+    int code;
+    const char *name, *text;
+} errors[] = {
+#define SIM_ERROR(code, runtime, driver, text) {code, #runtime, text},
+#include "errors.def"
+};
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+        if (errors[i].code == (int)error)
+            return errors[i].name;
+    return "unrecognized error code";
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+        if (errors[i].code == (int)error)
+            return errors[i].text;
+    return "unrecognized error code";
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "runtime.h"
+
+static cudaError_t create(cudaEvent_t *out, unsigned flags)
+{
+    struct sim_event *event;
+    int error = sim_enter();
+
+    if (!error)
+        error = sim_event_create(flags, &event);
+    if (!error)
+        *out = (cudaEvent_t)event;
+    return runtime_error(error);
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *out)
+{
+    return create(out, 0);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned int flags)
+{
+    return create(out, flags);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    if (!event)
+        return runtime_result(cudaErrorInvalidResourceHandle);
+    free(event);
+    return cudaSuccess;
+}
+
+static cudaError_t record(cudaEvent_t event)
+{
+    if (!event)
+        return runtime_result(cudaErrorInvalidResourceHandle);
+    sim_event_record((struct sim_event *)event);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    (void)stream;
+    return record(event);
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags)
+{
+    (void)stream;
+    (void)flags;
+    return record(event);
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    return runtime_result(event ? cudaSuccess : cudaErrorInvalidResourceHandle);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    return runtime_result(event ? cudaSuccess : cudaErrorInvalidResourceHandle);
+}
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end)
+{
+    if (!start || !end ||
+        sim_event_elapsed((struct sim_event *)start, (struct sim_event *)end, milliseconds))
+        return runtime_result(cudaErrorInvalidResourceHandle);
+    return cudaSuccess;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* __device__ variables: a program knows them by the address of a host variable. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "runtime.h"
+
+void __cudaRegisterVar(void **handle, char *host, char *device_address, const char *device_name,
+                       int external, size_t size, int constant, int global);
+
+struct variable {
+    struct variable *next;
+    const void *host;
+    size_t size;
+    void *memory; /* one for all devices, made when it is first asked for */
+};
+
+static struct variable *variables;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void __cudaRegisterVar(void **handle, char *host, char *device_address, const char *device_name,
+                       int external, size_t size, int constant, int global)
+{
+    struct variable *variable = calloc(1, sizeof(*variable));
+
+    (void)handle;
+    (void)device_address;
+    (void)device_name;
+    (void)external;
+    (void)constant;
+    (void)global;
+    if (!variable)
+        return; /* the program will hear that it does not exist */
+    variable->host = host;
+    variable->size = size;
+    pthread_mutex_lock(&lock);
+    variable->next = variables;
+    variables = variable;
+    pthread_mutex_unlock(&lock);
+}
+
+/*
+ * The variable with memory behind it. On a card it lies in the module, which the context's share
+ * stands for: it is not counted.
+ */
+static struct variable *find(const void *host)
+{
+    struct variable *variable;
+
+    pthread_mutex_lock(&lock);
+    for (variable = variables; variable && variable->host != host; variable = variable->next)
+        ;
+    if (variable && !variable->memory) {
+        void *memory = calloc(1, variable->size ? variable->size : 1);
+
+        if (memory && sim_register(memory, variable->size ? variable->size : 1, 0)) {
+            free(memory);
+            memory = NULL;
+        }
+        variable->memory = memory;
+    }
+    pthread_mutex_unlock(&lock);
+    return variable && variable->memory ? variable : NULL;
+}
+
+cudaError_t cudaGetSymbolAddress(void **address, const void *symbol)
+{
+    struct variable *variable = find(symbol);
+
+    if (!variable)
+        return runtime_result(cudaErrorInvalidSymbol);
+    *address = variable->memory;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
+{
+    struct variable *variable = find(symbol);
+
+    if (!variable)
+        return runtime_result(cudaErrorInvalidSymbol);
+    *size = variable->size;
+    return cudaSuccess;
+}
+
+static cudaError_t copy(void *to, const void *from, const struct variable *variable, size_t size,
+                        size_t offset)
+{
+    if (!variable)
+        return runtime_result(cudaErrorInvalidSymbol);
+    if (offset > variable->size || size > variable->size - offset)
+        return runtime_result(cudaErrorInvalidValue);
+    if (!to)
+        to = (char *)variable->memory + offset;
+    else
+        from = (char *)variable->memory + offset;
+    return runtime_error(sim_copy(to, size, from, size, size, 1, SIM_BY_ADDRESS));
+}
+
+cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t size, size_t offset,
+                               enum cudaMemcpyKind kind)
+{
+    (void)kind;
+    return copy(NULL, from, find(symbol), size, offset);
+}
+
+cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t size,
+                                    size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    (void)kind;
+    (void)stream;
+    return copy(NULL, from, find(symbol), size, offset);
+}
+
+cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t size, size_t offset,
+                                 enum cudaMemcpyKind kind)
+{
+    (void)kind;
+    return copy(to, NULL, find(symbol), size, offset);
+}
+
+cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size, size_t offset,
+                                      enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    (void)kind;
+    (void)stream;
+    return copy(to, NULL, find(symbol), size, offset);
+}
