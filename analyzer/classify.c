@@ -67,7 +67,8 @@ RULE(died_in_step, saw(block, MT_SAW_STEP_DIED))
 /* These two: the trace ends inside the step. */
 RULE(made_as_state, block->step &&made_under(context, block, MT_MARK_OPTIMIZER_INIT))
 RULE(in_open_step, block->step != 0)
-RULE(in_backward, block->node_name && !saw(block, MT_SAW_SAVED | MT_SAW_LATER_STEP))
+RULE(in_backward, (block->node_name || made_in(context, block, MT_MARK_BACKWARD)) &&
+                      !saw(block, MT_SAW_SAVED | MT_SAW_LATER_STEP))
 RULE(saved_by_maker, saw(block, MT_SAW_SAVED) && made_to_be_saved(context, block))
 RULE(saved, saw(block, MT_SAW_SAVED))
 RULE(always, 1)

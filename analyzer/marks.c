@@ -26,6 +26,8 @@ static const struct {
     {"torch/nn/modules/module.py", "_apply", MT_MARK_MODULE_APPLY},
     {"torch/nn/modules/", "__init__", MT_MARK_MODULE_INIT},
     {"torch/nn/parameter.py", "__new__", MT_MARK_PARAMETER_NEW},
+    {"torch/autograd/__init__.py", "backward", MT_MARK_BACKWARD},
+    {"torch/autograd/__init__.py", "grad", MT_MARK_BACKWARD},
 };
 
 /* Under torch/optim/, but no optimizers. */

@@ -18,11 +18,13 @@ enum mt_mark {
     MT_MARK_BUFFER_NEW = 1 << 6,     /* nn.Buffer(...) */
     MT_MARK_FRAMEWORK = 1 << 7,      /* PyTorch's own code or Python's library */
     MT_MARK_LIBRARY = 1 << 8,        /* an installed package */
+    MT_MARK_BACKWARD = 1 << 9,       /* what starts backward: .backward(), autograd.grad() */
 };
 
 /* Marks that say what a program is doing: the innermost of them on a stack is its phase. */
 #define MT_PHASE_MARKS                                                                             \
-    (MT_MARK_OPTIMIZER | MT_MARK_MODULE_CALL | MT_MARK_MODULE_APPLY | MT_MARK_MODULE_INIT)
+    (MT_MARK_OPTIMIZER | MT_MARK_MODULE_CALL | MT_MARK_MODULE_APPLY | MT_MARK_MODULE_INIT |        \
+     MT_MARK_BACKWARD)
 
 /* Marks of a frame. function may be a qualified name ("Adam.step"). */
 uint32_t mt_frame_marks(const char *function, const char *file);

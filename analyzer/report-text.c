@@ -103,9 +103,12 @@ static void print_bar(const struct page *page, uint64_t part, uint64_t whole, un
     static const char *const eighth[] = {"",       "\u258f", "\u258e", "\u258d",
                                          "\u258c", "\u258b", "\u258a", "\u2589"};
     unsigned units = (unsigned)((double)part / (double)whole * BAR_WIDTH * 8 + 0.5);
-    mt_colour(page->out, page->style, colour);
     if (!page->style->utf8)
         units += 4;
+    if (units < (page->style->utf8 ? 1 : 8))
+        return;
+    fputs("  ", page->out);
+    mt_colour(page->out, page->style, colour);
     for (unsigned i = 0; i < units / 8; i++)
         fputs(page->style->utf8 ? "\u2588" : "#", page->out);
     if (page->style->utf8)
@@ -117,7 +120,7 @@ static void print_share(const struct page *page, const char *label, uint64_t par
                         unsigned colour)
 {
     char size[MT_SIZE_TEXT];
-    fprintf(page->out, "  %-16s %11s  %5.1f %%  ", label, mt_size_text(size, part),
+    fprintf(page->out, "  %-16s %11s  %5.1f %%", label, mt_size_text(size, part),
             whole ? 100.0 * (double)part / (double)whole : 0.0);
     if (whole)
         print_bar(page, part, whole, colour);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What memtap says to its user, and how it ends. */
 #include "command.h"
+#include "trace-format/encoder.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Names of files may have anything in them. */
 static void make_safe(char *text)
@@ -54,11 +56,26 @@ int mt_fail_usage(const struct mt_command *command, const char *format, ...)
     return MT_EXIT_BAD;
 }
 
+/* What the reader's words leave to say: what to do. */
+static const char *advice(const char *path, const struct mt_trace_error *error)
+{
+    switch (error->fault) {
+    case MT_FAULT_SYSTEM:
+        return access(path, F_OK) ? "; give the path of a trace (*.mtap)" : "";
+    case MT_FAULT_CUT:
+    case MT_FAULT_DAMAGED:
+        return error->offset < MT_FILE_HEADER_SIZE ? "; nothing in it can be read"
+                                                   : "; what is shown ends there";
+    default:
+        return "";
+    }
+}
+
 int mt_fail_trace(const char *path, const struct mt_trace_error *error)
 {
     if (!*error->text)
         return mt_fail("%s: out of memory", path);
-    return mt_fail("%s: %s", path, error->text);
+    return mt_fail("%s: %s%s", path, error->text, advice(path, error));
 }
 
 /* A reader that went away has ended the process already, by SIGPIPE. */
