@@ -100,6 +100,7 @@ def test(script, arguments, parameters, activations, where):
     highest = max(trace.of("alloc"), key=lambda event: event["allocated"])
     equal(f"{label}: allocated at the peak", peak["allocated"], highest["allocated"])
     equal(f"{label}: the categories' sum", sum(peak["categories"].values()), peak["allocated"])
+    equal(f"{label}: oddities", [n for n in report["oddities"].values() if n], [])
     for category in CATEGORIES:
         equal(f"{label}: {category}", peak["categories"].get(category, 0), found[category])
     if parameters is not None:
