@@ -102,7 +102,8 @@ static void print_bar(const struct page *page, uint64_t part, uint64_t whole, un
 {
     static const char *const eighth[] = {"",       "\u258f", "\u258e", "\u258d",
                                          "\u258c", "\u258b", "\u258a", "\u2589"};
-    unsigned units = (unsigned)((double)part / (double)whole * BAR_WIDTH * 8 + 0.5);
+    double share = (double)part / (double)whole; /* over 1 where a damaged trace's sums wrap */
+    unsigned units = (unsigned)((share < 1 ? share : 1) * BAR_WIDTH * 8 + 0.5);
     if (!page->style->utf8)
         units += 4;
     if (units < (page->style->utf8 ? 1 : 8))
@@ -139,19 +140,22 @@ static int by_share(const void *left, const void *right)
 static void print_categories(const struct page *page, const struct mt_device *device)
 {
     unsigned order[MT_CATEGORY_COUNT];
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+    uint64_t whole = device->unseen;
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++) {
         order[i] = i;
+        whole += device->category[i].bytes; /* the peak, if the trace is sound */
+    }
     sorted = device;
     qsort(order, MT_CATEGORY_COUNT, sizeof *order, by_share);
     putc('\n', page->out);
     for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++) {
         uint64_t bytes = device->category[order[i]].bytes;
         if (bytes)
-            print_share(page, mt_categories[order[i]].label, bytes, device->peak.allocated,
+            print_share(page, mt_categories[order[i]].label, bytes, whole,
                         mt_categories[order[i]].colour);
     }
     if (device->unseen)
-        print_share(page, "not seen", device->unseen, device->peak.allocated, 250);
+        print_share(page, "not seen", device->unseen, whole, 250);
 }
 
 static void print_peak(const struct page *page, const struct mt_device *device)

@@ -179,8 +179,8 @@ static int record(char **program)
     struct mt_roster roster;
     int rc = mt_roster_create(&roster);
     if (rc)
-        return mt_fail("%s: cannot be made: %s; set TMPDIR to a folder for temporary files",
-                       roster.path, strerror(-rc));
+        return mt_fail("%s: no temporary file can be made in it: %s; set TMPDIR to another folder",
+                       mt_roster_folder(), strerror(-rc));
     if (setenv("MEMTAP_ROSTER", roster.path, 1)) {
         mt_roster_destroy(&roster);
         return mt_fail("out of memory");

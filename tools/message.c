@@ -65,7 +65,7 @@ static const char *advice(const char *path, const struct mt_trace_error *error)
     case MT_FAULT_CUT:
     case MT_FAULT_DAMAGED:
         return error->offset < MT_FILE_HEADER_SIZE ? "; nothing in it can be read"
-                                                   : "; what is shown ends there";
+                                                   : "; that is what is shown";
     default:
         return "";
     }

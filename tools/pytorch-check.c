@@ -65,7 +65,8 @@ int mt_pytorch_without_cuda(const char *command, char folder[PATH_MAX])
     int without = 0;
     if (!resolve(command, python))
         return 0;
-    follow_script(python);
+    if (!is_python(python))
+        follow_script(python);
     if (!is_python(python))
         return 0;
     *strrchr(python, '/') = '\0';

@@ -7,11 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
-int mt_roster_create(struct mt_roster *roster)
+const char *mt_roster_folder(void)
 {
     const char *folder = getenv("TMPDIR");
-    int n = snprintf(roster->path, sizeof roster->path, "%s/memtap-XXXXXX",
-                     folder && *folder ? folder : "/tmp");
+    return folder && *folder ? folder : "/tmp";
+}
+
+int mt_roster_create(struct mt_roster *roster)
+{
+    int n = snprintf(roster->path, sizeof roster->path, "%s/memtap-XXXXXX", mt_roster_folder());
     if (n < 0 || (size_t)n >= sizeof roster->path)
         return -ENAMETOOLONG;
     int fd = mkstemp(roster->path);

@@ -12,6 +12,9 @@ struct mt_roster {
     char path[PATH_MAX];
 };
 
+/* The folder that rosters are made in: TMPDIR, or /tmp. */
+const char *mt_roster_folder(void);
+
 /* Makes an empty one. 0 or a negative errno. */
 int mt_roster_create(struct mt_roster *roster);
 
