@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "address-map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fibonacci hashing: addresses are multiples of 512 and more, the product's high bits mix them. */
+static size_t home(const struct mt_address_map *map, uint64_t address)
+{
+    return (size_t)((address * 0x9e3779b97f4a7c15u) >> map->shift);
+}
+
+/* The slot that holds the address, or the free one where it would go. There always is a free one:
+ * at most half of the slots are used. */
+static struct mt_address_slot *locate(const struct mt_address_map *map, uint64_t address)
+{
+    size_t i = home(map, address);
+    while (map->slots[i].value && map->slots[i].address != address)
+        i = (i + 1) & (map->capacity - 1);
+    return &map->slots[i];
+}
+
+void mt_address_map_clear(struct mt_address_map *map)
+{
+    free(map->slots);
+    memset(map, 0, sizeof *map);
+}
+
+uint32_t mt_address_map_get(const struct mt_address_map *map, uint64_t address)
+{
+    return map->capacity ? locate(map, address)->value : 0;
+}
+
+static int enlarge(struct mt_address_map *map)
+{
+    struct mt_address_map larger = {.capacity = map->capacity ? map->capacity * 2 : 64,
+                                    .shift = map->capacity ? map->shift - 1 : 58,
+                                    .used = map->used};
+    larger.slots = calloc(larger.capacity, sizeof *larger.slots);
+    if (!larger.slots)
+        return -ENOMEM;
+    for (size_t i = 0; i < map->capacity; i++)
+        if (map->slots[i].value)
+            *locate(&larger, map->slots[i].address) = map->slots[i];
+    free(map->slots);
+    *map = larger;
+    return 0;
+}
+
+int mt_address_map_put(struct mt_address_map *map, uint64_t address, uint32_t value)
+{
+    if ((map->used + 1) * 2 > map->capacity && enlarge(map))
+        return -ENOMEM;
+    struct mt_address_slot *slot = locate(map, address);
+    map->used += slot->value == 0;
+    slot->address = address;
+    slot->value = value;
+    return 0;
+}
+
+/* Closes the gap at slot i: an entry further on that a search from its home would not reach any
+ * more moves into it, which makes the next gap. */
+static void close_gap(struct mt_address_map *map, size_t gap)
+{
+    size_t mask = map->capacity - 1;
+    for (size_t i = (gap + 1) & mask; map->slots[i].value; i = (i + 1) & mask) {
+        size_t from_home = (i - home(map, map->slots[i].address)) & mask;
+        if (from_home < ((i - gap) & mask))
+            continue;
+        map->slots[gap] = map->slots[i];
+        gap = i;
+    }
+    map->slots[gap].value = 0;
+}
+
+uint32_t mt_address_map_take(struct mt_address_map *map, uint64_t address)
+{
+    if (!map->capacity)
+        return 0;
+    struct mt_address_slot *slot = locate(map, address);
+    uint32_t value = slot->value;
+    if (!value)
+        return 0;
+    map->used--;
+    close_gap(map, (size_t)(slot - map->slots));
+    return value;
+}

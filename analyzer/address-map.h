@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hash table from an address to a small number: open addressing, linear probing, deletion by
+ * moving back. Every 64-bit address is a valid key.
+ */
+#ifndef MT_ADDRESS_MAP_H
+#define MT_ADDRESS_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mt_address_map {
+    struct mt_address_slot {
+        uint64_t address;
+        uint32_t value; /* 0: the slot is free */
+    } * slots;
+    size_t capacity; /* a power of two, or 0 */
+    size_t used;
+    unsigned shift; /* 64 - log2(capacity) */
+};
+
+/* A map of zeros is empty. */
+void mt_address_map_clear(struct mt_address_map *map);
+
+/* The value at an address, 0 where there is none. */
+uint32_t mt_address_map_get(const struct mt_address_map *map, uint64_t address);
+
+/* Sets a value, which is not 0. 0 or -ENOMEM. */
+int mt_address_map_put(struct mt_address_map *map, uint64_t address, uint32_t value);
+
+/* Takes an address out. Its value, 0 where there was none. */
+uint32_t mt_address_map_take(struct mt_address_map *map, uint64_t address);
+
+#endif

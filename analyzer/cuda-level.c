@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda-level.h"
+
+#include <errno.h>
+#include <string.h>
+
+void mt_cuda_clear(struct mt_cuda_level *level)
+{
+    mt_heap_clear(&level->heap);
+    memset(level, 0, sizeof *level);
+}
+
+static void end(struct mt_cuda_level *level, struct mt_block *block)
+{
+    mt_heap_remove(&level->heap, block);
+    mt_heap_release(&level->heap, block);
+}
+
+static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event)
+{
+    if (event->arg[2] != 0 || !event->arg[0])
+        return 0; /* the call failed */
+    struct mt_block *old = mt_heap_at(&level->heap, event->arg[0]);
+    if (old) {
+        level->replaced++;
+        end(level, old);
+    }
+    return mt_heap_add(&level->heap, event) ? 0 : -ENOMEM;
+}
+
+static void on_free(struct mt_cuda_level *level, const struct mt_event *event)
+{
+    if (!event->arg[0])
+        return; /* allowed, and does nothing */
+    struct mt_block *block = mt_heap_at(&level->heap, event->arg[0]);
+    if (!block) {
+        level->unknown++;
+        return;
+    }
+    level->recent[level->next_recent++ % MT_CUDA_RECENT] =
+        (struct mt_event){.time_ns = block->time_ns,
+                          .arg = {block->address, block->size},
+                          .thread = block->thread,
+                          .stack = block->stack,
+                          .kind = MT_CUDA_MALLOC,
+                          .device = block->device};
+    end(level, block);
+}
+
+/* The memory is live after all, unless something else is there by now. */
+static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *event)
+{
+    for (unsigned i = 0; i < MT_CUDA_RECENT; i++) {
+        struct mt_event *made = &level->recent[i];
+        if (!made->kind || made->arg[0] != event->arg[0])
+            continue;
+        made->kind = 0;
+        if (mt_heap_at(&level->heap, made->arg[0]))
+            return 0;
+        return mt_heap_add(&level->heap, made) ? 0 : -ENOMEM;
+    }
+    return 0;
+}
+
+int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
+{
+    switch (event->kind) {
+    case MT_CUDA_MALLOC:
+        return on_malloc(level, event);
+    case MT_CUDA_FREE:
+        on_free(level, event);
+        return 0;
+    case MT_CUDA_FREE_FAILED:
+        return on_free_failed(level, event);
+    }
+    return 0;
+}

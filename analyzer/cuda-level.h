@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The level below the frameworks: memory that the CUDA runtime handed out (cudaMalloc), live.
+ */
+#ifndef MT_CUDA_LEVEL_H
+#define MT_CUDA_LEVEL_H
+
+#include "heap.h"
+
+#define MT_CUDA_RECENT 16u
+
+struct mt_cuda_level {
+    struct mt_heap heap;
+    /* The frees that may still turn out to have failed: a free is recorded before the call. */
+    struct mt_event recent[MT_CUDA_RECENT]; /* as the allocation's event; kind 0: none */
+    unsigned next_recent;
+    uint64_t replaced; /* allocations at an address that was live */
+    uint64_t unknown;  /* frees of what was not live */
+};
+
+/* A level of zeros is empty. */
+void mt_cuda_clear(struct mt_cuda_level *level);
+
+/* Takes a CUDA event into account; other kinds change nothing. 0 or -ENOMEM. */
+int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "definitions.h"
+#include "grow.h"
+#include "marks.h"
+
+/* Ids are handed out one after the other. An id further than this beyond the last one can only
+ * come from damage, and must not make the tables huge. */
+#define ID_SLACK 65536u
+
+struct thread {
+    char *name;
+    uint32_t os_thread;
+};
+
+struct mt_definitions {
+    char **strings;
+    size_t n_strings, strings_capacity; /* n_: one more than the highest id */
+    struct mt_frame *frames;
+    size_t n_frames, frames_capacity;
+    struct mt_stack *stacks;
+    size_t n_stacks, stacks_capacity;
+    struct thread *threads;
+    size_t n_threads, threads_capacity;
+    struct mt_info *infos;
+    size_t n_infos, infos_capacity;
+};
+
+static const struct mt_frame unknown_frame = {"?", "?", 0, 0};
+static const struct mt_stack unknown_stack;
+
+struct mt_definitions *mt_definitions_create(void)
+{
+    return calloc(1, sizeof(struct mt_definitions));
+}
+
+void mt_definitions_destroy(struct mt_definitions *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < d->n_strings; i++)
+        free(d->strings[i]);
+    for (size_t i = 0; i < d->n_threads; i++)
+        free(d->threads[i].name);
+    for (size_t i = 0; i < d->n_infos; i++)
+        free((char *)d->infos[i].key);
+    free(d->strings);
+    free(d->frames);
+    free(d->stacks);
+    free(d->threads);
+    free(d->infos);
+    free(d);
+}
+
+/* Makes element `id` of a table exist. */
+static int reserve(void *array, size_t *count, size_t *capacity, uint32_t id, size_t size)
+{
+    if (id == 0 || id > *count + ID_SLACK)
+        return -EINVAL;
+    if (mt_grow(array, capacity, (size_t)id + 1, size))
+        return -ENOMEM;
+    if (*count <= id)
+        *count = (size_t)id + 1;
+    return 0;
+}
+
+static int add_string(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    int rc = reserve(&d->strings, &d->n_strings, &d->strings_capacity, definition->id,
+                     sizeof *d->strings);
+    if (rc)
+        return rc;
+    if (d->strings[definition->id])
+        return -EINVAL;
+    d->strings[definition->id] = strndup(definition->text, definition->text_size);
+    return d->strings[definition->id] ? 0 : -ENOMEM;
+}
+
+static int add_frame(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    int rc =
+        reserve(&d->frames, &d->n_frames, &d->frames_capacity, definition->id, sizeof *d->frames);
+    if (rc)
+        return rc;
+    struct mt_frame *frame = &d->frames[definition->id];
+    if (frame->function)
+        return -EINVAL;
+    frame->function = mt_string(d, definition->frame.function);
+    frame->file = mt_string(d, definition->frame.file);
+    frame->line = definition->frame.line;
+    frame->marks = mt_frame_marks(frame->function, frame->file);
+    return 0;
+}
+
+/* A caller must be known before what it calls: no circle of callers can arise. */
+static int add_stack(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    int rc =
+        reserve(&d->stacks, &d->n_stacks, &d->stacks_capacity, definition->id, sizeof *d->stacks);
+    if (rc)
+        return rc;
+    struct mt_stack *stack = &d->stacks[definition->id];
+    if (stack->depth)
+        return -EINVAL;
+    const struct mt_stack *parent = mt_stack(d, definition->stack.parent);
+    const struct mt_frame *frame = mt_frame(d, definition->stack.frame);
+    stack->parent = parent->depth ? definition->stack.parent : 0;
+    stack->frame = definition->stack.frame;
+    stack->marks = parent->marks | frame->marks;
+    stack->phase = frame->marks & MT_PHASE_MARKS ? frame->marks & MT_PHASE_MARKS : parent->phase;
+    stack->user = frame->marks & MT_MARK_FRAMEWORK ? parent->user : definition->id;
+    stack->depth = parent->depth + 1;
+    return 0;
+}
+
+static int add_thread(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    int rc = reserve(&d->threads, &d->n_threads, &d->threads_capacity, definition->id,
+                     sizeof *d->threads);
+    if (rc)
+        return rc;
+    struct thread *thread = &d->threads[definition->id];
+    char *name = strndup(definition->text_size ? definition->text : "", definition->text_size);
+    if (!name)
+        return -ENOMEM;
+    free(thread->name); /* a thread may be named anew */
+    thread->name = name;
+    thread->os_thread = definition->os_thread;
+    return 0;
+}
+
+static int add_info(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    if (mt_grow(&d->infos, &d->infos_capacity, d->n_infos + 1, sizeof *d->infos))
+        return -ENOMEM;
+    char *key = strndup(definition->text_size ? definition->text : "", definition->text_size);
+    if (!key)
+        return -ENOMEM;
+    char *equals = strchr(key, '=');
+    if (equals)
+        *equals = '\0';
+    d->infos[d->n_infos++] = (struct mt_info){key, equals ? equals + 1 : ""};
+    return 0;
+}
+
+int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    switch (definition->kind) {
+    case MT_DEF_STRING:
+        return add_string(d, definition);
+    case MT_DEF_FRAME:
+        return add_frame(d, definition);
+    case MT_DEF_STACK:
+        return add_stack(d, definition);
+    case MT_DEF_THREAD:
+        return add_thread(d, definition);
+    case MT_DEF_INFO:
+        return add_info(d, definition);
+    }
+    return -EINVAL;
+}
+
+const char *mt_string(const struct mt_definitions *d, uint32_t id)
+{
+    if (id == 0)
+        return "";
+    return id < d->n_strings && d->strings[id] ? d->strings[id] : "?";
+}
+
+const struct mt_frame *mt_frame(const struct mt_definitions *d, uint32_t id)
+{
+    return id < d->n_frames && d->frames[id].function ? &d->frames[id] : &unknown_frame;
+}
+
+const struct mt_stack *mt_stack(const struct mt_definitions *d, uint32_t id)
+{
+    return id < d->n_stacks ? &d->stacks[id] : &unknown_stack;
+}
+
+const struct mt_frame *mt_stack_frame(const struct mt_definitions *d, uint32_t stack)
+{
+    return mt_frame(d, mt_stack(d, stack)->frame);
+}
+
+const char *mt_thread(const struct mt_definitions *d, uint32_t id, uint32_t *os_thread)
+{
+    *os_thread = id < d->n_threads ? d->threads[id].os_thread : 0;
+    return id < d->n_threads && d->threads[id].name ? d->threads[id].name : "";
+}
+
+const char *mt_info(const struct mt_definitions *d, const char *key)
+{
+    for (size_t i = d->n_infos; i-- > 0;)
+        if (!strcmp(d->infos[i].key, key))
+            return d->infos[i].value;
+    return NULL;
+}
+
+const struct mt_info *mt_info_at(const struct mt_definitions *d, size_t index)
+{
+    return index < d->n_infos ? &d->infos[index] : NULL;
+}

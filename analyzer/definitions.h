@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the ids in a trace stand for. Filled while the trace is read; everything that was never
+ * defined, or in a way that cannot be (a stack before its caller), is "?". Owned by one thread.
+ */
+#ifndef MT_DEFINITIONS_H
+#define MT_DEFINITIONS_H
+
+#include "trace-format/model.h"
+
+struct mt_definitions;
+
+struct mt_frame {
+    const char *function, *file; /* "?" where not known, never NULL */
+    uint32_t line;               /* 0: not known */
+    uint32_t marks;              /* enum mt_mark */
+};
+
+struct mt_stack {
+    uint32_t parent; /* the caller's stack; always defined and of a smaller depth. 0: none */
+    uint32_t frame;
+    uint32_t marks; /* of the innermost frame and all its callers */
+    uint32_t phase; /* the phase marks of the innermost frame that has any */
+    uint32_t user;  /* the stack of the innermost frame that is no framework code; 0: none */
+    uint32_t depth; /* frames */
+};
+
+struct mt_info {
+    const char *key, *value;
+};
+
+/* NULL when there is no memory. */
+struct mt_definitions *mt_definitions_create(void);
+void mt_definitions_destroy(struct mt_definitions *definitions);
+
+/* Takes a copy of the definition. 0, -ENOMEM, or -EINVAL where it makes no sense (an id far out of
+ * line, a second definition of an id): it is then left out and nothing else is wrong. */
+int mt_definitions_add(struct mt_definitions *definitions, const struct mt_definition *definition);
+
+/* All of these answer for any id; the results live as long as the definitions, but the frames' and
+ * stacks' addresses only until the next mt_definitions_add. */
+const char *mt_string(const struct mt_definitions *definitions, uint32_t id);
+const struct mt_frame *mt_frame(const struct mt_definitions *definitions, uint32_t id);
+const struct mt_stack *mt_stack(const struct mt_definitions *definitions, uint32_t id);
+
+/* The innermost frame of a stack. */
+const struct mt_frame *mt_stack_frame(const struct mt_definitions *definitions, uint32_t stack);
+
+/* A thread's name, "" where it has none or is not known; *os_thread its kernel id or 0. */
+const char *mt_thread(const struct mt_definitions *definitions, uint32_t id, uint32_t *os_thread);
+
+/* The value of an info record, NULL where there is none. Several with one key: the last. */
+const char *mt_info(const struct mt_definitions *definitions, const char *key);
+const struct mt_info *mt_info_at(const struct mt_definitions *definitions, size_t index);
+
+#endif

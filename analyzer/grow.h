@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Growing arrays: a pointer, a count and a capacity in the owner's struct.
+ */
+#ifndef MT_GROW_H
+#define MT_GROW_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for `need` elements of `size` bytes in *array (realloc'ed; new elements are zero).
+ * 0 or -ENOMEM, and then nothing has changed. */
+static inline int mt_grow(void *array, size_t *capacity, size_t need, size_t size)
+{
+    void *old, *bytes;
+    if (need <= *capacity)
+        return 0;
+    size_t more = *capacity ? *capacity : 16;
+    while (more < need)
+        more *= 2;
+    memcpy(&old, array, sizeof old);
+    bytes = reallocarray(old, more, size);
+    if (!bytes)
+        return -ENOMEM;
+    memset((char *)bytes + *capacity * size, 0, (more - *capacity) * size);
+    memcpy(array, &bytes, sizeof bytes);
+    *capacity = more;
+    return 0;
+}
+
+#endif

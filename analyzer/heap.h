@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The live blocks of one level of allocation (PyTorch's blocks, or CUDA's allocations) on all
+ * devices. One address space: CUDA's unified addresses are unique in a process over its devices.
+ * Its memory grows with what is live, and what is still referred to, never with the events.
+ */
+#ifndef MT_HEAP_H
+#define MT_HEAP_H
+
+#include "address-map.h"
+#include "ordered.h"
+#include "trace-format/model.h"
+
+/* Tables by device: slot 0 is "not known", 1 the device 0 and so on; what is further is slot 0. */
+#define MT_DEVICES 65u
+
+static inline unsigned mt_device_slot(int device)
+{
+    return device >= 0 && device + 1 < (int)MT_DEVICES ? (unsigned)device + 1 : 0;
+}
+
+/* What is known about a block besides where it is. */
+enum mt_evidence {
+    MT_SAW_PARAMETER = 1 << 0,     /* wrapped in nn.Parameter */
+    MT_SAW_BUFFER = 1 << 1,        /* wrapped in nn.Buffer */
+    MT_SAW_SET_DATA = 1 << 2,      /* became a tensor's .data */
+    MT_SAW_LEAF = 1 << 3,          /* a leaf that needs a gradient */
+    MT_SAW_LEAF_AGAIN = 1 << 4,    /* in more than one graph */
+    MT_SAW_LEAF_OF_GRAPH = 1 << 5, /* first an output of the graph, detached then */
+    MT_SAW_GRADIENT = 1 << 6,      /* kept as a leaf's gradient */
+    MT_SAW_SAVED = 1 << 7,         /* saved for backward */
+    MT_SAW_GRAPH_OUTPUT = 1 << 8,  /* has a grad_fn */
+    MT_SAW_STEP_SURVIVED = 1 << 9, /* made in an optimizer step, lived past its end */
+    MT_SAW_STEP_DIED = 1 << 10,    /* made in an optimizer step, freed before its end */
+    MT_SAW_LATER_STEP = 1 << 11,   /* lived past the end of an optimizer step */
+};
+
+struct mt_block {
+    uint64_t address, size, time_ns;
+    uint32_t thread, stack; /* of the allocation */
+    uint32_t evidence;      /* enum mt_evidence */
+    uint32_t save_stack;    /* of the first save */
+    uint32_t node_name;     /* string id: the backward node that was running; 0: none */
+    uint32_t forward_stack; /* where that node was made */
+    uint32_t step;          /* the optimizer step it was made in; 0: none */
+    uint32_t steps_before;  /* optimizer steps that had ended when it was made */
+    int16_t device;
+    uint8_t live;
+    /* the heap's own */
+    uint32_t index, references, next_free, pending;
+};
+
+struct mt_heap_total {
+    uint64_t bytes, blocks; /* live */
+};
+
+struct mt_heap {
+    struct mt_block **chunks;
+    size_t n_chunks, chunks_capacity;
+    uint32_t n_blocks;   /* ever in use at once, index 0 included, which is none */
+    uint32_t first_free; /* index, 0: none */
+    struct mt_address_map by_address;
+    /* Few searches need order: blocks enter it at the first one after their allocation. */
+    struct mt_ordered ordered;
+    uint32_t *pending;
+    size_t n_pending, pending_capacity;
+    struct mt_heap_total total[MT_DEVICES];
+};
+
+/* A heap of zeros is empty. */
+void mt_heap_clear(struct mt_heap *heap);
+
+/* Adds a block at arg[0] of arg[1] bytes as the event says, where no live block begins. The heap
+ * refers to it until it is removed and released. NULL: no memory. */
+struct mt_block *mt_heap_add(struct mt_heap *heap, const struct mt_event *event);
+
+/* The live block that begins at the address / that the address points into. NULL: none. */
+struct mt_block *mt_heap_at(const struct mt_heap *heap, uint64_t address);
+struct mt_block *mt_heap_around(struct mt_heap *heap, uint64_t address);
+
+/* Ends a block's life: it is in no table any more. Its record stays until mt_heap_release, which
+ * the caller owes. */
+void mt_heap_remove(struct mt_heap *heap, struct mt_block *block);
+
+/* Further references keep the record longer. */
+void mt_heap_hold(struct mt_block *block);
+void mt_heap_release(struct mt_heap *heap, struct mt_block *block);
+
+/* The live blocks: index 1 .. heap->n_blocks - 1; NULL where that one is not live. */
+struct mt_block *mt_heap_live(const struct mt_heap *heap, uint32_t index);
+
+#endif

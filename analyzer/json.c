@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json.h"
+#include "text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *copy_valid(const char *text)
+{
+    char *copy = malloc(strlen(text) * 3 + 1), *to = copy;
+    while (copy && *text) {
+        size_t length = mt_utf8_length(text);
+        memcpy(to, length ? text : "\xef\xbf\xbd", length ? length : 3);
+        to += length ? length : 3;
+        text += length ? length : 1;
+    }
+    if (copy)
+        *to = '\0';
+    return copy;
+}
+
+json_t *mt_json_text(const char *text)
+{
+    json_t *string = json_string(text);
+    if (string)
+        return string;
+    char *copy = copy_valid(text);
+    string = copy ? json_string(copy) : NULL;
+    free(copy);
+    return string;
+}
+
+json_t *mt_json_number(uint64_t number)
+{
+    return json_integer(number > INT64_MAX ? INT64_MAX : (json_int_t)number);
+}
+
+json_t *mt_json_frame(const struct mt_definitions *definitions, uint32_t stack)
+{
+    if (!mt_stack(definitions, stack)->depth)
+        return json_null();
+    const struct mt_frame *frame = mt_stack_frame(definitions, stack);
+    return json_pack("{s:o, s:o, s:I}", "function", mt_json_text(frame->function), "file",
+                     mt_json_text(frame->file), "line", (json_int_t)frame->line);
+}
+
+json_t *mt_json_process(const struct mt_definitions *definitions)
+{
+    json_t *process = json_object();
+    const struct mt_info *info;
+    for (size_t i = 0; process && (info = mt_info_at(definitions, i)); i++) {
+        char *key = copy_valid(info->key);
+        if (key)
+            json_object_set_new(process, key, mt_json_text(info->value));
+        free(key);
+    }
+    return process;
+}
+
+int mt_json_print(FILE *out, json_t *value, int compact)
+{
+    if (!value)
+        return -ENOMEM;
+    int rc = json_dumpf(value, out, compact ? JSON_COMPACT : JSON_INDENT(2));
+    json_decref(value);
+    return rc || putc('\n', out) == EOF ? -EIO : 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What jansson does not do by itself.
+ */
+#ifndef MT_JSON_H
+#define MT_JSON_H
+
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "definitions.h"
+
+/* A string from any bytes: what is not UTF-8 becomes U+FFFD. A new reference; NULL: no memory. */
+json_t *mt_json_text(const char *text);
+
+/* A number; what is over the greatest that JSON readers can be relied on for (2^63 - 1) is that. */
+json_t *mt_json_number(uint64_t number);
+
+/* {"function": ..., "file": ..., "line": ...}, null where the stack is not known. */
+json_t *mt_json_frame(const struct mt_definitions *definitions, uint32_t stack);
+
+/* The info records. */
+json_t *mt_json_process(const struct mt_definitions *definitions);
+
+/* Writes the value and a newline, and gives it up. 0, or -EIO, or -ENOMEM where it is NULL. */
+int mt_json_print(FILE *out, json_t *value, int compact);
+
+#endif

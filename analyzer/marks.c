@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marks.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/*
+ * file: FOLDER/ = any file under it, else the end of the path. function: the last part of the
+ * qualified name; a trailing * stands for any end.
+ *
+ * PyTorch wraps the step of every subclass of Optimizer, the user's own ones too, in a function
+ * `wrapper` of torch/optim/optimizer.py: that frame is what makes a step, not names of classes.
+ */
+static const struct {
+    const char *file, *function;
+    uint32_t marks;
+} table[] = {
+    {"torch/optim/optimizer.py", "wrapper", MT_MARK_OPTIMIZER},
+    {"torch/optim/optimizer.py", "_use_grad", MT_MARK_OPTIMIZER},
+    {"torch/optim/", "step", MT_MARK_OPTIMIZER},
+    {"torch/optim/", "_init_group", MT_MARK_OPTIMIZER | MT_MARK_OPTIMIZER_INIT},
+    {"torch/optim/", "_single_tensor_*", MT_MARK_OPTIMIZER},
+    {"torch/optim/", "_multi_tensor_*", MT_MARK_OPTIMIZER},
+    {"torch/optim/", "_fused_*", MT_MARK_OPTIMIZER},
+    {"torch/nn/modules/module.py", "_call_impl", MT_MARK_MODULE_CALL},
+    {"torch/nn/modules/module.py", "_apply", MT_MARK_MODULE_APPLY},
+    {"torch/nn/modules/", "__init__", MT_MARK_MODULE_INIT},
+    {"torch/nn/parameter.py", "__new__", MT_MARK_PARAMETER_NEW},
+    {"torch/autograd/__init__.py", "backward", MT_MARK_BACKWARD},
+    {"torch/autograd/__init__.py", "grad", MT_MARK_BACKWARD},
+};
+
+/* Under torch/optim/, but no optimizers. */
+static const char *const not_optimizers[] = {"lr_scheduler.py", "swa_utils.py"};
+
+static const char *last_part(const char *function)
+{
+    const char *dot = strrchr(function, '.');
+    return dot ? dot + 1 : function;
+}
+
+static int ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && !memcmp(text + n - m, end, m);
+}
+
+static int file_matches(const char *file, const char *pattern)
+{
+    size_t n = strlen(pattern);
+    return pattern[n - 1] == '/' ? strstr(file, pattern) != NULL : ends_with(file, pattern);
+}
+
+static int function_matches(const char *function, const char *pattern)
+{
+    size_t n = strlen(pattern);
+    return pattern[n - 1] == '*' ? !strncmp(function, pattern, n - 1) : !strcmp(function, pattern);
+}
+
+static int is_no_optimizer(const char *file)
+{
+    for (size_t i = 0; i < sizeof not_optimizers / sizeof *not_optimizers; i++)
+        if (ends_with(file, not_optimizers[i]))
+            return 1;
+    return 0;
+}
+
+/* Whose code it is. "<string>" and the like are the user's, "<frozen importlib>" is Python's. */
+static uint32_t owner(const char *file)
+{
+    static const char *const packages[] = {"/site-packages/", "/dist-packages/"};
+    static const char *const framework[] = {"torch/", "torchgen/", "functorch/"};
+    for (size_t i = 0; i < sizeof packages / sizeof *packages; i++) {
+        const char *at = strstr(file, packages[i]);
+        if (!at)
+            continue;
+        at += strlen(packages[i]);
+        for (size_t j = 0; j < sizeof framework / sizeof *framework; j++)
+            if (!strncmp(at, framework[j], strlen(framework[j])))
+                return MT_MARK_FRAMEWORK;
+        return MT_MARK_LIBRARY;
+    }
+    if (!strncmp(file, "<frozen", 7) || strstr(file, "/lib/python3"))
+        return MT_MARK_FRAMEWORK;
+    return 0;
+}
+
+uint32_t mt_frame_marks(const char *function, const char *file)
+{
+    uint32_t marks = owner(file);
+    const char *name = last_part(function);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (function_matches(name, table[i].function) && file_matches(file, table[i].file))
+            marks |= table[i].marks;
+    if (marks & MT_MARK_OPTIMIZER && is_no_optimizer(file))
+        marks &= ~(uint32_t)(MT_MARK_OPTIMIZER | MT_MARK_OPTIMIZER_INIT);
+    if (marks & MT_MARK_PARAMETER_NEW && !strcmp(function, "Buffer.__new__"))
+        marks = (marks & ~(uint32_t)MT_MARK_PARAMETER_NEW) | MT_MARK_BUFFER_NEW;
+    return marks;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "demangle.h"
+#include "json.h"
+#include "report.h"
+
+#include <errno.h>
+
+static json_t *categories(const struct mt_device *device)
+{
+    json_t *object = json_object();
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        json_object_set_new(object, mt_categories[i].name,
+                            mt_json_number(device->category[i].bytes));
+    return object;
+}
+
+static json_t *rules(const struct mt_device *device)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < mt_n_rules; i++) {
+        const struct mt_share *share = &device->by_rule[i];
+        if (share->blocks)
+            json_array_append_new(array,
+                                  json_pack("{s:s, s:s, s:o, s:o}", "rule", mt_rules[i].name,
+                                            "category", mt_categories[mt_rules[i].category].name,
+                                            "bytes", mt_json_number(share->bytes), "blocks",
+                                            mt_json_number(share->blocks)));
+    }
+    return array;
+}
+
+static json_t *device_number(int device)
+{
+    return device == MT_NO_DEVICE ? json_null() : json_integer(device);
+}
+
+static json_t *peak(const struct mt_device *device)
+{
+    if (!device)
+        return json_null();
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:o}", "device", device_number(device->device), "time_ns",
+                  mt_json_number(device->peak.time_ns), "event", mt_json_number(device->peak.event),
+                  "allocated", mt_json_number(device->peak.allocated));
+    if (!device->of_cuda) {
+        json_object_set_new(object, "reserved", mt_json_number(device->peak.reserved));
+        json_object_set_new(object, "cached", mt_json_number(device->cached));
+    }
+    json_object_set_new(object, "unseen", mt_json_number(device->unseen));
+    if (device->cuda_bytes)
+        json_object_set_new(object, "cuda", mt_json_number(device->cuda_bytes));
+    json_object_set_new(object, "categories", categories(device));
+    json_object_set_new(object, "rules", rules(device));
+    return object;
+}
+
+static json_t *operator_name(const struct mt_definitions *definitions, uint32_t node_name)
+{
+    char name[256];
+    if (!node_name)
+        return json_null();
+    mt_short_type_name(mt_string(definitions, node_name), name, sizeof name);
+    return mt_json_text(name);
+}
+
+static json_t *call_sites(const struct mt_definitions *definitions, const struct mt_device *device)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < device->sites.n; i++) {
+        const struct mt_site *site = &device->sites.site[i];
+        json_array_append_new(
+            array, json_pack("{s:o, s:o, s:s, s:o, s:o, s:o}", "bytes", mt_json_number(site->bytes),
+                             "blocks", mt_json_number(site->blocks), "category",
+                             mt_categories[site->category].name, "operator",
+                             operator_name(definitions, site->node_name), "line",
+                             mt_json_frame(definitions, site->stack), "called_from",
+                             mt_json_frame(definitions, mt_site_caller(definitions, site))));
+    }
+    return array;
+}
+
+static json_t *devices(const struct mt_analysis *analysis)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < analysis->n_devices; i++) {
+        const struct mt_device *device = &analysis->devices[i];
+        json_array_append_new(
+            array, json_pack("{s:o, s:s, s:o, s:o}", "device", device_number(device->device),
+                             "level", device->of_cuda ? "cuda" : "pytorch", "peak", peak(device),
+                             "call_sites", call_sites(analysis->replay.definitions, device)));
+    }
+    return array;
+}
+
+static json_t *out_of_memory(const struct mt_replay *replay)
+{
+    json_t *array = json_array();
+    uint64_t kept = replay->n_ooms < MT_OOMS_KEPT ? replay->n_ooms : MT_OOMS_KEPT;
+    for (uint64_t i = replay->n_ooms - kept; i < replay->n_ooms; i++) {
+        const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
+        json_array_append_new(
+            array,
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "device", device_number(oom->device),
+                      "time_ns", mt_json_number(oom->time_ns), "requested",
+                      mt_json_number(oom->wanted), "allocated", mt_json_number(oom->allocated),
+                      "reserved", mt_json_number(oom->reserved), "line",
+                      mt_json_frame(replay->definitions,
+                                    mt_stack(replay->definitions, oom->stack)->user)));
+    }
+    return array;
+}
+
+static json_t *oddities(const struct mt_oddities *oddities)
+{
+    return json_pack("{s:o, s:o, s:o, s:o}", "allocated_twice", mt_json_number(oddities->replaced),
+                     "freed_unknown", mt_json_number(oddities->unknown), "freed_with_other_size",
+                     mt_json_number(oddities->wrong_size), "total_differs",
+                     mt_json_number(oddities->drift));
+}
+
+int mt_report_json(const struct mt_analysis *analysis, FILE *out)
+{
+    const struct mt_survey *survey = &analysis->survey;
+    json_t *report = json_pack(
+        "{s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.report/1",
+        "events", mt_json_number(survey->events), "bytes", mt_json_number(survey->bytes), "lost",
+        mt_json_number(mt_survey_lost(survey)), "complete", survey->complete, "length_ns",
+        mt_json_number(mt_survey_length_ns(survey)), "process",
+        mt_json_process(analysis->replay.definitions), "peak",
+        peak(mt_analysis_main_device(analysis)), "devices", devices(analysis), "out_of_memory",
+        out_of_memory(&analysis->replay), "oddities", oddities(&analysis->replay.oddities));
+    return mt_json_print(out, report, 0);
+}

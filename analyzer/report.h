@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reports of an analysis. One file each: report-text.c for people, report-json.c for programs.
+ */
+#ifndef MT_REPORT_H
+#define MT_REPORT_H
+
+#include "analysis.h"
+#include "text.h"
+
+/* The page for people, at most 80 columns wide. */
+void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
+
+/* Schema memtap.report/1 (memtap-report(1)). 0, -ENOMEM, or -EIO. */
+int mt_report_json(const struct mt_analysis *analysis, FILE *out);
+
+#endif

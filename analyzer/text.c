@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text.h"
+
+#include <string.h>
+
+const char *mt_size_text(char out[MT_SIZE_TEXT], uint64_t bytes)
+{
+    static const char *const unit[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    if (bytes < 1024) {
+        snprintf(out, MT_SIZE_TEXT, "%u B", (unsigned)bytes);
+        return out;
+    }
+    unsigned i = 0;
+    double value = (double)bytes / 1024;
+    while (value >= 1023.995 && i + 1 < sizeof unit / sizeof *unit) {
+        value /= 1024;
+        i++;
+    }
+    snprintf(out, MT_SIZE_TEXT, "%.2f %s", value, unit[i]);
+    return out;
+}
+
+const char *mt_count_text(char out[MT_SIZE_TEXT], uint64_t count)
+{
+    char digits[MT_SIZE_TEXT];
+    int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
+    char *to = out;
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return out;
+}
+
+const char *mt_time_text(char out[MT_SIZE_TEXT], uint64_t ns)
+{
+    uint64_t seconds = ns / 1000000000u;
+    if (seconds >= 3600)
+        snprintf(out, MT_SIZE_TEXT, "%llu h %02llu min", (unsigned long long)(seconds / 3600),
+                 (unsigned long long)(seconds / 60 % 60));
+    else if (seconds >= 60)
+        snprintf(out, MT_SIZE_TEXT, "%llu min %02llu s", (unsigned long long)(seconds / 60),
+                 (unsigned long long)(seconds % 60));
+    else
+        snprintf(out, MT_SIZE_TEXT, "%.3f s", (double)ns / 1e9);
+    return out;
+}
+
+/* The values that a first byte's continuation may have keep out overlong forms and surrogates. */
+size_t mt_utf8_length(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    unsigned first = at[0], low = 0x80, high = 0xbf;
+    if (first < 0x80)
+        return first != 0;
+    if (first < 0xc2 || first > 0xf4)
+        return 0;
+    size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    if (first == 0xe0)
+        low = 0xa0;
+    else if (first == 0xed)
+        high = 0x9f;
+    else if (first == 0xf0)
+        low = 0x90;
+    else if (first == 0xf4)
+        high = 0x8f;
+    if (at[1] < low || at[1] > high)
+        return 0;
+    for (size_t i = 2; i < length; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    return length;
+}
+
+/* The next character's bytes in the source, and whether they can be shown as they are. */
+static size_t next_character(const char *text, const struct mt_style *style, int *shown)
+{
+    size_t length = mt_utf8_length(text);
+    unsigned char first = (unsigned char)*text;
+    int control = first < 0x20 || first == 0x7f || (first == 0xc2 && (text[1] & 0xe0) == 0x80);
+    *shown = length && !control && (length == 1 || style->utf8);
+    return length ? length : 1;
+}
+
+static size_t count_characters(const char *text, const struct mt_style *style)
+{
+    size_t n = 0;
+    int shown;
+    for (; *text; text += next_character(text, style, &shown))
+        n++;
+    return n;
+}
+
+struct writer {
+    char *out;
+    size_t room; /* for bytes, the terminator aside */
+};
+
+static void append(struct writer *to, const char *bytes, size_t n)
+{
+    if (n > to->room)
+        n = to->room = 0;
+    memcpy(to->out, bytes, n);
+    to->out += n;
+    to->room -= n;
+}
+
+static void append_dots(struct writer *to, const struct mt_style *style)
+{
+    const char *dots = style->utf8 ? "\u2026" : "~";
+    append(to, dots, strlen(dots));
+}
+
+void mt_safe_text(char *out, size_t size, const char *text, size_t columns, enum mt_cut cut,
+                  const struct mt_style *style)
+{
+    struct writer to = {out, size - 1};
+    size_t n = count_characters(text, style);
+    size_t dropped = n > columns && columns ? n - columns + 1 : 0;
+    size_t first = dropped && cut == MT_CUT_BEGIN ? dropped : 0;
+    size_t last = dropped && cut == MT_CUT_END ? n - dropped : n;
+    if (dropped && cut == MT_CUT_BEGIN)
+        append_dots(&to, style);
+    for (size_t i = 0; i < last && *text; i++) {
+        int shown;
+        size_t length = next_character(text, style, &shown);
+        if (i >= first)
+            append(&to, shown ? text : "?", shown ? length : 1);
+        text += length;
+    }
+    if (dropped && cut == MT_CUT_END)
+        append_dots(&to, style);
+    *to.out = '\0';
+}
+
+void mt_colour(FILE *out, const struct mt_style *style, unsigned colour)
+{
+    if (!style->colour)
+        return;
+    if (colour)
+        fprintf(out, "\033[38;5;%um", colour);
+    else
+        fputs("\033[0m", out);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracker.h"
+#include "grow.h"
+#include "marks.h"
+
+/* Beyond these only damaged traces go. */
+#define THREAD_LIMIT 65536u
+#define NESTING_LIMIT 4096u
+
+struct running_node {
+    uint64_t node;
+    uint32_t name, forward_stack;
+};
+
+struct mt_thread_state {
+    uint32_t step;       /* 0: in none */
+    uint32_t step_depth; /* nodes that ran when the step began */
+    struct running_node *nodes;
+    size_t n_nodes, nodes_capacity;
+};
+
+void mt_tracker_clear(struct mt_tracker *tracker)
+{
+    for (size_t i = 0; i < tracker->n_threads; i++)
+        free(tracker->threads[i].nodes);
+    free(tracker->threads);
+    mt_address_map_clear(&tracker->forward);
+    memset(tracker, 0, sizeof *tracker);
+}
+
+static struct mt_thread_state *thread_state(struct mt_tracker *tracker, uint32_t thread)
+{
+    if (thread < tracker->n_threads)
+        return &tracker->threads[thread];
+    if (thread >= THREAD_LIMIT)
+        thread = 0;
+    if (mt_grow(&tracker->threads, &tracker->threads_capacity, (size_t)thread + 1,
+                sizeof *tracker->threads))
+        return NULL;
+    if (tracker->n_threads <= thread)
+        tracker->n_threads = (size_t)thread + 1;
+    return &tracker->threads[thread];
+}
+
+static void end_step(struct mt_tracker *tracker, struct mt_thread_state *thread)
+{
+    thread->step = 0;
+    tracker->steps_ended++;
+}
+
+/* A step ends with the thread's first event outside the optimizer. Events without a stack, such as
+ * those of autograd's own threads, say nothing. */
+static void follow_step(struct mt_tracker *tracker, struct mt_thread_state *thread, uint32_t stack)
+{
+    if (!stack)
+        return;
+    int inside = (mt_stack(tracker->definitions, stack)->marks & MT_MARK_OPTIMIZER) != 0;
+    if (inside == (thread->step != 0))
+        return;
+    if (!inside) {
+        end_step(tracker, thread);
+        return;
+    }
+    thread->step = ++tracker->steps_begun;
+    thread->step_depth = (uint32_t)thread->n_nodes;
+}
+
+static int node_new(struct mt_tracker *tracker, const struct mt_event *event)
+{
+    if (event->stack)
+        return mt_address_map_put(&tracker->forward, event->arg[0], event->stack);
+    mt_address_map_take(&tracker->forward, event->arg[0]); /* another node was here */
+    return 0;
+}
+
+/* What accumulates gradients is made without a call that the trace has: an earlier node at its
+ * address would lend it a wrong forward line. */
+static int is_accumulator(const char *name)
+{
+    return strstr(name, "AccumulateGrad") != NULL;
+}
+
+static int node_begin(struct mt_tracker *tracker, struct mt_thread_state *thread,
+                      const struct mt_event *event)
+{
+    if (thread->n_nodes == NESTING_LIMIT)
+        return 0;
+    if (mt_grow(&thread->nodes, &thread->nodes_capacity, thread->n_nodes + 1,
+                sizeof *thread->nodes))
+        return -ENOMEM;
+    struct running_node *node = &thread->nodes[thread->n_nodes++];
+    node->node = event->arg[0];
+    node->name = event->arg[1] > UINT32_MAX ? 0 : (uint32_t)event->arg[1];
+    node->forward_stack = is_accumulator(mt_string(tracker->definitions, node->name))
+                              ? 0
+                              : mt_address_map_get(&tracker->forward, node->node);
+    return 0;
+}
+
+/* Ends the node and, should their ends be missing, those inside it. An optimizer that ran in one
+ * of its hooks has ended too. */
+static void node_end(struct mt_tracker *tracker, struct mt_thread_state *thread, uint64_t node)
+{
+    size_t i = thread->n_nodes;
+    while (i && thread->nodes[i - 1].node != node)
+        i--;
+    if (!i)
+        return;
+    thread->n_nodes = i - 1;
+    if (thread->step && thread->n_nodes < thread->step_depth)
+        end_step(tracker, thread);
+}
+
+static void saw_leaf(struct mt_block *block)
+{
+    if (block->evidence & MT_SAW_LEAF)
+        block->evidence |= MT_SAW_LEAF_AGAIN;
+    else if (block->evidence & MT_SAW_GRAPH_OUTPUT)
+        block->evidence |= MT_SAW_LEAF | MT_SAW_LEAF_OF_GRAPH;
+    else
+        block->evidence |= MT_SAW_LEAF;
+}
+
+static void saw_requires_grad(struct mt_tracker *tracker, struct mt_block *block, uint32_t stack)
+{
+    uint32_t marks = mt_stack_frame(tracker->definitions, stack)->marks;
+    if (marks & MT_MARK_PARAMETER_NEW)
+        block->evidence |= MT_SAW_PARAMETER;
+    else if (marks & MT_MARK_BUFFER_NEW)
+        block->evidence |= MT_SAW_BUFFER;
+}
+
+/* Evidence from a label on the tensor at `address`, which may be a view into its block. */
+static void label(struct mt_tracker *tracker, const struct mt_event *event, uint64_t address)
+{
+    struct mt_block *block = address ? mt_heap_around(tracker->heap, address) : NULL;
+    if (!block)
+        return;
+    switch (event->kind) {
+    case MT_LEAF:
+        saw_leaf(block);
+        break;
+    case MT_REQUIRES_GRAD:
+        saw_requires_grad(tracker, block, event->stack);
+        break;
+    case MT_SET_DATA:
+        block->evidence |= MT_SAW_SET_DATA;
+        break;
+    case MT_GRADIENT:
+        block->evidence |= MT_SAW_GRADIENT;
+        break;
+    case MT_NODE_NEW:
+        block->evidence |= MT_SAW_GRAPH_OUTPUT;
+        break;
+    case MT_SAVED:
+        if (!(block->evidence & MT_SAW_SAVED))
+            block->save_stack = event->stack;
+        block->evidence |= MT_SAW_SAVED;
+        break;
+    }
+    if (block->evidence & (MT_SAW_PARAMETER | MT_SAW_SET_DATA))
+        tracker->saw_parameters = 1;
+}
+
+int mt_tracker_event(struct mt_tracker *tracker, const struct mt_event *event)
+{
+    struct mt_thread_state *thread = thread_state(tracker, event->thread);
+    if (!thread)
+        return -ENOMEM;
+    follow_step(tracker, thread, event->stack);
+    switch (event->kind) {
+    case MT_SAVED:
+    case MT_LEAF:
+    case MT_GRADIENT:
+    case MT_SET_DATA:
+    case MT_REQUIRES_GRAD:
+        label(tracker, event, event->arg[0]);
+        return 0;
+    case MT_NODE_NEW:
+        label(tracker, event, event->arg[1]);
+        return node_new(tracker, event);
+    case MT_NODE_BEGIN:
+        return node_begin(tracker, thread, event);
+    case MT_NODE_END:
+        node_end(tracker, thread, event->arg[0]);
+        return 0;
+    case MT_LOST:
+        thread->n_nodes = 0; /* ends of nodes may be among what was lost */
+        return 0;
+    }
+    return 0;
+}
+
+void mt_tracker_made(struct mt_tracker *tracker, struct mt_block *block)
+{
+    const struct mt_thread_state *thread = thread_state(tracker, block->thread);
+    block->steps_before = tracker->steps_ended;
+    if (!thread)
+        return;
+    if (mt_stack(tracker->definitions, block->stack)->phase & MT_MARK_OPTIMIZER)
+        block->step = thread->step;
+    if (thread->n_nodes) {
+        block->node_name = thread->nodes[thread->n_nodes - 1].name;
+        block->forward_stack = thread->nodes[thread->n_nodes - 1].forward_stack;
+    }
+}
+
+void mt_tracker_ended(const struct mt_tracker *tracker, struct mt_block *block, int at_end)
+{
+    uint32_t thread = block->thread < THREAD_LIMIT ? block->thread : 0;
+    if (block->step && thread < tracker->n_threads) {
+        if (tracker->threads[thread].step != block->step)
+            block->evidence |= MT_SAW_STEP_SURVIVED;
+        else if (!at_end)
+            block->evidence |= MT_SAW_STEP_DIED;
+    }
+    if (tracker->steps_ended > block->steps_before)
+        block->evidence |= MT_SAW_LATER_STEP;
+}
+
+void mt_tracker_finish(struct mt_tracker *tracker)
+{
+    for (size_t i = 0; i < tracker->n_threads; i++)
+        if (tracker->threads[i].step)
+            end_step(tracker, &tracker->threads[i]);
+}

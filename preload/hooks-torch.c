@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PyTorch's allocator and autograd. C++ exceptions pass through here: build with -fexceptions. */
+#include "node-names.h"
+#include "python-stack.h"
+#include "real.h"
+#include "recorder.h"
+#include "tensor.h"
+
+/* Under the allocator's lock: no GIL, no CUDA, no waiting. */
+void mt_hook_report_memory(void *block, int64_t size, size_t allocated, size_t reserved,
+                           uint16_t device)
+{
+    if ((device & 0xff) == MT_DEVICE_TYPE_CUDA) {
+        mt_start();
+        struct mt_thread *self = mt_enter();
+        if (self) {
+            uint64_t bytes = size < 0 ? 0 - (uint64_t)size : (uint64_t)size;
+            mt_record(self, size < 0 ? MT_FREE : MT_ALLOC, device >> 8, mt_python_stack(self),
+                      (uint64_t[]){(uint64_t)(uintptr_t)block, bytes, allocated, reserved});
+            mt_leave(self);
+        }
+    }
+    MT_REAL(report_memory)(block, size, allocated, reserved, device);
+}
+
+void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved, uint16_t device)
+{
+    if ((device & 0xff) == MT_DEVICE_TYPE_CUDA) {
+        mt_start();
+        struct mt_thread *self = mt_enter();
+        if (self) {
+            mt_record(self, MT_OOM, device >> 8, mt_python_stack(self),
+                      (uint64_t[]){(uint64_t)size, allocated, reserved});
+            mt_leave(self);
+        }
+    }
+    MT_REAL(report_oom)(size, allocated, reserved, device);
+}
+
+/* A label on the tensor's storage, if that is on a device; value: the kind's second argument. */
+static void label(unsigned kind, const void *impl, uint64_t value)
+{
+    struct mt_thread *self = mt_enter();
+    if (!self)
+        return;
+    struct mt_place place = mt_impl_place(impl);
+    if (place.address)
+        mt_record(self, kind, place.device, mt_python_stack(self),
+                  (uint64_t[]){place.address, value});
+    mt_leave(self);
+}
+
+void mt_hook_set_requires_grad(void *impl, _Bool value)
+{
+    label(MT_REQUIRES_GRAD, impl, value);
+    MT_REAL(set_requires_grad)(impl, value);
+}
+
+void mt_hook_set_data(void *tensor, void *new_data)
+{
+    label(MT_SET_DATA, mt_tensor_impl(new_data), 0);
+    MT_REAL(set_data)(tensor, new_data);
+}
+
+void mt_hook_saved_tensor(void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view)
+{
+    label(MT_SAVED, mt_tensor_impl(tensor), is_output);
+    MT_REAL(saved_tensor)(saved, tensor, is_output, inplace_on_view);
+}
+
+/* std::optional<at::Tensor>: the tensor, then whether there is one. */
+void mt_hook_saved_optional(void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view)
+{
+    _Bool has_tensor;
+    memcpy(&has_tensor, (const char *)tensor + sizeof(void *), sizeof has_tensor);
+    if (has_tensor)
+        label(MT_SAVED, mt_tensor_impl(tensor), is_output);
+    MT_REAL(saved_optional)(saved, tensor, is_output, inplace_on_view);
+}
+
+void mt_hook_leaf(void *node, void *tensor)
+{
+    const void *impl = mt_tensor_impl(tensor); /* the constructor moves it away */
+    label(MT_LEAF, impl, 0);
+    MT_REAL(leaf)(node, tensor);
+    if (mt_is_recording())
+        mt_learn_leaf(node, impl);
+}
+
+void *mt_hook_accumulate(void *result, void *node, void *gradients)
+{
+    result = MT_REAL(accumulate)(result, node, gradients);
+    struct mt_thread *self = mt_enter();
+    if (self) {
+        struct mt_place place = mt_leaf_gradient(node);
+        if (place.address)
+            mt_record(self, MT_GRADIENT, place.device, 0, (uint64_t[]){place.address});
+        mt_leave(self);
+    }
+    return result;
+}
+
+void mt_hook_node_new(void *tensor, void *edge)
+{
+    struct mt_thread *self = mt_enter();
+    if (self) {
+        struct mt_place place = mt_impl_place(mt_tensor_impl(tensor));
+        const void *node = mt_tensor_impl(edge); /* an Edge begins with a pointer to its node */
+        if (place.address && node)
+            mt_record(self, MT_NODE_NEW, place.device, mt_python_stack(self),
+                      (uint64_t[]){(uint64_t)(uintptr_t)node, place.address});
+        mt_leave(self);
+    }
+    MT_REAL(node_new)(tensor, edge);
+}
+
+/* Also when an exception passes. */
+static void end_node(void **node)
+{
+    struct mt_thread *self = mt_enter();
+    if (!self)
+        return;
+    mt_record(self, MT_NODE_END, MT_NO_DEVICE, 0, (uint64_t[]){(uint64_t)(uintptr_t)*node});
+    mt_leave(self);
+}
+
+void mt_hook_node_run(void *engine, void *task, void *node, void *inputs, void *queue)
+{
+    struct mt_thread *self = mt_enter();
+    if (!self) {
+        MT_REAL(node_run)(engine, task, node, inputs, queue);
+        return;
+    }
+    mt_record(self, MT_NODE_BEGIN, MT_NO_DEVICE, 0,
+              (uint64_t[]){(uint64_t)(uintptr_t)node, mt_node_name(node)});
+    mt_leave(self);
+    __attribute__((cleanup(end_node))) void *running = node;
+    MT_REAL(node_run)(engine, task, node, inputs, queue);
+}

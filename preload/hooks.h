@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every function that libmemtap.so stands in for, once. From this table come the prototypes of the
+ * hooks, the pointers to the real functions (real.h) and the list of exported symbols (exports.map).
+ *
+ * H(name, symbol, library, result, parameters): mt_hook_name is our function under the dynamic
+ * symbol, mt_real.name the program's own; library: where it is looked for first.
+ *
+ * The C++ ones are seen from C by the Itanium ABI: `this` and references are pointers, an object
+ * with a destructor is passed by the address of a temporary, one returned so is a first argument.
+ * c10::Device by value is 16 bits: index << 8 | type. Checked on the wheels of torch 2.1 to 2.15.
+ */
+#ifndef MT_PRELOAD_HOOKS_H
+#define MT_PRELOAD_HOOKS_H
+
+#ifndef MT_EXPORTS_MAP
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+/* clang-format off */
+#define MT_TORCH_HOOKS(H)                                                                          \
+    H(report_memory, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",                      \
+      "libc10.so", void,                                                                           \
+      (void *block, int64_t size, size_t allocated, size_t reserved, uint16_t device))             \
+    H(report_oom, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE",                           \
+      "libc10.so", void,                                                                           \
+      (int64_t size, size_t allocated, size_t reserved, uint16_t device))                          \
+    H(set_requires_grad, "_ZN3c1010TensorImpl17set_requires_gradEb",                               \
+      "libc10.so", void,                                                                           \
+      (void *impl, _Bool value))                                                                   \
+    H(set_data, "_ZNK2at10TensorBase8set_dataERKS0_",                                              \
+      "libtorch_cpu.so", void,                                                                     \
+      (void *tensor, void *new_data))                                                              \
+    H(saved_tensor, "_ZN5torch8autograd13SavedVariableC1ERKN2at6TensorEbb",                        \
+      "libtorch_cpu.so", void,                                                                     \
+      (void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view))                         \
+    H(saved_optional, "_ZN5torch8autograd13SavedVariableC1ERKSt8optionalIN2at6TensorEEbb",         \
+      "libtorch_cpu.so", void,                                                                     \
+      (void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view))                         \
+    H(leaf, "_ZN5torch8autograd14AccumulateGradC1EN2at6TensorE",                                   \
+      "libtorch_cpu.so", void,                                                                     \
+      (void *node, void *tensor))                                                                  \
+    H(accumulate, "_ZN5torch8autograd14AccumulateGrad5applyEOSt6vectorIN2at6TensorESaIS4_EE",      \
+      "libtorch_cpu.so", void *,                                                                   \
+      (void *result, void *node, void *gradients))                                                 \
+    H(node_new, "_ZN5torch8autograd4impl17set_gradient_edgeERKN2at6TensorENS0_4EdgeE",             \
+      "libtorch_cpu.so", void,                                                                     \
+      (void *tensor, void *edge))                                                                  \
+    H(node_run, "_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_11InputBufferERKS2_INS0_10ReadyQueueEE",                          \
+      "libtorch_cpu.so", void,                                                                     \
+      (void *engine, void *task, void *node, void *inputs, void *queue))
+#define MT_CUDART_HOOKS(H)                                                                         \
+    H(cuda_malloc, "cudaMalloc", "libcudart.so.13", unsigned, (void **address, size_t size))       \
+    H(cuda_free, "cudaFree", "libcudart.so.13", unsigned, (void *address))
+/* What ends a process without its destructors. */
+#define MT_PROCESS_HOOKS(H)                                                                        \
+    H(exit, "_exit", "libc.so.6", void, (int status))                                              \
+    H(exit_c99, "_Exit", "libc.so.6", void, (int status))
+/* clang-format on */
+
+#define MT_HOOKS(H) MT_TORCH_HOOKS(H) MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H)
+
+#ifndef MT_EXPORTS_MAP
+#define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \
+    __attribute__((visibility("default"))) result mt_hook_##name parameters __asm__(symbol);
+MT_HOOKS(MT_DECLARE_HOOK)
+#undef MT_DECLARE_HOOK
+#endif
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "info.h"
+#include "python-stack.h"
+#include "real.h"
+#include "tensor.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct sink {
+    mt_info_sink *call;
+    void *data;
+};
+
+__attribute__((format(printf, 2, 3))) static void tell(struct sink sink, const char *format, ...)
+{
+    char text[8192];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (n > 0)
+        sink.call(sink.data, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+/* The variables that change what the memory looks like or who the process is, in a job. */
+static const char *const environment[] = {
+    "RANK",          "LOCAL_RANK",           "WORLD_SIZE",
+    "MASTER_ADDR",   "CUDA_VISIBLE_DEVICES", "PYTORCH_ALLOC_CONF",
+    "SLURM_JOB_ID",  "SLURM_PROCID",         "PYTORCH_CUDA_ALLOC_CONF",
+    "CUDASIM_GPU",   "CUDASIM_MEMORY",       "PYTORCH_NO_CUDA_MEMORY_CACHING",
+    "CUDA_MODULE_LOADING",
+};
+
+static size_t read_file(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, size - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 ? (size_t)n : 0;
+}
+
+static void tell_command(struct sink sink)
+{
+    char text[4096], exe[PATH_MAX];
+    size_t n = read_file("/proc/self/cmdline", text, sizeof text);
+    for (size_t i = 0; i + 1 < n; i++)
+        if (!text[i])
+            text[i] = ' ';
+    tell(sink, "command=%s", text);
+    ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    if (length > 0)
+        tell(sink, "program=%.*s", (int)length, exe);
+}
+
+static uint64_t realtime_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* From version.py beside the directory of libtorch_cpu.so: __version__ = '2.15.0+cu132'. */
+static void tell_torch(struct sink sink)
+{
+    Dl_info library;
+    char path[PATH_MAX + 32], text[4096];
+    void *symbol = mt_find_real("aoti_torch_get_data_ptr", "libtorch_cpu.so");
+    if (!symbol || !dladdr(symbol, &library))
+        return;
+    snprintf(path, sizeof path, "%s", library.dli_fname);
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        return;
+    snprintf(slash, sizeof path - (size_t)(slash - path), "/../version.py");
+    if (!read_file(path, text, sizeof text))
+        return;
+    const char *at = strstr(text, "__version__ = '");
+    const char *end = at ? strchr(at + 15, '\'') : NULL;
+    if (end)
+        tell(sink, "torch=%.*s", (int)(end - at - 15), at + 15);
+}
+
+void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
+{
+    struct sink sink = {call, data};
+    char host[256] = "";
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t since = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - start_ns;
+    tell(sink, "memtap=%s", MT_VERSION);
+    tell_command(sink);
+    tell(sink, "pid=%d", (int)getpid());
+    tell(sink, "parent_pid=%d", (int)getppid());
+    if (!gethostname(host, sizeof host - 1))
+        tell(sink, "host=%s", host);
+    tell(sink, "start_monotonic_ns=%llu", (unsigned long long)start_ns);
+    tell(sink, "start_realtime_ns=%llu", (unsigned long long)(realtime_ns() - since));
+    for (size_t i = 0; i < sizeof environment / sizeof *environment; i++)
+        if (getenv(environment[i]))
+            tell(sink, "env.%s=%s", environment[i], getenv(environment[i]));
+    tell_torch(sink);
+}
+
+void mt_info_collect_late(mt_info_sink *call, void *data)
+{
+    struct sink sink = {call, data};
+    tell(sink, "python_stacks=%s", mt_python_status());
+    tell(sink, "labels=%s", mt_tensor_status());
+}

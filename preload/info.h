@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trace says of its process, as "key=value" texts (FORMAT.md, "Info keys"). */
+#ifndef MT_PRELOAD_INFO_H
+#define MT_PRELOAD_INFO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Gets each text, of `size` bytes; it lives during the call. */
+typedef void mt_info_sink(void *data, const char *text, size_t size);
+
+/* At the start. start_ns: of the trace, on CLOCK_MONOTONIC. */
+void mt_info_collect(uint64_t start_ns, mt_info_sink *sink, void *data);
+
+/* At the end: what recording learned on the way. */
+void mt_info_collect_late(mt_info_sink *sink, void *data);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Strings, frames and stacks of this process, each once, by ids that begin at 1 (0: not known).
+ * They only grow; the writer passes on what is new (mt_intern_read). Adding takes a lock and is the
+ * slow path: the hot one finds ids in a mt_cache.
+ */
+#ifndef MT_PRELOAD_INTERN_H
+#define MT_PRELOAD_INTERN_H
+
+#include "trace-format/model.h"
+
+/* Ids, or 0 when there is no more room. Call with the lock held. */
+uint32_t mt_intern_string(const char *text, size_t size);
+uint32_t mt_intern_frame(uint32_t function, uint32_t file, uint32_t line);
+uint32_t mt_intern_stack(uint32_t parent, uint32_t frame);
+
+void mt_intern_lock(void);
+void mt_intern_unlock(void);
+
+/* How many of each were passed on; begins as zeros. */
+struct mt_intern_position {
+    uint32_t strings, frames, stacks;
+};
+
+/* The next definition after the position, what it refers to before itself: 1, or 0 where there is
+ * none. The text is this module's and stays. Another thread than the adding ones. */
+int mt_intern_read(struct mt_intern_position *position, struct mt_definition *out);
+
+/* Forgets everything; for a forked child. */
+void mt_intern_reset(void);
+
+#endif

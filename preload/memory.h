@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory straight from the kernel: hooks run inside the host's allocators. */
+#ifndef MT_PRELOAD_MEMORY_H
+#define MT_PRELOAD_MEMORY_H
+
+#include <stddef.h>
+#include <sys/mman.h>
+
+/* Zeroed pages, committed when touched; NULL: there are none. Given back with mt_unmap. */
+static inline void *mt_map(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static inline void mt_unmap(void *memory, size_t size)
+{
+    if (memory)
+        munmap(memory, size);
+}
+
+#endif

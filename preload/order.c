@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "order.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define GIVE_BACK_WORDS (MT_RING_WORDS / 8)
+#define PUTTING_TRIES 1000
+
+/*
+ * The horizon: a moment before which all events can be seen. A thread says that it is putting
+ * (a plain store), reads the clock, and publishes. We read the clock, make every thread of the
+ * process pass a full barrier, and look: a thread that we see not putting has published all that it
+ * began before the barrier, and what it begins afterwards is younger than the horizon.
+ */
+static void barrier_in_all_threads(void)
+{
+    static int is_registered;
+    if (!is_registered) {
+        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+        is_registered = 1;
+    }
+    /* Where the kernel refuses, a store buffer drains long before the next look. */
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
+        usleep(1000);
+}
+
+static void wait_until_published(struct mt_ring *ring)
+{
+    for (int i = 0; i < PUTTING_TRIES; i++) {
+        if (!atomic_load_explicit(&ring->putting, memory_order_acquire))
+            return;
+        sched_yield();
+    }
+    /* It was stopped in the middle; its event may come out of order, which readers bear. */
+}
+
+static int list_threads(struct mt_order *order)
+{
+    struct mt_thread *threads[256], **list = threads;
+    size_t n = mt_threads_list(threads, 256);
+    if (n > 256) {
+        list = malloc(n * sizeof *list);
+        if (!list)
+            return -ENOMEM;
+        size_t now = mt_threads_list(list, n);
+        n = now < n ? now : n;
+    }
+    if (n > order->capacity) {
+        struct mt_source *source = realloc(order->source, n * sizeof *source);
+        if (!source) {
+            if (list != threads)
+                free(list);
+            return -ENOMEM;
+        }
+        order->source = source;
+        order->capacity = n;
+    }
+    for (size_t i = 0; i < n; i++)
+        order->source[i].thread = list[i];
+    order->n = n;
+    if (list != threads)
+        free(list);
+    return 0;
+}
+
+static void look_ahead(struct mt_source *source)
+{
+    const struct mt_ring *ring = &source->thread->ring;
+    source->next_time_ns =
+        source->at < source->end ? ring->word[(source->at + 1) % MT_RING_WORDS] : UINT64_MAX;
+}
+
+int mt_order_collect(struct mt_order *order, int is_last)
+{
+    if (list_threads(order))
+        return -ENOMEM;
+    order->horizon_ns = mt_now();
+    barrier_in_all_threads();
+    for (size_t i = 0; i < order->n; i++) {
+        struct mt_source *source = &order->source[i];
+        struct mt_ring *ring = &source->thread->ring;
+        wait_until_published(ring);
+        source->end = atomic_load_explicit(&ring->put, memory_order_acquire);
+        source->at = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+        look_ahead(source);
+    }
+    if (is_last)
+        order->horizon_ns = UINT64_MAX;
+    order->current = SIZE_MAX;
+    return 0;
+}
+
+/* The source with the oldest event, and how far it goes before another one's turn. */
+static int choose(struct mt_order *order)
+{
+    uint64_t first = UINT64_MAX, second = UINT64_MAX;
+    for (size_t i = 0; i < order->n; i++) {
+        uint64_t time = order->source[i].next_time_ns;
+        if (time < first) {
+            second = first;
+            first = time;
+            order->current = i;
+        } else if (time < second) {
+            second = time;
+        }
+    }
+    order->until_ns = second < order->horizon_ns ? second : order->horizon_ns;
+    return first < order->horizon_ns;
+}
+
+static void give_back(struct mt_source *source)
+{
+    atomic_store_explicit(&source->thread->ring.taken, source->at, memory_order_release);
+}
+
+int mt_order_next(struct mt_order *order, struct mt_event *event)
+{
+    struct mt_source *source = &order->source[order->current];
+    if (order->current == SIZE_MAX || source->next_time_ns > order->until_ns ||
+        source->next_time_ns >= order->horizon_ns) {
+        if (!choose(order))
+            return 0;
+        source = &order->source[order->current];
+    }
+    uint64_t before = source->at;
+    source->at += mt_ring_read(&source->thread->ring, source->at, event);
+    event->thread = source->thread->id;
+    look_ahead(source);
+    if ((before ^ source->at) & GIVE_BACK_WORDS)
+        give_back(source);
+    return 1;
+}
+
+void mt_order_release(struct mt_order *order)
+{
+    for (size_t i = 0; i < order->n; i++) {
+        struct mt_source *source = &order->source[i];
+        struct mt_thread *thread = source->thread;
+        give_back(source);
+        if (atomic_load_explicit(&thread->is_over, memory_order_acquire) &&
+            source->at == atomic_load_explicit(&thread->ring.put, memory_order_acquire))
+            mt_threads_drop(thread);
+    }
+    order->n = 0;
+}

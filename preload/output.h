@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trace file: its name, its making, and careful appending. Used by the writer only. */
+#ifndef MT_PRELOAD_OUTPUT_H
+#define MT_PRELOAD_OUTPUT_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct mt_output {
+    int fd; /* -1: none */
+    dev_t device;
+    ino_t inode;
+    uint64_t size; /* bytes appended */
+    char path[PATH_MAX];
+};
+
+/* Replaces %p %e %h %r %% in the pattern: 0, or -ENAMETOOLONG. */
+int mt_output_expand(const char *pattern, char *out, size_t size);
+
+/* Makes a new file (mode 0600, no symbolic link followed) after the pattern; where that name is
+ * taken, with a suffix .1, .2 ... and a line on stderr. 0, or a negative errno with out->path the
+ * name that was tried. */
+int mt_output_open(struct mt_output *out, const char *pattern);
+
+/* Appends all bytes: 0, or a negative errno with the file cut back to what it was before. -ESTALE:
+ * the program has closed our descriptor or uses its number for something else. */
+int mt_output_append(struct mt_output *out, const void *bytes, size_t size);
+
+void mt_output_close(struct mt_output *out);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "python-versions.h"
+
+#include <stddef.h>
+
+/* clang-format off */
+static const struct mt_python_layout layouts[] = {
+    /*     tstate cframe | frame: code prev instr owner | code: line file name lines instrs | str */
+    { 8,   24,    -1,             32,  24,  104,  -1,           40,  104, 112, 120, -1,       48, 72, MT_LINES_LNOTAB},
+    { 9,   24,    -1,             32,  24,  104,  -1,           40,  104, 112, 120, -1,       48, 72, MT_LINES_LNOTAB},
+    {10,   24,    -1,             32,  24,   96,  -1,           40,  104, 112, 120, -1,       48, 72, MT_LINES_310},
+    {11,   56,     8,             32,  48,   56,  69,           72,  112, 128, 136, 184,      48, 72, MT_LINES_311},
+    {12,   56,     0,              0,   8,   56,  70,           68,  112, 128, 136, 192,      40, 56, MT_LINES_311},
+    {13,   72,    -1,              0,   8,   56,  70,           68,  112, 128, 136, 200,      40, 56, MT_LINES_311},
+};
+/* clang-format on */
+
+const struct mt_python_layout *mt_python_layout_of(int major, int minor)
+{
+    for (size_t i = 0; major == 3 && i < sizeof layouts / sizeof *layouts; i++)
+        if (layouts[i].minor == minor)
+            return &layouts[i];
+    return NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where CPython keeps what a stack walk needs: byte offsets, read off its headers, a row a version
+ * (64-bit builds with the GIL). */
+#ifndef MT_PRELOAD_PYTHON_VERSIONS_H
+#define MT_PRELOAD_PYTHON_VERSIONS_H
+
+#include <stdint.h>
+
+enum mt_python_lines { MT_LINES_LNOTAB, MT_LINES_310, MT_LINES_311 };
+
+struct mt_python_layout {
+    int minor;            /* of 3.x */
+    int16_t tstate_frame; /* PyThreadState: the frame, or its _PyCFrame ... */
+    int16_t cframe_frame; /* ... and the frame in that; -1: there is no _PyCFrame */
+    int16_t frame_code, frame_previous;
+    int16_t frame_instruction; /* pointer into the code (3.11 on), or an int, f_lasti */
+    int16_t frame_owner;       /* char; -1: none */
+    int16_t code_first_line;   /* int */
+    int16_t code_filename, code_name; /* code_name: the qualified one where there is one */
+    int16_t code_lines;               /* bytes: line table */
+    int16_t code_instructions;        /* first instruction; -1: the frame has f_lasti */
+    int16_t string_data;              /* of a compact ASCII str; others: 8 bytes a field more */
+    int16_t string_data_wide;
+    enum mt_python_lines lines;
+};
+
+/* NULL: memtap does not know this version. */
+const struct mt_python_layout *mt_python_layout_of(int major, int minor);
+
+/* Common to them all. */
+enum {
+    MT_OBJECT_TYPE = 8,   /* PyObject.ob_type */
+    MT_BYTES_SIZE = 16,   /* PyBytesObject.ob_size */
+    MT_BYTES_DATA = 32,
+    MT_STRING_LENGTH = 16, /* characters */
+    MT_STRING_STATE = 32,  /* bits: 2 interned, 3 kind (bytes a character), 1 compact, 1 ascii */
+};
+
+#endif

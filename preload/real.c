@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "real.h"
+#include "message.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct mt_real_functions mt_real;
+
+static const struct {
+    const char *symbol, *library;
+    void **slot;
+} hooks[MT_HOOK_COUNT] = {
+#define HOOK_ROW(name, symbol, library, result, parameters)                                        \
+    [MT_HOOK_##name] = {symbol, library, (void **)(void *)&mt_real.name},
+    MT_HOOKS(HOOK_ROW)};
+
+/* dlsym(RTLD_NEXT) does not see libraries that Python loaded RTLD_LOCAL; a handle does. */
+static void *find_in(const char *symbol, const char *library)
+{
+    void *handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
+    if (!handle)
+        return NULL;
+    void *found = dlsym(handle, symbol);
+    dlclose(handle); /* the reference that NOLOAD took; the library stays */
+    return found;
+}
+
+static const void *own_base(void)
+{
+    Dl_info info;
+    return dladdr((const void *)&mt_real, &info) ? info.dli_fbase : NULL;
+}
+
+static int belongs_to_us(const void *address)
+{
+    Dl_info info;
+    return dladdr(address, &info) && info.dli_fbase == own_base();
+}
+
+/* The paths of all loaded libraries, each ended by a NUL, an empty one last. */
+struct paths {
+    char *text;
+    size_t used, capacity;
+};
+
+static int collect_path(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    struct paths *paths = data;
+    size_t length = strlen(info->dlpi_name) + 1;
+    if (length == 1 || paths->used + length + 1 > paths->capacity)
+        return 0;
+    memcpy(paths->text + paths->used, info->dlpi_name, length);
+    paths->used += length;
+    return 0;
+}
+
+/* Two steps, since dlopen inside dl_iterate_phdr takes the loader's two locks in the wrong order. */
+static void *find_anywhere(const char *symbol)
+{
+    struct paths paths = {.capacity = 1 << 18};
+    paths.text = calloc(1, paths.capacity);
+    if (!paths.text)
+        return NULL;
+    dl_iterate_phdr(collect_path, &paths);
+    void *found = NULL;
+    for (const char *path = paths.text; *path && !found; path += strlen(path) + 1) {
+        found = find_in(symbol, path);
+        if (found && belongs_to_us(found))
+            found = NULL;
+    }
+    free(paths.text);
+    return found;
+}
+
+void *mt_find_real(const char *symbol, const char *library)
+{
+    void *found = library ? find_in(symbol, library) : NULL;
+    if (found && !belongs_to_us(found))
+        return found;
+    return find_anywhere(symbol);
+}
+
+void mt_try_resolve(enum mt_hook hook)
+{
+    *hooks[hook].slot = mt_find_real(hooks[hook].symbol, hooks[hook].library);
+}
+
+void mt_resolve(enum mt_hook hook)
+{
+    mt_try_resolve(hook);
+    if (*hooks[hook].slot)
+        return;
+    mt_message("no loaded library defines %s, which the program calls", hooks[hook].symbol);
+    _exit(127);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program's own functions behind our hooks. Always call through MT_REAL: a direct call or a
+ * dlsym of our own would find the hook again. Any thread. */
+#ifndef MT_PRELOAD_REAL_H
+#define MT_PRELOAD_REAL_H
+
+#include "hooks.h"
+
+struct mt_real_functions {
+#define MT_REAL_POINTER(name, symbol, library, result, parameters) result(*name) parameters;
+    MT_HOOKS(MT_REAL_POINTER)
+#undef MT_REAL_POINTER
+};
+
+enum mt_hook {
+#define MT_HOOK_ENUM(name, symbol, library, result, parameters) MT_HOOK_##name,
+    MT_HOOKS(MT_HOOK_ENUM)
+#undef MT_HOOK_ENUM
+    MT_HOOK_COUNT
+};
+
+extern struct mt_real_functions mt_real;
+
+/* The real function of a hook, found at first need and kept. For a hook whose callers are linked to
+ * it by name, so that some library has it: without one the process ends, as by the loader. */
+#define MT_REAL(name)                                                                              \
+    (__builtin_expect(mt_real.name != NULL, 1) ? mt_real.name                                      \
+                                               : (mt_resolve(MT_HOOK_##name), mt_real.name))
+
+/* The same for a hook that may be called by whoever looks the symbol up: NULL where none is. */
+#define MT_REAL_OR_NULL(name)                                                                      \
+    (__builtin_expect(mt_real.name != NULL, 1)                                                     \
+         ? mt_real.name                                                                            \
+         : (mt_try_resolve(MT_HOOK_##name), mt_real.name))
+
+void mt_resolve(enum mt_hook hook);
+void mt_try_resolve(enum mt_hook hook);
+
+/* A function or object that a loaded library (never this one) defines, looked for in `library`
+ * first (NULL: nowhere first); NULL: there is none. Loads nothing. Takes the loader's lock. */
+void *mt_find_real(const char *symbol, const char *library);
+
+#endif

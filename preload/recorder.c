@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder.h"
+#include "intern.h"
+#include "memory.h"
+#include "message.h"
+#include "node-names.h"
+#include "python-stack.h"
+#include "settings.h"
+#include "threads.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+_Atomic int mt_state = MT_IDLE;
+_Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));
+
+/* How long an event may wait for the writer before it is given up: the caller may hold the host's
+ * allocator lock. */
+#define ROOM_TRIES 2000
+#define ROOM_PAUSE_US 100
+
+static pthread_key_t thread_end;
+static int has_thread_end;
+static pid_t recorder_pid;
+
+static void on_thread_end(void *self)
+{
+    mt_self = NULL;
+    mt_threads_retire(self);
+}
+
+/* The child has none of the parent's threads, and its own trace if it needs one. */
+static void in_forked_child(void)
+{
+    if (atomic_load(&mt_state) == MT_IDLE)
+        return;
+    mt_self = NULL;
+    pthread_setspecific(thread_end, NULL);
+    mt_writer_reset();
+    mt_threads_reset();
+    mt_python_reset();
+    mt_node_names_reset();
+    mt_intern_reset();
+    atomic_store(&mt_state, MT_IDLE);
+}
+
+static int start(void)
+{
+    recorder_pid = getpid();
+    mt_settings_read();
+    if (!has_thread_end) {
+        if (pthread_key_create(&thread_end, on_thread_end) ||
+            pthread_atfork(NULL, NULL, in_forked_child))
+            return -ENOMEM;
+        has_thread_end = 1;
+    }
+    mt_python_start();
+    return mt_writer_start();
+}
+
+void mt_start_slow(void)
+{
+    int idle = MT_IDLE;
+    if (!atomic_compare_exchange_strong(&mt_state, &idle, MT_STARTING)) {
+        while (atomic_load(&mt_state) == MT_STARTING)
+            sched_yield();
+        return;
+    }
+    int saved = errno;
+    int rc = start();
+    if (rc)
+        mt_message("cannot record: %s; the program goes on without", strerror(-rc));
+    atomic_store(&mt_state, rc ? MT_OVER : MT_RECORDING);
+    errno = saved;
+}
+
+static struct mt_thread *make_thread(void)
+{
+    int saved = errno;
+    struct mt_thread *self = mt_threads_add((pid_t)syscall(SYS_gettid));
+    if (self && pthread_setspecific(thread_end, self)) {
+        mt_threads_retire(self);
+        self = NULL;
+    }
+    mt_self = self;
+    errno = saved;
+    return self;
+}
+
+struct mt_thread *mt_enter_slow(void)
+{
+    struct mt_thread *self = mt_self;
+    if (self) {
+        self->lost++; /* a signal handler's event, in the middle of another one */
+        return NULL;
+    }
+    self = make_thread();
+    if (self)
+        self->inside = 1;
+    return self;
+}
+
+static int wait_for_room(struct mt_thread *self)
+{
+    int saved = errno;
+    int tries = ROOM_TRIES;
+    while (mt_ring_used(&self->ring) > MT_RING_WORDS - 16 && mt_is_recording() && tries-- > 0) {
+        mt_writer_wake();
+        usleep(ROOM_PAUSE_US);
+    }
+    errno = saved;
+    return mt_ring_used(&self->ring) > MT_RING_WORDS - 16 ? -EAGAIN : 0;
+}
+
+int mt_make_room(struct mt_thread *self)
+{
+    if (wait_for_room(self)) {
+        self->lost++;
+        return -EAGAIN;
+    }
+    if (self->lost) {
+        uint64_t count = self->lost;
+        self->lost = 0;
+        atomic_fetch_add(&self->lost_total, count);
+        mt_record(self, MT_LOST, MT_NO_DEVICE, 0, &count);
+    }
+    return 0;
+}
+
+void mt_finish(void)
+{
+    int recording = MT_RECORDING;
+    if (atomic_load(&mt_state) == MT_RECORDING && getpid() == recorder_pid &&
+        atomic_compare_exchange_strong(&mt_state, &recording, MT_OVER))
+        mt_writer_stop();
+}
+
+__attribute__((destructor)) static void at_exit(void)
+{
+    mt_finish();
+}

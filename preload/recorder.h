@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What hooks call. A hook that has something to say:
+ *
+ *     struct mt_thread *self = mt_enter();   // NULL: nothing is to be recorded now
+ *     if (self) {
+ *         mt_record(self, MT_SAVED, device, mt_python_stack(self), (uint64_t[]){...});
+ *         mt_leave(self);
+ *     }
+ *
+ * No allocation, lock or system call on this path once the thread is known; errno is kept.
+ */
+#ifndef MT_PRELOAD_RECORDER_H
+#define MT_PRELOAD_RECORDER_H
+
+#include "ring.h"
+#include "writer.h"
+
+#include <sys/types.h>
+#include <time.h>
+
+#define MT_STACK_DEPTH 256 /* Python frames kept; the outermost beyond are left out */
+
+/* A frame of the stack that this thread recorded last, outermost first (python-stack.c). */
+struct mt_known_frame {
+    uint64_t code, instruction, stamp;
+    uint32_t stack; /* id of the stack that ends with this frame */
+};
+
+struct mt_thread {
+    struct mt_ring ring;
+    uint32_t id; /* in the trace */
+    pid_t os_thread;
+    int inside;    /* in a hook: one called from within is not recorded */
+    uint64_t lost; /* events, not yet told */
+    _Atomic uint64_t lost_total;
+    _Atomic int is_over; /* the thread has ended: to be drained and given back */
+    struct mt_thread *next;
+    unsigned n_known;
+    struct mt_known_frame known[MT_STACK_DEPTH];
+};
+
+enum mt_state {
+    MT_IDLE,      /* nothing happened yet that concerns CUDA: no file, no thread, no memory */
+    MT_STARTING,  /* one thread is making what recording needs */
+    MT_RECORDING, /* */
+    MT_OVER       /* ended, or could not start */
+};
+
+extern _Atomic int mt_state;
+extern _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));
+
+struct mt_thread *mt_enter_slow(void);
+
+/* Starts recording at the process's first CUDA event; later calls cost a load. */
+void mt_start_slow(void);
+
+/* Writes everything, closes the trace; for the process's end. In a process that is not the one that
+ * records (a child of vfork shares its memory) it does nothing. */
+void mt_finish(void);
+
+static inline int mt_is_recording(void)
+{
+    return atomic_load_explicit(&mt_state, memory_order_relaxed) == MT_RECORDING;
+}
+
+static inline void mt_start(void)
+{
+    if (__builtin_expect(atomic_load_explicit(&mt_state, memory_order_relaxed) < MT_RECORDING, 0))
+        mt_start_slow();
+}
+
+static inline struct mt_thread *mt_enter(void)
+{
+    struct mt_thread *self = mt_self;
+    if (__builtin_expect(!mt_is_recording(), 0))
+        return NULL;
+    if (__builtin_expect(!self || self->inside, 0))
+        return mt_enter_slow();
+    self->inside = 1;
+    return self;
+}
+
+static inline void mt_leave(struct mt_thread *self)
+{
+    self->inside = 0;
+}
+
+/* Waits a little for the writer to make room: 0, or -EAGAIN and the event is counted as lost. */
+int mt_make_room(struct mt_thread *self);
+
+/* ns on CLOCK_MONOTONIC; the writer subtracts the start. */
+static inline uint64_t mt_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Puts an event with as many arguments as its kind has. The stack is taken before the time, so
+ * that its definition is known before. */
+static inline void mt_record(struct mt_thread *self, unsigned kind, int device, uint32_t stack,
+                             const uint64_t *arguments)
+{
+    struct mt_ring *ring = &self->ring;
+    /* Room for the event and, before it, for what was lost. */
+    if (__builtin_expect(mt_ring_used(ring) > MT_RING_WORDS - 16 || self->lost, 0) &&
+        mt_make_room(self))
+        return;
+    uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
+    atomic_store_explicit(&ring->putting, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst); /* the writer has the other half: membarrier */
+    ring->word[(at + 1) % MT_RING_WORDS] = mt_now();
+    ring->word[at % MT_RING_WORDS] = mt_ring_head(kind, device, stack);
+    unsigned n = mt_kinds[kind].n_fields;
+    for (unsigned i = 0; i < n; i++)
+        ring->word[(at + 2 + i) % MT_RING_WORDS] = arguments[i];
+    atomic_store_explicit(&ring->put, at + 2 + n, memory_order_release);
+    atomic_store_explicit(&ring->putting, 0, memory_order_release);
+    if (__builtin_expect((at ^ (at + 2 + n)) & MT_RING_WAKE, 0))
+        mt_writer_wake(); /* another half of the ring is full */
+}
+
+#endif

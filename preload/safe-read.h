@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MT_PRELOAD_SAFE_READ_H
+#define MT_PRELOAD_SAFE_READ_H
+
+#include <stddef.h>
+
+/* Copies size bytes (at most 4096) of this process's memory: 0, or -EFAULT where they cannot be
+ * read, whatever the address is. Some system calls; keeps errno. */
+int mt_safe_read(const void *address, void *out, size_t size);
+
+#endif

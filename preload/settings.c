@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "settings.h"
+#include "message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct mt_settings mt_settings;
+
+static const char *from_environment(const char *variable, const char *otherwise)
+{
+    const char *value = getenv(variable);
+    return value && *value ? value : otherwise;
+}
+
+/* The index of the value among `choices`, or that of the default, 0. */
+static int choose(const char *variable, const char *value, const char *const choices[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (!strcmp(value, choices[i]))
+            return i;
+    mt_message("%s=%s is neither %s nor %s; using %s", variable, value, choices[0], choices[1],
+               choices[0]);
+    return 0;
+}
+
+static int read_level(const char *value)
+{
+    char *end;
+    long level = strtol(value, &end, 10);
+    if (*end == '\0' && level >= 1 && level <= 19)
+        return (int)level;
+    mt_message("MEMTAP_LEVEL=%s is no zstd level from 1 to 19; using 1", value);
+    return 1;
+}
+
+void mt_settings_read(void)
+{
+#define READ(member, variable, value, meaning)                                                     \
+    mt_settings.member = from_environment(variable, value);
+    MT_SETTINGS(READ)
+    mt_settings.python_stacks =
+        choose("MEMTAP_STACKS", mt_settings.stacks, (const char *const[]){"python", "none"}) == 0;
+    mt_settings.is_quiet =
+        choose("MEMTAP_QUIET", mt_settings.quiet, (const char *const[]){"0", "1"}) == 1;
+    mt_settings.zstd_level = read_level(mt_settings.level);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the environment says, read once when recording starts. */
+#ifndef MT_PRELOAD_SETTINGS_H
+#define MT_PRELOAD_SETTINGS_H
+
+/* S(member, environment variable, default, meaning). */
+#define MT_SETTINGS(S)                                                                             \
+    S(output, "MEMTAP_OUTPUT", "memtap-%e-%p.mtap",                                                \
+      "path of the trace; %p pid, %e program, %h host, %r rank")                                   \
+    S(roster, "MEMTAP_ROSTER", "", "file to which the trace's path is appended (memtap run)")      \
+    S(stacks, "MEMTAP_STACKS", "python", "stacks to record: python or none")                       \
+    S(level, "MEMTAP_LEVEL", "1", "zstd compression level, 1 to 19")                               \
+    S(quiet, "MEMTAP_QUIET", "0", "1: no line at the end of the program")
+
+struct mt_settings {
+#define MT_SETTING_MEMBER(member, variable, value, meaning) const char *member;
+    MT_SETTINGS(MT_SETTING_MEMBER)
+#undef MT_SETTING_MEMBER
+    int python_stacks; /* stacks is "python" */
+    int zstd_level;
+    int is_quiet;
+};
+
+extern struct mt_settings mt_settings;
+
+/* A value that is not one of its setting's is named on stderr, once, and the default is taken. */
+void mt_settings_read(void);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tensor.h"
+#include "message.h"
+#include "real.h"
+#include "safe-read.h"
+
+#include <stdatomic.h>
+
+_Atomic int mt_tensor_layout = MT_LAYOUT_UNCHECKED;
+
+/* Bytes of an AccumulateGrad from its begin to its leaf; 0: not known yet, -1: not found. */
+static _Atomic int leaf_offset;
+#define MOST_LEAF_OFFSET 1024
+
+typedef int aoti_get_data(void *tensor, void **out);
+typedef int aoti_get_int64(void *tensor, int64_t *out);
+typedef int aoti_get_int32(void *tensor, int32_t *out);
+
+/* The stable C interface of libtorch (2.2 and later), asked once, to check what is read directly. */
+static int agrees_with_libtorch(const void *impl, struct mt_place place)
+{
+    void *data;
+    int64_t offset, nbytes;
+    int32_t type, index;
+    void *tensor = &impl; /* an at::Tensor */
+    aoti_get_data *get_data =
+        (aoti_get_data *)mt_find_real("aoti_torch_get_data_ptr", "libtorch_cpu.so");
+    aoti_get_int64 *get_offset =
+        (aoti_get_int64 *)mt_find_real("aoti_torch_get_storage_offset", "libtorch_cpu.so");
+    aoti_get_int64 *get_size =
+        (aoti_get_int64 *)mt_find_real("aoti_torch_get_storage_size", "libtorch_cpu.so");
+    aoti_get_int32 *get_type =
+        (aoti_get_int32 *)mt_find_real("aoti_torch_get_device_type", "libtorch_cpu.so");
+    aoti_get_int32 *get_index =
+        (aoti_get_int32 *)mt_find_real("aoti_torch_get_device_index", "libtorch_cpu.so");
+    if (!get_data || !get_offset || !get_size || !get_type || !get_index)
+        return 1; /* an older torch: what was read is plausible, and that is all there is */
+    if (get_type(tensor, &type) || type != MT_DEVICE_TYPE_CUDA || get_index(tensor, &index) ||
+        index != place.device || get_data(tensor, &data) || get_offset(tensor, &offset) ||
+        get_size(tensor, &nbytes))
+        return 0;
+    uint64_t address = (uint64_t)(uintptr_t)data;
+    return offset == 0 ? address == place.address
+                       : address > place.address && address < place.address + (uint64_t)nbytes;
+}
+
+/* Reads like mt_impl_place, but may meet anything. */
+static struct mt_place read_carefully(const void *impl)
+{
+    const char *storage;
+    char head[MT_STORAGE_DEVICE + 2];
+    if (!impl || mt_safe_read((const char *)impl + MT_IMPL_STORAGE, &storage, sizeof storage) ||
+        !storage || mt_safe_read(storage, head, sizeof head))
+        return (struct mt_place){0, 0};
+    return mt_storage_place(head);
+}
+
+/* The first tensor on a device decides whether the layout is as expected. */
+struct mt_place mt_tensor_place_unchecked(const void *impl)
+{
+    struct mt_place place = {0, 0};
+    if (mt_tensor_layout == MT_LAYOUT_WRONG)
+        return place;
+    place = read_carefully(impl);
+    if (!place.address)
+        return place;
+    int unchecked = MT_LAYOUT_UNCHECKED;
+    int verdict = agrees_with_libtorch(impl, place) ? MT_LAYOUT_RIGHT : MT_LAYOUT_WRONG;
+    if (atomic_compare_exchange_strong(&mt_tensor_layout, &unchecked, verdict) &&
+        verdict == MT_LAYOUT_WRONG)
+        mt_message("this PyTorch lays out its tensors in a way that memtap does not know; "
+                   "recording without autograd labels");
+    return verdict == MT_LAYOUT_RIGHT ? place : (struct mt_place){0, 0};
+}
+
+void mt_learn_leaf(const void *node, const void *impl)
+{
+    char object[MOST_LEAF_OFFSET];
+    size_t size = sizeof object;
+    if (atomic_load_explicit(&leaf_offset, memory_order_relaxed) || !impl)
+        return;
+    while (size >= 64 && mt_safe_read(node, object, size))
+        size /= 2;
+    for (size_t at = sizeof(void *); at + sizeof impl <= size && size >= 64; at += sizeof impl)
+        if (!memcmp(object + at, &impl, sizeof impl)) {
+            atomic_store(&leaf_offset, (int)at);
+            return;
+        }
+    atomic_store(&leaf_offset, -1);
+    mt_message("this PyTorch hides a leaf from its gradient's node; gradients are not labelled");
+}
+
+struct mt_place mt_leaf_gradient(const void *node)
+{
+    typedef const void *get_gradient(const void *impl);
+    static get_gradient *_Atomic gradient;
+    static _Atomic int is_resolved;
+    int offset = atomic_load_explicit(&leaf_offset, memory_order_relaxed);
+    if (!atomic_load_explicit(&is_resolved, memory_order_acquire)) {
+        /* c10::TensorImpl::grad() const: a reference to an at::Tensor, perhaps an undefined one */
+        gradient = (get_gradient *)mt_find_real("_ZNK3c1010TensorImpl4gradEv", "libc10.so");
+        atomic_store_explicit(&is_resolved, 1, memory_order_release);
+    }
+    if (offset <= 0 || !gradient)
+        return (struct mt_place){0, 0};
+    const void *impl;
+    memcpy(&impl, (const char *)node + offset, sizeof impl);
+    return impl ? mt_impl_place(mt_tensor_impl(gradient(impl))) : (struct mt_place){0, 0};
+}
+
+const char *mt_tensor_status(void)
+{
+    switch (mt_tensor_layout) {
+    case MT_LAYOUT_RIGHT:
+        return leaf_offset < 0 ? "no gradients: their leaf was not found" : "yes";
+    case MT_LAYOUT_WRONG:
+        return "no: tensors are laid out in an unknown way";
+    }
+    return "no tensor on a device was seen by autograd";
+}

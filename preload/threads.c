@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "threads.h"
+#include "memory.h"
+
+#include <pthread.h>
+
+static struct {
+    pthread_mutex_t lock;
+    struct mt_thread *first;
+    struct mt_thread **end; /* where the next one is hung in */
+    uint32_t last_id;
+} threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct mt_thread *mt_threads_add(pid_t os_thread)
+{
+    struct mt_thread *thread = mt_map(sizeof *thread);
+    if (!thread)
+        return NULL;
+    thread->os_thread = os_thread;
+    pthread_mutex_lock(&threads.lock);
+    thread->id = ++threads.last_id;
+    if (!threads.first)
+        threads.end = &threads.first;
+    *threads.end = thread;
+    threads.end = &thread->next;
+    pthread_mutex_unlock(&threads.lock);
+    return thread;
+}
+
+void mt_threads_retire(struct mt_thread *thread)
+{
+    atomic_store_explicit(&thread->is_over, 1, memory_order_release);
+}
+
+size_t mt_threads_list(struct mt_thread **out, size_t most)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&threads.lock);
+    for (struct mt_thread *thread = threads.first; thread; thread = thread->next, n++)
+        if (n < most)
+            out[n] = thread;
+    pthread_mutex_unlock(&threads.lock);
+    return n;
+}
+
+void mt_threads_drop(struct mt_thread *thread)
+{
+    pthread_mutex_lock(&threads.lock);
+    struct mt_thread **at = &threads.first;
+    while (*at != thread)
+        at = &(*at)->next;
+    *at = thread->next;
+    if (threads.end == &thread->next)
+        threads.end = at;
+    pthread_mutex_unlock(&threads.lock);
+    mt_unmap(thread, sizeof *thread);
+}
+
+void mt_threads_reset(void)
+{
+    pthread_mutex_init(&threads.lock, NULL);
+    for (struct mt_thread *thread = threads.first, *next; thread; thread = next) {
+        next = thread->next;
+        mt_unmap(thread, sizeof *thread);
+    }
+    threads.first = NULL;
+    threads.last_id = 0;
+}

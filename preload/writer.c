@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "writer.h"
+#include "info.h"
+#include "intern.h"
+#include "message.h"
+#include "order.h"
+#include "output.h"
+#include "recorder.h"
+#include "settings.h"
+#include "threads.h"
+#include "trace-format/encoder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* An event is in the file at most this long after it happened. */
+#define PERIOD_NS 500000000
+#define LAST_WAIT_S 10
+
+static struct {
+    _Atomic uint32_t wake, is_done; /* futexes */
+    _Atomic int stop;
+    struct mt_output output;
+    struct mt_encoder *encoder;
+    struct mt_order order;
+    struct mt_intern_position known; /* definitions in the file */
+    uint32_t known_threads;
+    uint64_t start_ns, events, lost, last_ns;
+} writer;
+
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
+                  const struct timespec *timeout)
+{
+    return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+}
+
+void mt_writer_wake(void)
+{
+    int saved = errno;
+    if (!atomic_exchange(&writer.wake, 1))
+        futex(&writer.wake, FUTEX_WAKE, 1, NULL);
+    errno = saved;
+}
+
+static void wait_for_work(void)
+{
+    struct timespec period = {0, PERIOD_NS};
+    futex(&writer.wake, FUTEX_WAIT, 0, &period);
+    atomic_store(&writer.wake, 0);
+}
+
+/* The trace ends here, the program goes on. Events are still taken, so that nobody waits. */
+static void give_up(int rc, const char *doing)
+{
+    const char *why = rc == -ESTALE ? "the program closed memtap's file" : strerror(-rc);
+    mt_message("cannot %s %s: %s; recording ends here, the program goes on", doing,
+               writer.output.path, why);
+    mt_output_close(&writer.output);
+    atomic_store(&mt_state, MT_OVER);
+}
+
+static int is_open(void)
+{
+    return writer.output.fd >= 0;
+}
+
+static void append(const void *bytes, size_t size)
+{
+    int rc = is_open() && size ? mt_output_append(&writer.output, bytes, size) : 0;
+    if (rc)
+        give_up(rc, "write");
+}
+
+static void end_block(void)
+{
+    const unsigned char *bytes;
+    size_t size;
+    int rc = mt_encoder_finish(writer.encoder, &bytes, &size);
+    if (rc)
+        give_up(rc, "write");
+    else
+        append(bytes, size);
+}
+
+static void define(const struct mt_definition *definition)
+{
+    int rc = mt_encoder_definition(writer.encoder, definition);
+    if (rc)
+        give_up(rc, "write");
+    if (mt_encoder_full(writer.encoder))
+        end_block();
+}
+
+static void define_info(void *unused, const char *text, size_t size)
+{
+    (void)unused;
+    define(&(struct mt_definition){.kind = MT_DEF_INFO, .text = text, .text_size = size});
+}
+
+static void define_thread(const struct mt_thread *thread)
+{
+    char path[64], name[64] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm", (int)thread->os_thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, name, sizeof name) : 0;
+    if (fd >= 0)
+        close(fd);
+    while (n > 0 && name[n - 1] == '\n')
+        n--;
+    define(&(struct mt_definition){.kind = MT_DEF_THREAD,
+                                   .id = thread->id,
+                                   .os_thread = (uint32_t)thread->os_thread,
+                                   .text = name,
+                                   .text_size = n > 0 ? (size_t)n : 0});
+}
+
+/* All that the events collected so far refer to: it was published before they were. */
+static void write_definitions(void)
+{
+    struct mt_definition definition;
+    for (size_t i = 0; i < writer.order.n; i++) {
+        const struct mt_thread *thread = writer.order.source[i].thread;
+        if (thread->id > writer.known_threads) {
+            define_thread(thread);
+            writer.known_threads = thread->id;
+        }
+    }
+    while (mt_intern_read(&writer.known, &definition))
+        define(&definition);
+    end_block();
+}
+
+static void write_events(void)
+{
+    struct mt_event event;
+    while (mt_order_next(&writer.order, &event)) {
+        event.time_ns = event.time_ns > writer.start_ns ? event.time_ns - writer.start_ns : 0;
+        writer.last_ns = event.time_ns;
+        if (!is_open())
+            continue;
+        writer.events++;
+        if (event.kind == MT_LOST)
+            writer.lost += event.arg[0];
+        int rc = mt_encoder_event(writer.encoder, &event);
+        if (rc)
+            give_up(rc, "write");
+        if (mt_encoder_full(writer.encoder))
+            end_block();
+    }
+    end_block();
+}
+
+static void drain(int is_last)
+{
+    if (mt_order_collect(&writer.order, is_last))
+        return; /* no memory: the next time */
+    if (is_open())
+        write_definitions();
+    write_events();
+    mt_order_release(&writer.order);
+}
+
+/* memtap run reads there which traces its program has written. */
+static void sign_roster(void)
+{
+    char line[PATH_MAX + 1], absolute[PATH_MAX];
+    if (!*mt_settings.roster)
+        return;
+    int fd = open(mt_settings.roster, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return;
+    const char *path =
+        realpath(writer.output.path, absolute) ? absolute : writer.output.path;
+    int n = snprintf(line, sizeof line, "%s\n", path);
+    ssize_t written = write(fd, line, (size_t)n);
+    (void)written; /* only a message at the end is missing then */
+    close(fd);
+}
+
+static void open_trace(void)
+{
+    unsigned char header[MT_FILE_HEADER_SIZE];
+    int rc = mt_output_open(&writer.output, mt_settings.output);
+    if (rc) {
+        give_up(rc, "create");
+        return;
+    }
+    mt_encode_file_header(header);
+    append(header, sizeof header);
+    mt_info_collect(writer.start_ns, define_info, NULL);
+    end_block();
+    sign_roster();
+}
+
+static void close_trace(void)
+{
+    const unsigned char *bytes;
+    size_t size;
+    struct mt_end end = {writer.last_ns, writer.events, writer.lost};
+    mt_info_collect_late(define_info, NULL);
+    end_block();
+    if (!mt_encoder_end(writer.encoder, &end, &bytes, &size))
+        append(bytes, size);
+    if (is_open() && !mt_settings.is_quiet && !*mt_settings.roster)
+        mt_message("%llu events in %s; see: memtap report %s", (unsigned long long)writer.events,
+                   writer.output.path, writer.output.path);
+    mt_output_close(&writer.output);
+}
+
+static void *run(void *unused)
+{
+    pthread_setname_np(pthread_self(), "memtap");
+    open_trace();
+    while (!atomic_load(&writer.stop)) {
+        wait_for_work();
+        drain(0);
+    }
+    drain(1);
+    close_trace();
+    atomic_store(&writer.is_done, 1);
+    futex(&writer.is_done, FUTEX_WAKE, 1, NULL);
+    return unused;
+}
+
+int mt_writer_start(void)
+{
+    sigset_t all, before;
+    writer.start_ns = mt_now();
+    writer.output.fd = -1;
+    writer.encoder = mt_encoder_create(mt_settings.zstd_level);
+    if (!writer.encoder)
+        return -ENOMEM;
+    /* The host's signals are for its own threads. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    int rc = pthread_create(&thread, NULL, run, NULL);
+    if (!rc)
+        pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -rc;
+}
+
+void mt_writer_stop(void)
+{
+    atomic_store(&writer.stop, 1);
+    mt_writer_wake();
+    /* Not a join: the process may be ending in a signal handler, or the disk may hang. */
+    uint64_t until = mt_now() + (uint64_t)LAST_WAIT_S * 1000000000u;
+    struct timespec period = {0, PERIOD_NS};
+    while (!atomic_load(&writer.is_done) && mt_now() < until)
+        futex(&writer.is_done, FUTEX_WAIT, 0, &period);
+    if (!atomic_load(&writer.is_done))
+        mt_message("%s could not be finished in %d s; it is readable up to where it got",
+                   writer.output.path, LAST_WAIT_S);
+}
+
+void mt_writer_reset(void)
+{
+    /* The encoder may have been in the middle of something: leave it. */
+    mt_output_close(&writer.output);
+    memset(&writer, 0, sizeof writer);
+}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bench.py loop|qwen: prints `name value unit` lines.
+
+loop  a step of qwen_loop.py on the simulated device: alone, traced and with PyTorch's own recorder,
+      each in a process of its own, in turns; medians, and the medians of each turn's ratios
+qwen  seconds and host memory of a recorded run of tests/zoo/qwen_adamw.py
+"""
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "torch"))
+import harness  # noqa: E402
+
+LOOP = Path(__file__).resolve().parent / "qwen_loop.py"
+TURNS = int(os.environ.get("MEMTAP_BENCH_TURNS", "7"))
+
+
+def show(name, value, unit):
+    print(f"{name} {value:.3f} {unit}", flush=True)
+
+
+def step_ms(*command):
+    return float(harness.must_run(command).stdout.split()[-1])
+
+
+def loop(work):
+    trace = Path(work) / "loop.mtap"
+    program = [harness.PYTHON, LOOP]
+    simulate = [harness.MEMTAP, "simulate", "--gpu", harness.GPU, "--", *program]
+    kinds = {
+        "untraced": simulate,
+        "traced": [harness.MEMTAP, "run", "--simulate", harness.GPU, "-o", trace, "--", *program],
+        "recorder": [*simulate, "--record"],
+    }
+    times = {kind: [] for kind in kinds}
+    for _ in range(TURNS):
+        for kind, command in kinds.items():
+            trace.unlink(missing_ok=True)
+            times[kind].append(step_ms(*command))
+            if kind == "traced":
+                size = trace.stat().st_size
+    for kind, values in times.items():
+        show(f"loop_step_{kind}", statistics.median(values), "ms")
+    for kind in ("traced", "recorder"):
+        ratios = [a / b for a, b in zip(times[kind], times["untraced"])]
+        show(f"loop_ratio_{kind}", statistics.median(ratios), "ratio")
+    show("loop_trace_size", size / 2**20, "MiB")
+
+
+def qwen(work):
+    command = [harness.MEMTAP, "run", "--simulate", harness.GPU, "-o", Path(work) / "qwen.mtap",
+               "--", harness.PYTHON, harness.ZOO / "qwen_adamw.py"]
+    begin = time.monotonic()
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if not harness.equal("exit status of qwen_adamw.py", status, 0):
+        harness.finish()
+    show("qwen_adamw_time", time.monotonic() - begin, "s")
+    show("qwen_adamw_host_memory", usage.ru_maxrss / 1024, "MiB")
+
+
+if __name__ == "__main__":
+    harness.need_torch("transformers")
+    with harness.folder() as work_folder:
+        {"loop": loop, "qwen": qwen}[sys.argv[1]](work_folder)

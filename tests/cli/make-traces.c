@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the traces that the cases use into the working directory. */
+#include "scenarios.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+static void training(struct mt_builder *builder)
+{
+    mt_scenario_training(builder, 3);
+}
+
+/* Names that try to break the output. */
+static void hostile(struct mt_builder *builder)
+{
+    mt_build_info(builder, "command=python \033[31mred\n\xff \"quoted\" \u00e9");
+    mt_build_on(
+        builder, 0, 1,
+        mt_build_stack(builder,
+                       "/home/user/a_very_long_file_name_for_a_script_that_trains.py:123456 "
+                       "AndAVeryLongClassName.and_a_function\t\u00e9\u00e9",
+                       NULL));
+    mt_build_alloc(builder, 0x7f0000000000, 1000);
+    mt_build_end(builder);
+}
+
+int main(void)
+{
+    static const struct {
+        const char *name;
+        void (*make)(struct mt_builder *builder);
+    } traces[] = {{"training.mtap", training},
+                  {"c-program.mtap", mt_scenario_c_program},
+                  {"oom.mtap", mt_scenario_oom},
+                  {"idle.mtap", mt_scenario_idle},
+                  {"hostile.mtap", hostile}};
+    for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
+        struct mt_builder *builder = mt_builder_create();
+        traces[i].make(builder);
+        mt_builder_write(builder, traces[i].name);
+        mt_builder_destroy(builder);
+    }
+    return 0;
+}

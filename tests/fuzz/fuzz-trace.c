@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz-trace.h"
+#include "analyzer/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void check_totals(const struct mt_analysis *analysis)
+{
+    for (size_t i = 0; i < analysis->n_devices; i++) {
+        const struct mt_device *device = &analysis->devices[i];
+        uint64_t by_category = 0, by_rule = 0, by_site = 0;
+        for (unsigned j = 0; j < MT_CATEGORY_COUNT; j++)
+            by_category += device->category[j].bytes;
+        for (size_t j = 0; j < mt_n_rules; j++)
+            by_rule += device->by_rule[j].bytes;
+        for (size_t j = 0; j < device->sites.n; j++)
+            by_site += device->sites.site[j].bytes;
+        if (by_category != by_rule || by_category != by_site)
+            abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static const struct mt_style styles[] = {{0, 0}, {1, 1}};
+    static FILE *nowhere;
+    struct mt_analysis analysis;
+    char path[64];
+    int file = memfd_create("trace", MFD_CLOEXEC);
+    if (!nowhere)
+        nowhere = fopen("/dev/null", "w");
+    if (file < 0 || !nowhere || write(file, bytes, size) != (ssize_t)size)
+        abort();
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    if (!mt_analysis_create(&analysis, path)) {
+        check_totals(&analysis);
+        for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
+            mt_report_text(&analysis, nowhere, &styles[i]);
+        if (mt_report_json(&analysis, nowhere))
+            abort();
+    } else if (!*analysis.fault.text) {
+        abort(); /* a failure must be explained */
+    }
+    mt_analysis_destroy(&analysis);
+    close(file);
+    return 0;
+}

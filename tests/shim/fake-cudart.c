@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A CUDA runtime for the tests of the shim: addresses count up, every 13th size fails where
+ * FAKE_FAIL is set, a free of address 0xbad fails. */
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+unsigned cudaMalloc(void **address, size_t size);
+unsigned cudaFree(void *address);
+unsigned cudaGetDevice(int *device);
+
+unsigned cudaMalloc(void **address, size_t size)
+{
+    static _Atomic uintptr_t next = 0x700000000000;
+    if (size % 13 == 0 && getenv("FAKE_FAIL"))
+        return 2; /* cudaErrorMemoryAllocation */
+    *address = (void *)atomic_fetch_add(&next, 512);
+    return 0;
+}
+
+unsigned cudaFree(void *address)
+{
+    return (uintptr_t)address == 0xbad ? 1 /* cudaErrorInvalidValue */ : 0;
+}
+
+unsigned cudaGetDevice(int *device)
+{
+    *device = 0;
+    return 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fork-child MODE: allocates, forks a child that allocates (cuda) or does not (plain), closes every
+ * descriptor above 2 in between (close), or ends with code 7 (code). */
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+unsigned cudaMalloc(void **address, size_t size);
+
+static int fork_child(int uses_cuda)
+{
+    void *address;
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        if (uses_cuda)
+            for (size_t i = 0; i < 10; i++)
+                cudaMalloc(&address, 2000 + i);
+        return 0; /* through main, so that destructors run */
+    }
+    return waitpid(child, &status, 0) == child ? status : -1;
+}
+
+int main(int argc, char **argv)
+{
+    void *address;
+    const char *mode = argc > 1 ? argv[1] : "";
+    for (size_t i = 0; i < 5; i++)
+        cudaMalloc(&address, 1000 + i);
+    if (!strcmp(mode, "close")) {
+        usleep(50000); /* the writer has opened its file */
+        for (int fd = 3; fd < 1024; fd++)
+            close(fd);
+        FILE *other = fopen("other", "w"); /* may get the descriptor's number */
+        for (size_t i = 0; i < 200000; i++)
+            cudaMalloc(&address, i);
+        if (other)
+            fclose(other);
+        return 0;
+    }
+    if (!strcmp(mode, "code")) {
+        puts("the program's own output");
+        return 7;
+    }
+    return fork_child(!strcmp(mode, "cuda")) ? 1 : 0;
+}

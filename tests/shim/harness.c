@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "harness.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void read_text(const char *directory, const char *name, char *out, size_t size)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "r");
+    size_t n = file ? fread(out, 1, size - 1, file) : 0;
+    out[n] = '\0';
+    if (file)
+        fclose(file);
+    unlink(path);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void list_files(struct outcome *outcome)
+{
+    DIR *directory = opendir(outcome->directory);
+    ck_assert_ptr_nonnull(directory);
+    for (struct dirent *entry; (entry = readdir(directory));)
+        if (entry->d_name[0] != '.' && outcome->n_files < 16)
+            snprintf(outcome->file[outcome->n_files++], sizeof outcome->file[0], "%s",
+                     entry->d_name);
+    closedir(directory);
+    qsort(outcome->file, (size_t)outcome->n_files, sizeof outcome->file[0], by_name);
+}
+
+static void exec_child(const struct outcome *outcome, const char *program,
+                       const char *const *argv, const char *const *environment)
+{
+    if (chdir(outcome->directory))
+        _exit(100);
+    int out = open("stdout", O_WRONLY | O_CREAT, 0600), err = open("stderr", O_WRONLY | O_CREAT, 0600);
+    if (dup2(out, 1) < 0 || dup2(err, 2) < 0)
+        _exit(100);
+    close(out);
+    close(err);
+    setenv("LD_PRELOAD", getenv("MEMTAP_TEST_SHIM"), 1);
+    for (; environment && *environment; environment++)
+        putenv((char *)(uintptr_t)*environment);
+    execv(program, (char *const *)(uintptr_t)argv);
+    _exit(100);
+}
+
+struct outcome run(const char *const *argv, const char *const *environment)
+{
+    struct outcome outcome = {0};
+    char program[512];
+    snprintf(outcome.directory, sizeof outcome.directory, "/tmp/memtap-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(outcome.directory));
+    snprintf(program, sizeof program, "%s%s%s", argv[0][0] == '/' ? "" : getenv("MEMTAP_TEST_BUILD"),
+             argv[0][0] == '/' ? "" : "/", argv[0]);
+    pid_t child = fork();
+    if (child == 0)
+        exec_child(&outcome, program, argv, environment);
+    ck_assert_int_eq(waitpid(child, &outcome.status, 0), child);
+    read_text(outcome.directory, "stderr", outcome.errors, sizeof outcome.errors);
+    read_text(outcome.directory, "stdout", outcome.output, sizeof outcome.output);
+    list_files(&outcome);
+    return outcome;
+}
+
+static void count_events(const struct mt_batch *batch, struct counts *counts, int64_t *last_turn)
+{
+    for (size_t i = 0; i < batch->n_events; i++) {
+        const struct mt_event *event = &batch->events[i];
+        counts->kind[event->kind]++;
+        if (event->kind == MT_LOST)
+            counts->lost += event->arg[0];
+        if (event->kind != MT_CUDA_MALLOC)
+            continue;
+        uint64_t thread = event->arg[1] >> 32;
+        int64_t turn = (int64_t)(event->arg[1] & 0xffffffff);
+        if (thread >= 64)
+            continue;
+        counts->is_ordered = counts->is_ordered && turn > last_turn[thread];
+        last_turn[thread] = turn;
+    }
+}
+
+struct counts read_counts(const struct outcome *outcome, const char *file)
+{
+    struct counts counts = {.is_ordered = 1};
+    struct mt_reader *reader;
+    struct mt_batch batch;
+    struct mt_trace_error error;
+    char path[600];
+    int64_t last_turn[64];
+    memset(last_turn, -1, sizeof last_turn);
+    snprintf(path, sizeof path, "%s/%s", outcome->directory, file);
+    ck_assert_msg(!mt_reader_open(&reader, path, &error), "%s: %s", path, error.text);
+    int rc, has_end = 0;
+    while ((rc = mt_reader_next(reader, &batch, &error)) > 0) {
+        ck_assert_msg(!has_end, "a block after the end");
+        for (size_t i = 0; i < batch.n_definitions; i++)
+            counts.definitions[batch.definitions[i].kind]++;
+        count_events(&batch, &counts, last_turn);
+        has_end = batch.type == MT_BATCH_END;
+        if (has_end)
+            ck_assert_uint_eq(batch.end.lost, counts.lost);
+    }
+    counts.is_complete = has_end && rc == 0;
+    mt_reader_close(reader);
+    return counts;
+}
+
+void remove_outcome(const struct outcome *outcome)
+{
+    char path[600];
+    for (int i = 0; i < outcome->n_files; i++) {
+        snprintf(path, sizeof path, "%s/%s", outcome->directory, outcome->file[i]);
+        unlink(path);
+    }
+    rmdir(outcome->directory);
+}

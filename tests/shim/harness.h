@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs programs under the shim, each in a fresh directory, and reads what they leave. */
+#ifndef MT_TESTS_SHIM_HARNESS_H
+#define MT_TESTS_SHIM_HARNESS_H
+
+#include "trace-format/reader.h"
+
+/* A result of run(): files are the directory's, sorted by name. */
+struct outcome {
+    int status;            /* of waitpid */
+    char errors[8192];     /* stderr */
+    char output[8192];     /* stdout */
+    int n_files;
+    char file[16][256];    /* names */
+    char directory[256];
+};
+
+/* Runs argv[0] (from the test's build folder, or an absolute path) in a new directory with the shim
+ * preloaded; environment: "NAME=value" texts, NULL at the end. */
+struct outcome run(const char *const *argv, const char *const *environment);
+
+struct counts {
+    uint64_t kind[MT_KIND_LIMIT];
+    uint64_t lost;
+    int is_complete; /* there is an end block, and nothing is wrong before it */
+    int is_ordered;  /* each thread's alloc-threads turns count up */
+    uint64_t definitions[MT_DEF_INFO + 1];
+};
+
+/* Reads a trace of the outcome's directory; fails the test where it is no trace. */
+struct counts read_counts(const struct outcome *outcome, const char *file);
+
+void remove_outcome(const struct outcome *outcome);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program under the shim leaves behind, and that the program itself is unharmed. */
+#include "harness.h"
+
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ARGS(...) (const char *const[]){__VA_ARGS__, NULL}
+#define QUIET ARGS("MEMTAP_QUIET=1")
+
+static int ended_with(const struct outcome *outcome, int code)
+{
+    return WIFEXITED(outcome->status) && WEXITSTATUS(outcome->status) == code;
+}
+
+START_TEST(every_event_of_every_thread_arrives)
+{
+    struct outcome o = run(ARGS("alloc-threads", "4", "50000"), QUIET);
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.errors, "");
+    ck_assert_int_eq(o.n_files, 1);
+    struct counts c = read_counts(&o, o.file[0]);
+    ck_assert(c.is_complete);
+    ck_assert(c.is_ordered);
+    ck_assert_uint_eq(c.lost, 0);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 200000);
+    ck_assert_uint_eq(c.kind[MT_CUDA_FREE], 200000);
+    ck_assert_uint_eq(c.definitions[MT_DEF_THREAD], 4);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(many_short_threads_are_given_back)
+{
+    for (int i = 0; i < 3; i++) {
+        struct outcome o = run(ARGS("alloc-threads", "64", "10"), QUIET);
+        ck_assert(ended_with(&o, 0));
+        struct counts c = read_counts(&o, o.file[0]);
+        ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 640);
+        ck_assert_uint_eq(c.definitions[MT_DEF_THREAD], 64);
+        remove_outcome(&o);
+    }
+}
+END_TEST
+
+START_TEST(a_process_without_cuda_leaves_nothing)
+{
+    struct outcome o = run(ARGS("/bin/true"), NULL);
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.errors, "");
+    ck_assert_int_eq(o.n_files, 0);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(output_and_exit_code_are_the_program_s)
+{
+    struct outcome o = run(ARGS("fork-child", "code"), NULL);
+    ck_assert(ended_with(&o, 7));
+    ck_assert_str_eq(o.output, "the program's own output\n");
+    ck_assert_ptr_nonnull(strstr(o.errors, "memtap: 5 events in memtap-fork-child-"));
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(failures_are_recorded_as_such)
+{
+    struct outcome o = run(ARGS("alloc-threads", "1", "130"), ARGS("MEMTAP_QUIET=1", "FAKE_FAIL=1"));
+    struct counts c = read_counts(&o, o.file[0]);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 130);
+    ck_assert_uint_eq(c.kind[MT_CUDA_FREE], 120);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_forked_child_has_its_own_trace)
+{
+    struct outcome o = run(ARGS("fork-child", "cuda"), QUIET);
+    ck_assert(ended_with(&o, 0));
+    ck_assert_int_eq(o.n_files, 2);
+    struct counts a = read_counts(&o, o.file[0]), b = read_counts(&o, o.file[1]);
+    ck_assert(a.is_complete && b.is_complete);
+    ck_assert_uint_eq(a.kind[MT_CUDA_MALLOC] + b.kind[MT_CUDA_MALLOC], 15);
+    ck_assert_uint_eq(a.kind[MT_CUDA_MALLOC] * b.kind[MT_CUDA_MALLOC], 50);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_forked_child_without_cuda_leaves_none)
+{
+    struct outcome o = run(ARGS("fork-child", "plain"), QUIET);
+    ck_assert(ended_with(&o, 0));
+    ck_assert_int_eq(o.n_files, 1);
+    ck_assert_uint_eq(read_counts(&o, o.file[0]).kind[MT_CUDA_MALLOC], 5);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_name_that_is_taken_gets_a_suffix)
+{
+    struct outcome o = run(ARGS("fork-child", "cuda"), ARGS("MEMTAP_QUIET=1", "MEMTAP_OUTPUT=one"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_int_eq(o.n_files, 2);
+    ck_assert_str_eq(o.file[0], "one");
+    ck_assert_str_eq(o.file[1], "one.1");
+    ck_assert_str_eq(o.errors, "memtap: one is there already; writing one.1\n");
+    ck_assert(read_counts(&o, "one").is_complete);
+    ck_assert(read_counts(&o, "one.1").is_complete);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_missing_directory_is_said_once)
+{
+    struct outcome o = run(ARGS("alloc-threads", "2", "100000"), ARGS("MEMTAP_OUTPUT=no/such/place"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_int_eq(o.n_files, 0);
+    ck_assert_str_eq(o.errors, "memtap: cannot create no/such/place: No such file or directory; "
+                               "recording ends here, the program goes on\n");
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_full_disk_ends_the_trace_only)
+{
+    /* The limit on file sizes stands for the disk: the same path, another errno. */
+    struct rlimit limit = {200000, 200000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    struct outcome o = run(ARGS("alloc-threads", "2", "1000000"), ARGS("MEMTAP_OUTPUT=t.mtap"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: File too large; recording ends here, "
+                               "the program goes on\n");
+    struct counts c = read_counts(&o, "t.mtap");
+    ck_assert(!c.is_complete);
+    ck_assert_uint_gt(c.kind[MT_CUDA_MALLOC], 1000);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_closed_descriptor_is_left_alone)
+{
+    struct outcome o = run(ARGS("fork-child", "close"), ARGS("MEMTAP_OUTPUT=t.mtap"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_ptr_nonnull(strstr(o.errors, "the program closed memtap's file"));
+    ck_assert_int_eq(o.n_files, 2);
+    char path[600], byte;
+    snprintf(path, sizeof path, "%s/other", o.directory);
+    FILE *other = fopen(path, "r");
+    ck_assert_uint_eq(fread(&byte, 1, 1, other), 0);
+    fclose(other);
+    read_counts(&o, "t.mtap");
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(an_exit_without_destructors_is_an_exit)
+{
+    struct outcome o = run(ARGS("alloc-threads", "2", "1000", "_exit"), QUIET);
+    ck_assert(ended_with(&o, 0));
+    struct counts c = read_counts(&o, o.file[0]);
+    ck_assert(c.is_complete);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 2000);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_killed_program_leaves_a_sound_trace)
+{
+    const char *const ends[] = {"abort", "kill"};
+    struct outcome o =
+        run(ARGS("alloc-threads", "2", "1000000", ends[_i]), ARGS("MEMTAP_QUIET=1"));
+    ck_assert_int_eq(o.n_files, 1);
+    struct counts c = read_counts(&o, o.file[0]);
+    ck_assert(c.is_ordered);
+    ck_assert_uint_gt(c.kind[MT_CUDA_MALLOC], 1000000);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_wrong_setting_is_said_and_passed_over)
+{
+    struct outcome o = run(ARGS("fork-child", "code"),
+                           ARGS("MEMTAP_QUIET=1", "MEMTAP_STACKS=all", "MEMTAP_LEVEL=99"));
+    ck_assert(ended_with(&o, 7));
+    ck_assert_str_eq(o.errors, "memtap: MEMTAP_STACKS=all is neither python nor none; using python\n"
+                               "memtap: MEMTAP_LEVEL=99 is no zstd level from 1 to 19; using 1\n");
+    ck_assert_int_eq(o.n_files, 1);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(the_roster_names_the_trace)
+{
+    char roster[] = "/tmp/memtap-roster-XXXXXX", variable[64], text[512];
+    close(mkstemp(roster));
+    snprintf(variable, sizeof variable, "MEMTAP_ROSTER=%s", roster);
+    struct outcome o = run(ARGS("fork-child", "plain"), ARGS(variable, "MEMTAP_OUTPUT=%e-%%.mtap"));
+    ck_assert_str_eq(o.errors, "");
+    ck_assert_str_eq(o.file[0], "fork-child-%.mtap");
+    FILE *file = fopen(roster, "r");
+    ck_assert_ptr_nonnull(fgets(text, sizeof text, file));
+    fclose(file);
+    unlink(roster);
+    ck_assert_ptr_nonnull(strstr(text, "/fork-child-%.mtap\n"));
+    ck_assert_int_eq(text[0], '/');
+    remove_outcome(&o);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("recording");
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, every_event_of_every_thread_arrives);
+    tcase_add_test(tests, many_short_threads_are_given_back);
+    tcase_add_test(tests, a_process_without_cuda_leaves_nothing);
+    tcase_add_test(tests, output_and_exit_code_are_the_program_s);
+    tcase_add_test(tests, failures_are_recorded_as_such);
+    tcase_add_test(tests, a_forked_child_has_its_own_trace);
+    tcase_add_test(tests, a_forked_child_without_cuda_leaves_none);
+    tcase_add_test(tests, a_name_that_is_taken_gets_a_suffix);
+    tcase_add_test(tests, a_missing_directory_is_said_once);
+    tcase_add_test(tests, a_full_disk_ends_the_trace_only);
+    tcase_add_test(tests, a_closed_descriptor_is_left_alone);
+    tcase_add_test(tests, an_exit_without_destructors_is_an_exit);
+    tcase_add_loop_test(tests, a_killed_program_leaves_a_sound_trace, 0, 2);
+    tcase_add_test(tests, a_wrong_setting_is_said_and_passed_over);
+    tcase_add_test(tests, the_roster_names_the_trace);
+    Suite *suite = suite_create("shim");
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""counters.py LOG SCRIPT [ARGUMENT...]: runs SCRIPT as python would, and writes to LOG, each time
+it asks PyTorch for a counter, one line of JSON: when (CLOCK_MONOTONIC), what PyTorch answered, and
+which tensors of the script's models and optimizers there were, as [address, bytes]."""
+import gc
+import json
+import os
+import runpy
+import sys
+import time
+
+import torch
+
+
+def storages(tensors):
+    """[address, bytes] of each storage on a device, once."""
+    found = {}
+    for tensor in tensors:
+        if isinstance(tensor, torch.Tensor) and tensor.is_cuda:
+            storage = tensor.untyped_storage()
+            found[storage.data_ptr()] = storage.nbytes()
+    return sorted(found.items())
+
+
+def truth():
+    """What the script's tensors are, found without memtap's means."""
+    objects = gc.get_objects()
+    modules = [o for o in objects if issubclass(type(o), torch.nn.Module)]
+    optimizers = [o for o in objects if issubclass(type(o), torch.optim.Optimizer)]
+    parameters = [p for m in modules for p in m.parameters(recurse=False)]
+    return {
+        "parameters": storages(parameters),
+        "gradients": storages(p.grad for p in parameters),
+        "optimizer_state": storages(
+            value for o in optimizers for state in o.state.values() for value in state.values()),
+    }
+
+
+def main():
+    log = open(sys.argv[1], "w", encoding="utf-8")
+    memory_allocated, memory_reserved = torch.cuda.memory_allocated, torch.cuda.memory_reserved
+
+    def logged_memory_allocated(device=None):
+        allocated = memory_allocated(device)
+        line = {"time_ns": time.monotonic_ns(), "allocated": allocated,
+                "reserved": memory_reserved(device), "device": torch.cuda.current_device(),
+                "truth": truth()}
+        print(json.dumps(line), file=log, flush=True)
+        return allocated
+
+    torch.cuda.memory_allocated = logged_memory_allocated
+    sys.argv = sys.argv[2:]
+    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+main()

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests with a real PyTorch share. meson gives MEMTAP, the command to test; a test that
+cannot run here ends with exit code 77 and says why."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from bisect import bisect_right
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ZOO = ROOT / "tests" / "zoo"
+COUNTERS = Path(__file__).resolve().parent / "counters.py"
+MEMTAP = os.environ.get("MEMTAP", str(ROOT / "build" / "tools" / "memtap"))
+PYTHON = os.environ.get("MEMTAP_TEST_PYTHON", str(ROOT / ".venv" / "bin" / "python"))
+GPU = "h100"
+
+failures = 0
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+def check(good, what):
+    """Says what went wrong and goes on; finish() counts."""
+    global failures
+    if not good:
+        failures += 1
+        print(f"FAILED: {what}")
+    return good
+
+
+def equal(what, got, wanted):
+    return check(got == wanted, f"{what}: {got!r}, but should be {wanted!r}")
+
+
+def finish():
+    print("failed" if failures else "passed")
+    sys.exit(1 if failures else 0)
+
+
+def run(command, **options):
+    """The finished process, with its output as text."""
+    environment = {**os.environ, **options.pop("env", {})}
+    environment = {name: value for name, value in environment.items() if value is not None}
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          errors="replace", env=environment, check=False, **options)
+
+
+def must_run(command, **options):
+    done = run(command, **options)
+    if done.returncode:
+        print(done.stdout, done.stderr, sep="\n")
+        check(False, f"exit code {done.returncode} of: {' '.join(map(str, command))}")
+        finish()
+    return done
+
+
+def need_torch(*modules):
+    """Skips the test where the Python to test with has no CUDA build of PyTorch, or no module."""
+    if not os.access(PYTHON, os.X_OK):
+        skip(f"no Python at {PYTHON} (tools/test makes it; MEMTAP_TEST_PYTHON names another)")
+    code = "; ".join(["import torch", *(f"import {m}" for m in modules), "print(torch.version.cuda)"])
+    done = run([MEMTAP, "simulate", "--gpu", GPU, "--", PYTHON, "-c", code])
+    if "No module named" in done.stderr:
+        skip(f"{PYTHON}: {done.stderr.strip().splitlines()[-1]}")
+    if done.returncode == 0 and done.stdout.strip() == "None":
+        skip(f"the PyTorch of {PYTHON} was built without CUDA")
+    if done.returncode:
+        print(done.stderr)
+        check(False, f"PyTorch does not start under simulation (exit code {done.returncode})")
+        finish()
+
+
+def folder():
+    """A folder that goes when the test ends: keep the result alive."""
+    return tempfile.TemporaryDirectory(prefix="memtap-test-")
+
+
+class Trace:
+    """A trace as `memtap dump` tells it."""
+
+    def __init__(self, path):
+        self.events, self.info, self.end = [], {}, None
+        done = must_run([MEMTAP, "dump", "--format", "json", path])
+        for line in done.stdout.splitlines():
+            self.add(json.loads(line))
+        self.events.sort(key=lambda event: event["time_ns"])
+        self.start = int(self.info["start_monotonic_ns"])
+
+    def add(self, record):
+        kind = record["record"]
+        if kind == "info":
+            key, _, value = record["text"].partition("=")
+            self.info[key] = value
+        elif kind == "end":
+            self.end = record
+        elif "time_ns" in record:
+            self.events.append(record)
+
+    def of(self, *kinds):
+        return [event for event in self.events if event["record"] in kinds]
+
+
+def record(work, script, *arguments, gpu=GPU):
+    """Runs a script of the zoo with memtap: its trace's path, and what counters.py logged."""
+    trace, log = Path(work) / "trace.mtap", Path(work) / "counters.json"
+    trace.unlink(missing_ok=True)
+    done = must_run([MEMTAP, "run", "--simulate", gpu, "-o", trace, "--", PYTHON, COUNTERS, log,
+                     ZOO / script, *arguments])
+    print(done.stdout)
+    print(done.stderr)
+    phases = [json.loads(line) for line in log.read_text().splitlines()]
+    names = [line.split(":")[0] for line in done.stdout.splitlines() if "allocated=" in line]
+    check(len(names) == len(phases) > 0, f"{script} logs its counters at each phase")
+    for name, phase in zip(names, phases):
+        phase["name"] = name
+    return trace, phases
+
+
+def last_before(events, time_ns):
+    """The index of the last event up to a time, or -1; events are in order."""
+    return bisect_right([event["time_ns"] for event in events], time_ns) - 1

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scenarios.h"
+
+#include <stddef.h>
+
+#define USER "/home/user/train.py"
+#define TORCH "/venv/lib/python3.11/site-packages/torch/"
+#define MODEL "/venv/lib/python3.11/site-packages/models/net.py"
+#define WRAPPER TORCH "optim/optimizer.py:485 Optimizer.profile_hook_step.<locals>.wrapper"
+
+#define BASE 0x7f0000000000ull
+
+/* Where the tensors are. */
+enum { W, BUFFER, X, Y, MASK, LOSS, G, T, M, V, STEP_TEMPORARY };
+
+static uint64_t at(unsigned tensor)
+{
+    return BASE + tensor * (4 * MT_MIB);
+}
+
+struct training {
+    struct mt_builder *b;
+    uint32_t apply, input, forward, loss, init_group, step, zero_grad;
+    uint32_t addmm, accumulate; /* node names */
+};
+
+static void describe(struct mt_builder *b, const char *command)
+{
+    mt_build_info(b, "memtap=0.1.0");
+    mt_build_info(b, command);
+    mt_build_info(b, "pid=4711");
+    mt_build_info(b, "host=atlas");
+}
+
+static struct training begin_training(struct mt_builder *b)
+{
+    struct training t = {.b = b};
+    describe(b, "command=python train.py");
+    mt_build_info(b, "torch=2.15.0+cu132");
+    t.apply =
+        mt_build_stack(b, USER ":5 main", TORCH "nn/modules/module.py:980 Module._apply", NULL);
+    t.input = mt_build_stack(b, USER ":8 main", NULL);
+    t.forward =
+        mt_build_stack(b, USER ":9 main", TORCH "nn/modules/module.py:1750 Module._call_impl",
+                       MODEL ":20 Net.forward", NULL);
+    t.loss = mt_build_stack(b, USER ":10 main", NULL);
+    t.init_group = mt_build_stack(b, USER ":12 main", WRAPPER, TORCH "optim/adam.py:228 Adam.step",
+                                  TORCH "optim/adam.py:173 Adam._init_group", NULL);
+    t.step = mt_build_stack(b, USER ":12 main", WRAPPER, TORCH "optim/adam.py:236 Adam.step",
+                            TORCH "optim/adam.py:430 _single_tensor_adam", NULL);
+    t.zero_grad = mt_build_stack(b, USER ":13 main", NULL);
+    t.addmm = mt_build_string(b, "N5torch8autograd9generated14AddmmBackward0E");
+    t.accumulate = mt_build_string(b, "N5torch8autograd14AccumulateGradE");
+    return t;
+}
+
+static void make_model(const struct training *t)
+{
+    mt_build_on(t->b, 0, 1, t->apply);
+    mt_build_event(t->b, MT_CUDA_MALLOC, BASE, 64 * MT_MIB, 0);
+    mt_build_alloc(t->b, at(W), MT_TRAINING_PARAMETERS);
+    mt_build_event(t->b, MT_SET_DATA, at(W), 0, 0);
+    mt_build_alloc(t->b, at(BUFFER), MT_TRAINING_BUFFERS);
+}
+
+static void run_forward(const struct training *t)
+{
+    mt_build_on(t->b, 0, 1, t->input);
+    mt_build_alloc(t->b, at(X), MT_TRAINING_INPUTS);
+    mt_build_on(t->b, 0, 1, t->forward);
+    mt_build_event(t->b, MT_LEAF, at(W), 0, 0);
+    mt_build_event(t->b, MT_SAVED, at(X) + 128, 0, 0); /* a view */
+    mt_build_alloc(t->b, at(Y), 256 * MT_KIB);
+    mt_build_event(t->b, MT_NODE_NEW, 0x1000, at(Y), 0);
+    mt_build_alloc(t->b, at(MASK), 32 * MT_KIB);
+    mt_build_event(t->b, MT_SAVED, at(MASK), 0, 0);
+    mt_build_on(t->b, 0, 1, t->loss);
+    mt_build_alloc(t->b, at(LOSS), 512);
+    mt_build_event(t->b, MT_NODE_NEW, 0x2000, at(LOSS), 0);
+}
+
+/* On autograd's own thread, where there is no Python stack. */
+static void run_backward(const struct training *t)
+{
+    mt_build_on(t->b, 0, 2, 0);
+    mt_build_event(t->b, MT_NODE_BEGIN, 0x1000, t->addmm, 0);
+    mt_build_alloc(t->b, at(G), MT_TRAINING_GRADIENTS);
+    mt_build_alloc(t->b, at(T), MT_TRAINING_TEMPORARIES);
+    mt_build_free(t->b, at(T));
+    mt_build_event(t->b, MT_NODE_END, 0x1000, 0, 0);
+    mt_build_event(t->b, MT_NODE_BEGIN, 0x3000, t->accumulate, 0);
+    mt_build_event(t->b, MT_GRADIENT, at(G), 0, 0);
+    mt_build_event(t->b, MT_NODE_END, 0x3000, 0, 0);
+    mt_build_free(t->b, at(Y));
+    mt_build_free(t->b, at(MASK));
+    mt_build_free(t->b, at(LOSS));
+}
+
+static void run_step(const struct training *t, int is_first)
+{
+    mt_build_on(t->b, 0, 1, t->init_group);
+    if (is_first) {
+        mt_build_alloc(t->b, at(M), MT_TRAINING_OPTIMIZER / 2);
+        mt_build_alloc(t->b, at(V), MT_TRAINING_OPTIMIZER / 2);
+    }
+    mt_build_on(t->b, 0, 1, t->step);
+    mt_build_alloc(t->b, at(STEP_TEMPORARY), 512 * MT_KIB);
+    mt_build_free(t->b, at(STEP_TEMPORARY));
+    mt_build_on(t->b, 0, 1, t->zero_grad);
+    mt_build_free(t->b, at(G));
+    mt_build_free(t->b, at(X));
+}
+
+void mt_scenario_training(struct mt_builder *b, unsigned steps)
+{
+    struct training t = begin_training(b);
+    make_model(&t);
+    for (unsigned i = 0; i < steps; i++) {
+        run_forward(&t);
+        run_backward(&t);
+        run_step(&t, i == 0);
+    }
+    mt_build_end(b);
+}
+
+void mt_scenario_c_program(struct mt_builder *b)
+{
+    describe(b, "command=./simulate 3");
+    mt_build_event(b, MT_CUDA_MALLOC, BASE, 8 * MT_MIB, 0);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE + 8 * MT_MIB, 3 * MT_MIB, 0);
+    mt_build_event(b, MT_CUDA_MALLOC, 0, 900 * MT_MIB, 2);
+    mt_build_event(b, MT_CUDA_FREE, BASE, 0, 0);
+    mt_build_end(b);
+}
+
+void mt_scenario_oom(struct mt_builder *b)
+{
+    describe(b, "command=python big.py");
+    uint32_t big = mt_build_stack(b, "/home/user/big.py:3 main",
+                                  TORCH "nn/functional.py:2380 embedding", NULL);
+    for (int device = 0; device < 2; device++) {
+        mt_build_on(b, device, 1, big);
+        mt_build_alloc(b, BASE + (unsigned)device * 64 * MT_MIB, (10 + (unsigned)device) * MT_MIB);
+    }
+    mt_build_event(b, MT_LOST, 3, 0, 0);
+    mt_build_event(b, MT_OOM, 5000 * MT_MIB, 11 * MT_MIB, 12 * MT_MIB);
+}
+
+void mt_scenario_idle(struct mt_builder *b)
+{
+    describe(b, "command=python idle.py");
+    mt_build_end(b);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Traces of small made-up programs, for tests of the analyzer and of the command.
+ */
+#ifndef MT_SCENARIOS_H
+#define MT_SCENARIOS_H
+
+#include "trace-builder.h"
+
+#define MT_KIB 1024ull
+#define MT_MIB (1024 * MT_KIB)
+
+/* A model of one layer, trained for `steps` iterations with Adam. At its peak, in the last
+ * backward, there are live: */
+enum {
+    MT_TRAINING_PARAMETERS = 1 << 20,
+    MT_TRAINING_BUFFERS = 4 << 10,
+    MT_TRAINING_GRADIENTS = 1 << 20,
+    MT_TRAINING_OPTIMIZER = 2 << 20, /* from the second iteration on */
+    MT_TRAINING_ACTIVATIONS = (256 << 10) + (32 << 10) + 512,
+    MT_TRAINING_INPUTS = 64 << 10,
+    MT_TRAINING_TEMPORARIES = 2 << 20,
+};
+void mt_scenario_training(struct mt_builder *builder, unsigned steps);
+
+/* A C program: three cudaMallocs, of which one fails, and a free. */
+void mt_scenario_c_program(struct mt_builder *builder);
+
+/* A program that runs out of memory, on two devices, with a trace that lost events. */
+void mt_scenario_oom(struct mt_builder *builder);
+
+/* Nothing but the process. */
+void mt_scenario_idle(struct mt_builder *builder);
+
+#endif

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a trace to verdicts: totals, peaks, evidence, rules, call sites. */
+#include "analyzer/analysis.h"
+#include "scenarios.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define A 0x7f0000000000ull
+#define B (A + 64 * MT_MIB)
+
+static struct mt_builder *builder;
+static struct mt_analysis analysis;
+
+static void begin(void)
+{
+    builder = mt_builder_create();
+}
+
+static void end(void)
+{
+    mt_analysis_destroy(&analysis);
+    mt_builder_destroy(builder);
+}
+
+/* Each test runs in a process of its own. */
+static void analyze(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "test-analysis-%d.mtap", (int)getpid());
+    mt_builder_write(builder, path);
+    int rc = mt_analysis_create(&analysis, path);
+    unlink(path);
+    ck_assert_msg(rc == 0, "%s", analysis.fault.text);
+}
+
+static uint64_t bytes_of(enum mt_category category)
+{
+    return mt_analysis_main_device(&analysis)->category[category].bytes;
+}
+
+/* The category of the one block that is live at the peak. */
+static enum mt_category verdict(void)
+{
+    analyze();
+    const struct mt_device *device = mt_analysis_main_device(&analysis);
+    ck_assert_ptr_nonnull(device);
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        if (device->category[i].blocks)
+            return (enum mt_category)i;
+    ck_abort_msg("no block");
+    return MT_CATEGORY_COUNT;
+}
+
+#define TORCH "/v/lib/python3.11/site-packages/torch/"
+
+static uint32_t call_stack(void)
+{
+    return mt_build_stack(builder, "/u/t.py:1 main",
+                          TORCH "nn/modules/module.py:1 Module._call_impl", NULL);
+}
+
+static uint32_t user_stack(void)
+{
+    return mt_build_stack(builder, "/u/t.py:2 main", NULL);
+}
+
+static uint32_t step_stack(const char *innermost)
+{
+    return mt_build_stack(builder, "/u/t.py:3 main",
+                          TORCH "optim/optimizer.py:9 Optimizer.profile_hook_step.<locals>.wrapper",
+                          innermost, NULL);
+}
+
+static void a_parameter_exists(void)
+{
+    mt_build_alloc(builder, B, 512);
+    mt_build_event(builder, MT_SET_DATA, B, 0, 0);
+    mt_build_free(builder, B);
+}
+
+START_TEST(training_is_told_apart)
+{
+    mt_scenario_training(builder, 3);
+    analyze();
+    const struct mt_device *device = mt_analysis_main_device(&analysis);
+    uint64_t sum = 0;
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_PARAMETERS), MT_TRAINING_PARAMETERS);
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_BUFFERS), MT_TRAINING_BUFFERS);
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_GRADIENTS), MT_TRAINING_GRADIENTS);
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_OPTIMIZER_STATE), MT_TRAINING_OPTIMIZER);
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_ACTIVATIONS), MT_TRAINING_ACTIVATIONS);
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_INPUTS), MT_TRAINING_INPUTS);
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_TEMPORARIES), MT_TRAINING_TEMPORARIES);
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        sum += device->category[i].bytes;
+    ck_assert_uint_eq(sum, device->peak.allocated);
+    ck_assert_uint_eq(device->unseen, 0);
+    ck_assert_uint_eq(device->cached, device->peak.reserved - device->peak.allocated);
+    ck_assert_uint_eq(device->cuda_bytes, 64 * MT_MIB);
+    ck_assert_uint_eq(analysis.replay.tracker.steps_ended, 3);
+    ck_assert_uint_eq(analysis.replay.oddities.drift, 0);
+    ck_assert_int_eq(analysis.survey.complete, 1);
+}
+END_TEST
+
+START_TEST(call_sites_are_the_users)
+{
+    mt_scenario_training(builder, 2);
+    analyze();
+    const struct mt_sites *sites = &mt_analysis_main_device(&analysis)->sites;
+    const struct mt_definitions *d = analysis.replay.definitions;
+    const struct mt_site *activation = NULL, *temporary = NULL;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sites->n; i++) {
+        sum += sites->site[i].bytes;
+        if (i)
+            ck_assert_uint_ge(sites->site[i - 1].bytes, sites->site[i].bytes);
+        if (sites->site[i].category == MT_CATEGORY_TEMPORARIES)
+            temporary = &sites->site[i];
+        else if (sites->site[i].category == MT_CATEGORY_ACTIVATIONS && !activation)
+            activation = &sites->site[i];
+    }
+    ck_assert_uint_eq(sum, mt_analysis_main_device(&analysis)->peak.allocated);
+    ck_assert_uint_eq(activation->blocks, 2);
+    ck_assert_str_eq(mt_stack_frame(d, activation->stack)->function, "Net.forward");
+    ck_assert_uint_eq(mt_stack_frame(d, mt_site_caller(d, activation))->line, 9);
+    ck_assert_str_eq(mt_string(d, temporary->node_name),
+                     "N5torch8autograd9generated14AddmmBackward0E");
+    ck_assert_str_eq(mt_stack_frame(d, temporary->stack)->function, "Net.forward");
+}
+END_TEST
+
+START_TEST(the_first_of_equal_peaks_counts)
+{
+    mt_build_alloc(builder, A, 1024);
+    mt_build_free(builder, A);
+    mt_build_alloc(builder, B, 1024);
+    analyze();
+    ck_assert_uint_eq(mt_analysis_main_device(&analysis)->peak.event, 1);
+    ck_assert_uint_eq(mt_analysis_main_device(&analysis)->peak.time_ns, 1000000);
+    ck_assert_int_eq(analysis.survey.complete, 0);
+}
+END_TEST
+
+START_TEST(each_device_has_its_peak)
+{
+    mt_build_on(builder, 0, 1, 0);
+    mt_build_alloc(builder, A, 1000);
+    mt_build_on(builder, 2, 1, 0);
+    mt_build_alloc(builder, B, 5000);
+    mt_build_on(builder, 0, 1, 0);
+    mt_build_free(builder, A);
+    analyze();
+    ck_assert_uint_eq(analysis.n_devices, 2);
+    ck_assert_int_eq(analysis.devices[0].device, 0);
+    ck_assert_uint_eq(analysis.devices[0].category[MT_CATEGORY_OTHER].bytes, 1000);
+    ck_assert_int_eq(analysis.devices[1].device, 2);
+    ck_assert_uint_eq(analysis.devices[1].category[MT_CATEGORY_OTHER].bytes, 5000);
+    ck_assert_ptr_eq(mt_analysis_main_device(&analysis), &analysis.devices[1]);
+}
+END_TEST
+
+START_TEST(what_cuda_handed_out_counts_without_pytorch)
+{
+    mt_scenario_c_program(builder);
+    analyze();
+    const struct mt_device *device = mt_analysis_main_device(&analysis);
+    ck_assert_int_eq(device->of_cuda, 1);
+    ck_assert_uint_eq(device->peak.allocated, 11 * MT_MIB);
+    ck_assert_uint_eq(device->category[MT_CATEGORY_OTHER].blocks, 2);
+}
+END_TEST
+
+START_TEST(a_failed_cuda_free_changes_nothing)
+{
+    mt_build_event(builder, MT_CUDA_MALLOC, A, 1000, 0);
+    mt_build_event(builder, MT_CUDA_FREE, A, 0, 0);
+    mt_build_event(builder, MT_CUDA_FREE_FAILED, A, 1, 0);
+    mt_build_event(builder, MT_CUDA_MALLOC, B, 500, 0);
+    mt_build_event(builder, MT_CUDA_FREE, 0, 0, 0); /* cudaFree(NULL) */
+    analyze();
+    ck_assert_uint_eq(mt_analysis_main_device(&analysis)->peak.allocated, 1500);
+    ck_assert_uint_eq(analysis.replay.cuda.unknown, 0);
+}
+END_TEST
+
+START_TEST(a_late_start_is_told)
+{
+    struct mt_event event = {.kind = MT_ALLOC, .thread = 1, .time_ns = 5};
+    memcpy(event.arg, (uint64_t[]){A, 100, 1100, 4096}, sizeof event.arg);
+    mt_build_raw(builder, &event);
+    event.kind = MT_FREE;
+    memcpy(event.arg, (uint64_t[]){B, 300, 800, 4096}, sizeof event.arg); /* made before */
+    mt_build_raw(builder, &event);
+    analyze();
+    const struct mt_device *device = mt_analysis_main_device(&analysis);
+    ck_assert_uint_eq(device->unseen, 1000);
+    ck_assert_uint_eq(analysis.replay.unseen[mt_device_slot(0)], 1000);
+    ck_assert_uint_eq(analysis.replay.oddities.unknown, 1);
+    ck_assert_uint_eq(analysis.replay.oddities.drift, 0);
+}
+END_TEST
+
+START_TEST(oddities_are_counted)
+{
+    struct mt_event event = {.kind = MT_ALLOC, .thread = 1};
+    memcpy(event.arg, (uint64_t[]){A, 100, 100, 4096}, sizeof event.arg);
+    mt_build_raw(builder, &event);
+    event.arg[2] = 200;
+    mt_build_raw(builder, &event); /* twice at one address */
+    event.kind = MT_FREE;
+    event.arg[1] = 60; /* another size, and PyTorch's total fell by 100 */
+    event.arg[2] = 100;
+    mt_build_raw(builder, &event);
+    analyze();
+    ck_assert_uint_eq(analysis.replay.oddities.replaced, 1);
+    ck_assert_uint_eq(analysis.replay.oddities.wrong_size, 1);
+    ck_assert_uint_eq(analysis.replay.oddities.drift, 1);
+}
+END_TEST
+
+START_TEST(losses_and_ooms_are_told)
+{
+    mt_scenario_oom(builder);
+    analyze();
+    ck_assert_uint_eq(mt_survey_lost(&analysis.survey), 3);
+    ck_assert_uint_eq(analysis.replay.n_ooms, 1);
+    ck_assert_uint_eq(analysis.replay.ooms[0].wanted, 5000 * MT_MIB);
+    ck_assert_int_eq(analysis.replay.ooms[0].device, 1);
+}
+END_TEST
+
+START_TEST(a_trace_without_memory_has_no_device)
+{
+    mt_scenario_idle(builder);
+    analyze();
+    ck_assert_uint_eq(analysis.n_devices, 0);
+    ck_assert_ptr_null(mt_analysis_main_device(&analysis));
+}
+END_TEST
+
+START_TEST(wrapped_in_parameter)
+{
+    uint32_t new = mt_build_stack(builder, "/u/t.py:1 main",
+                                  TORCH "nn/parameter.py:60 Parameter.__new__", NULL);
+    mt_build_alloc(builder, A, 512);
+    mt_build_on(builder, 0, 1, new);
+    mt_build_event(builder, MT_REQUIRES_GRAD, A, 0, 0); /* frozen ones too */
+    ck_assert_int_eq(verdict(), MT_CATEGORY_PARAMETERS);
+}
+END_TEST
+
+START_TEST(an_input_that_needs_a_gradient_is_no_parameter)
+{
+    a_parameter_exists();
+    mt_build_on(builder, 0, 1, user_stack());
+    mt_build_alloc(builder, A, 1024);
+    mt_build_event(builder, MT_LEAF, A, 0, 0);
+    ck_assert_int_eq(verdict(), MT_CATEGORY_INPUTS);
+}
+END_TEST
+
+START_TEST(a_leaf_of_two_graphs_is_a_parameter)
+{
+    a_parameter_exists();
+    mt_build_alloc(builder, A, 1024);
+    mt_build_event(builder, MT_LEAF, A, 0, 0);
+    mt_build_event(builder, MT_LEAF, A, 0, 0);
+    ck_assert_int_eq(verdict(), MT_CATEGORY_PARAMETERS);
+}
+END_TEST
+
+START_TEST(a_leaf_without_other_knowledge_is_a_parameter)
+{
+    mt_build_alloc(builder, A, 1024);
+    mt_build_event(builder, MT_LEAF, A, 0, 0);
+    ck_assert_int_eq(verdict(), MT_CATEGORY_PARAMETERS);
+}
+END_TEST
+
+START_TEST(a_view_of_a_parameter_does_not_make_it_an_activation)
+{
+    mt_build_alloc(builder, A, 1024);
+    mt_build_event(builder, MT_LEAF, A, 0, 0);
+    mt_build_event(builder, MT_NODE_NEW, 0x10, A + 512, 0);
+    ck_assert_int_eq(verdict(), MT_CATEGORY_PARAMETERS);
+}
+END_TEST
+
+START_TEST(a_detached_activation_stays_one)
+{
+    mt_build_alloc(builder, A, 1024);
+    mt_build_event(builder, MT_NODE_NEW, 0x10, A, 0);
+    mt_build_event(builder, MT_LEAF, A, 0, 0); /* checkpointing: a new graph begins */
+    ck_assert_int_eq(verdict(), MT_CATEGORY_ACTIVATIONS);
+}
+END_TEST
+
+START_TEST(evidence_after_the_peak_reaches_back)
+{
+    mt_build_alloc(builder, A, 1024);
+    mt_build_alloc(builder, B, 1024); /* the peak */
+    mt_build_free(builder, B);
+    mt_build_event(builder, MT_GRADIENT, A, 0, 0);
+    analyze();
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_GRADIENTS), 1024);
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_OTHER), 1024);
+}
+END_TEST
+
+START_TEST(evidence_ends_with_the_block)
+{
+    mt_build_alloc(builder, A, 1024);
+    mt_build_free(builder, A);
+    mt_build_alloc(builder, A, 1000); /* another block at the address */
+    mt_build_event(builder, MT_GRADIENT, A, 0, 0);
+    ck_assert_int_eq(verdict(), MT_CATEGORY_OTHER);
+}
+END_TEST
+
+START_TEST(an_optimizer_of_the_users_own_is_one)
+{
+    mt_build_on(builder, 0, 1, step_stack("/u/lion.py:5 Lion.step"));
+    mt_build_alloc(builder, A, 1024);
+    mt_build_on(builder, 0, 1, user_stack());
+    mt_build_event(builder, MT_LEAF, B, 0, 0); /* the step is over */
+    ck_assert_int_eq(verdict(), MT_CATEGORY_OPTIMIZER_STATE);
+    ck_assert_uint_eq(analysis.replay.tracker.steps_ended, 1);
+}
+END_TEST
+
+START_TEST(what_dies_in_the_step_is_temporary)
+{
+    mt_build_on(builder, 0, 1, step_stack(TORCH "optim/adam.py:5 _multi_tensor_adam"));
+    mt_build_alloc(builder, A, 1024);
+    mt_build_free(builder, A);
+    mt_build_end(builder);
+    ck_assert_int_eq(verdict(), MT_CATEGORY_TEMPORARIES);
+}
+END_TEST
+
+START_TEST(a_program_that_ends_after_the_step_keeps_its_state)
+{
+    mt_build_on(builder, 0, 1, step_stack(TORCH "optim/adam.py:5 _multi_tensor_adam"));
+    mt_build_alloc(builder, A, 1024);
+    mt_build_end(builder);
+    ck_assert_int_eq(verdict(), MT_CATEGORY_OPTIMIZER_STATE);
+}
+END_TEST
+
+START_TEST(a_trace_cut_in_the_step_goes_by_the_function)
+{
+    mt_build_on(builder, 0, 1, step_stack(TORCH "optim/adam.py:4 Adam._init_group"));
+    mt_build_alloc(builder, A, 1024);
+    mt_build_on(builder, 0, 1, step_stack(TORCH "optim/adam.py:5 _multi_tensor_adam"));
+    mt_build_alloc(builder, B, 512);
+    analyze();
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_OPTIMIZER_STATE), 1024);
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_TEMPORARIES), 512);
+}
+END_TEST
+
+START_TEST(a_step_in_a_gradient_hook_ends_with_its_node)
+{
+    mt_build_on(builder, 0, 2, 0);
+    mt_build_event(builder, MT_NODE_BEGIN, 0x10, 0, 0);
+    mt_build_on(builder, 0, 2, step_stack(TORCH "optim/sgd.py:5 _multi_tensor_sgd"));
+    mt_build_alloc(builder, A, 1024);
+    mt_build_on(builder, 0, 2, 0);
+    mt_build_event(builder, MT_NODE_END, 0x10, 0, 0);
+    ck_assert_int_eq(verdict(), MT_CATEGORY_OPTIMIZER_STATE);
+}
+END_TEST
+
+START_TEST(backward_makes_temporaries_unless_they_stay)
+{
+    uint32_t name = mt_build_string(builder, "12MulBackward0E");
+    mt_build_on(builder, 0, 2, 0);
+    mt_build_event(builder, MT_NODE_BEGIN, 0x10, name, 0);
+    mt_build_alloc(builder, A, 1024);
+    mt_build_event(builder, MT_NODE_END, 0x10, 0, 0);
+    mt_build_alloc(builder, B, 512); /* after the node */
+    analyze();
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_TEMPORARIES), 1024);
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_OTHER), 512);
+}
+END_TEST
+
+START_TEST(a_workspace_made_in_backward_is_not_temporary)
+{
+    mt_build_on(builder, 0, 2, 0);
+    mt_build_event(builder, MT_NODE_BEGIN, 0x10, 0, 0);
+    mt_build_event(builder, MT_NODE_BEGIN, 0x20, mt_build_string(builder, "3Mul"), 0);
+    mt_build_on(builder, 0, 2, 0);
+    mt_build_alloc(builder, A, 1024);
+    mt_build_on(builder, 0, 1, step_stack("/u/lion.py:5 Lion.step"));
+    mt_build_event(builder, MT_LEAF, B, 0, 0);
+    mt_build_on(builder, 0, 1, user_stack());
+    mt_build_event(builder, MT_LEAF, B, 0, 0);
+    ck_assert_int_eq(verdict(), MT_CATEGORY_OTHER);
+}
+END_TEST
+
+START_TEST(an_accumulator_has_no_forward_line)
+{
+    uint32_t name = mt_build_string(builder, "N5torch8autograd14AccumulateGradE");
+    mt_build_on(builder, 0, 1, user_stack());
+    mt_build_event(builder, MT_NODE_NEW, 0x10, 0, 0); /* is gone later, its address reused */
+    mt_build_on(builder, 0, 2, 0);
+    mt_build_event(builder, MT_NODE_BEGIN, 0x10, name, 0);
+    mt_build_alloc(builder, A, 1024);
+    analyze();
+    ck_assert_uint_eq(mt_analysis_main_device(&analysis)->sites.site[0].stack, 0);
+    ck_assert_uint_eq(mt_analysis_main_device(&analysis)->sites.site[0].node_name, name);
+}
+END_TEST
+
+START_TEST(saved_is_activation_or_input)
+{
+    uint32_t call = call_stack(), user = user_stack();
+    mt_build_on(builder, 0, 1, user);
+    mt_build_alloc(builder, A, 1000);
+    mt_build_on(builder, 0, 1, call);
+    mt_build_event(builder, MT_SAVED, A, 0, 0);
+    mt_build_alloc(builder, B, 500);
+    mt_build_event(builder, MT_SAVED, B, 0, 0);
+    analyze();
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_INPUTS), 1000);
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_ACTIVATIONS), 500);
+}
+END_TEST
+
+START_TEST(the_last_rule_holds_for_all)
+{
+    struct mt_definitions *d = mt_definitions_create();
+    struct mt_rule_context context = {d, 0};
+    struct mt_block block = {0};
+    for (uint32_t evidence = 0; evidence < 1 << 12; evidence++) {
+        block.evidence = evidence;
+        ck_assert_uint_lt(mt_classify(&context, &block)->category, MT_CATEGORY_COUNT);
+    }
+    block.evidence = 0;
+    ck_assert_ptr_eq(mt_classify(&context, &block), &mt_rules[mt_n_rules - 1]);
+    mt_definitions_destroy(d);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("analysis");
+    TCase *totals = tcase_create("totals"), *rules = tcase_create("rules");
+    tcase_add_checked_fixture(totals, begin, end);
+    tcase_add_test(totals, training_is_told_apart);
+    tcase_add_test(totals, call_sites_are_the_users);
+    tcase_add_test(totals, the_first_of_equal_peaks_counts);
+    tcase_add_test(totals, each_device_has_its_peak);
+    tcase_add_test(totals, what_cuda_handed_out_counts_without_pytorch);
+    tcase_add_test(totals, a_failed_cuda_free_changes_nothing);
+    tcase_add_test(totals, a_late_start_is_told);
+    tcase_add_test(totals, oddities_are_counted);
+    tcase_add_test(totals, losses_and_ooms_are_told);
+    tcase_add_test(totals, a_trace_without_memory_has_no_device);
+    suite_add_tcase(suite, totals);
+    tcase_add_checked_fixture(rules, begin, end);
+    tcase_add_test(rules, wrapped_in_parameter);
+    tcase_add_test(rules, an_input_that_needs_a_gradient_is_no_parameter);
+    tcase_add_test(rules, a_leaf_of_two_graphs_is_a_parameter);
+    tcase_add_test(rules, a_leaf_without_other_knowledge_is_a_parameter);
+    tcase_add_test(rules, a_view_of_a_parameter_does_not_make_it_an_activation);
+    tcase_add_test(rules, a_detached_activation_stays_one);
+    tcase_add_test(rules, evidence_after_the_peak_reaches_back);
+    tcase_add_test(rules, evidence_ends_with_the_block);
+    tcase_add_test(rules, an_optimizer_of_the_users_own_is_one);
+    tcase_add_test(rules, what_dies_in_the_step_is_temporary);
+    tcase_add_test(rules, a_program_that_ends_after_the_step_keeps_its_state);
+    tcase_add_test(rules, a_trace_cut_in_the_step_goes_by_the_function);
+    tcase_add_test(rules, a_step_in_a_gradient_hook_ends_with_its_node);
+    tcase_add_test(rules, backward_makes_temporaries_unless_they_stay);
+    tcase_add_test(rules, a_workspace_made_in_backward_is_not_temporary);
+    tcase_add_test(rules, an_accumulator_has_no_forward_line);
+    tcase_add_test(rules, saved_is_activation_or_input);
+    tcase_add_test(rules, the_last_rule_holds_for_all);
+    suite_add_tcase(suite, rules);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

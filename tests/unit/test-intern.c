@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each text, frame and stack has one id; the writer gets each once, what it refers to first. */
+#include "preload/cache.h"
+#include "preload/intern.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N_NAMES 3000
+#define N_ADDERS 3
+
+static struct mt_cache cache;
+
+/* Every adder interns the same stacks, in another order, and finds them again. */
+static void *add(void *data)
+{
+    uintptr_t seed = (uintptr_t)data;
+    for (uintptr_t i = 0; i < 2 * N_NAMES; i++) {
+        uint64_t name = (i * (2 * seed + 1) + seed) % N_NAMES;
+        struct mt_key key = {.a = name + 1, .stamp = 7};
+        if (mt_cache_find(&cache, &key))
+            continue;
+        char text[32];
+        size_t size = (size_t)snprintf(text, sizeof text, "f%u", (unsigned)name);
+        mt_intern_lock();
+        if (!mt_cache_find(&cache, &key)) {
+            uint32_t string = mt_intern_string(text, size);
+            uint32_t frame = mt_intern_frame(string, string, (uint32_t)name);
+            uint32_t stack = mt_intern_stack(mt_intern_stack(0, frame), frame);
+            mt_cache_add(&cache, &key, stack);
+        }
+        mt_intern_unlock();
+    }
+    return NULL;
+}
+
+struct seen {
+    uint32_t strings, frames, stacks;
+};
+
+static void read_new(struct mt_intern_position *position, struct seen *seen)
+{
+    struct mt_definition definition;
+    while (mt_intern_read(position, &definition)) {
+        switch (definition.kind) {
+        case MT_DEF_STRING:
+            ck_assert_uint_eq(definition.id, ++seen->strings);
+            break;
+        case MT_DEF_FRAME:
+            ck_assert_uint_eq(definition.id, ++seen->frames);
+            ck_assert_uint_le(definition.frame.function, seen->strings);
+            break;
+        case MT_DEF_STACK:
+            ck_assert_uint_eq(definition.id, ++seen->stacks);
+            ck_assert_uint_le(definition.stack.frame, seen->frames);
+            ck_assert_uint_lt(definition.stack.parent, definition.id);
+            break;
+        default:
+            ck_abort_msg("a definition of another kind");
+        }
+    }
+}
+
+START_TEST(threads_agree_on_ids)
+{
+    pthread_t threads[N_ADDERS];
+    struct mt_intern_position position = {0};
+    struct seen seen = {0};
+    for (uintptr_t i = 0; i < N_ADDERS; i++)
+        ck_assert(!pthread_create(&threads[i], NULL, add, (void *)i));
+    for (int i = 0; i < 1000; i++)
+        read_new(&position, &seen);
+    for (int i = 0; i < N_ADDERS; i++)
+        pthread_join(threads[i], NULL);
+    read_new(&position, &seen);
+    ck_assert_uint_eq(seen.strings, N_NAMES);
+    ck_assert_uint_eq(seen.frames, N_NAMES);
+    ck_assert_uint_eq(seen.stacks, 2 * N_NAMES);
+    for (uint64_t name = 0; name < N_NAMES; name++)
+        ck_assert_uint_ne(mt_cache_find(&cache, &(struct mt_key){.a = name + 1, .stamp = 7}), 0);
+    ck_assert_uint_eq(mt_cache_find(&cache, &(struct mt_key){.a = 1, .stamp = 8}), 0);
+}
+END_TEST
+
+START_TEST(a_forked_child_begins_anew)
+{
+    mt_intern_lock();
+    uint32_t id = mt_intern_string("a", 1);
+    ck_assert_uint_eq(mt_intern_string("a", 1), id);
+    mt_intern_reset();
+    mt_intern_lock();
+    ck_assert_uint_eq(mt_intern_string("b", 1), 1);
+    mt_intern_unlock();
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("intern");
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, threads_agree_on_ids);
+    tcase_add_test(tests, a_forked_child_begins_anew);
+    Suite *suite = suite_create("unit");
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test-layers.py ROOT: the dependency law (HACKING.md): who includes whom."""
+import pathlib
+import re
+import sys
+
+MAY_INCLUDE = {
+    "trace-format": {"trace-format"},
+    "preload": {"preload", "trace-format"},
+    "analyzer": {"analyzer", "trace-format"},
+    "simulator": {"simulator"},
+    "tools": {"tools", "analyzer", "trace-format", "simulator"},
+}
+
+root = pathlib.Path(sys.argv[1])
+folders = set(MAY_INCLUDE) | {"tests", "cupti"}
+files = faults = 0
+for folder, allowed in MAY_INCLUDE.items():
+    for source in sorted((root / folder).rglob("*.[ch]")):
+        files += 1
+        for number, line in enumerate(source.read_text().splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+            if not match:
+                continue
+            path = (source.parent / match[1]).resolve()
+            inside = path.exists() and root.resolve() in path.parents
+            target = path.relative_to(root.resolve()).parts[0] if inside else match[1].split("/")[0]
+            if target in folders and target not in allowed:
+                faults += 1
+                print(f"{source.relative_to(root)}:{number}: {folder} must not include {target}")
+    for source in sorted((root / folder).rglob("*.[ch]")):
+        lines = len(source.read_text().splitlines())
+        if lines > 700:
+            faults += 1
+            print(f"{source.relative_to(root)}: {lines} lines, 700 are allowed")
+print(f"{files} files, {faults} faults")
+sys.exit(faults != 0 or files == 0)

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads put, one takes: every event comes once, each thread's in its order, all by time. */
+#include "preload/order.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define N_THREADS 4
+#define N_EVENTS 40000
+
+static _Atomic int running;
+
+static void *put_events(void *data)
+{
+    struct mt_thread *self = data;
+    for (uint64_t i = 0; i < N_EVENTS; i++)
+        mt_record(self, i % 3 ? MT_LEAF : MT_ALLOC, (int)self->id, (uint32_t)i,
+                  (uint64_t[]){i, i, i, i});
+    mt_threads_retire(self);
+    atomic_fetch_sub(&running, 1);
+    return NULL;
+}
+
+struct taken {
+    uint64_t n, next[N_THREADS + 1], wrong, last_time, late;
+};
+
+static void take(struct mt_order *order, struct taken *taken, int is_last)
+{
+    struct mt_event event;
+    ck_assert_int_eq(mt_order_collect(order, is_last), 0);
+    while (mt_order_next(order, &event)) {
+        taken->wrong += event.arg[0] != taken->next[event.thread]++ ||
+                        event.stack != event.arg[0] || event.device != (int)event.thread;
+        taken->late += event.time_ns < taken->last_time;
+        taken->last_time = event.time_ns;
+        taken->n++;
+    }
+    mt_order_release(order);
+}
+
+START_TEST(nothing_is_lost_or_reordered)
+{
+    static struct mt_order order;
+    struct taken taken = {0};
+    pthread_t threads[N_THREADS];
+    struct mt_thread *left[1];
+    mt_threads_reset();
+    atomic_store(&mt_state, MT_RECORDING);
+    atomic_store(&running, N_THREADS);
+    for (int i = 0; i < N_THREADS; i++)
+        ck_assert(!pthread_create(&threads[i], NULL, put_events, mt_threads_add(i)));
+    while (atomic_load(&running))
+        take(&order, &taken, 0);
+    for (int i = 0; i < N_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    take(&order, &taken, 1);
+    ck_assert_uint_eq(taken.n, N_THREADS * N_EVENTS);
+    ck_assert_uint_eq(taken.wrong, 0);
+    ck_assert_uint_eq(taken.late, 0);
+    ck_assert_uint_eq(mt_threads_list(left, 1), 0); /* ended threads were given back */
+    atomic_store(&mt_state, MT_IDLE);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_counted)
+{
+    static struct mt_order order;
+    struct mt_event event;
+    uint64_t n = 0, lost = 0;
+    mt_threads_reset();
+    struct mt_thread *self = mt_threads_add(1);
+    atomic_store(&mt_state, MT_OVER); /* nobody makes room */
+    for (uint64_t i = 0; i < MT_RING_WORDS; i++)
+        mt_record(self, MT_LEAF, 0, 0, (uint64_t[]){i});
+    uint64_t missing = self->lost;
+    ck_assert_uint_gt(missing, 0);
+    ck_assert_int_eq(mt_order_collect(&order, 1), 0);
+    while (mt_order_next(&order, &event))
+        n++;
+    mt_order_release(&order);
+    ck_assert_uint_eq(n + missing, MT_RING_WORDS);
+    mt_record(self, MT_LEAF, 0, 0, (uint64_t[]){1});
+    ck_assert_int_eq(mt_order_collect(&order, 1), 0);
+    while (mt_order_next(&order, &event))
+        lost += event.kind == MT_LOST ? event.arg[0] : 0;
+    mt_order_release(&order);
+    ck_assert_uint_eq(lost, missing);
+    atomic_store(&mt_state, MT_IDLE);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("order");
+    tcase_set_timeout(tests, 300);
+    tcase_add_test(tests, nothing_is_lost_or_reordered);
+    tcase_add_test(tests, what_does_not_fit_is_counted);
+    Suite *suite = suite_create("unit");
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

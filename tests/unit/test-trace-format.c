@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is written is read back; what is cut or damaged is said, and what stands before it is read. */
+#include "trace-format/block.h"
+#include "trace-format/encoder.h"
+#include "trace-format/reader.h"
+#include "trace-format/varint.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define N_EVENTS 5000
+
+/* A small trace in memory, and the places of its blocks. */
+static unsigned char trace[1 << 20];
+static size_t trace_size, block_at[8], n_blocks;
+static struct mt_event events[N_EVENTS];
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t next_random(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    return random_state ^= random_state << 17;
+}
+
+static struct mt_event random_event(uint64_t time)
+{
+    struct mt_event event = {.time_ns = time};
+    event.kind = (uint16_t)(1 + next_random() % (MT_KIND_LIMIT - 1));
+    event.thread = (uint32_t)(next_random() % 5);
+    event.device = (int16_t)(next_random() % 18 - 1);
+    event.stack = (uint32_t)next_random() >> (next_random() % 32);
+    for (unsigned i = 0; i < mt_kinds[event.kind].n_fields; i++)
+        event.arg[i] = next_random() >> (next_random() % 64);
+    return event;
+}
+
+static int is_same(const struct mt_event *a, const struct mt_event *b)
+{
+    return a->time_ns == b->time_ns && a->thread == b->thread && a->stack == b->stack &&
+           a->kind == b->kind && a->device == b->device && !memcmp(a->arg, b->arg, sizeof a->arg);
+}
+
+static void add_block(const unsigned char *bytes, size_t size)
+{
+    ck_assert_uint_le(trace_size + size, sizeof trace);
+    block_at[n_blocks++] = trace_size;
+    memcpy(trace + trace_size, bytes, size);
+    trace_size += size;
+}
+
+static void finish(struct mt_encoder *encoder)
+{
+    const unsigned char *bytes;
+    size_t size;
+    ck_assert_int_eq(mt_encoder_finish(encoder, &bytes, &size), 0);
+    add_block(bytes, size);
+}
+
+static void define(struct mt_encoder *encoder, struct mt_definition definition)
+{
+    ck_assert_int_eq(mt_encoder_definition(encoder, &definition), 0);
+}
+
+/* Definitions, events, events, end. */
+static void make_trace(void)
+{
+    const unsigned char *bytes;
+    size_t size;
+    struct mt_encoder *encoder = mt_encoder_create(1);
+    mt_encode_file_header(trace);
+    trace_size = MT_FILE_HEADER_SIZE;
+    n_blocks = 0;
+    define(encoder, (struct mt_definition){.kind = MT_DEF_INFO, .text = "pid=1", .text_size = 5});
+    define(encoder, (struct mt_definition){.kind = MT_DEF_STRING, .id = 1, .text = "f", .text_size = 1});
+    define(encoder, (struct mt_definition){.kind = MT_DEF_FRAME, .id = 1, .frame = {1, 0, 77}});
+    define(encoder, (struct mt_definition){.kind = MT_DEF_STACK, .id = 1, .stack = {0, 1}});
+    define(encoder, (struct mt_definition){.kind = MT_DEF_THREAD, .id = 1, .os_thread = 4711});
+    finish(encoder);
+    uint64_t time = 1000;
+    for (int i = 0; i < N_EVENTS; i++) {
+        events[i] = random_event(time += next_random() % 100000);
+        ck_assert_int_eq(mt_encoder_event(encoder, &events[i]), 0);
+        if (i == N_EVENTS / 2)
+            finish(encoder);
+    }
+    finish(encoder);
+    struct mt_end end = {time, N_EVENTS, 3};
+    ck_assert_int_eq(mt_encoder_end(encoder, &end, &bytes, &size), 0);
+    add_block(bytes, size);
+    mt_encoder_destroy(encoder);
+}
+
+/* How many blocks a file of these bytes gives, and the reader's last word. */
+static int read_blocks(const unsigned char *bytes, size_t size, int *blocks,
+                       struct mt_trace_error *error)
+{
+    char path[] = "/tmp/memtap-unit-XXXXXX";
+    struct mt_reader *reader;
+    struct mt_batch batch;
+    int fd = mkstemp(path), rc;
+    ck_assert_int_eq(write(fd, bytes, size), (ssize_t)size);
+    close(fd);
+    *blocks = 0;
+    rc = mt_reader_open(&reader, path, error);
+    unlink(path);
+    if (rc)
+        return rc;
+    while ((rc = mt_reader_next(reader, &batch, error)) > 0)
+        ++*blocks;
+    mt_reader_close(reader);
+    return rc;
+}
+
+START_TEST(numbers_come_back)
+{
+    for (int i = 0; i < 100000; i++) {
+        uint64_t value = next_random() >> (i % 64), back;
+        unsigned char bytes[MT_VARINT_SIZE];
+        unsigned char *end = mt_varint_put(bytes, value);
+        ck_assert_ptr_eq(mt_varint_get(bytes, end, &back), end);
+        ck_assert_uint_eq(back, value);
+        ck_assert_uint_eq(mt_unzigzag(mt_zigzag(value)), value);
+        ck_assert_ptr_null(mt_varint_get(bytes, end - 1, &back));
+    }
+    const unsigned char wide[] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 2};
+    uint64_t back;
+    ck_assert_ptr_null(mt_varint_get(wide, wide + sizeof wide, &back));
+}
+END_TEST
+
+START_TEST(records_come_back)
+{
+    make_trace();
+    char path[] = "/tmp/memtap-unit-XXXXXX";
+    int fd = mkstemp(path);
+    ck_assert_int_eq(write(fd, trace, trace_size), (ssize_t)trace_size);
+    close(fd);
+    struct mt_reader *reader;
+    struct mt_batch batch;
+    struct mt_trace_error error;
+    ck_assert_int_eq(mt_reader_open(&reader, path, &error), 0);
+    ck_assert_uint_eq(mt_reader_file_size(reader), trace_size);
+    ck_assert_uint_eq(mt_reader_version(reader), 1);
+
+    ck_assert_int_eq(mt_reader_next(reader, &batch, &error), 1);
+    ck_assert_int_eq(batch.type, MT_BATCH_DEFINITIONS);
+    ck_assert_uint_eq(batch.n_definitions, 5);
+    ck_assert_mem_eq(batch.definitions[0].text, "pid=1", 5);
+    ck_assert_uint_eq(batch.definitions[2].frame.line, 77);
+    ck_assert_uint_eq(batch.definitions[3].stack.frame, 1);
+    ck_assert_uint_eq(batch.definitions[4].os_thread, 4711);
+
+    size_t done = 0;
+    while (done < N_EVENTS) {
+        ck_assert_int_eq(mt_reader_next(reader, &batch, &error), 1);
+        ck_assert_int_eq(batch.type, MT_BATCH_EVENTS);
+        for (size_t i = 0; i < batch.n_events; i++, done++)
+            ck_assert(is_same(&batch.events[i], &events[done]));
+    }
+    ck_assert_int_eq(mt_reader_next(reader, &batch, &error), 1);
+    ck_assert_int_eq(batch.type, MT_BATCH_END);
+    ck_assert_uint_eq(batch.end.events, N_EVENTS);
+    ck_assert_uint_eq(batch.end.lost, 3);
+    ck_assert_int_eq(mt_reader_next(reader, &batch, &error), 0);
+    mt_reader_close(reader);
+    unlink(path);
+}
+END_TEST
+
+START_TEST(a_cut_trace_is_read_up_to_the_cut)
+{
+    make_trace();
+    for (size_t size = 0; size < trace_size; size += size < 200 ? 1 : 997) {
+        int blocks, whole = 0;
+        struct mt_trace_error error;
+        int rc = read_blocks(trace, size, &blocks, &error);
+        size_t end = MT_FILE_HEADER_SIZE;
+        for (size_t i = 0; i < n_blocks; i++) {
+            size_t next = i + 1 < n_blocks ? block_at[i + 1] : trace_size;
+            if (next <= size) {
+                whole++;
+                end = next;
+            }
+        }
+        ck_assert_int_eq(blocks, whole);
+        if (size == end) {
+            ck_assert_int_eq(rc, 0);
+            continue;
+        }
+        ck_assert_int_lt(rc, 0);
+        ck_assert_int_eq(error.fault, size ? MT_FAULT_CUT : MT_FAULT_EMPTY);
+        ck_assert_uint_eq(error.offset, size < MT_FILE_HEADER_SIZE ? size : end);
+    }
+}
+END_TEST
+
+START_TEST(a_changed_byte_is_found)
+{
+    make_trace();
+    for (size_t at = 0; at < trace_size; at += at < 300 ? 1 : 211) {
+        int blocks;
+        struct mt_trace_error error = {0};
+        /* The file header's zeros are nobody's. */
+        if (at >= 12 && at < MT_FILE_HEADER_SIZE)
+            continue;
+        trace[at] ^= 0x10;
+        int rc = read_blocks(trace, trace_size, &blocks, &error);
+        trace[at] ^= 0x10;
+        ck_assert_msg(rc < 0, "byte %zu", at);
+        ck_assert_int_ne(error.fault, MT_FAULT_NONE);
+        ck_assert_uint_gt(strlen(error.text), 10);
+    }
+}
+END_TEST
+
+START_TEST(foreign_and_newer_files_are_named)
+{
+    int blocks;
+    struct mt_trace_error error;
+    ck_assert_int_lt(read_blocks((const unsigned char *)"#!/bin/sh\necho", 14, &blocks, &error), 0);
+    ck_assert_int_eq(error.fault, MT_FAULT_FOREIGN);
+    make_trace();
+    mt_put16(trace + 8, 2);
+    ck_assert_int_lt(read_blocks(trace, trace_size, &blocks, &error), 0);
+    ck_assert_int_eq(error.fault, MT_FAULT_VERSION);
+    struct mt_reader *reader;
+    ck_assert_int_eq(mt_reader_open(&reader, "/no/such/file", &error), -ENOENT);
+    ck_assert_int_eq(error.fault, MT_FAULT_SYSTEM);
+    ck_assert_int_eq(mt_reader_open(&reader, "/tmp", &error), -EISDIR);
+}
+END_TEST
+
+START_TEST(bad_records_are_refused_and_change_nothing)
+{
+    const unsigned char *bytes;
+    size_t size;
+    static char text[MT_TEXT_LIMIT + 1];
+    struct mt_encoder *encoder = mt_encoder_create(1);
+    ck_assert_int_eq(mt_encoder_event(encoder, &(struct mt_event){.kind = 0}), -EINVAL);
+    ck_assert_int_eq(mt_encoder_event(encoder, &(struct mt_event){.kind = MT_KIND_LIMIT}), -EINVAL);
+    ck_assert_int_eq(mt_encoder_definition(encoder, &(struct mt_definition){.kind = 9}), -EINVAL);
+    struct mt_definition longest = {MT_DEF_STRING, 1, .text = text, .text_size = sizeof text};
+    ck_assert_int_eq(mt_encoder_definition(encoder, &longest), -EINVAL);
+    ck_assert_int_eq(mt_encoder_finish(encoder, &bytes, &size), 0);
+    ck_assert_uint_eq(size, 0);
+    ck_assert_int_eq(mt_encoder_event(encoder, &(struct mt_event){.kind = MT_LEAF}), 0);
+    longest.text_size--;
+    ck_assert_int_eq(mt_encoder_definition(encoder, &longest), -EINVAL); /* events have begun */
+    ck_assert_int_eq(mt_encoder_finish(encoder, &bytes, &size), 0);
+    ck_assert_int_eq(mt_encoder_definition(encoder, &longest), 0);
+    mt_encoder_destroy(encoder);
+}
+END_TEST
+
+/* A steady training step repeats itself, and must cost little. */
+START_TEST(repetition_is_cheap)
+{
+    const unsigned char *bytes;
+    size_t size, total = 0, n = 0;
+    struct mt_encoder *encoder = mt_encoder_create(1);
+    for (int step = 0; step < 20; step++)
+        for (uint64_t i = 0; i < 1000; i++, n++) {
+            struct mt_event event = {.time_ns = n * 1700 + next_random() % 400,
+                                     .kind = i % 2 ? MT_FREE : MT_ALLOC,
+                                     .thread = 1,
+                                     .stack = (uint32_t)(i * 7919 % 500),
+                                     .arg = {0x7f0000000000 + i / 2 * 65536, 512 * (i / 2), 0, 1 << 30}};
+            event.arg[2] = i % 2 ? 1 << 20 : (1 << 20) + event.arg[1];
+            ck_assert_int_eq(mt_encoder_event(encoder, &event), 0);
+        }
+    ck_assert_int_eq(mt_encoder_finish(encoder, &bytes, &size), 0);
+    total += size;
+    ck_assert_msg(total < 3 * n, "%zu bytes for %zu events", total, n);
+    mt_encoder_destroy(encoder);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("trace-format");
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, numbers_come_back);
+    tcase_add_test(tests, records_come_back);
+    tcase_add_test(tests, a_cut_trace_is_read_up_to_the_cut);
+    tcase_add_test(tests, a_changed_byte_is_found);
+    tcase_add_test(tests, foreign_and_newer_files_are_named);
+    tcase_add_test(tests, bad_records_are_refused_and_change_nothing);
+    tcase_add_test(tests, repetition_is_cheap);
+    Suite *suite = suite_create("unit");
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

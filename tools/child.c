@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "child.h"
+#include "command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const int forwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+#define N_FORWARDED (sizeof forwarded / sizeof *forwarded)
+
+static volatile sig_atomic_t child_pid;
+
+/* The terminal sends its signals (Ctrl-C) to the child as well, those come from the kernel; what a
+ * process sent to memtap is meant for the child. */
+static void forward(int number, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    (void)context;
+    if (info->si_code <= 0 && child_pid)
+        kill((pid_t)child_pid, number);
+    errno = saved;
+}
+
+/* What memtap's parent had ignored (nohup) stays ignored, for the child too. */
+static void install(void)
+{
+    struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
+    for (size_t i = 0; i < N_FORWARDED; i++) {
+        struct sigaction old;
+        sigaddset(&action.sa_mask, forwarded[i]);
+        if (!sigaction(forwarded[i], NULL, &old) && old.sa_handler != SIG_IGN)
+            sigaction(forwarded[i], &action, NULL);
+    }
+}
+
+static int tell_failure(const char *program, int error)
+{
+    if (error != ENOENT)
+        mt_say("%s: cannot be run: %s", program, strerror(error));
+    else if (strchr(program, '/') && !access(program, F_OK))
+        mt_say("%s: cannot be run: the interpreter in its first line is not there", program);
+    else
+        mt_say("%s: command not found", program);
+    return error == ENOENT ? MT_EXIT_NOT_FOUND : MT_EXIT_NOT_EXECUTABLE;
+}
+
+int mt_child_become(char *const argv[])
+{
+    execvp(argv[0], argv);
+    return tell_failure(argv[0], errno);
+}
+
+/* In the child: on failure the error goes through the pipe, which a program that starts closes. */
+static void start(char *const argv[], int pipe_end, const sigset_t *mask)
+{
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    execvp(argv[0], argv);
+    int error = errno;
+    ssize_t n = write(pipe_end, &error, sizeof error);
+    _exit(n == sizeof error ? MT_EXIT_NOT_FOUND : MT_EXIT_NOT_EXECUTABLE);
+}
+
+static int wait_for(pid_t pid)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return MT_EXIT_BAD;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int mt_child_run(char *const argv[])
+{
+    int ends[2], error = 0;
+    sigset_t all, before;
+    if (pipe2(ends, O_CLOEXEC))
+        return mt_fail("%s: cannot be run: %s", argv[0], strerror(errno));
+    install();
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before); /* none is missed before the pid is known */
+    pid_t pid = fork();
+    if (pid == 0)
+        start(argv, ends[1], &before);
+    if (pid < 0)
+        error = errno;
+    child_pid = pid > 0 ? (sig_atomic_t)pid : 0;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    close(ends[1]);
+    ssize_t n = pid > 0 ? read(ends[0], &error, sizeof error) : 0;
+    close(ends[0]);
+    if (pid < 0)
+        return mt_fail("%s: cannot be run: %s", argv[0], strerror(error));
+    int code = wait_for(pid);
+    child_pid = 0;
+    return n == sizeof error ? tell_failure(argv[0], error) : code;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/json.h"
+#include "analyzer/scan.h"
+#include "analyzer/text.h"
+#include "command.h"
+#include "terminal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct dump {
+    enum mt_format format;
+    struct mt_style style;
+};
+
+static const char *definition_name(enum mt_definition_kind kind)
+{
+    static const char *const names[] = {"?", "string", "frame", "stack", "thread", "info"};
+    return names[kind <= MT_DEF_INFO ? kind : 0];
+}
+
+/* Definitions' texts are not terminated. */
+static char *copy_text(const struct mt_definition *definition)
+{
+    return strndup(definition->text_size ? definition->text : "", definition->text_size);
+}
+
+static int print_definition_text(const struct dump *dump, const struct mt_definition *definition)
+{
+    char *text = copy_text(definition), *safe = malloc(definition->text_size * 3 + 1);
+    if (!text || !safe) {
+        free(text);
+        free(safe);
+        return -ENOMEM;
+    }
+    mt_safe_text(safe, definition->text_size * 3 + 1, text, 0, MT_CUT_END, &dump->style);
+    printf("%s", definition_name(definition->kind));
+    if (definition->kind != MT_DEF_INFO)
+        printf(" %" PRIu32, definition->id);
+    if (definition->kind == MT_DEF_FRAME)
+        printf(" function=%" PRIu32 " file=%" PRIu32 " line=%" PRIu32, definition->frame.function,
+               definition->frame.file, definition->frame.line);
+    else if (definition->kind == MT_DEF_STACK)
+        printf(" parent=%" PRIu32 " frame=%" PRIu32, definition->stack.parent,
+               definition->stack.frame);
+    else if (definition->kind == MT_DEF_THREAD)
+        printf(" os_thread=%" PRIu32 " %s", definition->os_thread, safe);
+    else
+        printf(" %s", safe);
+    putchar('\n');
+    free(text);
+    free(safe);
+    return 0;
+}
+
+static void set(json_t *object, const char *key, uint64_t value)
+{
+    json_object_set_new(object, key, mt_json_number(value));
+}
+
+static int print_definition_json(const struct mt_definition *definition)
+{
+    json_t *object = json_pack("{s:s}", "record", definition_name(definition->kind));
+    char *text = copy_text(definition);
+    if (!text || !object) {
+        free(text);
+        json_decref(object);
+        return -ENOMEM;
+    }
+    if (definition->kind != MT_DEF_INFO)
+        set(object, "id", definition->id);
+    if (definition->kind == MT_DEF_FRAME) {
+        set(object, "function", definition->frame.function);
+        set(object, "file", definition->frame.file);
+        set(object, "line", definition->frame.line);
+    } else if (definition->kind == MT_DEF_STACK) {
+        set(object, "parent", definition->stack.parent);
+        set(object, "frame", definition->stack.frame);
+    } else {
+        if (definition->kind == MT_DEF_THREAD)
+            set(object, "os_thread", definition->os_thread);
+        json_object_set_new(object, "text", mt_json_text(text));
+    }
+    free(text);
+    return mt_json_print(stdout, object, 1);
+}
+
+static int is_address(const char *field)
+{
+    return !strcmp(field, "address") || !strcmp(field, "node");
+}
+
+static int print_event_text(const struct mt_event *event)
+{
+    const struct mt_kind_info *kind = &mt_kinds[event->kind];
+    printf("%" PRIu64 ".%09" PRIu64 " thread=%" PRIu32 " device=%d stack=%" PRIu32 " %s",
+           event->time_ns / 1000000000u, event->time_ns % 1000000000u, event->thread, event->device,
+           event->stack, kind->name);
+    for (unsigned i = 0; i < kind->n_fields; i++)
+        printf(is_address(kind->field[i].name) ? " %s=0x%" PRIx64 : " %s=%" PRIu64,
+               kind->field[i].name, event->arg[i]);
+    putchar('\n');
+    return 0;
+}
+
+static int print_event_json(const struct mt_event *event)
+{
+    const struct mt_kind_info *kind = &mt_kinds[event->kind];
+    json_t *object = json_pack("{s:s, s:o, s:I, s:i, s:I}", "record", kind->name, "time_ns",
+                               mt_json_number(event->time_ns), "thread", (json_int_t)event->thread,
+                               "device", (int)event->device, "stack", (json_int_t)event->stack);
+    for (unsigned i = 0; i < kind->n_fields; i++)
+        set(object, kind->field[i].name, event->arg[i]);
+    return mt_json_print(stdout, object, 1);
+}
+
+static int print_end(const struct dump *dump, const struct mt_end *end)
+{
+    if (dump->format == MT_FORMAT_JSON)
+        return mt_json_print(stdout,
+                             json_pack("{s:s, s:o, s:o, s:o}", "record", "end", "time_ns",
+                                       mt_json_number(end->time_ns), "events",
+                                       mt_json_number(end->events), "lost",
+                                       mt_json_number(end->lost)),
+                             1);
+    printf("end time_ns=%" PRIu64 " events=%" PRIu64 " lost=%" PRIu64 "\n", end->time_ns,
+           end->events, end->lost);
+    return 0;
+}
+
+static int handle(void *data, const struct mt_batch *batch)
+{
+    const struct dump *dump = data;
+    int rc = 0, json = dump->format == MT_FORMAT_JSON;
+    for (size_t i = 0; !rc && i < batch->n_definitions; i++)
+        rc = json ? print_definition_json(&batch->definitions[i])
+                  : print_definition_text(dump, &batch->definitions[i]);
+    for (size_t i = 0; !rc && i < batch->n_events; i++)
+        rc = json ? print_event_json(&batch->events[i]) : print_event_text(&batch->events[i]);
+    if (!rc && batch->type == MT_BATCH_END)
+        rc = print_end(dump, &batch->end);
+    return rc ? rc : ferror(stdout) ? -EIO : 0;
+}
+
+int mt_run_dump(const struct mt_command *command, int argc, char **argv)
+{
+    struct mt_trace_arguments arguments;
+    struct mt_trace_error error = {0};
+    if (mt_read_trace_arguments(command, argc, argv, &arguments))
+        return MT_EXIT_BAD;
+    struct dump dump = {arguments.format, mt_terminal_style()};
+    int rc = mt_scan(arguments.path, handle, &dump, &error);
+    if (rc == -EIO && !error.fault)
+        return MT_EXIT_OK; /* mt_finish_output tells about the output */
+    return rc || error.fault ? mt_fail_trace(arguments.path, &error) : MT_EXIT_OK;
+}

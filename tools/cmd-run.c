@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/survey.h"
+#include "analyzer/text.h"
+#include "child.h"
+#include "locate.h"
+#include "pytorch-check.h"
+#include "roster.h"
+#include "simulation.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEFAULT_OUTPUT "memtap-%e-%p.mtap"
+
+/* A trace larger than this is not read through just to count its events. */
+#define COUNTED_BYTES (256u << 20)
+
+const struct mt_option mt_run_options[] = {
+    {'o', "output", "FILE",
+     "the trace, by default " DEFAULT_OUTPUT "; %p: process id,\n"
+     "%e: program, %h: host, %r: rank, %%: a percent sign"},
+    {'s', "simulate", "NAME", "run on this simulated card; list shows them all"},
+    {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},
+    {0},
+};
+
+struct arguments {
+    struct mt_simulation simulation;
+    const char *output;
+    int simulate;
+};
+
+static int read_arguments(const struct mt_command *command, int argc, char **argv,
+                          struct arguments *arguments, int *operand)
+{
+    const char *value;
+    int letter;
+    *arguments = (struct arguments){.output = DEFAULT_OUTPUT};
+    while ((letter = mt_options_next(command, argc, argv, &value, operand)) > 0) {
+        if (letter == 'o') {
+            arguments->output = value;
+            continue;
+        }
+        arguments->simulate = 1;
+        if (letter == 's')
+            arguments->simulation.gpu = value;
+        else
+            arguments->simulation.memory = value;
+    }
+    return letter;
+}
+
+static int preload(void)
+{
+    char shim[MT_PLACE_SIZE];
+    const char *already = getenv("LD_PRELOAD");
+    if (mt_locate_shim(shim))
+        return mt_fail("%s: the recording library is not there; build or install it", shim);
+    if (strpbrk(shim, " \t\n:"))
+        return mt_fail("%s: a path with a space or a colon cannot be preloaded; install memtap "
+                       "elsewhere",
+                       shim);
+    size_t size = strlen(shim) + (already ? strlen(already) : 0) + 2;
+    char *list = malloc(size);
+    if (!list)
+        return mt_fail("out of memory");
+    snprintf(list, size, "%s%s%s", shim, already && *already ? ":" : "", already ? already : "");
+    int rc = setenv("LD_PRELOAD", list, 1);
+    free(list);
+    return rc ? mt_fail("out of memory") : 0;
+}
+
+/* The working directory with its % doubled, since what follows is a pattern, and a slash. */
+static int working_directory(char *out, size_t size)
+{
+    char folder[PATH_MAX];
+    size_t n = 0;
+    if (!getcwd(folder, sizeof folder))
+        return -errno;
+    for (const char *at = folder; *at && n + 4 < size; at++) {
+        out[n++] = *at;
+        if (*at == '%')
+            out[n++] = '%';
+    }
+    out[n++] = '/';
+    out[n] = '\0';
+    return 0;
+}
+
+/* The folder that traces go to, where the pattern says it plainly, must be there: the program
+ * would run for hours for nothing. */
+static int check_output(const char *output)
+{
+    char folder[PATH_MAX];
+    struct stat status;
+    if (!*output)
+        return mt_fail("the trace's name is empty; give a file");
+    if (!stat(output, &status) && S_ISDIR(status.st_mode))
+        return mt_fail("%s: is a directory; give a file in it, such as %s/%s", output, output,
+                       DEFAULT_OUTPUT);
+    const char *slash = strrchr(output, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output) + 1 : 2,
+             slash ? output : "./");
+    if (strchr(folder, '%'))
+        return 0;
+    if (stat(folder, &status))
+        return mt_fail("%s: the trace's folder: %s; make it first", folder, strerror(errno));
+    if (access(folder, W_OK | X_OK))
+        return mt_fail("%s: the trace's folder: %s", folder, strerror(errno));
+    return 0;
+}
+
+static int set_output(const char *output)
+{
+    char pattern[3 * PATH_MAX] = "";
+    int rc = check_output(output);
+    if (rc)
+        return rc;
+    if (*output != '/' && working_directory(pattern, sizeof pattern))
+        return mt_fail("the working directory is not known: %s", strerror(errno));
+    size_t n = strlen(pattern);
+    if ((size_t)snprintf(pattern + n, sizeof pattern - n, "%s", output) >= sizeof pattern - n)
+        return mt_fail("%s: the name is too long", output);
+    return setenv("MEMTAP_OUTPUT", pattern, 1) ? mt_fail("out of memory") : 0;
+}
+
+/* Short, where the trace is in the working directory. */
+static const char *short_path(const char *trace)
+{
+    char folder[PATH_MAX];
+    if (!getcwd(folder, sizeof folder))
+        return trace;
+    size_t n = strlen(folder);
+    return !strncmp(trace, folder, n) && trace[n] == '/' ? trace + n + 1 : trace;
+}
+
+static void tell_trace(const char *trace)
+{
+    char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT];
+    struct mt_survey survey;
+    struct mt_trace_error error;
+    struct stat status;
+    const char *name = short_path(trace), *quote = strpbrk(name, " '\"$&;()*?") ? "'" : "";
+    if (stat(trace, &status)) {
+        mt_say("%s: %s", name, strerror(errno));
+        return;
+    }
+    mt_size_text(bytes, (uint64_t)status.st_size);
+    if ((uint64_t)status.st_size > COUNTED_BYTES) {
+        mt_say("%s: %s; to see it: memtap report %s%s%s", name, bytes, quote, name, quote);
+        return;
+    }
+    if (mt_survey(trace, &survey, NULL, &error)) {
+        mt_say("%s: %s", name, error.text);
+        return;
+    }
+    mt_say("%s: %s events, %s%s; to see it: memtap report %s%s%s", name,
+           mt_count_text(events, survey.events), bytes,
+           survey.complete ? "" : ", its recording was not closed", quote, name, quote);
+}
+
+static void tell_none(const char *program)
+{
+    char folder[PATH_MAX];
+    if (mt_pytorch_without_cuda(program, folder))
+        mt_say("no process used CUDA, so no trace was written: the PyTorch in %s is built "
+               "without CUDA; install its CUDA build",
+               folder);
+    else
+        mt_say("no process used CUDA, so no trace was written");
+}
+
+static int record(char **program)
+{
+    struct mt_roster roster;
+    int rc = mt_roster_create(&roster);
+    if (rc)
+        return mt_fail("%s: no temporary file can be made in it: %s; set TMPDIR to another folder",
+                       mt_roster_folder(), strerror(-rc));
+    if (setenv("MEMTAP_ROSTER", roster.path, 1)) {
+        mt_roster_destroy(&roster);
+        return mt_fail("out of memory");
+    }
+    int code = mt_child_run(program);
+    unsigned traces = mt_roster_each(&roster, tell_trace);
+    if (!traces && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
+        tell_none(program[0]);
+    mt_roster_destroy(&roster);
+    return code;
+}
+
+int mt_run_run(const struct mt_command *command, int argc, char **argv)
+{
+    struct arguments arguments;
+    int operand;
+    if (read_arguments(command, argc, argv, &arguments, &operand))
+        return MT_EXIT_BAD;
+    if (mt_simulation_is_list(&arguments.simulation)) {
+        mt_simulation_list();
+        return MT_EXIT_OK;
+    }
+    if (operand == argc)
+        return mt_fail_usage(command, "no command to run is given");
+    int rc = set_output(arguments.output);
+    if (!rc)
+        rc = preload();
+    if (!rc && arguments.simulate)
+        rc = mt_simulation_prepare(command, &arguments.simulation, argv[operand]);
+    return rc ? rc : record(argv + operand);
+}

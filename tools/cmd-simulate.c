@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "child.h"
+#include "simulation.h"
+
+#include <stddef.h>
+
+const struct mt_option mt_simulate_options[] = {
+    {'g', "gpu", "NAME", "the card: h200, rtx4090, ...; list shows them all"},
+    {'m', "memory", "SIZE", "its memory, such as 24G or 512MiB, instead of the card's"},
+    {0},
+};
+
+int mt_run_simulate(const struct mt_command *command, int argc, char **argv)
+{
+    struct mt_simulation simulation = {NULL, NULL};
+    const char *value;
+    int operand, letter;
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
+        if (letter == 'g')
+            simulation.gpu = value;
+        else
+            simulation.memory = value;
+    }
+    if (letter < 0)
+        return MT_EXIT_BAD;
+    if (mt_simulation_is_list(&simulation)) {
+        mt_simulation_list();
+        return MT_EXIT_OK;
+    }
+    if (operand == argc)
+        return mt_fail_usage(command, "no command to run is given");
+    int rc = mt_simulation_prepare(command, &simulation, argv[operand]);
+    return rc ? rc : mt_child_become(argv + operand);
+}

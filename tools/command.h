@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What subcommands are made of: a row in the table of memtap.c, a file cmd-NAME.c, and these.
+ */
+#ifndef MT_COMMAND_H
+#define MT_COMMAND_H
+
+#include "trace-format/reader.h"
+
+/* Exit codes of memtap itself; `run` and `simulate` give the program's own where it ran. */
+enum { MT_EXIT_OK = 0, MT_EXIT_BAD = 2, MT_EXIT_NOT_EXECUTABLE = 126, MT_EXIT_NOT_FOUND = 127 };
+
+/* A table of options ends with a row of zeros. Every command has --help besides. */
+struct mt_option {
+    int letter; /* what mt_options_next returns; a printable one is the short form as well */
+    const char *name;
+    const char *value; /* "FILE"; NULL: it takes none */
+    const char *help;  /* one or more lines */
+};
+
+struct mt_command {
+    const char *name;
+    const char *operands; /* for the usage line */
+    const char *summary;  /* one line */
+    const char *description;
+    const struct mt_option *options;
+    int takes_command; /* what follows the first operand belongs to a program that is started */
+    /* argv[0] is the command's name. Returns the exit code. */
+    int (*run)(const struct mt_command *command, int argc, char **argv);
+};
+
+/* The next option's letter with *value set; 0 when they end, and *operand is the index of the
+ * first operand in argv; -1 after a wrong one, about which the user has been told. */
+int mt_options_next(const struct mt_command *command, int argc, char **argv, const char **value,
+                    int *operand);
+
+/* --help's page. */
+void mt_print_help(const struct mt_command *command);
+
+/* For users, on stderr: "memtap: MESSAGE", or about the command line "memtap NAME: MESSAGE (see
+ * memtap NAME --help)". mt_fail and mt_fail_usage return MT_EXIT_BAD. */
+__attribute__((format(printf, 1, 2))) void mt_say(const char *format, ...);
+__attribute__((format(printf, 1, 2))) int mt_fail(const char *format, ...);
+__attribute__((format(printf, 2, 3))) int mt_fail_usage(const struct mt_command *command,
+                                                        const char *format, ...);
+
+/* "memtap: FILE: WHAT" for a trace that is not sound, after everything printed so far. Returns
+ * MT_EXIT_BAD. */
+int mt_fail_trace(const char *path, const struct mt_trace_error *error);
+
+/* The commands that read a trace take one operand and --format. 0, or -1 after a message. */
+enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON };
+struct mt_trace_arguments {
+    const char *path;
+    enum mt_format format;
+};
+extern const struct mt_option mt_trace_options[];
+int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
+                            struct mt_trace_arguments *arguments);
+
+/* Flushes stdout. The exit code: `code`, or MT_EXIT_BAD after a message where the output could not
+ * be written. */
+int mt_finish_output(int code);
+
+int mt_run_info(const struct mt_command *command, int argc, char **argv);
+int mt_run_dump(const struct mt_command *command, int argc, char **argv);
+int mt_run_report(const struct mt_command *command, int argc, char **argv);
+int mt_run_run(const struct mt_command *command, int argc, char **argv);
+int mt_run_simulate(const struct mt_command *command, int argc, char **argv);
+int mt_run_lib(const struct mt_command *command, int argc, char **argv);
+
+extern const struct mt_option mt_run_options[], mt_simulate_options[], mt_no_options[];
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memtap command: the table of its subcommands. */
+#include "command.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct mt_command commands[] = {
+    {"run", "[OPTION]... [--] COMMAND [ARGUMENT]...", "run a program and record a trace",
+     "Runs a program with memtap's recording library preloaded. Every process of it\n"
+     "that uses CUDA writes a trace; where they are is said at the end. The exit code\n"
+     "is the program's own (128 + the signal's number when one killed it).",
+     mt_run_options, 1, mt_run_run},
+    {"simulate", "[OPTION]... [--] COMMAND [ARGUMENT]...",
+     "run a program on a simulated CUDA device",
+     "Runs a program on a CUDA device that is simulated: memory is accounted for as on\n"
+     "the real card, kernels do nothing. No GPU and no driver is needed, but the CUDA\n"
+     "build of PyTorch is.",
+     mt_simulate_options, 1, mt_run_simulate},
+    {"report", "[OPTION]... TRACE", "explain a trace: the peak, by category and call site",
+     "Explains a trace: how much memory was allocated at the peak, what for, and by\n"
+     "which lines.",
+     mt_trace_options, 0, mt_run_report},
+    {"info", "[OPTION]... TRACE", "what a trace has in it",
+     "Says what a trace has in it: how many events of each kind, whether it is\n"
+     "complete, and which process it is of.",
+     mt_trace_options, 0, mt_run_info},
+    {"dump", "[OPTION]... TRACE", "every record of a trace",
+     "Prints every record of a trace, in the order of the file: definitions (strings,\n"
+     "frames, stacks, threads, info) before the events that use them. json: one object\n"
+     "a line.",
+     mt_trace_options, 0, mt_run_dump},
+    {"lib", "", "the path of the recording library",
+     "Prints the path of libmemtap.so, for\n"
+     "  LD_PRELOAD=$(memtap lib) python train.py",
+     mt_no_options, 0, mt_run_lib},
+};
+
+static const struct mt_command itself = {.name = ""};
+
+static const struct mt_command *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (!strcmp(commands[i].name, name))
+            return &commands[i];
+    return NULL;
+}
+
+static void print_overview(void)
+{
+    puts("Usage: memtap COMMAND [OPTION]...\n\n"
+         "Records and explains the GPU memory of unmodified PyTorch and C programs.\n\n"
+         "Commands:");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+    puts("\nOptions:\n"
+         "  --help     show this help\n"
+         "  --version  show memtap's version\n\n"
+         "memtap COMMAND --help explains a command. To begin:\n"
+         "  memtap run python train.py");
+}
+
+/* --help is taken out of the command's own arguments here; those of a program that it starts are
+ * not looked at. */
+static int wants_help(const struct mt_command *command, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+        if (!strcmp(argv[i], "--help"))
+            return 1;
+        if (command->takes_command && *argv[i] != '-')
+            return 0;
+    }
+    return 0;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2)
+        return mt_fail_usage(&itself, "no command given");
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        print_overview();
+        return MT_EXIT_OK;
+    }
+    if (!strcmp(argv[1], "--version")) {
+        puts("memtap " MT_VERSION);
+        return MT_EXIT_OK;
+    }
+    const struct mt_command *command = find(argv[1]);
+    if (!command)
+        return mt_fail_usage(&itself, "unknown %s %s", argv[1][0] == '-' ? "option" : "command",
+                             argv[1]);
+    if (wants_help(command, argc - 1, argv + 1)) {
+        mt_print_help(command);
+        return MT_EXIT_OK;
+    }
+    if (!command->takes_command)
+        signal(SIGPIPE, SIG_DFL); /* memtap dump ... | head ends quietly */
+    return command->run(command, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, ""); /* only what can be printed: numbers stay as they are */
+    return mt_finish_output(dispatch(argc, argv));
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What memtap says to its user, and how it ends. */
+#include "command.h"
+#include "trace-format/encoder.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Names of files may have anything in them. */
+static void make_safe(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 127)
+            *text = '?';
+}
+
+/* What was printed so far comes before the message, where both go to one place. */
+static void say(const char *name, const char *end, const char *format, va_list args)
+{
+    char text[4096];
+    vsnprintf(text, sizeof text, format, args);
+    make_safe(text);
+    fflush(stdout);
+    fprintf(stderr, "memtap%s%s: %s%s\n", *name ? " " : "", name, text, end);
+}
+
+void mt_say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("", "", format, args);
+    va_end(args);
+}
+
+int mt_fail(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("", "", format, args);
+    va_end(args);
+    return MT_EXIT_BAD;
+}
+
+int mt_fail_usage(const struct mt_command *command, const char *format, ...)
+{
+    char hint[64];
+    va_list args;
+    snprintf(hint, sizeof hint, " (see memtap%s%s --help)", *command->name ? " " : "",
+             command->name);
+    va_start(args, format);
+    say(command->name, hint, format, args);
+    va_end(args);
+    return MT_EXIT_BAD;
+}
+
+/* What the reader's words leave to say: what to do. */
+static const char *advice(const char *path, const struct mt_trace_error *error)
+{
+    switch (error->fault) {
+    case MT_FAULT_SYSTEM:
+        return access(path, F_OK) ? "; give the path of a trace (*.mtap)" : "";
+    case MT_FAULT_CUT:
+    case MT_FAULT_DAMAGED:
+        return error->offset < MT_FILE_HEADER_SIZE ? "; nothing in it can be read"
+                                                   : "; that is what is shown";
+    default:
+        return "";
+    }
+}
+
+int mt_fail_trace(const char *path, const struct mt_trace_error *error)
+{
+    if (!*error->text)
+        return mt_fail("%s: out of memory", path);
+    return mt_fail("%s: %s%s", path, error->text, advice(path, error));
+}
+
+/* A reader that went away has ended the process already, by SIGPIPE. */
+int mt_finish_output(int code)
+{
+    errno = 0;
+    if (!fflush(stdout) && !ferror(stdout))
+        return code;
+    return mt_fail("the output could not be written: %s", strerror(errno ? errno : EIO));
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Command lines: one table of options drives both parsing and --help. */
+#include "command.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_OPTIONS 16
+#define HELP_COLUMN 26
+
+enum { HELP = 1 };
+
+const struct mt_option mt_no_options[] = {{0}};
+
+const struct mt_option mt_trace_options[] = {
+    {'f', "format", "FORMAT", "text (the default) or json"},
+    {0},
+};
+
+static int is_short(int letter)
+{
+    return letter > ' ' && letter < 127;
+}
+
+/* Writes the table in getopt's form. */
+static void translate(const struct mt_command *command, struct option *longs, char *shorts)
+{
+    if (command->takes_command)
+        *shorts++ = '+';
+    *shorts++ = ':';
+    for (const struct mt_option *option = command->options; option->name; option++) {
+        *longs++ = (struct option){option->name, option->value ? required_argument : no_argument,
+                                   NULL, option->letter};
+        if (!is_short(option->letter))
+            continue;
+        *shorts++ = (char)option->letter;
+        if (option->value)
+            *shorts++ = ':';
+    }
+    *longs++ = (struct option){"help", no_argument, NULL, HELP};
+    *longs = (struct option){0};
+    *shorts = '\0';
+}
+
+/* Names the option at fault as the user typed it. */
+static void tell_wrong(const struct mt_command *command, int argc, char **argv, int missing)
+{
+    char letter[3] = {'-', (char)optopt, '\0'};
+    const char *typed = is_short(optopt) && strncmp(argv[optind - 1], "--", 2)
+                            ? letter
+                            : argv[optind > argc ? argc - 1 : optind - 1];
+    if (missing)
+        mt_fail_usage(command, "option %s needs a value", typed);
+    else
+        mt_fail_usage(command, "unknown option %s", typed);
+}
+
+int mt_options_next(const struct mt_command *command, int argc, char **argv, const char **value,
+                    int *operand)
+{
+    struct option longs[MOST_OPTIONS + 2];
+    char shorts[2 * MOST_OPTIONS + 3];
+    translate(command, longs, shorts);
+    opterr = 0;
+    int letter = getopt_long(argc, argv, shorts, longs, NULL);
+    *value = optarg;
+    *operand = optind;
+    if (letter == -1)
+        return 0;
+    if (letter == '?' || letter == ':') {
+        tell_wrong(command, argc, argv, letter == ':');
+        return -1;
+    }
+    return letter;
+}
+
+static void print_option(const struct mt_option *option)
+{
+    char left[64], shown[4] = "";
+    if (is_short(option->letter))
+        snprintf(shown, sizeof shown, "-%c,", option->letter);
+    int n = snprintf(left, sizeof left, "  %-3s --%s%s%s", shown, option->name,
+                     option->value ? " " : "", option->value ? option->value : "");
+    printf("%s%*s", left, n < HELP_COLUMN ? HELP_COLUMN - n : 1, "");
+    for (const char *line = option->help; line;) {
+        const char *end = strchr(line, '\n');
+        printf("%.*s\n", (int)(end ? end - line : (long)strlen(line)), line);
+        line = end ? end + 1 : NULL;
+        if (line)
+            printf("%*s", HELP_COLUMN, "");
+    }
+}
+
+void mt_print_help(const struct mt_command *command)
+{
+    static const struct mt_option help = {HELP, "help", NULL, "show this help"};
+    printf("Usage: memtap %s%s%s\n\n%s\n\nOptions:\n", command->name, *command->operands ? " " : "",
+           command->operands, command->description);
+    for (const struct mt_option *option = command->options; option->name; option++)
+        print_option(option);
+    print_option(&help);
+}
+
+int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
+                            struct mt_trace_arguments *arguments)
+{
+    const char *value;
+    int operand, letter;
+    *arguments = (struct mt_trace_arguments){NULL, MT_FORMAT_TEXT};
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
+        if (!strcmp(value, "json")) {
+            arguments->format = MT_FORMAT_JSON;
+        } else if (!strcmp(value, "text")) {
+            arguments->format = MT_FORMAT_TEXT;
+        } else {
+            mt_fail_usage(command, "unknown format '%s'; use text or json", value);
+            return -1;
+        }
+    }
+    if (letter < 0)
+        return -1;
+    if (operand == argc)
+        mt_fail_usage(command, "no trace given");
+    else if (operand + 1 < argc)
+        mt_fail_usage(command, "one trace at a time; '%s' is one too many", argv[operand + 1]);
+    else
+        arguments->path = argv[operand];
+    return arguments->path ? 0 : -1;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The roster: a temporary file to which every recorded process of a run appends the path of its
+ * trace, a line each.
+ */
+#ifndef MT_ROSTER_H
+#define MT_ROSTER_H
+
+#include <limits.h>
+
+struct mt_roster {
+    char path[PATH_MAX];
+};
+
+/* The folder that rosters are made in: TMPDIR, or /tmp. */
+const char *mt_roster_folder(void);
+
+/* Makes an empty one. 0 or a negative errno. */
+int mt_roster_create(struct mt_roster *roster);
+
+/* Calls tell for each trace. How many there were. */
+unsigned mt_roster_each(const struct mt_roster *roster, void (*tell)(const char *trace));
+
+void mt_roster_destroy(struct mt_roster *roster);
+
+#endif

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The set-up that tools/build, tools/demo and tools/test share; they source it. It installs only
+# what is missing and says what it does. Everything it makes lies in .cache/, .venv/ and build*/.
+
+set -euo pipefail
+# shellcheck disable=SC2034 # for the scripts that source this
+self=$(readlink -f "$0") caller=$PWD
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+TORCH=torch==2.15.0
+TRANSFORMERS=transformers==5.23.0
+# What PyTorch imports besides NVIDIA's libraries, which the simulated device stands in for.
+TORCH_NEEDS=(filelock 'typing-extensions>=4.13' 'setuptools>=77' sympy networkx jinja2 fsspec numpy)
+CUDA_HEADERS=(nvidia-cuda-runtime==13.2.* nvidia-cuda-cupti==13.2.* nvidia-cuda-crt==13.2.*)
+
+say() { printf '==> %s\n' "$*"; }
+
+die() {
+    printf '%s: %s\n' "$0" "$1" >&2
+    shift
+    [ $# -eq 0 ] || printf '    %s\n' "$@" >&2
+    exit 1
+}
+
+# quietly NAME COMMAND...: the command's output goes to .cache/NAME.log and is shown if it fails.
+quietly() {
+    local log=.cache/$1.log
+    shift
+    mkdir -p .cache
+    if ! "$@" >"$log" 2>&1 </dev/null; then
+        tail -n 60 "$log" >&2
+        die "this failed: $*" "Its whole output is in $log."
+    fi
+}
+
+# --- system packages -------------------------------------------------------------------------
+
+# apt_install PACKAGE...
+apt_install() {
+    local root=(env DEBIAN_FRONTEND=noninteractive)
+    mkdir -p .cache
+    local apt=(apt-get -y --no-install-recommends -o DPkg::Lock::Timeout=300)
+    command -v apt-get >/dev/null ||
+        die "this system has no apt-get; install what Debian calls: $*" "Then run $0 again."
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null ||
+            die "packages are missing, and this is neither root nor is there sudo. As root, run:" \
+                "apt-get install --no-install-recommends $*"
+        root=(sudo "${root[@]}")
+        sudo -v || die "sudo refused; as root, run: apt-get install --no-install-recommends $*"
+    fi
+    say "Installing system packages: $*"
+    # A fresh machine has no package lists, an old one has outdated ones.
+    if ! compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null ||
+        ! "${root[@]}" "${apt[@]}" install "$@" >.cache/apt.log 2>&1 </dev/null; then
+        quietly apt-update "${root[@]}" "${apt[@]}" update
+        quietly apt "${root[@]}" "${apt[@]}" install "$@"
+    fi
+}
+
+# need PACKAGE TEST...: remembers PACKAGE where TEST fails.
+need() {
+    local package=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing+=("$package")
+}
+
+install_build_packages() {
+    local missing=()
+    need gcc command -v gcc
+    need libc6-dev test -e /usr/include/stdio.h
+    need meson command -v meson
+    need ninja-build command -v ninja
+    need pkg-config command -v pkg-config
+    need libzstd-dev pkg-config --exists libzstd
+    need libunwind-dev pkg-config --exists libunwind
+    need libjansson-dev pkg-config --exists jansson
+    need check pkg-config --exists check
+    [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
+}
+
+# --- CUDA headers ----------------------------------------------------------------------------
+
+# has_cuda_headers DIR: those of CUDA 12 or newer.
+has_cuda_headers() {
+    [ -e "$1/cuda_runtime_api.h" ] && [ -e "$1/crt/host_defines.h" ] && [ -e "$1/cupti.h" ] &&
+        grep -qE '^#define CUDA_VERSION 1[2-9]' "$1/cuda.h"
+}
+
+# Sets cuda_include: of an installed CUDA Toolkit, else of NVIDIA's wheels on PyPI.
+find_cuda_headers() {
+    local nvcc dir wheels=.cache/cuda-headers
+    nvcc=$(command -v nvcc || true)
+    for dir in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /opt/cuda \
+        "${nvcc:+$(dirname "$(dirname "$(readlink -f "${nvcc:-/}")")")}"; do
+        if [ -n "$dir" ] && has_cuda_headers "$dir/include"; then
+            cuda_include=$dir/include
+            return
+        fi
+    done
+    cuda_include=$PWD/$wheels/nvidia/cu13/include
+    [ "$(cat $wheels/ready 2>/dev/null)" != "${CUDA_HEADERS[*]}" ] || return 0
+    say "Fetching CUDA's headers (NVIDIA's wheels on PyPI; no CUDA Toolkit was found)"
+    python3 -m pip --version >/dev/null 2>&1 || apt_install python3-pip
+    rm -rf $wheels
+    mkdir -p $wheels/download
+    fetch cuda-headers python3 -m pip download --no-deps --dest $wheels/download \
+        "${CUDA_HEADERS[@]}"
+    for dir in "$wheels"/download/*.whl; do
+        python3 -m zipfile -e "$dir" $wheels
+    done
+    rm -rf $wheels/download
+    has_cuda_headers "$cuda_include" || die "NVIDIA's wheels lack a header in $cuda_include"
+    printf '%s\n' "${CUDA_HEADERS[*]}" >$wheels/ready
+}
+
+# fetch NAME COMMAND...: like quietly, and tries a command that uses the network three times.
+fetch() {
+    local try name=$1
+    shift
+    for try in 1 2; do
+        "$@" >".cache/$name.log" 2>&1 </dev/null && return
+        say "The download failed; trying again in $((try * 10)) seconds"
+        sleep $((try * 10))
+    done
+    quietly "$name" "$@"
+}
+
+# --- the project -----------------------------------------------------------------------------
+
+# compile DIR [MESON OPTION...]: sets DIR up where it is not yet, and compiles.
+compile() {
+    local dir=$1
+    shift
+    if [ ! -e "$dir/build.ninja" ]; then
+        say "Setting up $dir/"
+        quietly "meson-$dir" meson setup "$dir" "-Dnvidia_include=$cuda_include" "$@"
+    fi
+    say "Building in $dir/"
+    quietly "ninja-$dir" ninja -C "$dir"
+}
+
+# --- Python and PyTorch ----------------------------------------------------------------------
+
+is_new_python() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+
+# Sets python: $PYTHON, or the first that this PyTorch runs on.
+find_python() {
+    local candidate
+    for candidate in ${PYTHON:-python3 /usr/bin/python3 python3.12 python3.11 python3.13}; do
+        if is_new_python "$candidate"; then
+            python=$("$candidate" -c 'import sys; print(sys.executable)')
+            return
+        fi
+    done
+    candidate=${PYTHON:-python3}
+    die "$TORCH needs Python 3.11 or newer; $candidate is $("$candidate" --version 2>&1 || true)" \
+        "Install a newer one and name it: PYTHON=/path/to/python3.12 $0"
+}
+
+# make_venv simulated|gpu: .venv with PyTorch's CUDA build. For the simulated device it goes without
+# NVIDIA's libraries (several GB). The file `ready` is written last: without it, it starts afresh.
+make_venv() {
+    local kind=$1 ready package
+    ready=$({ .venv/bin/python -c '' && cat .venv/ready; } 2>/dev/null) || true
+    case $ready in
+    "gpu $TORCH $TRANSFORMERS" | "$kind $TORCH $TRANSFORMERS") return ;;
+    esac
+    find_python
+    if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+        package=$(basename "$(readlink -f "$python")")-venv
+        case $python in
+        /usr/bin/*) apt_install "$package" ;;
+        *) die "$python cannot make virtual environments (no module ensurepip)" \
+            "Name another one: PYTHON=/path/to/python3 $0" ;;
+        esac
+    fi
+    say "Making a virtual environment in .venv/ ($("$python" --version))"
+    quietly venv "$python" -m venv --clear .venv
+    export PIP_DISABLE_PIP_VERSION_CHECK=1
+    if [ "$kind" = gpu ]; then
+        say "Installing $TORCH with NVIDIA's libraries (about 3 GB; takes minutes)"
+        fetch pip .venv/bin/python -m pip install "$TORCH" numpy "$TRANSFORMERS"
+    else
+        say "Installing $TORCH, its CUDA build (about 0.6 GB; takes a minute or two)"
+        fetch pip .venv/bin/python -m pip install --no-deps "$TORCH"
+        say "Installing $TRANSFORMERS and what PyTorch imports"
+        fetch pip-more .venv/bin/python -m pip install "${TORCH_NEEDS[@]}" "$TRANSFORMERS"
+    fi
+    printf '%s\n' "$kind $TORCH $TRANSFORMERS" >.venv/ready
+}
+
+# Whether this machine has an NVIDIA GPU and its driver.
+has_gpu() {
+    [ -e /dev/nvidiactl ] || [ -e /dev/dxg ] || return 1
+    /sbin/ldconfig -p | grep -q 'libcuda\.so\.1' || [ -e /usr/lib/wsl/lib/libcuda.so.1 ]
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "simulation.h"
+#include "analyzer/text.h"
+#include "locate.h"
+#include "pytorch-check.h"
+#include "simulator/catalogue.h"
+#include "simulator/launch.h"
+#include "simulator/parse-size.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+int mt_simulation_is_list(const struct mt_simulation *simulation)
+{
+    return simulation->gpu && !strcmp(simulation->gpu, "list");
+}
+
+void mt_simulation_list(void)
+{
+    const struct sim_gpu *gpu;
+    const char *alias;
+    char size[MT_SIZE_TEXT];
+    printf("%-14s %-34s %10s  %s\n", "name", "card", "memory", "compute");
+    for (size_t i = 0; (gpu = sim_gpu_at(i)); i++)
+        printf("%-14s %-34s %10s  %d.%d%s\n", gpu->name, gpu->product,
+               mt_size_text(size, gpu->memory), gpu->major, gpu->minor,
+               gpu == sim_launch_default_gpu() ? "  (the default)" : "");
+    for (size_t i = 0; (alias = sim_gpu_alias_at(i, &gpu)); i++)
+        printf("%-14s the same as %s\n", alias, gpu->name);
+}
+
+static int unknown_gpu(const struct mt_command *command, const char *name)
+{
+    char names[1024] = "";
+    size_t used = 0;
+    const struct sim_gpu *gpu;
+    for (size_t i = 0; (gpu = sim_gpu_at(i)) && used < sizeof names; i++)
+        used +=
+            (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", gpu->name);
+    return mt_fail_usage(command, "unknown GPU '%s'; there are: %s", name, names);
+}
+
+static int read_memory(const struct mt_command *command, const char *text, uint64_t *bytes)
+{
+    int rc = text ? sim_parse_size(text, bytes) : 0;
+    if (rc == -ERANGE)
+        return mt_fail_usage(command, "the size '%s' is too large", text);
+    if (rc || (text && !*bytes))
+        return mt_fail_usage(command, "'%s' is no size; give one like 24G or 512MiB", text);
+    return 0;
+}
+
+static int is_supported(void)
+{
+#ifdef __x86_64__
+    return 1;
+#else
+    return 0;
+#endif
+}
+
+int mt_simulation_prepare(const struct mt_command *command, const struct mt_simulation *simulation,
+                          const char *program)
+{
+    char folder[MT_PLACE_SIZE], why[512];
+    struct sim_launch launch = {.libdir = folder};
+    if (!is_supported())
+        return mt_fail("the simulated device needs an x86-64 machine");
+    if (simulation->gpu && !(launch.gpu = sim_gpu_find(simulation->gpu)))
+        return unknown_gpu(command, simulation->gpu);
+    int rc = read_memory(command, simulation->memory, &launch.memory);
+    if (rc)
+        return rc;
+    if (mt_locate_simulator(folder))
+        return mt_fail("%s: the simulated device is not there; build or install it", folder);
+    if (sim_launch_prepare(&launch, why, sizeof why))
+        return mt_fail("%s", why);
+    if (mt_pytorch_without_cuda(program, folder))
+        mt_say("%s: this PyTorch is built without CUDA and will see no device; install its CUDA "
+               "build",
+               folder);
+    return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The container: file header and block headers (FORMAT.md, "File" and "Blocks"). */
+#ifndef MT_TRACE_BLOCK_H
+#define MT_TRACE_BLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MT_FORMAT_VERSION 1u
+#define MT_FILE_MAGIC "\x89MTAP\r\n\x1a"
+#define MT_FILE_MAGIC_SIZE 8u
+
+#define MT_BLOCK_HEADER_SIZE 32u
+#define MT_BLOCK_PAYLOAD_LIMIT (64u << 20) /* bytes, stored or raw */
+#define MT_BLOCK_RECORD_LIMIT (1u << 20)
+
+enum mt_block_type { MT_BLOCK_DEFINITIONS = 1, MT_BLOCK_EVENTS = 2, MT_BLOCK_END = 3 };
+enum mt_block_codec { MT_CODEC_RAW = 0, MT_CODEC_ZSTD = 1 };
+
+struct mt_block_header {
+    uint8_t type;         /* enum mt_block_type */
+    uint8_t codec;        /* enum mt_block_codec */
+    uint32_t stored_size; /* bytes of payload in the file */
+    uint32_t raw_size;    /* bytes of payload after decompression */
+    uint32_t records;
+    uint64_t base_time_ns;
+};
+
+/* Writes the header, with the checksum over itself and the stored payload. */
+void mt_block_header_put(unsigned char out[MT_BLOCK_HEADER_SIZE],
+                         const struct mt_block_header *header, const void *payload);
+
+/* Reads a header: 0, or -EINVAL where it is none or its sizes are over the limits. */
+int mt_block_header_get(const unsigned char in[MT_BLOCK_HEADER_SIZE],
+                        struct mt_block_header *header);
+
+/* Whether the checksum in the header holds for the header and its payload. */
+int mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,
+                   size_t size);
+
+static inline uint16_t mt_get16(const unsigned char *at)
+{
+    return (uint16_t)(at[0] | at[1] << 8);
+}
+
+static inline void mt_put16(unsigned char *at, uint16_t value)
+{
+    at[0] = (unsigned char)value;
+    at[1] = (unsigned char)(value >> 8);
+}
+
+#endif

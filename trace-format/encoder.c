@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "encoder.h"
+#include "block.h"
+#include "columns.h"
+#include "varint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+struct buffer {
+    unsigned char *bytes;
+    size_t used, capacity;
+};
+
+struct mt_encoder {
+    ZSTD_CCtx *zstd;
+    int level;
+    enum mt_block_type type; /* of the block under construction, once it has a record */
+    uint32_t records;
+    size_t bytes; /* raw, so far */
+    uint64_t base_time_ns, last_time_ns;
+    struct mt_predictor predictor;
+    struct buffer column[MT_COLUMNS]; /* events */
+    struct buffer definitions;
+    struct buffer raw;   /* columns put together */
+    struct buffer block; /* the result */
+};
+
+static int buffer_reserve(struct buffer *buffer, size_t more)
+{
+    size_t need = buffer->used + more;
+    if (need <= buffer->capacity)
+        return 0;
+    size_t capacity = buffer->capacity ? buffer->capacity : 4096;
+    while (capacity < need)
+        capacity *= 2;
+    unsigned char *bytes = realloc(buffer->bytes, capacity);
+    if (!bytes)
+        return -ENOMEM;
+    buffer->bytes = bytes;
+    buffer->capacity = capacity;
+    return 0;
+}
+
+/* The room was reserved. */
+static void put(struct buffer *buffer, uint64_t value)
+{
+    buffer->used =
+        (size_t)(mt_varint_put(buffer->bytes + buffer->used, value) - buffer->bytes);
+}
+
+static void put_bytes(struct buffer *buffer, const void *bytes, size_t size)
+{
+    if (size)
+        memcpy(buffer->bytes + buffer->used, bytes, size);
+    buffer->used += size;
+}
+
+void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE])
+{
+    memset(out, 0, MT_FILE_HEADER_SIZE);
+    memcpy(out, MT_FILE_MAGIC, MT_FILE_MAGIC_SIZE);
+    mt_put16(out + 8, MT_FORMAT_VERSION);
+    mt_put16(out + 10, MT_FILE_HEADER_SIZE);
+}
+
+struct mt_encoder *mt_encoder_create(int level)
+{
+    struct mt_encoder *encoder = calloc(1, sizeof *encoder);
+    if (!encoder)
+        return NULL;
+    encoder->level = level;
+    encoder->zstd = ZSTD_createCCtx();
+    if (!encoder->zstd) {
+        free(encoder);
+        return NULL;
+    }
+    return encoder;
+}
+
+void mt_encoder_destroy(struct mt_encoder *encoder)
+{
+    if (!encoder)
+        return;
+    for (unsigned i = 0; i < MT_COLUMNS; i++)
+        free(encoder->column[i].bytes);
+    free(encoder->definitions.bytes);
+    free(encoder->raw.bytes);
+    free(encoder->block.bytes);
+    ZSTD_freeCCtx(encoder->zstd);
+    free(encoder);
+}
+
+static int begin_record(struct mt_encoder *encoder, enum mt_block_type type)
+{
+    if (encoder->records && encoder->type != type)
+        return -EINVAL;
+    encoder->type = type;
+    return 0;
+}
+
+static int reserve_event(struct mt_encoder *encoder, const struct mt_event *event)
+{
+    for (unsigned i = 0; i <= MT_COLUMN_STACK; i++)
+        if (buffer_reserve(&encoder->column[i], MT_VARINT_SIZE))
+            return -ENOMEM;
+    for (unsigned i = 0; i < mt_kinds[event->kind].n_fields; i++)
+        if (buffer_reserve(&encoder->column[mt_arg_column(event->kind, i)], MT_VARINT_SIZE))
+            return -ENOMEM;
+    return 0;
+}
+
+static void put_column(struct mt_encoder *encoder, unsigned column, uint64_t value)
+{
+    struct buffer *buffer = &encoder->column[column];
+    size_t before = buffer->used;
+    put(buffer, value);
+    encoder->bytes += buffer->used - before;
+}
+
+int mt_encoder_event(struct mt_encoder *encoder, const struct mt_event *event)
+{
+    if (event->kind >= MT_KIND_LIMIT || !mt_kinds[event->kind].name || event->device < -1)
+        return -EINVAL;
+    int rc = begin_record(encoder, MT_BLOCK_EVENTS);
+    if (rc || (rc = reserve_event(encoder, event)))
+        return rc;
+    if (!encoder->records++) {
+        encoder->base_time_ns = event->time_ns;
+        encoder->last_time_ns = event->time_ns;
+        memset(&encoder->predictor, 0, sizeof encoder->predictor);
+    }
+    put_column(encoder, MT_COLUMN_KIND, event->kind);
+    put_column(encoder, MT_COLUMN_TIME, event->time_ns - encoder->last_time_ns);
+    put_column(encoder, MT_COLUMN_THREAD, event->thread);
+    put_column(encoder, MT_COLUMN_DEVICE, (uint64_t)(event->device + 1));
+    put_column(encoder, MT_COLUMN_STACK, event->stack);
+    for (unsigned i = 0; i < mt_kinds[event->kind].n_fields; i++)
+        put_column(encoder, mt_arg_column(event->kind, i),
+                   mt_predict_code(&encoder->predictor, event, i));
+    encoder->last_time_ns = event->time_ns;
+    return 0;
+}
+
+static void put_definition(struct buffer *out, const struct mt_definition *definition)
+{
+    put(out, definition->kind);
+    put(out, definition->id);
+    switch (definition->kind) {
+    case MT_DEF_FRAME:
+        put(out, definition->frame.function);
+        put(out, definition->frame.file);
+        put(out, definition->frame.line);
+        return;
+    case MT_DEF_STACK:
+        put(out, definition->stack.parent);
+        put(out, definition->stack.frame);
+        return;
+    case MT_DEF_THREAD:
+        put(out, definition->os_thread);
+        break;
+    case MT_DEF_STRING:
+    case MT_DEF_INFO:
+        break;
+    }
+    put(out, definition->text_size);
+    put_bytes(out, definition->text, definition->text_size);
+}
+
+int mt_encoder_definition(struct mt_encoder *encoder, const struct mt_definition *definition)
+{
+    if (definition->kind < MT_DEF_STRING || definition->kind > MT_DEF_INFO ||
+        definition->text_size > MT_TEXT_LIMIT)
+        return -EINVAL;
+    int rc = begin_record(encoder, MT_BLOCK_DEFINITIONS);
+    if (rc)
+        return rc;
+    if (buffer_reserve(&encoder->definitions, 5 * MT_VARINT_SIZE + definition->text_size))
+        return -ENOMEM;
+    put_definition(&encoder->definitions, definition);
+    encoder->bytes = encoder->definitions.used;
+    encoder->records++;
+    return 0;
+}
+
+int mt_encoder_full(const struct mt_encoder *encoder)
+{
+    return encoder->records >= MT_BLOCK_RECORDS || encoder->bytes >= MT_BLOCK_BYTES;
+}
+
+/* Directory, then the columns that have bytes (columns.h). */
+static int join_columns(struct mt_encoder *encoder)
+{
+    struct buffer *raw = &encoder->raw;
+    unsigned count = 0;
+    for (unsigned i = 0; i < MT_COLUMNS; i++)
+        count += encoder->column[i].used != 0;
+    if (buffer_reserve(raw, (1 + 2 * (size_t)count) * MT_VARINT_SIZE + encoder->bytes))
+        return -ENOMEM;
+    put(raw, count);
+    for (unsigned i = 0; i < MT_COLUMNS; i++)
+        if (encoder->column[i].used) {
+            put(raw, i);
+            put(raw, encoder->column[i].used);
+        }
+    for (unsigned i = 0; i < MT_COLUMNS; i++)
+        put_bytes(raw, encoder->column[i].bytes, encoder->column[i].used);
+    return 0;
+}
+
+/* Compresses the payload into encoder->block and puts the header before it. */
+static int make_block(struct mt_encoder *encoder, const struct buffer *payload)
+{
+    struct buffer *block = &encoder->block;
+    block->used = 0;
+    if (buffer_reserve(block, MT_BLOCK_HEADER_SIZE + ZSTD_compressBound(payload->used)))
+        return -ENOMEM;
+    unsigned char *stored = block->bytes + MT_BLOCK_HEADER_SIZE;
+    struct mt_block_header header = {.type = (uint8_t)encoder->type,
+                                     .codec = MT_CODEC_ZSTD,
+                                     .raw_size = (uint32_t)payload->used,
+                                     .records = encoder->records,
+                                     .base_time_ns = encoder->base_time_ns};
+    size_t size =
+        ZSTD_compressCCtx(encoder->zstd, stored, block->capacity - MT_BLOCK_HEADER_SIZE,
+                          payload->bytes, payload->used, encoder->level);
+    if (ZSTD_isError(size) || size >= payload->used) {
+        header.codec = MT_CODEC_RAW;
+        size = payload->used;
+        memcpy(stored, payload->bytes, size);
+    }
+    header.stored_size = (uint32_t)size;
+    mt_block_header_put(block->bytes, &header, stored);
+    block->used = MT_BLOCK_HEADER_SIZE + size;
+    return 0;
+}
+
+static void start_over(struct mt_encoder *encoder)
+{
+    encoder->records = 0;
+    encoder->bytes = 0;
+    encoder->base_time_ns = 0;
+    for (unsigned i = 0; i < MT_COLUMNS; i++)
+        encoder->column[i].used = 0;
+    encoder->definitions.used = 0;
+    encoder->raw.used = 0;
+}
+
+int mt_encoder_finish(struct mt_encoder *encoder, const unsigned char **out, size_t *size)
+{
+    *out = NULL;
+    *size = 0;
+    if (!encoder->records)
+        return 0;
+    int events = encoder->type == MT_BLOCK_EVENTS;
+    int rc = events ? join_columns(encoder) : 0;
+    if (!rc)
+        rc = make_block(encoder, events ? &encoder->raw : &encoder->definitions);
+    start_over(encoder);
+    if (rc)
+        return rc;
+    *out = encoder->block.bytes;
+    *size = encoder->block.used;
+    return 0;
+}
+
+int mt_encoder_end(struct mt_encoder *encoder, const struct mt_end *end, const unsigned char **out,
+                   size_t *size)
+{
+    start_over(encoder);
+    if (buffer_reserve(&encoder->raw, 3 * MT_VARINT_SIZE))
+        return -ENOMEM;
+    encoder->type = MT_BLOCK_END;
+    put(&encoder->raw, end->time_ns);
+    put(&encoder->raw, end->events);
+    put(&encoder->raw, end->lost);
+    int rc = make_block(encoder, &encoder->raw);
+    start_over(encoder);
+    *out = encoder->block.bytes;
+    *size = rc ? 0 : encoder->block.used;
+    return rc;
+}

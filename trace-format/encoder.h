@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Turns records into the bytes of a trace file: first mt_encode_file_header, then for each block
+ * mt_encoder_event or mt_encoder_definition and mt_encoder_finish. An encoder belongs to one
+ * thread at a time. It allocates with malloc.
+ */
+#ifndef MT_TRACE_ENCODER_H
+#define MT_TRACE_ENCODER_H
+
+#include "model.h"
+
+#define MT_FILE_HEADER_SIZE 16u
+
+/* A block should be finished at this many records or bytes: the reader holds one in memory. */
+#define MT_BLOCK_RECORDS 32768u
+#define MT_BLOCK_BYTES (1u << 20)
+
+struct mt_encoder;
+
+void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE]);
+
+/* NULL when there is no memory. level: zstd's, 1 to 19. */
+struct mt_encoder *mt_encoder_create(int level);
+void mt_encoder_destroy(struct mt_encoder *encoder);
+
+/*
+ * Add a record to the block under construction, which takes only one sort until it is finished.
+ * 0, -ENOMEM, or -EINVAL for a kind that is not in the table, a text over MT_TEXT_LIMIT or the
+ * other sort of record; on failure the block is as it was before the call.
+ */
+int mt_encoder_event(struct mt_encoder *encoder, const struct mt_event *event);
+int mt_encoder_definition(struct mt_encoder *encoder, const struct mt_definition *definition);
+
+/* Whether the block under construction has reached its size. */
+int mt_encoder_full(const struct mt_encoder *encoder);
+
+/* Ends the block: *out (the encoder's, until its next call) gets *size bytes to append to the file;
+ * 0 bytes where no record was added. 0, or -ENOMEM. */
+int mt_encoder_finish(struct mt_encoder *encoder, const unsigned char **out, size_t *size);
+
+/* The last block of a trace. */
+int mt_encoder_end(struct mt_encoder *encoder, const struct mt_end *end, const unsigned char **out,
+                   size_t *size);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The event model: what a trace says. Writer and reader share these types; FORMAT.md has their
+ * encoding. Sizes are bytes, times are ns since the trace's start (info "start_monotonic_ns").
+ * All functions here are pure: any thread, any signal handler.
+ */
+#ifndef MT_TRACE_MODEL_H
+#define MT_TRACE_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MT_EVENT_ARGS 4
+
+/* How a field is coded (FORMAT.md, "Codes"). */
+enum mt_code {
+    MT_CODE_PLAIN,     /* the value */
+    MT_CODE_DELTA,     /* difference to the last value of this kind's field in the block */
+    MT_CODE_ALLOCATED, /* difference to what the device's last one and the event's size predict */
+    MT_CODE_RESERVED,  /* difference to the device's last one */
+};
+
+/*
+ * Every event kind, once: M(enumerator, number, name, fields), where fields is a list of
+ * F(name, code), at most MT_EVENT_ARGS of them, in the order of mt_event.arg. A number is never
+ * used again for something else. The addresses of tensors may point into a block (views).
+ */
+/* clang-format off */
+#define MT_EVENT_KINDS(M, F)                                                                       \
+    /* PyTorch's allocator hands out / takes back a block. allocated and reserved: its own totals  \
+     * for the device after the event, in bytes. */                                                \
+    M(ALLOC, 1, "alloc",                                                                           \
+      F(address, DELTA) F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))              \
+    M(FREE, 2, "free",                                                                             \
+      F(address, DELTA) F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))              \
+    /* PyTorch's allocator could not serve `size` bytes (the program may catch it and go on). */   \
+    M(OOM, 3, "oom",                                                                               \
+      F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))                                \
+    /* CUDA runtime; result: cudaError_t, 0 is success. A free is recorded before the call. */     \
+    M(CUDA_MALLOC, 4, "cuda_malloc",                                                               \
+      F(address, DELTA) F(size, PLAIN) F(result, PLAIN))                                           \
+    M(CUDA_FREE, 5, "cuda_free",                                                                   \
+      F(address, DELTA))                                                                           \
+    M(CUDA_FREE_FAILED, 6, "cuda_free_failed",                                                     \
+      F(address, DELTA) F(result, PLAIN))                                                          \
+    /* autograd: the tensor at address is saved for backward; a leaf that needs a gradient; the    \
+     * gradient that a leaf keeps after an accumulation. */                                        \
+    M(SAVED, 7, "saved",                                                                           \
+      F(address, DELTA) F(is_output, PLAIN))                                                       \
+    M(LEAF, 8, "leaf",                                                                             \
+      F(address, DELTA))                                                                           \
+    M(GRADIENT, 9, "gradient",                                                                     \
+      F(address, DELTA))                                                                           \
+    /* A backward node gets its output, the tensor at address (0: not on a device), in forward:    \
+     * the event's stack is the forward line. It runs in backward. node: its address, reused after \
+     * it is gone. name: string id of its C++ type's mangled name. */                              \
+    M(NODE_NEW, 10, "node_new",                                                                    \
+      F(node, DELTA) F(address, DELTA))                                                            \
+    M(NODE_BEGIN, 11, "node_begin",                                                                \
+      F(node, DELTA) F(name, PLAIN))                                                               \
+    M(NODE_END, 12, "node_end",                                                                    \
+      F(node, DELTA))                                                                              \
+    /* tensor.data = other (module.to(), .cuda()): address of the new data. */                     \
+    M(SET_DATA, 13, "set_data",                                                                    \
+      F(address, DELTA))                                                                           \
+    /* requires_grad set; from torch/nn/parameter.py:__new__ it makes a parameter. */              \
+    M(REQUIRES_GRAD, 14, "requires_grad",                                                          \
+      F(address, DELTA) F(value, PLAIN))                                                           \
+    /* `count` events of this thread were not recorded just before this one. */                    \
+    M(LOST, 15, "lost",                                                                            \
+      F(count, PLAIN))
+/* clang-format on */
+
+enum mt_kind {
+#define MT_KIND_ENUM(id, number, name, fields) MT_##id = (number),
+    MT_EVENT_KINDS(MT_KIND_ENUM, )
+#undef MT_KIND_ENUM
+    MT_KIND_LIMIT
+};
+
+struct mt_field {
+    const char *name;
+    enum mt_code code;
+};
+
+struct mt_kind_info {
+    const char *name; /* NULL: no such kind */
+    unsigned n_fields;
+    struct mt_field field[MT_EVENT_ARGS];
+};
+
+extern const struct mt_kind_info mt_kinds[MT_KIND_LIMIT];
+
+#define MT_NO_DEVICE (-1)
+
+struct mt_event {
+    uint64_t time_ns;
+    uint64_t arg[MT_EVENT_ARGS]; /* by the kind's fields; the rest is 0 */
+    uint32_t thread;             /* thread id of a MT_DEF_THREAD */
+    uint32_t stack;              /* stack id of a MT_DEF_STACK, 0: not known */
+    uint16_t kind;               /* enum mt_kind */
+    int16_t device;              /* CUDA device index, MT_NO_DEVICE: not known */
+};
+
+/*
+ * Definitions: what the ids of events mean. Written once, in an earlier block than their first
+ * use. Ids of each space begin at 1; 0 is "not known" (stack, parent) or the empty string.
+ */
+enum mt_definition_kind {
+    MT_DEF_STRING = 1, /* id, text */
+    MT_DEF_FRAME = 2,  /* id, function: string id, file: string id, line (0: not known) */
+    MT_DEF_STACK = 3,  /* id, parent: stack id of the caller (0: none), frame: frame id */
+    MT_DEF_THREAD = 4, /* id, os_thread: the kernel's tid, text: its name */
+    MT_DEF_INFO = 5,   /* key: text before the first '=', value: text after it */
+};
+
+struct mt_definition {
+    enum mt_definition_kind kind;
+    uint32_t id; /* in its kind's id space; 0 for MT_DEF_INFO */
+    union {
+        struct {
+            uint32_t function, file, line;
+        } frame;
+        struct {
+            uint32_t parent, frame;
+        } stack;
+        uint32_t os_thread;
+    };
+    const char *text; /* STRING, THREAD, INFO: not terminated; owner: see the function */
+    size_t text_size; /* bytes, at most MT_TEXT_LIMIT */
+};
+
+#define MT_TEXT_LIMIT 65535u
+
+/* How the recording ended; only a trace that was closed has it. */
+struct mt_end {
+    uint64_t time_ns;
+    uint64_t events; /* written to the trace, LOST events included */
+    uint64_t lost;   /* not recorded */
+};
+
+#endif

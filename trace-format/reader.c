@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reader.h"
+#include "block.h"
+#include "decoder.h"
+#include "encoder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+struct mt_reader {
+    int fd;
+    unsigned version;
+    uint64_t offset, file_size; /* bytes */
+    ZSTD_DCtx *zstd;
+    unsigned char *stored, *raw;
+    size_t stored_capacity, raw_capacity;
+    void *records; /* of the last block: events or definitions */
+    size_t records_capacity;
+};
+
+__attribute__((format(printf, 4, 5))) static int fail(struct mt_trace_error *error,
+                                                      enum mt_trace_fault fault, uint64_t offset,
+                                                      const char *format, ...)
+{
+    int rc = fault == MT_FAULT_SYSTEM && errno ? -errno : -EINVAL;
+    error->fault = fault;
+    error->offset = offset;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error->text, sizeof error->text, format, args);
+    va_end(args);
+    return rc;
+}
+
+static int no_memory(struct mt_trace_error *error, uint64_t offset)
+{
+    errno = ENOMEM;
+    return fail(error, MT_FAULT_SYSTEM, offset, "out of memory at byte %llu of the trace",
+                (unsigned long long)offset);
+}
+
+/* Bytes read: less than size only at the end of the file; -1 with errno. */
+static ssize_t read_all(int fd, void *into, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t n = read(fd, (char *)into + done, size - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+static int ensure(void *buffer, size_t *capacity, size_t need)
+{
+    void **at = buffer;
+    if (need <= *capacity)
+        return 0;
+    void *bytes = realloc(*at, need);
+    if (!bytes)
+        return -ENOMEM;
+    *at = bytes;
+    *capacity = need;
+    return 0;
+}
+
+static int read_file_header(struct mt_reader *reader, struct mt_trace_error *error)
+{
+    unsigned char header[MT_FILE_HEADER_SIZE];
+    errno = 0;
+    ssize_t n = read_all(reader->fd, header, sizeof header);
+    if (n < 0)
+        return fail(error, MT_FAULT_SYSTEM, 0, "%s", strerror(errno));
+    if (n == 0)
+        return fail(error, MT_FAULT_EMPTY, 0,
+                    "the file is empty; the program was stopped before anything was recorded, or "
+                    "the disk was full");
+    size_t magic = (size_t)n < MT_FILE_MAGIC_SIZE ? (size_t)n : MT_FILE_MAGIC_SIZE;
+    if (memcmp(header, MT_FILE_MAGIC, magic))
+        return fail(error, MT_FAULT_FOREIGN, 0,
+                    "not a memtap trace (byte 0); give a file that memtap wrote (*.mtap)");
+    if ((size_t)n < sizeof header)
+        return fail(error, MT_FAULT_CUT, (uint64_t)n, "the trace is cut at byte %zd, in its header",
+                    n);
+    reader->version = mt_get16(header + 8);
+    if (reader->version > MT_FORMAT_VERSION)
+        return fail(error, MT_FAULT_VERSION, 8,
+                    "the trace has format version %u and this memtap reads up to %u; use a newer "
+                    "memtap",
+                    reader->version, MT_FORMAT_VERSION);
+    unsigned size = mt_get16(header + 10);
+    if (reader->version < 1 || size < sizeof header ||
+        lseek(reader->fd, (off_t)size, SEEK_SET) != (off_t)size)
+        return fail(error, MT_FAULT_DAMAGED, 8, "the trace's header is damaged (byte 8)");
+    reader->offset = size;
+    return 0;
+}
+
+static int open_file(struct mt_reader *reader, const char *path, struct mt_trace_error *error)
+{
+    struct stat status;
+    reader->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (reader->fd < 0 || fstat(reader->fd, &status))
+        return fail(error, MT_FAULT_SYSTEM, 0, "%s", strerror(errno));
+    if (!S_ISREG(status.st_mode)) {
+        errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+        return fail(error, MT_FAULT_SYSTEM, 0, "not a regular file; give a trace (*.mtap)");
+    }
+    reader->file_size = (uint64_t)status.st_size;
+    return read_file_header(reader, error);
+}
+
+int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_error *error)
+{
+    *out = NULL;
+    memset(error, 0, sizeof *error);
+    struct mt_reader *reader = calloc(1, sizeof *reader);
+    if (!reader)
+        return no_memory(error, 0);
+    reader->fd = -1;
+    int rc = open_file(reader, path, error);
+    if (!rc) {
+        reader->zstd = ZSTD_createDCtx();
+        if (!reader->zstd)
+            rc = no_memory(error, 0);
+    }
+    if (rc) {
+        mt_reader_close(reader);
+        return rc;
+    }
+    *out = reader;
+    return 0;
+}
+
+static int cut(struct mt_reader *reader, struct mt_trace_error *error)
+{
+    return fail(error, MT_FAULT_CUT, reader->offset,
+                "the trace is cut in the block at byte %llu; everything before it is sound",
+                (unsigned long long)reader->offset);
+}
+
+static int damaged(struct mt_reader *reader, struct mt_trace_error *error, const char *what)
+{
+    return fail(error, MT_FAULT_DAMAGED, reader->offset,
+                "the block at byte %llu is damaged (%s); everything before it is sound",
+                (unsigned long long)reader->offset, what);
+}
+
+/* Reads header and payload of the next block and decompresses it into reader->raw. 1, 0 at the end
+ * of the file, or an error. */
+static int read_block(struct mt_reader *reader, struct mt_block_header *header,
+                      struct mt_trace_error *error)
+{
+    unsigned char head[MT_BLOCK_HEADER_SIZE];
+    errno = 0;
+    ssize_t n = read_all(reader->fd, head, sizeof head);
+    if (n < 0)
+        return fail(error, MT_FAULT_SYSTEM, reader->offset, "%s", strerror(errno));
+    if (n == 0)
+        return 0;
+    if ((size_t)n < sizeof head)
+        return cut(reader, error);
+    if (mt_block_header_get(head, header))
+        return damaged(reader, error, "no block header");
+    if (ensure(&reader->stored, &reader->stored_capacity, header->stored_size) ||
+        ensure(&reader->raw, &reader->raw_capacity, header->raw_size))
+        return no_memory(error, reader->offset);
+    n = read_all(reader->fd, reader->stored, header->stored_size);
+    if (n < 0)
+        return fail(error, MT_FAULT_SYSTEM, reader->offset, "%s", strerror(errno));
+    if ((size_t)n < header->stored_size)
+        return cut(reader, error);
+    if (!mt_block_sound(head, reader->stored, header->stored_size))
+        return damaged(reader, error, "checksum");
+    return 1;
+}
+
+static int unpack(struct mt_reader *reader, const struct mt_block_header *header)
+{
+    if (header->codec == MT_CODEC_RAW && header->stored_size == header->raw_size) {
+        if (header->raw_size)
+            memcpy(reader->raw, reader->stored, header->raw_size);
+        return 0;
+    }
+    if (header->codec != MT_CODEC_ZSTD)
+        return -EINVAL;
+    size_t size = ZSTD_decompressDCtx(reader->zstd, reader->raw, header->raw_size, reader->stored,
+                                      header->stored_size);
+    return ZSTD_isError(size) || size != header->raw_size ? -EINVAL : 0;
+}
+
+/* 0, -EINVAL where the payload is no such records, -ENOMEM. */
+static int decode(struct mt_reader *reader, const struct mt_block_header *header,
+                  struct mt_batch *batch)
+{
+    size_t record = header->type == MT_BLOCK_EVENTS ? sizeof(struct mt_event)
+                                                    : sizeof(struct mt_definition);
+    if (header->records > header->raw_size) /* each has at least a byte */
+        return -EINVAL;
+    if (ensure(&reader->records, &reader->records_capacity, header->records * record))
+        return -ENOMEM;
+    switch (header->type) {
+    case MT_BLOCK_EVENTS:
+        batch->type = MT_BATCH_EVENTS;
+        batch->events = reader->records;
+        batch->n_events = header->records;
+        return mt_decode_events(reader->raw, header->raw_size, header->base_time_ns,
+                                header->records, reader->records);
+    case MT_BLOCK_DEFINITIONS:
+        batch->type = MT_BATCH_DEFINITIONS;
+        batch->definitions = reader->records;
+        batch->n_definitions = header->records;
+        return mt_decode_definitions(reader->raw, header->raw_size, header->records,
+                                     reader->records);
+    case MT_BLOCK_END:
+        batch->type = MT_BATCH_END;
+        return mt_decode_end(reader->raw, header->raw_size, &batch->end);
+    }
+    return -EINVAL;
+}
+
+int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_trace_error *error)
+{
+    struct mt_block_header header;
+    memset(batch, 0, sizeof *batch);
+    memset(error, 0, sizeof *error);
+    int rc = read_block(reader, &header, error);
+    if (rc <= 0)
+        return rc;
+    if (unpack(reader, &header))
+        return damaged(reader, error, "decompression");
+    batch->offset = reader->offset;
+    rc = decode(reader, &header, batch);
+    if (rc == -ENOMEM)
+        return no_memory(error, reader->offset);
+    if (rc)
+        return damaged(reader, error, "content");
+    reader->offset += MT_BLOCK_HEADER_SIZE + header.stored_size;
+    return 1;
+}
+
+uint64_t mt_reader_file_size(const struct mt_reader *reader)
+{
+    return reader->file_size;
+}
+
+unsigned mt_reader_version(const struct mt_reader *reader)
+{
+    return reader->version;
+}
+
+void mt_reader_close(struct mt_reader *reader)
+{
+    if (!reader)
+        return;
+    if (reader->fd >= 0)
+        close(reader->fd);
+    ZSTD_freeDCtx(reader->zstd);
+    free(reader->stored);
+    free(reader->raw);
+    free(reader->records);
+    free(reader);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a trace file, block by block, in file order; events come in time order but for a bounded
+ * disorder between threads. A reader belongs to one thread at a time.
+ */
+#ifndef MT_TRACE_READER_H
+#define MT_TRACE_READER_H
+
+#include "model.h"
+
+struct mt_reader;
+
+enum mt_batch_type { MT_BATCH_DEFINITIONS, MT_BATCH_EVENTS, MT_BATCH_END };
+
+/* One block's records. The arrays and the texts in them belong to the reader and live until the
+ * next call on it. */
+struct mt_batch {
+    enum mt_batch_type type;
+    uint64_t offset; /* of the block, bytes from the file's begin */
+    const struct mt_definition *definitions;
+    size_t n_definitions;
+    const struct mt_event *events;
+    size_t n_events;
+    struct mt_end end;
+};
+
+/*
+ * What is wrong with a trace, in words for its user: what, where (byte offset) and what to do, one
+ * line without a newline. kind tells the cases apart.
+ */
+enum mt_trace_fault {
+    MT_FAULT_NONE,
+    MT_FAULT_SYSTEM,  /* cannot be opened or read: errno's text */
+    MT_FAULT_EMPTY,   /* the file has no bytes */
+    MT_FAULT_FOREIGN, /* not a memtap trace */
+    MT_FAULT_VERSION, /* written by a newer memtap */
+    MT_FAULT_CUT,     /* ends in the middle of a block: everything before is sound */
+    MT_FAULT_DAMAGED, /* a block's checksum or content is wrong: everything before is sound */
+};
+
+struct mt_trace_error {
+    enum mt_trace_fault fault;
+    uint64_t offset; /* bytes from the file's begin */
+    char text[320];
+};
+
+/* Opens a trace. 0, or a negative errno with *error filled. *out is closed with mt_reader_close. */
+int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_error *error);
+
+/* The next block: 1 and *batch, 0 at the end of the file, a negative errno with *error filled. A
+ * file that stops without a MT_BATCH_END between two blocks ends with 0: its recording was not
+ * closed, and nothing else is wrong with it. */
+int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_trace_error *error);
+
+/* Bytes in the file when it was opened. */
+uint64_t mt_reader_file_size(const struct mt_reader *reader);
+
+/* Format version of the file. */
+unsigned mt_reader_version(const struct mt_reader *reader);
+
+void mt_reader_close(struct mt_reader *reader);
+
+#endif
