@@ -53,9 +53,13 @@
 #define MT_CUDART_HOOKS(H)                                                                         \
     H(cuda_malloc, "cudaMalloc", "libcudart.so.13", unsigned, (void **address, size_t size))       \
     H(cuda_free, "cudaFree", "libcudart.so.13", unsigned, (void *address))
+/* What ends a process without its destructors. */
+#define MT_PROCESS_HOOKS(H)                                                                        \
+    H(exit, "_exit", "libc.so.6", void, (int status))                                              \
+    H(exit_c99, "_Exit", "libc.so.6", void, (int status))
 /* clang-format on */
 
-#define MT_HOOKS(H) MT_TORCH_HOOKS(H) MT_CUDART_HOOKS(H)
+#define MT_HOOKS(H) MT_TORCH_HOOKS(H) MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H)
 
 #ifndef MT_EXPORTS_MAP
 #define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \

@@ -18,6 +18,7 @@ enum status { ABSENT, UNCHECKED, CHECKED, UNKNOWN_VERSION, WRONG_LAYOUT, SWITCHE
 static struct {
     const struct mt_python_layout *layout;
     void *(*thread_state)(void); /* PyGILState_GetThisThreadState: needs no GIL */
+    int (*is_finalizing)(void);
     const void *code_type, *str_type;
     _Atomic int status;
     struct mt_cache stacks;
@@ -38,9 +39,13 @@ void mt_python_start(void)
     const char *(*version)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
     python.thread_state =
         (void *(*)(void))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    /* Its private name is that of versions up to 3.12. */
+    python.is_finalizing = (int (*)(void))dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+    if (!python.is_finalizing)
+        python.is_finalizing = (int (*)(void))dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
     python.code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
     python.str_type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
-    if (!version || !python.thread_state || !python.code_type || !python.str_type ||
+    if (!version || !python.thread_state || !python.is_finalizing || !python.code_type || !python.str_type ||
         sscanf(version(), "%d.%d", &major, &minor) != 2)
         return;
     python.layout = mt_python_layout_of(major, minor);
@@ -187,6 +192,9 @@ uint32_t mt_python_stack(struct mt_thread *self)
 {
     int status = atomic_load_explicit(&python.status, memory_order_relaxed);
     if (status != CHECKED && status != UNCHECKED)
+        return 0;
+    /* At its end Python frees the thread states of threads that still run. */
+    if (python.is_finalizing())
         return 0;
     uint64_t tstate = (uint64_t)(uintptr_t)python.thread_state();
     if (!tstate || (status == UNCHECKED && !check(tstate)))

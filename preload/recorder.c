@@ -25,6 +25,7 @@ _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")
 
 static pthread_key_t thread_end;
 static int has_thread_end;
+static pid_t recorder_pid;
 
 static void on_thread_end(void *self)
 {
@@ -49,6 +50,7 @@ static void in_forked_child(void)
 
 static int start(void)
 {
+    recorder_pid = getpid();
     mt_settings_read();
     if (!has_thread_end) {
         if (pthread_key_create(&thread_end, on_thread_end) ||
@@ -129,9 +131,15 @@ int mt_make_room(struct mt_thread *self)
     return 0;
 }
 
-__attribute__((destructor)) static void at_exit(void)
+void mt_finish(void)
 {
     int recording = MT_RECORDING;
-    if (atomic_compare_exchange_strong(&mt_state, &recording, MT_OVER))
+    if (atomic_load(&mt_state) == MT_RECORDING && getpid() == recorder_pid &&
+        atomic_compare_exchange_strong(&mt_state, &recording, MT_OVER))
         mt_writer_stop();
+}
+
+__attribute__((destructor)) static void at_exit(void)
+{
+    mt_finish();
 }

@@ -55,6 +55,10 @@ struct mt_thread *mt_enter_slow(void);
 /* Starts recording at the process's first CUDA event; later calls cost a load. */
 void mt_start_slow(void);
 
+/* Writes everything, closes the trace; for the process's end. In a process that is not the one that
+ * records (a child of vfork shares its memory) it does nothing. */
+void mt_finish(void);
+
 static inline int mt_is_recording(void)
 {
     return atomic_load_explicit(&mt_state, memory_order_relaxed) == MT_RECORDING;

@@ -23,10 +23,10 @@
 
 /* An event is in the file at most this long after it happened. */
 #define PERIOD_NS 500000000
+#define LAST_WAIT_S 10
 
 static struct {
-    pthread_t thread;
-    _Atomic uint32_t wake; /* futex */
+    _Atomic uint32_t wake, is_done; /* futexes */
     _Atomic int stop;
     struct mt_output output;
     struct mt_encoder *encoder;
@@ -36,24 +36,24 @@ static struct {
     uint64_t start_ns, events, lost, last_ns;
 } writer;
 
-static long futex(int operation, uint32_t value, const struct timespec *timeout)
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
+                  const struct timespec *timeout)
 {
-    return syscall(SYS_futex, &writer.wake, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL,
-                   0);
+    return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 }
 
 void mt_writer_wake(void)
 {
     int saved = errno;
     if (!atomic_exchange(&writer.wake, 1))
-        futex(FUTEX_WAKE, 1, NULL);
+        futex(&writer.wake, FUTEX_WAKE, 1, NULL);
     errno = saved;
 }
 
 static void wait_for_work(void)
 {
     struct timespec period = {0, PERIOD_NS};
-    futex(FUTEX_WAIT, 0, &period);
+    futex(&writer.wake, FUTEX_WAIT, 0, &period);
     atomic_store(&writer.wake, 0);
 }
 
@@ -225,6 +225,8 @@ static void *run(void *unused)
     }
     drain(1);
     close_trace();
+    atomic_store(&writer.is_done, 1);
+    futex(&writer.is_done, FUTEX_WAKE, 1, NULL);
     return unused;
 }
 
@@ -239,7 +241,10 @@ int mt_writer_start(void)
     /* The host's signals are for its own threads. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&writer.thread, NULL, run, NULL);
+    pthread_t thread;
+    int rc = pthread_create(&thread, NULL, run, NULL);
+    if (!rc)
+        pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -rc;
 }
@@ -248,7 +253,14 @@ void mt_writer_stop(void)
 {
     atomic_store(&writer.stop, 1);
     mt_writer_wake();
-    pthread_join(writer.thread, NULL);
+    /* Not a join: the process may be ending in a signal handler, or the disk may hang. */
+    uint64_t until = mt_now() + (uint64_t)LAST_WAIT_S * 1000000000u;
+    struct timespec period = {0, PERIOD_NS};
+    while (!atomic_load(&writer.is_done) && mt_now() < until)
+        futex(&writer.is_done, FUTEX_WAIT, 0, &period);
+    if (!atomic_load(&writer.is_done))
+        mt_message("%s could not be finished in %d s; it is readable up to where it got",
+                   writer.output.path, LAST_WAIT_S);
 }
 
 void mt_writer_reset(void)

@@ -9,7 +9,8 @@ int mt_writer_start(void);
 /* There is work. Async-signal-safe, any thread. */
 void mt_writer_wake(void);
 
-/* Writes what is left, closes the trace and ends the thread. */
+/* Writes what is left, closes the trace and ends the thread. Waits at most 10 s for that, and says
+ * so when it was not enough. */
 void mt_writer_stop(void);
 
 /* In a forked child: there is no such thread here. */

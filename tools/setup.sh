@@ -29,7 +29,7 @@ quietly() {
     shift
     mkdir -p .cache
     if ! "$@" >"$log" 2>&1 </dev/null; then
-        tail -n 40 "$log" >&2
+        tail -n 60 "$log" >&2
         die "this failed: $*" "Its whole output is in $log."
     fi
 }
@@ -138,7 +138,7 @@ compile() {
         quietly "meson-$dir" meson setup "$dir" "-Dnvidia_include=$cuda_include" "$@"
     fi
     say "Building in $dir/"
-    ninja -C "$dir" --quiet || die "the build in $dir/ failed; the compiler's words are above"
+    quietly "ninja-$dir" ninja -C "$dir"
 }
 
 # --- Python and PyTorch ----------------------------------------------------------------------

@@ -129,7 +129,7 @@ SIM_API int sim_unmap(void *address, size_t size);
 SIM_API int sim_set_access(void *address, size_t size, bool allowed);
 /* The mapping that holds the address: its start, size and device. -EINVAL: nothing is there. */
 SIM_API int sim_mapping_at(const void *address, uintptr_t *start, size_t *size, int *device);
-/* Called with the range lock held: all of it has memory. */
+/* Called with the range lock held: all of it has memory that may be used. */
 bool sim_mapped(const struct sim_range *reservation, uintptr_t start, size_t size);
 
 /* --- contents --------------------------------------------------------------------------- */

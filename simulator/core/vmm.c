@@ -21,6 +21,7 @@ struct mapping {
     uintptr_t start;
     size_t size;
     struct sim_physical *physical;
+    bool allowed; /* somebody may read and write it */
 };
 
 /* The mappings of one reservation, sorted by start. */
@@ -41,6 +42,9 @@ int sim_physical_create(int number, size_t size, struct sim_physical **out)
 
     if (!device || !is_whole(size))
         return -EINVAL;
+    /* A program that allocates has a context, and its share must not be gone when it is asked for. */
+    if (sim_primary_up(number))
+        return -ENOMEM;
     physical = calloc(1, sizeof(*physical));
     if (!physical)
         return -ENOMEM;
@@ -174,7 +178,7 @@ static int insert(struct reservation *reservation, struct mapping mapping)
 
 int sim_map(void *address, size_t size, size_t offset, struct sim_physical *physical)
 {
-    struct mapping mapping = {(uintptr_t)address, size, physical};
+    struct mapping mapping = {(uintptr_t)address, size, physical, false};
     struct reservation *reservation;
     int error = -EINVAL;
 
@@ -235,6 +239,8 @@ int sim_set_access(void *address, size_t size, bool allowed)
     reservation = reservation_of((uintptr_t)address, size);
     if (reservation && tiles(reservation, (uintptr_t)address, size, &first, &count))
         error = sim_pages_protect(address, size, allowed);
+    for (size_t i = 0; !error && i < count; i++)
+        reservation->mappings[first + i].allowed = allowed;
     sim_range_unlock();
     return error;
 }
@@ -247,7 +253,7 @@ bool sim_mapped(const struct sim_range *range, uintptr_t start, size_t size)
     for (size_t i = mapping_from(reservation, start); i < reservation->used; i++) {
         const struct mapping *mapping = &reservation->mappings[i];
 
-        if (mapping->start > start)
+        if (mapping->start > start || !mapping->allowed)
             return false;
         start = mapping->start + mapping->size;
         if (start >= end)

@@ -14,9 +14,10 @@ enum { SUCCESS = 0, BAD_PARAM = 2000, ALLOC_FAILED = 2003 };
 enum {
     HEURISTIC_RESULTS = 202,
     ENGINE_OF_HEURISTIC = 300,
-    INTERMEDIATE_UIDS = 303,
-    CONFIG_KNOBS = 304,
-    PLAN_WORKSPACE = 402,
+    WORKSPACE_OF_CONFIG = 303,
+    SHARED_MEMORY_OF_CONFIG = 304,
+    WORKSPACE_OF_PLAN = 402,
+    INDEX_OF_ENGINE = 1301,
 };
 
 struct descriptor {
@@ -60,6 +61,22 @@ int cudnnBackendSetAttribute(struct descriptor *descriptor, int name, int type, 
     return descriptor ? SUCCESS : BAD_PARAM;
 }
 
+/* How many values an attribute has; lists that say what is special about an engine are empty. */
+static int64_t values_of(int name)
+{
+    switch (name) {
+    case HEURISTIC_RESULTS:
+    case ENGINE_OF_HEURISTIC:
+    case WORKSPACE_OF_CONFIG:
+    case SHARED_MEMORY_OF_CONFIG:
+    case WORKSPACE_OF_PLAN:
+    case INDEX_OF_ENGINE:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 /*
  * Descriptors that are read are the program's own, which it passes in and wants filled: there is
  * nothing in them. Numbers are zero.
@@ -67,28 +84,17 @@ int cudnnBackendSetAttribute(struct descriptor *descriptor, int name, int type, 
 int cudnnBackendGetAttribute(const struct descriptor *descriptor, int name, int type,
                              int64_t wanted, int64_t *count, void *elements)
 {
-    int64_t answers = 0;
-
     (void)type;
     if (!descriptor)
         return BAD_PARAM;
-    switch (name) {
-    case HEURISTIC_RESULTS:
-    case ENGINE_OF_HEURISTIC:
-        answers = 1;
-        break;
-    case PLAN_WORKSPACE:
-        answers = 1;
-        if (elements && wanted > 0)
-            *(int64_t *)elements = 0;
-        break;
-    case INTERMEDIATE_UIDS:
-    case CONFIG_KNOBS:
-    default:
-        break;
-    }
     if (count)
-        *count = answers;
+        *count = values_of(name);
+    if (!elements || wanted < 1)
+        return SUCCESS;
+    if (name == WORKSPACE_OF_CONFIG || name == WORKSPACE_OF_PLAN || name == INDEX_OF_ENGINE)
+        *(int64_t *)elements = 0;
+    else if (name == SHARED_MEMORY_OF_CONFIG)
+        *(int32_t *)elements = 0;
     return SUCCESS;
 }
 

@@ -26,6 +26,7 @@ int nvmlDeviceGetName(const void *handle, char *text, unsigned size);
 int nvmlDeviceGetUUID(const void *handle, char *text, unsigned size);
 int nvmlDeviceGetCudaComputeCapability(const void *handle, int *major, int *minor);
 int nvmlDeviceGetPciInfo_v3(const void *handle, struct nvml_pci *pci);
+int nvmlDeviceGetGpuFabricInfoV(const void *handle, struct nvml_fabric *fabric);
 
 struct sim_device *nvml_device(const void *handle, int *ordinal)
 {
@@ -250,5 +251,17 @@ int nvmlDeviceGetPciInfo_v3(const void *handle, struct nvml_pci *pci)
     pci->bus = (unsigned)sim_device_pci_bus(ordinal);
     sim_device_pci_name(ordinal, pci->legacy_name, sizeof(pci->legacy_name));
     snprintf(pci->name, sizeof(pci->name), "0000%s", pci->legacy_name);
+    return NVML_SUCCESS;
+}
+
+/* No fabric: every field but the caller's version is zero, which says so. */
+int nvmlDeviceGetGpuFabricInfoV(const void *handle, struct nvml_fabric *fabric)
+{
+    int ordinal;
+    unsigned version = fabric->version;
+
+    if (!nvml_device(handle, &ordinal))
+        return NVML_INVALID_ARGUMENT;
+    *fabric = (struct nvml_fabric){.version = version};
     return NVML_SUCCESS;
 }

@@ -40,6 +40,15 @@ struct nvml_pci {
     char name[32];
 };
 
+struct nvml_fabric {
+    unsigned version;
+    unsigned char cluster[16];
+    int status;
+    unsigned clique;
+    unsigned char state;
+    unsigned health;
+};
+
 /* A device handle is the number in the machine plus one; 0 is none. */
 struct sim_device *nvml_device(const void *handle, int *ordinal);
 int nvml_copy_text(char *to, unsigned size, const char *text);

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Kernels. Compiled programs register theirs at start and launch them by the address of a host
- * function; nothing of it is ever run, so registration keeps variables only.
- */
+/* Kernels are never run; what can be asked about them is answered. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "image.h"
 #include "runtime.h"
 
 /* What nvcc's host code calls; no header declares it. */
-void **__cudaRegisterFatBinary(void *image);
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *);
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);
@@ -20,14 +17,6 @@ static _Thread_local struct {
     size_t shared;
     struct CUstream_st *stream;
 } launch __attribute__((tls_model("initial-exec")));
-
-void **__cudaRegisterFatBinary(void *image)
-{
-    static void *handle;
-
-    (void)image;
-    return &handle;
-}
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
                                      struct CUstream_st *stream)
@@ -58,15 +47,17 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
 {
     struct sim_device *device;
     cudaError_t error = runtime_enter(&device);
+    struct sim_code code;
 
-    (void)function;
     if (error)
         return error;
+    if (sim_image_for(function, device->gpu->major * 10 + device->gpu->minor, &code))
+        return runtime_result(cudaErrorNoKernelImageForDevice);
     *attributes = (struct cudaFuncAttributes){
         .maxThreadsPerBlock = 1024,
         .numRegs = 32,
-        .ptxVersion = device->gpu->major * 10 + device->gpu->minor,
-        .binaryVersion = device->gpu->major * 10 + device->gpu->minor,
+        .ptxVersion = code.ptx,
+        .binaryVersion = code.binary,
         .maxDynamicSharedSizeBytes = 48 << 10,
         .preferredShmemCarveout = -1,
     };
@@ -75,9 +66,8 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
 
 cudaError_t cudaFuncGetName(const char **name, const void *function)
 {
-    (void)function;
-    *name = "kernel";
-    return cudaSuccess;
+    *name = sim_image_name(function);
+    return runtime_result(*name ? cudaSuccess : cudaErrorInvalidDeviceFunction);
 }
 
 static cudaError_t occupancy(int *blocks, int threads, size_t shared)

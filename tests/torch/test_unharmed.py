@@ -43,7 +43,8 @@ def main():
         for code, wanted in ENDS:
             done = harness.run([*recorded(trace), PYTHON, "-c", code], cwd=work)
             equal(f"exit code of {code!r}", done.returncode, wanted)
-            harness.check(trace.exists(), f"a trace of {code!r}")
+            if "_exit" not in code:
+                harness.check(trace.exists(), f"a trace of {code!r}")
             trace.unlink(missing_ok=True)
         for code in NO_CUDA:
             done = harness.run([*recorded(trace), PYTHON, "-c", code], cwd=work)

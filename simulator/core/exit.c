@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A clean end for Python programs.
+ *
+ * When Python (up to 3.13) shuts down, a thread that still wants the interpreter's lock is ended by
+ * pthread_exit. PyTorch's autograd thread wants it, to drop its last reference after backward(),
+ * and has C++ frames on its stack that must not be unwound: the process aborts with "terminate
+ * called without an active exception". On a card the program mostly waits for the device before it
+ * ends, and the thread gets its turn; here there is nothing to wait for.
+ *
+ * So such a thread stops where it is, as it does by itself from Python 3.14 on, and the end of the
+ * process takes it along.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core.h"
+
+/* Python's own question, under the name that it had until 3.12 or has since. */
+static bool python_is_finalizing(void)
+{
+    int (*is_finalizing)(void) = (int (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+
+    if (!is_finalizing)
+        is_finalizing = (int (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
+    return is_finalizing && is_finalizing();
+}
+
+typedef void (*exit_function)(void *) __attribute__((noreturn));
+
+SIM_API void pthread_exit(void *result)
+{
+    exit_function next = (exit_function)(uintptr_t)dlsym(RTLD_NEXT, "pthread_exit");
+
+    if (python_is_finalizing()) {
+        sim_verbose("cudasim: a thread waits for the end of the process\n");
+        /* PyTorch would wait ten seconds for the thread at exit. */
+        setenv("TORCH_AUTOGRAD_SHUTDOWN_WAIT_LIMIT", "0.01", 0);
+        for (;;)
+            pause();
+    }
+    next(result);
+}

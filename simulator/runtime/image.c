@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Registration happens tens of thousands of times before main(), so it only appends; what was
+ * registered is sorted, and images are looked into, when somebody asks. Libraries such as CUB
+ * choose among their kernels by what a kernel was compiled for, so that has to be right.
+ */
+#include "image.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+/* What nvcc's host code calls; no header declares it. */
+
+void **__cudaRegisterFatBinary(void *image);
+void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
+                            int thread_limit, void *thread, void *block, void *block_limit,
+                            void *grid, int *warp_size);
+
+/* What the compiler puts into a program, per source file: a wrapper around a list of images. */
+struct wrapper {
+    uint32_t magic, version;
+    const unsigned char *list;
+};
+
+struct list_header {
+    uint32_t magic;
+    uint16_t version, header_size;
+    uint64_t size; /* behind the header */
+};
+
+struct image_header {
+    uint16_t kind, attributes;
+    uint32_t header_size;
+    uint64_t size; /* behind the header */
+    uint32_t compressed_size, options;
+    uint16_t minor, major;
+    uint32_t architecture;
+};
+
+enum { WRAPPER_MAGIC = 0x466243b1, PTX = 1, ELF = 2 };
+#define LIST_MAGIC 0xba55ed50u
+
+struct kernel {
+    const void *host;
+    const struct wrapper *wrapper;
+    const char *name;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct kernel *kernels;
+    size_t used, room, sorted;
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void **__cudaRegisterFatBinary(void *image)
+{
+    return image; /* the handle: it comes back with every function */
+}
+
+void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
+                            int thread_limit, void *thread, void *block, void *block_limit,
+                            void *grid, int *warp_size)
+{
+    (void)device, (void)thread_limit, (void)thread, (void)block, (void)block_limit, (void)grid;
+    (void)warp_size;
+    pthread_mutex_lock(&registry.lock);
+    if (registry.used == registry.room) {
+        size_t room = registry.room ? registry.room * 2 : 1024;
+        struct kernel *bigger = realloc(registry.kernels, room * sizeof(*bigger));
+
+        if (bigger) {
+            registry.kernels = bigger;
+            registry.room = room;
+        }
+    }
+    /* Without memory it stays unknown, and is taken to fit the card. */
+    if (registry.used < registry.room)
+        registry.kernels[registry.used++] =
+            (struct kernel){host, (const struct wrapper *)handle, name};
+    pthread_mutex_unlock(&registry.lock);
+}
+
+static int by_host(const void *left, const void *right)
+{
+    uintptr_t a = (uintptr_t)((const struct kernel *)left)->host;
+    uintptr_t b = (uintptr_t)((const struct kernel *)right)->host;
+
+    return a < b ? -1 : a > b;
+}
+
+static bool find(const void *function, struct kernel *found)
+{
+    const struct kernel key = {.host = function};
+    const struct kernel *kernel = NULL;
+
+    pthread_mutex_lock(&registry.lock);
+    if (registry.sorted < registry.used) {
+        qsort(registry.kernels, registry.used, sizeof(key), by_host);
+        registry.sorted = registry.used;
+    }
+    if (registry.used)
+        kernel = bsearch(&key, registry.kernels, registry.used, sizeof(key), by_host);
+    if (kernel)
+        *found = *kernel;
+    pthread_mutex_unlock(&registry.lock);
+    return kernel;
+}
+
+/* A binary runs on cards of its generation that are not older; PTX on all that are not older. */
+static void consider(const struct image_header *image, int capability, struct sim_code *best)
+{
+    int architecture = (int)image->architecture;
+
+    if (architecture > capability || architecture <= best->ptx)
+        return;
+    if (image->kind == ELF && architecture / 10 == capability / 10)
+        *best = (struct sim_code){architecture, architecture};
+    else if (image->kind == PTX && best->binary == 0)
+        *best = (struct sim_code){architecture, 0};
+}
+
+static int choose(const struct wrapper *wrapper, int capability, struct sim_code *code)
+{
+    const unsigned char *at, *end;
+    struct list_header list;
+    struct image_header image;
+
+    *code = (struct sim_code){0, 0};
+    if (!wrapper || wrapper->magic != WRAPPER_MAGIC || !wrapper->list)
+        return -EINVAL;
+    memcpy(&list, wrapper->list, sizeof(list));
+    if (list.magic != LIST_MAGIC)
+        return -EINVAL;
+    at = wrapper->list + list.header_size;
+    end = at + list.size;
+    while ((size_t)(end - at) >= sizeof(image)) {
+        memcpy(&image, at, sizeof(image));
+        consider(&image, capability, code);
+        if (image.size > (uint64_t)(end - at) - image.header_size)
+            break;
+        at += image.header_size + image.size;
+    }
+    if (!code->ptx)
+        return -ENOEXEC;
+    if (!code->binary)
+        code->binary = capability;
+    return 0;
+}
+
+int sim_image_for(const void *function, int capability, struct sim_code *code)
+{
+    struct kernel kernel;
+    int error = find(function, &kernel) ? choose(kernel.wrapper, capability, code) : -EINVAL;
+
+    if (error != -EINVAL)
+        return error;
+    *code = (struct sim_code){capability, capability};
+    return 0;
+}
+
+const char *sim_image_name(const void *function)
+{
+    struct kernel kernel;
+
+    return find(function, &kernel) ? kernel.name : NULL;
+}

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocates in many kinds of Python code, and prints for each allocation the stack that Python's own
+traceback gives at the same place: the allocation's size is the number of its line of output."""
+import asyncio
+import ctypes
+import functools
+import gc
+import json
+import os
+import threading
+import traceback
+
+ctypes.CDLL(os.path.join(os.environ["MEMTAP_TEST_BUILD"], "libcudart.so.13"))
+cuda_malloc = ctypes.CDLL(None).cudaMalloc  # the hook: it stands in the global scope
+cuda_malloc.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t]
+stacks, turn = [], threading.Lock()
+
+
+def allocate():
+    with turn:
+        n = len(stacks)
+        # One line, so that both see the same.
+        stacks.append((traceback.extract_stack(), cuda_malloc(ctypes.byref(ctypes.c_void_p()), n))[0])
+
+
+def recursive(n):
+    if n:
+        recursive(n - 1)
+    else:
+        allocate()
+
+
+def multi_line():
+    for _ in range(
+            2):
+        max(
+            1,
+            allocate() or 0,
+            key=lambda n:
+            allocate() or n)
+
+
+class Thing:
+    def __enter__(self):
+        allocate()
+        return self
+
+    def __exit__(self, *_):
+        allocate()
+
+    @property
+    def value(self):
+        return [allocate() for _ in range(2)]
+
+    @functools.lru_cache(None)
+    def cached(self):
+        return sorted([2, 1], key=lambda n: allocate() or n)
+
+
+def generator():
+    yield allocate()
+    yield from (allocate() for _ in range(2))
+
+
+async def inner():
+    await asyncio.sleep(0)
+    allocate()
+
+
+async def outer():
+    await asyncio.gather(inner(), inner())
+
+
+def reused_code_objects():
+    """Each is freed before the next is made, which may then get its address."""
+    for i in range(200):
+        source = "\n" * (i % 7) + "def made():\n" + "    pass\n" * (i % 3) + "    allocate()\nmade()\n"
+        exec(compile(source, f"<made {i % 5}>", "exec"), {"allocate": allocate})
+        gc.collect(0)
+
+
+def überprüfe_名前():
+    allocate()
+
+
+def main():
+    allocate()
+    recursive(5)
+    recursive(300)
+    recursive(5)
+    multi_line()
+    with Thing() as thing:
+        thing.value
+        thing.cached()
+    list(generator())
+    asyncio.run(outer())
+    reused_code_objects()
+    überprüfe_名前()
+    threads = [threading.Thread(target=recursive, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    (lambda:
+        allocate())()
+
+
+main()
+for stack in stacks:
+    print(json.dumps([[frame.filename, frame.name, frame.lineno] for frame in stack]))

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python stacks in a trace against Python's own traceback, for each Python that is found: those named
+in MEMTAP_TEST_PYTHONS (separated by colons), else python3 and python3.N on the PATH and pyenv's."""
+import glob
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+VERSIONS = range(8, 14)
+MOST_FRAMES = 256
+here = pathlib.Path(__file__).resolve().parent
+
+
+def pythons():
+    """One path a version."""
+    found = {}
+    named = os.environ.get("MEMTAP_TEST_PYTHONS")
+    root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
+    candidates = named.split(":") if named else (
+        ["python3"] + [f"python3.{n}" for n in VERSIONS] + glob.glob(f"{root}/versions/3*/bin/python3"))
+    for candidate in candidates:
+        path = shutil.which(candidate)
+        ask = "import sys; print(*sys.version_info[:2], sys.executable)"
+        answer = path and subprocess.run([path, "-c", ask], text=True, stdout=subprocess.PIPE,
+                                         stderr=subprocess.DEVNULL).stdout.split()
+        if answer and answer[0] == "3" and int(answer[1]) in VERSIONS:
+            found.setdefault(int(answer[1]), answer[2])
+    return sorted(found.items())
+
+
+def read_trace(path):
+    """Stacks, outermost frame first, by the size of the allocation."""
+    listing = subprocess.run([os.environ["MEMTAP"], "dump", "--format", "json", path], check=True,
+                             stdout=subprocess.PIPE)
+    strings, frames, stacks, found = {0: ""}, {}, {0: []}, {}
+    for line in listing.stdout.decode().splitlines():
+        record = json.loads(line)
+        kind = record["record"]
+        if kind == "string":
+            strings[record["id"]] = record["text"]
+        elif kind == "frame":
+            frames[record["id"]] = [strings[record["file"]], strings[record["function"]],
+                                    record["line"]]
+        elif kind == "stack":
+            stacks[record["id"]] = stacks[record["parent"]] + [frames[record["frame"]]]
+        elif kind == "cuda_malloc":
+            found[record["size"]] = stacks[record["stack"]]
+    return found
+
+
+def same(frame, expected):
+    """The trace has qualified names where Python (3.11 on) keeps them."""
+    return (frame[0], frame[2]) == (expected[0], expected[2]) and \
+        frame[1].rpartition(".")[2] == expected[1]
+
+
+def test(minor, python, work):
+    trace = work / f"{minor}.mtap"
+    folder = work / f"größe 大 😀 {minor}"
+    folder.mkdir()
+    program = shutil.copy(here / "stacks-program.py", folder / "program.py")
+    process = subprocess.run(
+        [python, program], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "LD_PRELOAD": os.environ["MEMTAP_TEST_SHIM"],
+             "MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1", "PYTHONUTF8": "1"})
+    if process.returncode or process.stderr:
+        print(f"3.{minor}: exit code {process.returncode}: {process.stderr.decode()}")
+        return 1
+    found, faults = read_trace(trace), 0
+    expected = [json.loads(line) for line in process.stdout.decode().splitlines()]
+    for n, stack in enumerate(expected):
+        have = found.get(n, [])
+        stack = stack[-MOST_FRAMES:]
+        if len(have) != len(stack) or not all(map(same, have, stack)):
+            faults += 1
+            print(f"3.{minor}: allocation {n}:\n  trace     {have[-5:]}\n  traceback {stack[-5:]}")
+    print(f"Python 3.{minor}: {len(expected)} stacks, {faults} wrong")
+    return faults + (len(expected) < 200)
+
+
+def main():
+    faults, versions = 0, pythons()
+    with tempfile.TemporaryDirectory(prefix="memtap-test-") as work:
+        for minor, python in versions:
+            faults += test(minor, python, pathlib.Path(work))
+    if not versions:
+        print("no Python 3.8 to 3.13 was found")
+    sys.exit(faults != 0 or not versions)
+
+
+main()

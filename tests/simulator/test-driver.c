@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver: one state with the runtime, and functions by name. */
+#include <string.h>
+
+#include "sim-test.h"
+
+START_TEST(both_interfaces_count_alike)
+{
+    CUdeviceptr address;
+    void *other;
+    size_t before, left, total;
+
+    use_gpu("l4");
+    before = available();
+    ck_cu(cuMemAlloc(&address, MIB(10)));
+    ck_assert_uint_eq(before - available(), MIB(10));
+    ck_cuda(cudaMalloc(&other, MIB(4)));
+    ck_cu(cuMemGetInfo(&left, &total));
+    ck_assert_uint_eq(before - left, MIB(14));
+    ck_cuda(cudaFree((void *)(uintptr_t)address));
+    ck_cu(cuMemFree((CUdeviceptr)(uintptr_t)other));
+    ck_assert_uint_eq(available(), before);
+}
+END_TEST
+
+START_TEST(contexts_are_shared)
+{
+    CUcontext primary, current;
+    unsigned flags;
+    int active, device;
+
+    use_gpu("t4");
+    setenv("CUDASIM_GPUS", "2", 1);
+    ck_cu(cuInit(0));
+    ck_cu(cuDevicePrimaryCtxGetState(1, &flags, &active));
+    ck_assert_int_eq(active, 0);
+    ck_cu(cuCtxGetCurrent(&current));
+    ck_assert_ptr_null(current);
+    ck_cuda(cudaSetDevice(1));
+    ck_cu(cuDevicePrimaryCtxGetState(1, &flags, &active));
+    ck_assert_int_eq(active, 1);
+    ck_cu(cuDevicePrimaryCtxRetain(&primary, 1));
+    ck_cu(cuCtxGetCurrent(&current));
+    ck_assert_ptr_eq(current, primary);
+    ck_cu(cuDevicePrimaryCtxRetain(&primary, 0));
+    ck_cu(cuCtxPushCurrent(primary));
+    ck_cuda(cudaGetDevice(&device));
+    ck_assert_int_eq(device, 0);
+    ck_cu(cuCtxPopCurrent(&current));
+    ck_assert_ptr_eq(current, primary);
+    ck_cuda(cudaGetDevice(&device));
+    ck_assert_int_eq(device, 1);
+}
+END_TEST
+
+START_TEST(without_a_context_there_is_nothing)
+{
+    CUdeviceptr address;
+
+    use_gpu("t4");
+    ck_cu(cuInit(0));
+    ck_assert_int_eq(cuMemAlloc(&address, 100), CUDA_ERROR_INVALID_CONTEXT);
+}
+END_TEST
+
+START_TEST(errors_have_names)
+{
+    const char *text;
+
+    use_gpu("t4");
+    ck_cu(cuGetErrorName(CUDA_ERROR_OUT_OF_MEMORY, &text));
+    ck_assert_str_eq(text, "CUDA_ERROR_OUT_OF_MEMORY");
+    ck_cu(cuGetErrorString(CUDA_ERROR_INVALID_CONTEXT, &text));
+    ck_assert_str_eq(text, "invalid device context");
+    ck_assert_int_eq(cuGetErrorString((CUresult)4711, &text), CUDA_ERROR_INVALID_VALUE);
+}
+END_TEST
+
+START_TEST(functions_are_found_by_name_and_version)
+{
+    CUdriverProcAddressQueryResult status;
+    void *found;
+
+    use_gpu("t4");
+    ck_cu(cuGetProcAddress("cuMemAlloc", &found, 13000, 0, &status));
+    ck_assert_int_eq(status, CU_GET_PROC_ADDRESS_SUCCESS);
+    ck_assert_ptr_eq(found, (void *)cuMemAlloc);
+    ck_cu(cuGetProcAddress("cuCtxCreate", &found, 4000, 0, &status));
+    ck_assert_ptr_nonnull(found);
+    ck_assert_ptr_ne(found, (void *)cuCtxCreate);
+    ck_cu(cuGetProcAddress("cuCtxCreate", &found, 13000, 0, &status));
+    ck_assert_ptr_eq(found, (void *)cuCtxCreate);
+    ck_cu(cuGetProcAddress("cuMemCreate", &found, 10000, 0, &status));
+    ck_assert_int_eq(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+    ck_assert_ptr_null(found);
+    ck_cu(cuGetProcAddress("cuNoSuchThing", &found, 13000, 0, &status));
+    ck_assert_int_eq(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+    ck_assert_ptr_null(found);
+    ck_cu(cuGetProcAddress("", &found, 13000, 0, &status));
+    ck_assert_ptr_null(found);
+    ck_assert_int_eq(cuGetProcAddress("cuInit", &found, 99000, 0, &status),
+                     CUDA_ERROR_INVALID_VALUE);
+}
+END_TEST
+
+START_TEST(the_runtime_finds_them_too)
+{
+    enum cudaDriverEntryPointQueryResult result;
+    void *found;
+
+    use_gpu("t4");
+    ck_cuda(cudaGetDriverEntryPointByVersion("cuMemCreate", &found, 12000, cudaEnableDefault,
+                                             &result));
+    ck_assert_int_eq(result, cudaDriverEntryPointSuccess);
+    ck_assert_ptr_eq(found, (void *)cuMemCreate);
+    ck_cuda(cudaGetDriverEntryPointByVersion("cuNoSuchThing", &found, 12000, cudaEnableDefault,
+                                             &result));
+    ck_assert_int_eq(result, cudaDriverEntryPointSymbolNotFound);
+    ck_assert_ptr_null(found);
+}
+END_TEST
+
+START_TEST(pointers_are_known)
+{
+    CUdeviceptr address, base;
+    CUmemorytype type;
+    size_t size;
+    int device = -1, own;
+
+    use_gpu("t4");
+    ck_cuda(cudaMalloc((void **)&address, MIB(6)));
+    ck_cu(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address + 5));
+    ck_assert_int_eq(type, CU_MEMORYTYPE_DEVICE);
+    ck_cu(cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address));
+    ck_assert_int_eq(device, 0);
+    ck_cu(cuMemGetAddressRange(&base, &size, address + MIB(3)));
+    ck_assert_uint_eq(base, address);
+    ck_assert_uint_eq(size, MIB(6));
+    ck_assert_int_eq(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                           (CUdeviceptr)(uintptr_t)&own),
+                     CUDA_ERROR_INVALID_VALUE);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("driver");
+
+    tcase_add_test(tests, both_interfaces_count_alike);
+    tcase_add_test(tests, contexts_are_shared);
+    tcase_add_test(tests, without_a_context_there_is_nothing);
+    tcase_add_test(tests, errors_have_names);
+    tcase_add_test(tests, functions_are_found_by_name_and_version);
+    tcase_add_test(tests, the_runtime_finds_them_too);
+    tcase_add_test(tests, pointers_are_known);
+    return run_tests(tests);
+}

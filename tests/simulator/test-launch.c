@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes, the catalogue, and the environment that a launcher prepares. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch.h"
+
+START_TEST(sizes_are_read)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } cases[] = {{"0", 0},
+                 {"4096", 4096},
+                 {"4096B", 4096},
+                 {"1K", 1024},
+                 {"512MiB", UINT64_C(512) << 20},
+                 {"80000MiB", UINT64_C(80000) << 20},
+                 {"24G", UINT64_C(24) << 30},
+                 {"24g", UINT64_C(24) << 30},
+                 {"24GB", UINT64_C(24) << 30},
+                 {"141GiB", UINT64_C(141) << 30},
+                 {"1.5G", UINT64_C(3) << 29},
+                 {"0.25t", UINT64_C(1) << 38},
+                 {"0.000001K", 0},
+                 {"9223372036854775807", INT64_MAX}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint64_t bytes = 7;
+
+        ck_assert_msg(!sim_parse_size(cases[i].text, &bytes), "%s", cases[i].text);
+        ck_assert_uint_eq(bytes, cases[i].bytes);
+    }
+}
+END_TEST
+
+START_TEST(junk_is_no_size)
+{
+    static const struct {
+        const char *text;
+        int error;
+    } cases[] = {{"", -EINVAL},      {"G", -EINVAL},       {"-1", -EINVAL},   {"+1", -EINVAL},
+                 {" 1G", -EINVAL},   {"1 G", -EINVAL},     {"1Gx", -EINVAL},  {"1GiBB", -EINVAL},
+                 {"1.", -EINVAL},    {"1.5.5", -EINVAL},   {".5G", -EINVAL},  {"0x10", -EINVAL},
+                 {"1E", -EINVAL},    {"nan", -EINVAL},     {"1iB", -EINVAL},
+                 {"9223372036854775808", -ERANGE},         {"99999999T", -ERANGE},
+                 {"99999999999999999999999999", -ERANGE}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint64_t bytes = 7;
+
+        ck_assert_msg(sim_parse_size(cases[i].text, &bytes) == cases[i].error, "%s",
+                      cases[i].text);
+        ck_assert_uint_eq(bytes, 7);
+    }
+}
+END_TEST
+
+START_TEST(cards_are_found)
+{
+    static const char *const names[] = {"t4",       "rtx3060",   "rtx4090",   "a10g", "l4",
+                                        "v100-16g", "v100-32g",  "a100-40g",  "a100-80g",
+                                        "h100",     "h200",      "b200",      "b300"};
+    const struct sim_gpu *gpu;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        gpu = sim_gpu_find(names[i]);
+        ck_assert_msg(gpu != NULL, "%s", names[i]);
+        ck_assert_str_eq(gpu->name, names[i]);
+        ck_assert_uint_gt(gpu->memory, gpu->context);
+        ck_assert_uint_ge(gpu->board, gpu->memory);
+    }
+    ck_assert_ptr_eq(sim_gpu_find("h100-80g"), sim_gpu_find("H100"));
+    ck_assert_ptr_null(sim_gpu_find("h1000"));
+    ck_assert_ptr_null(sim_gpu_find(""));
+    ck_assert_ptr_nonnull(sim_gpu_default());
+    ck_assert_str_eq(sim_gpu_alias_at(0, &gpu), "h100-80g");
+    ck_assert_ptr_eq(gpu, sim_gpu_find("h100"));
+}
+END_TEST
+
+static struct sim_launch a_launch(void)
+{
+    return (struct sim_launch){.libdir = getenv("SIM_LIBDIR"), .gpu = sim_gpu_find("h200")};
+}
+
+START_TEST(profilers_stay_in_front)
+{
+    struct sim_launch launch = a_launch();
+    const char *list;
+    char why[200];
+
+    setenv("LD_PRELOAD", "/opt/profiler.so", 1);
+    ck_assert_int_eq(sim_launch_prepare(&launch, why, sizeof(why)), 0);
+    list = getenv("LD_PRELOAD");
+    ck_assert_msg(!strncmp(list, "/opt/profiler.so:", 17), "%s", list);
+    for (size_t i = 0; sim_launch_library(i); i++)
+        ck_assert_ptr_nonnull(strstr(list, sim_launch_library(i)));
+    ck_assert_str_eq(getenv("CUDASIM_GPU"), "h200");
+    ck_assert_str_eq(getenv("CUDASIM_GPUS"), "1");
+    ck_assert_ptr_null(getenv("CUDASIM_MEMORY"));
+}
+END_TEST
+
+START_TEST(a_second_time_changes_the_card_only)
+{
+    struct sim_launch launch = a_launch();
+    char *list, *path;
+
+    unsetenv("LD_PRELOAD");
+    setenv("LD_LIBRARY_PATH", "/opt/lib", 1);
+    ck_assert_int_eq(sim_launch_prepare(&launch, NULL, 0), 0);
+    list = strdup(getenv("LD_PRELOAD"));
+    path = strdup(getenv("LD_LIBRARY_PATH"));
+    launch.gpu = sim_gpu_find("t4");
+    launch.memory = UINT64_C(8) << 30;
+    launch.gpus = 4;
+    ck_assert_int_eq(sim_launch_prepare(&launch, NULL, 0), 0);
+    ck_assert_str_eq(getenv("LD_PRELOAD"), list);
+    ck_assert_str_eq(getenv("LD_LIBRARY_PATH"), path);
+    ck_assert_str_eq(getenv("CUDASIM_GPU"), "t4");
+    ck_assert_str_eq(getenv("CUDASIM_MEMORY"), "8589934592");
+    ck_assert_str_eq(getenv("CUDASIM_GPUS"), "4");
+    free(list);
+    free(path);
+}
+END_TEST
+
+START_TEST(what_cannot_be_is_said)
+{
+    struct sim_launch launch = a_launch();
+    char why[200];
+
+    unsetenv("LD_PRELOAD");
+    launch.memory = UINT64_C(100) << 20;
+    ck_assert_int_eq(sim_launch_prepare(&launch, why, sizeof(why)), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(why, "context"));
+    launch = a_launch();
+    launch.gpus = SIM_MAX_GPUS + 1;
+    ck_assert_int_eq(sim_launch_prepare(&launch, why, sizeof(why)), -EINVAL);
+    launch = a_launch();
+    launch.libdir = "/nowhere";
+    ck_assert_int_eq(sim_launch_prepare(&launch, why, sizeof(why)), -ENOENT);
+    ck_assert_ptr_nonnull(strstr(why, "/nowhere"));
+    launch.libdir = "/";
+    ck_assert_int_eq(sim_launch_prepare(&launch, why, sizeof(why)), -ENOENT);
+    ck_assert_ptr_null(getenv("LD_PRELOAD"));
+}
+END_TEST
+
+START_TEST(a_path_with_a_space_is_refused)
+{
+    char folder[] = "/tmp/sim test XXXXXX";
+    struct sim_launch launch = {.libdir = folder};
+    char why[200];
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(sim_launch_prepare(&launch, why, sizeof(why)), -ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(why, "space"));
+    rmdir(folder);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("simulator");
+    TCase *tests = tcase_create("launch");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_test(tests, sizes_are_read);
+    tcase_add_test(tests, junk_is_no_size);
+    tcase_add_test(tests, cards_are_found);
+    tcase_add_test(tests, profilers_stay_in_front);
+    tcase_add_test(tests, a_second_time_changes_the_card_only);
+    tcase_add_test(tests, what_cannot_be_is_said);
+    tcase_add_test(tests, a_path_with_a_space_is_refused);
+    suite_add_tcase(suite, tests);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

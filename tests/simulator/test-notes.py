@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test-notes.py CUDASIM LIBDIR: what the simulator says, and what the small launcher returns."""
+import subprocess
+import sys
+import unittest
+
+CUDASIM, LIBDIR = sys.argv[1:3]
+
+CALL = 'import ctypes; cudart = ctypes.CDLL("libcudart.so.13"); '
+
+
+def run(*command, options=('--gpu', 't4')):
+    return subprocess.run([CUDASIM, LIBDIR, *options, '--', *command], text=True,
+                          capture_output=True)
+
+
+def python(code):
+    return run(sys.executable, '-c', CALL + code)
+
+
+class Notes(unittest.TestCase):
+    def test_nothing_is_said_without_need(self):
+        done = run('true')
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, '', ''))
+        done = python('cudart.cudaLaunchKernel(); cudart.cudaMalloc(ctypes.byref('
+                      'ctypes.c_void_p()), ctypes.c_size_t(5))')
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+
+    def test_what_nobody_modelled_names_itself_once(self):
+        done = python('print([cudart.cudaGraphCreate() for i in range(3)])')
+        self.assertEqual(done.stdout, '[801, 801, 801]\n')
+        self.assertEqual(done.stderr, 'cudasim: cudaGraphCreate is not modelled; '
+                                      'it returned "not supported"\n')
+
+    def test_an_unknown_card_is_named(self):
+        done = run(sys.executable, '-c', 'import os; os.environ["CUDASIM_GPU"] = "gtx1"; ' + CALL +
+                   'cudart.cudaFree(None)')
+        self.assertIn('no GPU is called gtx1', done.stderr)
+
+
+class Launcher(unittest.TestCase):
+    def test_the_exit_code_is_the_programs(self):
+        self.assertEqual(run('sh', '-c', 'exit 9').returncode, 9)
+
+    def test_a_wrong_command_line_is_two(self):
+        self.assertEqual(run().returncode, 2)
+        self.assertEqual(run('true', options=('--gpu', 'none')).returncode, 2)
+        self.assertEqual(run('true', options=('--memory', '5x')).returncode, 2)
+        self.assertEqual(run('true', options=('--memory', '1M')).returncode, 2)
+
+    def test_a_command_that_cannot_run(self):
+        self.assertEqual(run('/no/such/command').returncode, 127)
+        self.assertEqual(run('/').returncode, 126)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trains under simulation and compares PyTorch's own statistics with sums made by hand.
+
+PyTorch's allocator rounds a block up to 512 bytes. It takes blocks of up to 1 MiB from segments of
+2 MiB, blocks below 10 MiB from segments of 20 MiB, and gives larger ones their own, in 2 MiB steps.
+"""
+import gc
+
+import torch
+from torch import nn
+
+MIB = 1 << 20
+
+
+def rounded(tensors):
+    """What the tensors take: each storage once, on the device only."""
+    sizes = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes()
+             for t in tensors if t.is_cuda and t.numel()}
+    return sum((size + 511) // 512 * 512 for size in sizes.values())
+
+
+def model_tensors(model, optimizer):
+    states = [value for state in optimizer.state.values() for value in state.values()
+              if torch.is_tensor(value)]
+    return [*model.parameters(), *model.buffers(), *states]
+
+
+def expect(what, found, expected):
+    if found != expected:
+        raise SystemExit(f'{what}: {found} bytes, expected {expected}')
+    print(f'{what}: {found}')
+
+
+def start_again():
+    gc.collect()
+    torch._C._cuda_clearCublasWorkspaces()
+    torch.cuda.empty_cache()
+    expect('allocated at the start', torch.cuda.memory_allocated(), 0)
+    expect('reserved at the start', torch.cuda.memory_reserved(), 0)
+
+
+def segments():
+    start_again()
+    held = []
+    for size, allocated, reserved in ((1, 512, 2 * MIB), (MIB - 512, MIB, 2 * MIB),
+                                      (3 * MIB, 4 * MIB, 22 * MIB), (9 * MIB, 13 * MIB, 22 * MIB),
+                                      (12 * MIB, 25 * MIB, 34 * MIB),
+                                      (25 * MIB // 2, 25 * MIB + 25 * MIB // 2, 48 * MIB)):
+        held.append(torch.empty(size, dtype=torch.uint8, device='cuda'))
+        expect(f'allocated after {size} more', torch.cuda.memory_allocated(), allocated)
+        expect(f'reserved after {size} more', torch.cuda.memory_reserved(), reserved)
+    free, total = torch.cuda.mem_get_info()
+    held.clear()
+    torch.cuda.empty_cache()
+    expect('given back', torch.cuda.mem_get_info()[0] - free, 48 * MIB)
+
+
+def linear():
+    start_again()
+    model = nn.Linear(1000, 1030).cuda()
+    optimizer = torch.optim.AdamW(model.parameters())
+    weight, bias = 1030 * 1000 * 4 + 64, 1030 * 4 + 488
+    expect('linear, its parameters', torch.cuda.memory_allocated(), weight + bias)
+    for _ in range(3):
+        model(torch.randn(64, 1000, device='cuda')).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=False)
+    torch._C._cuda_clearCublasWorkspaces()
+    expect('linear, with gradients and AdamW', torch.cuda.memory_allocated(), 4 * (weight + bias))
+    optimizer.zero_grad()
+    expect('linear, without gradients', torch.cuda.memory_allocated(), 3 * (weight + bias))
+
+
+def convolutions():
+    start_again()
+    model = nn.Sequential(
+        nn.Conv2d(3, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(),
+        nn.Conv2d(32, 64, 3, stride=2), nn.GroupNorm(8, 64), nn.SiLU(),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)).cuda()
+    model.to(memory_format=torch.channels_last)
+    optimizer = torch.optim.Adam(model.parameters())
+    scaler = torch.amp.GradScaler('cuda')
+    for _ in range(3):
+        images = torch.randn(8, 3, 64, 64, device='cuda')
+        with torch.autocast('cuda', dtype=torch.float16):
+            loss = nn.functional.cross_entropy(model(images),
+                                               torch.zeros(8, dtype=torch.long, device='cuda'))
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+    del images, loss
+    torch._C._cuda_clearCublasWorkspaces()
+    # Two scalars of the scaler: its scale and its growth tracker.
+    expect('convolutions', torch.cuda.memory_allocated(),
+           rounded(model_tensors(model, optimizer)) + 2 * 512)
+    assert torch.cuda.max_memory_allocated() > 8 * 32 * 64 * 64 * 2
+
+
+def qwen():
+    try:
+        from transformers import Qwen2Config, Qwen2ForCausalLM
+    except ImportError:
+        print('transformers is not installed: no Qwen2')
+        return
+    start_again()
+    config = Qwen2Config(hidden_size=128, intermediate_size=256, num_hidden_layers=3,
+                         num_attention_heads=4, num_key_value_heads=2, vocab_size=1000)
+    with torch.device('cuda'):
+        model = Qwen2ForCausalLM(config)
+    optimizer = torch.optim.AdamW(model.parameters())
+    for dtype in (torch.float32, torch.bfloat16):
+        ids = torch.zeros(2, 64, dtype=torch.long, device='cuda')
+        with torch.autocast('cuda', dtype=dtype, enabled=dtype != torch.float32):
+            loss = model(input_ids=ids, labels=ids).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        loss = loss.item()
+        del ids
+    torch._C._cuda_clearCublasWorkspaces()
+    parameters = sum((p.numel() * 4 + 511) // 512 * 512 for p in model.parameters())
+    expect('qwen2, parameters by hand', rounded(model.parameters()), parameters)
+    expect('qwen2', torch.cuda.memory_allocated(), rounded(model_tensors(model, optimizer)))
+
+
+def out_of_memory():
+    start_again()
+    held = []
+    total = torch.cuda.mem_get_info()[1]
+    try:
+        while True:
+            held.append(torch.empty(1 << 30, dtype=torch.uint8, device='cuda'))
+    except torch.OutOfMemoryError as error:
+        message = str(error)
+    assert 'Tried to allocate 1024.00 MiB' in message, message
+    assert 'this process has' in message, message
+    assert len(held) << 30 > total - (2 << 30), len(held)
+    held.clear()
+
+
+def others():
+    values = torch.arange(1000).cuda()
+    assert values.cpu().tolist() == list(range(1000))
+    assert torch.zeros(3, device='cuda').sum().item() == 0
+    assert torch.nonzero(values).shape == (0, 1)
+    first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    first.record()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        torch.randn(100, device='cuda').mul_(2)
+    last.record()
+    torch.cuda.synchronize()
+    assert first.elapsed_time(last) >= 0
+    assert torch.randn(10, pin_memory=True).is_pinned()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU,
+                                            torch.profiler.ProfilerActivity.CUDA]) as profile:
+        nn.Linear(8, 8).cuda()(torch.randn(2, 8, device='cuda'))
+    assert any('linear' in event.key for event in profile.key_averages())
+
+
+def main():
+    assert torch.cuda.is_available()
+    print(torch.cuda.get_device_properties(0))
+    for part in (segments, linear, convolutions, qwen, out_of_memory, others):
+        part()
+
+
+main()
