@@ -51,15 +51,15 @@ static void print_extent(const struct page *page)
 {
     char length[MT_SIZE_TEXT], events[MT_SIZE_TEXT], lost[MT_SIZE_TEXT];
     const struct mt_survey *survey = &page->analysis->replay.survey;
-    fprintf(page->out, "%s, %s events, ", mt_time_text(length, mt_survey_length_ns(survey)),
+    fprintf(page->out, "%s, %s events", mt_time_text(length, mt_survey_length_ns(survey)),
             mt_count_text(events, survey->events));
     if (mt_survey_lost(survey))
-        fprintf(page->out, "%s LOST", mt_count_text(lost, mt_survey_lost(survey)));
-    else
-        fputs("none lost", page->out);
-    if (!survey->complete)
-        fputs("; the recording was not closed", page->out);
+        fprintf(page->out, ", %s LOST", mt_count_text(lost, mt_survey_lost(survey)));
+    else if (survey->complete)
+        fputs(", none lost", page->out);
     putc('\n', page->out);
+    if (!survey->complete)
+        fputs("The recording was not closed: its end may be missing.\n", page->out);
 }
 
 /* "train.py:42 main" */
