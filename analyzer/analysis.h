@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that a report is made of: both passes over a trace, and the verdicts on the blocks
- * that were live at each device's peak.
+ * Everything that a report is made of: the replayed trace, and the verdicts on the blocks that were
+ * live at each device's peak.
  */
 #ifndef MT_ANALYSIS_H
 #define MT_ANALYSIS_H
@@ -18,16 +18,14 @@ struct mt_device {
     int device;  /* CUDA's index, MT_NO_DEVICE: not known */
     int of_cuda; /* no PyTorch block was seen: blocks are what CUDA handed out */
     struct mt_peak peak;
-    uint64_t cached;     /* reserved - allocated */
-    uint64_t unseen;     /* allocated, but before the recording began, or while it lost events */
-    uint64_t cuda_bytes; /* handed out by CUDA at the peak; 0: not known */
+    uint64_t cached; /* reserved - allocated */
+    uint64_t unseen; /* allocated, but before the recording began, or while it lost events */
     struct mt_share category[MT_CATEGORY_COUNT];
     struct mt_share *by_rule; /* index as in mt_rules */
     struct mt_sites sites;
 };
 
 struct mt_analysis {
-    struct mt_survey survey;
     struct mt_replay replay;
     struct mt_device *devices; /* those that have a peak, by index */
     size_t n_devices;

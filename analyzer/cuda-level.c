@@ -10,22 +10,21 @@ void mt_cuda_clear(struct mt_cuda_level *level)
     memset(level, 0, sizeof *level);
 }
 
-static void end(struct mt_cuda_level *level, struct mt_block *block)
+static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event, uint64_t number)
 {
-    mt_heap_remove(&level->heap, block);
-    mt_heap_release(&level->heap, block);
-}
-
-static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event)
-{
+    unsigned slot = mt_device_slot(event->device);
     if (event->arg[2] != 0 || !event->arg[0])
         return 0; /* the call failed */
     struct mt_block *old = mt_heap_at(&level->heap, event->arg[0]);
     if (old) {
         level->replaced++;
-        end(level, old);
+        mt_heap_end(&level->heap, old);
     }
-    return mt_heap_add(&level->heap, event) ? 0 : -ENOMEM;
+    if (!mt_heap_add(&level->heap, event))
+        return -ENOMEM;
+    if (mt_peak_see(&level->peak[slot], event->time_ns, number, level->heap.total[slot].bytes))
+        mt_heap_remember(&level->heap, slot);
+    return 0;
 }
 
 static void on_free(struct mt_cuda_level *level, const struct mt_event *event)
@@ -44,7 +43,7 @@ static void on_free(struct mt_cuda_level *level, const struct mt_event *event)
                           .stack = block->stack,
                           .kind = MT_CUDA_MALLOC,
                           .device = block->device};
-    end(level, block);
+    mt_heap_end(&level->heap, block);
 }
 
 /* The memory is live after all, unless something else is there by now. */
@@ -62,11 +61,11 @@ static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *ev
     return 0;
 }
 
-int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
+int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event, uint64_t number)
 {
     switch (event->kind) {
     case MT_CUDA_MALLOC:
-        return on_malloc(level, event);
+        return on_malloc(level, event, number);
     case MT_CUDA_FREE:
         on_free(level, event);
         return 0;

@@ -25,10 +25,10 @@ static struct mt_block *take_record(struct mt_heap *heap)
 {
     if (heap->first_free) {
         struct mt_block *block = block_at(heap, heap->first_free);
-        heap->first_free = block->next_free;
+        heap->first_free = block->next;
         return block;
     }
-    uint32_t index = heap->n_blocks ? heap->n_blocks : 1;
+    uint32_t index = heap->n_records ? heap->n_records : 1;
     if (index == UINT32_MAX)
         return NULL;
     if (index / CHUNK >= heap->n_chunks) {
@@ -40,7 +40,7 @@ static struct mt_block *take_record(struct mt_heap *heap)
             return NULL;
         heap->n_chunks++;
     }
-    heap->n_blocks = index + 1;
+    heap->n_records = index + 1;
     struct mt_block *block = block_at(heap, index);
     block->index = index;
     return block;
@@ -48,7 +48,8 @@ static struct mt_block *take_record(struct mt_heap *heap)
 
 static void give_record(struct mt_heap *heap, struct mt_block *block)
 {
-    block->next_free = heap->first_free;
+    block->state = MT_BLOCK_UNUSED;
+    block->next = heap->first_free;
     heap->first_free = block->index;
 }
 
@@ -89,6 +90,7 @@ static int bring_order(struct mt_heap *heap)
 
 struct mt_block *mt_heap_add(struct mt_heap *heap, const struct mt_event *event)
 {
+    unsigned slot = mt_device_slot(event->device);
     struct mt_block *block = take_record(heap);
     if (!block)
         return NULL;
@@ -98,19 +100,17 @@ struct mt_block *mt_heap_add(struct mt_heap *heap, const struct mt_event *event)
                                .thread = event->thread,
                                .stack = event->stack,
                                .device = event->device,
-                               .live = 1,
+                               .state = MT_BLOCK_LIVE,
                                .index = block->index,
-                               .references = 1};
+                               .moment = heap->memory[slot].moments};
     if (mt_address_map_put(&heap->by_address, block->address, block->index) ||
         await_order(heap, block)) {
         mt_address_map_take(&heap->by_address, block->address);
-        block->live = 0;
         give_record(heap, block);
         return NULL;
     }
-    struct mt_heap_total *total = &heap->total[mt_device_slot(block->device)];
-    total->bytes += block->size;
-    total->blocks++;
+    heap->total[slot].bytes += block->size;
+    heap->total[slot].blocks++;
     return block;
 }
 
@@ -132,29 +132,41 @@ struct mt_block *mt_heap_around(struct mt_heap *heap, uint64_t address)
     return address - block->address < block->size ? block : NULL;
 }
 
-void mt_heap_remove(struct mt_heap *heap, struct mt_block *block)
+void mt_heap_end(struct mt_heap *heap, struct mt_block *block)
 {
-    struct mt_heap_total *total = &heap->total[mt_device_slot(block->device)];
-    total->bytes -= block->size;
-    total->blocks--;
+    unsigned slot = mt_device_slot(block->device);
+    heap->total[slot].bytes -= block->size;
+    heap->total[slot].blocks--;
     mt_address_map_take(&heap->by_address, block->address);
     leave_order(heap, block);
-    block->live = 0;
-}
-
-void mt_heap_hold(struct mt_block *block)
-{
-    block->references++;
-}
-
-void mt_heap_release(struct mt_heap *heap, struct mt_block *block)
-{
-    if (--block->references == 0)
+    if (!mt_heap_is_remembered(heap, block)) {
         give_record(heap, block);
+        return;
+    }
+    block->state = MT_BLOCK_KEPT;
+    block->next = heap->memory[slot].first_kept;
+    heap->memory[slot].first_kept = block->index;
 }
 
-struct mt_block *mt_heap_live(const struct mt_heap *heap, uint32_t index)
+void mt_heap_remember(struct mt_heap *heap, unsigned slot)
 {
-    struct mt_block *block = block_at(heap, index);
-    return block->live ? block : NULL;
+    uint32_t index = heap->memory[slot].first_kept;
+    while (index) {
+        struct mt_block *block = block_at(heap, index);
+        index = block->next;
+        give_record(heap, block);
+    }
+    heap->memory[slot].first_kept = 0;
+    heap->memory[slot].moments++;
+}
+
+int mt_heap_is_remembered(const struct mt_heap *heap, const struct mt_block *block)
+{
+    return block->state != MT_BLOCK_UNUSED &&
+           block->moment < heap->memory[mt_device_slot(block->device)].moments;
+}
+
+struct mt_block *mt_heap_record(const struct mt_heap *heap, uint32_t index)
+{
+    return block_at(heap, index);
 }

@@ -2,7 +2,8 @@
 /*
  * The live blocks of one level of allocation (PyTorch's blocks, or CUDA's allocations) on all
  * devices. One address space: CUDA's unified addresses are unique in a process over its devices.
- * Its memory grows with what is live, and what is still referred to, never with the events.
+ * Its memory grows with what is live, now or at the moment that it remembers, never with the
+ * events.
  */
 #ifndef MT_HEAP_H
 #define MT_HEAP_H
@@ -45,19 +46,28 @@ struct mt_block {
     uint32_t step;          /* the optimizer step it was made in; 0: none */
     uint32_t steps_before;  /* optimizer steps that had ended when it was made */
     int16_t device;
-    uint8_t live;
     /* the heap's own */
-    uint32_t index, references, next_free, pending;
+    uint8_t state;        /* enum mt_block_state */
+    uint32_t index, next; /* next: of free or kept records */
+    uint32_t pending;     /* 1 + its place in heap->pending, 0: it is in heap->ordered */
+    uint64_t moment;      /* moments remembered on its device before it was made */
 };
+
+enum mt_block_state { MT_BLOCK_UNUSED, MT_BLOCK_LIVE, MT_BLOCK_KEPT };
 
 struct mt_heap_total {
     uint64_t bytes, blocks; /* live */
 };
 
+/*
+ * One moment on each device is remembered, the latest that mt_heap_remember was called at: the
+ * records of blocks that were live then are kept after their end. So the peak can be explained in
+ * one pass, in which every moment that is higher than all before it takes the place of the last.
+ */
 struct mt_heap {
     struct mt_block **chunks;
     size_t n_chunks, chunks_capacity;
-    uint32_t n_blocks;   /* ever in use at once, index 0 included, which is none */
+    uint32_t n_records;  /* ever in use at once, index 0 included, which is none */
     uint32_t first_free; /* index, 0: none */
     struct mt_address_map by_address;
     /* Few searches need order: blocks enter it at the first one after their allocation. */
@@ -65,28 +75,33 @@ struct mt_heap {
     uint32_t *pending;
     size_t n_pending, pending_capacity;
     struct mt_heap_total total[MT_DEVICES];
+    struct {
+        uint64_t moments;    /* remembered so far */
+        uint32_t first_kept; /* index, 0: none */
+    } memory[MT_DEVICES];
 };
 
 /* A heap of zeros is empty. */
 void mt_heap_clear(struct mt_heap *heap);
 
-/* Adds a block at arg[0] of arg[1] bytes as the event says, where no live block begins. The heap
- * refers to it until it is removed and released. NULL: no memory. */
+/* Adds a block at arg[0] of arg[1] bytes as the event says, where no live block begins. NULL: no
+ * memory. */
 struct mt_block *mt_heap_add(struct mt_heap *heap, const struct mt_event *event);
 
 /* The live block that begins at the address / that the address points into. NULL: none. */
 struct mt_block *mt_heap_at(const struct mt_heap *heap, uint64_t address);
 struct mt_block *mt_heap_around(struct mt_heap *heap, uint64_t address);
 
-/* Ends a block's life: it is in no table any more. Its record stays until mt_heap_release, which
- * the caller owes. */
-void mt_heap_remove(struct mt_heap *heap, struct mt_block *block);
+/* Ends a block's life. */
+void mt_heap_end(struct mt_heap *heap, struct mt_block *block);
 
-/* Further references keep the record longer. */
-void mt_heap_hold(struct mt_block *block);
-void mt_heap_release(struct mt_heap *heap, struct mt_block *block);
+/* Remembers what is live now on the device of that slot, instead of what was remembered. */
+void mt_heap_remember(struct mt_heap *heap, unsigned slot);
 
-/* The live blocks: index 1 .. heap->n_blocks - 1; NULL where that one is not live. */
-struct mt_block *mt_heap_live(const struct mt_heap *heap, uint32_t index);
+/* Whether the block was live at its device's remembered moment. */
+int mt_heap_is_remembered(const struct mt_heap *heap, const struct mt_block *block);
+
+/* Every record, to look for live or remembered blocks: index 1 .. heap->n_records - 1. */
+struct mt_block *mt_heap_record(const struct mt_heap *heap, uint32_t index);
 
 #endif

@@ -47,8 +47,8 @@ static json_t *peak(const struct mt_device *device)
         json_object_set_new(object, "cached", mt_json_number(device->cached));
     }
     json_object_set_new(object, "unseen", mt_json_number(device->unseen));
-    if (device->cuda_bytes)
-        json_object_set_new(object, "cuda", mt_json_number(device->cuda_bytes));
+    if (device->peak.cuda_bytes)
+        json_object_set_new(object, "cuda", mt_json_number(device->peak.cuda_bytes));
     json_object_set_new(object, "categories", categories(device));
     json_object_set_new(object, "rules", rules(device));
     return object;
@@ -120,7 +120,7 @@ static json_t *oddities(const struct mt_oddities *oddities)
 
 int mt_report_json(const struct mt_analysis *analysis, FILE *out)
 {
-    const struct mt_survey *survey = &analysis->survey;
+    const struct mt_survey *survey = &analysis->replay.survey;
     json_t *report = json_pack(
         "{s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.report/1",
         "events", mt_json_number(survey->events), "bytes", mt_json_number(survey->bytes), "lost",

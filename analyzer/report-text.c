@@ -50,16 +50,16 @@ static void print_process(const struct page *page)
 static void print_extent(const struct page *page)
 {
     char length[MT_SIZE_TEXT], events[MT_SIZE_TEXT], lost[MT_SIZE_TEXT];
-    const struct mt_survey *survey = &page->analysis->survey;
-    fprintf(page->out, "%s, %s events, ", mt_time_text(length, mt_survey_length_ns(survey)),
+    const struct mt_survey *survey = &page->analysis->replay.survey;
+    fprintf(page->out, "%s, %s events", mt_time_text(length, mt_survey_length_ns(survey)),
             mt_count_text(events, survey->events));
     if (mt_survey_lost(survey))
-        fprintf(page->out, "%s LOST", mt_count_text(lost, mt_survey_lost(survey)));
-    else
-        fputs("none lost", page->out);
-    if (!survey->complete)
-        fputs("; the recording was not closed", page->out);
+        fprintf(page->out, ", %s LOST", mt_count_text(lost, mt_survey_lost(survey)));
+    else if (survey->complete)
+        fputs(", none lost", page->out);
     putc('\n', page->out);
+    if (!survey->complete)
+        fputs("The recording was not closed: its end may be missing.\n", page->out);
 }
 
 /* "train.py:42 main" */
@@ -171,10 +171,10 @@ static void print_peak(const struct page *page, const struct mt_device *device)
         return;
     fprintf(page->out, "  reserved by PyTorch %s, of it cached %s\n",
             mt_size_text(size, device->peak.reserved), mt_size_text(more, device->cached));
-    if (device->cuda_bytes > device->peak.reserved)
+    if (device->peak.cuda_bytes > device->peak.reserved)
         fprintf(page->out, "  outside PyTorch's allocator %s (all CUDA allocations: %s)\n",
-                mt_size_text(size, device->cuda_bytes - device->peak.reserved),
-                mt_size_text(more, device->cuda_bytes));
+                mt_size_text(size, device->peak.cuda_bytes - device->peak.reserved),
+                mt_size_text(more, device->peak.cuda_bytes));
 }
 
 static void print_site_place(const struct page *page, const struct mt_site *site)
@@ -232,7 +232,7 @@ static void print_note(const struct page *page, uint64_t count, const char *what
 static void print_notes(const struct page *page)
 {
     const struct mt_oddities *odd = &page->analysis->replay.oddities;
-    uint64_t lost = mt_survey_lost(&page->analysis->survey), unseen = 0;
+    uint64_t lost = mt_survey_lost(&page->analysis->replay.survey), unseen = 0;
     for (size_t i = 0; i < page->analysis->n_devices; i++)
         unseen += page->analysis->devices[i].unseen;
     if (lost || unseen || odd->replaced || odd->unknown || odd->wrong_size || odd->drift)

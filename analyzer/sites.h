@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call sites: the blocks of a snapshot put together by category, line of the user's code and, for
- * what backward made, operator.
+ * Call sites: the blocks that were live at a peak, put together by category, line of the user's
+ * code and, for what backward made, operator.
  */
 #ifndef MT_SITES_H
 #define MT_SITES_H

@@ -16,7 +16,8 @@ static void print_text(const char *path, const struct mt_survey *survey,
     printf("trace     %s\n", value);
     printf("size      %s\n", mt_size_text(text, survey->bytes));
     printf("length    %s\n", mt_time_text(text, mt_survey_length_ns(survey)));
-    printf("complete  %s\n", survey->complete ? "yes" : "no: the recording was not closed");
+    printf("complete  %s\n",
+           survey->complete ? "yes" : "no: the recording was not closed, its end may be missing");
     printf("lost      %s\n", mt_count_text(text, mt_survey_lost(survey)));
     printf("events    %s\n", mt_count_text(text, survey->events));
     for (unsigned i = 0; i < MT_KIND_LIMIT; i++)

@@ -99,10 +99,10 @@ START_TEST(training_is_told_apart)
     ck_assert_uint_eq(sum, device->peak.allocated);
     ck_assert_uint_eq(device->unseen, 0);
     ck_assert_uint_eq(device->cached, device->peak.reserved - device->peak.allocated);
-    ck_assert_uint_eq(device->cuda_bytes, 64 * MT_MIB);
+    ck_assert_uint_eq(device->peak.cuda_bytes, 64 * MT_MIB);
     ck_assert_uint_eq(analysis.replay.tracker.steps_ended, 3);
     ck_assert_uint_eq(analysis.replay.oddities.drift, 0);
-    ck_assert_int_eq(analysis.survey.complete, 1);
+    ck_assert_int_eq(analysis.replay.survey.complete, 1);
 }
 END_TEST
 
@@ -141,7 +141,7 @@ START_TEST(the_first_of_equal_peaks_counts)
     analyze();
     ck_assert_uint_eq(mt_analysis_main_device(&analysis)->peak.event, 1);
     ck_assert_uint_eq(mt_analysis_main_device(&analysis)->peak.time_ns, 1000000);
-    ck_assert_int_eq(analysis.survey.complete, 0);
+    ck_assert_int_eq(analysis.replay.survey.complete, 0);
 }
 END_TEST
 
@@ -226,7 +226,7 @@ START_TEST(losses_and_ooms_are_told)
 {
     mt_scenario_oom(builder);
     analyze();
-    ck_assert_uint_eq(mt_survey_lost(&analysis.survey), 3);
+    ck_assert_uint_eq(mt_survey_lost(&analysis.replay.survey), 3);
     ck_assert_uint_eq(analysis.replay.n_ooms, 1);
     ck_assert_uint_eq(analysis.replay.ooms[0].wanted, 5000 * MT_MIB);
     ck_assert_int_eq(analysis.replay.ooms[0].device, 1);

@@ -92,12 +92,6 @@ static struct mt_block *add(struct mt_heap *heap, uint64_t address, uint64_t siz
     return block;
 }
 
-static void end(struct mt_heap *heap, struct mt_block *block)
-{
-    mt_heap_remove(heap, block);
-    mt_heap_release(heap, block);
-}
-
 START_TEST(heap_finds_a_block_from_inside)
 {
     struct mt_heap heap = {0};
@@ -108,7 +102,7 @@ START_TEST(heap_finds_a_block_from_inside)
     ck_assert_ptr_null(mt_heap_around(&heap, 1150));
     ck_assert_ptr_null(mt_heap_around(&heap, 999));
     ck_assert_ptr_null(mt_heap_at(&heap, 1001));
-    end(&heap, a);
+    mt_heap_end(&heap, a);
     ck_assert_ptr_null(mt_heap_around(&heap, 1050));
     struct mt_block *c = add(&heap, 1040, 20); /* in the freed place */
     ck_assert_ptr_eq(mt_heap_around(&heap, 1059), c);
@@ -125,7 +119,7 @@ START_TEST(heap_counts_by_device)
     ck_assert_uint_eq(heap.total[mt_device_slot(1)].bytes, 110);
     ck_assert_uint_eq(heap.total[mt_device_slot(1)].blocks, 2);
     ck_assert_uint_eq(heap.total[mt_device_slot(0)].blocks, 0);
-    end(&heap, a);
+    mt_heap_end(&heap, a);
     ck_assert_uint_eq(heap.total[mt_device_slot(1)].bytes, 10);
     ck_assert_uint_eq(mt_device_slot(MT_NO_DEVICE), 0);
     ck_assert_uint_eq(mt_device_slot(63), 64);
@@ -134,18 +128,27 @@ START_TEST(heap_counts_by_device)
 }
 END_TEST
 
-START_TEST(heap_keeps_what_is_held)
+START_TEST(heap_remembers_the_latest_moment)
 {
     struct mt_heap heap = {0};
-    struct mt_block *a = add(&heap, 1000, 100);
-    mt_heap_hold(a);
-    end(&heap, a);
-    struct mt_block *b = add(&heap, 1000, 200);
-    ck_assert_ptr_ne(a, b);
+    unsigned slot = mt_device_slot(1);
+    struct mt_block *a = add(&heap, 1000, 100), *b = add(&heap, 2000, 10);
+    ck_assert_int_eq(mt_heap_is_remembered(&heap, a), 0);
+    mt_heap_remember(&heap, slot);
+    mt_heap_end(&heap, a);
+    struct mt_block *c = add(&heap, 1000, 200);
+    ck_assert_ptr_ne(a, c);
     ck_assert_uint_eq(a->size, 100);
-    ck_assert_int_eq(a->live, 0);
-    mt_heap_release(&heap, a);
+    ck_assert_int_eq(a->state, MT_BLOCK_KEPT);
+    ck_assert_int_eq(mt_heap_is_remembered(&heap, a), 1);
+    ck_assert_int_eq(mt_heap_is_remembered(&heap, b), 1);
+    ck_assert_int_eq(mt_heap_is_remembered(&heap, c), 0);
+    mt_heap_remember(&heap, slot); /* now: b and c */
+    ck_assert_int_eq(mt_heap_is_remembered(&heap, a), 0);
+    ck_assert_int_eq(mt_heap_is_remembered(&heap, b), 1);
+    ck_assert_int_eq(mt_heap_is_remembered(&heap, c), 1);
     ck_assert_ptr_eq(add(&heap, 3000, 1), a); /* its record is used again */
+    ck_assert_int_eq(mt_heap_is_remembered(&heap, a), 0);
     mt_heap_clear(&heap);
 }
 END_TEST
@@ -157,13 +160,15 @@ START_TEST(heap_does_not_grow_with_events)
     for (unsigned i = 0; i < 100000; i++) {
         unsigned k = any(64);
         if (live[k])
-            end(&heap, live[k]);
+            mt_heap_end(&heap, live[k]);
         live[k] = add(&heap, k * 1000, 1 + any(1000));
+        if (any(10) == 0)
+            mt_heap_remember(&heap, mt_device_slot(1));
         uint64_t inside = live[k]->address + live[k]->size - 1;
         if (any(4) == 0)
             ck_assert_ptr_eq(mt_heap_around(&heap, inside), live[k]);
     }
-    ck_assert_uint_le(heap.n_blocks, 66);
+    ck_assert_uint_le(heap.n_records, 2 * 64 + 2);
     ck_assert_uint_le(heap.n_pending, 64);
     mt_heap_clear(&heap);
 }
@@ -178,7 +183,7 @@ int main(void)
     tcase_add_test(test, ordered_finds_what_is_below);
     tcase_add_test(test, heap_finds_a_block_from_inside);
     tcase_add_test(test, heap_counts_by_device);
-    tcase_add_test(test, heap_keeps_what_is_held);
+    tcase_add_test(test, heap_remembers_the_latest_moment);
     tcase_add_test(test, heap_does_not_grow_with_events);
     suite_add_tcase(suite, test);
     SRunner *runner = srunner_create(suite);
