@@ -74,7 +74,6 @@ install_build_packages() {
     need ninja-build command -v ninja
     need pkg-config command -v pkg-config
     need libzstd-dev pkg-config --exists libzstd
-    need libunwind-dev pkg-config --exists libunwind
     need libjansson-dev pkg-config --exists jansson
     need check pkg-config --exists check
     [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
