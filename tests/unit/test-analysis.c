@@ -259,6 +259,9 @@ START_TEST(an_input_that_needs_a_gradient_is_no_parameter)
     mt_build_on(builder, 0, 1, user_stack());
     mt_build_alloc(builder, A, 1024);
     mt_build_event(builder, MT_LEAF, A, 0, 0);
+    mt_build_on(builder, 0, 1, step_stack("/u/lion.py:5 Lion.step"));
+    mt_build_event(builder, MT_SAVED, B, 0, 0);
+    mt_build_end(builder); /* it outlives the step, as the last iteration's input does */
     ck_assert_int_eq(verdict(), MT_CATEGORY_INPUTS);
 }
 END_TEST
