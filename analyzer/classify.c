@@ -60,12 +60,12 @@ RULE(is_leaf, true_leaf(block) && !context->saw_parameters)
 RULE(is_leaf_input, true_leaf(block) && context->saw_parameters)
 /* These two are "what is left in a module": that needs to know its parameters. */
 RULE(was_moved, (context->saw_parameters) && made_in(context, block, MT_MARK_MODULE_APPLY))
-RULE(was_constructed, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_INIT))
+RULE(was_constructed, (context->saw_parameters) && made_in(context, block, MT_MARK_MODULE_INIT))
 RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
 RULE(survived_step, saw(block, MT_SAW_STEP_SURVIVED))
 RULE(died_in_step, saw(block, MT_SAW_STEP_DIED))
 /* These two: the trace ends inside the step. */
-RULE(made_as_state, block->step &&made_under(context, block, MT_MARK_OPTIMIZER_INIT))
+RULE(made_as_state, (block->step) && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
 RULE(in_open_step, block->step != 0)
 RULE(in_backward, (block->node_name || made_in(context, block, MT_MARK_BACKWARD)) &&
                       !saw(block, MT_SAW_SAVED | MT_SAW_LATER_STEP))
