@@ -8,25 +8,26 @@
 
 /* Names such as a100-80g are no C tokens: they are only ever turned into strings. */
 static const struct sim_gpu gpus[] = {
-#define SIM_GPU(gpu_name, gpu_product, cc_major, cc_minor, sm_count, l2_mib, memory_mib, board_mib, \
-                context_mib, threads, blocks, shared_sm, shared_block, bus, memory_clock, core)     \
-    {                                                                                               \
-        .name = #gpu_name,                                                                          \
-        .product = gpu_product,                                                                     \
-        .major = cc_major,                                                                          \
-        .minor = cc_minor,                                                                          \
-        .sms = sm_count,                                                                            \
-        .l2 = MIB(l2_mib),                                                                          \
-        .memory = MIB(memory_mib),                                                                  \
-        .board = MIB(board_mib),                                                                    \
-        .context = MIB(context_mib),                                                                \
-        .threads_per_sm = threads,                                                                  \
-        .blocks_per_sm = blocks,                                                                    \
-        .shared_per_sm = KIB(shared_sm),                                                            \
-        .shared_per_block = KIB(shared_block),                                                      \
-        .bus_bits = bus,                                                                            \
-        .memory_khz = memory_clock,                                                                 \
-        .core_khz = core,                                                                           \
+#define SIM_GPU(gpu_name, gpu_product, cc_major, cc_minor, sm_count, l2_mib, memory_mib,           \
+                board_mib, context_mib, threads, blocks, shared_sm, shared_block, bus,             \
+                memory_clock, core)                                                                \
+    {                                                                                              \
+        .name = #gpu_name,                                                                         \
+        .product = gpu_product,                                                                    \
+        .major = cc_major,                                                                         \
+        .minor = cc_minor,                                                                         \
+        .sms = sm_count,                                                                           \
+        .l2 = MIB(l2_mib),                                                                         \
+        .memory = MIB(memory_mib),                                                                 \
+        .board = MIB(board_mib),                                                                   \
+        .context = MIB(context_mib),                                                               \
+        .threads_per_sm = threads,                                                                 \
+        .blocks_per_sm = blocks,                                                                   \
+        .shared_per_sm = KIB(shared_sm),                                                           \
+        .shared_per_block = KIB(shared_block),                                                     \
+        .bus_bits = bus,                                                                           \
+        .memory_khz = memory_clock,                                                                \
+        .core_khz = core,                                                                          \
     },
 #define SIM_GPU_ALIAS(alias, name)
 #include "gpus.def"

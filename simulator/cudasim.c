@@ -16,8 +16,10 @@
 
 static int usage(const char *what)
 {
-    fprintf(stderr, "cudasim: %s\nusage: cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] "
-                    "-- COMMAND...\n", what);
+    fprintf(stderr,
+            "cudasim: %s\nusage: cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] "
+            "-- COMMAND...\n",
+            what);
     return 2;
 }
 

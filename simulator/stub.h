@@ -11,50 +11,50 @@
 
 /* The first twenty integer or pointer arguments; floating-point ones do not count. */
 #define SIM_ARG __attribute__((unused)) long
-#define SIM_ARGS                                                                                  \
-    SIM_ARG a0, SIM_ARG a1, SIM_ARG a2, SIM_ARG a3, SIM_ARG a4, SIM_ARG a5, SIM_ARG a6,           \
-        SIM_ARG a7, SIM_ARG a8, SIM_ARG a9, SIM_ARG a10, SIM_ARG a11, SIM_ARG a12, SIM_ARG a13,   \
+#define SIM_ARGS                                                                                   \
+    SIM_ARG a0, SIM_ARG a1, SIM_ARG a2, SIM_ARG a3, SIM_ARG a4, SIM_ARG a5, SIM_ARG a6,            \
+        SIM_ARG a7, SIM_ARG a8, SIM_ARG a9, SIM_ARG a10, SIM_ARG a11, SIM_ARG a12, SIM_ARG a13,    \
         SIM_ARG a14, SIM_ARG a15, SIM_ARG a16, SIM_ARG a17, SIM_ARG a18, SIM_ARG a19
 
 /* Stores a value where argument `n` points to, if it points anywhere. */
-#define SIM_OUT(type, n, value)                                                                   \
-    do {                                                                                          \
-        if (a##n)                                                                                 \
-            *(type *)a##n = (type)(value);                                                        \
+#define SIM_OUT(type, n, value)                                                                    \
+    do {                                                                                           \
+        if (a##n)                                                                                  \
+            *(type *)a##n = (type)(value);                                                         \
     } while (0)
 
-#define SIM_SUCCESS(name)                                                                         \
-    long name(void);                                                                              \
-    long name(void)                                                                               \
-    {                                                                                             \
-        return 0;                                                                                 \
+#define SIM_SUCCESS(name)                                                                          \
+    long name(void);                                                                               \
+    long name(void)                                                                                \
+    {                                                                                              \
+        return 0;                                                                                  \
     }
 
-#define SIM_ENTRY(name, result, effects)                                                          \
-    long name(SIM_ARGS);                                                                          \
-    long name(SIM_ARGS)                                                                           \
-    {                                                                                             \
-        effects return (result);                                                                  \
+#define SIM_ENTRY(name, result, effects)                                                           \
+    long name(SIM_ARGS);                                                                           \
+    long name(SIM_ARGS)                                                                            \
+    {                                                                                              \
+        effects return (result);                                                                   \
     }
 
 /* Not modelled, and the caller may be misled: it names itself, once. */
-#define SIM_NOTE(name)                                                                            \
-    long name(void);                                                                              \
-    long name(void)                                                                               \
-    {                                                                                             \
-        static int told;                                                                          \
-        sim_note_success(#name, &told);                                                           \
-        return 0;                                                                                 \
+#define SIM_NOTE(name)                                                                             \
+    long name(void);                                                                               \
+    long name(void)                                                                                \
+    {                                                                                              \
+        static int told;                                                                           \
+        sim_note_success(#name, &told);                                                            \
+        return 0;                                                                                  \
     }
 
 /* Not modelled, and going on makes no sense: it names itself and returns the library's error. */
-#define SIM_REFUSE(name)                                                                          \
-    long name(void);                                                                              \
-    long name(void)                                                                               \
-    {                                                                                             \
-        static int told;                                                                          \
-        sim_note_refusal(#name, &told);                                                           \
-        return SIM_REFUSE_CODE;                                                                   \
+#define SIM_REFUSE(name)                                                                           \
+    long name(void);                                                                               \
+    long name(void)                                                                                \
+    {                                                                                              \
+        static int told;                                                                           \
+        sim_note_refusal(#name, &told);                                                            \
+        return SIM_REFUSE_CODE;                                                                    \
     }
 
 #endif

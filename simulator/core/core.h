@@ -31,9 +31,9 @@ struct sim_context {
 
 struct sim_device {
     const struct sim_gpu *gpu;
-    uint64_t total;               /* bytes */
-    _Atomic uint64_t used;        /* contexts and allocations, whole pages */
-    _Atomic bool alive;           /* the primary context exists */
+    uint64_t total;        /* bytes */
+    _Atomic uint64_t used; /* contexts and allocations, whole pages */
+    _Atomic bool alive;    /* the primary context exists */
     struct sim_context primary;
 };
 
@@ -97,7 +97,7 @@ struct sim_range {
     enum sim_kind kind;
     int device;
     unsigned flags;
-    uint64_t id; /* unique in the process */
+    uint64_t id;  /* unique in the process */
     void *inside; /* slab or reservation that it belongs to */
 };
 
@@ -134,8 +134,13 @@ bool sim_mapped(const struct sim_range *reservation, uintptr_t start, size_t siz
 
 /* --- contents --------------------------------------------------------------------------- */
 
-enum sim_direction { SIM_HOST_TO_HOST, SIM_HOST_TO_DEVICE, SIM_DEVICE_TO_HOST,
-                     SIM_DEVICE_TO_DEVICE, SIM_BY_ADDRESS };
+enum sim_direction {
+    SIM_HOST_TO_HOST,
+    SIM_HOST_TO_DEVICE,
+    SIM_DEVICE_TO_HOST,
+    SIM_DEVICE_TO_DEVICE,
+    SIM_BY_ADDRESS
+};
 
 /*
  * Copies `height` rows of `width` bytes. What comes from a device is always copied; what goes to

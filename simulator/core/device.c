@@ -12,11 +12,11 @@ _Thread_local struct sim_thread sim_thread __attribute__((tls_model("initial-exe
 
 static struct {
     pthread_once_t once;
-    int machine;                /* devices in the machine */
-    int count;                  /* devices that the program sees */
+    int machine;                  /* devices in the machine */
+    int count;                    /* devices that the program sees */
     int visible[SIM_DEVICES_MAX]; /* their numbers in the machine */
-    uint64_t context;           /* bytes of a context */
-    pthread_mutex_t lock;       /* bringing contexts up and down */
+    uint64_t context;             /* bytes of a context */
+    pthread_mutex_t lock;         /* bringing contexts up and down */
     struct sim_device devices[SIM_DEVICES_MAX];
 } state = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -121,7 +121,7 @@ int sim_device_pci_name(int ordinal, char *name, int size)
 
 void sim_device_uuid(int ordinal, unsigned char uuid[16])
 {
-    static const unsigned char stem[16] = {'c', 'u', 'd', 'a', 's', 'i', 0x40, 'm',
+    static const unsigned char stem[16] = {'c',  'u', 'd', 'a', 's', 'i', 0x40, 'm',
                                            0x80, 0,   0,   0,   0,   0,   0,    0};
 
     memcpy(uuid, stem, 16);

@@ -119,8 +119,11 @@ int sim_release(void *address, int kinds)
 
 int sim_register(void *address, size_t size, unsigned flags)
 {
-    struct sim_range range = {.start = (uintptr_t)address, .size = size, .kind = SIM_REGISTERED,
-                              .device = sim_thread.device, .flags = flags};
+    struct sim_range range = {.start = (uintptr_t)address,
+                              .size = size,
+                              .kind = SIM_REGISTERED,
+                              .device = sim_thread.device,
+                              .flags = flags};
     int error;
 
     if (!address || !size)

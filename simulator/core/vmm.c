@@ -42,7 +42,8 @@ int sim_physical_create(int number, size_t size, struct sim_physical **out)
 
     if (!device || !is_whole(size))
         return -EINVAL;
-    /* A program that allocates has a context, and its share must not be gone when it is asked for. */
+    /* A program that allocates has a context, and its share must not be gone when it is asked for.
+     */
     if (sim_primary_up(number))
         return -ENOMEM;
     physical = calloc(1, sizeof(*physical));
@@ -158,8 +159,7 @@ static int insert(struct reservation *reservation, struct mapping mapping)
 {
     size_t at = mapping_from(reservation, mapping.start);
 
-    if (at < reservation->used &&
-        reservation->mappings[at].start < mapping.start + mapping.size)
+    if (at < reservation->used && reservation->mappings[at].start < mapping.start + mapping.size)
         return -EINVAL;
     if (reservation->used == reservation->room) {
         size_t room = reservation->room ? reservation->room * 2 : 16;

@@ -97,8 +97,9 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, CUfunction func
     (void)function;
     (void)threads;
     if (!result)
-        *shared = sim_device(sim_thread.device)->gpu->shared_per_sm /
-                      (size_t)(blocks > 0 ? blocks : 1) - 1024;
+        *shared =
+            sim_device(sim_thread.device)->gpu->shared_per_sm / (size_t)(blocks > 0 ? blocks : 1) -
+            1024;
     return result;
 }
 

@@ -154,8 +154,7 @@ static CUresult base_of(CUdeviceptr address, uintptr_t *start, size_t *size)
         return CUDA_ERROR_NOT_FOUND;
     *start = range.start;
     *size = range.size;
-    if (range.kind == SIM_RESERVED &&
-        sim_mapping_at(driver_pointer(address), start, size, &device))
+    if (range.kind == SIM_RESERVED && sim_mapping_at(driver_pointer(address), start, size, &device))
         return CUDA_ERROR_NOT_FOUND;
     return CUDA_SUCCESS;
 }

@@ -11,8 +11,8 @@ static bool find(CUdeviceptr address, struct sim_range *range)
 {
     if (!sim_find(driver_pointer(address), range))
         return false;
-    return range->kind != SIM_RESERVED || !sim_mapping_at(driver_pointer(address), &range->start,
-                                                          &range->size, &range->device);
+    return range->kind != SIM_RESERVED ||
+           !sim_mapping_at(driver_pointer(address), &range->start, &range->size, &range->device);
 }
 
 static CUresult attribute_of(void *data, CUpointer_attribute attribute, CUdeviceptr address,

@@ -105,12 +105,10 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *statu
 
 /* The form of programs that were built with CUDA 11.3 to 12.2. */
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-                                   CUgraph *graph, const CUgraphNode **dependencies,
-                                   size_t *count);
+                                   CUgraph *graph, const CUgraphNode **dependencies, size_t *count);
 
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-                                   CUgraph *graph, const CUgraphNode **dependencies,
-                                   size_t *count)
+                                   CUgraph *graph, const CUgraphNode **dependencies, size_t *count)
 {
     (void)stream;
     (void)graph;

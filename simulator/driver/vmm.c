@@ -78,8 +78,8 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
 {
     if (flags)
         return CUDA_ERROR_INVALID_VALUE;
-    return driver_result(sim_map(driver_pointer(address), size, offset,
-                                 (struct sim_physical *)(uintptr_t)handle));
+    return driver_result(
+        sim_map(driver_pointer(address), size, offset, (struct sim_physical *)(uintptr_t)handle));
 }
 
 CUresult cuMemUnmap(CUdeviceptr address, size_t size)

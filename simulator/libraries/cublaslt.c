@@ -14,16 +14,16 @@ struct lt_result {
 };
 
 int cublasLtMatmulAlgoGetHeuristic(void *handle, void *operation, void *a, void *b, void *c,
-                                   void *d, void *preference, int wanted,
-                                   struct lt_result *results, int *count);
+                                   void *d, void *preference, int wanted, struct lt_result *results,
+                                   int *count);
 int cublasLtMatmulAlgoCheck(void *handle, void *operation, void *a, void *b, void *c, void *d,
                             const void *algorithm, struct lt_result *result);
 int cublasLtMatmulAlgoConfigGetAttribute(const void *algorithm, int attribute, void *value,
                                          size_t size, size_t *written);
 
 int cublasLtMatmulAlgoGetHeuristic(void *handle, void *operation, void *a, void *b, void *c,
-                                   void *d, void *preference, int wanted,
-                                   struct lt_result *results, int *count)
+                                   void *d, void *preference, int wanted, struct lt_result *results,
+                                   int *count)
 {
     (void)handle, (void)operation, (void)a, (void)b, (void)c, (void)d, (void)preference;
     *count = wanted > 0;

@@ -19,8 +19,7 @@ static cudaError_t copy(void *to, size_t to_pitch, const void *from, size_t from
         return runtime_error(error);
     if ((unsigned)kind >= sizeof(directions) / sizeof(directions[0]))
         return runtime_result(cudaErrorInvalidMemcpyDirection);
-    return runtime_error(
-        sim_copy(to, to_pitch, from, from_pitch, width, height, directions[kind]));
+    return runtime_error(sim_copy(to, to_pitch, from, from_pitch, width, height, directions[kind]));
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind)

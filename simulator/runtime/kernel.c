@@ -11,7 +11,8 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struc
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);
 
-/* A launch in <<<>>> pushes its shape and the stub that it calls pops it: one a thread is enough. */
+/* A launch in <<<>>> pushes its shape and the stub that it calls pops it: one a thread is enough.
+ */
 static _Thread_local struct {
     dim3 grid, block;
     size_t shared;

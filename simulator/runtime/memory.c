@@ -100,8 +100,7 @@ cudaError_t cudaHostUnregister(void *address)
 
     if (error)
         return runtime_error(error);
-    return runtime_result(sim_unregister(address) ? cudaErrorHostMemoryNotRegistered
-                                                  : cudaSuccess);
+    return runtime_result(sim_unregister(address) ? cudaErrorHostMemoryNotRegistered : cudaSuccess);
 }
 
 cudaError_t cudaHostGetDevicePointer(void **out, void *host, unsigned int flags)
@@ -158,9 +157,8 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     uintptr_t start;
     size_t size;
 
-    *attributes = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered,
-                                                 .device = cudaInvalidDeviceId,
-                                                 .hostPointer = pointer};
+    *attributes = (struct cudaPointerAttributes){
+        .type = cudaMemoryTypeUnregistered, .device = cudaInvalidDeviceId, .hostPointer = pointer};
     if (!sim_find(address, &range))
         return cudaSuccess;
     if (range.kind == SIM_RESERVED && sim_mapping_at(address, &start, &size, &range.device))

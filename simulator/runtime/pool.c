@@ -50,8 +50,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
     return cudaSuccess;
 }
 
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute,
-                                    void *value)
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
 {
     if (attribute == cudaMemPoolAttrReleaseThreshold)
         ((struct pool *)pool)->threshold = *(uint64_t *)value;

@@ -30,11 +30,10 @@ def step_ms(*command):
 def loop(work):
     trace = Path(work) / "loop.mtap"
     program = [harness.PYTHON, LOOP]
-    simulate = [harness.MEMTAP, "simulate", "--gpu", harness.GPU, "--", *program]
     kinds = {
-        "untraced": simulate,
-        "traced": [harness.MEMTAP, "run", "--simulate", harness.GPU, "-o", trace, "--", *program],
-        "recorder": [*simulate, "--record"],
+        "untraced": [*harness.alone(), *program],
+        "traced": [*harness.recorded(trace), *program],
+        "recorder": [*harness.alone(), *program, "--record"],
     }
     times = {kind: [] for kind in kinds}
     for _ in range(TURNS):
@@ -52,8 +51,8 @@ def loop(work):
 
 
 def qwen(work):
-    command = [harness.MEMTAP, "run", "--simulate", harness.GPU, "-o", Path(work) / "qwen.mtap",
-               "--", harness.PYTHON, harness.ZOO / "qwen_adamw.py"]
+    command = [*harness.recorded(Path(work) / "qwen.mtap"), harness.PYTHON,
+               harness.ZOO / "qwen_adamw.py"]
     begin = time.monotonic()
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

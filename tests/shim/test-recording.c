@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program under the shim leaves behind, and that the program itself is unharmed. */
 #include "harness.h"
+#include "tests/support/run-tests.h"
 
 #include <check.h>
 #include <signal.h>
@@ -216,7 +217,6 @@ END_TEST
 int main(void)
 {
     TCase *tests = tcase_create("recording");
-    tcase_set_timeout(tests, 120);
     tcase_add_test(tests, every_event_of_every_thread_arrives);
     tcase_add_test(tests, many_short_threads_are_given_back);
     tcase_add_test(tests, a_process_without_cuda_leaves_nothing);
@@ -232,11 +232,5 @@ int main(void)
     tcase_add_loop_test(tests, a_killed_program_leaves_a_sound_trace, 0, 2);
     tcase_add_test(tests, a_wrong_setting_is_said_and_passed_over);
     tcase_add_test(tests, the_roster_names_the_trace);
-    Suite *suite = suite_create("shim");
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return RUN_TESTS(tests);
 }

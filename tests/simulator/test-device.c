@@ -67,8 +67,8 @@ START_TEST(devices_can_be_hidden)
     static const struct {
         const char *list;
         int count;
-    } cases[] = {{"", 0},      {"-1", 0},   {"2,0", 2}, {"0", 1}, {"1,7,0", 1},
-                 {"0,1,2,3", 4}, {"1,1", 0}, {"x", 0}};
+    } cases[] = {{"", 0},      {"-1", 0},      {"2,0", 2}, {"0", 1},
+                 {"1,7,0", 1}, {"0,1,2,3", 4}, {"1,1", 0}, {"x", 0}};
 
     use_gpu("t4");
     setenv("CUDASIM_GPUS", "4", 1);
@@ -138,6 +138,8 @@ START_TEST(events_measure_time)
     ck_assert_int_eq(cudaEventElapsedTime(&milliseconds, first, untimed),
                      cudaErrorInvalidResourceHandle);
     ck_cuda(cudaEventDestroy(first));
+    ck_cuda(cudaEventDestroy(second));
+    ck_cuda(cudaEventDestroy(untimed));
 }
 END_TEST
 

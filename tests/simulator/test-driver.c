@@ -109,8 +109,8 @@ START_TEST(the_runtime_finds_them_too)
     void *found;
 
     use_gpu("t4");
-    ck_cuda(cudaGetDriverEntryPointByVersion("cuMemCreate", &found, 12000, cudaEnableDefault,
-                                             &result));
+    ck_cuda(
+        cudaGetDriverEntryPointByVersion("cuMemCreate", &found, 12000, cudaEnableDefault, &result));
     ck_assert_int_eq(result, cudaDriverEntryPointSuccess);
     ck_assert_ptr_eq(found, (void *)cuMemCreate);
     ck_cuda(cudaGetDriverEntryPointByVersion("cuNoSuchThing", &found, 12000, cudaEnableDefault,

@@ -29,7 +29,10 @@ static struct {
     uint16_t version, header_size;
     uint64_t size;
     struct image images[3];
-} list = {0xba55ed50, 1, 16, 3 * sizeof(struct image),
+} list = {0xba55ed50,
+          1,
+          16,
+          3 * sizeof(struct image),
           {{2, 0, 64, 8, 0, 0, 0, 0, 80, {0}, ""},
            {2, 0, 64, 8, 0, 0, 0, 0, 90, {0}, ""},
            {1, 0, 64, 8, 0, 0, 0, 0, 90, {0}, ""}}};
@@ -56,8 +59,10 @@ START_TEST(a_kernel_has_the_image_that_the_card_runs)
         const char *gpu;
         cudaError_t error;
         int ptx, binary;
-    } cases[] = {{"a100-40g", cudaSuccess, 80, 80}, {"rtx4090", cudaSuccess, 80, 80},
-                 {"h200", cudaSuccess, 90, 90},     {"b200", cudaSuccess, 90, 100},
+    } cases[] = {{"a100-40g", cudaSuccess, 80, 80},
+                 {"rtx4090", cudaSuccess, 80, 80},
+                 {"h200", cudaSuccess, 90, 90},
+                 {"b200", cudaSuccess, 90, 100},
                  {"t4", cudaErrorNoKernelImageForDevice, 0, 0}};
     struct cudaFuncAttributes attributes = {0};
     const char *name;

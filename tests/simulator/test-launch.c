@@ -44,18 +44,20 @@ START_TEST(junk_is_no_size)
     static const struct {
         const char *text;
         int error;
-    } cases[] = {{"", -EINVAL},      {"G", -EINVAL},       {"-1", -EINVAL},   {"+1", -EINVAL},
-                 {" 1G", -EINVAL},   {"1 G", -EINVAL},     {"1Gx", -EINVAL},  {"1GiBB", -EINVAL},
-                 {"1.", -EINVAL},    {"1.5.5", -EINVAL},   {".5G", -EINVAL},  {"0x10", -EINVAL},
-                 {"1E", -EINVAL},    {"nan", -EINVAL},     {"1iB", -EINVAL},
-                 {"9223372036854775808", -ERANGE},         {"99999999T", -ERANGE},
-                 {"99999999999999999999999999", -ERANGE}};
+    } cases[] = {{"", -EINVAL},          {"G", -EINVAL},
+                 {"-1", -EINVAL},        {"+1", -EINVAL},
+                 {" 1G", -EINVAL},       {"1 G", -EINVAL},
+                 {"1Gx", -EINVAL},       {"1GiBB", -EINVAL},
+                 {"1.", -EINVAL},        {"1.5.5", -EINVAL},
+                 {".5G", -EINVAL},       {"0x10", -EINVAL},
+                 {"1E", -EINVAL},        {"nan", -EINVAL},
+                 {"1iB", -EINVAL},       {"9223372036854775808", -ERANGE},
+                 {"99999999T", -ERANGE}, {"99999999999999999999999999", -ERANGE}};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint64_t bytes = 7;
 
-        ck_assert_msg(sim_parse_size(cases[i].text, &bytes) == cases[i].error, "%s",
-                      cases[i].text);
+        ck_assert_msg(sim_parse_size(cases[i].text, &bytes) == cases[i].error, "%s", cases[i].text);
         ck_assert_uint_eq(bytes, 7);
     }
 }
@@ -63,9 +65,9 @@ END_TEST
 
 START_TEST(cards_are_found)
 {
-    static const char *const names[] = {"t4",       "rtx3060",   "rtx4090",   "a10g", "l4",
-                                        "v100-16g", "v100-32g",  "a100-40g",  "a100-80g",
-                                        "h100",     "h200",      "b200",      "b300"};
+    static const char *const names[] = {"t4",       "rtx3060",  "rtx4090",  "a10g",     "l4",
+                                        "v100-16g", "v100-32g", "a100-40g", "a100-80g", "h100",
+                                        "h200",     "b200",     "b300"};
     const struct sim_gpu *gpu;
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -18,9 +18,8 @@ START_TEST(memory_is_counted_in_pages)
 {
     static const struct {
         size_t size, counted;
-    } cases[] = {{1, MIB(2)},        {KIB(512), MIB(2)},     {MIB(1), MIB(2)},
-                 {MIB(2), MIB(2)},   {MIB(2) + 1, MIB(4)},   {MIB(20), MIB(20)},
-                 {GIB(5), GIB(5)},   {GIB(5) - 3, GIB(5)}};
+    } cases[] = {{1, MIB(2)},          {KIB(512), MIB(2)}, {MIB(1), MIB(2)}, {MIB(2), MIB(2)},
+                 {MIB(2) + 1, MIB(4)}, {MIB(20), MIB(20)}, {GIB(5), GIB(5)}, {GIB(5) - 3, GIB(5)}};
     size_t before;
 
     use_gpu("a100-80g");

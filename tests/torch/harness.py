@@ -15,6 +15,7 @@ COUNTERS = Path(__file__).resolve().parent / "counters.py"
 MEMTAP = os.environ.get("MEMTAP", str(ROOT / "build" / "tools" / "memtap"))
 PYTHON = os.environ.get("MEMTAP_TEST_PYTHON", str(ROOT / ".venv" / "bin" / "python"))
 GPU = "h100"
+ON_GPU = os.environ.get("MEMTAP_TEST_DEVICE") == "gpu"  # a real one: the suite `gpu`
 
 failures = 0
 
@@ -59,19 +60,38 @@ def must_run(command, **options):
     return done
 
 
+def alone():
+    """What stands before a program that runs without memtap."""
+    return [] if ON_GPU else [MEMTAP, "simulate", "--gpu", GPU, "--"]
+
+
+def recorded(trace, gpu=GPU):
+    """What stands before a program that memtap records."""
+    return [MEMTAP, "run", *([] if ON_GPU else ["--simulate", gpu]), "-o", trace, "--"]
+
+
+def need_gpu():
+    done = run([PYTHON, "-c", "import torch; print(torch.cuda.is_available())"])
+    if done.stdout.strip() != "True":
+        skip(f"{PYTHON} has no PyTorch that finds a GPU here")
+
+
 def need_torch(*modules):
-    """Skips the test where the Python to test with has no CUDA build of PyTorch, or no module."""
+    """Skips the test where the Python to test with has no CUDA build of PyTorch, or no module; on a
+    real GPU also where there is none."""
+    if ON_GPU:
+        need_gpu()
     if not os.access(PYTHON, os.X_OK):
         skip(f"no Python at {PYTHON} (tools/test makes it; MEMTAP_TEST_PYTHON names another)")
     code = "; ".join(["import torch", *(f"import {m}" for m in modules), "print(torch.version.cuda)"])
-    done = run([MEMTAP, "simulate", "--gpu", GPU, "--", PYTHON, "-c", code])
+    done = run([*alone(), PYTHON, "-c", code])
     if "No module named" in done.stderr:
         skip(f"{PYTHON}: {done.stderr.strip().splitlines()[-1]}")
     if done.returncode == 0 and done.stdout.strip() == "None":
         skip(f"the PyTorch of {PYTHON} was built without CUDA")
     if done.returncode:
         print(done.stderr)
-        check(False, f"PyTorch does not start under simulation (exit code {done.returncode})")
+        check(False, f"PyTorch does not start (exit code {done.returncode})")
         finish()
 
 
@@ -109,8 +129,7 @@ def record(work, script, *arguments, gpu=GPU):
     """Runs a script of the zoo with memtap: its trace's path, and what counters.py logged."""
     trace, log = Path(work) / "trace.mtap", Path(work) / "counters.json"
     trace.unlink(missing_ok=True)
-    done = must_run([MEMTAP, "run", "--simulate", gpu, "-o", trace, "--", PYTHON, COUNTERS, log,
-                     ZOO / script, *arguments])
+    done = must_run([*recorded(trace, gpu), PYTHON, COUNTERS, log, ZOO / script, *arguments])
     print(done.stdout)
     print(done.stderr)
     phases = [json.loads(line) for line in log.read_text().splitlines()]

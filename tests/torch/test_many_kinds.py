@@ -4,7 +4,7 @@ trace is whole: nothing lost, labels on, PyTorch's totals kept, each thread's no
 from pathlib import Path
 
 import harness
-from harness import MEMTAP, PYTHON, check, equal
+from harness import PYTHON, check, equal
 
 PROGRAM = Path(__file__).resolve().parent / "many_kinds.py"
 
@@ -24,9 +24,8 @@ def main():
     harness.need_torch()
     with harness.folder() as work:
         path = Path(work) / "trace.mtap"
-        alone = harness.must_run([MEMTAP, "simulate", "--gpu", harness.GPU, "--", PYTHON, PROGRAM])
-        traced = harness.must_run([MEMTAP, "run", "--simulate", harness.GPU, "-o", path, "--", PYTHON,
-                                   PROGRAM])
+        alone = harness.must_run([*harness.alone(), PYTHON, PROGRAM])
+        traced = harness.must_run([*harness.recorded(path), PYTHON, PROGRAM])
         trace = harness.Trace(path)
         equal("standard output", traced.stdout, alone.stdout)
         equal("events lost", trace.end["lost"], 0)

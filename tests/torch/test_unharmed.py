@@ -5,9 +5,7 @@ import os
 from pathlib import Path
 
 import harness
-from harness import MEMTAP, PYTHON, ZOO, equal
-
-SIMULATE = [MEMTAP, "simulate", "--gpu", harness.GPU, "--"]
+from harness import PYTHON, ZOO, equal
 
 # A program, its exit code.
 ENDS = [
@@ -26,28 +24,24 @@ NO_CUDA = [
 ]
 
 
-def recorded(trace):
-    return [MEMTAP, "run", "--simulate", harness.GPU, "-o", trace, "--"]
-
-
 def main():
     harness.need_torch()
     with harness.folder() as work:
         trace = Path(work) / "trace.mtap"
         for script in ("linear_loop.py", "conv_vs_linear.py"):
-            alone = harness.must_run([*SIMULATE, PYTHON, ZOO / script], cwd=work)
-            with_memtap = harness.must_run([*recorded(trace), PYTHON, ZOO / script], cwd=work)
+            alone = harness.must_run([*harness.alone(), PYTHON, ZOO / script], cwd=work)
+            with_memtap = harness.must_run([*harness.recorded(trace), PYTHON, ZOO / script], cwd=work)
             equal(f"{script}: standard output", with_memtap.stdout, alone.stdout)
             equal(f"{script}: files", os.listdir(work), [trace.name])
             trace.unlink()
         for code, wanted in ENDS:
-            done = harness.run([*recorded(trace), PYTHON, "-c", code], cwd=work)
+            done = harness.run([*harness.recorded(trace), PYTHON, "-c", code], cwd=work)
             equal(f"exit code of {code!r}", done.returncode, wanted)
             if "_exit" not in code:
                 harness.check(trace.exists(), f"a trace of {code!r}")
             trace.unlink(missing_ok=True)
         for code in NO_CUDA:
-            done = harness.run([*recorded(trace), PYTHON, "-c", code], cwd=work)
+            done = harness.run([*harness.recorded(trace), PYTHON, "-c", code], cwd=work)
             equal(f"exit code of {code!r}", done.returncode, 0)
             equal(f"files of {code!r}", os.listdir(work), [])
     harness.finish()

@@ -2,6 +2,7 @@
 /* Each text, frame and stack has one id; the writer gets each once, what it refers to first. */
 #include "preload/cache.h"
 #include "preload/intern.h"
+#include "tests/support/run-tests.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -99,14 +100,7 @@ END_TEST
 int main(void)
 {
     TCase *tests = tcase_create("intern");
-    tcase_set_timeout(tests, 120);
     tcase_add_test(tests, threads_agree_on_ids);
     tcase_add_test(tests, a_forked_child_begins_anew);
-    Suite *suite = suite_create("unit");
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return RUN_TESTS(tests);
 }

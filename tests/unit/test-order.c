@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads put, one takes: every event comes once, each thread's in its order, all by time. */
 #include "preload/order.h"
+#include "tests/support/run-tests.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -95,14 +96,7 @@ END_TEST
 int main(void)
 {
     TCase *tests = tcase_create("order");
-    tcase_set_timeout(tests, 300);
     tcase_add_test(tests, nothing_is_lost_or_reordered);
     tcase_add_test(tests, what_does_not_fit_is_counted);
-    Suite *suite = suite_create("unit");
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return RUN_TESTS(tests);
 }

@@ -4,6 +4,7 @@
 #include "trace-format/encoder.h"
 #include "trace-format/reader.h"
 #include "trace-format/varint.h"
+#include "tests/support/run-tests.h"
 
 #include <check.h>
 #include <errno.h>
@@ -284,7 +285,6 @@ END_TEST
 int main(void)
 {
     TCase *tests = tcase_create("trace-format");
-    tcase_set_timeout(tests, 120);
     tcase_add_test(tests, numbers_come_back);
     tcase_add_test(tests, records_come_back);
     tcase_add_test(tests, a_cut_trace_is_read_up_to_the_cut);
@@ -292,11 +292,5 @@ int main(void)
     tcase_add_test(tests, foreign_and_newer_files_are_named);
     tcase_add_test(tests, bad_records_are_refused_and_change_nothing);
     tcase_add_test(tests, repetition_is_cheap);
-    Suite *suite = suite_create("unit");
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return RUN_TESTS(tests);
 }
