@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 /* An event is in the file at most this long after it happened. */
-#define PERIOD_NS 500000000
+#define PERIOD_NS 200000000
 #define LAST_WAIT_S 10
 
 static struct {

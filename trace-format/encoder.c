@@ -16,6 +16,7 @@ struct buffer {
 
 struct mt_encoder {
     ZSTD_CCtx *zstd;
+    struct mt_crc crc;
     int level;
     enum mt_block_type type; /* of the block under construction, once it has a record */
     uint32_t records;
@@ -72,6 +73,7 @@ struct mt_encoder *mt_encoder_create(int level)
     if (!encoder)
         return NULL;
     encoder->level = level;
+    mt_crc_init(&encoder->crc);
     encoder->zstd = ZSTD_createCCtx();
     if (!encoder->zstd) {
         free(encoder);
@@ -232,7 +234,7 @@ static int make_block(struct mt_encoder *encoder, const struct buffer *payload)
         memcpy(stored, payload->bytes, size);
     }
     header.stored_size = (uint32_t)size;
-    mt_block_header_put(block->bytes, &header, stored);
+    mt_block_header_put(block->bytes, &header, stored, &encoder->crc);
     block->used = MT_BLOCK_HEADER_SIZE + size;
     return 0;
 }
