@@ -14,6 +14,9 @@ TRANSFORMERS=transformers==5.23.0
 TORCH_NEEDS=(filelock 'typing-extensions>=4.13' 'setuptools>=77' sympy networkx jinja2 fsspec numpy)
 CUDA_HEADERS=(nvidia-cuda-runtime==13.2.* nvidia-cuda-cupti==13.2.* nvidia-cuda-crt==13.2.*)
 
+# A program that catches an interrupt and ends must not make us try again.
+trap 'exit 130' INT
+
 say() { printf '==> %s\n' "$*"; }
 
 die() {
@@ -74,7 +77,6 @@ install_build_packages() {
     need ninja-build command -v ninja
     need pkg-config command -v pkg-config
     need libzstd-dev pkg-config --exists libzstd
-    need libunwind-dev pkg-config --exists libunwind
     need libjansson-dev pkg-config --exists jansson
     need check pkg-config --exists check
     [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
@@ -155,7 +157,8 @@ find_python() {
         fi
     done
     candidate=${PYTHON:-python3}
-    die "$TORCH needs Python 3.11 or newer; $candidate is $("$candidate" --version 2>&1 || true)" \
+    die "$TORCH needs Python 3.11 or newer; $candidate is $(
+        "$candidate" --version 2>/dev/null || echo 'not one that runs')" \
         "Install a newer one and name it: PYTHON=/path/to/python3.12 $0"
 }
 

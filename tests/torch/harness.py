@@ -79,10 +79,10 @@ def need_gpu():
 def need_torch(*modules):
     """Skips the test where the Python to test with has no CUDA build of PyTorch, or no module; on a
     real GPU also where there is none."""
-    if ON_GPU:
-        need_gpu()
     if not os.access(PYTHON, os.X_OK):
         skip(f"no Python at {PYTHON} (tools/test makes it; MEMTAP_TEST_PYTHON names another)")
+    if ON_GPU:
+        need_gpu()
     code = "; ".join(["import torch", *(f"import {m}" for m in modules), "print(torch.version.cuda)"])
     done = run([*alone(), PYTHON, "-c", code])
     if "No module named" in done.stderr:
