@@ -25,7 +25,8 @@ struct mt_settings {
 
 extern struct mt_settings mt_settings;
 
-/* A value that is not one of its setting's, or too long, is named on stderr, once, and the default is taken. */
+/* A value that is not one of its setting's, or too long, is named on stderr, once, and the default
+ * is taken. */
 void mt_settings_read(void);
 
 #endif

@@ -48,8 +48,7 @@ static int buffer_reserve(struct buffer *buffer, size_t more)
 /* The room was reserved. */
 static void put(struct buffer *buffer, uint64_t value)
 {
-    buffer->used =
-        (size_t)(mt_varint_put(buffer->bytes + buffer->used, value) - buffer->bytes);
+    buffer->used = (size_t)(mt_varint_put(buffer->bytes + buffer->used, value) - buffer->bytes);
 }
 
 static void put_bytes(struct buffer *buffer, const void *bytes, size_t size)
@@ -225,9 +224,8 @@ static int make_block(struct mt_encoder *encoder, const struct buffer *payload)
                                      .raw_size = (uint32_t)payload->used,
                                      .records = encoder->records,
                                      .base_time_ns = encoder->base_time_ns};
-    size_t size =
-        ZSTD_compressCCtx(encoder->zstd, stored, block->capacity - MT_BLOCK_HEADER_SIZE,
-                          payload->bytes, payload->used, encoder->level);
+    size_t size = ZSTD_compressCCtx(encoder->zstd, stored, block->capacity - MT_BLOCK_HEADER_SIZE,
+                                    payload->bytes, payload->used, encoder->level);
     if (ZSTD_isError(size) || size >= payload->used) {
         header.codec = MT_CODEC_RAW;
         size = payload->used;

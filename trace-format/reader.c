@@ -207,8 +207,8 @@ static int unpack(struct mt_reader *reader, const struct mt_block_header *header
 static int decode(struct mt_reader *reader, const struct mt_block_header *header,
                   struct mt_batch *batch)
 {
-    size_t record = header->type == MT_BLOCK_EVENTS ? sizeof(struct mt_event)
-                                                    : sizeof(struct mt_definition);
+    size_t record =
+        header->type == MT_BLOCK_EVENTS ? sizeof(struct mt_event) : sizeof(struct mt_definition);
     if (header->records > header->raw_size) /* each has at least a byte */
         return -EINVAL;
     if (ensure(&reader->records, &reader->records_capacity, header->records * record))
