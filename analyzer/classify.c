@@ -54,18 +54,18 @@ RULE(is_buffer, saw(block, MT_SAW_BUFFER))
 RULE(is_gradient, saw(block, MT_SAW_GRADIENT))
 RULE(is_data, saw(block, MT_SAW_SET_DATA))
 RULE(is_leaf_again, true_leaf(block) && saw(block, MT_SAW_LEAF_AGAIN))
-RULE(is_leaf_for_long, true_leaf(block) && saw(block, MT_SAW_LATER_STEP))
-/* Older PyTorch does not say which tensors are parameters: then leaves are. */
+/* That it outlived a step would say nothing: the last iteration's inputs do too.
+ * Older PyTorch does not say which tensors are parameters: then leaves are. */
 RULE(is_leaf, true_leaf(block) && !context->saw_parameters)
 RULE(is_leaf_input, true_leaf(block) && context->saw_parameters)
 /* These two are "what is left in a module": that needs to know its parameters. */
-RULE(was_moved, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_APPLY))
-RULE(was_constructed, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_INIT))
+RULE(was_moved, (context->saw_parameters) && made_in(context, block, MT_MARK_MODULE_APPLY))
+RULE(was_constructed, (context->saw_parameters) && made_in(context, block, MT_MARK_MODULE_INIT))
 RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
 RULE(survived_step, saw(block, MT_SAW_STEP_SURVIVED))
 RULE(died_in_step, saw(block, MT_SAW_STEP_DIED))
 /* These two: the trace ends inside the step. */
-RULE(made_as_state, block->step &&made_under(context, block, MT_MARK_OPTIMIZER_INIT))
+RULE(made_as_state, (block->step) && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
 RULE(in_open_step, block->step != 0)
 RULE(in_backward, (block->node_name || made_in(context, block, MT_MARK_BACKWARD)) &&
                       !saw(block, MT_SAW_SAVED | MT_SAW_LATER_STEP))
@@ -79,7 +79,6 @@ const struct mt_rule mt_rules[] = {
     {"kept as a leaf's gradient", MT_CATEGORY_GRADIENTS, is_gradient},
     {"became a tensor's data", MT_CATEGORY_PARAMETERS, is_data},
     {"leaf of several graphs", MT_CATEGORY_PARAMETERS, is_leaf_again},
-    {"leaf that outlived an optimizer step", MT_CATEGORY_PARAMETERS, is_leaf_for_long},
     {"leaf", MT_CATEGORY_PARAMETERS, is_leaf},
     {"leaf that is no parameter", MT_CATEGORY_INPUTS, is_leaf_input},
     {"moved with its module, no parameter", MT_CATEGORY_BUFFERS, was_moved},

@@ -52,8 +52,8 @@ static inline uint32_t mt_cache_find(struct mt_cache *cache, const struct mt_key
         uint32_t id = atomic_load_explicit(&entry->id, memory_order_acquire);
         if (!id)
             return 0;
-        if (entry->key.a == key->a && entry->key.b == key->b &&
-            entry->key.parent == key->parent && entry->key.stamp == key->stamp)
+        if (entry->key.a == key->a && entry->key.b == key->b && entry->key.parent == key->parent &&
+            entry->key.stamp == key->stamp)
             return id;
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CUDA runtime's allocations. */
-#include "real.h"
 #include "python-stack.h"
+#include "real.h"
 #include "recorder.h"
 
 #include <stdatomic.h>

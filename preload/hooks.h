@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every function that libmemtap.so stands in for, once. From this table come the prototypes of the
- * hooks, the pointers to the real functions (real.h) and the list of exported symbols (exports.map).
+ * hooks, the pointers to the real functions (real.h) and the list of exported symbols
+ * (exports.map).
  *
  * H(name, symbol, library, result, parameters): mt_hook_name is our function under the dynamic
  * symbol, mt_real.name the program's own; library: where it is looked for first.

@@ -32,10 +32,18 @@ __attribute__((format(printf, 2, 3))) static void tell(struct sink sink, const c
 
 /* The variables that change what the memory looks like or who the process is, in a job. */
 static const char *const environment[] = {
-    "RANK",          "LOCAL_RANK",           "WORLD_SIZE",
-    "MASTER_ADDR",   "CUDA_VISIBLE_DEVICES", "PYTORCH_ALLOC_CONF",
-    "SLURM_JOB_ID",  "SLURM_PROCID",         "PYTORCH_CUDA_ALLOC_CONF",
-    "CUDASIM_GPU",   "CUDASIM_MEMORY",       "PYTORCH_NO_CUDA_MEMORY_CACHING",
+    "RANK",
+    "LOCAL_RANK",
+    "WORLD_SIZE",
+    "MASTER_ADDR",
+    "CUDA_VISIBLE_DEVICES",
+    "PYTORCH_ALLOC_CONF",
+    "SLURM_JOB_ID",
+    "SLURM_PROCID",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "CUDASIM_GPU",
+    "CUDASIM_MEMORY",
+    "PYTORCH_NO_CUDA_MEMORY_CACHING",
     "CUDA_MODULE_LOADING",
 };
 

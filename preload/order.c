@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define GIVE_BACK_WORDS (MT_RING_WORDS / 8)
-#define PUTTING_TRIES 1000
+#define PUTTING_WAIT_NS 100000000
 
 /*
  * The horizon: a moment before which all events can be seen. A thread says that it is putting
@@ -31,12 +31,13 @@ static void barrier_in_all_threads(void)
 
 static void wait_until_published(struct mt_ring *ring)
 {
-    for (int i = 0; i < PUTTING_TRIES; i++) {
+    if (!atomic_load_explicit(&ring->putting, memory_order_acquire))
+        return;
+    /* It lost its processor in the middle. Only one that is stopped for long is not waited for: its
+     * event may then come out of order, which readers bear. */
+    for (uint64_t until = mt_now() + PUTTING_WAIT_NS; mt_now() < until; sched_yield())
         if (!atomic_load_explicit(&ring->putting, memory_order_acquire))
             return;
-        sched_yield();
-    }
-    /* It was stopped in the middle; its event may come out of order, which readers bear. */
 }
 
 static int list_threads(struct mt_order *order)

@@ -105,8 +105,7 @@ int mt_output_open(struct mt_output *out, const char *pattern)
 static int is_ours(const struct mt_output *out)
 {
     struct stat status;
-    return !fstat(out->fd, &status) && status.st_dev == out->device &&
-           status.st_ino == out->inode;
+    return !fstat(out->fd, &status) && status.st_dev == out->device && status.st_ino == out->inode;
 }
 
 int mt_output_append(struct mt_output *out, const void *bytes, size_t size)

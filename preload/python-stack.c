@@ -37,16 +37,15 @@ void mt_python_start(void)
     }
     python.status = ABSENT;
     const char *(*version)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
-    python.thread_state =
-        (void *(*)(void))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    python.thread_state = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
     /* Its private name is that of versions up to 3.12. */
     python.is_finalizing = (int (*)(void))dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
     if (!python.is_finalizing)
         python.is_finalizing = (int (*)(void))dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
     python.code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
     python.str_type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
-    if (!version || !python.thread_state || !python.is_finalizing || !python.code_type || !python.str_type ||
-        sscanf(version(), "%d.%d", &major, &minor) != 2)
+    if (!version || !python.thread_state || !python.is_finalizing || !python.code_type ||
+        !python.str_type || sscanf(version(), "%d.%d", &major, &minor) != 2)
         return;
     python.layout = mt_python_layout_of(major, minor);
     python.status = python.layout ? UNCHECKED : UNKNOWN_VERSION;
@@ -85,8 +84,8 @@ static unsigned walk(uint64_t tstate, struct frame *out)
     for (uint64_t frame = current_frame(tstate); frame && n < MT_STACK_DEPTH;
          frame = mt_py_word(frame, python.layout->frame_previous))
         if (is_python_frame(frame))
-            out[n++] = (struct frame){mt_py_word(frame, python.layout->frame_code),
-                                      instruction_of(frame)};
+            out[n++] =
+                (struct frame){mt_py_word(frame, python.layout->frame_code), instruction_of(frame)};
     return n;
 }
 
@@ -179,8 +178,8 @@ static uint32_t identify(struct mt_thread *self, const struct frame *frames, uns
                    known->instruction == frame->instruction && known->stamp == stamp;
         if (!is_known) {
             struct mt_key key = {frame->code, frame->instruction, stamp, id};
-            *known = (struct mt_known_frame){frame->code, frame->instruction, stamp,
-                                             find_stack(&key)};
+            *known =
+                (struct mt_known_frame){frame->code, frame->instruction, stamp, find_stack(&key)};
         }
         id = known->stack;
     }

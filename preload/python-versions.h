@@ -13,9 +13,9 @@ struct mt_python_layout {
     int16_t tstate_frame; /* PyThreadState: the frame, or its _PyCFrame ... */
     int16_t cframe_frame; /* ... and the frame in that; -1: there is no _PyCFrame */
     int16_t frame_code, frame_previous;
-    int16_t frame_instruction; /* pointer into the code (3.11 on), or an int, f_lasti */
-    int16_t frame_owner;       /* char; -1: none */
-    int16_t code_first_line;   /* int */
+    int16_t frame_instruction;        /* pointer into the code (3.11 on), or an int, f_lasti */
+    int16_t frame_owner;              /* char; -1: none */
+    int16_t code_first_line;          /* int */
     int16_t code_filename, code_name; /* code_name: the qualified one where there is one */
     int16_t code_lines;               /* bytes: line table */
     int16_t code_instructions;        /* first instruction; -1: the frame has f_lasti */
@@ -29,8 +29,8 @@ const struct mt_python_layout *mt_python_layout_of(int major, int minor);
 
 /* Common to them all. */
 enum {
-    MT_OBJECT_TYPE = 8,   /* PyObject.ob_type */
-    MT_BYTES_SIZE = 16,   /* PyBytesObject.ob_size */
+    MT_OBJECT_TYPE = 8, /* PyObject.ob_type */
+    MT_BYTES_SIZE = 16, /* PyBytesObject.ob_size */
     MT_BYTES_DATA = 32,
     MT_STRING_LENGTH = 16, /* characters */
     MT_STRING_STATE = 32,  /* bits: 2 interned, 3 kind (bytes a character), 1 compact, 1 ascii */

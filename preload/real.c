@@ -59,7 +59,8 @@ static int collect_path(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* Two steps, since dlopen inside dl_iterate_phdr takes the loader's two locks in the wrong order. */
+/* Two steps, since dlopen inside dl_iterate_phdr takes the loader's two locks in the wrong order.
+ */
 static void *find_anywhere(const char *symbol)
 {
     struct paths paths = {.capacity = 1 << 18};

@@ -16,7 +16,7 @@ enum mt_hook {
 #define MT_HOOK_ENUM(name, symbol, library, result, parameters) MT_HOOK_##name,
     MT_HOOKS(MT_HOOK_ENUM)
 #undef MT_HOOK_ENUM
-    MT_HOOK_COUNT
+        MT_HOOK_COUNT
 };
 
 extern struct mt_real_functions mt_real;
@@ -29,9 +29,8 @@ extern struct mt_real_functions mt_real;
 
 /* The same for a hook that may be called by whoever looks the symbol up: NULL where none is. */
 #define MT_REAL_OR_NULL(name)                                                                      \
-    (__builtin_expect(mt_real.name != NULL, 1)                                                     \
-         ? mt_real.name                                                                            \
-         : (mt_try_resolve(MT_HOOK_##name), mt_real.name))
+    (__builtin_expect(mt_real.name != NULL, 1) ? mt_real.name                                      \
+                                               : (mt_try_resolve(MT_HOOK_##name), mt_real.name))
 
 void mt_resolve(enum mt_hook hook);
 void mt_try_resolve(enum mt_hook hook);

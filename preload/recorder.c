@@ -24,7 +24,7 @@ _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")
 #define ROOM_PAUSE_US 100
 
 static pthread_key_t thread_end;
-static int has_thread_end;
+static int has_thread_end; /* the key could be made */
 static pid_t recorder_pid;
 
 static void on_thread_end(void *self)
@@ -48,22 +48,26 @@ static void in_forked_child(void)
     atomic_store(&mt_state, MT_IDLE);
 }
 
+static void register_handlers(void)
+{
+    has_thread_end = !pthread_key_create(&thread_end, on_thread_end) &&
+                     !pthread_atfork(NULL, NULL, in_forked_child);
+}
+
 static int start(void)
 {
+    if (!has_thread_end)
+        return -ENOMEM;
     recorder_pid = getpid();
     mt_settings_read();
-    if (!has_thread_end) {
-        if (pthread_key_create(&thread_end, on_thread_end) ||
-            pthread_atfork(NULL, NULL, in_forked_child))
-            return -ENOMEM;
-        has_thread_end = 1;
-    }
     mt_python_start();
     return mt_writer_start();
 }
 
 void mt_start_slow(void)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_handlers); /* first: a fork may come while we start */
     int idle = MT_IDLE;
     if (!atomic_compare_exchange_strong(&mt_state, &idle, MT_STARTING)) {
         while (atomic_load(&mt_state) == MT_STARTING)

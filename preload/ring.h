@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-#define MT_RING_WORDS (1u << 17) /* of 8 bytes: 1 MiB */
+#define MT_RING_WORDS (1u << 17)         /* of 8 bytes: 1 MiB */
 #define MT_RING_WAKE (MT_RING_WORDS / 2) /* words that are worth the writer's while */
 
 struct mt_ring {
@@ -39,8 +39,7 @@ static inline uint64_t mt_ring_head(unsigned kind, int device, uint32_t stack)
 }
 
 /* Reads the event at word `at`, which was put: its size in words. */
-static inline unsigned mt_ring_read(const struct mt_ring *ring, uint64_t at,
-                                    struct mt_event *event)
+static inline unsigned mt_ring_read(const struct mt_ring *ring, uint64_t at, struct mt_event *event)
 {
     uint64_t head = ring->word[at % MT_RING_WORDS];
     event->kind = (uint16_t)head;

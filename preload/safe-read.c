@@ -11,7 +11,8 @@ int mt_safe_read(const void *address, void *out, size_t size)
 {
     int saved = errno, end[2], rc = -EFAULT;
     if (!pipe2(end, O_CLOEXEC | O_NONBLOCK)) {
-        if (write(end[1], address, size) == (ssize_t)size && read(end[0], out, size) == (ssize_t)size)
+        if (write(end[1], address, size) == (ssize_t)size &&
+            read(end[0], out, size) == (ssize_t)size)
             rc = 0;
         close(end[0]);
         close(end[1]);

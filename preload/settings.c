@@ -7,10 +7,15 @@
 
 struct mt_settings mt_settings;
 
-static const char *from_environment(const char *variable, const char *otherwise)
+/* The program may change its environment at any time: what was read is kept in out. */
+static void read_variable(char out[PATH_MAX], const char *variable, const char *otherwise)
 {
     const char *value = getenv(variable);
-    return value && *value ? value : otherwise;
+    if (value && strlen(value) >= PATH_MAX) {
+        mt_message("%s has over %d characters; using %s", variable, PATH_MAX - 1, otherwise);
+        value = NULL;
+    }
+    strcpy(out, value && *value ? value : otherwise);
 }
 
 /* The index of the value among `choices`, or that of the default, 0. */
@@ -36,8 +41,7 @@ static int read_level(const char *value)
 
 void mt_settings_read(void)
 {
-#define READ(member, variable, value, meaning)                                                     \
-    mt_settings.member = from_environment(variable, value);
+#define READ(member, variable, value, meaning) read_variable(mt_settings.member, variable, value);
     MT_SETTINGS(READ)
     mt_settings.python_stacks =
         choose("MEMTAP_STACKS", mt_settings.stacks, (const char *const[]){"python", "none"}) == 0;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the environment says, read once when recording starts. */
+/* What the environment says, read and copied once when recording starts. */
 #ifndef MT_PRELOAD_SETTINGS_H
 #define MT_PRELOAD_SETTINGS_H
+
+#include <limits.h>
 
 /* S(member, environment variable, default, meaning). */
 #define MT_SETTINGS(S)                                                                             \
@@ -13,7 +15,7 @@
     S(quiet, "MEMTAP_QUIET", "0", "1: no line at the end of the program")
 
 struct mt_settings {
-#define MT_SETTING_MEMBER(member, variable, value, meaning) const char *member;
+#define MT_SETTING_MEMBER(member, variable, value, meaning) char member[PATH_MAX];
     MT_SETTINGS(MT_SETTING_MEMBER)
 #undef MT_SETTING_MEMBER
     int python_stacks; /* stacks is "python" */
@@ -23,7 +25,8 @@ struct mt_settings {
 
 extern struct mt_settings mt_settings;
 
-/* A value that is not one of its setting's is named on stderr, once, and the default is taken. */
+/* A value that is not one of its setting's, or too long, is named on stderr, once, and the default
+ * is taken. */
 void mt_settings_read(void);
 
 #endif

@@ -16,7 +16,8 @@ typedef int aoti_get_data(void *tensor, void **out);
 typedef int aoti_get_int64(void *tensor, int64_t *out);
 typedef int aoti_get_int32(void *tensor, int32_t *out);
 
-/* The stable C interface of libtorch (2.2 and later), asked once, to check what is read directly. */
+/* The stable C interface of libtorch (2.2 and later), asked once, to check what is read directly.
+ */
 static int agrees_with_libtorch(const void *impl, struct mt_place place)
 {
     void *data;

@@ -12,7 +12,8 @@ struct mt_thread *mt_threads_add(pid_t os_thread);
 /* The thread has ended, its last events are still to be taken. */
 void mt_threads_retire(struct mt_thread *thread);
 
-/* Up to `most` threads, in the order of their ids; the number of all. Only the writer drops them. */
+/* Up to `most` threads, in the order of their ids; the number of all. Only the writer drops them.
+ */
 size_t mt_threads_list(struct mt_thread **out, size_t most);
 
 /* Gives a retired, drained thread's memory back. */

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 /* An event is in the file at most this long after it happened. */
-#define PERIOD_NS 500000000
+#define PERIOD_NS 200000000
 #define LAST_WAIT_S 10
 
 static struct {
@@ -177,8 +177,7 @@ static void sign_roster(void)
     int fd = open(mt_settings.roster, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return;
-    const char *path =
-        realpath(writer.output.path, absolute) ? absolute : writer.output.path;
+    const char *path = realpath(writer.output.path, absolute) ? absolute : writer.output.path;
     int n = snprintf(line, sizeof line, "%s\n", path);
     ssize_t written = write(fd, line, (size_t)n);
     (void)written; /* only a message at the end is missing then */

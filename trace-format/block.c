@@ -18,7 +18,7 @@ enum {
 
 static const char block_magic[4] = {'M', 'T', 'B', 'K'};
 
-static uint64_t get(const unsigned char *at, unsigned size)
+static inline uint64_t get(const unsigned char *at, unsigned size)
 {
     uint64_t value = 0;
     for (unsigned i = 0; i < size; i++)
@@ -32,35 +32,51 @@ static void put(unsigned char *at, uint64_t value, unsigned size)
         at[i] = (unsigned char)(value >> (8 * i));
 }
 
-/* CRC-32 with the reflected polynomial 0xEDB88320 (ISO 3309), four bits a step: its table fits in
- * a cache line and needs no set-up. */
-static uint32_t crc32_add(uint32_t crc, const unsigned char *at, size_t size)
+/* CRC-32 with the reflected polynomial 0xEDB88320 (ISO 3309). table[0] has a byte's remainder,
+ * table[k] that of a byte with k zero bytes after it. */
+void mt_crc_init(struct mt_crc *crc)
 {
-    static const uint32_t nibble[16] = {
-        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-        0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
-    for (size_t i = 0; i < size; i++) {
-        crc ^= at[i];
-        crc = (crc >> 4) ^ nibble[crc & 15];
-        crc = (crc >> 4) ^ nibble[crc & 15];
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t rest = byte;
+        for (int bit = 0; bit < 8; bit++)
+            rest = rest & 1 ? (rest >> 1) ^ 0xedb88320 : rest >> 1;
+        crc->table[0][byte] = rest;
     }
-    return crc;
+    for (uint32_t byte = 0; byte < 256; byte++)
+        for (int k = 1; k < 8; k++) {
+            uint32_t before = crc->table[k - 1][byte];
+            crc->table[k][byte] = (before >> 8) ^ crc->table[0][before & 0xff];
+        }
+}
+
+static uint32_t crc32_add(const struct mt_crc *crc, uint32_t sum, const unsigned char *at,
+                          size_t size)
+{
+    for (; size >= 8; at += 8, size -= 8) {
+        uint64_t word = get(at, 8) ^ sum;
+        sum = 0;
+        for (int k = 0; k < 8; k++)
+            sum ^= crc->table[7 - k][(word >> (8 * k)) & 0xff];
+    }
+    for (; size; at++, size--)
+        sum = (sum >> 8) ^ crc->table[0][(sum ^ *at) & 0xff];
+    return sum;
 }
 
 /* Of the header with zeros in the place of the checksum, then the payload. */
-static uint32_t checksum(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,
-                         size_t size)
+static uint32_t checksum(const struct mt_crc *crc, const unsigned char header[MT_BLOCK_HEADER_SIZE],
+                         const void *payload, size_t size)
 {
     unsigned char blank[MT_BLOCK_HEADER_SIZE];
     memcpy(blank, header, sizeof blank);
     put(blank + AT_CHECKSUM, 0, 4);
-    uint32_t crc = crc32_add(0xffffffff, blank, sizeof blank);
-    return ~crc32_add(crc, payload, size);
+    uint32_t sum = crc32_add(crc, 0xffffffff, blank, sizeof blank);
+    return ~crc32_add(crc, sum, payload, size);
 }
 
 void mt_block_header_put(unsigned char out[MT_BLOCK_HEADER_SIZE],
-                         const struct mt_block_header *header, const void *payload)
+                         const struct mt_block_header *header, const void *payload,
+                         const struct mt_crc *crc)
 {
     memset(out, 0, MT_BLOCK_HEADER_SIZE);
     memcpy(out + AT_MAGIC, block_magic, sizeof block_magic);
@@ -70,7 +86,7 @@ void mt_block_header_put(unsigned char out[MT_BLOCK_HEADER_SIZE],
     put(out + AT_RAW_SIZE, header->raw_size, 4);
     put(out + AT_RECORDS, header->records, 4);
     put(out + AT_BASE_TIME, header->base_time_ns, 8);
-    put(out + AT_CHECKSUM, checksum(out, payload, header->stored_size), 4);
+    put(out + AT_CHECKSUM, checksum(crc, out, payload, header->stored_size), 4);
 }
 
 int mt_block_header_get(const unsigned char in[MT_BLOCK_HEADER_SIZE],
@@ -91,7 +107,7 @@ int mt_block_header_get(const unsigned char in[MT_BLOCK_HEADER_SIZE],
 }
 
 int mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,
-                   size_t size)
+                   size_t size, const struct mt_crc *crc)
 {
-    return get(header + AT_CHECKSUM, 4) == checksum(header, payload, size);
+    return get(header + AT_CHECKSUM, 4) == checksum(crc, header, payload, size);
 }

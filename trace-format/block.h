@@ -26,9 +26,17 @@ struct mt_block_header {
     uint64_t base_time_ns;
 };
 
+/* Tables for eight bytes of CRC-32 a step; each user has its own, made by mt_crc_init. */
+struct mt_crc {
+    uint32_t table[8][256];
+};
+
+void mt_crc_init(struct mt_crc *crc);
+
 /* Writes the header, with the checksum over itself and the stored payload. */
 void mt_block_header_put(unsigned char out[MT_BLOCK_HEADER_SIZE],
-                         const struct mt_block_header *header, const void *payload);
+                         const struct mt_block_header *header, const void *payload,
+                         const struct mt_crc *crc);
 
 /* Reads a header: 0, or -EINVAL where it is none or its sizes are over the limits. */
 int mt_block_header_get(const unsigned char in[MT_BLOCK_HEADER_SIZE],
@@ -36,7 +44,7 @@ int mt_block_header_get(const unsigned char in[MT_BLOCK_HEADER_SIZE],
 
 /* Whether the checksum in the header holds for the header and its payload. */
 int mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,
-                   size_t size);
+                   size_t size, const struct mt_crc *crc);
 
 static inline uint16_t mt_get16(const unsigned char *at)
 {

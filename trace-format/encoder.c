@@ -16,6 +16,7 @@ struct buffer {
 
 struct mt_encoder {
     ZSTD_CCtx *zstd;
+    struct mt_crc crc;
     int level;
     enum mt_block_type type; /* of the block under construction, once it has a record */
     uint32_t records;
@@ -47,8 +48,7 @@ static int buffer_reserve(struct buffer *buffer, size_t more)
 /* The room was reserved. */
 static void put(struct buffer *buffer, uint64_t value)
 {
-    buffer->used =
-        (size_t)(mt_varint_put(buffer->bytes + buffer->used, value) - buffer->bytes);
+    buffer->used = (size_t)(mt_varint_put(buffer->bytes + buffer->used, value) - buffer->bytes);
 }
 
 static void put_bytes(struct buffer *buffer, const void *bytes, size_t size)
@@ -72,6 +72,7 @@ struct mt_encoder *mt_encoder_create(int level)
     if (!encoder)
         return NULL;
     encoder->level = level;
+    mt_crc_init(&encoder->crc);
     encoder->zstd = ZSTD_createCCtx();
     if (!encoder->zstd) {
         free(encoder);
@@ -223,16 +224,15 @@ static int make_block(struct mt_encoder *encoder, const struct buffer *payload)
                                      .raw_size = (uint32_t)payload->used,
                                      .records = encoder->records,
                                      .base_time_ns = encoder->base_time_ns};
-    size_t size =
-        ZSTD_compressCCtx(encoder->zstd, stored, block->capacity - MT_BLOCK_HEADER_SIZE,
-                          payload->bytes, payload->used, encoder->level);
+    size_t size = ZSTD_compressCCtx(encoder->zstd, stored, block->capacity - MT_BLOCK_HEADER_SIZE,
+                                    payload->bytes, payload->used, encoder->level);
     if (ZSTD_isError(size) || size >= payload->used) {
         header.codec = MT_CODEC_RAW;
         size = payload->used;
         memcpy(stored, payload->bytes, size);
     }
     header.stored_size = (uint32_t)size;
-    mt_block_header_put(block->bytes, &header, stored);
+    mt_block_header_put(block->bytes, &header, stored, &encoder->crc);
     block->used = MT_BLOCK_HEADER_SIZE + size;
     return 0;
 }

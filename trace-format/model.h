@@ -75,7 +75,7 @@ enum mt_kind {
 #define MT_KIND_ENUM(id, number, name, fields) MT_##id = (number),
     MT_EVENT_KINDS(MT_KIND_ENUM, )
 #undef MT_KIND_ENUM
-    MT_KIND_LIMIT
+        MT_KIND_LIMIT
 };
 
 struct mt_field {

@@ -19,6 +19,7 @@ struct mt_reader {
     unsigned version;
     uint64_t offset, file_size; /* bytes */
     ZSTD_DCtx *zstd;
+    struct mt_crc crc;
     unsigned char *stored, *raw;
     size_t stored_capacity, raw_capacity;
     void *records; /* of the last block: events or definitions */
@@ -130,6 +131,7 @@ int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_err
     if (!reader)
         return no_memory(error, 0);
     reader->fd = -1;
+    mt_crc_init(&reader->crc);
     int rc = open_file(reader, path, error);
     if (!rc) {
         reader->zstd = ZSTD_createDCtx();
@@ -182,7 +184,7 @@ static int read_block(struct mt_reader *reader, struct mt_block_header *header,
         return fail(error, MT_FAULT_SYSTEM, reader->offset, "%s", strerror(errno));
     if ((size_t)n < header->stored_size)
         return cut(reader, error);
-    if (!mt_block_sound(head, reader->stored, header->stored_size))
+    if (!mt_block_sound(head, reader->stored, header->stored_size, &reader->crc))
         return damaged(reader, error, "checksum");
     return 1;
 }
@@ -205,8 +207,8 @@ static int unpack(struct mt_reader *reader, const struct mt_block_header *header
 static int decode(struct mt_reader *reader, const struct mt_block_header *header,
                   struct mt_batch *batch)
 {
-    size_t record = header->type == MT_BLOCK_EVENTS ? sizeof(struct mt_event)
-                                                    : sizeof(struct mt_definition);
+    size_t record =
+        header->type == MT_BLOCK_EVENTS ? sizeof(struct mt_event) : sizeof(struct mt_definition);
     if (header->records > header->raw_size) /* each has at least a byte */
         return -EINVAL;
     if (ensure(&reader->records, &reader->records_capacity, header->records * record))

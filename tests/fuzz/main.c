@@ -20,6 +20,7 @@
 #define SIZE (1u << 20)
 
 static uint64_t state;
+static struct mt_crc crc;
 static volatile unsigned long current;
 
 static uint64_t any(uint64_t below)
@@ -94,7 +95,7 @@ static size_t mutate_block(const uint8_t *in, size_t in_size, uint8_t *out)
         if (!any(4))
             header.records = (uint32_t)any_number();
         memcpy(out + to + MT_BLOCK_HEADER_SIZE, raw, raw_size);
-        mt_block_header_put(out + to, &header, raw);
+        mt_block_header_put(out + to, &header, raw, &crc);
         to += MT_BLOCK_HEADER_SIZE + raw_size;
     }
     return to;
@@ -179,6 +180,7 @@ static void tell(int signal_number)
 
 int main(int argc, char **argv)
 {
+    mt_crc_init(&crc);
     unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 3000;
     unsigned long first = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
     signal(SIGSEGV, tell);

@@ -39,12 +39,13 @@ static void list_files(struct outcome *outcome)
     qsort(outcome->file, (size_t)outcome->n_files, sizeof outcome->file[0], by_name);
 }
 
-static void exec_child(const struct outcome *outcome, const char *program,
-                       const char *const *argv, const char *const *environment)
+static void exec_child(const struct outcome *outcome, const char *program, const char *const *argv,
+                       const char *const *environment)
 {
     if (chdir(outcome->directory))
         _exit(100);
-    int out = open("stdout", O_WRONLY | O_CREAT, 0600), err = open("stderr", O_WRONLY | O_CREAT, 0600);
+    int out = open("stdout", O_WRONLY | O_CREAT, 0600),
+        err = open("stderr", O_WRONLY | O_CREAT, 0600);
     if (dup2(out, 1) < 0 || dup2(err, 2) < 0)
         _exit(100);
     close(out);
@@ -62,8 +63,9 @@ struct outcome run(const char *const *argv, const char *const *environment)
     char program[512];
     snprintf(outcome.directory, sizeof outcome.directory, "/tmp/memtap-test-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(outcome.directory));
-    snprintf(program, sizeof program, "%s%s%s", argv[0][0] == '/' ? "" : getenv("MEMTAP_TEST_BUILD"),
-             argv[0][0] == '/' ? "" : "/", argv[0]);
+    snprintf(program, sizeof program, "%s%s%s",
+             argv[0][0] == '/' ? "" : getenv("MEMTAP_TEST_BUILD"), argv[0][0] == '/' ? "" : "/",
+             argv[0]);
     pid_t child = fork();
     if (child == 0)
         exec_child(&outcome, program, argv, environment);

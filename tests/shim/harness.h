@@ -7,11 +7,11 @@
 
 /* A result of run(): files are the directory's, sorted by name. */
 struct outcome {
-    int status;            /* of waitpid */
-    char errors[8192];     /* stderr */
-    char output[8192];     /* stdout */
+    int status;        /* of waitpid */
+    char errors[8192]; /* stderr */
+    char output[8192]; /* stdout */
     int n_files;
-    char file[16][256];    /* names */
+    char file[16][256]; /* names */
     char directory[256];
 };
 

@@ -5,8 +5,7 @@
 #define MT_EXPORTS_MAP /* the table alone: its prototypes would meet the headers' */
 #include "preload/hooks.h"
 
-#define POINTER(name, symbol, library, result, parameters)                                         \
-    typedef result(*table_##name) parameters;
+#define POINTER(name, symbol, library, result, parameters) typedef result(*table_##name) parameters;
 MT_CUDART_HOOKS(POINTER)
 
 /* cudaError_t is an enum, in the ABI an unsigned. */

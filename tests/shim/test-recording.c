@@ -12,7 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ARGS(...) (const char *const[]){__VA_ARGS__, NULL}
+#define ARGS(...)                                                                                  \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
 #define QUIET ARGS("MEMTAP_QUIET=1")
 
 static int ended_with(const struct outcome *outcome, int code)
@@ -72,7 +76,8 @@ END_TEST
 
 START_TEST(failures_are_recorded_as_such)
 {
-    struct outcome o = run(ARGS("alloc-threads", "1", "130"), ARGS("MEMTAP_QUIET=1", "FAKE_FAIL=1"));
+    struct outcome o =
+        run(ARGS("alloc-threads", "1", "130"), ARGS("MEMTAP_QUIET=1", "FAKE_FAIL=1"));
     struct counts c = read_counts(&o, o.file[0]);
     ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 130);
     ck_assert_uint_eq(c.kind[MT_CUDA_FREE], 120);
@@ -119,7 +124,8 @@ END_TEST
 
 START_TEST(a_missing_directory_is_said_once)
 {
-    struct outcome o = run(ARGS("alloc-threads", "2", "100000"), ARGS("MEMTAP_OUTPUT=no/such/place"));
+    struct outcome o =
+        run(ARGS("alloc-threads", "2", "100000"), ARGS("MEMTAP_OUTPUT=no/such/place"));
     ck_assert(ended_with(&o, 0));
     ck_assert_int_eq(o.n_files, 0);
     ck_assert_str_eq(o.errors, "memtap: cannot create no/such/place: No such file or directory; "
@@ -174,8 +180,7 @@ END_TEST
 START_TEST(a_killed_program_leaves_a_sound_trace)
 {
     const char *const ends[] = {"abort", "kill"};
-    struct outcome o =
-        run(ARGS("alloc-threads", "2", "1000000", ends[_i]), ARGS("MEMTAP_QUIET=1"));
+    struct outcome o = run(ARGS("alloc-threads", "2", "1000000", ends[_i]), ARGS("MEMTAP_QUIET=1"));
     ck_assert_int_eq(o.n_files, 1);
     struct counts c = read_counts(&o, o.file[0]);
     ck_assert(c.is_ordered);
@@ -189,8 +194,9 @@ START_TEST(a_wrong_setting_is_said_and_passed_over)
     struct outcome o = run(ARGS("fork-child", "code"),
                            ARGS("MEMTAP_QUIET=1", "MEMTAP_STACKS=all", "MEMTAP_LEVEL=99"));
     ck_assert(ended_with(&o, 7));
-    ck_assert_str_eq(o.errors, "memtap: MEMTAP_STACKS=all is neither python nor none; using python\n"
-                               "memtap: MEMTAP_LEVEL=99 is no zstd level from 1 to 19; using 1\n");
+    ck_assert_str_eq(o.errors,
+                     "memtap: MEMTAP_STACKS=all is neither python nor none; using python\n"
+                     "memtap: MEMTAP_LEVEL=99 is no zstd level from 1 to 19; using 1\n");
     ck_assert_int_eq(o.n_files, 1);
     remove_outcome(&o);
 }

@@ -4,6 +4,7 @@
 #include "analyzer/demangle.h"
 #include "analyzer/marks.h"
 #include "analyzer/text.h"
+#include "tests/support/run-tests.h"
 
 #include <check.h>
 #include <errno.h>
@@ -227,7 +228,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("definitions");
     TCase *test = tcase_create("definitions");
     tcase_add_test(test, unknown_is_a_question_mark);
     tcase_add_test(test, ids_are_checked);
@@ -238,10 +238,5 @@ int main(void)
     tcase_add_test(test, type_names_are_short);
     tcase_add_test(test, sizes_read_well);
     tcase_add_test(test, text_is_safe);
-    suite_add_tcase(suite, test);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return RUN_TESTS(test);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The analyzer's tables: address map, ordered addresses, heap; against plain models. */
 #include "analyzer/heap.h"
+#include "tests/support/run-tests.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -176,7 +177,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("tables");
     TCase *test = tcase_create("tables");
     tcase_add_test(test, address_map_is_a_map);
     tcase_add_test(test, address_map_takes_the_extremes);
@@ -185,10 +185,5 @@ int main(void)
     tcase_add_test(test, heap_counts_by_device);
     tcase_add_test(test, heap_remembers_the_latest_moment);
     tcase_add_test(test, heap_does_not_grow_with_events);
-    suite_add_tcase(suite, test);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return RUN_TESTS(test);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is written is read back; what is cut or damaged is said, and what stands before it is read. */
+/* What is written is read back; what is cut or damaged is said, and what stands before it is read.
+ */
+#include "tests/support/run-tests.h"
 #include "trace-format/block.h"
 #include "trace-format/encoder.h"
 #include "trace-format/reader.h"
 #include "trace-format/varint.h"
-#include "tests/support/run-tests.h"
 
 #include <check.h>
 #include <errno.h>
@@ -78,7 +79,8 @@ static void make_trace(void)
     trace_size = MT_FILE_HEADER_SIZE;
     n_blocks = 0;
     define(encoder, (struct mt_definition){.kind = MT_DEF_INFO, .text = "pid=1", .text_size = 5});
-    define(encoder, (struct mt_definition){.kind = MT_DEF_STRING, .id = 1, .text = "f", .text_size = 1});
+    define(encoder,
+           (struct mt_definition){.kind = MT_DEF_STRING, .id = 1, .text = "f", .text_size = 1});
     define(encoder, (struct mt_definition){.kind = MT_DEF_FRAME, .id = 1, .frame = {1, 0, 77}});
     define(encoder, (struct mt_definition){.kind = MT_DEF_STACK, .id = 1, .stack = {0, 1}});
     define(encoder, (struct mt_definition){.kind = MT_DEF_THREAD, .id = 1, .os_thread = 4711});
@@ -267,11 +269,12 @@ START_TEST(repetition_is_cheap)
     struct mt_encoder *encoder = mt_encoder_create(1);
     for (int step = 0; step < 20; step++)
         for (uint64_t i = 0; i < 1000; i++, n++) {
-            struct mt_event event = {.time_ns = n * 1700 + next_random() % 400,
-                                     .kind = i % 2 ? MT_FREE : MT_ALLOC,
-                                     .thread = 1,
-                                     .stack = (uint32_t)(i * 7919 % 500),
-                                     .arg = {0x7f0000000000 + i / 2 * 65536, 512 * (i / 2), 0, 1 << 30}};
+            struct mt_event event = {
+                .time_ns = n * 1700 + next_random() % 400,
+                .kind = i % 2 ? MT_FREE : MT_ALLOC,
+                .thread = 1,
+                .stack = (uint32_t)(i * 7919 % 500),
+                .arg = {0x7f0000000000 + i / 2 * 65536, 512 * (i / 2), 0, 1 << 30}};
             event.arg[2] = i % 2 ? 1 << 20 : (1 << 20) + event.arg[1];
             ck_assert_int_eq(mt_encoder_event(encoder, &event), 0);
         }
