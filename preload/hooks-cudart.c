@@ -27,7 +27,7 @@ unsigned mt_hook_cuda_malloc(void **address, size_t size)
 {
     if (!MT_REAL_OR_NULL(cuda_malloc))
         return CUDA_ERROR_UNKNOWN;
-    unsigned result = mt_real.cuda_malloc(address, size);
+    unsigned result = MT_REAL_NOW(cuda_malloc)(address, size);
     mt_start();
     struct mt_thread *self = mt_enter();
     if (self) {
@@ -51,7 +51,7 @@ unsigned mt_hook_cuda_free(void *address)
         mt_record(self, MT_CUDA_FREE, device, mt_python_stack(self), (uint64_t[]){at});
         mt_leave(self);
     }
-    unsigned result = mt_real.cuda_free(address);
+    unsigned result = MT_REAL_NOW(cuda_free)(address);
     if (result && (self = mt_enter())) {
         mt_record(self, MT_CUDA_FREE_FAILED, device, 0, (uint64_t[]){at, result});
         mt_leave(self);

@@ -145,6 +145,9 @@ static int check(uint64_t tstate)
     return python.status == CHECKED;
 }
 
+/* Stands for the id in the entry of a volatile code object: its content decides. */
+#define LOOK_AT_CONTENT UINT32_MAX
+
 static uint32_t intern(const struct mt_key *key)
 {
     mt_intern_lock();
@@ -159,10 +162,38 @@ static uint32_t intern(const struct mt_key *key)
     return id;
 }
 
-static uint32_t find_stack(const struct mt_key *key)
+static void note_volatile(const struct mt_key *key)
 {
-    uint32_t id = mt_cache_find(&python.stacks, key);
-    return id ? id : intern(key);
+    mt_intern_lock();
+    if (!mt_cache_find(&python.stacks, key))
+        mt_cache_add(&python.stacks, key, LOOK_AT_CONTENT);
+    mt_intern_unlock();
+}
+
+/* Finds the frame's stack, below the stack `parent`. */
+static struct mt_known_frame know(const struct frame *frame, uint64_t stamp, uint32_t parent)
+{
+    struct mt_known_frame known = {frame->code, frame->instruction, stamp, 0, 0};
+    struct mt_key key = {frame->code, frame->instruction, stamp, parent};
+    uint32_t id = mt_cache_find(&python.stacks, &key);
+    if (!id && mt_py_is_volatile(python.layout, frame->code)) {
+        note_volatile(&key);
+        id = LOOK_AT_CONTENT;
+    }
+    if (id == LOOK_AT_CONTENT) {
+        known.content = mt_py_code_content(python.layout, frame->code);
+        key.stamp ^= known.content;
+        id = mt_cache_find(&python.stacks, &key);
+    }
+    known.stack = id ? id : intern(&key);
+    return known;
+}
+
+static int is_same(const struct mt_known_frame *known, const struct frame *frame, uint64_t stamp)
+{
+    return known->code == frame->code && known->instruction == frame->instruction &&
+           known->stamp == stamp &&
+           (!known->content || known->content == mt_py_code_content(python.layout, frame->code));
 }
 
 /* From the outermost frame inwards: as far as it is the stack of the last event, its ids hold. */
@@ -174,13 +205,9 @@ static uint32_t identify(struct mt_thread *self, const struct frame *frames, uns
         const struct frame *frame = &frames[n - 1 - i];
         struct mt_known_frame *known = &self->known[i];
         uint64_t stamp = mt_py_code_stamp(python.layout, frame->code);
-        is_known = is_known && i < self->n_known && known->code == frame->code &&
-                   known->instruction == frame->instruction && known->stamp == stamp;
-        if (!is_known) {
-            struct mt_key key = {frame->code, frame->instruction, stamp, id};
-            *known =
-                (struct mt_known_frame){frame->code, frame->instruction, stamp, find_stack(&key)};
-        }
+        is_known = is_known && i < self->n_known && is_same(known, frame, stamp);
+        if (!is_known)
+            *known = know(frame, stamp, id);
         id = known->stack;
     }
     self->n_known = n;

@@ -5,13 +5,13 @@
 
 /* clang-format off */
 static const struct mt_python_layout layouts[] = {
-    /*     tstate cframe | frame: code prev instr owner | code: line file name lines instrs | str */
-    { 8,   24,    -1,             32,  24,  104,  -1,           40,  104, 112, 120, -1,       48, 72, MT_LINES_LNOTAB},
-    { 9,   24,    -1,             32,  24,  104,  -1,           40,  104, 112, 120, -1,       48, 72, MT_LINES_LNOTAB},
-    {10,   24,    -1,             32,  24,   96,  -1,           40,  104, 112, 120, -1,       48, 72, MT_LINES_310},
-    {11,   56,     8,             32,  48,   56,  69,           72,  112, 128, 136, 184,      48, 72, MT_LINES_311},
-    {12,   56,     0,              0,   8,   56,  70,           68,  112, 128, 136, 192,      40, 56, MT_LINES_311},
-    {13,   72,    -1,              0,   8,   56,  70,           68,  112, 128, 136, 200,      40, 56, MT_LINES_311},
+    /*    tstate cframe | frame: code prev instr owner | code: line file name lines version instrs | str */
+    { 8,  24,    -1,             32,  24,  104,  -1,           40,  104, 112, 120,  -1,     -1,       48, 72, MT_LINES_LNOTAB},
+    { 9,  24,    -1,             32,  24,  104,  -1,           40,  104, 112, 120,  -1,     -1,       48, 72, MT_LINES_LNOTAB},
+    {10,  24,    -1,             32,  24,   96,  -1,           40,  104, 112, 120,  -1,     -1,       48, 72, MT_LINES_310},
+    {11,  56,     8,             32,  48,   56,  69,           72,  112, 128, 136,  -1,    184,       48, 72, MT_LINES_311},
+    {12,  56,     0,              0,   8,   56,  70,           68,  112, 128, 136,  92,    192,       40, 56, MT_LINES_311},
+    {13,  72,    -1,              0,   8,   56,  70,           68,  112, 128, 136,  92,    200,       40, 56, MT_LINES_311},
 };
 /* clang-format on */
 

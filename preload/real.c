@@ -88,13 +88,14 @@ void *mt_find_real(const char *symbol, const char *library)
 
 void mt_try_resolve(enum mt_hook hook)
 {
-    *hooks[hook].slot = mt_find_real(hooks[hook].symbol, hooks[hook].library);
+    void *found = mt_find_real(hooks[hook].symbol, hooks[hook].library);
+    __atomic_store_n(hooks[hook].slot, found, __ATOMIC_RELAXED);
 }
 
 void mt_resolve(enum mt_hook hook)
 {
     mt_try_resolve(hook);
-    if (*hooks[hook].slot)
+    if (__atomic_load_n(hooks[hook].slot, __ATOMIC_RELAXED))
         return;
     mt_message("no loaded library defines %s, which the program calls", hooks[hook].symbol);
     _exit(127);

@@ -21,16 +21,20 @@ enum mt_hook {
 
 extern struct mt_real_functions mt_real;
 
+#define MT_REAL_NOW(name) __atomic_load_n(&mt_real.name, __ATOMIC_RELAXED)
+
 /* The real function of a hook, found at first need and kept. For a hook whose callers are linked to
  * it by name, so that some library has it: without one the process ends, as by the loader. */
 #define MT_REAL(name)                                                                              \
-    (__builtin_expect(mt_real.name != NULL, 1) ? mt_real.name                                      \
-                                               : (mt_resolve(MT_HOOK_##name), mt_real.name))
+    (__builtin_expect(MT_REAL_NOW(name) != NULL, 1)                                                \
+         ? MT_REAL_NOW(name)                                                                       \
+         : (mt_resolve(MT_HOOK_##name), MT_REAL_NOW(name)))
 
 /* The same for a hook that may be called by whoever looks the symbol up: NULL where none is. */
 #define MT_REAL_OR_NULL(name)                                                                      \
-    (__builtin_expect(mt_real.name != NULL, 1) ? mt_real.name                                      \
-                                               : (mt_try_resolve(MT_HOOK_##name), mt_real.name))
+    (__builtin_expect(MT_REAL_NOW(name) != NULL, 1)                                                \
+         ? MT_REAL_NOW(name)                                                                       \
+         : (mt_try_resolve(MT_HOOK_##name), MT_REAL_NOW(name)))
 
 void mt_resolve(enum mt_hook hook);
 void mt_try_resolve(enum mt_hook hook);

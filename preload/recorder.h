@@ -24,7 +24,8 @@
 /* A frame of the stack that this thread recorded last, outermost first (python-stack.c). */
 struct mt_known_frame {
     uint64_t code, instruction, stamp;
-    uint32_t stack; /* id of the stack that ends with this frame */
+    uint64_t content; /* of a volatile code object (python-code.h); 0: it is none */
+    uint32_t stack;   /* id of the stack that ends with this frame */
 };
 
 struct mt_thread {

@@ -4,7 +4,6 @@ traceback gives at the same place: the allocation's size is the number of its li
 import asyncio
 import ctypes
 import functools
-import gc
 import json
 import os
 import threading
@@ -72,11 +71,12 @@ async def outer():
 
 
 def reused_code_objects():
-    """Each is freed before the next is made, which may then get its address."""
-    for i in range(200):
-        source = "\n" * (i % 7) + "def made():\n" + "    pass\n" * (i % 3) + "    allocate()\nmade()\n"
-        exec(compile(source, f"<made {i % 5}>", "exec"), {"allocate": allocate})
-        gc.collect(0)
+    """Each is freed before the next is made, which may then get its address, and its parts theirs:
+    they differ in the names, the lines, or the file only."""
+    for i in range(1500):
+        name = "made_" + "abcde"[i % 5]
+        source = "\n" * (i % 7) + f"def {name}():\n" + "\n" * (i % 3) + f"    allocate()\n{name}()\n"
+        exec(compile(source, f"<made {i % 4}>", "exec"), {"allocate": allocate})
 
 
 def überprüfe_名前():
