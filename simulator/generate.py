@@ -5,7 +5,7 @@
     generate.py stubs   SET LIST OUT   the C of every entry point that is not hand-written
     generate.py map     SET LIST OUT   the linker's version script: exactly the entry points
     generate.py lookup  SET LIST OUT   the table behind cuGetProcAddress
-    generate.py sonames SET OUT LIST...  the SONAMEs, in the order given
+    generate.py sonames SET,... OUT LIST...  the SONAMEs, in the order given, set after set
 
 SET names the SONAME set ("cuda13"). The lists explain themselves: entry-points/README.
 """
@@ -30,8 +30,6 @@ class List:
                 words = line.split('#')[0].split()
                 if words:
                     self.read(words, soname_set, f'{path}:{number}')
-        if not self.soname:
-            sys.exit(f'{path}: no soname in the set {soname_set}')
 
     def read(self, words, soname_set, where):
         if words[0] == 'soname':
@@ -139,12 +137,17 @@ def main():
     what, soname_set, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
     if what == 'sonames':
         with open(arguments[0], 'w') as out:
-            for path in arguments[1:]:
-                out.write(f'"{List(path, soname_set).soname}",\n')
+            for name in soname_set.split(','):
+                for soname in (List(path, name).soname for path in arguments[1:]):
+                    if soname:
+                        out.write(f'"{soname}",\n')
         return
     write = {'stubs': write_stubs, 'map': write_map, 'lookup': write_lookup}[what]
+    entries = List(arguments[0], soname_set)
+    if not entries.soname:
+        sys.exit(f'{arguments[0]}: no soname in the set {soname_set}')
     with open(arguments[1], 'w') as out:
-        write(List(arguments[0], soname_set), out)
+        write(entries, out)
 
 
 if __name__ == '__main__':

@@ -113,7 +113,7 @@ cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
 
 cudaError_t cudaDriverGetVersion(int *version)
 {
-    *version = SIM_RUNTIME_VERSION;
+    *version = SIM_DRIVER_VERSION;
     return cudaSuccess;
 }
 

@@ -2,12 +2,22 @@
 #ifndef SIM_RUNTIME_H
 #define SIM_RUNTIME_H
 
+/*
+ * SIM_CUDA is the major version that this build of the library stands in for. The code is written
+ * against the newest headers; what CUDA 12 had by another name is renamed here, and what it had in
+ * another form is in cuda12.c.
+ */
+#if SIM_CUDA < 13
+#define cudaGetDeviceProperties cudaGetDeviceProperties_v2
+#define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v3
+#endif
+
 #include <cuda_runtime_api.h>
 
 #include "core/core.h"
 
-/* The simulated CUDA version; what CUDASIM_VERSION says of the driver may be higher. */
-enum { SIM_RUNTIME_VERSION = 13020 };
+/* The simulated versions: a runtime of the last CUDA 12 works on the same driver. */
+enum { SIM_DRIVER_VERSION = 13020, SIM_RUNTIME_VERSION = SIM_CUDA < 13 ? 12080 : 13020 };
 
 /* Returns the code and keeps it as the thread's last error if it is one. */
 static inline cudaError_t runtime_result(cudaError_t code)

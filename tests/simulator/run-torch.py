@@ -1,30 +1,46 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run-torch.py CUDASIM LIBDIR SCRIPT: runs the script with a CUDA build of PyTorch, simulated.
+"""run-torch.py VARIABLE CUDASIM LIBDIR SCRIPT...: runs the scripts with a CUDA build of PyTorch,
+simulated.
 
-The Python that has it is $MEMTAP_TEST_PYTHON. Exit code 77: there is none.
+The environment variable VARIABLE names the Pythons that have one, with colons between them. Exit
+code 77: it is not set, or one of them has no CUDA build of PyTorch.
 """
 import os
 import subprocess
 import sys
 
 
-def skip(why):
-    print(f'skipped: {why}')
-    sys.exit(77)
+def version(launch):
+    """The release of PyTorch and its CUDA, None where there is none."""
+    probe = subprocess.run([*launch, '-c', 'import torch; assert torch.version.cuda; '
+                                           'print(torch.__version__)'],
+                           text=True, capture_output=True)
+    return None if probe.returncode else probe.stdout.strip()
 
 
 def main():
-    cudasim, libdir, script = sys.argv[1:4]
-    python = os.environ.get('MEMTAP_TEST_PYTHON')
-    if not python:
-        skip('MEMTAP_TEST_PYTHON names no Python with a CUDA build of PyTorch')
-    launch = [cudasim, libdir, '--gpu', 'a100-80g', '--', python]
-    probe = subprocess.run([*launch, '-c', 'import torch; print(torch.version.cuda or "")'],
-                           text=True, capture_output=True)
-    if probe.returncode or not probe.stdout.strip():
-        skip(f'{python} has no CUDA build of PyTorch')
-    return subprocess.run([*launch, script]).returncode
+    variable, cudasim, libdir, *scripts = sys.argv[1:]
+    pythons = os.environ.get(variable)
+    if not pythons:
+        print(f'skipped: {variable} names no Python with a CUDA build of PyTorch')
+        return 77
+    missing, failures = [], []
+    for python in pythons.split(':'):
+        launch = [cudasim, libdir, '--gpu', 'a100-80g', '--', python]
+        torch = version(launch)
+        if not torch:
+            print(f'skipped: {python} has no CUDA build of PyTorch')
+            missing.append(python)
+            continue
+        for script in scripts:
+            print(f'=== torch {torch}: {os.path.basename(script)}', flush=True)
+            if subprocess.run([*launch, script]).returncode:
+                failures.append(f'{torch} {os.path.basename(script)}')
+    if failures:
+        print('failed:', ', '.join(failures))
+        return 1
+    return 77 if missing else 0
 
 
 if __name__ == '__main__':

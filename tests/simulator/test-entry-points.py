@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test-entry-points.py LIBDIR GENERATE SET LIST...
+"""test-entry-points.py LIBDIR GENERATE SET,... LIST...
 
 The libraries export what the lists say, with the version node that they say, and need nothing of
 NVIDIA's.
@@ -46,16 +46,17 @@ def check(path, entries):
 
 
 def main():
-    libdir, generate, soname_set, lists = *sys.argv[1:4], sys.argv[4:]
+    libdir, generate, sets, lists = *sys.argv[1:3], sys.argv[3].split(','), sys.argv[4:]
     spec = importlib.util.spec_from_file_location('generate', generate)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    faults, total = [], 0
-    for path in lists:
-        entries = module.List(path, soname_set)
-        total += len(entries.entries)
-        faults += check(os.path.join(libdir, entries.soname), entries)
-    print('\n'.join(faults) or f'{total} entry points in {len(lists)} libraries')
+    faults, libraries, total = [], 0, 0
+    for entries in (module.List(path, name) for name in sets for path in lists):
+        if entries.soname:
+            libraries += 1
+            total += len(entries.entries)
+            faults += check(os.path.join(libdir, entries.soname), entries)
+    print('\n'.join(faults) or f'{total} entry points in {libraries} libraries')
     return bool(faults)
 
 
