@@ -82,7 +82,7 @@ static void tell_torch(struct sink sink)
 {
     Dl_info library;
     char path[PATH_MAX + 32], text[4096];
-    void *symbol = mt_find_real("aoti_torch_get_data_ptr", "libtorch_cpu.so");
+    void *symbol = mt_find_real("_ZNK2at10TensorBase8set_dataERKS0_", "libtorch_cpu.so");
     if (!symbol || !dladdr(symbol, &library))
         return;
     snprintf(path, sizeof path, "%s", library.dli_fname);

@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-_Atomic int mt_tensor_layout = MT_LAYOUT_UNCHECKED;
+_Atomic int mt_tensor_head = MT_HEAD_UNKNOWN;
 
 /* Bytes of an AccumulateGrad from its begin to its leaf; 0: not known yet, -1: not found. */
 static _Atomic int leaf_offset;
@@ -46,32 +46,39 @@ static int agrees_with_libtorch(const void *impl, struct mt_place place)
 }
 
 /* Reads like mt_impl_place, but may meet anything. */
-static struct mt_place read_carefully(const void *impl)
+static struct mt_place read_carefully(const void *impl, int head)
 {
     const char *storage;
-    char head[MT_STORAGE_DEVICE + 2];
-    if (!impl || mt_safe_read((const char *)impl + MT_IMPL_STORAGE, &storage, sizeof storage) ||
-        !storage || mt_safe_read(storage, head, sizeof head))
+    char object[MT_HEAD_OLD + MT_STORAGE_DEVICE + 2];
+    if (!impl || mt_safe_read((const char *)impl + head, &storage, sizeof storage) || !storage ||
+        mt_safe_read(storage, object, sizeof object))
         return (struct mt_place){0, 0};
-    return mt_storage_place(head);
+    return mt_storage_place(object, head);
 }
 
-/* The first tensor on a device decides whether the layout is as expected. */
-struct mt_place mt_tensor_place_unchecked(const void *impl)
+/* Everybody who comes meanwhile comes to the same result. */
+static void settle(int head)
 {
-    struct mt_place place = {0, 0};
-    if (mt_tensor_layout == MT_LAYOUT_WRONG)
-        return place;
-    place = read_carefully(impl);
-    if (!place.address)
-        return place;
-    int unchecked = MT_LAYOUT_UNCHECKED;
-    int verdict = agrees_with_libtorch(impl, place) ? MT_LAYOUT_RIGHT : MT_LAYOUT_WRONG;
-    if (atomic_compare_exchange_strong(&mt_tensor_layout, &unchecked, verdict) &&
-        verdict == MT_LAYOUT_WRONG)
+    int unknown = MT_HEAD_UNKNOWN;
+    if (atomic_compare_exchange_strong(&mt_tensor_head, &unknown, head) && head == MT_HEAD_WRONG)
         mt_message("this PyTorch lays out its tensors in a way that memtap does not know; "
                    "recording without autograd labels");
-    return verdict == MT_LAYOUT_RIGHT ? place : (struct mt_place){0, 0};
+}
+
+/* The first tensor that is on a device, read in one of the ways, decides which one is right. */
+struct mt_place mt_tensor_place_unchecked(const void *impl)
+{
+    static const int heads[] = {MT_HEAD_NEW, MT_HEAD_OLD};
+    struct mt_place place = {0, 0};
+    for (unsigned i = 0; i < 2 && mt_tensor_head != MT_HEAD_WRONG; i++) {
+        place = read_carefully(impl, heads[i]);
+        if (!place.address)
+            continue;
+        int is_right = agrees_with_libtorch(impl, place);
+        settle(is_right ? heads[i] : MT_HEAD_WRONG);
+        return is_right ? place : (struct mt_place){0, 0};
+    }
+    return (struct mt_place){0, 0};
 }
 
 void mt_learn_leaf(const void *node, const void *impl)
@@ -111,11 +118,11 @@ struct mt_place mt_leaf_gradient(const void *node)
 
 const char *mt_tensor_status(void)
 {
-    switch (mt_tensor_layout) {
-    case MT_LAYOUT_RIGHT:
-        return leaf_offset < 0 ? "no gradients: their leaf was not found" : "yes";
-    case MT_LAYOUT_WRONG:
+    switch (mt_tensor_head) {
+    case MT_HEAD_UNKNOWN:
+        return "no tensor on a device was seen by autograd";
+    case MT_HEAD_WRONG:
         return "no: tensors are laid out in an unknown way";
     }
-    return "no tensor on a device was seen by autograd";
+    return leaf_offset < 0 ? "no gradients: their leaf was not found" : "yes";
 }

@@ -15,27 +15,28 @@ struct mt_place {
 };
 
 /*
- * Byte offsets in c10::TensorImpl and c10::StorageImpl, the same from torch 1.13 to 2.15: both
- * begin with a vtable pointer and 8 bytes of reference counts; then the TensorImpl has its storage,
- * the StorageImpl its DataPtr: data, context, deleter, device (type, index: a byte each).
+ * c10::TensorImpl and c10::StorageImpl both begin with a vtable pointer and two reference counts,
+ * of 4 bytes each (seen in torch 2.6 and 2.15) or of 8 (2.1): that is the head. Then the TensorImpl
+ * has its storage, and the StorageImpl its DataPtr: data, context, deleter, device (type and index,
+ * a byte each).
  */
-enum { MT_IMPL_STORAGE = 16, MT_STORAGE_DATA = 16, MT_STORAGE_DEVICE = 40 };
-
+enum { MT_HEAD_UNKNOWN = 0, MT_HEAD_WRONG = -1, MT_HEAD_NEW = 16, MT_HEAD_OLD = 24 };
+enum { MT_STORAGE_DEVICE = 24 }; /* after the head */
 enum { MT_DEVICE_TYPE_CUDA = 1 };
 
-enum mt_layout { MT_LAYOUT_UNCHECKED, MT_LAYOUT_RIGHT, MT_LAYOUT_WRONG };
-extern _Atomic int mt_tensor_layout;
+/* Bytes of the head, known from the first tensor on a device on; or why not. */
+extern _Atomic int mt_tensor_head;
 
 struct mt_place mt_tensor_place_unchecked(const void *impl);
 
-static inline struct mt_place mt_storage_place(const char *storage)
+static inline struct mt_place mt_storage_place(const char *storage, int head)
 {
     struct mt_place place = {0, 0};
     uint8_t device[2];
-    memcpy(device, storage + MT_STORAGE_DEVICE, sizeof device);
+    memcpy(device, storage + head + MT_STORAGE_DEVICE, sizeof device);
     if (device[0] != MT_DEVICE_TYPE_CUDA)
         return place;
-    memcpy(&place.address, storage + MT_STORAGE_DATA, sizeof place.address);
+    memcpy(&place.address, storage + head, sizeof place.address);
     place.device = (int8_t)device[1];
     return place;
 }
@@ -44,12 +45,13 @@ static inline struct mt_place mt_storage_place(const char *storage)
 static inline struct mt_place mt_impl_place(const void *impl)
 {
     const char *storage;
-    if (__builtin_expect(mt_tensor_layout != MT_LAYOUT_RIGHT, 0))
+    int head = mt_tensor_head;
+    if (__builtin_expect(head <= 0, 0))
         return mt_tensor_place_unchecked(impl);
     if (!impl)
         return (struct mt_place){0, 0};
-    memcpy(&storage, (const char *)impl + MT_IMPL_STORAGE, sizeof storage);
-    return storage ? mt_storage_place(storage) : (struct mt_place){0, 0};
+    memcpy(&storage, (const char *)impl + head, sizeof storage);
+    return storage ? mt_storage_place(storage, head) : (struct mt_place){0, 0};
 }
 
 /* tensor: an at::Tensor, which is one pointer to its TensorImpl. */

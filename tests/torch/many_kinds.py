@@ -35,7 +35,7 @@ def exception_in_backward():
 def out_of_memory_that_is_caught():
     try:
         torch.empty(2**42, device=device)
-    except torch.OutOfMemoryError:
+    except torch.cuda.OutOfMemoryError:
         print("out of memory")
 
 
@@ -97,6 +97,8 @@ def tensors_without_storage():
 
 
 def lazy_clone():
+    if not hasattr(torch, "_lazy_clone"):  # torch 2.1
+        return
     x = torch.ones(1000, device=device, requires_grad=True)
     y = torch._lazy_clone(x.detach())
     (x * y).sum().backward()
