@@ -47,6 +47,21 @@ static const char *const environment[] = {
     "CUDA_MODULE_LOADING",
 };
 
+#define N_VARIABLES (sizeof environment / sizeof *environment)
+
+/* "env.NAME=value" of those that are set, as they were when recording started. */
+static char *values[N_VARIABLES];
+
+void mt_info_prepare(void)
+{
+    memset(values, 0, sizeof values); /* a forked child's parent's stay: little, once */
+    for (size_t i = 0, n = 0; i < N_VARIABLES; i++) {
+        const char *value = getenv(environment[i]);
+        if (value && asprintf(&values[n], "env.%s=%s", environment[i], value) >= 0)
+            n++;
+    }
+}
+
 static size_t read_file(const char *path, char *text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -113,9 +128,8 @@ void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
         tell(sink, "host=%s", host);
     tell(sink, "start_monotonic_ns=%llu", (unsigned long long)start_ns);
     tell(sink, "start_realtime_ns=%llu", (unsigned long long)(realtime_ns() - since));
-    for (size_t i = 0; i < sizeof environment / sizeof *environment; i++)
-        if (getenv(environment[i]))
-            tell(sink, "env.%s=%s", environment[i], getenv(environment[i]));
+    for (size_t i = 0; i < N_VARIABLES && values[i]; i++)
+        tell(sink, "%s", values[i]);
     tell_torch(sink);
 }
 

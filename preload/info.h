@@ -9,6 +9,9 @@
 /* Gets each text, of `size` bytes; it lives during the call. */
 typedef void mt_info_sink(void *data, const char *text, size_t size);
 
+/* Copies what the environment says; in a thread of the host, which may change it at any time. */
+void mt_info_prepare(void);
+
 /* At the start. start_ns: of the trace, on CLOCK_MONOTONIC. */
 void mt_info_collect(uint64_t start_ns, mt_info_sink *sink, void *data);
 

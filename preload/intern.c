@@ -27,6 +27,7 @@ struct stack {
 
 static struct {
     pthread_mutex_t lock;
+    int has_failed; /* there was no memory for the tables; not tried again */
     char *text;
     uint32_t text_used;
     struct string *string;
@@ -50,11 +51,28 @@ static void map_tables(void)
     tables.stack = mt_map(MOST_STACKS * sizeof *tables.stack);
 }
 
+static void unmap_tables(void)
+{
+    mt_unmap(tables.text, MOST_TEXT);
+    mt_unmap(tables.string, MOST_STRINGS * sizeof *tables.string);
+    mt_unmap(tables.frame, MOST_FRAMES * sizeof *tables.frame);
+    mt_unmap(tables.stack, MOST_STACKS * sizeof *tables.stack);
+    tables.text = NULL;
+    tables.string = NULL;
+    tables.frame = NULL;
+    tables.stack = NULL;
+}
+
 void mt_intern_lock(void)
 {
     pthread_mutex_lock(&tables.lock);
-    if (!is_mapped())
-        map_tables();
+    if (is_mapped() || tables.has_failed)
+        return;
+    map_tables();
+    if (!is_mapped()) {
+        unmap_tables();
+        tables.has_failed = 1;
+    }
 }
 
 void mt_intern_unlock(void)
@@ -67,18 +85,6 @@ static uint32_t next_id(_Atomic uint32_t *used, uint32_t most)
 {
     uint32_t id = atomic_load_explicit(used, memory_order_relaxed);
     return is_mapped() && id < most ? id : 0;
-}
-
-static void unmap_tables(void)
-{
-    mt_unmap(tables.text, MOST_TEXT);
-    mt_unmap(tables.string, MOST_STRINGS * sizeof *tables.string);
-    mt_unmap(tables.frame, MOST_FRAMES * sizeof *tables.frame);
-    mt_unmap(tables.stack, MOST_STACKS * sizeof *tables.stack);
-    tables.text = NULL;
-    tables.string = NULL;
-    tables.frame = NULL;
-    tables.stack = NULL;
 }
 
 static void publish(_Atomic uint32_t *used, uint32_t id)
@@ -201,6 +207,7 @@ void mt_intern_reset(void)
     mt_cache_reset(&tables.frame_ids);
     mt_cache_reset(&tables.stack_ids);
     unmap_tables();
+    tables.has_failed = 0;
     tables.text_used = 0;
     tables.strings = tables.frames = tables.stacks = 1;
 }

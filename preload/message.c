@@ -2,9 +2,25 @@
 #include "message.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
+
+/* Where stderr is a pipe that nobody reads, the SIGPIPE would be the host's. */
+static void write_quietly(const char *line, size_t size)
+{
+    sigset_t pipe_signal, before, pending;
+    const struct timespec now = {0, 0};
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    if (write(STDERR_FILENO, line, size) < 0 && errno == EPIPE && !sigismember(&pending, SIGPIPE))
+        sigtimedwait(&pipe_signal, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
 
 void mt_message(const char *format, ...)
 {
@@ -20,7 +36,6 @@ void mt_message(const char *format, ...)
     if (n > 0)
         used += (size_t)n < sizeof line - used - 1 ? (size_t)n : sizeof line - used - 2;
     line[used++] = '\n';
-    ssize_t written = write(STDERR_FILENO, line, used);
-    (void)written; /* nowhere to say it */
+    write_quietly(line, used);
     errno = saved;
 }

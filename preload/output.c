@@ -41,8 +41,9 @@ static const char *meaning(char letter, char *scratch, size_t size)
     return NULL;
 }
 
-int mt_output_expand(const char *pattern, char *out, size_t size)
+int mt_output_name(struct mt_output *out, const char *pattern)
 {
+    const size_t size = sizeof out->path - 8; /* room for a suffix */
     size_t used = 0;
     for (const char *at = pattern; *at; at++) {
         char scratch[256], plain[2] = {*at, '\0'};
@@ -54,10 +55,10 @@ int mt_output_expand(const char *pattern, char *out, size_t size)
         size_t length = strlen(text);
         if (used + length >= size)
             return -ENAMETOOLONG;
-        memcpy(out + used, text, length);
+        memcpy(out->path + used, text, length);
         used += length;
     }
-    out[used] = '\0';
+    out->path[used] = '\0';
     return 0;
 }
 
@@ -75,15 +76,11 @@ static int move_up(int fd)
     return high;
 }
 
-int mt_output_open(struct mt_output *out, const char *pattern)
+int mt_output_open(struct mt_output *out)
 {
     struct stat status;
     out->fd = -1;
     out->size = 0;
-    out->path[0] = '\0';
-    int rc = mt_output_expand(pattern, out->path, sizeof out->path - 8);
-    if (rc)
-        return rc;
     size_t length = strlen(out->path);
     int fd = create(out->path);
     for (int i = 1; fd < 0 && errno == EEXIST && i < MOST_SUFFIXES; i++) {

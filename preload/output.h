@@ -16,13 +16,14 @@ struct mt_output {
     char path[PATH_MAX];
 };
 
-/* Replaces %p %e %h %r %% in the pattern: 0, or -ENAMETOOLONG. */
-int mt_output_expand(const char *pattern, char *out, size_t size);
+/* Sets out->path from the pattern, replacing %p %e %h %r %%: 0, or -ENAMETOOLONG. Reads the
+ * environment. */
+int mt_output_name(struct mt_output *out, const char *pattern);
 
-/* Makes a new file (mode 0600, no symbolic link followed) after the pattern; where that name is
- * taken, with a suffix .1, .2 ... and a line on stderr. 0, or a negative errno with out->path the
- * name that was tried. */
-int mt_output_open(struct mt_output *out, const char *pattern);
+/* Makes a new file (mode 0600, no symbolic link followed) at out->path; where that name is taken,
+ * with a suffix .1, .2 ... and a line on stderr. 0, or a negative errno with out->path the name
+ * that was tried last. */
+int mt_output_open(struct mt_output *out);
 
 /* Appends all bytes: 0, or a negative errno with the file cut back to what it was before. -ESTALE:
  * the program has closed our descriptor or uses its number for something else. */

@@ -1,51 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "python-code.h"
-#include "cache.h"
 #include "intern.h"
-
-/* The last 8 bytes of `size`, or the first ones of the object's room where there are less: Python's
- * objects have 16 bytes' granularity. */
-static uint64_t last_word(uint64_t data, uint64_t size)
-{
-    return mt_py_word(size > 8 ? data + size - 8 : data, 0);
-}
-
-struct text {
-    uint64_t data, size; /* bytes */
-};
-
-/* A str object's characters, of whatever width. */
-static struct text text_of_str(const struct mt_python_layout *layout, uint64_t str)
-{
-    uint32_t state = (uint32_t)mt_py_int(str, MT_STRING_STATE);
-    unsigned kind = (state >> 2) & 7, is_ascii = (state >> 6) & 1;
-    int offset = is_ascii ? layout->string_data : layout->string_data_wide;
-    return (struct text){str + (uint64_t)offset, mt_py_word(str, MT_STRING_LENGTH) * kind};
-}
-
-int mt_py_is_volatile(const struct mt_python_layout *layout, uint64_t code)
-{
-    static const char notebook[] = "ipykernel_";
-    if (layout->code_version >= 0)
-        return 0;
-    struct text file = text_of_str(layout, mt_py_word(code, layout->code_filename));
-    const char *data = (const char *)(uintptr_t)file.data;
-    return file.size && (*data == '<' || memmem(data, file.size, notebook, sizeof notebook - 1));
-}
-
-/* What two code objects that are not one differ in: name, file, first line, line table. Names are
- * interned, and so have their hash. */
-uint64_t mt_py_code_content(const struct mt_python_layout *layout, uint64_t code)
-{
-    uint64_t lines = mt_py_word(code, layout->code_lines);
-    uint64_t size = mt_py_word(lines, MT_BYTES_SIZE);
-    struct text file = text_of_str(layout, mt_py_word(code, layout->code_filename));
-    uint64_t name_hash = mt_py_word(mt_py_word(code, layout->code_name), MT_STRING_HASH);
-    uint64_t numbers = (uint64_t)mt_py_int(code, layout->code_first_line) << 32 ^ size;
-    uint64_t hash = mt_mix(mt_mix(name_hash, numbers), last_word(file.data, file.size));
-    return mt_mix(mt_mix(hash, mt_py_word(lines, MT_BYTES_DATA)),
-                  last_word(lines + MT_BYTES_DATA, size));
-}
 
 /* A line table being read; past its end it gives zeros. */
 struct table {
@@ -173,6 +128,8 @@ static size_t put_utf8(char *out, uint32_t c)
         out[0] = (char)c;
         return 1;
     }
+    if (c >= 0xd800 && c < 0xe000)
+        c = 0xfffd; /* half a pair: what Python makes of a byte that is no UTF-8 */
     size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
     static const unsigned char lead[5] = {0, 0, 0xc0, 0xe0, 0xf0};
     for (size_t i = n - 1; i > 0; i--, c >>= 6)

@@ -17,7 +17,8 @@ enum status { ABSENT, UNCHECKED, CHECKED, UNKNOWN_VERSION, WRONG_LAYOUT, SWITCHE
 
 static struct {
     const struct mt_python_layout *layout;
-    void *(*thread_state)(void); /* PyGILState_GetThisThreadState: needs no GIL */
+    const char *(*version)(void); /* Py_GetVersion */
+    void *(*thread_state)(void);  /* PyGILState_GetThisThreadState: needs no GIL */
     int (*is_finalizing)(void);
     const void *code_type, *str_type;
     _Atomic int status;
@@ -28,24 +29,27 @@ struct frame {
     uint64_t code, instruction;
 };
 
+/* Several threads may do so at once, and find the same. */
+void mt_python_find(void)
+{
+    python.version = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
+    python.thread_state = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    /* Its private name is that of versions up to 3.12. */
+    int (*is_finalizing)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+    if (!is_finalizing)
+        is_finalizing = (int (*)(void))dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
+    python.is_finalizing = is_finalizing;
+    python.code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
+    python.str_type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
+}
+
 void mt_python_start(void)
 {
     int major, minor;
-    if (!mt_settings.python_stacks) {
-        python.status = SWITCHED_OFF;
-        return;
-    }
-    python.status = ABSENT;
-    const char *(*version)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
-    python.thread_state = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
-    /* Its private name is that of versions up to 3.12. */
-    python.is_finalizing = (int (*)(void))dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
-    if (!python.is_finalizing)
-        python.is_finalizing = (int (*)(void))dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
-    python.code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
-    python.str_type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
-    if (!version || !python.thread_state || !python.is_finalizing || !python.code_type ||
-        !python.str_type || sscanf(version(), "%d.%d", &major, &minor) != 2)
+    python.status = mt_settings.python_stacks ? ABSENT : SWITCHED_OFF;
+    if (!mt_settings.python_stacks || !python.version || !python.thread_state ||
+        !python.is_finalizing || !python.code_type || !python.str_type ||
+        sscanf(python.version(), "%d.%d", &major, &minor) != 2)
         return;
     python.layout = mt_python_layout_of(major, minor);
     python.status = python.layout ? UNCHECKED : UNKNOWN_VERSION;
@@ -135,7 +139,8 @@ static int is_sound_stack(uint64_t tstate)
 static int check(uint64_t tstate)
 {
     uint64_t frame;
-    if (!read_word(tstate, python.layout->tstate_frame, &frame) && !frame)
+    if (!mt_can_read_safely() ||
+        (!read_word(tstate, python.layout->tstate_frame, &frame) && !frame))
         return 0; /* nothing to check with yet */
     python.status = is_sound_stack(tstate) ? CHECKED : WRONG_LAYOUT;
     if (python.status == WRONG_LAYOUT)
@@ -144,9 +149,6 @@ static int check(uint64_t tstate)
                    python.layout->minor);
     return python.status == CHECKED;
 }
-
-/* Stands for the id in the entry of a volatile code object: its content decides. */
-#define LOOK_AT_CONTENT UINT32_MAX
 
 static uint32_t intern(const struct mt_key *key)
 {
@@ -162,38 +164,10 @@ static uint32_t intern(const struct mt_key *key)
     return id;
 }
 
-static void note_volatile(const struct mt_key *key)
+static uint32_t find_stack(const struct mt_key *key)
 {
-    mt_intern_lock();
-    if (!mt_cache_find(&python.stacks, key))
-        mt_cache_add(&python.stacks, key, LOOK_AT_CONTENT);
-    mt_intern_unlock();
-}
-
-/* Finds the frame's stack, below the stack `parent`. */
-static struct mt_known_frame know(const struct frame *frame, uint64_t stamp, uint32_t parent)
-{
-    struct mt_known_frame known = {frame->code, frame->instruction, stamp, 0, 0};
-    struct mt_key key = {frame->code, frame->instruction, stamp, parent};
-    uint32_t id = mt_cache_find(&python.stacks, &key);
-    if (!id && mt_py_is_volatile(python.layout, frame->code)) {
-        note_volatile(&key);
-        id = LOOK_AT_CONTENT;
-    }
-    if (id == LOOK_AT_CONTENT) {
-        known.content = mt_py_code_content(python.layout, frame->code);
-        key.stamp ^= known.content;
-        id = mt_cache_find(&python.stacks, &key);
-    }
-    known.stack = id ? id : intern(&key);
-    return known;
-}
-
-static int is_same(const struct mt_known_frame *known, const struct frame *frame, uint64_t stamp)
-{
-    return known->code == frame->code && known->instruction == frame->instruction &&
-           known->stamp == stamp &&
-           (!known->content || known->content == mt_py_code_content(python.layout, frame->code));
+    uint32_t id = mt_cache_find(&python.stacks, key);
+    return id ? id : intern(key);
 }
 
 /* From the outermost frame inwards: as far as it is the stack of the last event, its ids hold. */
@@ -205,9 +179,13 @@ static uint32_t identify(struct mt_thread *self, const struct frame *frames, uns
         const struct frame *frame = &frames[n - 1 - i];
         struct mt_known_frame *known = &self->known[i];
         uint64_t stamp = mt_py_code_stamp(python.layout, frame->code);
-        is_known = is_known && i < self->n_known && is_same(known, frame, stamp);
-        if (!is_known)
-            *known = know(frame, stamp, id);
+        is_known = is_known && i < self->n_known && known->code == frame->code &&
+                   known->instruction == frame->instruction && known->stamp == stamp;
+        if (!is_known) {
+            struct mt_key key = {frame->code, frame->instruction, stamp, id};
+            *known =
+                (struct mt_known_frame){frame->code, frame->instruction, stamp, find_stack(&key)};
+        }
         id = known->stack;
     }
     self->n_known = n;
@@ -216,7 +194,7 @@ static uint32_t identify(struct mt_thread *self, const struct frame *frames, uns
 
 uint32_t mt_python_stack(struct mt_thread *self)
 {
-    int status = atomic_load_explicit(&python.status, memory_order_relaxed);
+    int status = atomic_load_explicit(&python.status, memory_order_acquire);
     if (status != CHECKED && status != UNCHECKED)
         return 0;
     /* At its end Python frees the thread states of threads that still run. */

@@ -9,7 +9,10 @@
 
 #include "recorder.h"
 
-/* Looks for a Python in this process; where there is none, or one that memtap does not know,
+/* Looks for a Python in this process. Takes the loader's lock; any number of times. */
+void mt_python_find(void);
+
+/* Begins with the Python that was found; where there is none, or one that memtap does not know,
  * stacks are 0. */
 void mt_python_start(void);
 

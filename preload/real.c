@@ -6,6 +6,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 struct mt_real_functions mt_real;
@@ -25,8 +26,9 @@ static void *find_in(const char *symbol, const char *library)
     if (!handle)
         return NULL;
     void *found = dlsym(handle, symbol);
-    dlclose(handle); /* the reference that NOLOAD took; the library stays */
-    return found;
+    if (!found)
+        dlclose(handle);
+    return found; /* and the reference that NOLOAD took: what is found must not go away */
 }
 
 static const void *own_base(void)
@@ -92,11 +94,25 @@ void mt_try_resolve(enum mt_hook hook)
     __atomic_store_n(hooks[hook].slot, found, __ATOMIC_RELAXED);
 }
 
+/* The first of PyTorch's hooks is mostly called outside of its allocator; the others are looked up
+ * with it, so that none has to take the loader's lock under the allocator's. */
+static void resolve_all_of_torch(void)
+{
+#define RESOLVE(name, symbol, library, result, parameters)                                         \
+    if (!MT_REAL_NOW(name))                                                                        \
+        __atomic_store_n((void **)(void *)&mt_real.name, find_in(symbol, library),                 \
+                         __ATOMIC_RELAXED);
+    MT_TORCH_HOOKS(RESOLVE)
+}
+
 void mt_resolve(enum mt_hook hook)
 {
+    resolve_all_of_torch();
+    if (__atomic_load_n(hooks[hook].slot, __ATOMIC_RELAXED))
+        return;
     mt_try_resolve(hook);
     if (__atomic_load_n(hooks[hook].slot, __ATOMIC_RELAXED))
         return;
     mt_message("no loaded library defines %s, which the program calls", hooks[hook].symbol);
-    _exit(127);
+    syscall(SYS_exit_group, 127); /* _exit is ours */
 }

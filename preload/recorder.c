@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder.h"
+#include "info.h"
 #include "intern.h"
 #include "memory.h"
 #include "message.h"
@@ -20,7 +21,7 @@ _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")
 
 /* How long an event may wait for the writer before it is given up: the caller may hold the host's
  * allocator lock. */
-#define ROOM_TRIES 2000
+#define ROOM_WAIT_NS 200000000
 #define ROOM_PAUSE_US 100
 
 static pthread_key_t thread_end;
@@ -60,6 +61,7 @@ static int start(void)
         return -ENOMEM;
     recorder_pid = getpid();
     mt_settings_read();
+    mt_info_prepare();
     mt_python_start();
     return mt_writer_start();
 }
@@ -68,6 +70,9 @@ void mt_start_slow(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_handlers); /* first: a fork may come while we start */
+    /* The loader's lock is not for the one whom others wait for: a library's constructor may hold
+     * it and be one of them. */
+    mt_python_find();
     int idle = MT_IDLE;
     if (!atomic_compare_exchange_strong(&mt_state, &idle, MT_STARTING)) {
         while (atomic_load(&mt_state) == MT_STARTING)
@@ -78,7 +83,8 @@ void mt_start_slow(void)
     int rc = start();
     if (rc)
         mt_message("cannot record: %s; the program goes on without", strerror(-rc));
-    atomic_store(&mt_state, rc ? MT_OVER : MT_RECORDING);
+    int starting = MT_STARTING; /* unless the writer has given up already */
+    atomic_compare_exchange_strong(&mt_state, &starting, rc ? MT_OVER : MT_RECORDING);
     errno = saved;
 }
 
@@ -99,7 +105,8 @@ struct mt_thread *mt_enter_slow(void)
 {
     struct mt_thread *self = mt_self;
     if (self) {
-        self->lost++; /* a signal handler's event, in the middle of another one */
+        /* A signal handler's event, in the middle of another one. */
+        atomic_fetch_add_explicit(&self->lost, 1, memory_order_relaxed);
         return NULL;
     }
     self = make_thread();
@@ -108,39 +115,44 @@ struct mt_thread *mt_enter_slow(void)
     return self;
 }
 
-static int wait_for_room(struct mt_thread *self)
+static int is_full(struct mt_thread *self)
+{
+    return mt_ring_used(&self->ring) > MT_RING_WORDS - 16;
+}
+
+/* Who has lost events does not wait again before there was room. */
+static void wait_for_room(struct mt_thread *self)
 {
     int saved = errno;
-    int tries = ROOM_TRIES;
-    while (mt_ring_used(&self->ring) > MT_RING_WORDS - 16 && mt_is_recording() && tries-- > 0) {
+    uint64_t until = mt_now() + ROOM_WAIT_NS;
+    int has_lost = atomic_load_explicit(&self->lost, memory_order_relaxed) != 0;
+    while (is_full(self) && !has_lost && mt_is_recording() && mt_now() < until) {
         mt_writer_wake();
         usleep(ROOM_PAUSE_US);
     }
     errno = saved;
-    return mt_ring_used(&self->ring) > MT_RING_WORDS - 16 ? -EAGAIN : 0;
 }
 
 int mt_make_room(struct mt_thread *self)
 {
-    if (wait_for_room(self)) {
-        self->lost++;
+    wait_for_room(self);
+    if (is_full(self)) {
+        atomic_fetch_add_explicit(&self->lost, 1, memory_order_relaxed);
         return -EAGAIN;
     }
-    if (self->lost) {
-        uint64_t count = self->lost;
-        self->lost = 0;
-        atomic_fetch_add(&self->lost_total, count);
+    uint64_t count = atomic_exchange_explicit(&self->lost, 0, memory_order_relaxed);
+    if (count)
         mt_record(self, MT_LOST, MT_NO_DEVICE, 0, &count);
-    }
     return 0;
 }
 
 void mt_finish(void)
 {
     int recording = MT_RECORDING;
-    if (atomic_load(&mt_state) == MT_RECORDING && getpid() == recorder_pid &&
-        atomic_compare_exchange_strong(&mt_state, &recording, MT_OVER))
-        mt_writer_stop();
+    if (atomic_load(&mt_state) < MT_RECORDING || getpid() != recorder_pid)
+        return;
+    atomic_compare_exchange_strong(&mt_state, &recording, MT_OVER);
+    mt_writer_stop(); /* also where another thread is doing so: the first to leave ends both */
 }
 
 __attribute__((destructor)) static void at_exit(void)

@@ -24,18 +24,16 @@
 /* A frame of the stack that this thread recorded last, outermost first (python-stack.c). */
 struct mt_known_frame {
     uint64_t code, instruction, stamp;
-    uint64_t content; /* of a volatile code object (python-code.h); 0: it is none */
-    uint32_t stack;   /* id of the stack that ends with this frame */
+    uint32_t stack; /* id of the stack that ends with this frame */
 };
 
 struct mt_thread {
     struct mt_ring ring;
     uint32_t id; /* in the trace */
     pid_t os_thread;
-    int inside;    /* in a hook: one called from within is not recorded */
-    uint64_t lost; /* events, not yet told */
-    _Atomic uint64_t lost_total;
-    _Atomic int is_over; /* the thread has ended: to be drained and given back */
+    int inside;            /* in a hook: one called from within is not recorded */
+    _Atomic uint64_t lost; /* events, not yet told */
+    _Atomic int is_over;   /* the thread has ended: to be drained and given back */
     struct mt_thread *next;
     unsigned n_known;
     struct mt_known_frame known[MT_STACK_DEPTH];
@@ -62,7 +60,7 @@ void mt_finish(void);
 
 static inline int mt_is_recording(void)
 {
-    return atomic_load_explicit(&mt_state, memory_order_relaxed) == MT_RECORDING;
+    return atomic_load_explicit(&mt_state, memory_order_acquire) == MT_RECORDING;
 }
 
 static inline void mt_start(void)
@@ -105,7 +103,9 @@ static inline void mt_record(struct mt_thread *self, unsigned kind, int device, 
 {
     struct mt_ring *ring = &self->ring;
     /* Room for the event and, before it, for what was lost. */
-    if (__builtin_expect(mt_ring_used(ring) > MT_RING_WORDS - 16 || self->lost, 0) &&
+    if (__builtin_expect(mt_ring_used(ring) > MT_RING_WORDS - 16 ||
+                             atomic_load_explicit(&self->lost, memory_order_relaxed),
+                         0) &&
         mt_make_room(self))
         return;
     uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);

@@ -20,3 +20,9 @@ int mt_safe_read(const void *address, void *out, size_t size)
     errno = saved;
     return rc;
 }
+
+int mt_can_read_safely(void)
+{
+    char probe = 1, copy;
+    return !mt_safe_read(&probe, &copy, sizeof probe);
+}

@@ -8,4 +8,7 @@
  * read, whatever the address is. Some system calls; keeps errno. */
 int mt_safe_read(const void *address, void *out, size_t size);
 
+/* Whether it can be done at all just now: it takes two free descriptors. */
+int mt_can_read_safely(void);
+
 #endif

@@ -16,9 +16,11 @@ typedef int aoti_get_data(void *tensor, void **out);
 typedef int aoti_get_int64(void *tensor, int64_t *out);
 typedef int aoti_get_int32(void *tensor, int32_t *out);
 
+enum verdict { NO, YES, UNDECIDED };
+
 /* The stable C interface of libtorch (2.2 and later), asked once, to check what is read directly.
  */
-static int agrees_with_libtorch(const void *impl, struct mt_place place)
+static enum verdict agrees_with_libtorch(const void *impl, struct mt_place place)
 {
     void *data;
     int64_t offset, nbytes;
@@ -35,14 +37,18 @@ static int agrees_with_libtorch(const void *impl, struct mt_place place)
     aoti_get_int32 *get_index =
         (aoti_get_int32 *)mt_find_real("aoti_torch_get_device_index", "libtorch_cpu.so");
     if (!get_data || !get_offset || !get_size || !get_type || !get_index)
-        return 1; /* an older torch: what was read is plausible, and that is all there is */
+        return YES; /* an older torch: what was read is plausible, and that is all there is */
     if (get_type(tensor, &type) || type != MT_DEVICE_TYPE_CUDA || get_index(tensor, &index) ||
         index != place.device || get_data(tensor, &data) || get_offset(tensor, &offset) ||
         get_size(tensor, &nbytes))
-        return 0;
+        return NO;
+    if (!data)
+        return UNDECIDED; /* a view without elements has no data, wherever its storage is */
     uint64_t address = (uint64_t)(uintptr_t)data;
-    return offset == 0 ? address == place.address
-                       : address > place.address && address < place.address + (uint64_t)nbytes;
+    int is_inside = offset == 0
+                        ? address == place.address
+                        : address > place.address && address <= place.address + (uint64_t)nbytes;
+    return is_inside ? YES : NO;
 }
 
 /* Reads like mt_impl_place, but may meet anything. */
@@ -74,9 +80,10 @@ struct mt_place mt_tensor_place_unchecked(const void *impl)
         place = read_carefully(impl, heads[i]);
         if (!place.address)
             continue;
-        int is_right = agrees_with_libtorch(impl, place);
-        settle(is_right ? heads[i] : MT_HEAD_WRONG);
-        return is_right ? place : (struct mt_place){0, 0};
+        enum verdict verdict = agrees_with_libtorch(impl, place);
+        if (verdict != UNDECIDED)
+            settle(verdict == YES ? heads[i] : MT_HEAD_WRONG);
+        return verdict == YES ? place : (struct mt_place){0, 0};
     }
     return (struct mt_place){0, 0};
 }
@@ -85,7 +92,7 @@ void mt_learn_leaf(const void *node, const void *impl)
 {
     char object[MOST_LEAF_OFFSET];
     size_t size = sizeof object;
-    if (atomic_load_explicit(&leaf_offset, memory_order_relaxed) || !impl)
+    if (atomic_load_explicit(&leaf_offset, memory_order_relaxed) || !impl || !mt_can_read_safely())
         return;
     while (size >= 64 && mt_safe_read(node, object, size))
         size /= 2;
@@ -120,9 +127,9 @@ const char *mt_tensor_status(void)
 {
     switch (mt_tensor_head) {
     case MT_HEAD_UNKNOWN:
-        return "no tensor on a device was seen by autograd";
+        return "no: no tensor on a device was seen by autograd";
     case MT_HEAD_WRONG:
         return "no: tensors are laid out in an unknown way";
     }
-    return leaf_offset < 0 ? "no gradients: their leaf was not found" : "yes";
+    return leaf_offset < 0 ? "yes, but no gradients: their leaf was not found" : "yes";
 }

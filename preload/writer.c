@@ -138,24 +138,45 @@ static void write_definitions(void)
     end_block();
 }
 
+static void write_event(const struct mt_event *event)
+{
+    if (!is_open())
+        return;
+    writer.events++;
+    if (event->kind == MT_LOST)
+        writer.lost += event->arg[0];
+    int rc = mt_encoder_event(writer.encoder, event);
+    if (rc)
+        give_up(rc, "write");
+    if (mt_encoder_full(writer.encoder))
+        end_block();
+}
+
 static void write_events(void)
 {
     struct mt_event event;
     while (mt_order_next(&writer.order, &event)) {
         event.time_ns = event.time_ns > writer.start_ns ? event.time_ns - writer.start_ns : 0;
         writer.last_ns = event.time_ns;
-        if (!is_open())
-            continue;
-        writer.events++;
-        if (event.kind == MT_LOST)
-            writer.lost += event.arg[0];
-        int rc = mt_encoder_event(writer.encoder, &event);
-        if (rc)
-            give_up(rc, "write");
-        if (mt_encoder_full(writer.encoder))
-            end_block();
+        write_event(&event);
     }
-    end_block();
+}
+
+/* What an ended thread, or any at the end, could not tell by itself. */
+static void write_losses(int is_last)
+{
+    for (size_t i = 0; i < writer.order.n; i++) {
+        struct mt_thread *thread = writer.order.source[i].thread;
+        if (!is_last && !atomic_load(&thread->is_over))
+            continue;
+        struct mt_event event = {.time_ns = writer.last_ns,
+                                 .thread = thread->id,
+                                 .kind = MT_LOST,
+                                 .device = MT_NO_DEVICE,
+                                 .arg = {atomic_exchange(&thread->lost, 0)}};
+        if (event.arg[0])
+            write_event(&event);
+    }
 }
 
 static void drain(int is_last)
@@ -165,6 +186,8 @@ static void drain(int is_last)
     if (is_open())
         write_definitions();
     write_events();
+    write_losses(is_last);
+    end_block();
     mt_order_release(&writer.order);
 }
 
@@ -187,7 +210,7 @@ static void sign_roster(void)
 static void open_trace(void)
 {
     unsigned char header[MT_FILE_HEADER_SIZE];
-    int rc = mt_output_open(&writer.output, mt_settings.output);
+    int rc = mt_output_open(&writer.output);
     if (rc) {
         give_up(rc, "create");
         return;
@@ -234,6 +257,9 @@ int mt_writer_start(void)
     sigset_t all, before;
     writer.start_ns = mt_now();
     writer.output.fd = -1;
+    int rc = mt_output_name(&writer.output, mt_settings.output);
+    if (rc)
+        return rc;
     writer.encoder = mt_encoder_create(mt_settings.zstd_level);
     if (!writer.encoder)
         return -ENOMEM;
@@ -241,7 +267,7 @@ int mt_writer_start(void)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
-    int rc = pthread_create(&thread, NULL, run, NULL);
+    rc = pthread_create(&thread, NULL, run, NULL);
     if (!rc)
         pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -51,7 +51,7 @@ enum mt_code {
       F(address, DELTA))                                                                           \
     M(GRADIENT, 9, "gradient",                                                                     \
       F(address, DELTA))                                                                           \
-    /* A backward node gets its output, the tensor at address (0: not on a device), in forward:    \
+    /* A backward node gets its output, the tensor at address on a device, in forward:             \
      * the event's stack is the forward line. It runs in backward. node: its address, reused after \
      * it is gone. name: string id of its C++ type's mangled name. */                              \
     M(NODE_NEW, 10, "node_new",                                                                    \

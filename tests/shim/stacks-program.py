@@ -76,7 +76,8 @@ def reused_code_objects():
     for i in range(1500):
         name = "made_" + "abcde"[i % 5]
         source = "\n" * (i % 7) + f"def {name}():\n" + "\n" * (i % 3) + f"    allocate()\n{name}()\n"
-        exec(compile(source, f"<made {i % 4}>", "exec"), {"allocate": allocate})
+        file = f"<made {i % 4}>" if i % 2 else __file__
+        exec(compile(source, file, "exec"), {"allocate": allocate})
 
 
 def überprüfe_名前():

@@ -22,6 +22,10 @@ class Failing(torch.autograd.Function):
         raise ValueError("backward fails")
 
 
+def first_of_all_an_empty_view():
+    torch.ones(4, device=device)[:0].requires_grad_()
+
+
 def exception_in_backward():
     x = torch.ones(10, device=device, requires_grad=True)
     for _ in range(3):
@@ -130,7 +134,7 @@ def deep():
     recurse(800)
 
 
-for part in (exception_in_backward, out_of_memory_that_is_caught, workers, amp_and_checkpoint,
+for part in (first_of_all_an_empty_view, exception_in_backward, out_of_memory_that_is_caught, workers, amp_and_checkpoint,
              second_derivative, hooks_and_accumulation, sparse_gradients, tensors_without_storage,
              lazy_clone, transforms, deep):
     part()
