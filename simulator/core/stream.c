@@ -42,6 +42,7 @@ int sim_stream_destroy(struct sim_stream *stream)
 {
     if ((uintptr_t)stream <= 2)
         return -EINVAL;
+    sim_capture_leave(stream);
     free(stream);
     return 0;
 }
@@ -58,8 +59,11 @@ int sim_event_create(unsigned flags, struct sim_event **out)
     return 0;
 }
 
-void sim_event_record(struct sim_event *event)
+void sim_event_record(struct sim_event *event, const struct sim_stream *stream)
 {
+    struct sim_graph *graph;
+
+    sim_capture_status(stream, &event->capture, &graph);
     atomic_store_explicit(&event->time, event->flags & DISABLE_TIMING ? 1 : sim_now(),
                           memory_order_release);
 }

@@ -75,32 +75,36 @@ CUresult cuStreamSynchronize(CUstream stream)
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+static CUresult capture_info(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                             CUgraph *graph, size_t *count)
 {
-    (void)stream;
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
-}
+    struct sim_graph *captured;
+    uint64_t number;
 
-static CUresult capture_info(CUstreamCaptureStatus *status, cuuint64_t *id, size_t *count)
-{
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    *status = (CUstreamCaptureStatus)sim_capture_status(sim_stream(stream), &number, &captured);
     if (id)
-        *id = 0;
+        *id = number;
+    if (graph)
+        *graph = (CUgraph)captured;
     if (count)
         *count = 0;
     return CUDA_SUCCESS;
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    return capture_info(stream, status, NULL, NULL, NULL);
 }
 
 CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                    CUgraph *graph, const CUgraphNode **dependencies,
                                    const CUgraphEdgeData **edges, size_t *count)
 {
-    (void)stream;
-    (void)graph;
-    (void)dependencies;
-    (void)edges;
-    return capture_info(status, id, count);
+    if (dependencies)
+        *dependencies = NULL;
+    if (edges)
+        *edges = NULL;
+    return capture_info(stream, status, id, graph, count);
 }
 
 /* The form of programs that were built with CUDA 11.3 to 12.2. */
@@ -110,10 +114,7 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *statu
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                    CUgraph *graph, const CUgraphNode **dependencies, size_t *count)
 {
-    (void)stream;
-    (void)graph;
-    (void)dependencies;
-    return capture_info(status, id, count);
+    return cuStreamGetCaptureInfo_v3(stream, status, id, graph, dependencies, NULL, count);
 }
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
@@ -151,25 +152,23 @@ CUresult cuEventDestroy(CUevent event)
     return CUDA_SUCCESS;
 }
 
-static CUresult record(CUevent event)
+static CUresult record(CUevent event, CUstream stream)
 {
     if (!event)
         return CUDA_ERROR_INVALID_HANDLE;
-    sim_event_record((struct sim_event *)event);
+    sim_event_record((struct sim_event *)event, sim_stream(stream));
     return CUDA_SUCCESS;
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
-    (void)stream;
-    return record(event);
+    return record(event, stream);
 }
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags)
 {
-    (void)stream;
     (void)flags;
-    return record(event);
+    return record(event, stream);
 }
 
 CUresult cuEventQuery(CUevent event)

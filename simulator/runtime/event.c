@@ -34,25 +34,23 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return cudaSuccess;
 }
 
-static cudaError_t record(cudaEvent_t event)
+static cudaError_t record(cudaEvent_t event, cudaStream_t stream)
 {
     if (!event)
         return runtime_result(cudaErrorInvalidResourceHandle);
-    sim_event_record((struct sim_event *)event);
+    sim_event_record((struct sim_event *)event, sim_stream(stream));
     return cudaSuccess;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    (void)stream;
-    return record(event);
+    return record(event, stream);
 }
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags)
 {
-    (void)stream;
     (void)flags;
-    return record(event);
+    return record(event, stream);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)

@@ -62,46 +62,39 @@ cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device)
     return cudaSuccess;
 }
 
+/* Work is done, unless it was captured: nobody can wait for that. */
+static cudaError_t wait(cudaStream_t stream)
+{
+    return runtime_result(sim_capture_spoil(sim_stream(stream)) ? cudaErrorStreamCaptureUnsupported
+                                                                : cudaSuccess);
+}
+
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    (void)stream;
-    return cudaSuccess;
+    return wait(stream);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    (void)stream;
-    return cudaSuccess;
+    return wait(stream);
 }
 
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
 {
-    (void)stream;
-    *status = cudaStreamCaptureStatusNone;
+    (void)flags;
+    if (!event)
+        return runtime_result(cudaErrorInvalidResourceHandle);
+    sim_capture_wait(sim_stream(stream), (struct sim_event *)event);
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                                     unsigned long long *id, cudaGraph_t *graph,
-                                     const cudaGraphNode_t **dependencies,
-                                     const cudaGraphEdgeData **edges, size_t *count)
-{
-    (void)stream;
-    (void)graph;
-    (void)dependencies;
-    (void)edges;
-    *status = cudaStreamCaptureStatusNone;
-    if (id)
-        *id = 0;
-    if (count)
-        *count = 0;
-    return cudaSuccess;
-}
-
-/* All work before it is done: the callback's turn has come. */
+/* All work before it is done: the callback's turn has come, or comes when the graph is launched. */
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
 {
-    (void)stream;
+    int error = sim_capture_callback(sim_stream(stream), function, data);
+
+    if (error != -ENOENT)
+        return runtime_error(error);
     function(data);
     return cudaSuccess;
 }

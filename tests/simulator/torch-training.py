@@ -153,6 +153,50 @@ def qwen():
     expect('qwen2', held(), rounded(model_tensors(model, optimizer)))
 
 
+def private_pools():
+    return sum(segment['total_size'] for segment in torch.cuda.memory_snapshot()
+               if segment['segment_pool_id'] != (0, 0))
+
+
+def graphs():
+    start_again()
+    model = nn.Linear(1000, 1000).cuda()
+    images = torch.randn(64, 1000, device='cuda')
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            model(images).sum().backward()
+    torch.cuda.current_stream().wait_stream(side)
+    model.zero_grad()
+    expect('no graph yet', private_pools(), 0)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        assert torch.cuda.is_current_stream_capturing()
+        loss = model(images).sum()
+        loss.backward()
+    assert not torch.cuda.is_current_stream_capturing()
+    graph.replay()
+    torch.cuda.synchronize()
+    # A segment of small blocks, and one of large ones; two in older releases.
+    print(f'the pool of the graph: {private_pools()}')
+    assert private_pools() in (22 * MIB, 42 * MIB)
+    captured = private_pools()
+    allocated = torch.cuda.memory_allocated()
+    graph.replay()
+    expect('another replay', torch.cuda.memory_allocated(), allocated)
+    graphed = torch.cuda.make_graphed_callables(
+        nn.Sequential(nn.Linear(100, 100), nn.ReLU()).cuda(),
+        (torch.randn(8, 100, device='cuda', requires_grad=True),))
+    graphed(torch.randn(8, 100, device='cuda', requires_grad=True)).sum().backward()
+    assert private_pools() > captured
+    del graph, graphed, loss
+    model.zero_grad()
+    gc.collect()
+    torch._C._cuda_clearCublasWorkspaces()
+    torch.cuda.empty_cache()
+    expect('without the graphs', private_pools(), 0)
+
+
 def out_of_memory():
     start_again()
     held = []
@@ -190,7 +234,7 @@ def others():
 def main():
     assert torch.cuda.is_available()
     print(torch.cuda.get_device_properties(0))
-    for part in (segments, linear, convolutions, transformer, qwen, out_of_memory, others):
+    for part in (segments, linear, convolutions, transformer, qwen, graphs, out_of_memory, others):
         part()
 
 
