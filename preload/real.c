@@ -37,7 +37,7 @@ static const void *own_base(void)
     return dladdr((const void *)&mt_real, &info) ? info.dli_fbase : NULL;
 }
 
-static int belongs_to_us(const void *address)
+int mt_is_ours(const void *address)
 {
     Dl_info info;
     return dladdr(address, &info) && info.dli_fbase == own_base();
@@ -73,7 +73,7 @@ static void *find_anywhere(const char *symbol)
     void *found = NULL;
     for (const char *path = paths.text; *path && !found; path += strlen(path) + 1) {
         found = find_in(symbol, path);
-        if (found && belongs_to_us(found))
+        if (found && mt_is_ours(found))
             found = NULL;
     }
     free(paths.text);
@@ -83,7 +83,7 @@ static void *find_anywhere(const char *symbol)
 void *mt_find_real(const char *symbol, const char *library)
 {
     void *found = library ? find_in(symbol, library) : NULL;
-    if (found && !belongs_to_us(found))
+    if (found && !mt_is_ours(found))
         return found;
     return find_anywhere(symbol);
 }

@@ -39,6 +39,9 @@ extern struct mt_real_functions mt_real;
 void mt_resolve(enum mt_hook hook);
 void mt_try_resolve(enum mt_hook hook);
 
+/* Whether an address lies in libmemtap.so. */
+int mt_is_ours(const void *address);
+
 /* A function or object that a loaded library (never this one) defines, looked for in `library`
  * first (NULL: nowhere first); NULL: there is none. Loads nothing. Takes the loader's lock. */
 void *mt_find_real(const char *symbol, const char *library);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder.h"
+#include "cudart.h"
 #include "info.h"
 #include "intern.h"
 #include "memory.h"
@@ -45,6 +46,7 @@ static void in_forked_child(void)
     mt_threads_reset();
     mt_python_reset();
     mt_node_names_reset();
+    mt_cudart_reset();
     mt_intern_reset();
     atomic_store(&mt_state, MT_IDLE);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A CUDA runtime for the tests of the shim: addresses count up, every 13th size fails where
- * FAKE_FAIL is set, a free of address 0xbad fails. */
+/* A CUDA runtime for the tests of the shim: addresses count up from FIRST_ADDRESS, every 13th size
+ * fails where FAKE_FAIL is set, a free of address 0xbad fails. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@ unsigned cudaGetDevice(int *device);
 
 unsigned cudaMalloc(void **address, size_t size)
 {
-    static _Atomic uintptr_t next = 0x700000000000;
+    static _Atomic uintptr_t next = FIRST_ADDRESS;
     if (size % 13 == 0 && getenv("FAKE_FAIL"))
         return 2; /* cudaErrorMemoryAllocation */
     *address = (void *)atomic_fetch_add(&next, 512);

@@ -74,6 +74,18 @@ START_TEST(output_and_exit_code_are_the_program_s)
 }
 END_TEST
 
+START_TEST(each_caller_has_its_own_runtime)
+{
+    struct outcome o = run(ARGS("two-runtimes"), QUIET);
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.output, "program 7, module 6\n");
+    struct counts c = read_counts(&o, o.file[0]);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 2);
+    ck_assert_uint_eq(c.kind[MT_CUDA_FREE_FAILED], 0);
+    remove_outcome(&o);
+}
+END_TEST
+
 START_TEST(failures_are_recorded_as_such)
 {
     struct outcome o =
@@ -227,6 +239,7 @@ int main(void)
     tcase_add_test(tests, many_short_threads_are_given_back);
     tcase_add_test(tests, a_process_without_cuda_leaves_nothing);
     tcase_add_test(tests, output_and_exit_code_are_the_program_s);
+    tcase_add_test(tests, each_caller_has_its_own_runtime);
     tcase_add_test(tests, failures_are_recorded_as_such);
     tcase_add_test(tests, a_forked_child_has_its_own_trace);
     tcase_add_test(tests, a_forked_child_without_cuda_leaves_none);
