@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """counters.py LOG SCRIPT [ARGUMENT...]: runs SCRIPT as python would, and writes to LOG, each time
 it asks PyTorch for a counter, one line of JSON: when (CLOCK_MONOTONIC), what PyTorch answered, and
-which tensors of the script's models and optimizers there were, as [address, bytes]; masters are what
-an optimizer works on that is no model's parameter."""
+which tensors of the script's models and optimizers there were, as [address, bytes]; masters are
+what an optimizer works on that is no model's parameter."""
 import gc
 import json
 import os
