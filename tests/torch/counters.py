@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """counters.py LOG SCRIPT [ARGUMENT...]: runs SCRIPT as python would, and writes to LOG, each time
 it asks PyTorch for a counter, one line of JSON: when (CLOCK_MONOTONIC), what PyTorch answered, and
-which tensors of the script's models and optimizers there were, as [address, bytes]."""
+which tensors of the script's models and optimizers there were, as [address, bytes]; masters are
+what an optimizer works on that is no model's parameter."""
 import gc
 import json
 import os
@@ -28,7 +29,10 @@ def truth():
     modules = [o for o in objects if issubclass(type(o), torch.nn.Module)]
     optimizers = [o for o in objects if issubclass(type(o), torch.optim.Optimizer)]
     parameters = [p for m in modules for p in m.parameters(recurse=False)]
+    own = {id(p) for p in parameters}
+    stepped = [p for o in optimizers for group in o.param_groups for p in group["params"]]
     return {
+        "masters": storages(p for p in stepped if id(p) not in own),
         "parameters": storages(parameters),
         "gradients": storages(p.grad for p in parameters),
         "optimizer_state": storages(

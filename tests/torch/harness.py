@@ -51,9 +51,10 @@ def run(command, **options):
                           errors="replace", env=environment, check=False, **options)
 
 
-def must_run(command, **options):
+def must_run(command, ends=0, **options):
+    """ends: the exit code that it should have."""
     done = run(command, **options)
-    if done.returncode:
+    if done.returncode != ends:
         print(done.stdout, done.stderr, sep="\n")
         check(False, f"exit code {done.returncode} of: {' '.join(map(str, command))}")
         finish()
@@ -125,11 +126,13 @@ class Trace:
         return [event for event in self.events if event["record"] in kinds]
 
 
-def record(work, script, *arguments, gpu=GPU):
-    """Runs a script of the zoo with memtap: its trace's path, and what counters.py logged."""
+def record(work, script, *arguments, gpu=GPU, ends=0):
+    """Runs a script of the zoo with memtap, up to its exit code: its trace's path, and what
+    counters.py logged."""
     trace, log = Path(work) / "trace.mtap", Path(work) / "counters.json"
     trace.unlink(missing_ok=True)
-    done = must_run([*recorded(trace, gpu), PYTHON, COUNTERS, log, ZOO / script, *arguments])
+    command = [*recorded(trace, gpu), PYTHON, COUNTERS, log, ZOO / script, *arguments]
+    done = must_run(command, ends=ends)
     print(done.stdout)
     print(done.stderr)
     phases = [json.loads(line) for line in log.read_text().splitlines()]

@@ -1,61 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_totals.py SCRIPT [ARGUMENT...]: at every phase of a reference script, the trace says to the
-byte what PyTorch says: by the totals that events carry, and by adding their sizes up."""
+byte what PyTorch says: by the totals that events carry, and by adding their sizes up. Processes of
+the script that do not use the device leave no trace."""
+import os
 import sys
 
 import harness
-from harness import equal, last_before
-
-
-def replay(events):
-    """After each event: bytes in blocks by adding up, and by the event's own totals."""
-    live, total, history = {}, 0, []
-    for event in events:
-        address, size = event["address"], event["size"]
-        if event["record"] == "alloc":
-            harness.check(address not in live, f"{address:#x} is allocated once at a time")
-            live[address] = size
-            total += size
-        else:
-            equal(f"the size that is freed at {address:#x}", size, live.pop(address, None))
-            total -= size
-        history.append(total)
-    return history
-
-
-def segments(events):
-    """Bytes that PyTorch got from CUDA, after each event."""
-    live, total, history = {}, 0, []
-    for event in events:
-        if event["record"] == "cuda_malloc" and event["result"] == 0:
-            live[event["address"]] = event["size"]
-            total += event["size"]
-        elif event["record"] == "cuda_free":
-            total -= live.pop(event["address"], 0)
-        history.append(total)
-    return history
+import totals
 
 
 def main():
-    harness.need_torch(*(["transformers"] if "qwen" in sys.argv[1] else []))
+    imports = (harness.ZOO / sys.argv[1]).read_text()
+    harness.need_torch(*(["transformers"] if "transformers" in imports else []))
     with harness.folder() as work:
         path, phases = harness.record(work, sys.argv[1], *sys.argv[2:])
         trace = harness.Trace(path)
-    blocks = trace.of("alloc", "free")
-    cuda = trace.of("cuda_malloc", "cuda_free")
-    added, reserved = replay(blocks), segments(cuda)
-    for phase in phases:
-        now = phase["time_ns"] - trace.start
-        last, last_cuda = last_before(blocks, now), last_before(cuda, now)
-        if not harness.check(last >= 0 and last_cuda >= 0, f"{phase['name']}: events before it"):
-            continue
-        equal(f"{phase['name']}: allocated", blocks[last]["allocated"], phase["allocated"])
-        equal(f"{phase['name']}: reserved", blocks[last]["reserved"], phase["reserved"])
-        equal(f"{phase['name']}: allocated, added up", added[last], phase["allocated"])
-        equal(f"{phase['name']}: reserved, added up", reserved[last_cuda], phase["reserved"])
-    equal("events lost", trace.of("lost"), [])
-    harness.check(trace.end is not None, "the trace is closed")
-    print(f"{len(phases)} phases, {len(trace.events)} events")
+        harness.equal("files", sorted(os.listdir(work)), ["counters.json", path.name])
+    totals.compare(trace, phases)
     harness.finish()
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small image classifier on batches that forked worker processes make, and that come to the
-device from pinned memory while the step before runs."""
+"""Trains a small image classifier on batches that forked worker processes make, and that come to
+the device from pinned memory while the step before runs."""
 import argparse
 
 import torch

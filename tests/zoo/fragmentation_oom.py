@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keeps a data set of video clips on the device: fills it with small clips, drops every second one,
-and puts clips of twice the size in their place. Each segment of PyTorch's keeps a small clip, and the
-holes are too small for a big one: out of memory, with half of what is reserved free."""
+and puts clips of twice the size in their place. Each segment of PyTorch's keeps a small clip, and
+the holes are too small for a big one: out of memory, with half of what is reserved free."""
 import argparse
 
 import torch

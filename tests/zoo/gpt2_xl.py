@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains GPT-2 XL, 1.5 billion parameters, from random weights made on the device, on random tokens,
-in half precision with fp32 master weights and Adam: 16 bytes a parameter, and activations."""
+"""Trains GPT-2 XL, 1.5 billion parameters, from random weights made on the device, on random
+tokens, in half precision (bf16) with fp32 master weights and Adam: 16 bytes a parameter, and
+activations."""
 import argparse
 
 import torch
@@ -21,7 +22,8 @@ def main():
                         help="keep only what goes into a layer, and compute the rest again")
     args = parser.parse_args()
 
-    config = GPT2Config(n_embd=1600, n_layer=48, n_head=25, n_positions=args.length, use_cache=False)
+    config = GPT2Config(
+        n_embd=1600, n_layer=48, n_head=25, n_positions=args.length, use_cache=False)
     with torch.device("cuda"):
         model = GPT2LMHeadModel(config)
     weights = list(model.parameters())

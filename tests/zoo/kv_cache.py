@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates text with a language model of the Qwen2.5-0.5B architecture, from random weights in
-bf16: a prompt is read at once, and then a token a step, while the cache of keys and values grows."""
+bf16: a prompt is read at once, then a token a step, while the cache of keys and values grows."""
 import argparse
 
 import torch
