@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends that no destructor sees (os._exit, a forked worker of multiprocessing). They may come from a
- * signal handler: nothing here looks anything up, and the kernel is asked directly. */
+/* Ends that no destructor sees: os._exit, a forked worker of multiprocessing, Ctrl-C in Python, a
+ * C++ exception that nobody catches. They may come from a signal handler: nothing here looks
+ * anything up, and the kernel is asked directly. */
 #include "hooks.h"
 #include "recorder.h"
 
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,4 +24,45 @@ void mt_hook_exit(int status)
 void mt_hook_exit_c99(int status)
 {
     end_process(status);
+}
+
+/* As the C library does it: the program's handler first, and if that returns, the default. */
+void mt_hook_abort(void)
+{
+    sigset_t abortion;
+    mt_finish();
+    sigemptyset(&abortion);
+    sigaddset(&abortion, SIGABRT);
+    sigprocmask(SIG_UNBLOCK, &abortion, NULL);
+    raise(SIGABRT);
+    signal(SIGABRT, SIG_DFL);
+    raise(SIGABRT);
+    end_process(127);
+}
+
+/* Whether the signal ends a process that has not arranged for it otherwise, and this one has not.
+ */
+static int ends_us(int number)
+{
+    struct sigaction action;
+    sigset_t blocked;
+    switch (number) {
+    case SIGKILL:
+        return 1;
+    case SIGINT:
+    case SIGTERM:
+    case SIGHUP:
+    case SIGQUIT:
+    case SIGABRT:
+        return !sigprocmask(SIG_BLOCK, NULL, &blocked) && !sigismember(&blocked, number) &&
+               !sigaction(number, NULL, &action) && action.sa_handler == SIG_DFL;
+    }
+    return 0;
+}
+
+int mt_hook_kill(int process, int number)
+{
+    if (process == getpid() && ends_us(number))
+        mt_finish();
+    return (int)syscall(SYS_kill, process, number);
 }

@@ -54,10 +54,12 @@
 #define MT_CUDART_HOOKS(H)                                                                         \
     H(cuda_malloc, "cudaMalloc", "libcudart.so.13", unsigned, (void **address, size_t size))       \
     H(cuda_free, "cudaFree", "libcudart.so.13", unsigned, (void *address))
-/* What ends a process without its destructors. */
+/* What ends a process without its destructors. kill: Python kills itself so after Ctrl-C. */
 #define MT_PROCESS_HOOKS(H)                                                                        \
     H(exit, "_exit", "libc.so.6", void, (int status))                                              \
-    H(exit_c99, "_Exit", "libc.so.6", void, (int status))
+    H(exit_c99, "_Exit", "libc.so.6", void, (int status))                                          \
+    H(abort, "abort", "libc.so.6", void, (void))                                                   \
+    H(kill, "kill", "libc.so.6", int, (int process, int number))
 /* clang-format on */
 
 #define MT_HOOKS(H) MT_TORCH_HOOKS(H) MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* alloc-threads THREADS PAIRS: each thread allocates and frees PAIRS times; sizes tell thread and
  * turn: size = thread << 32 | turn. Ends as its third argument says: return (default), _exit,
- * abort, kill. */
+ * abort, kill, interrupt. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 unsigned cudaMalloc(void **address, size_t size);
@@ -31,7 +32,7 @@ int main(int argc, char **argv)
     unsigned long n = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
     const char *end = argc > 3 ? argv[3] : "return";
     if (n < 1 || n > 64) {
-        fprintf(stderr, "usage: alloc-threads THREADS PAIRS [return|_exit|abort|kill]\n");
+        fprintf(stderr, "usage: alloc-threads THREADS PAIRS [return|_exit|abort|kill|interrupt]\n");
         return 2;
     }
     pairs = strtoul(argv[2], NULL, 10);
@@ -44,6 +45,8 @@ int main(int argc, char **argv)
     if (!strcmp(end, "abort"))
         abort();
     if (!strcmp(end, "kill"))
-        kill(getpid(), SIGKILL);
+        syscall(SYS_kill, getpid(), SIGKILL); /* as from outside */
+    if (!strcmp(end, "interrupt"))
+        kill(getpid(), SIGINT);
     return 0;
 }
