@@ -32,8 +32,8 @@ static struct mt_cudart find_runtime(const void *caller)
     if (!found || mt_is_ours(found)) {
         if (scope && scope != RTLD_NEXT)
             dlclose(scope);
-        runtime.malloc = MT_REAL_OR_NULL(cuda_malloc);
-        runtime.free = MT_REAL_OR_NULL(cuda_free);
+        *(void **)&runtime.malloc = mt_find_real("cudaMalloc", "libcudart.so.13");
+        *(void **)&runtime.free = mt_find_real("cudaFree", "libcudart.so.13");
         *(void **)&runtime.get_device = mt_find_real("cudaGetDevice", "libcudart.so.13");
         return runtime;
     }

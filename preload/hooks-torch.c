@@ -6,34 +6,32 @@
 #include "recorder.h"
 #include "tensor.h"
 
-/* Under the allocator's lock: no GIL, no CUDA, no waiting. */
+/* What the allocator says of a CUDA device: it begins the recording. Called under its lock: no GIL,
+ * no CUDA, no waiting. */
+static void record_memory(unsigned kind, uint16_t device, const uint64_t *arguments)
+{
+    if ((device & 0xff) != MT_DEVICE_TYPE_CUDA)
+        return;
+    mt_start();
+    struct mt_thread *self = mt_enter();
+    if (!self)
+        return;
+    mt_record(self, kind, device >> 8, mt_python_stack(self), arguments);
+    mt_leave(self);
+}
+
 void mt_hook_report_memory(void *block, int64_t size, size_t allocated, size_t reserved,
                            uint16_t device)
 {
-    if ((device & 0xff) == MT_DEVICE_TYPE_CUDA) {
-        mt_start();
-        struct mt_thread *self = mt_enter();
-        if (self) {
-            uint64_t bytes = size < 0 ? 0 - (uint64_t)size : (uint64_t)size;
-            mt_record(self, size < 0 ? MT_FREE : MT_ALLOC, device >> 8, mt_python_stack(self),
-                      (uint64_t[]){(uint64_t)(uintptr_t)block, bytes, allocated, reserved});
-            mt_leave(self);
-        }
-    }
+    uint64_t bytes = size < 0 ? 0 - (uint64_t)size : (uint64_t)size;
+    record_memory(size < 0 ? MT_FREE : MT_ALLOC, device,
+                  (uint64_t[]){(uint64_t)(uintptr_t)block, bytes, allocated, reserved});
     MT_REAL(report_memory)(block, size, allocated, reserved, device);
 }
 
 void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved, uint16_t device)
 {
-    if ((device & 0xff) == MT_DEVICE_TYPE_CUDA) {
-        mt_start();
-        struct mt_thread *self = mt_enter();
-        if (self) {
-            mt_record(self, MT_OOM, device >> 8, mt_python_stack(self),
-                      (uint64_t[]){(uint64_t)size, allocated, reserved});
-            mt_leave(self);
-        }
-    }
+    record_memory(MT_OOM, device, (uint64_t[]){(uint64_t)size, allocated, reserved});
     MT_REAL(report_oom)(size, allocated, reserved, device);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every function that libmemtap.so stands in for, once. From this table come the prototypes of the
- * hooks, the pointers to the real functions (real.h) and the list of exported symbols
+ * hooks, the pointers to PyTorch's real functions (real.h) and the list of exported symbols
  * (exports.map).
  *
  * H(name, symbol, library, result, parameters): mt_hook_name is our function under the dynamic
- * symbol, mt_real.name the program's own; library: where it is looked for first.
+ * symbol; library: where the program's own is looked for first.
  *
  * The C++ ones are seen from C by the Itanium ABI: `this` and references are pointers, an object
  * with a destructor is passed by the address of a temporary, one returned so is a first argument.

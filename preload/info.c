@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "info.h"
 #include "python-stack.h"
+#include "read-file.h"
 #include "real.h"
 #include "tensor.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -62,20 +62,10 @@ void mt_info_prepare(void)
     }
 }
 
-static size_t read_file(const char *path, char *text, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, text, size - 1) : 0;
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return n > 0 ? (size_t)n : 0;
-}
-
 static void tell_command(struct sink sink)
 {
     char text[4096], exe[PATH_MAX];
-    size_t n = read_file("/proc/self/cmdline", text, sizeof text);
+    size_t n = mt_read_file("/proc/self/cmdline", text, sizeof text);
     for (size_t i = 0; i + 1 < n; i++)
         if (!text[i])
             text[i] = ' ';
@@ -83,13 +73,6 @@ static void tell_command(struct sink sink)
     ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
     if (length > 0)
         tell(sink, "program=%.*s", (int)length, exe);
-}
-
-static uint64_t realtime_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* From version.py beside the directory of libtorch_cpu.so: __version__ = '2.15.0+cu132'. */
@@ -105,7 +88,7 @@ static void tell_torch(struct sink sink)
     if (!slash)
         return;
     snprintf(slash, sizeof path - (size_t)(slash - path), "/../version.py");
-    if (!read_file(path, text, sizeof text))
+    if (!mt_read_file(path, text, sizeof text))
         return;
     const char *at = strstr(text, "__version__ = '");
     const char *end = at ? strchr(at + 15, '\'') : NULL;
@@ -117,9 +100,7 @@ void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
 {
     struct sink sink = {call, data};
     char host[256] = "";
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t since = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - start_ns;
+    uint64_t since = mt_now() - start_ns;
     tell(sink, "memtap=%s", MT_VERSION);
     tell_command(sink);
     tell(sink, "pid=%d", (int)getpid());
@@ -127,7 +108,7 @@ void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
     if (!gethostname(host, sizeof host - 1))
         tell(sink, "host=%s", host);
     tell(sink, "start_monotonic_ns=%llu", (unsigned long long)start_ns);
-    tell(sink, "start_realtime_ns=%llu", (unsigned long long)(realtime_ns() - since));
+    tell(sink, "start_realtime_ns=%llu", (unsigned long long)(mt_clock(CLOCK_REALTIME) - since));
     for (size_t i = 0; i < N_VARIABLES && values[i]; i++)
         tell(sink, "%s", values[i]);
     tell_torch(sink);

@@ -40,32 +40,31 @@ static void wait_until_published(struct mt_ring *ring)
             return;
 }
 
+static int make_room(struct mt_order *order, size_t n)
+{
+    struct mt_source *source = realloc(order->source, n * sizeof *source);
+    if (source)
+        order->source = source;
+    struct mt_thread **thread = realloc(order->thread, n * sizeof *thread);
+    if (thread)
+        order->thread = thread;
+    if (!source || !thread)
+        return -ENOMEM;
+    order->capacity = n;
+    return 0;
+}
+
 static int list_threads(struct mt_order *order)
 {
-    struct mt_thread *threads[256], **list = threads;
-    size_t n = mt_threads_list(threads, 256);
-    if (n > 256) {
-        list = malloc(n * sizeof *list);
-        if (!list)
-            return -ENOMEM;
-        size_t now = mt_threads_list(list, n);
-        n = now < n ? now : n;
-    }
+    size_t n = mt_threads_list(order->thread, order->capacity);
     if (n > order->capacity) {
-        struct mt_source *source = realloc(order->source, n * sizeof *source);
-        if (!source) {
-            if (list != threads)
-                free(list);
+        if (make_room(order, n))
             return -ENOMEM;
-        }
-        order->source = source;
-        order->capacity = n;
+        n = mt_threads_list(order->thread, order->capacity);
     }
-    for (size_t i = 0; i < n; i++)
-        order->source[i].thread = list[i];
-    order->n = n;
-    if (list != threads)
-        free(list);
+    order->n = n < order->capacity ? n : order->capacity; /* one more may have come */
+    for (size_t i = 0; i < order->n; i++)
+        order->source[i].thread = order->thread[i];
     return 0;
 }
 
@@ -119,15 +118,20 @@ static void give_back(struct mt_source *source)
     atomic_store_explicit(&source->thread->ring.taken, source->at, memory_order_release);
 }
 
+/* Whether the chosen source's next event is older than any other's. */
+static int is_still_first(const struct mt_order *order)
+{
+    if (order->current == SIZE_MAX)
+        return 0;
+    uint64_t time = order->source[order->current].next_time_ns;
+    return time <= order->until_ns && time < order->horizon_ns;
+}
+
 int mt_order_next(struct mt_order *order, struct mt_event *event)
 {
+    if (!is_still_first(order) && !choose(order))
+        return 0;
     struct mt_source *source = &order->source[order->current];
-    if (order->current == SIZE_MAX || source->next_time_ns > order->until_ns ||
-        source->next_time_ns >= order->horizon_ns) {
-        if (!choose(order))
-            return 0;
-        source = &order->source[order->current];
-    }
     uint64_t before = source->at;
     source->at += mt_ring_read(&source->thread->ring, source->at, event);
     event->thread = source->thread->id;

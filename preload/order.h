@@ -13,6 +13,7 @@ struct mt_source {
 
 struct mt_order {
     struct mt_source *source;
+    struct mt_thread **thread; /* of each source, as threads.h lists them */
     size_t n, capacity;
     uint64_t horizon_ns; /* every event before is there: none older will come */
     size_t current;      /* the source whose events come next ... */

@@ -17,7 +17,7 @@ static const struct {
 } hooks[MT_HOOK_COUNT] = {
 #define HOOK_ROW(name, symbol, library, result, parameters)                                        \
     [MT_HOOK_##name] = {symbol, library, (void **)(void *)&mt_real.name},
-    MT_HOOKS(HOOK_ROW)};
+    MT_TORCH_HOOKS(HOOK_ROW)};
 
 /* dlsym(RTLD_NEXT) does not see libraries that Python loaded RTLD_LOCAL; a handle does. */
 static void *find_in(const char *symbol, const char *library)
@@ -88,30 +88,27 @@ void *mt_find_real(const char *symbol, const char *library)
     return find_anywhere(symbol);
 }
 
-void mt_try_resolve(enum mt_hook hook)
+static int is_resolved(enum mt_hook hook)
 {
-    void *found = mt_find_real(hooks[hook].symbol, hooks[hook].library);
+    return __atomic_load_n(hooks[hook].slot, __ATOMIC_RELAXED) != NULL;
+}
+
+static void keep(enum mt_hook hook, void *found)
+{
     __atomic_store_n(hooks[hook].slot, found, __ATOMIC_RELAXED);
 }
 
-/* The first of PyTorch's hooks is mostly called outside of its allocator; the others are looked up
- * with it, so that none has to take the loader's lock under the allocator's. */
-static void resolve_all_of_torch(void)
-{
-#define RESOLVE(name, symbol, library, result, parameters)                                         \
-    if (!MT_REAL_NOW(name))                                                                        \
-        __atomic_store_n((void **)(void *)&mt_real.name, find_in(symbol, library),                 \
-                         __ATOMIC_RELAXED);
-    MT_TORCH_HOOKS(RESOLVE)
-}
-
+/* The first hook is mostly called outside of PyTorch's allocator; the others are looked up with it,
+ * so that none has to take the loader's lock under the allocator's. */
 void mt_resolve(enum mt_hook hook)
 {
-    resolve_all_of_torch();
-    if (__atomic_load_n(hooks[hook].slot, __ATOMIC_RELAXED))
+    for (enum mt_hook i = 0; i < MT_HOOK_COUNT; i++)
+        if (!is_resolved(i))
+            keep(i, find_in(hooks[i].symbol, hooks[i].library));
+    if (is_resolved(hook))
         return;
-    mt_try_resolve(hook);
-    if (__atomic_load_n(hooks[hook].slot, __ATOMIC_RELAXED))
+    keep(hook, find_anywhere(hooks[hook].symbol));
+    if (is_resolved(hook))
         return;
     mt_message("no loaded library defines %s, which the program calls", hooks[hook].symbol);
     syscall(SYS_exit_group, 127); /* _exit is ours */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program's own functions behind our hooks. Always call through MT_REAL: a direct call or a
- * dlsym of our own would find the hook again. Any thread. */
+/* PyTorch's own functions behind our hooks (CUDA's: cudart.h). Always call through MT_REAL: a
+ * direct call or a dlsym of our own would find the hook again. Any thread. */
 #ifndef MT_PRELOAD_REAL_H
 #define MT_PRELOAD_REAL_H
 
@@ -8,13 +8,13 @@
 
 struct mt_real_functions {
 #define MT_REAL_POINTER(name, symbol, library, result, parameters) result(*name) parameters;
-    MT_HOOKS(MT_REAL_POINTER)
+    MT_TORCH_HOOKS(MT_REAL_POINTER)
 #undef MT_REAL_POINTER
 };
 
 enum mt_hook {
 #define MT_HOOK_ENUM(name, symbol, library, result, parameters) MT_HOOK_##name,
-    MT_HOOKS(MT_HOOK_ENUM)
+    MT_TORCH_HOOKS(MT_HOOK_ENUM)
 #undef MT_HOOK_ENUM
         MT_HOOK_COUNT
 };
@@ -30,14 +30,7 @@ extern struct mt_real_functions mt_real;
          ? MT_REAL_NOW(name)                                                                       \
          : (mt_resolve(MT_HOOK_##name), MT_REAL_NOW(name)))
 
-/* The same for a hook that may be called by whoever looks the symbol up: NULL where none is. */
-#define MT_REAL_OR_NULL(name)                                                                      \
-    (__builtin_expect(MT_REAL_NOW(name) != NULL, 1)                                                \
-         ? MT_REAL_NOW(name)                                                                       \
-         : (mt_try_resolve(MT_HOOK_##name), MT_REAL_NOW(name)))
-
 void mt_resolve(enum mt_hook hook);
-void mt_try_resolve(enum mt_hook hook);
 
 /* Whether an address lies in libmemtap.so. */
 int mt_is_ours(const void *address);

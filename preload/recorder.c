@@ -3,7 +3,6 @@
 #include "cudart.h"
 #include "info.h"
 #include "intern.h"
-#include "memory.h"
 #include "message.h"
 #include "node-names.h"
 #include "python-stack.h"
@@ -117,18 +116,13 @@ struct mt_thread *mt_enter_slow(void)
     return self;
 }
 
-static int is_full(struct mt_thread *self)
-{
-    return mt_ring_used(&self->ring) > MT_RING_WORDS - 16;
-}
-
 /* Who has lost events does not wait again before there was room. */
 static void wait_for_room(struct mt_thread *self)
 {
     int saved = errno;
     uint64_t until = mt_now() + ROOM_WAIT_NS;
     int has_lost = atomic_load_explicit(&self->lost, memory_order_relaxed) != 0;
-    while (is_full(self) && !has_lost && mt_is_recording() && mt_now() < until) {
+    while (mt_ring_is_full(&self->ring) && !has_lost && mt_is_recording() && mt_now() < until) {
         mt_writer_wake();
         usleep(ROOM_PAUSE_US);
     }
@@ -138,7 +132,7 @@ static void wait_for_room(struct mt_thread *self)
 int mt_make_room(struct mt_thread *self)
 {
     wait_for_room(self);
-    if (is_full(self)) {
+    if (mt_ring_is_full(&self->ring)) {
         atomic_fetch_add_explicit(&self->lost, 1, memory_order_relaxed);
         return -EAGAIN;
     }

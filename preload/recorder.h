@@ -88,12 +88,18 @@ static inline void mt_leave(struct mt_thread *self)
 /* Waits a little for the writer to make room: 0, or -EAGAIN and the event is counted as lost. */
 int mt_make_room(struct mt_thread *self);
 
-/* ns on CLOCK_MONOTONIC; the writer subtracts the start. */
-static inline uint64_t mt_now(void)
+/* ns on a clock. */
+static inline uint64_t mt_clock(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The time of events; the writer subtracts the start. */
+static inline uint64_t mt_now(void)
+{
+    return mt_clock(CLOCK_MONOTONIC);
 }
 
 /* Puts an event with as many arguments as its kind has. The stack is taken before the time, so
@@ -102,10 +108,8 @@ static inline void mt_record(struct mt_thread *self, unsigned kind, int device, 
                              const uint64_t *arguments)
 {
     struct mt_ring *ring = &self->ring;
-    /* Room for the event and, before it, for what was lost. */
-    if (__builtin_expect(mt_ring_used(ring) > MT_RING_WORDS - 16 ||
-                             atomic_load_explicit(&self->lost, memory_order_relaxed),
-                         0) &&
+    if (__builtin_expect(
+            mt_ring_is_full(ring) || atomic_load_explicit(&self->lost, memory_order_relaxed), 0) &&
         mt_make_room(self))
         return;
     uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);

@@ -33,6 +33,12 @@ static inline uint64_t mt_ring_used(struct mt_ring *ring)
            atomic_load_explicit(&ring->taken, memory_order_acquire);
 }
 
+/* Whether there may be no room for an event and, before it, for what was lost. */
+static inline int mt_ring_is_full(struct mt_ring *ring)
+{
+    return mt_ring_used(ring) > MT_RING_WORDS - 16;
+}
+
 static inline uint64_t mt_ring_head(unsigned kind, int device, uint32_t stack)
 {
     return (uint64_t)stack << 32 | (uint64_t)(uint16_t)device << 16 | kind;

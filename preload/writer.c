@@ -5,6 +5,7 @@
 #include "message.h"
 #include "order.h"
 #include "output.h"
+#include "read-file.h"
 #include "recorder.h"
 #include "settings.h"
 #include "threads.h"
@@ -107,19 +108,16 @@ static void define_info(void *unused, const char *text, size_t size)
 
 static void define_thread(const struct mt_thread *thread)
 {
-    char path[64], name[64] = "";
+    char path[64], name[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/comm", (int)thread->os_thread);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, name, sizeof name) : 0;
-    if (fd >= 0)
-        close(fd);
+    size_t n = mt_read_file(path, name, sizeof name);
     while (n > 0 && name[n - 1] == '\n')
         n--;
     define(&(struct mt_definition){.kind = MT_DEF_THREAD,
                                    .id = thread->id,
                                    .os_thread = (uint32_t)thread->os_thread,
                                    .text = name,
-                                   .text_size = n > 0 ? (size_t)n : 0});
+                                   .text_size = n});
 }
 
 /* All that the events collected so far refer to: it was published before they were. */
