@@ -16,38 +16,42 @@ static void count(struct mt_device *device, const struct mt_verdict *verdict)
     }
 }
 
-/* The verdicts on the blocks of a device that its heap remembers; *n of them. NULL: no memory. */
-static struct mt_verdict *judge(const struct mt_heap *heap, unsigned slot,
-                                const struct mt_rule_context *context, size_t *n)
+static int by_address(const void *left, const void *right)
 {
-    struct mt_verdict *verdicts = NULL;
+    const struct mt_verdict *a = left, *b = right;
+    return (a->block->address > b->block->address) - (a->block->address < b->block->address);
+}
+
+/* The verdicts on the blocks that a heap remembers. */
+static int judge(struct mt_device *device, const struct mt_heap *heap, unsigned slot,
+                 const struct mt_rule_context *context)
+{
     size_t capacity = 0;
-    *n = 0;
-    if (mt_grow(&verdicts, &capacity, 1, sizeof *verdicts))
-        return NULL;
     for (uint32_t i = 1; i < heap->n_records; i++) {
         const struct mt_block *block = mt_heap_record(heap, i);
         if (!mt_heap_is_remembered(heap, block) || mt_device_slot(block->device) != slot)
             continue;
-        if (mt_grow(&verdicts, &capacity, *n + 1, sizeof *verdicts)) {
-            free(verdicts);
-            return NULL;
-        }
-        verdicts[(*n)++] = (struct mt_verdict){block, mt_classify(context, block)};
+        if (mt_grow(&device->verdicts, &capacity, device->n_verdicts + 1, sizeof *device->verdicts))
+            return -ENOMEM;
+        device->verdicts[device->n_verdicts++] =
+            (struct mt_verdict){block, mt_classify(context, block)};
     }
-    return verdicts;
+    if (device->n_verdicts)
+        qsort(device->verdicts, device->n_verdicts, sizeof *device->verdicts, by_address);
+    return 0;
 }
 
-/* PyTorch's peak where it used the device, else CUDA's. */
-static void choose_peak(struct mt_device *device, const struct mt_replay *replay, unsigned slot)
+/* PyTorch's blocks where it ever used the device, else CUDA's. */
+static void choose_level(struct mt_device *device, const struct mt_replay *replay, unsigned slot)
 {
     device->device = (int)slot - 1;
     device->of_cuda = replay->peak[slot].event == 0;
-    device->peak = device->of_cuda ? replay->cuda.peak[slot] : replay->peak[slot];
-    if (device->peak.reserved > device->peak.allocated)
-        device->cached = device->peak.reserved - device->peak.allocated;
-    if (device->peak.allocated > device->peak.known_bytes)
-        device->unseen = device->peak.allocated - device->peak.known_bytes;
+    device->peak = device->of_cuda ? replay->cuda_peak[slot] : replay->peak[slot];
+    device->at = device->of_cuda ? replay->cuda_at[slot] : replay->at[slot];
+    if (device->at.reserved > device->at.allocated)
+        device->cached = device->at.reserved - device->at.allocated;
+    if (device->at.allocated > device->at.known_bytes)
+        device->unseen = device->at.allocated - device->at.known_bytes;
 }
 
 static int analyze_device(struct mt_analysis *analysis, unsigned slot)
@@ -55,18 +59,16 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
     const struct mt_replay *replay = &analysis->replay;
     struct mt_device *device = &analysis->devices[analysis->n_devices++];
     struct mt_rule_context context = {replay->definitions, replay->tracker.saw_parameters};
-    size_t n;
-    choose_peak(device, replay, slot);
+    choose_level(device, replay, slot);
     device->by_rule = calloc(mt_n_rules, sizeof *device->by_rule);
-    struct mt_verdict *verdicts =
-        judge(device->of_cuda ? &replay->cuda.heap : &replay->blocks, slot, &context, &n);
-    int rc = verdicts && device->by_rule ? 0 : -ENOMEM;
-    for (size_t i = 0; !rc && i < n; i++)
-        count(device, &verdicts[i]);
-    if (!rc)
-        rc = mt_sites_collect(&device->sites, replay->definitions, verdicts, n);
-    free(verdicts);
-    return rc;
+    if (!device->by_rule)
+        return -ENOMEM;
+    int rc = judge(device, device->of_cuda ? &replay->cuda.heap : &replay->blocks, slot, &context);
+    for (size_t i = 0; !rc && i < device->n_verdicts; i++)
+        count(device, &device->verdicts[i]);
+    return rc ? rc
+              : mt_sites_collect(&device->sites, replay->definitions, device->verdicts,
+                                 device->n_verdicts);
 }
 
 static int analyze_devices(struct mt_analysis *analysis)
@@ -75,7 +77,7 @@ static int analyze_devices(struct mt_analysis *analysis)
     if (!analysis->devices)
         return -ENOMEM;
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
-        if (!analysis->replay.peak[slot].event && !analysis->replay.cuda.peak[slot].event)
+        if (!analysis->replay.peak[slot].event && !analysis->replay.cuda_peak[slot].event)
             continue;
         int rc = analyze_device(analysis, slot);
         if (rc)
@@ -84,10 +86,11 @@ static int analyze_devices(struct mt_analysis *analysis)
     return 0;
 }
 
-int mt_analysis_create(struct mt_analysis *analysis, const char *path)
+int mt_analysis_create(struct mt_analysis *analysis, const char *path,
+                       const struct mt_question *question)
 {
     memset(analysis, 0, sizeof *analysis);
-    int rc = mt_replay(path, &analysis->replay, &analysis->fault);
+    int rc = mt_replay(path, question, &analysis->replay, &analysis->fault);
     if (!rc)
         rc = analyze_devices(analysis);
     return rc;
@@ -97,6 +100,7 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
 {
     for (size_t i = 0; i < analysis->n_devices; i++) {
         free(analysis->devices[i].by_rule);
+        free(analysis->devices[i].verdicts);
         mt_sites_clear(&analysis->devices[i].sites);
     }
     free(analysis->devices);

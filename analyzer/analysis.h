@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Everything that a report is made of: the replayed trace, and the verdicts on the blocks that were
- * live at each device's peak.
+ * live on each device at the moment in question.
  */
 #ifndef MT_ANALYSIS_H
 #define MT_ANALYSIS_H
@@ -15,26 +15,29 @@ struct mt_share {
 };
 
 struct mt_device {
-    int device;  /* CUDA's index, MT_NO_DEVICE: not known */
-    int of_cuda; /* no PyTorch block was seen: blocks are what CUDA handed out */
-    struct mt_peak peak;
-    uint64_t cached; /* reserved - allocated */
+    int device;                /* CUDA's index, MT_NO_DEVICE: not known */
+    int of_cuda;               /* no PyTorch block was seen: blocks are what CUDA handed out */
+    struct mt_totals at, peak; /* at the moment, and at the peak */
+    uint64_t cached;           /* reserved - allocated */
     uint64_t unseen; /* allocated, but before the recording began, or while it lost events */
     struct mt_share category[MT_CATEGORY_COUNT];
-    struct mt_share *by_rule; /* index as in mt_rules */
+    struct mt_share *by_rule;    /* index as in mt_rules */
+    struct mt_verdict *verdicts; /* on every block, in the order of addresses */
+    size_t n_verdicts;
     struct mt_sites sites;
 };
 
 struct mt_analysis {
     struct mt_replay replay;
-    struct mt_device *devices; /* those that have a peak, by index */
+    struct mt_device *devices; /* those on which memory was ever allocated, by index */
     size_t n_devices;
     struct mt_trace_error fault; /* where the trace stops being sound; MT_FAULT_NONE: nowhere */
 };
 
 /* Analyzes a trace. 0, also when it is sound only up to analysis->fault; otherwise a negative errno
  * and why in analysis->fault (text empty: out of memory). To be destroyed in any case. */
-int mt_analysis_create(struct mt_analysis *analysis, const char *path);
+int mt_analysis_create(struct mt_analysis *analysis, const char *path,
+                       const struct mt_question *question);
 void mt_analysis_destroy(struct mt_analysis *analysis);
 
 /* The device with the highest peak; NULL: no memory was allocated. */

@@ -10,9 +10,8 @@ void mt_cuda_clear(struct mt_cuda_level *level)
     memset(level, 0, sizeof *level);
 }
 
-static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event, uint64_t number)
+static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event)
 {
-    unsigned slot = mt_device_slot(event->device);
     if (event->arg[2] != 0 || !event->arg[0])
         return 0; /* the call failed */
     struct mt_block *old = mt_heap_at(&level->heap, event->arg[0]);
@@ -20,11 +19,7 @@ static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event, 
         level->replaced++;
         mt_heap_end(&level->heap, old);
     }
-    if (!mt_heap_add(&level->heap, event))
-        return -ENOMEM;
-    if (mt_peak_see(&level->peak[slot], event->time_ns, number, level->heap.total[slot].bytes))
-        mt_heap_remember(&level->heap, slot);
-    return 0;
+    return mt_heap_add(&level->heap, event) ? 0 : -ENOMEM;
 }
 
 static void on_free(struct mt_cuda_level *level, const struct mt_event *event)
@@ -61,11 +56,11 @@ static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *ev
     return 0;
 }
 
-int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event, uint64_t number)
+int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
 {
     switch (event->kind) {
     case MT_CUDA_MALLOC:
-        return on_malloc(level, event, number);
+        return on_malloc(level, event);
     case MT_CUDA_FREE:
         on_free(level, event);
         return 0;

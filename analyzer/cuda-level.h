@@ -6,7 +6,7 @@
 #define MT_CUDA_LEVEL_H
 
 #include "heap.h"
-#include "peak.h"
+#include "moment.h"
 
 #define MT_CUDA_RECENT 16u
 
@@ -15,16 +15,14 @@ struct mt_cuda_level {
     /* The frees that may still turn out to have failed: a free is recorded before the call. */
     struct mt_event recent[MT_CUDA_RECENT]; /* as the allocation's event; kind 0: none */
     unsigned next_recent;
-    uint64_t replaced;               /* allocations at an address that was live */
-    uint64_t unknown;                /* frees of what was not live */
-    struct mt_peak peak[MT_DEVICES]; /* heap remembers them */
+    uint64_t replaced; /* allocations at an address that was live */
+    uint64_t unknown;  /* frees of what was not live */
 };
 
 /* A level of zeros is empty. */
 void mt_cuda_clear(struct mt_cuda_level *level);
 
-/* Takes a CUDA event, the trace's `number`-th, into account; other kinds change nothing. 0 or
- * -ENOMEM. */
-int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event, uint64_t number);
+/* Takes a CUDA event into account; other kinds change nothing. 0 or -ENOMEM. */
+int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event);
 
 #endif

@@ -3,6 +3,8 @@
 #include "grow.h"
 #include "marks.h"
 
+#include <stdio.h>
+
 /* Ids are handed out one after the other. An id further than this beyond the last one can only
  * come from damage, and must not make the tables huge. */
 #define ID_SLACK 65536u
@@ -179,6 +181,19 @@ const struct mt_stack *mt_stack(const struct mt_definitions *d, uint32_t id)
 const struct mt_frame *mt_stack_frame(const struct mt_definitions *d, uint32_t stack)
 {
     return mt_frame(d, mt_stack(d, stack)->frame);
+}
+
+void mt_place_text(char *out, size_t size, const struct mt_definitions *d, uint32_t stack)
+{
+    const struct mt_frame *frame = mt_stack_frame(d, stack);
+    const char *slash = strrchr(frame->file, '/');
+    const char *file = slash && slash[1] ? slash + 1 : frame->file;
+    if (!mt_stack(d, stack)->depth)
+        snprintf(out, size, "unknown");
+    else if (frame->line)
+        snprintf(out, size, "%s:%u %s", file, frame->line, frame->function);
+    else
+        snprintf(out, size, "%s %s", file, frame->function);
 }
 
 const char *mt_thread(const struct mt_definitions *d, uint32_t id, uint32_t *os_thread)

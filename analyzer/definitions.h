@@ -46,6 +46,10 @@ const struct mt_stack *mt_stack(const struct mt_definitions *definitions, uint32
 /* The innermost frame of a stack. */
 const struct mt_frame *mt_stack_frame(const struct mt_definitions *definitions, uint32_t stack);
 
+/* "train.py:42 main", of the innermost frame; "unknown" where there is none. */
+void mt_place_text(char *out, size_t size, const struct mt_definitions *definitions,
+                   uint32_t stack);
+
 /* A thread's name, "" where it has none or is not known; *os_thread its kernel id or 0. */
 const char *mt_thread(const struct mt_definitions *definitions, uint32_t id, uint32_t *os_thread);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json.h"
+#include "demangle.h"
 #include "text.h"
 
 #include <errno.h>
@@ -43,6 +44,20 @@ json_t *mt_json_frame(const struct mt_definitions *definitions, uint32_t stack)
     const struct mt_frame *frame = mt_stack_frame(definitions, stack);
     return json_pack("{s:o, s:o, s:I}", "function", mt_json_text(frame->function), "file",
                      mt_json_text(frame->file), "line", (json_int_t)frame->line);
+}
+
+json_t *mt_json_device(int device)
+{
+    return device == MT_NO_DEVICE ? json_null() : json_integer(device);
+}
+
+json_t *mt_json_type_name(const struct mt_definitions *definitions, uint32_t node_name)
+{
+    char name[256];
+    if (!node_name)
+        return json_null();
+    mt_short_type_name(mt_string(definitions, node_name), name, sizeof name);
+    return mt_json_text(name);
 }
 
 json_t *mt_json_process(const struct mt_definitions *definitions)

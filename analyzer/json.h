@@ -20,6 +20,12 @@ json_t *mt_json_number(uint64_t number);
 /* {"function": ..., "file": ..., "line": ...}, null where the stack is not known. */
 json_t *mt_json_frame(const struct mt_definitions *definitions, uint32_t stack);
 
+/* A device's number, null where it is not known. */
+json_t *mt_json_device(int device);
+
+/* The short name of a backward node's type, null for 0. */
+json_t *mt_json_type_name(const struct mt_definitions *definitions, uint32_t node_name);
+
 /* The info records. */
 json_t *mt_json_process(const struct mt_definitions *definitions);
 

@@ -10,13 +10,37 @@ static void compare_total(struct mt_replay *replay, const struct mt_event *event
 {
     unsigned slot = mt_device_slot(event->device);
     uint64_t change = event->kind == MT_ALLOC ? event->arg[1] : -event->arg[1];
-    if (!replay->counted[slot]) {
-        replay->counted[slot] = 1;
+    if (!replay->now[slot].event)
         replay->unseen[slot] = event->arg[2] - change;
-    } else if (replay->expected[slot] + change != event->arg[2]) {
+    else if (replay->now[slot].allocated + change != event->arg[2])
         replay->oddities.drift++;
-    }
-    replay->expected[slot] = event->arg[2];
+}
+
+/* The moment in question is now, on the device of that slot. */
+static void take_device(struct mt_replay *replay, unsigned slot)
+{
+    replay->at[slot] = replay->now[slot];
+    replay->cuda_at[slot] = replay->cuda_now[slot];
+    mt_heap_remember(&replay->blocks, slot);
+    mt_heap_remember(&replay->cuda.heap, slot);
+}
+
+static void take_all(struct mt_replay *replay)
+{
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        take_device(replay, slot);
+    replay->taken = replay->question.moment.kind != MT_AT_OOM; /* the last one counts */
+    replay->at_event = replay->events;
+    replay->at_time_ns = replay->time_ns;
+}
+
+/* Whether the event lies after a moment that is given by its time or its number. */
+static int is_past(const struct mt_replay *replay, const struct mt_event *event)
+{
+    const struct mt_moment *moment = &replay->question.moment;
+    if (moment->kind == MT_AT_TIME)
+        return event->time_ns > moment->value;
+    return moment->kind == MT_AT_EVENT && replay->events >= moment->value;
 }
 
 static void end_block(struct mt_replay *replay, struct mt_block *block)
@@ -28,13 +52,36 @@ static void end_block(struct mt_replay *replay, struct mt_block *block)
 static void see_total(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
-    struct mt_peak *peak = &replay->peak[slot];
-    if (!mt_peak_see(peak, event->time_ns, replay->events, event->arg[2]))
+    struct mt_totals *now = &replay->now[slot];
+    *now = (struct mt_totals){.event = replay->events,
+                              .time_ns = event->time_ns,
+                              .allocated = event->arg[2],
+                              .reserved = event->arg[3],
+                              .known_bytes = replay->blocks.total[slot].bytes,
+                              .cuda_bytes = replay->cuda.heap.total[slot].bytes};
+    if (!mt_is_new_peak(&replay->peak[slot], now->allocated))
         return;
-    peak->reserved = event->arg[3];
-    peak->known_bytes = replay->blocks.total[slot].bytes;
-    peak->cuda_bytes = replay->cuda.heap.total[slot].bytes;
-    mt_heap_remember(&replay->blocks, slot);
+    replay->peak[slot] = *now;
+    if (replay->question.moment.kind == MT_AT_PEAK)
+        take_device(replay, slot);
+}
+
+/* CUDA's peak counts where PyTorch has none. */
+static void see_cuda_total(struct mt_replay *replay, const struct mt_event *event)
+{
+    unsigned slot = mt_device_slot(event->device);
+    struct mt_totals *now = &replay->cuda_now[slot];
+    uint64_t bytes = replay->cuda.heap.total[slot].bytes;
+    *now = (struct mt_totals){.event = replay->events,
+                              .time_ns = event->time_ns,
+                              .allocated = bytes,
+                              .known_bytes = bytes,
+                              .cuda_bytes = bytes};
+    if (!bytes || !mt_is_new_peak(&replay->cuda_peak[slot], bytes))
+        return;
+    replay->cuda_peak[slot] = *now;
+    if (replay->question.moment.kind == MT_AT_PEAK && !replay->now[slot].event)
+        take_device(replay, slot);
 }
 
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
@@ -74,11 +121,23 @@ static void on_oom(struct mt_replay *replay, const struct mt_event *event)
                                                                     .reserved = event->arg[2],
                                                                     .stack = event->stack,
                                                                     .device = event->device};
+    if (replay->question.moment.kind == MT_AT_OOM)
+        take_all(replay);
+}
+
+static int is_label(unsigned kind)
+{
+    return kind >= MT_SAVED && kind <= MT_REQUIRES_GRAD;
 }
 
 static int on_event(struct mt_replay *replay, const struct mt_event *event)
 {
+    if (!replay->taken && is_past(replay, event))
+        take_all(replay);
     replay->events++;
+    replay->time_ns = event->time_ns;
+    if (replay->question.no_labels && is_label(event->kind))
+        return 0;
     int rc = mt_tracker_event(&replay->tracker, event);
     if (rc)
         return rc;
@@ -94,7 +153,9 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_MALLOC:
     case MT_CUDA_FREE:
     case MT_CUDA_FREE_FAILED:
-        return mt_cuda_event(&replay->cuda, event, replay->events);
+        rc = mt_cuda_event(&replay->cuda, event);
+        see_cuda_total(replay, event);
+        return rc;
     }
     return 0;
 }
@@ -115,6 +176,9 @@ static int handle(void *data, const struct mt_batch *batch)
 /* The blocks that are still live have reached the end of what is known of them. */
 static void finish(struct mt_replay *replay)
 {
+    if (!replay->taken && replay->question.moment.kind != MT_AT_PEAK &&
+        replay->question.moment.kind != MT_AT_OOM)
+        take_all(replay);
     if (replay->survey.complete)
         mt_tracker_finish(&replay->tracker);
     for (uint32_t i = 1; i < replay->blocks.n_records; i++) {
@@ -124,9 +188,11 @@ static void finish(struct mt_replay *replay)
     }
 }
 
-int mt_replay(const char *path, struct mt_replay *replay, struct mt_trace_error *error)
+int mt_replay(const char *path, const struct mt_question *question, struct mt_replay *replay,
+              struct mt_trace_error *error)
 {
     memset(replay, 0, sizeof *replay);
+    replay->question = *question;
     mt_survey_begin(&replay->survey, path);
     replay->definitions = mt_definitions_create();
     if (!replay->definitions)

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replays a trace with all evidence, in one pass. The heaps remember what was live at each device's
- * peak; the records of those blocks go on gathering evidence until they are freed.
+ * Replays a trace with all evidence, in one pass. The heaps remember what was live on each device
+ * at the moment in question; the records of those blocks go on gathering evidence until they are
+ * freed.
  */
 #ifndef MT_REPLAY_H
 #define MT_REPLAY_H
 
 #include "cuda-level.h"
 #include "definitions.h"
-#include "peak.h"
+#include "moment.h"
 #include "survey.h"
 #include "tracker.h"
+
+/* What is asked of a trace. */
+struct mt_question {
+    struct mt_moment moment;
+    int no_labels; /* do without what autograd says: stacks and lifetimes only */
+};
 
 struct mt_oom {
     uint64_t time_ns, wanted, allocated, reserved;
@@ -29,24 +36,31 @@ struct mt_oddities {
 };
 
 struct mt_replay {
+    struct mt_question question;
     struct mt_survey survey;
     struct mt_definitions *definitions;
     struct mt_heap blocks; /* PyTorch's */
     struct mt_cuda_level cuda;
     struct mt_tracker tracker;
-    struct mt_peak peak[MT_DEVICES];  /* PyTorch's; blocks remembers them */
+    struct mt_totals now[MT_DEVICES];      /* PyTorch's, after the last event */
+    struct mt_totals cuda_now[MT_DEVICES]; /* CUDA's */
+    struct mt_totals peak[MT_DEVICES], cuda_peak[MT_DEVICES];
+    /* At the moment in question, which the heaps remember. event 0: nothing had happened yet. */
+    struct mt_totals at[MT_DEVICES], cuda_at[MT_DEVICES];
     struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
     uint64_t n_ooms;
     struct mt_oddities oddities;
-    uint64_t unseen[MT_DEVICES]; /* bytes that were allocated before the recording began */
+    uint64_t unseen[MT_DEVICES];   /* bytes that were allocated before the recording began */
+    uint64_t at_event, at_time_ns; /* when the moment was, but for peaks: each device has its own */
     /* the pass's own */
-    uint64_t events;               /* so far */
-    uint64_t expected[MT_DEVICES]; /* PyTorch's total after the last event */
-    uint8_t counted[MT_DEVICES];
+    uint64_t events;  /* so far */
+    uint64_t time_ns; /* of the last one */
+    int taken;        /* the moment has passed */
 };
 
 /* Replays a whole trace. Returns as mt_scan does; to be cleared in any case. */
-int mt_replay(const char *path, struct mt_replay *replay, struct mt_trace_error *error);
+int mt_replay(const char *path, const struct mt_question *question, struct mt_replay *replay,
+              struct mt_trace_error *error);
 void mt_replay_clear(struct mt_replay *replay);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "demangle.h"
 #include "json.h"
 #include "report.h"
 
@@ -29,38 +28,24 @@ static json_t *rules(const struct mt_device *device)
     return array;
 }
 
-static json_t *device_number(int device)
-{
-    return device == MT_NO_DEVICE ? json_null() : json_integer(device);
-}
-
 static json_t *peak(const struct mt_device *device)
 {
     if (!device)
         return json_null();
     json_t *object =
-        json_pack("{s:o, s:o, s:o, s:o}", "device", device_number(device->device), "time_ns",
-                  mt_json_number(device->peak.time_ns), "event", mt_json_number(device->peak.event),
-                  "allocated", mt_json_number(device->peak.allocated));
+        json_pack("{s:o, s:o, s:o, s:o}", "device", mt_json_device(device->device), "time_ns",
+                  mt_json_number(device->at.time_ns), "event", mt_json_number(device->at.event),
+                  "allocated", mt_json_number(device->at.allocated));
     if (!device->of_cuda) {
-        json_object_set_new(object, "reserved", mt_json_number(device->peak.reserved));
+        json_object_set_new(object, "reserved", mt_json_number(device->at.reserved));
         json_object_set_new(object, "cached", mt_json_number(device->cached));
     }
     json_object_set_new(object, "unseen", mt_json_number(device->unseen));
-    if (device->peak.cuda_bytes)
-        json_object_set_new(object, "cuda", mt_json_number(device->peak.cuda_bytes));
+    if (device->at.cuda_bytes)
+        json_object_set_new(object, "cuda", mt_json_number(device->at.cuda_bytes));
     json_object_set_new(object, "categories", categories(device));
     json_object_set_new(object, "rules", rules(device));
     return object;
-}
-
-static json_t *operator_name(const struct mt_definitions *definitions, uint32_t node_name)
-{
-    char name[256];
-    if (!node_name)
-        return json_null();
-    mt_short_type_name(mt_string(definitions, node_name), name, sizeof name);
-    return mt_json_text(name);
 }
 
 static json_t *call_sites(const struct mt_definitions *definitions, const struct mt_device *device)
@@ -72,7 +57,7 @@ static json_t *call_sites(const struct mt_definitions *definitions, const struct
             array, json_pack("{s:o, s:o, s:s, s:o, s:o, s:o}", "bytes", mt_json_number(site->bytes),
                              "blocks", mt_json_number(site->blocks), "category",
                              mt_categories[site->category].name, "operator",
-                             operator_name(definitions, site->node_name), "line",
+                             mt_json_type_name(definitions, site->node_name), "line",
                              mt_json_frame(definitions, site->stack), "called_from",
                              mt_json_frame(definitions, mt_site_caller(definitions, site))));
     }
@@ -85,7 +70,7 @@ static json_t *devices(const struct mt_analysis *analysis)
     for (size_t i = 0; i < analysis->n_devices; i++) {
         const struct mt_device *device = &analysis->devices[i];
         json_array_append_new(
-            array, json_pack("{s:o, s:s, s:o, s:o}", "device", device_number(device->device),
+            array, json_pack("{s:o, s:s, s:o, s:o}", "device", mt_json_device(device->device),
                              "level", device->of_cuda ? "cuda" : "pytorch", "peak", peak(device),
                              "call_sites", call_sites(analysis->replay.definitions, device)));
     }
@@ -100,7 +85,7 @@ static json_t *out_of_memory(const struct mt_replay *replay)
         const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
         json_array_append_new(
             array,
-            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "device", device_number(oom->device),
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "device", mt_json_device(oom->device),
                       "time_ns", mt_json_number(oom->time_ns), "requested",
                       mt_json_number(oom->wanted), "allocated", mt_json_number(oom->allocated),
                       "reserved", mt_json_number(oom->reserved), "line",

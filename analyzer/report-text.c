@@ -62,19 +62,10 @@ static void print_extent(const struct page *page)
         fputs("The recording was not closed: its end may be missing.\n", page->out);
 }
 
-/* "train.py:42 main" */
 static void place(const struct page *page, uint32_t stack, char *out, size_t size, size_t columns)
 {
     char text[512];
-    const struct mt_frame *frame = mt_stack_frame(page->definitions, stack);
-    const char *slash = strrchr(frame->file, '/');
-    const char *file = slash && slash[1] ? slash + 1 : frame->file;
-    if (!mt_stack(page->definitions, stack)->depth)
-        snprintf(text, sizeof text, "unknown");
-    else if (frame->line)
-        snprintf(text, sizeof text, "%s:%u %s", file, frame->line, frame->function);
-    else
-        snprintf(text, sizeof text, "%s %s", file, frame->function);
+    mt_place_text(text, sizeof text, page->definitions, stack);
     mt_safe_text(out, size, text, columns, MT_CUT_END, page->style);
 }
 
@@ -161,20 +152,17 @@ static void print_categories(const struct page *page, const struct mt_device *de
 static void print_peak(const struct page *page, const struct mt_device *device)
 {
     char size[MT_SIZE_TEXT], more[MT_SIZE_TEXT], time[MT_SIZE_TEXT];
-    if (device->device == MT_NO_DEVICE)
-        fputs("\nPeak of an unknown device", page->out);
-    else
-        fprintf(page->out, "\nPeak of device %d", device->device);
-    fprintf(page->out, ": %s allocated%s at %s\n", mt_size_text(size, device->peak.allocated),
-            device->of_cuda ? " by CUDA calls" : "", mt_time_text(time, device->peak.time_ns));
+    fprintf(page->out, "\nPeak of %s: %s allocated%s at %s\n", mt_device_text(more, device->device),
+            mt_size_text(size, device->at.allocated), device->of_cuda ? " by CUDA calls" : "",
+            mt_time_text(time, device->at.time_ns));
     if (device->of_cuda)
         return;
     fprintf(page->out, "  reserved by PyTorch %s, of it cached %s\n",
-            mt_size_text(size, device->peak.reserved), mt_size_text(more, device->cached));
-    if (device->peak.cuda_bytes > device->peak.reserved)
+            mt_size_text(size, device->at.reserved), mt_size_text(more, device->cached));
+    if (device->at.cuda_bytes > device->at.reserved)
         fprintf(page->out, "  outside PyTorch's allocator %s (all CUDA allocations: %s)\n",
-                mt_size_text(size, device->peak.cuda_bytes - device->peak.reserved),
-                mt_size_text(more, device->peak.cuda_bytes));
+                mt_size_text(size, device->at.cuda_bytes - device->at.reserved),
+                mt_size_text(more, device->at.cuda_bytes));
 }
 
 static void print_site_place(const struct page *page, const struct mt_site *site)

@@ -48,6 +48,15 @@ const char *mt_time_text(char out[MT_SIZE_TEXT], uint64_t ns)
     return out;
 }
 
+const char *mt_device_text(char out[MT_SIZE_TEXT], int device)
+{
+    if (device < 0)
+        snprintf(out, MT_SIZE_TEXT, "an unknown device");
+    else
+        snprintf(out, MT_SIZE_TEXT, "device %d", device);
+    return out;
+}
+
 /* The values that a first byte's continuation may have keep out overlong forms and surrogates. */
 size_t mt_utf8_length(const char *text)
 {

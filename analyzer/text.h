@@ -26,6 +26,9 @@ const char *mt_count_text(char out[MT_SIZE_TEXT], uint64_t count);
 /* "8.31 s", "1 h 02 min". Returns out. */
 const char *mt_time_text(char out[MT_SIZE_TEXT], uint64_t ns);
 
+/* "device 0", "an unknown device". Returns out. */
+const char *mt_device_text(char out[MT_SIZE_TEXT], int device);
+
 /* Copies text that a program chose (names, paths) so that it is safe on a terminal: what is no
  * printable character, or not UTF-8, becomes '?'; so does all that is not ASCII where the style has
  * no UTF-8. At most `columns` characters: longer text loses its begin, or its end. */

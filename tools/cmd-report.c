@@ -11,7 +11,7 @@ int mt_run_report(const struct mt_command *command, int argc, char **argv)
     struct mt_analysis analysis;
     if (mt_read_trace_arguments(command, argc, argv, &arguments))
         return MT_EXIT_BAD;
-    int rc = mt_analysis_create(&analysis, arguments.path);
+    int rc = mt_analysis_create(&analysis, arguments.path, &arguments.question);
     if (!rc && arguments.format == MT_FORMAT_JSON) {
         rc = mt_report_json(&analysis, stdout) == -ENOMEM ? -ENOMEM : 0;
     } else if (!rc) {

@@ -5,6 +5,7 @@
 #ifndef MT_COMMAND_H
 #define MT_COMMAND_H
 
+#include "analyzer/replay.h"
 #include "trace-format/reader.h"
 
 /* Exit codes of memtap itself; `run` and `simulate` give the program's own where it ran. */
@@ -48,13 +49,15 @@ __attribute__((format(printf, 2, 3))) int mt_fail_usage(const struct mt_command 
  * MT_EXIT_BAD. */
 int mt_fail_trace(const char *path, const struct mt_trace_error *error);
 
-/* The commands that read a trace take one operand and --format. 0, or -1 after a message. */
-enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON };
+/* The commands that read a trace take it as their operand, and some of these options
+ * (trace-arguments.c). 0, or -1 after a message. */
+enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV };
 struct mt_trace_arguments {
     const char *path;
     enum mt_format format;
+    struct mt_question question;
 };
-extern const struct mt_option mt_trace_options[];
+extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks_options[];
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
                             struct mt_trace_arguments *arguments);
 
@@ -65,6 +68,7 @@ int mt_finish_output(int code);
 int mt_run_info(const struct mt_command *command, int argc, char **argv);
 int mt_run_dump(const struct mt_command *command, int argc, char **argv);
 int mt_run_report(const struct mt_command *command, int argc, char **argv);
+int mt_run_blocks(const struct mt_command *command, int argc, char **argv);
 int mt_run_run(const struct mt_command *command, int argc, char **argv);
 int mt_run_simulate(const struct mt_command *command, int argc, char **argv);
 int mt_run_lib(const struct mt_command *command, int argc, char **argv);

@@ -22,7 +22,11 @@ static const struct mt_command commands[] = {
     {"report", "[OPTION]... TRACE", "explain a trace: the peak, by category and call site",
      "Explains a trace: how much memory was allocated at the peak, what for, and by\n"
      "which lines.",
-     mt_trace_options, 0, mt_run_report},
+     mt_report_options, 0, mt_run_report},
+    {"blocks", "[OPTION]... TRACE", "every live block at a moment of a trace",
+     "Lists every block of memory that was live at a moment: address, size, what it\n"
+     "was for and by which rule, how old it was, and the line that asked for it.",
+     mt_blocks_options, 0, mt_run_blocks},
     {"info", "[OPTION]... TRACE", "what a trace has in it",
      "Says what a trace has in it: how many events of each kind, whether it is\n"
      "complete, and which process it is of.",

@@ -13,11 +13,6 @@ enum { HELP = 1 };
 
 const struct mt_option mt_no_options[] = {{0}};
 
-const struct mt_option mt_trace_options[] = {
-    {'f', "format", "FORMAT", "text (the default) or json"},
-    {0},
-};
-
 static int is_short(int letter)
 {
     return letter > ' ' && letter < 127;
@@ -100,31 +95,4 @@ void mt_print_help(const struct mt_command *command)
     for (const struct mt_option *option = command->options; option->name; option++)
         print_option(option);
     print_option(&help);
-}
-
-int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
-                            struct mt_trace_arguments *arguments)
-{
-    const char *value;
-    int operand, letter;
-    *arguments = (struct mt_trace_arguments){NULL, MT_FORMAT_TEXT};
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
-        if (!strcmp(value, "json")) {
-            arguments->format = MT_FORMAT_JSON;
-        } else if (!strcmp(value, "text")) {
-            arguments->format = MT_FORMAT_TEXT;
-        } else {
-            mt_fail_usage(command, "unknown format '%s'; use text or json", value);
-            return -1;
-        }
-    }
-    if (letter < 0)
-        return -1;
-    if (operand == argc)
-        mt_fail_usage(command, "no trace given");
-    else if (operand + 1 < argc)
-        mt_fail_usage(command, "one trace at a time; '%s' is one too many", argv[operand + 1]);
-    else
-        arguments->path = argv[operand];
-    return arguments->path ? 0 : -1;
 }

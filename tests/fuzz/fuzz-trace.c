@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz-trace.h"
+#include "analyzer/blocks.h"
 #include "analyzer/report.h"
 
 #include <stdio.h>
@@ -35,11 +36,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (file < 0 || !nowhere || write(file, bytes, size) != (ssize_t)size)
         abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    if (!mt_analysis_create(&analysis, path)) {
+    struct mt_question question = {.moment = {(enum mt_moment_kind)(size % 5), size * 1000},
+                                   .no_labels = size / 5 % 2};
+    if (!mt_analysis_create(&analysis, path, &question)) {
         check_totals(&analysis);
         for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
             mt_report_text(&analysis, nowhere, &styles[i]);
-        if (mt_report_json(&analysis, nowhere))
+        for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
+            mt_blocks_table(&analysis, nowhere, &styles[i]);
+        mt_blocks_csv(&analysis, nowhere);
+        if (mt_report_json(&analysis, nowhere) || mt_blocks_json(&analysis, nowhere))
             abort();
     } else if (!*analysis.fault.text) {
         abort(); /* a failure must be explained */

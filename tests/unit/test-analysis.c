@@ -5,6 +5,7 @@
 #include "tests/support/run-tests.h"
 
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 static struct mt_builder *builder;
 static struct mt_analysis analysis;
+static struct mt_question question; /* the peak, unless a test asks otherwise */
 
 static void begin(void)
 {
@@ -32,7 +34,7 @@ static void analyze(void)
     char path[64];
     snprintf(path, sizeof path, "test-analysis-%d.mtap", (int)getpid());
     mt_builder_write(builder, path);
-    int rc = mt_analysis_create(&analysis, path);
+    int rc = mt_analysis_create(&analysis, path, &question);
     unlink(path);
     ck_assert_msg(rc == 0, "%s", analysis.fault.text);
 }
@@ -143,6 +145,87 @@ START_TEST(the_first_of_equal_peaks_counts)
     ck_assert_uint_eq(mt_analysis_main_device(&analysis)->peak.event, 1);
     ck_assert_uint_eq(mt_analysis_main_device(&analysis)->peak.time_ns, 1000000);
     ck_assert_int_eq(analysis.replay.survey.complete, 0);
+}
+END_TEST
+
+START_TEST(moments_have_names)
+{
+    static const struct {
+        const char *text;
+        struct mt_moment moment;
+    } good[] = {{"peak", {MT_AT_PEAK, 0}},
+                {"end", {MT_AT_END, 0}},
+                {"oom", {MT_AT_OOM, 0}},
+                {"1.5s", {MT_AT_TIME, 1500000000}},
+                {"20.0000019ms", {MT_AT_TIME, 20000001}},
+                {"7us", {MT_AT_TIME, 7000}},
+                {"18446744073709551615ns", {MT_AT_TIME, UINT64_MAX}},
+                {"event:12", {MT_AT_EVENT, 12}}};
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "5",
+                                      "s",
+                                      ".5s",
+                                      "1.s5",
+                                      "1.2.3s",
+                                      "-1s",
+                                      "event:",
+                                      "event:1.5x",
+                                      "1 s",
+                                      "peaks",
+                                      "1.5 s",
+                                      "event:1s",
+                                      "18446744073709551616ns",
+                                      "99999999999s"};
+    struct mt_moment moment;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        ck_assert_int_eq(mt_moment_parse(good[i].text, &moment), 0);
+        ck_assert_int_eq(moment.kind, good[i].moment.kind);
+        ck_assert_uint_eq(moment.value, good[i].moment.value);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(mt_moment_parse(bad[i], &moment) == -EINVAL, "%s", bad[i]);
+}
+END_TEST
+
+/* What is live at a moment; evidence that comes after it counts. */
+static void ask(enum mt_moment_kind kind, uint64_t value, unsigned blocks, uint64_t allocated)
+{
+    question.moment = (struct mt_moment){kind, value};
+    analyze();
+    const struct mt_device *device = mt_analysis_main_device(&analysis);
+    ck_assert_uint_eq(device->n_verdicts, blocks);
+    ck_assert_uint_eq(device->at.allocated, allocated);
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < blocks; i++)
+        sum += device->verdicts[i].block->size;
+    ck_assert_uint_eq(sum, allocated);
+    ck_assert_uint_eq(device->peak.allocated, 1500);
+    mt_analysis_destroy(&analysis);
+}
+
+START_TEST(any_moment_can_be_asked_for)
+{
+    mt_build_alloc(builder, A, 1000);              /* 1 ms */
+    mt_build_alloc(builder, B, 500);               /* 2 ms */
+    mt_build_free(builder, A);                     /* 3 ms */
+    mt_build_event(builder, MT_OOM, 9999, 500, 0); /* 4 ms */
+    mt_build_alloc(builder, A, 300);               /* 5 ms */
+    mt_build_event(builder, MT_SET_DATA, A, 0, 0);
+    mt_build_free(builder, B);
+    ask(MT_AT_PEAK, 0, 2, 1500);
+    ask(MT_AT_END, 0, 1, 300);
+    ask(MT_AT_OOM, 0, 1, 500);
+    ask(MT_AT_TIME, 999999, 0, 0);
+    ask(MT_AT_TIME, 1000000, 1, 1000);
+    ask(MT_AT_TIME, 2500000, 2, 1500);
+    ask(MT_AT_TIME, UINT64_MAX, 1, 300);
+    ask(MT_AT_EVENT, 0, 0, 0);
+    ask(MT_AT_EVENT, 3, 1, 500);
+    ask(MT_AT_EVENT, 5, 2, 800);
+    question.moment = (struct mt_moment){MT_AT_EVENT, 5};
+    analyze();
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_PARAMETERS), 300);
 }
 END_TEST
 
@@ -459,6 +542,8 @@ int main(void)
     tcase_add_test(totals, training_is_told_apart);
     tcase_add_test(totals, call_sites_are_the_users);
     tcase_add_test(totals, the_first_of_equal_peaks_counts);
+    tcase_add_test(totals, moments_have_names);
+    tcase_add_test(totals, any_moment_can_be_asked_for);
     tcase_add_test(totals, each_device_has_its_peak);
     tcase_add_test(totals, what_cuda_handed_out_counts_without_pytorch);
     tcase_add_test(totals, a_failed_cuda_free_changes_nothing);

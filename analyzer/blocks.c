@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "blocks.h"
+#include "json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLACE_WIDTH 40
+
+/* How long a block had lived at the moment. */
+static uint64_t age(const struct mt_device *device, const struct mt_block *block)
+{
+    return device->at.time_ns > block->time_ns ? device->at.time_ns - block->time_ns : 0;
+}
+
+/* The line that stands for a block in a table: the user's where there is one. */
+static uint32_t line_stack(const struct mt_definitions *definitions, const struct mt_block *block)
+{
+    uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
+    uint32_t user = mt_stack(definitions, stack)->user;
+    return user ? user : stack;
+}
+
+static void print_row(const struct mt_analysis *analysis, const struct mt_device *device,
+                      const struct mt_verdict *verdict, FILE *out, const struct mt_style *style)
+{
+    char size[MT_SIZE_TEXT], lived[MT_SIZE_TEXT], place[512], shown[PLACE_WIDTH * 4 + 1];
+    const struct mt_definitions *d = analysis->replay.definitions;
+    const struct mt_category_info *category = &mt_categories[verdict->rule->category];
+    mt_place_text(place, sizeof place, d, line_stack(d, verdict->block));
+    mt_safe_text(shown, sizeof shown, place, PLACE_WIDTH, MT_CUT_END, style);
+    fprintf(out, "%#-14" PRIx64 " %11s  ", verdict->block->address,
+            mt_size_text(size, verdict->block->size));
+    mt_colour(out, style, category->colour);
+    fprintf(out, "%-15s", category->label);
+    mt_colour(out, style, 0);
+    fprintf(out, " %9s  %-40s  %s\n", mt_time_text(lived, age(device, verdict->block)),
+            verdict->rule->name, shown);
+}
+
+void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
+{
+    for (size_t i = 0; i < analysis->n_devices; i++) {
+        const struct mt_device *device = &analysis->devices[i];
+        char name[MT_SIZE_TEXT], size[MT_SIZE_TEXT], count[MT_SIZE_TEXT], time[MT_SIZE_TEXT];
+        fprintf(out, "%s%s: %s in %s blocks at %s\n", i ? "\n" : "",
+                mt_device_text(name, device->device), mt_size_text(size, device->at.allocated),
+                mt_count_text(count, device->n_verdicts), mt_time_text(time, device->at.time_ns));
+        if (device->n_verdicts)
+            fprintf(out, "%-14s %11s  %-15s %9s  %-40s  %s\n", "address", "bytes", "category",
+                    "age", "rule", "line");
+        for (size_t j = 0; j < device->n_verdicts; j++)
+            print_row(analysis, device, &device->verdicts[j], out, style);
+    }
+}
+
+static void print_quoted(FILE *out, const char *text)
+{
+    putc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', out);
+        putc(*text, out);
+    }
+    putc('"', out);
+}
+
+void mt_blocks_csv(const struct mt_analysis *analysis, FILE *out)
+{
+    const struct mt_definitions *d = analysis->replay.definitions;
+    fputs("device,address,size,category,rule,time_ns,age_ns,stack,function,file,line\n", out);
+    for (size_t i = 0; i < analysis->n_devices; i++) {
+        const struct mt_device *device = &analysis->devices[i];
+        for (size_t j = 0; j < device->n_verdicts; j++) {
+            const struct mt_verdict *verdict = &device->verdicts[j];
+            const struct mt_block *block = verdict->block;
+            const struct mt_frame *frame = mt_stack_frame(d, line_stack(d, block));
+            fprintf(out, "%d,%" PRIu64 ",%" PRIu64 ",%s,", device->device, block->address,
+                    block->size, mt_categories[verdict->rule->category].name);
+            print_quoted(out, verdict->rule->name);
+            fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%u,", block->time_ns, age(device, block),
+                    block->stack);
+            print_quoted(out, frame->function);
+            putc(',', out);
+            print_quoted(out, frame->file);
+            fprintf(out, ",%u\n", frame->line);
+        }
+    }
+}
+
+/* {"17": [{function, file, line}, ...innermost first]}, of the stacks that blocks have. */
+static void add_stack(json_t *stacks, const struct mt_definitions *d, uint32_t stack)
+{
+    char id[16];
+    snprintf(id, sizeof id, "%u", stack);
+    if (!mt_stack(d, stack)->depth || json_object_get(stacks, id))
+        return;
+    json_t *frames = json_array();
+    for (; stack; stack = mt_stack(d, stack)->parent)
+        json_array_append_new(frames, mt_json_frame(d, stack));
+    json_object_set_new(stacks, id, frames);
+}
+
+static json_t *number_or_null(uint32_t id)
+{
+    return id ? json_integer(id) : json_null();
+}
+
+static json_t *block_object(const struct mt_analysis *analysis, const struct mt_device *device,
+                            const struct mt_verdict *verdict, json_t *stacks)
+{
+    const struct mt_definitions *d = analysis->replay.definitions;
+    const struct mt_block *block = verdict->block;
+    add_stack(stacks, d, block->stack);
+    add_stack(stacks, d, block->forward_stack);
+    return json_pack("{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "address",
+                     mt_json_number(block->address), "size", mt_json_number(block->size),
+                     "category", mt_categories[verdict->rule->category].name, "rule",
+                     verdict->rule->name, "time_ns", mt_json_number(block->time_ns), "age_ns",
+                     mt_json_number(age(device, block)), "stack", number_or_null(block->stack),
+                     "forward_stack", number_or_null(block->forward_stack), "operator",
+                     mt_json_type_name(d, block->node_name));
+}
+
+static json_t *device_object(const struct mt_analysis *analysis, const struct mt_device *device,
+                             json_t *stacks)
+{
+    json_t *blocks = json_array();
+    for (size_t i = 0; i < device->n_verdicts; i++)
+        json_array_append_new(blocks, block_object(analysis, device, &device->verdicts[i], stacks));
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "device",
+                     mt_json_device(device->device), "level", device->of_cuda ? "cuda" : "pytorch",
+                     "time_ns", mt_json_number(device->at.time_ns), "event",
+                     mt_json_number(device->at.event), "allocated",
+                     mt_json_number(device->at.allocated), "reserved",
+                     mt_json_number(device->at.reserved), "blocks", blocks);
+}
+
+static json_t *moment_object(const struct mt_analysis *analysis)
+{
+    const struct mt_replay *replay = &analysis->replay;
+    const struct mt_device *main = mt_analysis_main_device(analysis);
+    int own = replay->question.moment.kind == MT_AT_PEAK;
+    return json_pack("{s:s, s:o, s:o}", "moment", mt_moment_name(replay->question.moment.kind),
+                     "time_ns",
+                     mt_json_number(own ? main ? main->at.time_ns : 0 : replay->at_time_ns),
+                     "event", mt_json_number(own ? main ? main->at.event : 0 : replay->at_event));
+}
+
+int mt_blocks_json(const struct mt_analysis *analysis, FILE *out)
+{
+    json_t *devices = json_array(), *stacks = json_object();
+    for (size_t i = 0; i < analysis->n_devices; i++)
+        json_array_append_new(devices, device_object(analysis, &analysis->devices[i], stacks));
+    return mt_json_print(out,
+                         json_pack("{s:s, s:o, s:o, s:o}", "schema", "memtap.blocks/1", "at",
+                                   moment_object(analysis), "devices", devices, "stacks", stacks),
+                         1);
+}

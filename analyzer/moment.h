@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The moment of a trace that is asked about, and how much memory there was on a device then.
+ */
+#ifndef MT_MOMENT_H
+#define MT_MOMENT_H
+
+#include <stdint.h>
+
+enum mt_moment_kind {
+    MT_AT_PEAK,  /* each device's own: the first, should there be several */
+    MT_AT_END,   /* after the last event */
+    MT_AT_OOM,   /* the last out-of-memory */
+    MT_AT_TIME,  /* after the last event up to value ns */
+    MT_AT_EVENT, /* after event number value, from 1 */
+};
+
+struct mt_moment {
+    enum mt_moment_kind kind;
+    uint64_t value;
+};
+
+/* Reads "peak", "end", "oom", a time with its unit ("1.5s", "20ms", "7us", "8000ns"), or "event:N".
+ * 0, or -EINVAL where the text is none of them. */
+int mt_moment_parse(const char *text, struct mt_moment *moment);
+
+/* "peak", "end", "oom", "time" or "event". */
+const char *mt_moment_name(enum mt_moment_kind kind);
+
+struct mt_totals {
+    uint64_t event; /* the number in the trace of the last event before, from 1; 0: none yet */
+    uint64_t time_ns;
+    uint64_t allocated;   /* bytes, after the event */
+    uint64_t reserved;    /* by PyTorch; 0 for CUDA's level */
+    uint64_t known_bytes; /* the sum of the blocks that the trace knows */
+    uint64_t cuda_bytes;  /* what CUDA had handed out on the device */
+};
+
+/* Whether a total is the highest so far. */
+static inline int mt_is_new_peak(const struct mt_totals *peak, uint64_t allocated)
+{
+    return !peak->event || allocated > peak->allocated;
+}
+
+#endif
