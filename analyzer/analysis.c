@@ -24,7 +24,7 @@ static int by_address(const void *left, const void *right)
 
 /* The verdicts on the blocks that a heap remembers. */
 static int judge(struct mt_device *device, const struct mt_heap *heap, unsigned slot,
-                 const struct mt_rule_context *context)
+                 struct mt_rule_context *context)
 {
     size_t capacity = 0;
     for (uint32_t i = 1; i < heap->n_records; i++) {
@@ -33,12 +33,11 @@ static int judge(struct mt_device *device, const struct mt_heap *heap, unsigned 
             continue;
         if (mt_grow(&device->verdicts, &capacity, device->n_verdicts + 1, sizeof *device->verdicts))
             return -ENOMEM;
-        device->verdicts[device->n_verdicts++] =
-            (struct mt_verdict){block, mt_classify(context, block)};
+        device->verdicts[device->n_verdicts++].block = block;
     }
     if (device->n_verdicts)
         qsort(device->verdicts, device->n_verdicts, sizeof *device->verdicts, by_address);
-    return 0;
+    return mt_classify_all(context, device->verdicts, device->n_verdicts);
 }
 
 /* PyTorch's blocks where it ever used the device, else CUDA's. */
@@ -58,12 +57,17 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
 {
     const struct mt_replay *replay = &analysis->replay;
     struct mt_device *device = &analysis->devices[analysis->n_devices++];
-    struct mt_rule_context context = {replay->definitions, replay->tracker.saw_parameters};
+    struct mt_rule_context context = {.definitions = replay->definitions,
+                                      .saw_parameters = replay->tracker.saw_parameters,
+                                      .saw_gradients = replay->survey.kinds[MT_GRADIENT] &&
+                                                       !replay->question.no_labels,
+                                      .saw_steps = replay->tracker.steps_begun > 0};
     choose_level(device, replay, slot);
     device->by_rule = calloc(mt_n_rules, sizeof *device->by_rule);
     if (!device->by_rule)
         return -ENOMEM;
     int rc = judge(device, device->of_cuda ? &replay->cuda.heap : &replay->blocks, slot, &context);
+    mt_copies_clear(&context.copies);
     for (size_t i = 0; !rc && i < device->n_verdicts; i++)
         count(device, &device->verdicts[i]);
     return rc ? rc

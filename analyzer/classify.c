@@ -41,6 +41,57 @@ static int made_to_be_saved(const struct mt_rule_context *context, const struct 
            made_in(context, block, MT_MARK_MODULE_CALL);
 }
 
+/* Made while the program was in this phase. */
+static int born(const struct mt_block *block, enum mt_phase phase)
+{
+    return block->born.phase == phase;
+}
+
+/* Freed before the phase that it was made in was over. Nodes of one backward may be interrupted. */
+static int died_in_phase(const struct mt_block *block)
+{
+    if (!saw(block, MT_SAW_END))
+        return 0;
+    return born(block, MT_PHASE_BACKWARD) ? block->ended.phase == MT_PHASE_BACKWARD &&
+                                                block->ended.backwards == block->born.backwards
+                                          : block->ended.epoch == block->born.epoch;
+}
+
+static int saw_forward_begin(const struct mt_block *block)
+{
+    return block->ended.forwards > block->born.forwards;
+}
+
+/* The program's own code made it before the model ran, at least for the first time. */
+static int made_outside(const struct mt_block *block)
+{
+    return born(block, MT_PHASE_OUTSIDE) && !block->step;
+}
+
+/* What PyTorch gives cuBLAS and cuBLASLt by default, one for each handle and stream: 4096 * 2 + 16
+ * * 8 KiB. On Hopper it is 32 MiB, as other tensors may be, and kept to the end. */
+static int has_cublas_size(const struct mt_rule_context *context, const struct mt_block *block)
+{
+    if (block->size == 32 << 20)
+        return context->saw_gradients || !saw(block, MT_SAW_END);
+    return block->size == 8519680 || block->size == 8585216;
+}
+
+static int is_trained(const struct mt_block *block)
+{
+    return saw(block, MT_SAW_LEAF);
+}
+
+static int in_operators(const struct mt_block *block)
+{
+    return born(block, MT_PHASE_FORWARD) || born(block, MT_PHASE_BACKWARD);
+}
+
+static int is_unlabelled(const struct mt_block *block)
+{
+    return !saw(block, MT_SAW_SAVED | MT_SAW_GRAPH_OUTPUT | MT_SAW_LEAF | MT_SAW_GRADIENT);
+}
+
 #define RULE(id, condition)                                                                        \
     static int id(const struct mt_rule_context *context, const struct mt_block *block)             \
     {                                                                                              \
@@ -58,43 +109,102 @@ RULE(is_leaf_again, true_leaf(block) && saw(block, MT_SAW_LEAF_AGAIN))
  * Older PyTorch does not say which tensors are parameters: then leaves are. */
 RULE(is_leaf, true_leaf(block) && !context->saw_parameters)
 RULE(is_leaf_input, true_leaf(block) && context->saw_parameters)
-/* These two are "what is left in a module": that needs to know its parameters. */
-RULE(was_moved, (context->saw_parameters) && made_in(context, block, MT_MARK_MODULE_APPLY))
-RULE(was_constructed, (context->saw_parameters) && made_in(context, block, MT_MARK_MODULE_INIT))
+RULE(made_by_optimizer, !block->step && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
+/* What is left in a module, where its parameters are known, and where they are not. */
+RULE(was_moved, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_APPLY))
+RULE(was_constructed, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_INIT))
+RULE(was_moved_unlabelled, made_in(context, block, MT_MARK_MODULE_APPLY))
+RULE(was_constructed_unlabelled, made_in(context, block, MT_MARK_MODULE_INIT))
 RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
 RULE(survived_step, saw(block, MT_SAW_STEP_SURVIVED))
 RULE(died_in_step, saw(block, MT_SAW_STEP_DIED))
 /* These two: the trace ends inside the step. */
 RULE(made_as_state, (block->step) && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
 RULE(in_open_step, block->step != 0)
-RULE(in_backward, (block->node_name || made_in(context, block, MT_MARK_BACKWARD)) &&
-                      !saw(block, MT_SAW_SAVED | MT_SAW_LATER_STEP))
+RULE(is_gradient_copy, mt_copy_kind(&context->copies, block) &&
+                           block->born.after == MT_PHASE_BACKWARD &&
+                           block->ended.backwards == block->born.backwards)
+RULE(is_master, mt_copy_kind(&context->copies, block) == MT_WIDER_COPY)
+/* PyTorch's optimizers keep their state themselves; else it is one that is written out. */
+RULE(is_average, mt_copy_kind(&context->copies, block) && context->saw_steps)
+RULE(is_own_state, mt_copy_kind(&context->copies, block))
+RULE(is_cublas_workspace,
+     in_operators(block) && is_unlabelled(block) && has_cublas_size(context, block))
+RULE(is_communication,
+     is_unlabelled(block) &&
+         mt_stack_frame(context->definitions, block->stack)->marks & MT_MARK_COMMUNICATION)
+RULE(in_backward,
+     born(block, MT_PHASE_BACKWARD) && died_in_phase(block) && !saw(block, MT_SAW_SAVED))
 RULE(saved_by_maker, saw(block, MT_SAW_SAVED) && made_to_be_saved(context, block))
 RULE(saved, saw(block, MT_SAW_SAVED))
+/* Not what nobody counts as a gradient and no later backward replaces: a library keeps it. */
+RULE(kept_by_library, born(block, MT_PHASE_BACKWARD) && context->saw_gradients &&
+                          block->node_name && block->ended.backwards > block->born.backwards + 1)
+RULE(outlived_backward, born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
+                            (block->ended.phase != MT_PHASE_BACKWARD ||
+                             block->ended.backwards > block->born.backwards))
+RULE(in_open_backward, born(block, MT_PHASE_BACKWARD))
+RULE(in_forward, born(block, MT_PHASE_FORWARD) && died_in_phase(block))
+RULE(outlived_forward, born(block, MT_PHASE_FORWARD))
+/* Losses and the like, where autograd does not say. */
+RULE(went_to_backward, made_outside(block) && !context->saw_parameters &&
+                           block->born.after == MT_PHASE_FORWARD &&
+                           block->ended.backwards > block->born.backwards)
+RULE(is_input, made_outside(block) && saw_forward_begin(block))
 RULE(always, 1)
 
 const struct mt_rule mt_rules[] = {
-    {"wrapped in nn.Parameter", MT_CATEGORY_PARAMETERS, is_parameter},
-    {"wrapped in nn.Buffer", MT_CATEGORY_BUFFERS, is_buffer},
-    {"kept as a leaf's gradient", MT_CATEGORY_GRADIENTS, is_gradient},
-    {"became a tensor's data", MT_CATEGORY_PARAMETERS, is_data},
-    {"leaf of several graphs", MT_CATEGORY_PARAMETERS, is_leaf_again},
-    {"leaf", MT_CATEGORY_PARAMETERS, is_leaf},
-    {"leaf that is no parameter", MT_CATEGORY_INPUTS, is_leaf_input},
-    {"moved with its module, no parameter", MT_CATEGORY_BUFFERS, was_moved},
-    {"made in a module's constructor, no parameter", MT_CATEGORY_BUFFERS, was_constructed},
-    {"has a grad_fn", MT_CATEGORY_ACTIVATIONS, has_grad_fn},
-    {"made in an optimizer step, outlived it", MT_CATEGORY_OPTIMIZER_STATE, survived_step},
-    {"made and freed in an optimizer step", MT_CATEGORY_TEMPORARIES, died_in_step},
-    {"made where the optimizer makes its state", MT_CATEGORY_OPTIMIZER_STATE, made_as_state},
-    {"made in an optimizer step that did not end", MT_CATEGORY_TEMPORARIES, in_open_step},
-    {"made in backward, not kept", MT_CATEGORY_TEMPORARIES, in_backward},
-    {"saved for backward where it was made", MT_CATEGORY_ACTIVATIONS, saved_by_maker},
-    {"saved for backward, made elsewhere", MT_CATEGORY_INPUTS, saved},
-    {"no evidence", MT_CATEGORY_OTHER, always},
+    {"wrapped in nn.Parameter", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_parameter},
+    {"wrapped in nn.Buffer", MT_CATEGORY_BUFFERS, MT_CERTAIN, is_buffer},
+    {"kept as a leaf's gradient", MT_CATEGORY_GRADIENTS, MT_CERTAIN, is_gradient},
+    {"became a tensor's data", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_data},
+    {"leaf of several graphs", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf_again},
+    {"leaf", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf},
+    {"leaf that is no parameter", MT_CATEGORY_INPUTS, MT_LIKELY, is_leaf_input},
+    {"made in an optimizer's constructor", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
+     made_by_optimizer},
+    {"moved with its module, no parameter", MT_CATEGORY_BUFFERS, MT_LIKELY, was_moved},
+    {"made in a module's constructor, no parameter", MT_CATEGORY_BUFFERS, MT_LIKELY,
+     was_constructed},
+    {"moved with its module", MT_CATEGORY_PARAMETERS, MT_LIKELY, was_moved_unlabelled},
+    {"made in a module's constructor", MT_CATEGORY_PARAMETERS, MT_LIKELY,
+     was_constructed_unlabelled},
+    {"has a grad_fn", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, has_grad_fn},
+    {"made in an optimizer step, outlived it", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
+     survived_step},
+    {"made and freed in an optimizer step", MT_CATEGORY_TEMPORARIES, MT_LIKELY, died_in_step},
+    {"made where the optimizer makes its state", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
+     made_as_state},
+    {"made in an optimizer step that did not end", MT_CATEGORY_TEMPORARIES, MT_GUESS, in_open_step},
+    {"one for every parameter, made after backward", MT_CATEGORY_GRADIENTS, MT_GUESS,
+     is_gradient_copy},
+    {"one for every parameter, in higher precision", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS,
+     is_master},
+    {"one for every parameter, of another copy", MT_CATEGORY_PARAMETERS, MT_GUESS, is_average},
+    {"one for every parameter", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS, is_own_state},
+    {"as large as cuBLAS's workspace", MT_CATEGORY_WORKSPACE, MT_LIKELY, is_cublas_workspace},
+    {"made by torch.distributed", MT_CATEGORY_COMMUNICATION, MT_LIKELY, is_communication},
+    {"made in backward, not kept", MT_CATEGORY_TEMPORARIES, MT_LIKELY, in_backward},
+    {"saved for backward where it was made", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, saved_by_maker},
+    {"saved for backward, made elsewhere", MT_CATEGORY_INPUTS, MT_LIKELY, saved},
+    {"made in backward, kept ever after", MT_CATEGORY_WORKSPACE, MT_GUESS, kept_by_library},
+    {"made in backward, outlived it", MT_CATEGORY_GRADIENTS, MT_GUESS, outlived_backward},
+    {"made in backward that did not end", MT_CATEGORY_TEMPORARIES, MT_GUESS, in_open_backward},
+    {"made and freed in forward", MT_CATEGORY_TEMPORARIES, MT_LIKELY, in_forward},
+    {"made in forward, outlived it", MT_CATEGORY_ACTIVATIONS, MT_GUESS, outlived_forward},
+    {"made after forward, there in backward", MT_CATEGORY_ACTIVATIONS, MT_GUESS, went_to_backward},
+    {"made outside of modules, there in forward", MT_CATEGORY_INPUTS, MT_GUESS, is_input},
+    {"no evidence", MT_CATEGORY_OTHER, MT_GUESS, always},
 };
 
 const size_t mt_n_rules = sizeof mt_rules / sizeof *mt_rules;
+
+const char *mt_certainty_name(enum mt_certainty certainty)
+{
+    static const char *const names[] = {
+        [MT_CERTAIN] = "certain", [MT_LIKELY] = "likely", [MT_GUESS] = "guess"};
+    return names[certainty];
+}
 
 const struct mt_rule *mt_classify(const struct mt_rule_context *context,
                                   const struct mt_block *block)
@@ -103,4 +213,30 @@ const struct mt_rule *mt_classify(const struct mt_rule_context *context,
     while (!rule->holds(context, block))
         rule++;
     return rule;
+}
+
+static int is_parameter_block(const struct mt_verdict *verdict)
+{
+    return verdict->rule->category == MT_CATEGORY_PARAMETERS;
+}
+
+/* The first verdicts say which blocks are parameters; only what the program's own code made can be
+ * a copy of them. */
+int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts, size_t n)
+{
+    int rc = 0, some_trained = 0;
+    for (size_t i = 0; i < n; i++) {
+        verdicts[i].rule = mt_classify(context, verdicts[i].block);
+        some_trained |= is_parameter_block(&verdicts[i]) && is_trained(verdicts[i].block);
+    }
+    for (size_t i = 0; i < n && !rc; i++) {
+        if (is_parameter_block(&verdicts[i]) && (is_trained(verdicts[i].block) || !some_trained))
+            rc = mt_copies_add_parameter(&context->copies, verdicts[i].block);
+    }
+    for (size_t i = 0; i < n && !rc; i++)
+        if (made_outside(verdicts[i].block) && verdicts[i].rule->certainty == MT_GUESS)
+            rc = mt_copies_add(&context->copies, verdicts[i].block);
+    for (size_t i = 0; i < n && !rc; i++)
+        verdicts[i].rule = mt_classify(context, verdicts[i].block);
+    return rc;
 }

@@ -7,6 +7,7 @@
 #define MT_CLASSIFY_H
 
 #include "categories.h"
+#include "copies.h"
 #include "definitions.h"
 #include "heap.h"
 
@@ -14,19 +15,42 @@
 struct mt_rule_context {
     const struct mt_definitions *definitions;
     int saw_parameters; /* the trace tells which tensors are parameters */
+    int saw_gradients;  /* and which are gradients */
+    int saw_steps;      /* an optimizer of PyTorch's kind was at work */
+    struct mt_copies copies;
+};
+
+enum mt_certainty {
+    MT_CERTAIN, /* PyTorch said so */
+    MT_LIKELY,  /* where it was made says so, or what was done with it */
+    MT_GUESS,   /* how long it lived, or its size */
 };
 
 struct mt_rule {
     const char *name; /* says why, in a few words: "kept as a leaf's gradient" */
     enum mt_category category;
+    enum mt_certainty certainty;
     int (*holds)(const struct mt_rule_context *context, const struct mt_block *block);
 };
 
 extern const struct mt_rule mt_rules[];
 extern const size_t mt_n_rules; /* the last one holds for every block */
 
+/* "certain", "likely", "guess". */
+const char *mt_certainty_name(enum mt_certainty certainty);
+
 /* The first rule that holds; never NULL. */
 const struct mt_rule *mt_classify(const struct mt_rule_context *context,
                                   const struct mt_block *block);
+
+/* A block and the verdict on it. */
+struct mt_verdict {
+    const struct mt_block *block;
+    const struct mt_rule *rule;
+};
+
+/* Fills in the rules of all blocks of a device, which also say something of each other. 0 or
+ * -ENOMEM. */
+int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts, size_t n);
 
 #endif

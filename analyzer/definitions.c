@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "definitions.h"
+#include "address-map.h"
 #include "grow.h"
 #include "marks.h"
 
@@ -93,6 +94,13 @@ static int add_frame(struct mt_definitions *d, const struct mt_definition *defin
     return 0;
 }
 
+static void inherit(struct mt_stack *stack, const struct mt_stack *parent,
+                    const struct mt_frame *frame)
+{
+    stack->marks = parent->marks | frame->marks;
+    stack->phase = frame->marks & MT_PHASE_MARKS ? frame->marks & MT_PHASE_MARKS : parent->phase;
+}
+
 /* A caller must be known before what it calls: no circle of callers can arise. */
 static int add_stack(struct mt_definitions *d, const struct mt_definition *definition)
 {
@@ -107,8 +115,7 @@ static int add_stack(struct mt_definitions *d, const struct mt_definition *defin
     const struct mt_frame *frame = mt_frame(d, definition->stack.frame);
     stack->parent = parent->depth ? definition->stack.parent : 0;
     stack->frame = definition->stack.frame;
-    stack->marks = parent->marks | frame->marks;
-    stack->phase = frame->marks & MT_PHASE_MARKS ? frame->marks & MT_PHASE_MARKS : parent->phase;
+    inherit(stack, parent, frame);
     stack->user = frame->marks & MT_MARK_FRAMEWORK ? parent->user : definition->id;
     stack->depth = parent->depth + 1;
     return 0;
@@ -159,6 +166,56 @@ int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *def
         return add_info(d, definition);
     }
     return -EINVAL;
+}
+
+/* The part of a qualified name before ".METHOD", as a hash together with the file. 0: the frame is
+ * no such method. */
+static uint64_t class_of(const struct mt_frame *frame, const char *method)
+{
+    const char *dot = strrchr(frame->function, '.');
+    if (!dot || strcmp(dot + 1, method))
+        return 0;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const char *at = frame->function; at < dot; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+    for (const char *at = frame->file; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+    return hash | 1;
+}
+
+/* A class is a module's if nn.Module calls its forward, or if it makes modules in its constructor
+ * and is no optimizer. */
+static uint64_t module_class(const struct mt_definitions *d, const struct mt_stack *stack)
+{
+    const struct mt_frame *frame = mt_frame(d, stack->frame);
+    const struct mt_frame *caller = mt_stack_frame(d, stack->parent);
+    if (caller->marks & MT_MARK_MODULE_CALL)
+        return class_of(frame, "forward");
+    return frame->marks & MT_MARK_MODULE_INIT && !(caller->marks & MT_MARK_FRAMEWORK)
+               ? class_of(caller, "__init__")
+               : 0;
+}
+
+int mt_definitions_finish(struct mt_definitions *d)
+{
+    struct mt_address_map modules = {0};
+    int rc = 0;
+    for (size_t i = 1; i < d->n_stacks && !rc; i++) {
+        uint64_t class = d->stacks[i].depth ? module_class(d, &d->stacks[i]) : 0;
+        rc = class ? mt_address_map_put(&modules, class, 1) : 0;
+    }
+    for (size_t i = 1; i < d->n_frames && !rc; i++) {
+        struct mt_frame *frame = &d->frames[i];
+        uint64_t class = frame->function ? class_of(frame, "__init__") : 0;
+        if (class && mt_address_map_get(&modules, class))
+            frame->marks |= MT_MARK_MODULE_INIT;
+    }
+    for (size_t i = 1; i < d->n_stacks && !rc; i++) /* callers have smaller ids */
+        if (d->stacks[i].depth)
+            inherit(&d->stacks[i], mt_stack(d, d->stacks[i].parent),
+                    mt_frame(d, d->stacks[i].frame));
+    mt_address_map_clear(&modules);
+    return rc;
 }
 
 const char *mt_string(const struct mt_definitions *d, uint32_t id)

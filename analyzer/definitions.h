@@ -37,6 +37,10 @@ void mt_definitions_destroy(struct mt_definitions *definitions);
  * line, a second definition of an id): it is then left out and nothing else is wrong. */
 int mt_definitions_add(struct mt_definitions *definitions, const struct mt_definition *definition);
 
+/* Everything is defined: finds what needs all frames to be known, namely which constructors are
+ * those of modules of the program's own. 0 or -ENOMEM. */
+int mt_definitions_finish(struct mt_definitions *definitions);
+
 /* All of these answer for any id; the results live as long as the definitions, but the frames' and
  * stacks' addresses only until the next mt_definitions_add. */
 const char *mt_string(const struct mt_definitions *definitions, uint32_t id);

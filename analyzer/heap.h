@@ -10,6 +10,7 @@
 
 #include "address-map.h"
 #include "ordered.h"
+#include "phase.h"
 #include "trace-format/model.h"
 
 /* Tables by device: slot 0 is "not known", 1 the device 0 and so on; what is further is slot 0. */
@@ -34,17 +35,20 @@ enum mt_evidence {
     MT_SAW_STEP_SURVIVED = 1 << 9, /* made in an optimizer step, lived past its end */
     MT_SAW_STEP_DIED = 1 << 10,    /* made in an optimizer step, freed before its end */
     MT_SAW_LATER_STEP = 1 << 11,   /* lived past the end of an optimizer step */
+    MT_SAW_NEEDS_GRAD = 1 << 12,   /* requires_grad was set to true */
+    MT_SAW_END = 1 << 13,          /* it was freed: else the trace ends before it */
 };
 
 struct mt_block {
     uint64_t address, size, time_ns;
-    uint32_t thread, stack; /* of the allocation */
-    uint32_t evidence;      /* enum mt_evidence */
-    uint32_t save_stack;    /* of the first save */
-    uint32_t node_name;     /* string id: the backward node that was running; 0: none */
-    uint32_t forward_stack; /* where that node was made */
-    uint32_t step;          /* the optimizer step it was made in; 0: none */
-    uint32_t steps_before;  /* optimizer steps that had ended when it was made */
+    uint32_t thread, stack;     /* of the allocation */
+    uint32_t evidence;          /* enum mt_evidence */
+    uint32_t save_stack;        /* of the first save */
+    uint32_t node_name;         /* string id: the backward node that was running; 0: none */
+    uint32_t forward_stack;     /* where that node was made */
+    uint32_t step;              /* the optimizer step it was made in; 0: none */
+    uint32_t steps_before;      /* optimizer steps that had ended when it was made */
+    struct mt_when born, ended; /* ended: or the end of the trace */
     int16_t device;
     /* the heap's own */
     uint8_t state;        /* enum mt_block_state */

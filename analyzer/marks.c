@@ -19,6 +19,7 @@ static const struct {
     {"torch/optim/optimizer.py", "_use_grad", MT_MARK_OPTIMIZER},
     {"torch/optim/", "step", MT_MARK_OPTIMIZER},
     {"torch/optim/", "_init_group", MT_MARK_OPTIMIZER | MT_MARK_OPTIMIZER_INIT},
+    {"torch/optim/", "__init__", MT_MARK_OPTIMIZER_INIT},
     {"torch/optim/", "_single_tensor_*", MT_MARK_OPTIMIZER},
     {"torch/optim/", "_multi_tensor_*", MT_MARK_OPTIMIZER},
     {"torch/optim/", "_fused_*", MT_MARK_OPTIMIZER},
@@ -26,8 +27,11 @@ static const struct {
     {"torch/nn/modules/module.py", "_apply", MT_MARK_MODULE_APPLY},
     {"torch/nn/modules/", "__init__", MT_MARK_MODULE_INIT},
     {"torch/nn/parameter.py", "__new__", MT_MARK_PARAMETER_NEW},
+    {"torch/nn/parameter.py", "__deepcopy__", MT_MARK_MODULE_INIT},
     {"torch/autograd/__init__.py", "backward", MT_MARK_BACKWARD},
     {"torch/autograd/__init__.py", "grad", MT_MARK_BACKWARD},
+    {"torch/nn/parallel/distributed.py", "*", MT_MARK_COMMUNICATION},
+    {"torch/distributed/", "*", MT_MARK_COMMUNICATION},
 };
 
 /* Under torch/optim/, but no optimizers. */
@@ -92,7 +96,7 @@ uint32_t mt_frame_marks(const char *function, const char *file)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (function_matches(name, table[i].function) && file_matches(file, table[i].file))
             marks |= table[i].marks;
-    if (marks & MT_MARK_OPTIMIZER && is_no_optimizer(file))
+    if (marks & (MT_MARK_OPTIMIZER | MT_MARK_OPTIMIZER_INIT) && is_no_optimizer(file))
         marks &= ~(uint32_t)(MT_MARK_OPTIMIZER | MT_MARK_OPTIMIZER_INIT);
     if (marks & MT_MARK_PARAMETER_NEW && !strcmp(function, "Buffer.__new__"))
         marks = (marks & ~(uint32_t)MT_MARK_PARAMETER_NEW) | MT_MARK_BUFFER_NEW;

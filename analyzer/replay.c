@@ -200,9 +200,10 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
     replay->tracker.definitions = replay->definitions;
     replay->tracker.heap = &replay->blocks;
     int rc = mt_scan(path, handle, replay, error);
-    if (!rc)
-        finish(replay);
-    return rc;
+    if (rc)
+        return rc;
+    finish(replay);
+    return mt_definitions_finish(replay->definitions);
 }
 
 void mt_replay_clear(struct mt_replay *replay)

@@ -21,12 +21,6 @@ struct mt_sites {
     size_t n;
 };
 
-/* A block and the verdict on it. */
-struct mt_verdict {
-    const struct mt_block *block;
-    const struct mt_rule *rule;
-};
-
 /* Groups the blocks. 0 or -ENOMEM. Cleared with mt_sites_clear. */
 int mt_sites_collect(struct mt_sites *sites, const struct mt_definitions *definitions,
                      const struct mt_verdict *verdicts, size_t n);

@@ -13,6 +13,11 @@ struct running_node {
 };
 
 struct mt_thread_state {
+    int known;           /* has had an event */
+    int is_autograds;    /* one of those that autograd makes, one a device, to run backward */
+    uint32_t stack;      /* of the last event, */
+    size_t n_stacked;    /* the nodes that ran then, */
+    uint8_t phase;       /* and what that made the thread's phase */
     uint32_t step;       /* 0: in none */
     uint32_t step_depth; /* nodes that ran when the step began */
     struct running_node *nodes;
@@ -42,6 +47,12 @@ static struct mt_thread_state *thread_state(struct mt_tracker *tracker, uint32_t
     return &tracker->threads[thread];
 }
 
+static int is_autograd_thread(const struct mt_definitions *definitions, uint32_t thread)
+{
+    uint32_t os_thread;
+    return !strncmp(mt_thread(definitions, thread, &os_thread), "pt_autograd", 11);
+}
+
 static void end_step(struct mt_tracker *tracker, struct mt_thread_state *thread)
 {
     thread->step = 0;
@@ -63,6 +74,39 @@ static void follow_step(struct mt_tracker *tracker, struct mt_thread_state *thre
     }
     thread->step = ++tracker->steps_begun;
     thread->step_depth = (uint32_t)thread->n_nodes;
+}
+
+/* What this thread is doing. Autograd's threads have no Python of their own: hooks and functions
+ * that they call are part of backward. */
+static enum mt_phase thread_phase(const struct mt_tracker *tracker,
+                                  const struct mt_thread_state *thread, uint32_t stack)
+{
+    const struct mt_stack *s = mt_stack(tracker->definitions, stack);
+    if (s->phase & MT_MARK_OPTIMIZER)
+        return MT_PHASE_STEP;
+    if (thread->n_nodes || thread->is_autograds || s->marks & MT_MARK_BACKWARD)
+        return MT_PHASE_BACKWARD;
+    return s->phase & MT_MARK_MODULE_CALL ? MT_PHASE_FORWARD : MT_PHASE_OUTSIDE;
+}
+
+/* A node that is made outside of modules makes it forward all the same. Threads besides the one
+ * that trains (loaders of data) say nothing of the program's phase by working outside. */
+static void follow_phase(struct mt_tracker *tracker, struct mt_thread_state *thread,
+                         const struct mt_event *event)
+{
+    if (thread->stack != event->stack || thread->n_stacked != thread->n_nodes || !thread->known) {
+        thread->stack = event->stack;
+        thread->n_stacked = thread->n_nodes;
+        thread->known = 1;
+        thread->phase = (uint8_t)thread_phase(tracker, thread, event->stack);
+    }
+    enum mt_phase phase = (enum mt_phase)thread->phase;
+    if (phase == MT_PHASE_OUTSIDE && (event->kind == MT_NODE_NEW || event->kind == MT_SAVED))
+        phase = MT_PHASE_FORWARD;
+    if (phase == MT_PHASE_FORWARD || phase == MT_PHASE_STEP)
+        tracker->leader = event->thread;
+    if (phase != MT_PHASE_OUTSIDE || (event->stack && event->thread == tracker->leader))
+        mt_when_enter(&tracker->now, phase);
 }
 
 static int node_new(struct mt_tracker *tracker, const struct mt_event *event)
@@ -121,9 +165,11 @@ static void saw_leaf(struct mt_block *block)
         block->evidence |= MT_SAW_LEAF;
 }
 
-static void saw_requires_grad(struct mt_tracker *tracker, struct mt_block *block, uint32_t stack)
+static void saw_requires_grad(struct mt_tracker *tracker, struct mt_block *block, uint32_t stack,
+                              int value)
 {
     uint32_t marks = mt_stack_frame(tracker->definitions, stack)->marks;
+    block->evidence |= value ? MT_SAW_NEEDS_GRAD : 0;
     if (marks & MT_MARK_PARAMETER_NEW)
         block->evidence |= MT_SAW_PARAMETER;
     else if (marks & MT_MARK_BUFFER_NEW)
@@ -141,7 +187,7 @@ static void label(struct mt_tracker *tracker, const struct mt_event *event, uint
         saw_leaf(block);
         break;
     case MT_REQUIRES_GRAD:
-        saw_requires_grad(tracker, block, event->stack);
+        saw_requires_grad(tracker, block, event->stack, event->arg[1] != 0);
         break;
     case MT_SET_DATA:
         block->evidence |= MT_SAW_SET_DATA;
@@ -167,7 +213,10 @@ int mt_tracker_event(struct mt_tracker *tracker, const struct mt_event *event)
     struct mt_thread_state *thread = thread_state(tracker, event->thread);
     if (!thread)
         return -ENOMEM;
+    if (!thread->known)
+        thread->is_autograds = is_autograd_thread(tracker->definitions, event->thread);
     follow_step(tracker, thread, event->stack);
+    follow_phase(tracker, thread, event);
     switch (event->kind) {
     case MT_SAVED:
     case MT_LEAF:
@@ -195,8 +244,10 @@ void mt_tracker_made(struct mt_tracker *tracker, struct mt_block *block)
 {
     const struct mt_thread_state *thread = thread_state(tracker, block->thread);
     block->steps_before = tracker->steps_ended;
+    block->born = tracker->now;
     if (!thread)
         return;
+    block->born.phase = thread->phase; /* other threads may be elsewhere */
     if (mt_stack(tracker->definitions, block->stack)->phase & MT_MARK_OPTIMIZER)
         block->step = thread->step;
     if (thread->n_nodes) {
@@ -208,6 +259,8 @@ void mt_tracker_made(struct mt_tracker *tracker, struct mt_block *block)
 void mt_tracker_ended(const struct mt_tracker *tracker, struct mt_block *block, int at_end)
 {
     uint32_t thread = block->thread < THREAD_LIMIT ? block->thread : 0;
+    block->ended = tracker->now;
+    block->evidence |= at_end ? 0 : MT_SAW_END;
     if (block->step && thread < tracker->n_threads) {
         if (tracker->threads[thread].step != block->step)
             block->evidence |= MT_SAW_STEP_SURVIVED;

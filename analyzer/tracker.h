@@ -18,6 +18,8 @@ struct mt_tracker {
     struct mt_thread_state *threads;
     size_t n_threads, threads_capacity;
     struct mt_address_map forward; /* node -> stack where it was made */
+    struct mt_when now;
+    uint32_t leader; /* the thread that runs the training loop: it was last in forward or a step */
     uint32_t steps_begun, steps_ended;
     int saw_parameters; /* the trace tells which tensors are parameters */
 };

@@ -476,7 +476,7 @@ START_TEST(backward_makes_temporaries_unless_they_stay)
 }
 END_TEST
 
-START_TEST(a_workspace_made_in_backward_is_not_temporary)
+START_TEST(what_backward_makes_and_keeps_is_a_gradient)
 {
     mt_build_on(builder, 0, 2, 0);
     mt_build_event(builder, MT_NODE_BEGIN, 0x10, 0, 0);
@@ -487,7 +487,7 @@ START_TEST(a_workspace_made_in_backward_is_not_temporary)
     mt_build_event(builder, MT_LEAF, B, 0, 0);
     mt_build_on(builder, 0, 1, user_stack());
     mt_build_event(builder, MT_LEAF, B, 0, 0);
-    ck_assert_int_eq(verdict(), MT_CATEGORY_OTHER);
+    ck_assert_int_eq(verdict(), MT_CATEGORY_GRADIENTS);
 }
 END_TEST
 
@@ -566,7 +566,7 @@ int main(void)
     tcase_add_test(rules, a_trace_cut_in_the_step_goes_by_the_function);
     tcase_add_test(rules, a_step_in_a_gradient_hook_ends_with_its_node);
     tcase_add_test(rules, backward_makes_temporaries_unless_they_stay);
-    tcase_add_test(rules, a_workspace_made_in_backward_is_not_temporary);
+    tcase_add_test(rules, what_backward_makes_and_keeps_is_a_gradient);
     tcase_add_test(rules, an_accumulator_has_no_forward_line);
     tcase_add_test(rules, saved_is_activation_or_input);
     tcase_add_test(rules, the_last_rule_holds_for_all);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the program is doing: forward, backward, an optimizer's step, or something outside of
+ * these; and where in the run of these phases a moment lies.
+ */
+#ifndef MT_PHASE_H
+#define MT_PHASE_H
+
+#include <stdint.h>
+
+enum mt_phase {
+    MT_PHASE_OUTSIDE, /* the program's own code: data, losses, logs */
+    MT_PHASE_FORWARD,
+    MT_PHASE_BACKWARD,
+    MT_PHASE_STEP,
+};
+
+/* Counts of phases that have begun, so that two moments can be compared. */
+struct mt_when {
+    uint32_t epoch; /* changes of phase so far */
+    uint32_t forwards, backwards, steps;
+    uint8_t phase; /* enum mt_phase */
+    uint8_t after; /* the last phase that was not OUTSIDE; OUTSIDE: none yet */
+};
+
+/* Takes into account that the program is now in a phase. */
+static inline void mt_when_enter(struct mt_when *now, enum mt_phase phase)
+{
+    if (now->phase == phase)
+        return;
+    now->epoch++;
+    now->phase = (uint8_t)phase;
+    if (phase == MT_PHASE_OUTSIDE || now->after == phase)
+        return;
+    now->after = (uint8_t)phase;
+    now->forwards += phase == MT_PHASE_FORWARD;
+    now->backwards += phase == MT_PHASE_BACKWARD;
+    now->steps += phase == MT_PHASE_STEP;
+}
+
+#endif

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much of what programs' tensors are memtap finds out. Runs each
+program with observe.py, which writes down what its tensors are at some moments; asks memtap blocks
+for the same moments, with labels and without; and prints, for both, a table of the bytes of each
+true category by the category that memtap gave them."""
+import argparse
+import json
+import sys
+from bisect import bisect_right
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "torch"))
+import harness  # noqa: E402
+from harness import MEMTAP, PYTHON, ZOO, check  # noqa: E402
+
+OBSERVE = HERE / "observe.py"
+OWN = HERE / "programs"
+# Program, its arguments, modules that it needs besides torch.
+PROGRAMS = {
+    "adamw-fused": (OWN / "adamw.py", ["fused"], []),
+    "adamw-foreach": (OWN / "adamw.py", ["foreach"], []),
+    "adamw-plain": (OWN / "adamw.py", ["plain"], []),
+    "accumulation": (OWN / "accumulation.py", ["none"], []),
+    "accumulation-zero": (OWN / "accumulation.py", ["zero"], []),
+    "adapters": (OWN / "adapters.py", [], []),
+    "ema": (OWN / "ema.py", [], []),
+    "own-optimizer": (OWN / "own_optimizer.py", [], []),
+    "own-function": (OWN / "own_function.py", [], []),
+    "tied": (OWN / "tied.py", [], ["transformers"]),
+    "channels-last": (OWN / "channels_last.py", [], []),
+    "lstm": (OWN / "lstm.py", [], []),
+    "sparse": (OWN / "sparse.py", [], []),
+    "masters": (OWN / "masters.py", [], []),
+    "gan": (OWN / "gan.py", [], []),
+    "data-on-device": (OWN / "data_on_device.py", [], []),
+    "cache": (OWN / "cache.py", [], []),
+    "trainer": (OWN / "trainer.py", [], ["transformers", "accelerate"]),
+    "ddp": (OWN / "ddp.py", [], []),
+    "amp": (ZOO / "amp.py", ["--batch", "16"], []),
+    "checkpointing": (ZOO / "checkpointing.py", [], []),
+    "diffusion-unet": (ZOO / "diffusion_unet.py", [], []),
+    "qwen-adamw": (ZOO / "qwen_adamw.py", ["--batch", "2"], ["transformers"]),
+    "kv-cache": (ZOO / "kv_cache.py", ["--tokens", "16", "--every", "8"], ["transformers"]),
+}
+# With labels and without: the least part that has to be right over all programs, and of each.
+LEAST = {"labels": (0.995, 0.98), "no labels": (0.95, 0.90)}
+# What the simulated device cannot do yet, by the end of the program's complaint.
+NOT_SIMULATED = ("cuDNN error: simulated cuDNN", "while rank 0 has inconsistent 0 params")
+
+
+class Table:
+    """Bytes by (what they are, what memtap says)."""
+
+    def __init__(self):
+        self.bytes = {}
+
+    def add(self, truth, verdict, size):
+        self.bytes[truth, verdict] = self.bytes.get((truth, verdict), 0) + size
+
+    def merge(self, other):
+        for (truth, verdict), size in other.bytes.items():
+            self.add(truth, verdict, size)
+
+    def right(self):
+        """The part of the bytes that is right."""
+        whole = sum(self.bytes.values())
+        return sum(size for (a, b), size in self.bytes.items() if a == b) / whole if whole else 0
+
+    def show(self, title):
+        truths = sorted({truth for truth, _ in self.bytes})
+        verdicts = sorted({verdict for _, verdict in self.bytes})
+        print(f"\n{title}: {self.right():.4%} right; MiB")
+        print(f"{'':17}" + "".join(f"{verdict[:12]:>13}" for verdict in verdicts))
+        for truth in truths:
+            row = [self.bytes.get((truth, verdict), 0) / 2**20 for verdict in verdicts]
+            print(f"{truth:17}" + "".join(f"{size:13.2f}" if size else f"{'.':>13}" for size in row))
+
+
+def live_blocks(trace, time_ns, *options):
+    """The blocks at a time, by address."""
+    done = harness.must_run([MEMTAP, "blocks", "--format", "json", "--at", f"{time_ns}ns", *options,
+                             trace])
+    return sorted((block for device in json.loads(done.stdout)["devices"]
+                   for block in device["blocks"]), key=lambda block: block["address"])
+
+
+def compare(table, truth, blocks, tell):
+    starts = [block["address"] for block in blocks]
+    for category, storages in truth.items():
+        for address, size in storages:
+            at = bisect_right(starts, address) - 1
+            inside = at >= 0 and address < starts[at] + blocks[at]["size"]
+            verdict = blocks[at]["category"] if inside else "no block"
+            table.add(category, verdict, size)
+            if verdict != category and tell:
+                tell(category, size, blocks[at] if inside else None)
+
+
+def lacks(modules):
+    return any(harness.run([*harness.alone(), PYTHON, "-c", f"import {m}"]).returncode
+               for m in modules)
+
+
+def record(name, folder):
+    """The program's trace and what its tensors are, made unless they are in the folder."""
+    program, arguments, modules = PROGRAMS[name]
+    trace, log = folder / f"{name}.mtap", folder / f"{name}.json"
+    if not log.exists():
+        if lacks(modules):
+            print(f"{name}: left out, {PYTHON} lacks one of {modules}")
+            return None
+        done = harness.run([*harness.recorded(trace), PYTHON, OBSERVE, log, program, *arguments])
+        if any(words in done.stderr for words in NOT_SIMULATED):
+            print(f"{name}: left out, the simulated device does not run it")
+            log.unlink()
+            return None
+        if not check(done.returncode == 0, f"{name} runs"):
+            print(done.stderr[-3000:])
+            log.unlink(missing_ok=True)
+            return None
+    return trace, [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def measure(name, folder, show):
+    """The tables of a program, with labels and without."""
+    recorded = record(name, folder)
+    if not recorded:
+        return {}
+    trace, moments = recorded
+    info = json.loads(harness.must_run([MEMTAP, "info", "--format", "json", trace]).stdout)
+    start = int(info["process"]["start_monotonic_ns"])
+    tables = {kind: Table() for kind in LEAST}
+    for line in moments:
+        for kind, table in tables.items():
+            def tell(category, size, block, moment=line["moment"], kind=kind):
+                print(f"  {name} {kind} after {moment}: {size} bytes of {category}: "
+                      f"{block and (block['category'], block['rule'], hex(block['address']))}")
+            blocks = live_blocks(trace, line["time_ns"] - start,
+                                 *(["--no-labels"] if kind == "no labels" else []))
+            compare(table, line["truth"], blocks, tell if show == kind else None)
+    check(tables["labels"].bytes, f"{name} has tensors to look at")
+    return tables
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", help="keep what is recorded there, and use what is there")
+    parser.add_argument("--misses", choices=LEAST, help="print every tensor that is not found out")
+    parser.add_argument("program", nargs="*", choices=[*PROGRAMS, []])
+    arguments = parser.parse_args()
+    harness.need_torch()
+    sums = {kind: Table() for kind in LEAST}
+    with harness.folder() as work:
+        for name in arguments.program or PROGRAMS:
+            folder = Path(arguments.folder or work)
+            for kind, table in measure(name, folder, arguments.misses).items():
+                sums[kind].merge(table)
+                print(f"accuracy_{name}_{kind.replace(' ', '_')} {table.right():.5f} part", flush=True)
+                check(table.right() >= LEAST[kind][1], f"{name}, {kind}: {table.right():.3%} right")
+    for kind, table in sums.items():
+        table.show(f"all programs, {kind}")
+        if not arguments.program:
+            check(table.right() >= LEAST[kind][0], f"{kind}: {table.right():.3%} right over all")
+    harness.finish()
+
+
+main()

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""observe.py LOG SCRIPT [ARGUMENT...]: runs SCRIPT as python would, and writes to LOG what its
+tensors on devices really are, a line of JSON after some forwards, backwards and optimizer steps:
+when (CLOCK_MONOTONIC), and the storages of each category as [address, bytes]. It asks the program's
+own objects: modules, optimizers, .grad, and the graph from the loss on (grad_fn)."""
+import gc
+import json
+import os
+import runpy
+import sys
+import time
+import weakref
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+MOST = 6  # moments of a kind that are looked at
+
+log = None
+seen = {}
+inputs = []  # weak references to what root modules were called with
+outputs = {}  # what they gave back without a graph, and may be called with next: id -> reference
+depth = 0    # of module calls
+looking = False
+
+
+class NotNow(Exception):
+    """Unpacking a saved tensor would run the program's code."""
+
+
+def tensors_in(value, nesting=0):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif nesting < 5 and isinstance(value, (list, tuple, set)):
+        for item in list(value):
+            yield from tensors_in(item, nesting + 1)
+    elif nesting < 5 and isinstance(value, dict):
+        for item in list(value.values()):
+            yield from tensors_in(item, nesting + 1)
+
+
+def was_output(tensor):
+    reference = outputs.get(id(tensor))
+    return reference is not None and reference() is tensor
+
+
+def parts(tensor):
+    """The plain tensors that a tensor consists of."""
+    if tensor.layout == torch.sparse_coo:
+        return [tensor._indices(), tensor._values()]
+    return [tensor]
+
+
+class Truth:
+    """Storages by category; what is in one category is in no later one."""
+
+    def __init__(self):
+        self.storages = {}
+        self.claimed = set()
+
+    def claim(self, category, tensors):
+        for whole in tensors:
+            for tensor in parts(whole) if isinstance(whole, torch.Tensor) and whole.is_cuda else []:
+                storage = tensor.untyped_storage()
+                address = storage.data_ptr()
+                if address and address not in self.claimed:
+                    self.claimed.add(address)
+                    self.storages.setdefault(category, []).append([address, storage.nbytes()])
+
+
+def saved_by(node):
+    """What a node of the graph keeps for backward."""
+    for name in dir(node):
+        if name.startswith("_saved_") or name == "saved_tensors":
+            try:
+                yield from tensors_in(getattr(node, name))
+            except (NotNow, RuntimeError):  # freed already
+                pass
+    yield from tensors_in(getattr(node, "__dict__", {}))
+
+
+def saved_in_graph(roots):
+    todo = [tensor.grad_fn for tensor in roots if tensor.grad_fn is not None]
+    done = set(todo)
+    while todo:
+        node = todo.pop()
+        yield from saved_by(node)
+        for following, _ in node.next_functions:
+            if following is not None and following not in done:
+                done.add(following)
+                todo.append(following)
+
+
+def program_locals():
+    """The variables of the program's own functions that run now."""
+    frame = sys._getframe()
+    while frame:
+        file = frame.f_code.co_filename
+        if "-packages" not in file and file != __file__ and not file.startswith("<frozen"):
+            if frame.f_globals.get("__name__") == "__main__" and os.path.exists(file):
+                variables = frame.f_locals
+                yield list(variables.values())
+                if variables is not frame.f_globals and isinstance(variables, dict):
+                    variables.clear()  # a copy, which Python up to 3.12 would keep with the frame
+        frame = frame.f_back
+
+
+def look(moment, roots):
+    global looking
+    seen[moment] = seen.get(moment, 0) + 1
+    if seen[moment] > MOST or looking:
+        return
+    looking = True
+    try:
+        truth = find_truth(list(roots))
+    finally:
+        looking = False
+    line = {"moment": moment, "time_ns": time.monotonic_ns(), "truth": truth.storages}
+    print(json.dumps(line), file=log, flush=True)
+
+
+def find_truth(roots):
+    truth = Truth()
+    objects = gc.get_objects()
+    modules = [o for o in objects if issubclass(type(o), torch.nn.Module)]
+    optimizers = [o for o in objects if issubclass(type(o), torch.optim.Optimizer)]
+    del objects
+    parameters = [p for m in modules for p in m._parameters.values() if p is not None]
+    stepped = [p for o in optimizers for group in o.param_groups for p in group["params"]]
+    truth.claim("parameters", parameters)
+    truth.claim("buffers", (b for m in modules for b in m._buffers.values()))
+    # A sparse gradient has the input for its indices.
+    truth.claim("inputs", (t for t in (ref() for ref in inputs) if t is not None))
+    truth.claim("gradients", (p.grad for p in parameters + stepped))
+    # What an optimizer works on besides the model's parameters: copies in another precision.
+    truth.claim("optimizer_state", stepped)
+    truth.claim("optimizer_state", (t for o in optimizers for t in tensors_in(dict(o.state))))
+    variables = [value for values in program_locals() for value in values]
+    # Of an optimizer without a class: a list with a tensor for every parameter.
+    shapes = sorted({id(p): tuple(p.shape) for p in parameters}.values())
+    truth.claim("optimizer_state", (
+        t for value in variables if isinstance(value, (list, dict)) and not optimizers
+        for tensors in [list(tensors_in(value))]
+        if len(shapes) > 1 and sorted(tuple(t.shape) for t in tensors) == shapes for t in tensors))
+    mine = list(tensors_in(variables))
+    truth.claim("inputs", (t for t in mine if t.grad_fn is None and not was_output(t) and
+                           is_data(t)))
+    truth.claim("activations", roots)
+    truth.claim("activations", saved_in_graph(roots))
+    return truth
+
+
+def is_data(tensor):
+    """Variables of the loop are its data, but for losses and the like."""
+    return tensor.dim() > 0 or not tensor.is_floating_point()
+
+
+def watch_modules():
+    def before(module, arguments, keywords):
+        global depth
+        depth += 1
+        if depth == 1 and not looking:
+            given = (t for t in tensors_in([list(arguments), dict(keywords)])
+                     if t.grad_fn is None and not was_output(t))
+            inputs[:] = [ref for ref in inputs if ref() is not None] + list(map(weakref.ref, given))
+
+    def after(module, arguments, keywords, output):
+        global depth
+        depth -= 1
+        if depth == 0 and not torch.is_grad_enabled():
+            outputs.update((id(t), weakref.ref(t)) for t in tensors_in([output]))
+            look("forward", tensors_in([output]))
+
+    torch.nn.modules.module.register_module_forward_pre_hook(
+        lambda module, arguments: before(module, arguments, {}))
+    torch.nn.modules.module.register_module_forward_hook(
+        lambda module, arguments, output: after(module, arguments, {}, output), always_call=True)
+
+
+def watch_backward():
+    plain = torch.Tensor.backward
+
+    def backward(self, *arguments, **keywords):
+        look("forward", [self])
+        plain(self, *arguments, **keywords)
+        look("backward", [self])
+
+    torch.Tensor.backward = backward
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    plain_init = hooks.__init__
+
+    def init(self, pack, unpack):
+        def unpack_unless_looking(value):
+            if looking:
+                raise NotNow
+            return unpack(value)
+        plain_init(self, pack, unpack_unless_looking)
+
+    hooks.__init__ = init
+
+
+def main():
+    global log
+    log = open(sys.argv[1], "w", encoding="utf-8")
+    watch_modules()
+    watch_backward()
+    register_optimizer_step_post_hook(lambda *_: look("step", []))
+    sys.argv = sys.argv[2:]
+    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+main()
