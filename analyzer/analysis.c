@@ -44,6 +44,7 @@ static int judge(struct mt_device *device, const struct mt_heap *heap, unsigned 
 static void choose_level(struct mt_device *device, const struct mt_replay *replay, unsigned slot)
 {
     device->device = (int)slot - 1;
+    device->is_peak = replay->question.moment.kind == MT_AT_PEAK;
     device->of_cuda = replay->peak[slot].event == 0;
     device->peak = device->of_cuda ? replay->cuda_peak[slot] : replay->peak[slot];
     device->at = device->of_cuda ? replay->cuda_at[slot] : replay->at[slot];
@@ -53,15 +54,25 @@ static void choose_level(struct mt_device *device, const struct mt_replay *repla
         device->unseen = device->at.allocated - device->at.known_bytes;
 }
 
+static int find_story(struct mt_device *device, const struct mt_replay *replay, unsigned slot)
+{
+    if (device->of_cuda)
+        return 0;
+    device->spans = &replay->spans[slot];
+    device->timeline = &replay->timeline[slot];
+    device->span = mt_spans_at(device->spans, device->at.when.run);
+    if (!device->span)
+        return 0;
+    device->next = mt_spans_highest(device->spans, device->span->phase);
+    return mt_growth_find(&device->growth, device->spans, device->span->iteration, device->verdicts,
+                          device->n_verdicts);
+}
+
 static int analyze_device(struct mt_analysis *analysis, unsigned slot)
 {
     const struct mt_replay *replay = &analysis->replay;
     struct mt_device *device = &analysis->devices[analysis->n_devices++];
-    struct mt_rule_context context = {.definitions = replay->definitions,
-                                      .saw_parameters = replay->tracker.saw_parameters,
-                                      .saw_gradients = replay->survey.kinds[MT_GRADIENT] &&
-                                                       !replay->question.no_labels,
-                                      .saw_steps = replay->tracker.steps_begun > 0};
+    struct mt_rule_context context = mt_replay_context(replay);
     choose_level(device, replay, slot);
     device->by_rule = calloc(mt_n_rules, sizeof *device->by_rule);
     if (!device->by_rule)
@@ -70,6 +81,8 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
     mt_copies_clear(&context.copies);
     for (size_t i = 0; !rc && i < device->n_verdicts; i++)
         count(device, &device->verdicts[i]);
+    if (!rc)
+        rc = find_story(device, replay, slot);
     return rc ? rc
               : mt_sites_collect(&device->sites, replay->definitions, device->verdicts,
                                  device->n_verdicts);
@@ -106,6 +119,7 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
         free(analysis->devices[i].by_rule);
         free(analysis->devices[i].verdicts);
         mt_sites_clear(&analysis->devices[i].sites);
+        mt_growth_clear(&analysis->devices[i].growth);
     }
     free(analysis->devices);
     mt_replay_clear(&analysis->replay);

@@ -6,6 +6,7 @@
 #ifndef MT_ANALYSIS_H
 #define MT_ANALYSIS_H
 
+#include "growth.h"
 #include "replay.h"
 #include "sites.h"
 #include "survey.h"
@@ -17,6 +18,7 @@ struct mt_share {
 struct mt_device {
     int device;                /* CUDA's index, MT_NO_DEVICE: not known */
     int of_cuda;               /* no PyTorch block was seen: blocks are what CUDA handed out */
+    int is_peak;               /* the moment in question is the peak */
     struct mt_totals at, peak; /* at the moment, and at the peak */
     uint64_t cached;           /* reserved - allocated */
     uint64_t unseen; /* allocated, but before the recording began, or while it lost events */
@@ -25,6 +27,12 @@ struct mt_device {
     struct mt_verdict *verdicts; /* on every block, in the order of addresses */
     size_t n_verdicts;
     struct mt_sites sites;
+    /* NULL on a device of CUDA's level: */
+    const struct mt_spans *spans;
+    const struct mt_timeline *timeline;
+    const struct mt_span *span; /* of the moment */
+    const struct mt_span *next; /* the highest of another phase than that one's */
+    struct mt_growth growth;
 };
 
 struct mt_analysis {

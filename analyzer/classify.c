@@ -73,7 +73,8 @@ static int made_outside(const struct mt_block *block)
 static int has_cublas_size(const struct mt_rule_context *context, const struct mt_block *block)
 {
     if (block->size == 32 << 20)
-        return context->saw_gradients || !saw(block, MT_SAW_END);
+        return context->saw_gradients ||
+               (!saw(block, MT_SAW_END) && block->ended.run > block->born.run + 1);
     return block->size == 8519680 || block->size == 8585216;
 }
 

@@ -5,7 +5,7 @@
 #ifndef MT_MOMENT_H
 #define MT_MOMENT_H
 
-#include <stdint.h>
+#include "phase.h"
 
 enum mt_moment_kind {
     MT_AT_PEAK,  /* each device's own: the first, should there be several */
@@ -28,6 +28,7 @@ int mt_moment_parse(const char *text, struct mt_moment *moment);
 const char *mt_moment_name(enum mt_moment_kind kind);
 
 struct mt_totals {
+    struct mt_when when;
     uint64_t event; /* the number in the trace of the last event before, from 1; 0: none yet */
     uint64_t time_ns;
     uint64_t allocated;   /* bytes, after the event */

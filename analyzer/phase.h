@@ -18,6 +18,7 @@ enum mt_phase {
 /* Counts of phases that have begun, so that two moments can be compared. */
 struct mt_when {
     uint32_t epoch; /* changes of phase so far */
+    uint32_t run;   /* those of `after`; before the first backward also entries into forward */
     uint32_t forwards, backwards, steps;
     uint8_t phase; /* enum mt_phase */
     uint8_t after; /* the last phase that was not OUTSIDE; OUTSIDE: none yet */
@@ -30,7 +31,10 @@ static inline void mt_when_enter(struct mt_when *now, enum mt_phase phase)
         return;
     now->epoch++;
     now->phase = (uint8_t)phase;
-    if (phase == MT_PHASE_OUTSIDE || now->after == phase)
+    if (phase == MT_PHASE_OUTSIDE)
+        return;
+    now->run += now->after != phase || (phase == MT_PHASE_FORWARD && !now->backwards);
+    if (now->after == phase)
         return;
     now->after = (uint8_t)phase;
     now->forwards += phase == MT_PHASE_FORWARD;

@@ -43,27 +43,49 @@ static int is_past(const struct mt_replay *replay, const struct mt_event *event)
     return moment->kind == MT_AT_EVENT && replay->events >= moment->value;
 }
 
+struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
+{
+    return (struct mt_rule_context){.definitions = replay->definitions,
+                                    .saw_parameters = replay->tracker.saw_parameters,
+                                    .saw_gradients = replay->survey.kinds[MT_GRADIENT] &&
+                                                     !replay->question.no_labels,
+                                    .saw_steps = replay->tracker.steps_begun > 0};
+}
+
+/* What is known of the block when it ends has to do here: no other blocks are looked at. */
+static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end_ns)
+{
+    struct mt_timeline *timeline = &replay->timeline[mt_device_slot(block->device)];
+    struct mt_rule_context context = mt_replay_context(replay);
+    if (end_ns == UINT64_MAX || mt_timeline_sees(timeline, block->time_ns, end_ns))
+        mt_timeline_add(timeline, mt_classify(&context, block)->category, block->size,
+                        block->time_ns, end_ns);
+}
+
 static void end_block(struct mt_replay *replay, struct mt_block *block)
 {
     mt_tracker_ended(&replay->tracker, block, 0);
+    draw(replay, block, replay->time_ns);
     mt_heap_end(&replay->blocks, block);
 }
 
-static void see_total(struct mt_replay *replay, const struct mt_event *event)
+static int see_total(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
     struct mt_totals *now = &replay->now[slot];
-    *now = (struct mt_totals){.event = replay->events,
+    *now = (struct mt_totals){.when = replay->tracker.now,
+                              .event = replay->events,
                               .time_ns = event->time_ns,
                               .allocated = event->arg[2],
                               .reserved = event->arg[3],
                               .known_bytes = replay->blocks.total[slot].bytes,
                               .cuda_bytes = replay->cuda.heap.total[slot].bytes};
-    if (!mt_is_new_peak(&replay->peak[slot], now->allocated))
-        return;
-    replay->peak[slot] = *now;
-    if (replay->question.moment.kind == MT_AT_PEAK)
-        take_device(replay, slot);
+    if (mt_is_new_peak(&replay->peak[slot], now->allocated)) {
+        replay->peak[slot] = *now;
+        if (replay->question.moment.kind == MT_AT_PEAK)
+            take_device(replay, slot);
+    }
+    return mt_spans_see(&replay->spans[slot], &now->when, now->event, now->time_ns, now->allocated);
 }
 
 /* CUDA's peak counts where PyTorch has none. */
@@ -86,6 +108,8 @@ static void see_cuda_total(struct mt_replay *replay, const struct mt_event *even
 
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
 {
+    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], event->time_ns))
+        return -ENOMEM;
     compare_total(replay, event);
     struct mt_block *block = mt_heap_at(&replay->blocks, event->arg[0]);
     if (block) {
@@ -96,12 +120,13 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
     if (!block)
         return -ENOMEM;
     mt_tracker_made(&replay->tracker, block);
-    see_total(replay, event);
-    return 0;
+    return see_total(replay, event);
 }
 
-static void on_free(struct mt_replay *replay, const struct mt_event *event)
+static int on_free(struct mt_replay *replay, const struct mt_event *event)
 {
+    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], event->time_ns))
+        return -ENOMEM;
     compare_total(replay, event);
     struct mt_block *block = mt_heap_at(&replay->blocks, event->arg[0]);
     if (block && block->size != event->arg[1])
@@ -110,7 +135,7 @@ static void on_free(struct mt_replay *replay, const struct mt_event *event)
         end_block(replay, block);
     else
         replay->oddities.unknown++;
-    see_total(replay, event); /* the first event may be a free */
+    return see_total(replay, event); /* the first event may be a free */
 }
 
 static void on_oom(struct mt_replay *replay, const struct mt_event *event)
@@ -145,8 +170,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_ALLOC:
         return on_alloc(replay, event);
     case MT_FREE:
-        on_free(replay, event);
-        return 0;
+        return on_free(replay, event);
     case MT_OOM:
         on_oom(replay, event);
         return 0;
@@ -183,9 +207,13 @@ static void finish(struct mt_replay *replay)
         mt_tracker_finish(&replay->tracker);
     for (uint32_t i = 1; i < replay->blocks.n_records; i++) {
         struct mt_block *block = mt_heap_record(&replay->blocks, i);
-        if (block->state == MT_BLOCK_LIVE)
-            mt_tracker_ended(&replay->tracker, block, 1);
+        if (block->state != MT_BLOCK_LIVE)
+            continue;
+        mt_tracker_ended(&replay->tracker, block, 1);
+        draw(replay, block, UINT64_MAX);
     }
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        mt_spans_number(&replay->spans[slot]);
 }
 
 int mt_replay(const char *path, const struct mt_question *question, struct mt_replay *replay,
@@ -202,12 +230,17 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
     int rc = mt_scan(path, handle, replay, error);
     if (rc)
         return rc;
+    rc = mt_definitions_finish(replay->definitions);
     finish(replay);
-    return mt_definitions_finish(replay->definitions);
+    return rc;
 }
 
 void mt_replay_clear(struct mt_replay *replay)
 {
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
+        mt_spans_clear(&replay->spans[slot]);
+        mt_timeline_clear(&replay->timeline[slot]);
+    }
     mt_tracker_clear(&replay->tracker);
     mt_heap_clear(&replay->blocks);
     mt_cuda_clear(&replay->cuda);

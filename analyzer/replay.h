@@ -7,10 +7,13 @@
 #ifndef MT_REPLAY_H
 #define MT_REPLAY_H
 
+#include "classify.h"
 #include "cuda-level.h"
 #include "definitions.h"
 #include "moment.h"
+#include "spans.h"
 #include "survey.h"
+#include "timeline.h"
 #include "tracker.h"
 
 /* What is asked of a trace. */
@@ -47,7 +50,9 @@ struct mt_replay {
     struct mt_totals peak[MT_DEVICES], cuda_peak[MT_DEVICES];
     /* At the moment in question, which the heaps remember. event 0: nothing had happened yet. */
     struct mt_totals at[MT_DEVICES], cuda_at[MT_DEVICES];
-    struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
+    struct mt_spans spans[MT_DEVICES];       /* of PyTorch's blocks */
+    struct mt_timeline timeline[MT_DEVICES]; /* of PyTorch's blocks */
+    struct mt_oom ooms[MT_OOMS_KEPT];        /* the latest */
     uint64_t n_ooms;
     struct mt_oddities oddities;
     uint64_t unseen[MT_DEVICES];   /* bytes that were allocated before the recording began */
@@ -62,5 +67,8 @@ struct mt_replay {
 int mt_replay(const char *path, const struct mt_question *question, struct mt_replay *replay,
               struct mt_trace_error *error);
 void mt_replay_clear(struct mt_replay *replay);
+
+/* What the rules may look at, as far as the trace has been read. */
+struct mt_rule_context mt_replay_context(const struct mt_replay *replay);
 
 #endif

@@ -43,9 +43,38 @@ static json_t *peak(const struct mt_device *device)
     json_object_set_new(object, "unseen", mt_json_number(device->unseen));
     if (device->at.cuda_bytes)
         json_object_set_new(object, "cuda", mt_json_number(device->at.cuda_bytes));
+    if (device->span) {
+        json_object_set_new(object, "phase", json_string(mt_phase_names[device->span->phase].name));
+        json_object_set_new(object, "iteration", json_integer(device->span->iteration));
+    }
     json_object_set_new(object, "categories", categories(device));
     json_object_set_new(object, "rules", rules(device));
     return object;
+}
+
+static json_t *span(const struct mt_span *span)
+{
+    return span ? json_pack("{s:s, s:i, s:o, s:o, s:o}", "phase", mt_phase_names[span->phase].name,
+                            "iteration", (int)span->iteration, "allocated",
+                            mt_json_number(span->most), "time_ns",
+                            mt_json_number(span->most_time_ns), "event",
+                            mt_json_number(span->most_event))
+                : json_null();
+}
+
+static json_t *growth(const struct mt_definitions *definitions, const struct mt_growth *growth)
+{
+    json_t *sites = json_array();
+    for (size_t i = 0; i < growth->n; i++) {
+        const struct mt_growth_site *site = &growth->site[i];
+        json_array_append_new(
+            sites,
+            json_pack("{s:o, s:i, s:s, s:o}", "bytes", mt_json_number(site->bytes), "iterations",
+                      (int)site->iterations, "category", mt_categories[site->category].name, "line",
+                      mt_json_frame(definitions, mt_stack(definitions, site->stack)->user)));
+    }
+    return json_pack("{s:o, s:o}", "per_iteration", mt_json_number(growth->per_iteration), "sites",
+                     sites);
 }
 
 static json_t *call_sites(const struct mt_definitions *definitions, const struct mt_device *device)
@@ -70,9 +99,13 @@ static json_t *devices(const struct mt_analysis *analysis)
     for (size_t i = 0; i < analysis->n_devices; i++) {
         const struct mt_device *device = &analysis->devices[i];
         json_array_append_new(
-            array, json_pack("{s:o, s:s, s:o, s:o}", "device", mt_json_device(device->device),
-                             "level", device->of_cuda ? "cuda" : "pytorch", "peak", peak(device),
-                             "call_sites", call_sites(analysis->replay.definitions, device)));
+            array, json_pack("{s:o, s:s, s:o, s:i, s:o, s:o, s:o}", "device",
+                             mt_json_device(device->device), "level",
+                             device->of_cuda ? "cuda" : "pytorch", "peak", peak(device),
+                             "iterations", device->spans ? (int)device->spans->iterations : 0,
+                             "next_highest", span(device->next), "growth",
+                             growth(analysis->replay.definitions, &device->growth), "call_sites",
+                             call_sites(analysis->replay.definitions, device)));
     }
     return array;
 }

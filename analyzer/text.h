@@ -13,6 +13,7 @@
 struct mt_style {
     int utf8;
     int colour;
+    unsigned columns; /* 0: not a terminal */
 };
 
 #define MT_SIZE_TEXT 32

@@ -4,6 +4,7 @@
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static int has_colour(void)
@@ -12,8 +13,15 @@ static int has_colour(void)
     return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
 }
 
+static unsigned columns(void)
+{
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+}
+
 struct mt_style mt_terminal_style(void)
 {
-    return (struct mt_style){.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
+    return (struct mt_style){.columns = columns(),
+                             .utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
                              .colour = has_colour()};
 }

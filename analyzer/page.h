@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the parts of a page for people share (report-text.c, report-phases.c, oom-text.c).
+ */
+#ifndef MT_PAGE_H
+#define MT_PAGE_H
+
+#include "analysis.h"
+#include "text.h"
+
+struct mt_page {
+    const struct mt_analysis *analysis;
+    const struct mt_definitions *definitions;
+    FILE *out;
+    const struct mt_style *style;
+    unsigned width; /* columns */
+};
+
+struct mt_page mt_page_of(const struct mt_analysis *analysis, FILE *out,
+                          const struct mt_style *style);
+
+/* The program, and how much was recorded. */
+void mt_page_head(const struct mt_page *page);
+
+/* A bar for each category that has bytes. */
+void mt_page_categories(const struct mt_page *page, const struct mt_device *device);
+
+/* "train.py:42 main", of a stack's innermost frame, in at most that many columns. */
+void mt_page_place(const struct mt_page *page, uint32_t stack, char *out, size_t size,
+                   size_t columns);
+
+/* What does not fit together in the trace. */
+void mt_page_notes(const struct mt_page *page);
+
+/* Where in the program's phases the moment lies; what lies below the peak; growth; a chart. */
+void mt_page_phase(const struct mt_page *page, const struct mt_device *device);
+void mt_page_movement(const struct mt_page *page, const struct mt_device *device);
+void mt_page_growth(const struct mt_page *page, const struct mt_device *device);
+void mt_page_timeline(const struct mt_page *page, const struct mt_device *device);
+
+#endif

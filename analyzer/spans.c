@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spans.h"
+#include "grow.h"
+
+/* Growth is told from so many iterations on; the first ones make state, and the last one may be cut
+ * short. */
+#define LEAST_ITERATIONS 5u
+#define FIRST_STEADY 3u
+
+void mt_spans_clear(struct mt_spans *spans)
+{
+    free(spans->span);
+    memset(spans, 0, sizeof *spans);
+}
+
+int mt_spans_see(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
+                 uint64_t time_ns, uint64_t allocated)
+{
+    struct mt_span *span = spans->n ? &spans->span[spans->n - 1] : NULL;
+    if (!span || span->run != now->run) {
+        if (mt_grow(&spans->span, &spans->capacity, spans->n + 1, sizeof *spans->span))
+            return -ENOMEM;
+        span = &spans->span[spans->n++];
+        *span = (struct mt_span){
+            .run = now->run, .phase = now->after, .time_ns = time_ns, .least = UINT64_MAX};
+    }
+    if (allocated < span->least)
+        span->least = allocated;
+    if (allocated > span->most || !span->most_event) {
+        span->most = allocated;
+        span->most_event = event;
+        span->most_time_ns = time_ns;
+    }
+    return 0;
+}
+
+static int has_phase(const struct mt_spans *spans, enum mt_phase phase)
+{
+    for (size_t i = 0; i < spans->n; i++)
+        if (spans->span[i].phase == phase)
+            return 1;
+    return 0;
+}
+
+void mt_spans_number(struct mt_spans *spans)
+{
+    enum mt_phase last = has_phase(spans, MT_PHASE_STEP)       ? MT_PHASE_STEP
+                         : has_phase(spans, MT_PHASE_BACKWARD) ? MT_PHASE_BACKWARD
+                                                               : MT_PHASE_FORWARD;
+    uint32_t iteration = 0;
+    for (size_t i = 0; i < spans->n; i++) {
+        struct mt_span *span = &spans->span[i];
+        enum mt_phase before = i ? (enum mt_phase)span[-1].phase : MT_PHASE_OUTSIDE;
+        int begins =
+            span->phase != MT_PHASE_OUTSIDE &&
+            (!iteration || (before == last && (span->phase != last || last == MT_PHASE_FORWARD)));
+        iteration += (uint32_t)begins;
+        span->iteration = iteration;
+    }
+    spans->iterations = iteration;
+}
+
+const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run)
+{
+    size_t low = 0, high = spans->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (spans->span[middle].run <= run)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &spans->span[low - 1] : NULL;
+}
+
+const struct mt_span *mt_spans_highest(const struct mt_spans *spans, int but_phase)
+{
+    const struct mt_span *best = NULL;
+    for (size_t i = 0; i < spans->n; i++)
+        if (spans->span[i].phase != but_phase && (!best || spans->span[i].most > best->most))
+            best = &spans->span[i];
+    return best;
+}
+
+/* The least that was allocated in an iteration whose spans begin at *i, which moves on. */
+static uint64_t iteration_floor(const struct mt_spans *spans, size_t *i)
+{
+    uint32_t iteration = spans->span[*i].iteration;
+    uint64_t least = UINT64_MAX;
+    for (; *i < spans->n && spans->span[*i].iteration == iteration; (*i)++)
+        if (spans->span[*i].least < least)
+            least = spans->span[*i].least;
+    return least;
+}
+
+uint64_t mt_spans_growth(const struct mt_spans *spans)
+{
+    uint64_t first = 0, before = 0;
+    uint32_t rises = 0, steps = 0;
+    if (spans->iterations < LEAST_ITERATIONS)
+        return 0;
+    for (size_t i = 0; i < spans->n;) {
+        uint32_t iteration = spans->span[i].iteration;
+        uint64_t least = iteration_floor(spans, &i);
+        if (iteration < FIRST_STEADY || iteration == spans->iterations)
+            continue;
+        if (iteration == FIRST_STEADY)
+            first = before = least;
+        else
+            steps++;
+        rises += least > before;
+        before = least;
+    }
+    return steps && rises * 10 >= steps * 9 ? (before - first) / steps : 0;
+}
+
+const struct mt_phase_name mt_phase_names[4] = {
+    [MT_PHASE_OUTSIDE] = {"startup", "start-up"},
+    [MT_PHASE_FORWARD] = {"forward", "forward"},
+    [MT_PHASE_BACKWARD] = {"backward", "backward"},
+    [MT_PHASE_STEP] = {"optimizer", "optimizer step"},
+};

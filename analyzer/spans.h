@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A device's memory by phases: for each run of a phase (and what is done outside of the model after
+ * it) the most and the least that was allocated. From these come iterations, what lies below the
+ * peak, and growth. Its memory grows with iterations, not with events.
+ */
+#ifndef MT_SPANS_H
+#define MT_SPANS_H
+
+#include "phase.h"
+
+#include <stddef.h>
+
+struct mt_span {
+    uint32_t run;       /* mt_when.run */
+    uint32_t iteration; /* from 1; 0: start-up. After mt_spans_number */
+    uint8_t phase;      /* enum mt_phase; OUTSIDE: start-up */
+    uint64_t time_ns;   /* of the first event in it */
+    uint64_t least, most;
+    uint64_t most_event, most_time_ns;
+};
+
+struct mt_spans {
+    struct mt_span *span;
+    size_t n, capacity;
+    uint32_t iterations; /* after mt_spans_number */
+};
+
+/* A list of zeros is empty. */
+void mt_spans_clear(struct mt_spans *spans);
+
+/* What is allocated after an event. 0 or -ENOMEM. */
+int mt_spans_see(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
+                 uint64_t time_ns, uint64_t allocated);
+
+/* Numbers the iterations. One ends with the optimizer's step (or several, one after the other);
+ * without steps when forward follows backward; without backward each forward is one. */
+void mt_spans_number(struct mt_spans *spans);
+
+/* The span of a run, or of the last one before; NULL: there is none. */
+const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run);
+
+/* The highest span; that of another phase than this one (enum mt_phase, -1: any). NULL: none. */
+const struct mt_span *mt_spans_highest(const struct mt_spans *spans, int but_phase);
+
+/* How much more is left over from one iteration to the next, in bytes, where that goes on to the
+ * end; 0 where it does not. */
+uint64_t mt_spans_growth(const struct mt_spans *spans);
+
+/* For JSON, and for people. OUTSIDE is before anything else: start-up. */
+extern const struct mt_phase_name {
+    const char *name, *label;
+} mt_phase_names[4];
+
+#endif

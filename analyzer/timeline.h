@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was allocated over time, by category, at a fixed number of points. A block's category is
+ * known when it ends; then it is added where it began and taken away where it ended. When time runs
+ * over the last point, every second one is left out.
+ */
+#ifndef MT_TIMELINE_H
+#define MT_TIMELINE_H
+
+#include "categories.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MT_TIMELINE_POINTS 2048u
+
+struct mt_timeline {
+    int64_t (*change)[MT_CATEGORY_COUNT]; /* by point, in bytes; NULL: nothing yet */
+    uint64_t begin_ns, step_ns;           /* point i is at begin_ns + i * step_ns */
+};
+
+/* A timeline of zeros is empty. */
+void mt_timeline_clear(struct mt_timeline *timeline);
+
+/* Time goes on to time_ns. 0 or -ENOMEM. */
+int mt_timeline_reach(struct mt_timeline *timeline, uint64_t time_ns);
+
+/* Whether a block that lived from one time to the other is seen at any point; times that were
+ * reached. */
+int mt_timeline_sees(const struct mt_timeline *timeline, uint64_t from_ns, uint64_t to_ns);
+
+/* Adds a block; to_ns UINT64_MAX: it is live at the end. */
+void mt_timeline_add(struct mt_timeline *timeline, enum mt_category category, uint64_t bytes,
+                     uint64_t from_ns, uint64_t to_ns);
+
+/* Bytes by category at each of n columns from the first time to the last: the highest total of the
+ * points that the column has. Fewer than n where time is short: how many. */
+size_t mt_timeline_columns(const struct mt_timeline *timeline, uint64_t last_ns, size_t n,
+                           uint64_t (*columns)[MT_CATEGORY_COUNT]);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trace tells over time: phases, iterations, growth, the chart; and sets of equal sizes. */
+#include "analyzer/analysis.h"
+#include "scenarios.h"
+#include "tests/support/run-tests.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BASE 0x7f0000000000ull
+#define TORCH "/v/lib/python3.11/site-packages/torch/"
+
+static struct mt_builder *builder;
+static struct mt_analysis analysis;
+static struct mt_question question;
+static uint32_t line; /* the stack of what is made outside of phases */
+
+static void begin(void)
+{
+    builder = mt_builder_create();
+}
+
+static void end(void)
+{
+    mt_analysis_destroy(&analysis);
+    mt_builder_destroy(builder);
+}
+
+static const struct mt_device *analyze(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "test-story-%d.mtap", (int)getpid());
+    mt_builder_write(builder, path);
+    int rc = mt_analysis_create(&analysis, path, &question);
+    unlink(path);
+    ck_assert_msg(rc == 0, "%s", analysis.fault.text);
+    return mt_analysis_main_device(&analysis);
+}
+
+/* Allocates and frees in a phase, so that it is seen. */
+static void visit(const char *frame, const char *function, uint64_t bytes)
+{
+    char text[128];
+    snprintf(text, sizeof text, TORCH "%s:1 %s", frame, function);
+    mt_build_on(builder, 0, 1, mt_build_stack(builder, "/u/t.py:1 main", text, NULL));
+    mt_build_alloc(builder, BASE + (1ull << 40), bytes);
+    mt_build_free(builder, BASE + (1ull << 40));
+}
+
+static void forward(uint64_t bytes)
+{
+    visit("nn/modules/module.py", "Module._call_impl", bytes);
+}
+
+static void backward(uint64_t bytes)
+{
+    visit("autograd/__init__.py", "backward", bytes);
+}
+
+static void step(uint64_t bytes)
+{
+    visit("optim/optimizer.py", "Optimizer.profile_hook_step.<locals>.wrapper", bytes);
+}
+
+static void outside(uint64_t address, uint64_t bytes)
+{
+    if (!line)
+        line = mt_build_stack(builder, "/u/t.py:7 main", NULL);
+    mt_build_on(builder, 0, 1, line);
+    mt_build_alloc(builder, address, bytes);
+}
+
+START_TEST(a_step_ends_an_iteration)
+{
+    outside(BASE, 100);
+    for (unsigned i = 0; i < 3; i++) {
+        forward(1000);
+        backward(i == 1 ? 3000 : 1500);
+        forward(1100); /* accumulation: still the same iteration */
+        backward(1600);
+        step(2000);
+    }
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->spans->iterations, 3);
+    ck_assert_uint_eq(device->at.allocated, 3100);
+    ck_assert_int_eq(device->span->phase, MT_PHASE_BACKWARD);
+    ck_assert_uint_eq(device->span->iteration, 2);
+    ck_assert_int_eq(device->next->phase, MT_PHASE_STEP);
+    ck_assert_uint_eq(device->next->iteration, 1);
+    ck_assert_uint_eq(device->next->most, 2100);
+    ck_assert_uint_eq(device->growth.per_iteration, 0);
+}
+END_TEST
+
+START_TEST(without_steps_forward_after_backward_begins_one)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        forward(1000);
+        backward(2000);
+    }
+    ck_assert_uint_eq(analyze()->spans->iterations, 4);
+}
+END_TEST
+
+START_TEST(without_backward_each_forward_is_one)
+{
+    for (unsigned i = 0; i < 5; i++) {
+        forward(1000 + i);
+        outside(BASE + i * 4096, 10);
+    }
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->spans->iterations, 5);
+    ck_assert_uint_eq(device->span->iteration, 5);
+    ck_assert_int_eq(device->span->phase, MT_PHASE_FORWARD);
+}
+END_TEST
+
+START_TEST(before_the_first_forward_is_startup)
+{
+    outside(BASE, 5000);
+    mt_build_free(builder, BASE);
+    forward(100);
+    step(100);
+    const struct mt_device *device = analyze();
+    ck_assert_int_eq(device->span->phase, MT_PHASE_OUTSIDE);
+    ck_assert_uint_eq(device->span->iteration, 0);
+}
+END_TEST
+
+START_TEST(what_is_left_over_is_growth)
+{
+    for (unsigned i = 0; i < 10; i++) {
+        forward(100000);
+        backward(1000);
+        outside(BASE + i * 4096, 512); /* kept for ever */
+        step(1000);
+    }
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->growth.per_iteration, 512);
+    ck_assert_uint_eq(device->growth.n, 1);
+    ck_assert_uint_eq(device->growth.site[0].iterations, 9); /* before the peak's own */
+    ck_assert_uint_eq(device->growth.site[0].bytes, 9 * 512);
+    ck_assert_uint_eq(
+        mt_stack_frame(analysis.replay.definitions, device->growth.site[0].stack)->line, 7);
+}
+END_TEST
+
+START_TEST(what_grew_once_is_no_growth)
+{
+    for (unsigned i = 0; i < 10; i++) {
+        forward(100000);
+        if (i == 5)
+            outside(BASE, 512);
+        step(1000);
+    }
+    ck_assert_uint_eq(analyze()->growth.per_iteration, 0);
+}
+END_TEST
+
+START_TEST(the_chart_adds_up)
+{
+    static uint64_t columns[64][MT_CATEGORY_COUNT];
+    mt_build_alloc(builder, BASE, 1000); /* for ever */
+    mt_build_event(builder, MT_SET_DATA, BASE, 0, 0);
+    for (unsigned i = 0; i < 5000; i++) { /* more than there are points */
+        if (i == 2500)
+            mt_build_alloc(builder, BASE + 4096, 500);
+        mt_build_alloc(builder, BASE + 8192, 1);
+        mt_build_free(builder, BASE + 8192);
+    }
+    const struct mt_device *device = analyze();
+    uint64_t last = analysis.replay.survey.last_time_ns;
+    size_t n = mt_timeline_columns(device->timeline, last, 64, columns);
+    ck_assert_uint_eq(n, 64);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_uint_eq(columns[i][MT_CATEGORY_PARAMETERS], 1000);
+        if (i < 31 || i > 33)
+            ck_assert_uint_eq(columns[i][MT_CATEGORY_OTHER] / 500, i > 32);
+    }
+}
+END_TEST
+
+/* Parameters of three sizes, and a block each by one line of the program's own. */
+static void make_copies(uint64_t factor, int after_backward)
+{
+    static const uint64_t sizes[] = {1024, 4096, 3 << 20};
+    for (unsigned i = 0; i < 3; i++) {
+        mt_build_alloc(builder, BASE + i * (8ull << 20), sizes[i]);
+        mt_build_event(builder, MT_SET_DATA, BASE + i * (8ull << 20), 0, 0);
+        mt_build_event(builder, MT_LEAF, BASE + i * (8ull << 20), 0, 0);
+    }
+    if (after_backward) {
+        forward(512);
+        backward(512);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        outside(BASE + (i + 8) * (8ull << 20), factor * sizes[i]);
+    if (!after_backward)
+        forward(512);
+    step(512);
+    if (after_backward)
+        for (unsigned i = 0; i < 3; i++)
+            mt_build_free(builder, BASE + (i + 8) * (8ull << 20));
+    forward(512);
+}
+
+static uint64_t bytes_of(enum mt_category category)
+{
+    return mt_analysis_main_device(&analysis)->category[category].bytes;
+}
+
+START_TEST(copies_in_higher_precision_are_masters)
+{
+    make_copies(2, 0);
+    analyze();
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_OPTIMIZER_STATE), 2 * (1024 + 4096 + (3 << 20)));
+}
+END_TEST
+
+START_TEST(copies_beside_an_optimizer_are_parameters)
+{
+    make_copies(1, 0);
+    analyze();
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_PARAMETERS), 2 * (1024 + 4096 + (3 << 20)));
+}
+END_TEST
+
+START_TEST(copies_made_after_backward_are_gradients)
+{
+    make_copies(2, 1);
+    analyze();
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_GRADIENTS), 2 * (1024 + 4096 + (3 << 20)));
+}
+END_TEST
+
+START_TEST(one_block_of_a_parameters_size_is_no_copy)
+{
+    mt_build_alloc(builder, BASE, 4096);
+    mt_build_event(builder, MT_SET_DATA, BASE, 0, 0);
+    outside(BASE + 8192, 4096);
+    forward(100);
+    analyze();
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_INPUTS), 4096);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *story = tcase_create("story"), *copies = tcase_create("copies");
+    tcase_add_checked_fixture(story, begin, end);
+    tcase_add_test(story, a_step_ends_an_iteration);
+    tcase_add_test(story, without_steps_forward_after_backward_begins_one);
+    tcase_add_test(story, without_backward_each_forward_is_one);
+    tcase_add_test(story, before_the_first_forward_is_startup);
+    tcase_add_test(story, what_is_left_over_is_growth);
+    tcase_add_test(story, what_grew_once_is_no_growth);
+    tcase_add_test(story, the_chart_adds_up);
+    tcase_add_checked_fixture(copies, begin, end);
+    tcase_add_test(copies, copies_in_higher_precision_are_masters);
+    tcase_add_test(copies, copies_beside_an_optimizer_are_parameters);
+    tcase_add_test(copies, copies_made_after_backward_are_gradients);
+    tcase_add_test(copies, one_block_of_a_parameters_size_is_no_copy);
+    return RUN_TESTS(story, copies);
+}
