@@ -144,6 +144,8 @@ RULE(kept_by_library, born(block, MT_PHASE_BACKWARD) && context->saw_gradients &
 RULE(outlived_backward, born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
                             (block->ended.phase != MT_PHASE_BACKWARD ||
                              block->ended.backwards > block->born.backwards))
+RULE(began_backward,
+     born(block, MT_PHASE_BACKWARD) && made_under(context, block, MT_MARK_FIRST_GRADIENT))
 RULE(in_open_backward, born(block, MT_PHASE_BACKWARD))
 RULE(in_forward, born(block, MT_PHASE_FORWARD) && died_in_phase(block))
 RULE(outlived_forward, born(block, MT_PHASE_FORWARD))
@@ -189,6 +191,7 @@ const struct mt_rule mt_rules[] = {
     {"saved for backward where it was made", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, saved_by_maker},
     {"saved for backward, made elsewhere", MT_CATEGORY_INPUTS, MT_LIKELY, saved},
     {"made in backward, kept ever after", MT_CATEGORY_WORKSPACE, MT_GUESS, kept_by_library},
+    {"made to begin backward with", MT_CATEGORY_TEMPORARIES, MT_LIKELY, began_backward},
     {"made in backward, outlived it", MT_CATEGORY_GRADIENTS, MT_GUESS, outlived_backward},
     {"made in backward that did not end", MT_CATEGORY_TEMPORARIES, MT_GUESS, in_open_backward},
     {"made and freed in forward", MT_CATEGORY_TEMPORARIES, MT_LIKELY, in_forward},

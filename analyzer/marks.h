@@ -9,17 +9,18 @@
 #include <stdint.h>
 
 enum mt_mark {
-    MT_MARK_OPTIMIZER = 1 << 0,      /* an optimizer's step and what it calls */
-    MT_MARK_OPTIMIZER_INIT = 1 << 1, /* where torch.optim makes its state: in a step, or before */
-    MT_MARK_MODULE_CALL = 1 << 2,    /* a module's forward */
-    MT_MARK_MODULE_APPLY = 1 << 3,   /* module.to(), .cuda(), .half() */
-    MT_MARK_MODULE_INIT = 1 << 4,    /* the constructor of a torch.nn module */
-    MT_MARK_PARAMETER_NEW = 1 << 5,  /* nn.Parameter(...) */
-    MT_MARK_BUFFER_NEW = 1 << 6,     /* nn.Buffer(...) */
-    MT_MARK_FRAMEWORK = 1 << 7,      /* PyTorch's own code or Python's library */
-    MT_MARK_LIBRARY = 1 << 8,        /* an installed package */
-    MT_MARK_BACKWARD = 1 << 9,       /* what starts backward: .backward(), autograd.grad() */
-    MT_MARK_COMMUNICATION = 1 << 10, /* torch.distributed, DDP, FSDP */
+    MT_MARK_OPTIMIZER = 1 << 0,       /* an optimizer's step and what it calls */
+    MT_MARK_OPTIMIZER_INIT = 1 << 1,  /* where torch.optim makes its state: in a step, or before */
+    MT_MARK_MODULE_CALL = 1 << 2,     /* a module's forward */
+    MT_MARK_MODULE_APPLY = 1 << 3,    /* module.to(), .cuda(), .half() */
+    MT_MARK_MODULE_INIT = 1 << 4,     /* the constructor of a torch.nn module */
+    MT_MARK_PARAMETER_NEW = 1 << 5,   /* nn.Parameter(...) */
+    MT_MARK_BUFFER_NEW = 1 << 6,      /* nn.Buffer(...) */
+    MT_MARK_FRAMEWORK = 1 << 7,       /* PyTorch's own code or Python's library */
+    MT_MARK_LIBRARY = 1 << 8,         /* an installed package */
+    MT_MARK_BACKWARD = 1 << 9,        /* what starts backward: .backward(), autograd.grad() */
+    MT_MARK_COMMUNICATION = 1 << 10,  /* torch.distributed, DDP, FSDP */
+    MT_MARK_FIRST_GRADIENT = 1 << 11, /* makes what backward begins with: 1 for the loss */
 };
 
 /* Marks that say what a program is doing: the innermost of them on a stack is its phase. */

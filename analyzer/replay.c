@@ -108,6 +108,8 @@ static void see_cuda_total(struct mt_replay *replay, const struct mt_event *even
 
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
 {
+    if (replay->n_ooms)
+        replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT].went_on = 1;
     if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], event->time_ns))
         return -ENOMEM;
     compare_total(replay, event);
@@ -140,6 +142,8 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
 
 static void on_oom(struct mt_replay *replay, const struct mt_event *event)
 {
+    if (replay->n_ooms)
+        replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT].went_on = 1;
     replay->ooms[replay->n_ooms++ % MT_OOMS_KEPT] = (struct mt_oom){.time_ns = event->time_ns,
                                                                     .wanted = event->arg[0],
                                                                     .allocated = event->arg[1],

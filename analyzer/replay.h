@@ -26,6 +26,7 @@ struct mt_oom {
     uint64_t time_ns, wanted, allocated, reserved;
     uint32_t stack;
     int16_t device;
+    int went_on; /* the program caught it: it allocated later */
 };
 
 #define MT_OOMS_KEPT 8u

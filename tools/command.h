@@ -68,6 +68,7 @@ int mt_finish_output(int code);
 int mt_run_info(const struct mt_command *command, int argc, char **argv);
 int mt_run_dump(const struct mt_command *command, int argc, char **argv);
 int mt_run_report(const struct mt_command *command, int argc, char **argv);
+int mt_run_oom(const struct mt_command *command, int argc, char **argv);
 int mt_run_blocks(const struct mt_command *command, int argc, char **argv);
 int mt_run_run(const struct mt_command *command, int argc, char **argv);
 int mt_run_simulate(const struct mt_command *command, int argc, char **argv);

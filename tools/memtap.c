@@ -23,6 +23,10 @@ static const struct mt_command commands[] = {
      "Explains a trace: how much memory was allocated at the peak, what for, and by\n"
      "which lines.",
      mt_report_options, 0, mt_run_report},
+    {"oom", "[OPTION]... TRACE", "explain why memory ran out",
+     "Explains the last out-of-memory of a trace: what was asked for and by which line,\n"
+     "what was live, why what was free did not help, and what would.",
+     mt_report_options, 0, mt_run_oom},
     {"blocks", "[OPTION]... TRACE", "every live block at a moment of a trace",
      "Lists every block of memory that was live at a moment: address, size, what it\n"
      "was for and by which rule, how old it was, and the line that asked for it.",

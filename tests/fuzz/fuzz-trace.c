@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz-trace.h"
 #include "analyzer/blocks.h"
+#include "analyzer/oom.h"
 #include "analyzer/report.h"
 
 #include <stdio.h>
@@ -24,6 +25,18 @@ static void check_totals(const struct mt_analysis *analysis)
     }
 }
 
+static void explain_oom(const struct mt_analysis *analysis, FILE *out)
+{
+    struct mt_oom_story story;
+    struct mt_style style = {0};
+    if (!mt_oom_explain(&story, analysis)) {
+        mt_oom_text(&story, analysis, out, &style);
+        if (mt_oom_json(&story, analysis, out))
+            abort();
+    }
+    mt_oom_clear(&story);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static const struct mt_style styles[] = {{0, 0}, {1, 1}};
@@ -45,6 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
             mt_blocks_table(&analysis, nowhere, &styles[i]);
         mt_blocks_csv(&analysis, nowhere);
+        explain_oom(&analysis, nowhere);
         if (mt_report_json(&analysis, nowhere) || mt_blocks_json(&analysis, nowhere))
             abort();
     } else if (!*analysis.fault.text) {

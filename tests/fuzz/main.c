@@ -156,6 +156,8 @@ static void run(unsigned long number)
         random_trace(builder);
     else if (any(2))
         mt_scenario_training(builder, (unsigned)(1 + any(5)));
+    else if (any(2))
+        mt_scenario_fragmented(builder);
     else
         mt_scenario_oom(builder);
     const uint8_t *trace = mt_builder_bytes(builder, &size);

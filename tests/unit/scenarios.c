@@ -146,6 +146,31 @@ void mt_scenario_oom(struct mt_builder *b)
     mt_build_event(b, MT_OOM, 5000 * MT_MIB, 11 * MT_MIB, 12 * MT_MIB);
 }
 
+void mt_scenario_fragmented(struct mt_builder *b)
+{
+    describe(b, "command=python clips.py");
+    uint32_t keep =
+        mt_build_stack(b, "/home/user/clips.py:3 main", "/home/user/clips.py:9 keep", NULL);
+    uint32_t big = mt_build_stack(b, "/home/user/clips.py:5 main",
+                                  TORCH "nn/modules/module.py:1750 Module._call_impl",
+                                  "/home/user/clips.py:20 Net.forward", NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t segment = BASE + i * 32ull * MT_MIB;
+        mt_build_on(b, 0, 1, big);
+        mt_build_event(b, MT_CUDA_MALLOC, segment, 20 * MT_MIB, 0);
+        mt_build_alloc(b, segment, 9 * MT_MIB);
+        mt_build_on(b, 0, 1, keep);
+        mt_build_alloc(b, segment + 9 * MT_MIB, 2 * MT_MIB);
+        mt_build_on(b, 0, 1, big);
+        mt_build_free(b, segment);
+    }
+    mt_build_event(b, MT_OOM, 500 * MT_MIB, 6 * MT_MIB, 60 * MT_MIB);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE - 4 * MT_MIB, 2 * MT_MIB, 0);
+    mt_build_alloc(b, BASE - 4 * MT_MIB, 64 * MT_KIB);
+    mt_build_event(b, MT_CUDA_MALLOC, 0, 30 * MT_MIB, 2);
+    mt_build_event(b, MT_OOM, 30 * MT_MIB, 6 * MT_MIB + 64 * MT_KIB, 62 * MT_MIB);
+}
+
 void mt_scenario_idle(struct mt_builder *b)
 {
     describe(b, "command=python idle.py");

@@ -29,6 +29,10 @@ void mt_scenario_c_program(struct mt_builder *builder);
 /* A program that runs out of memory, on two devices, with a trace that lost events. */
 void mt_scenario_oom(struct mt_builder *builder);
 
+/* Memory runs out twice: once it is caught; the second time three segments of 20 MiB are kept by a
+ * block of 2 MiB each. */
+void mt_scenario_fragmented(struct mt_builder *builder);
+
 /* Nothing but the process. */
 void mt_scenario_idle(struct mt_builder *builder);
 

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oom.h"
+#include "page.h"
+
+#define PINS_SHOWN 5u
+
+static const char *const pool_names[MT_POOLS] = {"small", "large"};
+
+static void print_request(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    const struct mt_oom *oom = story->oom;
+    const struct mt_definitions *d = page->definitions;
+    char time[MT_SIZE_TEXT], wanted[MT_SIZE_TEXT], segment[MT_SIZE_TEXT], name[MT_SIZE_TEXT];
+    char where[1024];
+    uint32_t user = mt_stack(d, oom->stack)->user;
+    mt_colour(page->out, page->style, 160);
+    fprintf(page->out, "\nOut of memory on %s at %s", mt_device_text(name, oom->device),
+            mt_time_text(time, oom->time_ns));
+    mt_colour(page->out, page->style, 0);
+    if (oom->went_on)
+        fputs("; the program went on", page->out);
+    putc('\n', page->out);
+    if (story->device->spans)
+        mt_page_phase(page, story->device);
+    mt_page_place(page, user ? user : oom->stack, where, sizeof where, page->width - 8);
+    fprintf(page->out, "  %s wanted (%llu bytes; PyTorch asked CUDA for %s)\n  by %s\n",
+            mt_size_text(wanted, oom->wanted), (unsigned long long)oom->wanted,
+            mt_size_text(segment, story->segment), where);
+    uint32_t caller = mt_stack(d, user)->parent;
+    for (unsigned i = 0; i < 6 && mt_stack(d, caller)->user; i++) {
+        caller = mt_stack(d, caller)->user;
+        mt_page_place(page, caller, where, sizeof where, page->width - 8);
+        fprintf(page->out, "     from %s\n", where);
+        caller = mt_stack(d, caller)->parent;
+    }
+}
+
+static void print_totals(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    const struct mt_oom *oom = story->oom;
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
+    fprintf(page->out, "\n  allocated %s, reserved %s, reserved but free %s\n",
+            mt_size_text(a, oom->allocated), mt_size_text(b, oom->reserved),
+            mt_size_text(c, story->cached));
+    if (story->device->at.cuda_bytes > oom->reserved)
+        fprintf(page->out, "  outside PyTorch's allocator %s\n",
+                mt_size_text(a, story->device->at.cuda_bytes - oom->reserved));
+}
+
+/* Why what is free did not help. */
+static void print_pieces(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
+    const struct mt_pool_state *pool = &story->segments.pool[story->pool];
+    const struct mt_pool_state *other = &story->segments.pool[!story->pool];
+    fputs("\nWhy it did not fit\n", page->out);
+    if (!story->knows_pieces) {
+        fputs("  The trace does not have the segments: free pieces are not known.\n", page->out);
+        return;
+    }
+    fprintf(page->out, "  %s free in %s pieces of the %s pool, the largest %s\n",
+            mt_size_text(a, pool->free), mt_count_text(b, pool->pieces), pool_names[story->pool],
+            mt_size_text(c, pool->largest_free));
+    if (other->free)
+        fprintf(page->out, "  %s free in the %s pool, which serves blocks %s 1 MiB only\n",
+                mt_size_text(a, other->free), pool_names[!story->pool],
+                story->pool == MT_POOL_LARGE ? "up to" : "over");
+    if (story->fitting)
+        fprintf(page->out,
+                "  %s in pieces that are large enough: of another stream or a CUDA graph's\n",
+                mt_size_text(a, story->fitting));
+}
+
+static void print_verdict(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    char a[MT_SIZE_TEXT];
+    if (story->would_fit_expandable)
+        fprintf(page->out, "  Without fragmentation it would have fit: %s are free in all.\n",
+                mt_size_text(a, story->cached));
+    else
+        fprintf(page->out, "  All that is free taken together is %s too little.\n",
+                mt_size_text(a, story->missed_by));
+}
+
+static void print_pins(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT], place[1024];
+    if (!story->n_pins)
+        return;
+    fprintf(page->out, "\n%11s  %8s  %11s  %-15s %s\n", "kept free", "segments", "by blocks of",
+            "category", "which keep mostly free segments");
+    for (size_t i = 0; i < story->n_pins && i < PINS_SHOWN; i++) {
+        const struct mt_pin *pin = &story->pins[i];
+        mt_page_place(page, pin->stack, place, sizeof place, page->width - 54);
+        fprintf(page->out, "%11s  %8s  %12s  ", mt_size_text(a, pin->free),
+                mt_count_text(b, pin->segments), mt_size_text(c, pin->bytes));
+        mt_colour(page->out, page->style, mt_categories[pin->category].colour);
+        fprintf(page->out, "%-15s", mt_categories[pin->category].label);
+        mt_colour(page->out, page->style, 0);
+        fprintf(page->out, " %s\n", place);
+    }
+}
+
+static void print_iterations(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT];
+    if (story->last_most)
+        fprintf(page->out, "\nIteration %u reached %s, the one before %s.\n",
+                story->span->iteration, mt_size_text(a, story->this_most),
+                mt_size_text(b, story->last_most));
+}
+
+static void print_advice(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    char a[MT_SIZE_TEXT];
+    if (!story->n_advice)
+        return;
+    fputs("\nWhat would help, and by how much\n", page->out);
+    for (size_t i = 0; i < story->n_advice; i++)
+        fprintf(page->out, "%11s  %s\n", mt_size_text(a, story->advice[i].bytes),
+                story->advice[i].what);
+}
+
+static void print_others(const struct mt_page *page)
+{
+    const struct mt_replay *replay = &page->analysis->replay;
+    uint64_t kept = replay->n_ooms < MT_OOMS_KEPT ? replay->n_ooms : MT_OOMS_KEPT;
+    char time[MT_SIZE_TEXT], wanted[MT_SIZE_TEXT], place[1024];
+    if (replay->n_ooms < 2)
+        return;
+    fprintf(page->out, "\nIt ran out %llu times; before this one:\n",
+            (unsigned long long)replay->n_ooms);
+    for (uint64_t i = replay->n_ooms - kept; i + 1 < replay->n_ooms; i++) {
+        const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
+        uint32_t user = mt_stack(page->definitions, oom->stack)->user;
+        mt_page_place(page, user ? user : oom->stack, place, sizeof place, page->width - 48);
+        fprintf(page->out, "  %9s  %11s wanted, %-8s %s\n", mt_time_text(time, oom->time_ns),
+                mt_size_text(wanted, oom->wanted), oom->went_on ? "caught" : "not caught", place);
+    }
+}
+
+void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
+                 const struct mt_style *style)
+{
+    struct mt_page page = mt_page_of(analysis, out, style);
+    mt_page_head(&page);
+    print_request(&page, story);
+    print_totals(&page, story);
+    mt_page_categories(&page, story->device);
+    print_pieces(&page, story);
+    print_verdict(&page, story);
+    print_pins(&page, story);
+    print_iterations(&page, story);
+    print_advice(&page, story);
+    print_others(&page);
+    mt_page_notes(&page);
+}
