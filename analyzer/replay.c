@@ -56,10 +56,11 @@ struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
 static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end_ns)
 {
     struct mt_timeline *timeline = &replay->timeline[mt_device_slot(block->device)];
+    if (end_ns != UINT64_MAX && !mt_timeline_sees(timeline, block->time_ns, end_ns))
+        return;
     struct mt_rule_context context = mt_replay_context(replay);
-    if (end_ns == UINT64_MAX || mt_timeline_sees(timeline, block->time_ns, end_ns))
-        mt_timeline_add(timeline, mt_classify(&context, block)->category, block->size,
-                        block->time_ns, end_ns);
+    mt_timeline_add(timeline, mt_classify(&context, block)->category, block->size, block->time_ns,
+                    end_ns);
 }
 
 static void end_block(struct mt_replay *replay, struct mt_block *block)

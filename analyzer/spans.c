@@ -4,7 +4,7 @@
 
 /* Growth is told from so many iterations on; the first ones make state, and the last one may be cut
  * short. */
-#define LEAST_ITERATIONS 5u
+#define LEAST_ITERATIONS 8u
 #define FIRST_STEADY 3u
 
 void mt_spans_clear(struct mt_spans *spans)
@@ -111,7 +111,7 @@ uint64_t mt_spans_growth(const struct mt_spans *spans)
         rises += least > before;
         before = least;
     }
-    return steps && rises * 10 >= steps * 9 ? (before - first) / steps : 0;
+    return steps && rises * 10 >= steps * 9 && before > first ? (before - first) / steps : 0;
 }
 
 const struct mt_phase_name mt_phase_names[4] = {

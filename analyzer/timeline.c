@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_STEP_NS 1024u
+#define FIRST_SHIFT 10u /* points about a microsecond apart */
 
 void mt_timeline_clear(struct mt_timeline *timeline)
 {
@@ -15,7 +15,7 @@ void mt_timeline_clear(struct mt_timeline *timeline)
 
 static size_t point_of(const struct mt_timeline *timeline, uint64_t time_ns)
 {
-    return time_ns <= timeline->begin_ns ? 0 : (time_ns - timeline->begin_ns) / timeline->step_ns;
+    return time_ns <= timeline->begin_ns ? 0 : (time_ns - timeline->begin_ns) >> timeline->shift;
 }
 
 /* Point 2i and 2i + 1 become point i. */
@@ -27,20 +27,24 @@ static void halve(struct mt_timeline *timeline)
             timeline->change[i][c] = 0;
             timeline->change[i / 2][c] += change;
         }
-    timeline->step_ns *= 2;
+    timeline->shift++;
 }
 
-int mt_timeline_reach(struct mt_timeline *timeline, uint64_t time_ns)
+int mt_timeline_enlarge(struct mt_timeline *timeline, uint64_t time_ns)
 {
     if (!timeline->change) {
         timeline->change = calloc(MT_TIMELINE_POINTS, sizeof *timeline->change);
         if (!timeline->change)
             return -ENOMEM;
         timeline->begin_ns = time_ns;
-        timeline->step_ns = FIRST_STEP_NS;
+        timeline->shift = FIRST_SHIFT;
     }
     while (point_of(timeline, time_ns) + 1 >= MT_TIMELINE_POINTS)
         halve(timeline);
+    timeline->end_ns = UINT64_MAX;
+    if (MT_TIMELINE_POINTS - 1 < (UINT64_MAX - timeline->begin_ns) >> timeline->shift)
+        timeline->end_ns =
+            timeline->begin_ns + ((uint64_t)(MT_TIMELINE_POINTS - 1) << timeline->shift);
     return 0;
 }
 

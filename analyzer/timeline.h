@@ -16,14 +16,21 @@
 
 struct mt_timeline {
     int64_t (*change)[MT_CATEGORY_COUNT]; /* by point, in bytes; NULL: nothing yet */
-    uint64_t begin_ns, step_ns;           /* point i is at begin_ns + i * step_ns */
+    uint64_t begin_ns, end_ns;            /* of the first point, and of the last one */
+    unsigned shift;                       /* point i is at begin_ns + (i << shift) */
 };
 
 /* A timeline of zeros is empty. */
 void mt_timeline_clear(struct mt_timeline *timeline);
 
+int mt_timeline_enlarge(struct mt_timeline *timeline, uint64_t time_ns);
+
 /* Time goes on to time_ns. 0 or -ENOMEM. */
-int mt_timeline_reach(struct mt_timeline *timeline, uint64_t time_ns);
+static inline int mt_timeline_reach(struct mt_timeline *timeline, uint64_t time_ns)
+{
+    return timeline->change && time_ns < timeline->end_ns ? 0
+                                                          : mt_timeline_enlarge(timeline, time_ns);
+}
 
 /* Whether a block that lived from one time to the other is seen at any point; times that were
  * reached. */

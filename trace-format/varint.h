@@ -17,11 +17,20 @@ static inline unsigned char *mt_varint_put(unsigned char *at, uint64_t value)
     return at;
 }
 
-/* Reads one number of [at, end): the byte after it, or NULL where it is cut or over 64 bits. */
+/* Reads one number of [at, end): the byte after it, or NULL where it is cut or over 64 bits. Most
+ * have one byte, or two. */
 static inline const unsigned char *mt_varint_get(const unsigned char *at, const unsigned char *end,
                                                  uint64_t *value)
 {
     uint64_t sum = 0;
+    if (end - at >= 2) {
+        *value = at[0] & 0x7f;
+        if (at[0] < 0x80)
+            return at + 1;
+        *value |= (uint64_t)at[1] << 7;
+        if (at[1] < 0x80)
+            return at + 2;
+    }
     for (unsigned shift = 0; shift < 64 && at < end; shift += 7) {
         unsigned char byte = *at++;
         if (shift == 63 && byte > 1)
