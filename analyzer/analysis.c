@@ -8,8 +8,9 @@
 
 static void count(struct mt_device *device, const struct mt_verdict *verdict)
 {
-    struct mt_share *shares[] = {&device->category[verdict->rule->category],
-                                 &device->by_rule[verdict->rule - mt_rules]};
+    struct mt_share *shares[] = {
+        &device->category[verdict->rule->category],
+        &device->by_rule[mt_rule_index(device->context.user, verdict->rule)]};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         shares[i]->bytes += verdict->block->size;
         shares[i]->blocks++;
@@ -72,13 +73,13 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
 {
     const struct mt_replay *replay = &analysis->replay;
     struct mt_device *device = &analysis->devices[analysis->n_devices++];
-    struct mt_rule_context context = mt_replay_context(replay);
+    device->context = mt_replay_context(replay);
     choose_level(device, replay, slot);
-    device->by_rule = calloc(mt_n_rules, sizeof *device->by_rule);
+    device->by_rule = calloc(mt_rules_count(replay->question.rules), sizeof *device->by_rule);
     if (!device->by_rule)
         return -ENOMEM;
-    int rc = judge(device, device->of_cuda ? &replay->cuda.heap : &replay->blocks, slot, &context);
-    mt_copies_clear(&context.copies);
+    int rc = judge(device, device->of_cuda ? &replay->cuda.heap : &replay->blocks, slot,
+                   &device->context);
     for (size_t i = 0; !rc && i < device->n_verdicts; i++)
         count(device, &device->verdicts[i]);
     if (!rc)
@@ -120,6 +121,7 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
         free(analysis->devices[i].verdicts);
         mt_sites_clear(&analysis->devices[i].sites);
         mt_growth_clear(&analysis->devices[i].growth);
+        mt_copies_clear(&analysis->devices[i].context.copies);
     }
     free(analysis->devices);
     mt_replay_clear(&analysis->replay);

@@ -23,7 +23,7 @@ struct mt_device {
     uint64_t cached;           /* reserved - allocated */
     uint64_t unseen; /* allocated, but before the recording began, or while it lost events */
     struct mt_share category[MT_CATEGORY_COUNT];
-    struct mt_share *by_rule;    /* index as in mt_rules */
+    struct mt_share *by_rule;    /* index as of mt_rule_at */
     struct mt_verdict *verdicts; /* on every block, in the order of addresses */
     size_t n_verdicts;
     struct mt_sites sites;
@@ -33,6 +33,7 @@ struct mt_device {
     const struct mt_span *span; /* of the moment */
     const struct mt_span *next; /* the highest of another phase than that one's */
     struct mt_growth growth;
+    struct mt_rule_context context; /* of the verdicts */
 };
 
 struct mt_analysis {

@@ -10,6 +10,7 @@
 #include "copies.h"
 #include "definitions.h"
 #include "heap.h"
+#include "user-rules.h"
 
 /* What rules may look at besides the block. */
 struct mt_rule_context {
@@ -18,6 +19,7 @@ struct mt_rule_context {
     int saw_gradients;  /* and which are gradients */
     int saw_steps;      /* an optimizer of PyTorch's kind was at work */
     struct mt_copies copies;
+    const struct mt_user_rules *user; /* NULL: none */
 };
 
 enum mt_certainty {
@@ -35,6 +37,13 @@ struct mt_rule {
 
 extern const struct mt_rule mt_rules[];
 extern const size_t mt_n_rules; /* the last one holds for every block */
+
+/* The user's rules and then mt_rules, as one list. */
+size_t mt_rules_count(const struct mt_user_rules *user);
+const struct mt_rule *mt_rule_at(const struct mt_user_rules *user, size_t index);
+size_t mt_rule_index(const struct mt_user_rules *user, const struct mt_rule *rule);
+int mt_rule_holds(const struct mt_rule_context *context, size_t index,
+                  const struct mt_block *block);
 
 /* "certain", "likely", "guess". */
 const char *mt_certainty_name(enum mt_certainty certainty);

@@ -49,6 +49,7 @@ struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
                                     .saw_parameters = replay->tracker.saw_parameters,
                                     .saw_gradients = replay->survey.kinds[MT_GRADIENT] &&
                                                      !replay->question.no_labels,
+                                    .user = replay->question.rules,
                                     .saw_steps = replay->tracker.steps_begun > 0};
 }
 
@@ -63,9 +64,19 @@ static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_
                     end_ns);
 }
 
+/* Keeps a copy of a block that has ended, or lives at the trace's end, if it is asked for. */
+static void watch(struct mt_replay *replay, const struct mt_block *block)
+{
+    if (!replay->question.address || replay->question.address - block->address >= block->size)
+        return;
+    replay->watched = *block;
+    replay->n_watched++;
+}
+
 static void end_block(struct mt_replay *replay, struct mt_block *block)
 {
     mt_tracker_ended(&replay->tracker, block, 0);
+    watch(replay, block);
     draw(replay, block, replay->time_ns);
     mt_heap_end(&replay->blocks, block);
 }
@@ -215,6 +226,7 @@ static void finish(struct mt_replay *replay)
         if (block->state != MT_BLOCK_LIVE)
             continue;
         mt_tracker_ended(&replay->tracker, block, 1);
+        watch(replay, block);
         draw(replay, block, UINT64_MAX);
     }
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)

@@ -19,6 +19,8 @@
 /* What is asked of a trace. */
 struct mt_question {
     struct mt_moment moment;
+    const struct mt_user_rules *rules; /* the caller's; NULL: none */
+    uint64_t address;                  /* of a block to watch; 0: none */
     int no_labels; /* do without what autograd says: stacks and lifetimes only */
 };
 
@@ -58,6 +60,8 @@ struct mt_replay {
     struct mt_oddities oddities;
     uint64_t unseen[MT_DEVICES];   /* bytes that were allocated before the recording began */
     uint64_t at_event, at_time_ns; /* when the moment was, but for peaks: each device has its own */
+    struct mt_block watched;       /* the last one that held question.address; size 0: none did */
+    uint64_t n_watched;
     /* the pass's own */
     uint64_t events;  /* so far */
     uint64_t time_ns; /* of the last one */

@@ -16,14 +16,14 @@ static json_t *categories(const struct mt_device *device)
 static json_t *rules(const struct mt_device *device)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < mt_n_rules; i++) {
+    for (size_t i = 0; i < mt_rules_count(device->context.user); i++) {
+        const struct mt_rule *rule = mt_rule_at(device->context.user, i);
         const struct mt_share *share = &device->by_rule[i];
         if (share->blocks)
-            json_array_append_new(array,
-                                  json_pack("{s:s, s:s, s:o, s:o}", "rule", mt_rules[i].name,
-                                            "category", mt_categories[mt_rules[i].category].name,
-                                            "bytes", mt_json_number(share->bytes), "blocks",
-                                            mt_json_number(share->blocks)));
+            json_array_append_new(array, json_pack("{s:s, s:s, s:o, s:o}", "rule", rule->name,
+                                                   "category", mt_categories[rule->category].name,
+                                                   "bytes", mt_json_number(share->bytes), "blocks",
+                                                   mt_json_number(share->blocks)));
     }
     return array;
 }
@@ -140,10 +140,11 @@ int mt_report_json(const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_survey *survey = &analysis->replay.survey;
     json_t *report = json_pack(
-        "{s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.report/1",
+        "{s:s, s:o, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.report/1",
         "events", mt_json_number(survey->events), "bytes", mt_json_number(survey->bytes), "lost",
         mt_json_number(mt_survey_lost(survey)), "complete", survey->complete, "length_ns",
-        mt_json_number(mt_survey_length_ns(survey)), "process",
+        mt_json_number(mt_survey_length_ns(survey)), "at",
+        mt_moment_name(analysis->replay.question.moment.kind), "process",
         mt_json_process(analysis->replay.definitions), "peak",
         peak(mt_analysis_main_device(analysis)), "devices", devices(analysis), "out_of_memory",
         out_of_memory(&analysis->replay), "oddities", oddities(&analysis->replay.oddities));

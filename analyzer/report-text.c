@@ -77,7 +77,7 @@ static void print_sites(const struct mt_page *page, const struct mt_device *devi
     if (!n)
         return;
     fprintf(page->out, "\n%11s %8s  %-15s %s\n", "bytes", "blocks", "category",
-            "largest call sites at the peak");
+            "largest call sites");
     for (size_t i = 0; i < n; i++) {
         const struct mt_site *site = &device->sites.site[i];
         fprintf(page->out, "%11s %8s  ", mt_size_text(size, site->bytes),

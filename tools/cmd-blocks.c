@@ -22,14 +22,17 @@ int mt_run_blocks(const struct mt_command *command, int argc, char **argv)
     struct mt_trace_arguments arguments;
     struct mt_analysis analysis;
     int code = MT_EXIT_OK;
-    if (mt_read_trace_arguments(command, argc, argv, &arguments))
+    if (mt_read_trace_arguments(command, argc, argv, &arguments)) {
+        mt_trace_arguments_clear(&arguments);
         return MT_EXIT_BAD;
+    }
     int rc = mt_analysis_create(&analysis, arguments.path, &arguments.question);
-    if (!rc && arguments.question.moment.kind == MT_AT_OOM && !analysis.replay.n_ooms)
-        code = mt_fail("%s: memory never ran out in it; use --at peak", arguments.path);
+    if (!rc && !mt_has_moment(&analysis, &arguments))
+        code = MT_EXIT_BAD;
     else if (!rc)
         rc = print(&analysis, arguments.format);
     struct mt_trace_error fault = analysis.fault;
     mt_analysis_destroy(&analysis);
+    mt_trace_arguments_clear(&arguments);
     return rc || fault.fault ? mt_fail_trace(arguments.path, &fault) : code;
 }

@@ -23,8 +23,10 @@ int mt_run_oom(const struct mt_command *command, int argc, char **argv)
     struct mt_trace_arguments arguments;
     struct mt_analysis analysis;
     int code = MT_EXIT_OK;
-    if (mt_read_trace_arguments(command, argc, argv, &arguments))
+    if (mt_read_trace_arguments(command, argc, argv, &arguments)) {
+        mt_trace_arguments_clear(&arguments);
         return MT_EXIT_BAD;
+    }
     arguments.question.moment.kind = MT_AT_OOM;
     int rc = mt_analysis_create(&analysis, arguments.path, &arguments.question);
     if (!rc)
@@ -35,5 +37,6 @@ int mt_run_oom(const struct mt_command *command, int argc, char **argv)
     }
     struct mt_trace_error fault = analysis.fault;
     mt_analysis_destroy(&analysis);
+    mt_trace_arguments_clear(&arguments);
     return rc || fault.fault ? mt_fail_trace(arguments.path, &fault) : code;
 }

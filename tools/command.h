@@ -5,7 +5,7 @@
 #ifndef MT_COMMAND_H
 #define MT_COMMAND_H
 
-#include "analyzer/replay.h"
+#include "analyzer/analysis.h"
 #include "trace-format/reader.h"
 
 /* Exit codes of memtap itself; `run` and `simulate` give the program's own where it ran. */
@@ -56,8 +56,14 @@ struct mt_trace_arguments {
     const char *path;
     enum mt_format format;
     struct mt_question question;
+    struct mt_user_rules *rules; /* the question's */
+    const char *what;            /* explain: an address or a stack */
 };
-extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks_options[];
+extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks_options[],
+    mt_oom_options[], mt_explain_options[];
+/* Whether the moment that is asked for is in the trace; else the user has been told. */
+int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
+void mt_trace_arguments_clear(struct mt_trace_arguments *arguments);
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
                             struct mt_trace_arguments *arguments);
 
@@ -68,6 +74,7 @@ int mt_finish_output(int code);
 int mt_run_info(const struct mt_command *command, int argc, char **argv);
 int mt_run_dump(const struct mt_command *command, int argc, char **argv);
 int mt_run_report(const struct mt_command *command, int argc, char **argv);
+int mt_run_explain(const struct mt_command *command, int argc, char **argv);
 int mt_run_oom(const struct mt_command *command, int argc, char **argv);
 int mt_run_blocks(const struct mt_command *command, int argc, char **argv);
 int mt_run_run(const struct mt_command *command, int argc, char **argv);

@@ -26,7 +26,12 @@ static const struct mt_command commands[] = {
     {"oom", "[OPTION]... TRACE", "explain why memory ran out",
      "Explains the last out-of-memory of a trace: what was asked for and by which line,\n"
      "what was live, why what was free did not help, and what would.",
-     mt_report_options, 0, mt_run_oom},
+     mt_oom_options, 0, mt_run_oom},
+    {"explain", "[OPTION]... TRACE ADDRESS|STACK", "why a block is what it is said to be",
+     "Shows the whole reasoning about the block at an address, or about all live blocks\n"
+     "of a stack (a number that memtap blocks shows): what was seen of it, every rule,\n"
+     "and which of them decided.",
+     mt_explain_options, 0, mt_run_explain},
     {"blocks", "[OPTION]... TRACE", "every live block at a moment of a trace",
      "Lists every block of memory that was live at a moment: address, size, what it\n"
      "was for and by which rule, how old it was, and the line that asked for it.",

@@ -2,9 +2,10 @@
 /* What the commands that read a trace have in common on their command lines. */
 #include "command.h"
 
+#include <errno.h>
 #include <string.h>
 
-enum { AT = 256, NO_LABELS };
+enum { AT = 256, NO_LABELS, RULES };
 
 #define FORMAT_OPTION                                                                              \
     {                                                                                              \
@@ -16,14 +17,27 @@ enum { AT = 256, NO_LABELS };
             "classify without what autograd said: by stacks and lifetimes"                         \
     }
 
+#define AT_OPTION                                                                                  \
+    {                                                                                              \
+        AT, "at", "MOMENT",                                                                        \
+            "peak (the default), end, oom, a time such as 1.5s,\n20ms or 8000ns, or event:N"       \
+    }
+#define RULES_OPTION                                                                               \
+    {                                                                                              \
+        RULES, "rules", "FILE", "rules of your own, which come first: memtap-rules(5)"             \
+    }
+
 const struct mt_option mt_trace_options[] = {FORMAT_OPTION, {0}};
-const struct mt_option mt_report_options[] = {FORMAT_OPTION, NO_LABELS_OPTION, {0}};
+const struct mt_option mt_report_options[] = {
+    FORMAT_OPTION, AT_OPTION, NO_LABELS_OPTION, RULES_OPTION, {0}};
 const struct mt_option mt_blocks_options[] = {
     {'f', "format", "FORMAT", "text (the default), csv or json"},
-    {AT, "at", "MOMENT",
-     "peak (the default), end, oom, a time such as 1.5s,\n20ms or 8000ns, or event:N"},
+    AT_OPTION,
     NO_LABELS_OPTION,
+    RULES_OPTION,
     {0}};
+const struct mt_option mt_explain_options[] = {AT_OPTION, NO_LABELS_OPTION, RULES_OPTION, {0}};
+const struct mt_option mt_oom_options[] = {FORMAT_OPTION, NO_LABELS_OPTION, RULES_OPTION, {0}};
 
 static const char *const formats[] = {
     [MT_FORMAT_TEXT] = "text", [MT_FORMAT_JSON] = "json", [MT_FORMAT_CSV] = "csv"};
@@ -54,6 +68,23 @@ static int read_moment(const struct mt_command *command, const char *value,
     return -1;
 }
 
+static int read_rules(const char *path, struct mt_trace_arguments *arguments)
+{
+    struct mt_rules_error error;
+    mt_user_rules_destroy(arguments->rules);
+    int rc = mt_user_rules_read(&arguments->rules, path, &error);
+    arguments->question.rules = arguments->rules;
+    if (!rc)
+        return 0;
+    if (rc == -ENOMEM)
+        mt_fail("%s: out of memory", path);
+    else if (error.line)
+        mt_fail("%s:%u:%u: %s", path, error.line, error.column, error.text);
+    else
+        mt_fail("%s: %s", path, error.text);
+    return -1;
+}
+
 static int read_option(const struct mt_command *command, int letter, const char *value,
                        struct mt_trace_arguments *arguments)
 {
@@ -65,8 +96,24 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case NO_LABELS:
         arguments->question.no_labels = 1;
         return 0;
+    case RULES:
+        return read_rules(value, arguments);
     }
     return -1;
+}
+
+int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
+{
+    if (arguments->question.moment.kind != MT_AT_OOM || analysis->replay.n_ooms)
+        return 1;
+    mt_fail("%s: memory never ran out in it; use --at peak", arguments->path);
+    return 0;
+}
+
+void mt_trace_arguments_clear(struct mt_trace_arguments *arguments)
+{
+    mt_user_rules_destroy(arguments->rules);
+    arguments->rules = NULL;
 }
 
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
@@ -80,11 +127,16 @@ int mt_read_trace_arguments(const struct mt_command *command, int argc, char **a
             return -1;
     if (letter < 0)
         return -1;
+    int more = command->options == mt_explain_options;
     if (operand == argc)
         mt_fail_usage(command, "no trace given");
-    else if (operand + 1 < argc)
-        mt_fail_usage(command, "one trace at a time; '%s' is one too many", argv[operand + 1]);
+    else if (operand + 1 + more < argc)
+        mt_fail_usage(command, "one trace at a time; '%s' is one too many",
+                      argv[operand + 1 + more]);
+    else if (operand + more == argc)
+        mt_fail_usage(command, "no address or stack given");
     else
         arguments->path = argv[operand];
+    arguments->what = more && arguments->path ? argv[operand + 1] : NULL;
     return arguments->path ? 0 : -1;
 }
