@@ -94,8 +94,11 @@ static int analyze_devices(struct mt_analysis *analysis)
     analysis->devices = calloc(MT_DEVICES, sizeof *analysis->devices);
     if (!analysis->devices)
         return -ENOMEM;
+    const struct mt_question *question = &analysis->replay.question;
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
         if (!analysis->replay.peak[slot].event && !analysis->replay.cuda_peak[slot].event)
+            continue;
+        if (question->one_device && slot != mt_device_slot(question->device))
             continue;
         int rc = analyze_device(analysis, slot);
         if (rc)

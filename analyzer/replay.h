@@ -21,6 +21,7 @@ struct mt_question {
     struct mt_moment moment;
     const struct mt_user_rules *rules; /* the caller's; NULL: none */
     uint64_t address;                  /* of a block to watch; 0: none */
+    int one_device, device;            /* only this one, where one_device is set */
     int no_labels; /* do without what autograd says: stacks and lifetimes only */
 };
 

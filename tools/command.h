@@ -51,17 +51,19 @@ int mt_fail_trace(const char *path, const struct mt_trace_error *error);
 
 /* The commands that read a trace take it as their operand, and some of these options
  * (trace-arguments.c). 0, or -1 after a message. */
-enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV };
+enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV, MT_FORMAT_FOLDED };
 struct mt_trace_arguments {
     const char *path;
     enum mt_format format;
     struct mt_question question;
     struct mt_user_rules *rules; /* the question's */
+    int bottom_up;               /* stacks */
     const char *what;            /* explain: an address or a stack */
 };
 extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks_options[],
-    mt_oom_options[], mt_explain_options[];
-/* Whether the moment that is asked for is in the trace; else the user has been told. */
+    mt_oom_options[], mt_explain_options[], mt_stacks_options[];
+/* Whether the moment and the device that are asked for are in the trace; else the user has been
+ * told. */
 int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
 void mt_trace_arguments_clear(struct mt_trace_arguments *arguments);
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
@@ -75,6 +77,7 @@ int mt_run_info(const struct mt_command *command, int argc, char **argv);
 int mt_run_dump(const struct mt_command *command, int argc, char **argv);
 int mt_run_report(const struct mt_command *command, int argc, char **argv);
 int mt_run_explain(const struct mt_command *command, int argc, char **argv);
+int mt_run_stacks(const struct mt_command *command, int argc, char **argv);
 int mt_run_oom(const struct mt_command *command, int argc, char **argv);
 int mt_run_blocks(const struct mt_command *command, int argc, char **argv);
 int mt_run_run(const struct mt_command *command, int argc, char **argv);

@@ -27,6 +27,11 @@ static const struct mt_command commands[] = {
      "Explains the last out-of-memory of a trace: what was asked for and by which line,\n"
      "what was live, why what was free did not help, and what would.",
      mt_oom_options, 0, mt_run_oom},
+    {"stacks", "[OPTION]... TRACE", "what was live, by whole stacks",
+     "Shows what was live at a moment as a tree of stacks; frames of PyTorch itself and\n"
+     "of Python's library, and what has less than a hundredth of all, are left out.\n"
+     "folded is for flame graphs.",
+     mt_stacks_options, 0, mt_run_stacks},
     {"explain", "[OPTION]... TRACE ADDRESS|STACK", "why a block is what it is said to be",
      "Shows the whole reasoning about the block at an address, or about all live blocks\n"
      "of a stack (a number that memtap blocks shows): what was seen of it, every rule,\n"

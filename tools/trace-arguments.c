@@ -3,57 +3,66 @@
 #include "command.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { AT = 256, NO_LABELS, RULES };
+enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP };
 
-#define FORMAT_OPTION                                                                              \
-    {                                                                                              \
-        'f', "format", "FORMAT", "text (the default) or json"                                      \
-    }
-#define NO_LABELS_OPTION                                                                           \
-    {                                                                                              \
-        NO_LABELS, "no-labels", NULL,                                                              \
-            "classify without what autograd said: by stacks and lifetimes"                         \
-    }
+/* clang-format off */
+#define FORMAT_OPTION(help) {'f', "format", "FORMAT", help}
+#define AT_OPTION {AT, "at", "MOMENT",                                                             \
+    "peak (the default), end, oom, a time such as 1.5s,\n20ms or 8000ns, or event:N"}
+#define DEVICE_OPTION {DEVICE, "device", "N", "only CUDA's device N"}
+#define NO_LABELS_OPTION {NO_LABELS, "no-labels", NULL,                                            \
+    "classify without what autograd said: by stacks and lifetimes"}
+#define RULES_OPTION {RULES, "rules", "FILE",                                                      \
+    "rules of your own, which come first: memtap-rules(5)"}
 
-#define AT_OPTION                                                                                  \
-    {                                                                                              \
-        AT, "at", "MOMENT",                                                                        \
-            "peak (the default), end, oom, a time such as 1.5s,\n20ms or 8000ns, or event:N"       \
-    }
-#define RULES_OPTION                                                                               \
-    {                                                                                              \
-        RULES, "rules", "FILE", "rules of your own, which come first: memtap-rules(5)"             \
-    }
+/* What is asked of the trace, for all that classify it. */
+#define QUESTION_OPTIONS AT_OPTION, DEVICE_OPTION, NO_LABELS_OPTION, RULES_OPTION
 
-const struct mt_option mt_trace_options[] = {FORMAT_OPTION, {0}};
+const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) or json"), {0}};
 const struct mt_option mt_report_options[] = {
-    FORMAT_OPTION, AT_OPTION, NO_LABELS_OPTION, RULES_OPTION, {0}};
+    FORMAT_OPTION("text (the default) or json"), QUESTION_OPTIONS, {0}};
 const struct mt_option mt_blocks_options[] = {
-    {'f', "format", "FORMAT", "text (the default), csv or json"},
-    AT_OPTION,
-    NO_LABELS_OPTION,
-    RULES_OPTION,
-    {0}};
-const struct mt_option mt_explain_options[] = {AT_OPTION, NO_LABELS_OPTION, RULES_OPTION, {0}};
-const struct mt_option mt_oom_options[] = {FORMAT_OPTION, NO_LABELS_OPTION, RULES_OPTION, {0}};
+    FORMAT_OPTION("text (the default), csv or json"), QUESTION_OPTIONS, {0}};
+const struct mt_option mt_explain_options[] = {QUESTION_OPTIONS, {0}};
+const struct mt_option mt_oom_options[] = {
+    FORMAT_OPTION("text (the default) or json"), NO_LABELS_OPTION, RULES_OPTION, {0}};
+const struct mt_option mt_stacks_options[] = {
+    FORMAT_OPTION("text (the default), folded or json"),
+    {BOTTOM_UP, "bottom-up", NULL, "begin with the innermost frames"}, QUESTION_OPTIONS, {0}};
+/* clang-format on */
 
-static const char *const formats[] = {
-    [MT_FORMAT_TEXT] = "text", [MT_FORMAT_JSON] = "json", [MT_FORMAT_CSV] = "csv"};
+static const char *const formats[] = {[MT_FORMAT_TEXT] = "text",
+                                      [MT_FORMAT_JSON] = "json",
+                                      [MT_FORMAT_CSV] = "csv",
+                                      [MT_FORMAT_FOLDED] = "folded"};
 
+/* A command takes the formats that the help of its first option names. */
 static int read_format(const struct mt_command *command, const char *value, enum mt_format *format)
 {
-    unsigned n = sizeof formats / sizeof *formats;
-    int takes_csv = strstr(command->options->help, "csv") != NULL;
-    for (unsigned i = 0; i < (takes_csv ? n : n - 1); i++)
-        if (!strcmp(value, formats[i])) {
+    for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (!strcmp(value, formats[i]) && strstr(command->options->help, value)) {
             *format = (enum mt_format)i;
             return 0;
         }
-    mt_fail_usage(command, "unknown format '%s'; use text%s json", value,
-                  takes_csv ? ", csv or" : " or");
+    mt_fail_usage(command, "unknown format '%s'; use %s", value, command->options->help);
     return -1;
+}
+
+static int read_device(const struct mt_command *command, const char *value,
+                       struct mt_question *question)
+{
+    char *end;
+    long number = strtol(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || number > INT16_MAX) {
+        mt_fail_usage(command, "'%s' is no number of a device", value);
+        return -1;
+    }
+    question->one_device = 1;
+    question->device = (int)number;
+    return 0;
 }
 
 static int read_moment(const struct mt_command *command, const char *value,
@@ -96,6 +105,11 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case NO_LABELS:
         arguments->question.no_labels = 1;
         return 0;
+    case DEVICE:
+        return read_device(command, value, &arguments->question);
+    case BOTTOM_UP:
+        arguments->bottom_up = 1;
+        return 0;
     case RULES:
         return read_rules(value, arguments);
     }
@@ -104,9 +118,13 @@ static int read_option(const struct mt_command *command, int letter, const char 
 
 int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
 {
-    if (arguments->question.moment.kind != MT_AT_OOM || analysis->replay.n_ooms)
+    const struct mt_question *question = &arguments->question;
+    if (question->moment.kind == MT_AT_OOM && !analysis->replay.n_ooms)
+        mt_fail("%s: memory never ran out in it; use --at peak", arguments->path);
+    else if (question->one_device && !analysis->n_devices)
+        mt_fail("%s: nothing was allocated on device %d", arguments->path, question->device);
+    else
         return 1;
-    mt_fail("%s: memory never ran out in it; use --at peak", arguments->path);
     return 0;
 }
 

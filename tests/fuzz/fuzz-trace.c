@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz-trace.h"
 #include "analyzer/blocks.h"
+#include "analyzer/explain.h"
 #include "analyzer/oom.h"
 #include "analyzer/report.h"
+#include "analyzer/stacks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     struct mt_question question = {.moment = {(enum mt_moment_kind)(size % 5), size * 1000},
+                                   .address = 20 + size % 9,
                                    .no_labels = size / 5 % 2};
     if (!mt_analysis_create(&analysis, path, &question)) {
         check_totals(&analysis);
@@ -59,6 +62,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
             mt_blocks_table(&analysis, nowhere, &styles[i]);
         mt_blocks_csv(&analysis, nowhere);
         explain_oom(&analysis, nowhere);
+        mt_explain_address(&analysis, nowhere, &styles[0]);
+        for (uint32_t stack = 0; stack < 8; stack++)
+            mt_explain_stack(&analysis, stack, nowhere, &styles[1]);
+        if (mt_stacks_tree(&analysis, size % 2 ? MT_TOP_DOWN : MT_BOTTOM_UP, nowhere, &styles[0]) ||
+            mt_stacks_folded(&analysis, nowhere) || mt_stacks_json(&analysis, nowhere))
+            abort();
         if (mt_report_json(&analysis, nowhere) || mt_blocks_json(&analysis, nowhere))
             abort();
     } else if (!*analysis.fault.text) {
