@@ -62,8 +62,13 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
     device->spans = &replay->spans[slot];
     device->timeline = &replay->timeline[slot];
     device->span = mt_spans_at(device->spans, device->at.when.run);
-    if (!device->span)
-        return 0;
+    int rc = mt_segments_find(&device->segments, &replay->cuda.heap, slot, device->verdicts,
+                              device->n_verdicts);
+    if (!rc)
+        rc = mt_pins_find(&device->pins, &device->segments, ~0u, device->verdicts,
+                          replay->definitions);
+    if (rc || !device->span)
+        return rc;
     device->next = mt_spans_highest(device->spans, device->span->phase);
     return mt_growth_find(&device->growth, device->spans, device->span->iteration, device->verdicts,
                           device->n_verdicts);
@@ -123,6 +128,7 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
         free(analysis->devices[i].by_rule);
         free(analysis->devices[i].verdicts);
         mt_sites_clear(&analysis->devices[i].sites);
+        mt_segments_clear(&analysis->devices[i].segments);
         mt_growth_clear(&analysis->devices[i].growth);
         mt_copies_clear(&analysis->devices[i].context.copies);
     }

@@ -7,6 +7,7 @@
 #define MT_ANALYSIS_H
 
 #include "growth.h"
+#include "pins.h"
 #include "replay.h"
 #include "sites.h"
 #include "survey.h"
@@ -33,6 +34,8 @@ struct mt_device {
     const struct mt_span *span; /* of the moment */
     const struct mt_span *next; /* the highest of another phase than that one's */
     struct mt_growth growth;
+    struct mt_segments segments;    /* of PyTorch's */
+    struct mt_pins pins;            /* of both pools */
     struct mt_rule_context context; /* of the verdicts */
 };
 

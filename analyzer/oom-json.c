@@ -1,36 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json.h"
 #include "oom.h"
+#include "pins-json.h"
 
 static json_t *frames(const struct mt_definitions *definitions, uint32_t stack)
 {
     json_t *array = json_array();
     for (; mt_stack(definitions, stack)->depth; stack = mt_stack(definitions, stack)->parent)
         json_array_append_new(array, mt_json_frame(definitions, stack));
-    return array;
-}
-
-static json_t *pool_object(const struct mt_pool_state *pool)
-{
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "reserved", mt_json_number(pool->reserved),
-                     "segments", mt_json_number(pool->segments), "free", mt_json_number(pool->free),
-                     "pieces", mt_json_number(pool->pieces), "largest_free",
-                     mt_json_number(pool->largest_free));
-}
-
-static json_t *pins(const struct mt_oom_story *story, const struct mt_definitions *definitions)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < story->n_pins; i++) {
-        const struct mt_pin *pin = &story->pins[i];
-        json_array_append_new(array, json_pack("{s:o, s:s, s:o, s:o, s:o, s:o}", "line",
-                                               mt_json_frame(definitions, pin->stack), "category",
-                                               mt_categories[pin->category].name, "segments",
-                                               mt_json_number(pin->segments), "blocks",
-                                               mt_json_number(pin->blocks), "bytes",
-                                               mt_json_number(pin->bytes), "free",
-                                               mt_json_number(pin->free)));
-    }
     return array;
 }
 
@@ -72,7 +49,7 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
 {
     const struct mt_definitions *d = analysis->replay.definitions;
     const struct mt_oom *oom = story->oom;
-    const struct mt_pool_state *pool = &story->segments.pool[story->pool];
+    const struct mt_pool_state *pool = &story->device->segments.pool[story->pool];
     json_t *object = json_pack(
         "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "schema",
         "memtap.oom/1", "device", mt_json_device(oom->device), "time_ns",
@@ -90,15 +67,16 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     if (story->knows_pieces)
         json_object_set_new(object, "pools",
                             json_pack("{s:o, s:o}", "small",
-                                      pool_object(&story->segments.pool[MT_POOL_SMALL]), "large",
-                                      pool_object(&story->segments.pool[MT_POOL_LARGE])));
+                                      mt_json_pool(&story->device->segments.pool[MT_POOL_SMALL]),
+                                      "large",
+                                      mt_json_pool(&story->device->segments.pool[MT_POOL_LARGE])));
     json_object_set_new(object, "cuda", mt_json_number(story->device->at.cuda_bytes));
     json_object_set_new(object, "phase",
                         story->span ? json_string(mt_phase_names[story->span->phase].name)
                                     : json_null());
     json_object_set_new(object, "iteration",
                         json_integer(story->span ? story->span->iteration : 0));
-    json_object_set_new(object, "pinned_by", pins(story, d));
+    json_object_set_new(object, "pinned_by", mt_json_pins(&story->pins, d));
     json_object_set_new(object, "suggestions", suggestions(story));
     json_object_set_new(object, "all", all(analysis));
     return mt_json_print(out, object, 0);

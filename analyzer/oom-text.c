@@ -2,8 +2,6 @@
 #include "oom.h"
 #include "page.h"
 
-#define PINS_SHOWN 5u
-
 static const char *const pool_names[MT_POOLS] = {"small", "large"};
 
 static void print_request(const struct mt_page *page, const struct mt_oom_story *story)
@@ -51,8 +49,8 @@ static void print_totals(const struct mt_page *page, const struct mt_oom_story *
 static void print_pieces(const struct mt_page *page, const struct mt_oom_story *story)
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
-    const struct mt_pool_state *pool = &story->segments.pool[story->pool];
-    const struct mt_pool_state *other = &story->segments.pool[!story->pool];
+    const struct mt_pool_state *pool = &story->device->segments.pool[story->pool];
+    const struct mt_pool_state *other = &story->device->segments.pool[!story->pool];
     fputs("\nWhy it did not fit\n", page->out);
     if (!story->knows_pieces) {
         fputs("  The trace does not have the segments: free pieces are not known.\n", page->out);
@@ -80,25 +78,6 @@ static void print_verdict(const struct mt_page *page, const struct mt_oom_story 
     else
         fprintf(page->out, "  All that is free taken together is %s too little.\n",
                 mt_size_text(a, story->missed_by));
-}
-
-static void print_pins(const struct mt_page *page, const struct mt_oom_story *story)
-{
-    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT], place[1024];
-    if (!story->n_pins)
-        return;
-    fprintf(page->out, "\n%11s  %8s  %11s  %-15s %s\n", "kept free", "segments", "by blocks of",
-            "category", "which keep mostly free segments");
-    for (size_t i = 0; i < story->n_pins && i < PINS_SHOWN; i++) {
-        const struct mt_pin *pin = &story->pins[i];
-        mt_page_place(page, pin->stack, place, sizeof place, page->width - 54);
-        fprintf(page->out, "%11s  %8s  %12s  ", mt_size_text(a, pin->free),
-                mt_count_text(b, pin->segments), mt_size_text(c, pin->bytes));
-        mt_colour(page->out, page->style, mt_categories[pin->category].colour);
-        fprintf(page->out, "%-15s", mt_categories[pin->category].label);
-        mt_colour(page->out, page->style, 0);
-        fprintf(page->out, " %s\n", place);
-    }
 }
 
 static void print_iterations(const struct mt_page *page, const struct mt_oom_story *story)
@@ -149,7 +128,7 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
     mt_page_categories(&page, story->device);
     print_pieces(&page, story);
     print_verdict(&page, story);
-    print_pins(&page, story);
+    mt_page_pins(&page, &story->pins);
     print_iterations(&page, story);
     print_advice(&page, story);
     print_others(&page);

@@ -2,90 +2,15 @@
 #include "oom.h"
 #include "grow.h"
 
-/* A segment is pinned where no more than this part of it is used. */
-#define PINNED_PART 2u
-
 static uint64_t bytes_of(const struct mt_oom_story *story, enum mt_category category)
 {
     return story->device->category[category].bytes;
 }
 
-/* The block that stands for what keeps a segment: the largest. */
-static const struct mt_verdict *keeper(const struct mt_segment *segment,
-                                       const struct mt_verdict *verdicts)
-{
-    const struct mt_verdict *best = &verdicts[segment->first];
-    for (size_t i = 1; i < segment->n_blocks; i++)
-        if (verdicts[segment->first + i].block->size > best->block->size)
-            best = &verdicts[segment->first + i];
-    return best;
-}
-
-static int by_stack(const void *left, const void *right)
-{
-    const struct mt_pin *a = left, *b = right;
-    if (a->stack != b->stack)
-        return a->stack < b->stack ? -1 : 1;
-    return (a->category > b->category) - (a->category < b->category);
-}
-
-static int by_free(const void *left, const void *right)
-{
-    const struct mt_pin *a = left, *b = right;
-    if (a->free != b->free)
-        return a->free < b->free ? 1 : -1;
-    return by_stack(left, right);
-}
-
-static size_t merge(struct mt_pin *pins, size_t n)
-{
-    size_t kept = 0;
-    qsort(pins, n, sizeof *pins, by_stack);
-    for (size_t i = 0; i < n; i++) {
-        if (!kept || by_stack(&pins[kept - 1], &pins[i])) {
-            pins[kept++] = pins[i];
-            continue;
-        }
-        pins[kept - 1].segments += pins[i].segments;
-        pins[kept - 1].blocks += pins[i].blocks;
-        pins[kept - 1].bytes += pins[i].bytes;
-        pins[kept - 1].free += pins[i].free;
-    }
-    qsort(pins, kept, sizeof *pins, by_free);
-    return kept;
-}
-
-static int find_pins(struct mt_oom_story *story, const struct mt_definitions *definitions)
-{
-    const struct mt_segments *segments = &story->segments;
-    struct mt_pin *pins = calloc(segments->n + 1, sizeof *pins);
-    size_t n = 0;
-    if (!pins)
-        return -ENOMEM;
-    for (size_t i = 0; i < segments->n; i++) {
-        const struct mt_segment *segment = &segments->segment[i];
-        if (segment->pool != story->pool || segment->used > segment->size / PINNED_PART)
-            continue;
-        const struct mt_verdict *verdict = keeper(segment, story->device->verdicts);
-        uint32_t user = mt_stack(definitions, verdict->block->stack)->user;
-        pins[n++] = (struct mt_pin){.stack = user ? user : verdict->block->stack,
-                                    .category = verdict->rule->category,
-                                    .segments = 1,
-                                    .blocks = segment->n_blocks,
-                                    .bytes = segment->used,
-                                    .free = segment->size - segment->used};
-    }
-    n = n ? merge(pins, n) : 0;
-    story->n_pins = n < MT_PINS_KEPT ? n : MT_PINS_KEPT;
-    memcpy(story->pins, pins, story->n_pins * sizeof *pins);
-    free(pins);
-    return 0;
-}
-
 /* Pieces of the right pool that were large enough and not taken all the same. */
 static void find_fitting(struct mt_oom_story *story)
 {
-    const struct mt_segments *segments = &story->segments;
+    const struct mt_segments *segments = &story->device->segments;
     for (size_t i = 0; i < segments->n; i++)
         if (segments->segment[i].pool == story->pool &&
             segments->segment[i].largest_free >= story->oom->wanted)
@@ -162,17 +87,10 @@ int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysi
     story->would_fit_expandable = story->cached >= oom->wanted;
     story->missed_by = story->would_fit_expandable ? 0 : oom->wanted - story->cached;
     story->span = story->device->span;
-    if (mt_segments_find(&story->segments, &replay->cuda.heap, mt_device_slot(oom->device),
-                         story->device->verdicts, story->device->n_verdicts))
-        return -ENOMEM;
-    story->knows_pieces = story->segments.n > 0 && !story->segments.unplaced;
+    story->knows_pieces = story->device->segments.n > 0 && !story->device->segments.unplaced;
     find_fitting(story);
     compare_iterations(story);
     find_advice(story);
-    return find_pins(story, replay->definitions);
-}
-
-void mt_oom_clear(struct mt_oom_story *story)
-{
-    mt_segments_clear(&story->segments);
+    return mt_pins_find(&story->pins, &story->device->segments, 1u << story->pool,
+                        story->device->verdicts, replay->definitions);
 }

@@ -6,19 +6,9 @@
 #define MT_OOM_H
 
 #include "analysis.h"
-#include "segments.h"
 #include "text.h"
 
-#define MT_PINS_KEPT 8u
 #define MT_ADVICE_KEPT 6u
-
-/* A line of which blocks keep segments that are mostly free from going back to CUDA. */
-struct mt_pin {
-    uint32_t stack;
-    enum mt_category category;
-    uint64_t segments, blocks, bytes; /* bytes of the blocks */
-    uint64_t free;                    /* bytes that are free in these segments */
-};
 
 struct mt_advice {
     const char *what;
@@ -34,19 +24,16 @@ struct mt_oom_story {
     uint64_t missed_by; /* bytes that are too few even when all that is cached counts; 0: none */
     int would_fit_expandable;
     int knows_pieces; /* the segments are in the trace */
-    struct mt_segments segments;
     uint64_t fitting; /* bytes in pieces that were large enough: of other streams or pools */
-    struct mt_pin pins[MT_PINS_KEPT]; /* those that keep most free, first */
-    size_t n_pins;
+    struct mt_pins pins;
     struct mt_advice advice[MT_ADVICE_KEPT];
     size_t n_advice;
     const struct mt_span *span;    /* where the program was */
     uint64_t this_most, last_most; /* the most that this iteration and the one before reached */
 };
 
-/* 0, -ENOENT where memory never ran out, -ENOMEM. To be cleared in any case. */
+/* 0, -ENOENT where memory never ran out, -ENOMEM. It points into the analysis. */
 int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysis);
-void mt_oom_clear(struct mt_oom_story *story);
 
 void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
                  const struct mt_style *style);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "json.h"
+#include "pins-json.h"
 #include "report.h"
 
 #include <errno.h>
@@ -77,6 +77,19 @@ static json_t *growth(const struct mt_definitions *definitions, const struct mt_
                      sites);
 }
 
+static json_t *fragmentation(const struct mt_definitions *definitions,
+                             const struct mt_device *device)
+{
+    if (device->of_cuda || !device->segments.n || device->segments.unplaced)
+        return json_null();
+    return json_pack("{s:f, s:o, s:o, s:o}", "part_free",
+                     device->at.reserved ? (double)device->cached / (double)device->at.reserved
+                                         : 0.0,
+                     "small", mt_json_pool(&device->segments.pool[MT_POOL_SMALL]), "large",
+                     mt_json_pool(&device->segments.pool[MT_POOL_LARGE]), "pinned_by",
+                     mt_json_pins(&device->pins, definitions));
+}
+
 static json_t *call_sites(const struct mt_definitions *definitions, const struct mt_device *device)
 {
     json_t *array = json_array();
@@ -99,12 +112,13 @@ static json_t *devices(const struct mt_analysis *analysis)
     for (size_t i = 0; i < analysis->n_devices; i++) {
         const struct mt_device *device = &analysis->devices[i];
         json_array_append_new(
-            array, json_pack("{s:o, s:s, s:o, s:i, s:o, s:o, s:o}", "device",
+            array, json_pack("{s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o}", "device",
                              mt_json_device(device->device), "level",
                              device->of_cuda ? "cuda" : "pytorch", "peak", peak(device),
                              "iterations", device->spans ? (int)device->spans->iterations : 0,
                              "next_highest", span(device->next), "growth",
-                             growth(analysis->replay.definitions, &device->growth), "call_sites",
+                             growth(analysis->replay.definitions, &device->growth), "fragmentation",
+                             fragmentation(analysis->replay.definitions, device), "call_sites",
                              call_sites(analysis->replay.definitions, device)));
     }
     return array;

@@ -104,6 +104,7 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
         mt_page_categories(&page, device);
         mt_page_movement(&page, device);
         print_sites(&page, device);
+        mt_page_fragmentation(&page, device);
         mt_page_growth(&page, device);
         mt_page_timeline(&page, device);
     }

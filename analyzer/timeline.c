@@ -23,7 +23,7 @@ static void halve(struct mt_timeline *timeline)
 {
     for (size_t i = 0; i < MT_TIMELINE_POINTS; i++)
         for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++) {
-            int64_t change = timeline->change[i][c];
+            uint64_t change = timeline->change[i][c];
             timeline->change[i][c] = 0;
             timeline->change[i / 2][c] += change;
         }
@@ -59,9 +59,9 @@ void mt_timeline_add(struct mt_timeline *timeline, enum mt_category category, ui
     size_t from = point_of(timeline, from_ns);
     size_t to = to_ns == UINT64_MAX ? MT_TIMELINE_POINTS : point_of(timeline, to_ns);
     if (from < MT_TIMELINE_POINTS)
-        timeline->change[from][category] += (int64_t)bytes;
+        timeline->change[from][category] += bytes;
     if (to < MT_TIMELINE_POINTS)
-        timeline->change[to][category] -= (int64_t)bytes;
+        timeline->change[to][category] -= bytes;
 }
 
 static uint64_t sum(const uint64_t bytes[MT_CATEGORY_COUNT])
@@ -84,7 +84,7 @@ size_t mt_timeline_columns(const struct mt_timeline *timeline, uint64_t last_ns,
     memset(columns, 0, n * sizeof *columns);
     for (size_t i = 0; i < points; i++) {
         for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
-            now[c] += (uint64_t)timeline->change[i][c];
+            now[c] += timeline->change[i][c];
         if (sum(now) > sum(columns[i * n / points]))
             memcpy(columns[i * n / points], now, sizeof now);
     }

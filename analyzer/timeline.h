@@ -15,9 +15,9 @@
 #define MT_TIMELINE_POINTS 2048u
 
 struct mt_timeline {
-    int64_t (*change)[MT_CATEGORY_COUNT]; /* by point, in bytes; NULL: nothing yet */
-    uint64_t begin_ns, end_ns;            /* of the first point, and of the last one */
-    unsigned shift;                       /* point i is at begin_ns + (i << shift) */
+    uint64_t (*change)[MT_CATEGORY_COUNT]; /* by point, in bytes, modulo 2^64; NULL: nothing yet */
+    uint64_t begin_ns, end_ns;             /* of the first point, and of the last one */
+    unsigned shift;                        /* point i is at begin_ns + (i << shift) */
 };
 
 /* A timeline of zeros is empty. */

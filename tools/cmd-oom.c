@@ -14,7 +14,6 @@ static int print(const struct mt_analysis *analysis, enum mt_format format)
         rc = mt_oom_json(&story, analysis, stdout) == -ENOMEM ? -ENOMEM : 0;
     else if (!rc)
         mt_oom_text(&story, analysis, stdout, &style);
-    mt_oom_clear(&story);
     return rc;
 }
 

@@ -36,7 +36,6 @@ static void explain_oom(const struct mt_analysis *analysis, FILE *out)
         if (mt_oom_json(&story, analysis, out))
             abort();
     }
-    mt_oom_clear(&story);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
