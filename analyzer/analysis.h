@@ -28,6 +28,7 @@ struct mt_device {
     struct mt_verdict *verdicts; /* on every block, in the order of addresses */
     size_t n_verdicts;
     struct mt_sites sites;
+    struct mt_groups groups; /* unless question.by is MT_BY_SITE */
     /* NULL on a device of CUDA's level: */
     const struct mt_spans *spans;
     const struct mt_timeline *timeline;

@@ -10,6 +10,7 @@
 #include "classify.h"
 #include "cuda-level.h"
 #include "definitions.h"
+#include "groups.h"
 #include "moment.h"
 #include "spans.h"
 #include "survey.h"
@@ -21,6 +22,7 @@ struct mt_question {
     struct mt_moment moment;
     const struct mt_user_rules *rules; /* the caller's; NULL: none */
     uint64_t address;                  /* of a block to watch; 0: none */
+    enum mt_group_by by;               /* what a report puts blocks together by */
     int one_device, device;            /* only this one, where one_device is set */
     int no_labels; /* do without what autograd says: stacks and lifetimes only */
 };

@@ -11,7 +11,7 @@ void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins)
     if (!pins->n)
         return;
     fprintf(page->out, "\n%11s  %8s  %11s  %-15s %s\n", "kept free", "segments", "by blocks of",
-            "category", "which keep mostly free segments");
+            "category", "of this line");
     for (size_t i = 0; i < pins->n && i < PINS_SHOWN; i++) {
         const struct mt_pin *pin = &pins->pin[i];
         mt_page_place(page, pin->stack, place, sizeof place, page->width - 54);

@@ -106,20 +106,33 @@ static json_t *call_sites(const struct mt_definitions *definitions, const struct
     return array;
 }
 
+static json_t *groups(const struct mt_device *device, enum mt_group_by by)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < device->groups.n; i++) {
+        const struct mt_group *group = &device->groups.group[i];
+        json_array_append_new(array, json_pack("{s:o, s:o, s:o}", "name", mt_json_text(group->name),
+                                               "bytes", mt_json_number(group->bytes), "blocks",
+                                               mt_json_number(group->blocks)));
+    }
+    return json_pack("{s:s, s:o}", "by", mt_group_by_name(by), "groups", array);
+}
+
 static json_t *devices(const struct mt_analysis *analysis)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < analysis->n_devices; i++) {
         const struct mt_device *device = &analysis->devices[i];
-        json_array_append_new(
-            array, json_pack("{s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o}", "device",
-                             mt_json_device(device->device), "level",
-                             device->of_cuda ? "cuda" : "pytorch", "peak", peak(device),
-                             "iterations", device->spans ? (int)device->spans->iterations : 0,
-                             "next_highest", span(device->next), "growth",
-                             growth(analysis->replay.definitions, &device->growth), "fragmentation",
-                             fragmentation(analysis->replay.definitions, device), "call_sites",
-                             call_sites(analysis->replay.definitions, device)));
+        json_t *object = json_pack(
+            "{s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o}", "device", mt_json_device(device->device),
+            "level", device->of_cuda ? "cuda" : "pytorch", "peak", peak(device), "iterations",
+            device->spans ? (int)device->spans->iterations : 0, "next_highest", span(device->next),
+            "growth", growth(analysis->replay.definitions, &device->growth), "fragmentation",
+            fragmentation(analysis->replay.definitions, device), "call_sites",
+            call_sites(analysis->replay.definitions, device));
+        if (analysis->replay.question.by != MT_BY_SITE)
+            json_object_set_new(object, "groups", groups(device, analysis->replay.question.by));
+        json_array_append_new(array, object);
     }
     return array;
 }
@@ -150,10 +163,10 @@ static json_t *oddities(const struct mt_oddities *oddities)
                      mt_json_number(oddities->drift));
 }
 
-int mt_report_json(const struct mt_analysis *analysis, FILE *out)
+json_t *mt_report_object(const struct mt_analysis *analysis)
 {
     const struct mt_survey *survey = &analysis->replay.survey;
-    json_t *report = json_pack(
+    return json_pack(
         "{s:s, s:o, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.report/1",
         "events", mt_json_number(survey->events), "bytes", mt_json_number(survey->bytes), "lost",
         mt_json_number(mt_survey_lost(survey)), "complete", survey->complete, "length_ns",
@@ -162,5 +175,9 @@ int mt_report_json(const struct mt_analysis *analysis, FILE *out)
         mt_json_process(analysis->replay.definitions), "peak",
         peak(mt_analysis_main_device(analysis)), "devices", devices(analysis), "out_of_memory",
         out_of_memory(&analysis->replay), "oddities", oddities(&analysis->replay.oddities));
-    return mt_json_print(out, report, 0);
+}
+
+int mt_report_json(const struct mt_analysis *analysis, FILE *out)
+{
+    return mt_json_print(out, mt_report_object(analysis), 0);
 }

@@ -9,6 +9,7 @@
 #define WIDTH 80u
 #define BEFORE_PLACE 38u /* columns of a call site before its place */
 #define SITES_SHOWN 10u
+#define GROUPS_SHOWN 30u
 
 static void print_oom(const struct mt_page *page)
 {
@@ -70,6 +71,25 @@ static void print_site_place(const struct mt_page *page, const struct mt_site *s
     fprintf(page->out, "%*sfrom %s\n", (int)BEFORE_PLACE, "", text);
 }
 
+static void print_groups(const struct mt_page *page, const struct mt_device *device,
+                         enum mt_group_by by)
+{
+    char size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT], name[1024];
+    size_t n = device->groups.n < GROUPS_SHOWN ? device->groups.n : GROUPS_SHOWN;
+    fprintf(page->out, "\n%11s %8s  %s\n", "bytes", "blocks", mt_group_by_name(by));
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_group *group = &device->groups.group[i];
+        size_t room = page->width - 22 < 200 ? page->width - 22 : 200;
+        mt_safe_text(name, sizeof name, group->name, room,
+                     by == MT_BY_FILE ? MT_CUT_BEGIN : MT_CUT_END, page->style);
+        fprintf(page->out, "%11s %8s  %s\n", mt_size_text(size, group->bytes),
+                mt_count_text(blocks, group->blocks), name);
+    }
+    if (n < device->groups.n)
+        fprintf(page->out, "%20s  and %s smaller ones\n", "",
+                mt_count_text(blocks, device->groups.n - n));
+}
+
 static void print_sites(const struct mt_page *page, const struct mt_device *device)
 {
     char size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT];
@@ -103,7 +123,10 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
         print_peak(&page, device);
         mt_page_categories(&page, device);
         mt_page_movement(&page, device);
-        print_sites(&page, device);
+        if (analysis->replay.question.by == MT_BY_SITE)
+            print_sites(&page, device);
+        else
+            print_groups(&page, device, analysis->replay.question.by);
         mt_page_fragmentation(&page, device);
         mt_page_growth(&page, device);
         mt_page_timeline(&page, device);

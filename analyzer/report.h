@@ -6,12 +6,16 @@
 #define MT_REPORT_H
 
 #include "analysis.h"
+#include "json.h"
 #include "text.h"
 
 /* The page for people, at most 80 columns wide. */
 void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
 
-/* Schema memtap.report/1 (memtap-report(1)). 0, -ENOMEM, or -EIO. */
+/* Schema memtap.report/1 (memtap-report(1)) as an object; NULL: no memory. */
+json_t *mt_report_object(const struct mt_analysis *analysis);
+
+/* The same, written. 0, -ENOMEM, or -EIO. */
 int mt_report_json(const struct mt_analysis *analysis, FILE *out);
 
 #endif

@@ -54,6 +54,8 @@ int mt_fail_trace(const char *path, const struct mt_trace_error *error);
 enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV, MT_FORMAT_FOLDED };
 struct mt_trace_arguments {
     const char *path;
+    char *const *paths; /* report: all traces; path is the first */
+    int n_paths;
     enum mt_format format;
     struct mt_question question;
     struct mt_user_rules *rules; /* the question's */

@@ -19,9 +19,9 @@ static const struct mt_command commands[] = {
      "the real card, kernels do nothing. No GPU and no driver is needed, but the CUDA\n"
      "build of PyTorch is.",
      mt_simulate_options, 1, mt_run_simulate},
-    {"report", "[OPTION]... TRACE", "explain a trace: the peak, by category and call site",
+    {"report", "[OPTION]... TRACE...", "explain a trace: the peak, by category and call site",
      "Explains a trace: how much memory was allocated at the peak, what for, and by\n"
-     "which lines.",
+     "which lines. Several traces are those of the ranks of one job.",
      mt_report_options, 0, mt_run_report},
     {"oom", "[OPTION]... TRACE", "explain why memory ran out",
      "Explains the last out-of-memory of a trace: what was asked for and by which line,\n"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP };
+enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY };
 
 /* clang-format off */
 #define FORMAT_OPTION(help) {'f', "format", "FORMAT", help}
@@ -23,7 +23,9 @@ enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP };
 
 const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) or json"), {0}};
 const struct mt_option mt_report_options[] = {
-    FORMAT_OPTION("text (the default) or json"), QUESTION_OPTIONS, {0}};
+    FORMAT_OPTION("text (the default) or json"),
+    {BY, "by", "WHAT", "instead of call sites: file, function, stack,\noperator or rule"},
+    QUESTION_OPTIONS, {0}};
 const struct mt_option mt_blocks_options[] = {
     FORMAT_OPTION("text (the default), csv or json"), QUESTION_OPTIONS, {0}};
 const struct mt_option mt_explain_options[] = {QUESTION_OPTIONS, {0}};
@@ -48,6 +50,15 @@ static int read_format(const struct mt_command *command, const char *value, enum
             return 0;
         }
     mt_fail_usage(command, "unknown format '%s'; use %s", value, command->options->help);
+    return -1;
+}
+
+static int read_by(const struct mt_command *command, const char *value, enum mt_group_by *by)
+{
+    if (!mt_group_by_parse(value, by))
+        return 0;
+    mt_fail_usage(command, "cannot group by '%s'; use file, function, stack, operator or rule",
+                  value);
     return -1;
 }
 
@@ -105,6 +116,8 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case NO_LABELS:
         arguments->question.no_labels = 1;
         return 0;
+    case BY:
+        return read_by(command, value, &arguments->question.by);
     case DEVICE:
         return read_device(command, value, &arguments->question);
     case BOTTOM_UP:
@@ -146,15 +159,18 @@ int mt_read_trace_arguments(const struct mt_command *command, int argc, char **a
     if (letter < 0)
         return -1;
     int more = command->options == mt_explain_options;
+    int takes_many = command->options == mt_report_options;
     if (operand == argc)
         mt_fail_usage(command, "no trace given");
-    else if (operand + 1 + more < argc)
+    else if (operand + 1 + more < argc && !takes_many)
         mt_fail_usage(command, "one trace at a time; '%s' is one too many",
                       argv[operand + 1 + more]);
     else if (operand + more == argc)
         mt_fail_usage(command, "no address or stack given");
     else
         arguments->path = argv[operand];
+    arguments->paths = argv + operand;
+    arguments->n_paths = argc - operand;
     arguments->what = more && arguments->path ? argv[operand + 1] : NULL;
     return arguments->path ? 0 : -1;
 }

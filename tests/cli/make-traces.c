@@ -24,6 +24,16 @@ static void hostile(struct mt_builder *builder)
     mt_build_end(builder);
 }
 
+static void first_rank(struct mt_builder *builder)
+{
+    mt_scenario_rank(builder, 0);
+}
+
+static void second_rank(struct mt_builder *builder)
+{
+    mt_scenario_rank(builder, 1);
+}
+
 int main(void)
 {
     static const struct {
@@ -31,7 +41,8 @@ int main(void)
         void (*make)(struct mt_builder *builder);
     } traces[] = {{"training.mtap", training},     {"c-program.mtap", mt_scenario_c_program},
                   {"oom.mtap", mt_scenario_oom},   {"fragmented.mtap", mt_scenario_fragmented},
-                  {"idle.mtap", mt_scenario_idle}, {"hostile.mtap", hostile}};
+                  {"idle.mtap", mt_scenario_idle}, {"hostile.mtap", hostile},
+                  {"rank0.mtap", first_rank},      {"rank1.mtap", second_rank}};
     for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
         struct mt_builder *builder = mt_builder_create();
         traces[i].make(builder);

@@ -52,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     struct mt_question question = {.moment = {(enum mt_moment_kind)(size % 5), size * 1000},
                                    .address = 20 + size % 9,
+                                   .by = (enum mt_group_by)(size % 6),
                                    .no_labels = size / 5 % 2};
     if (!mt_analysis_create(&analysis, path, &question)) {
         check_totals(&analysis);

@@ -176,3 +176,13 @@ void mt_scenario_idle(struct mt_builder *b)
     describe(b, "command=python idle.py");
     mt_build_end(b);
 }
+
+void mt_scenario_rank(struct mt_builder *b, unsigned rank)
+{
+    describe(b, "command=python ddp.py");
+    mt_build_info(b, rank ? "env.RANK=1" : "env.RANK=0");
+    mt_build_info(b, "env.WORLD_SIZE=2");
+    mt_build_on(b, (int)rank, 1, mt_build_stack(b, "/home/user/ddp.py:3 main", NULL));
+    mt_build_alloc(b, BASE, (3 + rank) * MT_MIB);
+    mt_build_end(b);
+}

@@ -33,6 +33,9 @@ void mt_scenario_oom(struct mt_builder *builder);
  * block of 2 MiB each. */
 void mt_scenario_fragmented(struct mt_builder *builder);
 
+/* One rank of a job of two. */
+void mt_scenario_rank(struct mt_builder *builder, unsigned rank);
+
 /* Nothing but the process. */
 void mt_scenario_idle(struct mt_builder *builder);
 

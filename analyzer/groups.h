@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A device's blocks put together by something that they have in common (report --by).
+ */
+#ifndef MT_GROUPS_H
+#define MT_GROUPS_H
+
+#include "classify.h"
+
+enum mt_group_by {
+    MT_BY_SITE, /* mt_sites does that */
+    MT_BY_FILE,
+    MT_BY_FUNCTION,
+    MT_BY_STACK,
+    MT_BY_OPERATOR,
+    MT_BY_RULE,
+};
+
+/* "file", "function" ...; 0, or -EINVAL where the text is none of them. */
+int mt_group_by_parse(const char *text, enum mt_group_by *by);
+const char *mt_group_by_name(enum mt_group_by by);
+
+struct mt_group {
+    char *name;
+    uint64_t bytes, blocks;
+};
+
+struct mt_groups {
+    struct mt_group *group; /* the largest first */
+    size_t n;
+};
+
+/* Files and functions are those of the user's own line. 0 or -ENOMEM; to be cleared in any case. */
+int mt_groups_collect(struct mt_groups *groups, const struct mt_definitions *definitions,
+                      enum mt_group_by by, const struct mt_verdict *verdicts, size_t n);
+void mt_groups_clear(struct mt_groups *groups);
+
+#endif

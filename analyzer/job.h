@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several processes of one job (ranks), side by side.
+ */
+#ifndef MT_JOB_H
+#define MT_JOB_H
+
+#include "analysis.h"
+#include "text.h"
+
+/* A process's rank; -1 where the trace does not tell. */
+long mt_rank(const struct mt_analysis *analysis);
+
+/* Whether two traces can be of one job; else why not, in words. */
+int mt_same_job(const struct mt_analysis *a, const struct mt_analysis *b, const char **why);
+
+/* A line for each process, and then the whole page of the one with the highest peak. */
+void mt_job_text(const struct mt_analysis *analyses, size_t n, FILE *out,
+                 const struct mt_style *style);
+
+/* Schema memtap.job/1 (memtap-report(1)). 0, -ENOMEM, or -EIO. */
+int mt_job_json(const struct mt_analysis *analyses, size_t n, FILE *out);
+
+#endif
