@@ -7,6 +7,7 @@
 
 #include "content.h"
 #include "pages.h"
+#include "pool.h"
 
 enum { UNIT = 512, UNITS = 4096 };
 
@@ -46,7 +47,7 @@ static struct sim_slab *new_slab(int device)
 
     if (!slab)
         return NULL;
-    if (sim_take(sim_device(device), SIM_PAGE)) {
+    if (sim_take_hard(sim_device(device), SIM_PAGE)) {
         free(slab);
         return NULL;
     }

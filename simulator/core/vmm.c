@@ -9,6 +9,7 @@
 
 #include "core.h"
 #include "pages.h"
+#include "pool.h"
 #include "range.h"
 
 struct sim_physical {
@@ -39,6 +40,7 @@ int sim_physical_create(int number, size_t size, struct sim_physical **out)
 {
     struct sim_device *device = sim_device(number);
     struct sim_physical *physical;
+    int error;
 
     if (!device || !is_whole(size))
         return -EINVAL;
@@ -49,9 +51,12 @@ int sim_physical_create(int number, size_t size, struct sim_physical **out)
     physical = calloc(1, sizeof(*physical));
     if (!physical)
         return -ENOMEM;
-    if (sim_take(device, size)) {
+    sim_range_lock();
+    error = sim_take_hard(device, size);
+    sim_range_unlock();
+    if (error) {
         free(physical);
-        return -ENOMEM;
+        return error;
     }
     *physical = (struct sim_physical){.device = number, .size = size, .references = 1};
     *out = physical;

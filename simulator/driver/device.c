@@ -109,23 +109,3 @@ CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
     *can = device != peer;
     return CUDA_SUCCESS;
 }
-
-static CUresult default_pool(CUmemoryPool *pool, CUdevice number)
-{
-    struct sim_device *device = sim_device(number);
-
-    if (!device)
-        return CUDA_ERROR_INVALID_DEVICE;
-    *pool = (CUmemoryPool)device; /* a handle: nobody looks behind it */
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice number)
-{
-    return default_pool(pool, number);
-}
-
-CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice number)
-{
-    return default_pool(pool, number);
-}

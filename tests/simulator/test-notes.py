@@ -28,9 +28,9 @@ class Notes(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ''))
 
     def test_what_nobody_modelled_names_itself_once(self):
-        done = python('print([cudart.cudaGraphAddNode() for i in range(3)])')
+        done = python('print([cudart.cudaGraphConditionalHandleCreate() for i in range(3)])')
         self.assertEqual(done.stdout, '[801, 801, 801]\n')
-        self.assertEqual(done.stderr, 'cudasim: cudaGraphAddNode is not modelled; '
+        self.assertEqual(done.stderr, 'cudasim: cudaGraphConditionalHandleCreate is not modelled; '
                                       'it returned "not supported"\n')
 
     def test_an_unknown_card_is_named(self):
