@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "calls.h"
 #include "core/capture.h"
 #include "core/pool.h"
 
@@ -243,7 +244,7 @@ api_result API(GraphUpload)(api_executable executable, api_stream stream)
     return api_code(executable ? API_SUCCESS : API_INVALID_VALUE);
 }
 
-api_result API(GraphLaunch)(api_executable executable, api_stream stream)
+static api_result launch(api_executable executable, api_stream stream)
 {
     struct sim_work work = {.type = SIM_NODE_GRAPH, .graph = executable_of(executable)};
     int error;
@@ -252,6 +253,12 @@ api_result API(GraphLaunch)(api_executable executable, api_stream stream)
         return api_code(API_INVALID_VALUE);
     error = sim_capture_add(sim_stream(stream), &work);
     return api_error(error == -ENOENT ? sim_graph_launch(work.graph) : error);
+}
+
+api_result API(GraphLaunch)(api_executable executable, api_stream stream)
+{
+    return API_CALL(cudaGraphLaunch_v10000, cuGraphLaunch, (executable, stream),
+                    launch(executable, stream));
 }
 
 api_result API(GraphNodeSetEnabled)(api_executable executable, api_node node, unsigned int enabled)

@@ -3,6 +3,7 @@
 #include "core/pool.h"
 
 #include "api.h"
+#include "calls.h"
 
 #include <errno.h>
 
@@ -64,7 +65,7 @@ api_result API(MemSetMemPool)(api_location *location, api_allocation_type type, 
     return api_error(sim_pool_set_current(location->id, pool_of(pool)));
 }
 
-api_result API(MemPoolCreate)(api_pool *out, const api_pool_properties *properties)
+static api_result create(api_pool *out, const api_pool_properties *properties)
 {
     static int told;
     struct sim_pool *pool;
@@ -83,17 +84,29 @@ api_result API(MemPoolCreate)(api_pool *out, const api_pool_properties *properti
     return api_error(error);
 }
 
-api_result API(MemPoolDestroy)(api_pool pool)
+api_result API(MemPoolCreate)(api_pool *out, const api_pool_properties *properties)
 {
-    return api_error(sim_pool_destroy(pool_of(pool)));
+    return API_CALL(cudaMemPoolCreate_v11020, cuMemPoolCreate, (out, properties),
+                    create(out, properties));
 }
 
-api_result API(MemPoolTrimTo)(api_pool pool, size_t keep)
+api_result API(MemPoolDestroy)(api_pool pool)
+{
+    return API_CALL(cudaMemPoolDestroy_v11020, cuMemPoolDestroy, (pool),
+                    api_error(sim_pool_destroy(pool_of(pool))));
+}
+
+static api_result trim(api_pool pool, size_t keep)
 {
     if (!pool)
         return api_code(API_INVALID_VALUE);
     sim_pool_trim(pool_of(pool), keep);
     return api_code(API_SUCCESS);
+}
+
+api_result API(MemPoolTrimTo)(api_pool pool, size_t keep)
+{
+    return API_CALL(cudaMemPoolTrimTo_v11020, cuMemPoolTrimTo, (pool, keep), trim(pool, keep));
 }
 
 api_result API(MemPoolSetAttribute)(api_pool pool, api_pool_attribute attribute, void *value)

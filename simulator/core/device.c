@@ -155,6 +155,7 @@ int sim_primary_up(int number)
         return -ENODEV;
     if (device->alive)
         return 0;
+    sim_inject();
     pthread_mutex_lock(&state.lock);
     if (!device->alive) {
         error = sim_take(device, state.context);

@@ -53,6 +53,12 @@ SIM_API void sim_tell_resource(enum sim_resource_event event, struct sim_context
                                void *resource);
 
 /*
+ * Loads the library that CUDA_INJECTION64_PATH names and calls its InitializeInjection, once: the
+ * driver's first call does that.
+ */
+SIM_API void sim_inject(void);
+
+/*
  * The result of `expression`, a call that a listener may hear of. `parameters` is the structure of
  * CUDA's headers, `arguments` its fields, in brackets.
  */

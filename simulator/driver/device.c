@@ -3,12 +3,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/trace.h"
 #include "driver.h"
 
 CUresult cuInit(unsigned int flags)
 {
     if (flags)
         return CUDA_ERROR_INVALID_VALUE;
+    sim_inject();
     return sim_device_count() ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
 
