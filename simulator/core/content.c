@@ -71,7 +71,9 @@ void sim_clear(void *address, size_t size)
         return;
     }
     clear_differing(start, (size_t)(first - start));
-    madvise(first, (size_t)(last - first), MADV_DONTNEED);
+    /* Of a file that is shared, the pages; else our own. */
+    if (madvise(first, (size_t)(last - first), MADV_REMOVE))
+        madvise(first, (size_t)(last - first), MADV_DONTNEED);
     clear_differing(last, (size_t)(end - last));
 }
 

@@ -104,6 +104,7 @@ struct sim_range {
     unsigned flags;
     uint64_t id;  /* unique in the process */
     void *inside; /* what `place` names, or the reservation */
+    int file;     /* of one that stands alone: behind its pages; 0: none */
 };
 
 /*
@@ -127,6 +128,10 @@ SIM_API int sim_physical_create(int device, size_t size, struct sim_physical **o
 SIM_API int sim_physical_retain(const void *address, struct sim_physical **out);
 SIM_API int sim_physical_release(struct sim_physical *physical);
 SIM_API int sim_physical_device(const struct sim_physical *physical);
+/* *fd is the caller's: other processes import it. */
+SIM_API int sim_physical_export(struct sim_physical *physical, int *fd);
+/* -EINVAL: the descriptor is not of such memory, or of a device that is not visible here. */
+SIM_API int sim_physical_import(int fd, struct sim_physical **out);
 SIM_API int sim_address_reserve(size_t size, size_t alignment, void **out);
 SIM_API int sim_address_free(void *address, size_t size);
 SIM_API int sim_map(void *address, size_t size, size_t offset, struct sim_physical *physical);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <unistd.h>
 
 #include "core.h"
 #include "graph.h"
@@ -99,6 +100,8 @@ static void give_back(const struct sim_range *range)
     } else if (range->place == SIM_IN_POOL) {
         sim_pool_take_back(range);
     } else {
+        if (range->file)
+            close(range->file);
         sim_pages_unmap((void *)range->start, size);
         sim_give(sim_device(range->device), size);
     }
@@ -115,7 +118,8 @@ int sim_release(void *address, int kinds)
         error = range->start == (uintptr_t)address && (range->kind & kinds)
                     ? sim_graph_memory_free(range)
                     : -EINVAL;
-    } else if (range && range->start == (uintptr_t)address && (range->kind & kinds)) {
+    } else if (range && range->start == (uintptr_t)address && (range->kind & kinds) &&
+               range->place != SIM_OPENED) {
         struct sim_range old = *range;
 
         sim_range_remove(range);

@@ -41,6 +41,32 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
         driver_result(sim_physical_release((struct sim_physical *)(uintptr_t)handle)));
 }
 
+CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags)
+{
+    if (!out || flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return driver_result(sim_physical_export((struct sim_physical *)(uintptr_t)handle, (int *)out));
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *descriptor,
+                                        CUmemAllocationHandleType type)
+{
+    struct sim_physical *physical;
+    CUresult result;
+
+    if (!handle)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    result = driver_result(sim_physical_import((int)(intptr_t)descriptor, &physical));
+    if (!result)
+        *handle = (CUmemGenericAllocationHandle)(uintptr_t)physical;
+    return result;
+}
+
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *address)
 {
     struct sim_physical *physical;
