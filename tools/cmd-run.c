@@ -25,6 +25,7 @@ const struct mt_option mt_run_options[] = {
      "%e: program, %h: host, %r: rank, %%: a percent sign"},
     {'s', "simulate", "NAME", "run on this simulated card; list shows them all"},
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},
+    {'n', "gpus", "N", "how many simulated cards; 1"},
     {0},
 };
 
@@ -48,8 +49,10 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
         arguments->simulate = 1;
         if (letter == 's')
             arguments->simulation.gpu = value;
-        else
+        else if (letter == 'm')
             arguments->simulation.memory = value;
+        else
+            arguments->simulation.gpus = value;
     }
     return letter;
 }
