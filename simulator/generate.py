@@ -15,6 +15,7 @@ import sys
 
 NAME = re.compile(r'[A-Za-z_]\w*\Z')
 OUT = re.compile(r'(handle|i8|i32|i64|ptr)@(\d+)(?:=(.+))?\Z')
+SUM = re.compile(r'-?(\d+|arg\d+)([+*](\d+|arg\d+))*\Z')
 MAX_ARGUMENT = 19
 
 
@@ -94,7 +95,11 @@ def effect(kind, argument, value, where):
             sys.exit(f'{where}: ptr@{argument} takes argN')
         return f'SIM_OUT(long, {argument}, a{value[3:]});'
     c_type = {'i8': 'char', 'i32': 'int', 'i64': 'long'}[kind]
-    return f'SIM_OUT({c_type}, {argument}, {int(value)});'
+    if not SUM.match(value):
+        sys.exit(f'{where}: {kind}@{argument} takes numbers and argN, with + and *')
+    # Of an argument that is an int only the lower half is there.
+    value = re.sub(r'arg(\d+)', rf'(long)({c_type})a\1', value)
+    return f'SIM_OUT({c_type}, {argument}, {value});'
 
 
 def write_stubs(entries, out):

@@ -158,6 +158,8 @@ enum sim_direction {
  */
 SIM_API int sim_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, enum sim_direction direction);
+/* CUDASIM_COPY_LIMIT: contents beyond this many bytes are not moved. */
+SIM_API size_t sim_copy_limit(void);
 /* Sets `count` elements of `element` (1, 2 or 4) bytes; larger ones only if they are zero. */
 SIM_API int sim_set(void *to, unsigned value, size_t element, size_t count);
 
