@@ -61,6 +61,13 @@ static int collect_path(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
+/* Another preloaded library may stand in front of PyTorch's function, as the simulator does. */
+static void *find_torch(const char *symbol, const char *library)
+{
+    void *next = dlsym(RTLD_NEXT, symbol);
+    return next ? next : find_in(symbol, library);
+}
+
 /* Two steps, since dlopen inside dl_iterate_phdr takes the loader's two locks in the wrong order.
  */
 static void *find_anywhere(const char *symbol)
@@ -104,7 +111,7 @@ void mt_resolve(enum mt_hook hook)
 {
     for (enum mt_hook i = 0; i < MT_HOOK_COUNT; i++)
         if (!is_resolved(i))
-            keep(i, find_in(hooks[i].symbol, hooks[i].library));
+            keep(i, find_torch(hooks[i].symbol, hooks[i].library));
     if (is_resolved(hook))
         return;
     keep(hook, find_anywhere(hooks[hook].symbol));
