@@ -11,6 +11,8 @@ _Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));
 static int device_of(const struct mt_cuda_call *call)
 {
     int device;
+    if (call->told)
+        return call->told - 1;
     if (mt_cuda_api_space(call->api) == MT_SPACE_HOST || !call->get_device)
         return MT_NO_DEVICE;
     return call->get_device(&device) ? MT_NO_DEVICE : device;

@@ -23,6 +23,7 @@
 struct mt_cuda_call {
     enum mt_cuda_api api;
     unsigned (*get_device)(int *device); /* the caller's current one; NULL: not known */
+    int told;                            /* 1 + the device that the call itself tells; 0: none */
 };
 
 extern _Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));

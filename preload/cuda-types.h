@@ -37,4 +37,10 @@ struct mt_array_3d { /* CUDA_ARRAY3D_DESCRIPTOR */
     unsigned format, channels, flags;
 };
 
+struct mt_physical { /* CUmemAllocationProp: where, and more */
+    unsigned type, handle_types, location_type;
+    int location;
+};
+#define MT_LOCATION_DEVICE 1u /* CU_MEM_LOCATION_TYPE_DEVICE */
+
 #endif

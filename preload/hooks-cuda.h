@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hooks of CUDA's memory, of the runtime and of the driver, each once; see hooks.h. Those of its
- * functions that make or free memory and are not here are listed in HACKING.md, with why. */
+/* The hooks of CUDA's memory, of the runtime and of the driver, each once; see hooks.h. What makes or
+ * frees memory and has none is in not-hooked.list, with why. */
 #ifndef MT_PRELOAD_HOOKS_CUDA_H
 #define MT_PRELOAD_HOOKS_CUDA_H
 
@@ -118,7 +118,8 @@
     D(cu_mipmapped_create, "cuMipmappedArrayCreate", "cuMipmappedArrayCreate", 5000, 0,            \
       (void **array, const struct mt_array_3d *wanted, unsigned levels))                           \
     D(cu_mem_create, "cuMemCreate", "cuMemCreate", 10020, 0,                                       \
-      (uint64_t *handle, size_t size, const void *properties, unsigned long long flags))           \
+      (uint64_t *handle, size_t size, const struct mt_physical *wanted,                            \
+       unsigned long long flags))                                                                  \
     D(cu_mem_import, "cuMemImportFromShareableHandle", "cuMemImportFromShareableHandle", 10020,    \
       0,                                                                                           \
       (uint64_t *handle, void *shared, unsigned type))                                             \

@@ -17,7 +17,7 @@
 
 static struct mt_cuda_call call_of(enum mt_cuda_api api)
 {
-    return (struct mt_cuda_call){api, mt_driver_get_device()};
+    return (struct mt_cuda_call){.api = api, .get_device = mt_driver_get_device()};
 }
 
 unsigned mt_hook_cu_mem_alloc(uint64_t *address, size_t size)
@@ -139,11 +139,14 @@ unsigned mt_hook_cu_mipmapped_create(void **array, const struct mt_array_3d *wan
     return result;
 }
 
-unsigned mt_hook_cu_mem_create(uint64_t *handle, size_t size, const void *properties,
+unsigned mt_hook_cu_mem_create(uint64_t *handle, size_t size, const struct mt_physical *wanted,
                                unsigned long long flags)
 {
-    unsigned result = ASK(cu_mem_create, handle, size, properties, flags);
-    mt_cuda_allocated(call_of(MT_API_CU_MEM_CREATE), result, handle, size);
+    struct mt_cuda_call call = call_of(MT_API_CU_MEM_CREATE);
+    if (wanted && wanted->location_type == MT_LOCATION_DEVICE)
+        call.told = wanted->location + 1; /* no context is needed for it */
+    unsigned result = ASK(cu_mem_create, handle, size, wanted, flags);
+    mt_cuda_allocated(call, result, handle, size);
     return result;
 }
 

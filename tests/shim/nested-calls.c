@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loaded by a program: allocates through a runtime that asks the driver, and prints the records that
- * are to be there. */
+/* Loaded by a program: allocates through a runtime that asks the driver, and prints the records
+ * that are to be there. */
 #include <stddef.h>
 #include <stdio.h>
 

@@ -32,6 +32,10 @@ SAME(struct mt_array_3d, CUDA_ARRAY3D_DESCRIPTOR);
 SAME_MEMBER(struct mt_array_3d, format, CUDA_ARRAY3D_DESCRIPTOR, Format);
 SAME_MEMBER(struct mt_array_3d, channels, CUDA_ARRAY3D_DESCRIPTOR, NumChannels);
 
+SAME_MEMBER(struct mt_physical, location_type, CUmemAllocationProp, location);
+SAME_MEMBER(struct mt_physical, location, CUmemAllocationProp, location.id);
+_Static_assert(MT_LOCATION_DEVICE == CU_MEM_LOCATION_TYPE_DEVICE, "has another number");
+
 int main(void)
 {
     return 0;
