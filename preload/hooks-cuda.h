@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hooks of CUDA's memory, of the runtime and of the driver, each once; see hooks.h. What makes or
- * frees memory and has none is in not-hooked.list, with why. */
+/* The hooks of CUDA's memory, of the runtime and of the driver, each once; see hooks.h. What makes
+ * or frees memory and has none is in not-hooked.list, with why. */
 #ifndef MT_PRELOAD_HOOKS_CUDA_H
 #define MT_PRELOAD_HOOKS_CUDA_H
 

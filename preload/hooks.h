@@ -62,9 +62,17 @@
 /* Where a program asks for a function by name. */
 #define MT_LOOKUP_HOOKS(H)                                                                         \
     H(dlsym, "dlsym", "libc.so.6", void *, (void *handle, const char *symbol))
+/* What programs call to name their phases: by memtap.h, and NVTX's header (hooks-ranges.c). */
+#define MT_RANGE_HOOKS(H)                                                                          \
+    H(range_push, "memtap_range_push", NULL, void, (const char *name))                             \
+    H(range_pop, "memtap_range_pop", NULL, void, (void))                                           \
+    H(mark, "memtap_mark", NULL, void, (const char *name))                                         \
+    H(name, "memtap_name", NULL, void, (const void *address, const char *name))                    \
+    H(nvtx, "InitializeInjectionNvtx2", NULL, int, (const void *(*export_table)(uint32_t table)))
 /* clang-format on */
 
-#define MT_HOOKS(H) MT_TORCH_HOOKS(H) MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H)
+#define MT_HOOKS(H)                                                                                \
+    MT_TORCH_HOOKS(H) MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H)
 
 #ifndef MT_EXPORTS_MAP
 #define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \

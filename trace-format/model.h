@@ -85,7 +85,22 @@ enum mt_code {
     M(CUDA_OBJECT, 20, "cuda_object",                                                              \
       F(handle, DELTA) F(api, PLAIN))                                                              \
     M(CUDA_OBJECT_GONE, 21, "cuda_object_gone",                                                    \
-      F(handle, DELTA) F(api, PLAIN))
+      F(handle, DELTA) F(api, PLAIN))                                                              \
+    /* Phases that the program names (NVTX, memtap.h). name, domain: string ids, domain 0: the      \
+     * program's own. Those pushed nest per thread and domain; those started may end anywhere. */  \
+    M(RANGE_PUSH, 22, "range_push",                                                                \
+      F(name, PLAIN) F(domain, PLAIN))                                                             \
+    M(RANGE_POP, 23, "range_pop",                                                                  \
+      F(domain, PLAIN))                                                                            \
+    M(RANGE_START, 24, "range_start",                                                              \
+      F(range, DELTA) F(name, PLAIN) F(domain, PLAIN))                                             \
+    M(RANGE_END, 25, "range_end",                                                                  \
+      F(range, DELTA))                                                                             \
+    M(RANGE_MARK, 26, "range_mark",                                                                \
+      F(name, PLAIN) F(domain, PLAIN))                                                             \
+    /* The memory that address points into is called so, until it is freed. */                     \
+    M(NAMED, 27, "named",                                                                          \
+      F(address, DELTA) F(name, PLAIN))
 /* clang-format on */
 
 enum mt_kind {
