@@ -100,7 +100,11 @@ enum mt_code {
       F(name, PLAIN) F(domain, PLAIN))                                                             \
     /* The memory that address points into is called so, until it is freed. */                     \
     M(NAMED, 27, "named",                                                                          \
-      F(address, DELTA) F(name, PLAIN))
+      F(address, DELTA) F(name, PLAIN))                                                            \
+    /* What the whole device has, free or taken by anybody: bytes. own: of this process, others:   \
+     * of all others, by NVML; 0: it does not tell. */                                             \
+    M(DEVICE_MEMORY, 28, "device_memory",                                                          \
+      F(total, PLAIN) F(free, PLAIN) F(own, PLAIN) F(others, PLAIN))
 /* clang-format on */
 
 enum mt_kind {
