@@ -72,7 +72,8 @@ static int preload(void)
     if (!list)
         return mt_fail("out of memory");
     snprintf(list, size, "%s%s%s", shim, already && *already ? ":" : "", already ? already : "");
-    int rc = setenv("LD_PRELOAD", list, 1);
+    /* NVTX's one place for a tool, where nobody has taken it. */
+    int rc = setenv("LD_PRELOAD", list, 1) || setenv("NVTX_INJECTION64_PATH", shim, 0);
     free(list);
     return rc ? mt_fail("out of memory") : 0;
 }

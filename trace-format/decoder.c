@@ -49,6 +49,19 @@ static int open_columns(struct cursor payload, struct cursor columns[MT_COLUMNS]
     return 0;
 }
 
+/* The next value of a column; one that is not there is all zeros. */
+static int take_column(struct cursor *column, uint64_t *value)
+{
+    *value = 0;
+    return column->at ? take(column, value) : 0;
+}
+
+static int take_column32(struct cursor *column, uint32_t *value)
+{
+    *value = 0;
+    return column->at ? take32(column, value) : 0;
+}
+
 static int decode_event(struct cursor columns[MT_COLUMNS], struct mt_predictor *predictor,
                         struct mt_event *event)
 {
@@ -59,17 +72,17 @@ static int decode_event(struct cursor columns[MT_COLUMNS], struct mt_predictor *
     if (event->kind >= MT_KIND_LIMIT || !mt_kinds[event->kind].name)
         return -EINVAL;
     uint64_t elapsed, device;
-    if (take(&columns[MT_COLUMN_TIME], &elapsed) ||
-        take32(&columns[MT_COLUMN_THREAD], &event->thread) ||
-        take(&columns[MT_COLUMN_DEVICE], &device) || device > INT16_MAX ||
-        take32(&columns[MT_COLUMN_STACK], &event->stack))
+    if (take_column(&columns[MT_COLUMN_TIME], &elapsed) ||
+        take_column32(&columns[MT_COLUMN_THREAD], &event->thread) ||
+        take_column(&columns[MT_COLUMN_DEVICE], &device) || device > INT16_MAX ||
+        take_column32(&columns[MT_COLUMN_STACK], &event->stack))
         return -EINVAL;
     event->time_ns = elapsed;
     event->device = (int16_t)((int)device - 1);
     memset(event->arg, 0, sizeof event->arg);
     for (unsigned field = 0; field < mt_kinds[event->kind].n_fields; field++) {
         uint64_t stored;
-        if (take(&columns[mt_arg_column(event->kind, field)], &stored))
+        if (take_column(&columns[mt_arg_column(event->kind, field)], &stored))
             return -EINVAL;
         event->arg[field] = mt_predict_value(predictor, event, field, stored);
     }

@@ -191,13 +191,22 @@ int mt_encoder_full(const struct mt_encoder *encoder)
     return encoder->records >= MT_BLOCK_RECORDS || encoder->bytes >= MT_BLOCK_BYTES;
 }
 
-/* Directory, then the columns that have bytes (columns.h). */
+static int is_all_zeros(const struct buffer *column)
+{
+    const unsigned char *bytes = column->bytes;
+    return !column->used || (!bytes[0] && !memcmp(bytes, bytes + 1, column->used - 1));
+}
+
+/* Directory, then the columns; one that is not there is all zeros (columns.h). */
 static int join_columns(struct mt_encoder *encoder)
 {
     struct buffer *raw = &encoder->raw;
     unsigned count = 0;
-    for (unsigned i = 0; i < MT_COLUMNS; i++)
+    for (unsigned i = 0; i < MT_COLUMNS; i++) {
+        if (is_all_zeros(&encoder->column[i]))
+            encoder->column[i].used = 0;
         count += encoder->column[i].used != 0;
+    }
     if (buffer_reserve(raw, (1 + 2 * (size_t)count) * MT_VARINT_SIZE + encoder->bytes))
         return -ENOMEM;
     put(raw, count);
