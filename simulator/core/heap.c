@@ -123,7 +123,8 @@ void sim_heap_give(struct sim_heap *heap, struct sim_block *block)
         set_taken(block);
         merge(block);
     }
-    if (block->before || block->after) {
+    /* A stretch that is all free goes, unless it is the last: addresses are used again. */
+    if (block->before || block->after || !heap->free) {
         set_free(heap, block);
         return;
     }
