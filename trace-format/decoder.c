@@ -140,6 +140,15 @@ int mt_decode_definitions(const unsigned char *raw, size_t size, size_t records,
     return 0;
 }
 
+int mt_decode_definition(const unsigned char **at, const unsigned char *end,
+                         struct mt_definition *out)
+{
+    struct cursor cursor = {*at, end};
+    int rc = decode_definition(&cursor, out);
+    *at = cursor.at;
+    return rc;
+}
+
 int mt_decode_end(const unsigned char *raw, size_t size, struct mt_end *out)
 {
     struct cursor cursor = {raw, raw + size};

@@ -11,6 +11,10 @@ int mt_decode_events(const unsigned char *raw, size_t size, uint64_t base_time_n
                      struct mt_event *out);
 int mt_decode_definitions(const unsigned char *raw, size_t size, size_t records,
                           struct mt_definition *out);
+
+/* One definition that begins at *at, which is moved behind it. */
+int mt_decode_definition(const unsigned char **at, const unsigned char *end,
+                         struct mt_definition *out);
 int mt_decode_end(const unsigned char *raw, size_t size, struct mt_end *out);
 
 #endif

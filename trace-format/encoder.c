@@ -58,12 +58,13 @@ static void put_bytes(struct buffer *buffer, const void *bytes, size_t size)
     buffer->used += size;
 }
 
-void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE])
+void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE], uint64_t trace_id)
 {
     memset(out, 0, MT_FILE_HEADER_SIZE);
     memcpy(out, MT_FILE_MAGIC, MT_FILE_MAGIC_SIZE);
     mt_put16(out + 8, MT_FORMAT_VERSION);
     mt_put16(out + 10, MT_FILE_HEADER_SIZE);
+    mt_put64(out + 16, trace_id);
 }
 
 struct mt_encoder *mt_encoder_create(int level)
@@ -170,6 +171,14 @@ static void put_definition(struct buffer *out, const struct mt_definition *defin
     put_bytes(out, definition->text, definition->text_size);
 }
 
+size_t mt_encode_definition(unsigned char out[MT_DEFINITION_SIZE],
+                            const struct mt_definition *definition)
+{
+    struct buffer buffer = {out, 0, MT_DEFINITION_SIZE};
+    put_definition(&buffer, definition);
+    return buffer.used;
+}
+
 int mt_encoder_definition(struct mt_encoder *encoder, const struct mt_definition *definition)
 {
     if (definition->kind < MT_DEF_STRING || definition->kind > MT_DEF_INFO ||
@@ -226,7 +235,8 @@ static int make_block(struct mt_encoder *encoder, const struct buffer *payload)
                                      .base_time_ns = encoder->base_time_ns};
     size_t size = ZSTD_compressCCtx(encoder->zstd, stored, block->capacity - MT_BLOCK_HEADER_SIZE,
                                     payload->bytes, payload->used, encoder->level);
-    if (ZSTD_isError(size) || size >= payload->used) {
+    /* The end is found from the file's end: it stays as it is. */
+    if (ZSTD_isError(size) || size >= payload->used || encoder->type == MT_BLOCK_END) {
         header.codec = MT_CODEC_RAW;
         size = payload->used;
         memcpy(stored, payload->bytes, size);
