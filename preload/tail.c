@@ -135,6 +135,11 @@ void mt_tail_open(const char *trace_path, uint64_t trace_id, uint64_t start_ns)
     explain("yes");
 }
 
+int mt_tail_exists(void)
+{
+    return tail.header != NULL;
+}
+
 const char *mt_tail_status(void)
 {
     return tail.status;

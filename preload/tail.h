@@ -13,6 +13,9 @@
 /* Makes the tail of a trace. Where that fails, mt_tail_status says why. Writer. */
 void mt_tail_open(const char *trace_path, uint64_t trace_id, uint64_t start_ns);
 
+/* Whether there is one. */
+int mt_tail_exists(void);
+
 /* "yes", or "no: " or "partly: " and why. */
 const char *mt_tail_status(void);
 

@@ -22,8 +22,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* An event is in the file at most this long after it happened. */
-#define PERIOD_NS 200000000
+/* An event is in the trace at most this long after it happened. The fuller the blocks, the smaller
+ * the trace; but without a tail, that is what a kill costs. */
+#define PERIOD_NS 2000000000
+#define PERIOD_WITHOUT_TAIL_NS 200000000
+#define PAUSE_NS 200000000
 #define FIRST_WAIT_S 10
 #define LAST_WAIT_S 10
 
@@ -57,7 +60,7 @@ void mt_writer_wake(void)
 static int wait_for(_Atomic uint32_t *word, unsigned seconds)
 {
     uint64_t until = mt_now() + (uint64_t)seconds * 1000000000u;
-    struct timespec period = {0, PERIOD_NS};
+    struct timespec period = {0, PAUSE_NS};
     while (!atomic_load(word) && mt_now() < until)
         futex(word, FUTEX_WAIT, 0, &period);
     return (int)atomic_load(word);
@@ -71,7 +74,8 @@ static void say(_Atomic uint32_t *word)
 
 static void wait_for_work(void)
 {
-    struct timespec period = {0, PERIOD_NS};
+    uint64_t ns = mt_tail_exists() ? PERIOD_NS : PERIOD_WITHOUT_TAIL_NS;
+    struct timespec period = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     futex(&writer.wake, FUTEX_WAIT, 0, &period);
     atomic_store(&writer.wake, 0);
 }

@@ -49,6 +49,19 @@ static int open_columns(struct cursor payload, struct cursor columns[MT_COLUMNS]
     return 0;
 }
 
+/* ns since the record before. */
+static int take_time(struct cursor columns[MT_COLUMNS], unsigned version, uint64_t *elapsed)
+{
+    struct cursor *low = &columns[MT_COLUMN_TIME];
+    if (version < 2)
+        return take(low, elapsed);
+    if (low->at == low->end || take(&columns[MT_COLUMN_TIME_HIGH], elapsed) ||
+        *elapsed > UINT64_MAX >> 8)
+        return -EINVAL;
+    *elapsed = *elapsed << 8 | *low->at++;
+    return 0;
+}
+
 static int decode_event(struct cursor columns[MT_COLUMNS], struct mt_predictor *predictor,
                         struct mt_event *event)
 {
@@ -58,13 +71,12 @@ static int decode_event(struct cursor columns[MT_COLUMNS], struct mt_predictor *
     event->kind = *kinds->at++;
     if (event->kind >= MT_KIND_LIMIT || !mt_kinds[event->kind].name)
         return -EINVAL;
-    uint64_t elapsed, device;
-    if (take(&columns[MT_COLUMN_TIME], &elapsed) ||
+    uint64_t device;
+    if (take_time(columns, predictor->version, &event->time_ns) ||
         take32(&columns[MT_COLUMN_THREAD], &event->thread) ||
         take(&columns[MT_COLUMN_DEVICE], &device) || device > INT16_MAX ||
         take32(&columns[MT_COLUMN_STACK], &event->stack))
         return -EINVAL;
-    event->time_ns = elapsed;
     event->device = (int16_t)((int)device - 1);
     memset(event->arg, 0, sizeof event->arg);
     for (unsigned field = 0; field < mt_kinds[event->kind].n_fields; field++) {
@@ -76,12 +88,13 @@ static int decode_event(struct cursor columns[MT_COLUMNS], struct mt_predictor *
     return 0;
 }
 
-int mt_decode_events(const unsigned char *raw, size_t size, uint64_t base_time_ns, size_t records,
-                     struct mt_event *out)
+int mt_decode_events(const unsigned char *raw, size_t size, unsigned version, uint64_t base_time_ns,
+                     size_t records, struct mt_event *out)
 {
     struct cursor columns[MT_COLUMNS];
     struct mt_predictor predictor;
     memset(&predictor, 0, sizeof predictor);
+    predictor.version = version;
     if (open_columns((struct cursor){raw, raw + size}, columns))
         return -EINVAL;
     uint64_t now = base_time_ns;

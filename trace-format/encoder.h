@@ -11,8 +11,9 @@
 
 #define MT_FILE_HEADER_SIZE 24u
 
-/* A block should be finished at this many records or bytes: the reader holds one in memory. */
-#define MT_BLOCK_RECORDS 32768u
+/* A block should be finished at this many records, or bytes of definitions: the reader holds one in
+ * memory. */
+#define MT_BLOCK_RECORDS 65536u
 #define MT_BLOCK_BYTES (1u << 20)
 
 struct mt_encoder;

@@ -264,8 +264,8 @@ static int decode(struct mt_reader *reader, const struct mt_block_header *header
         batch->type = MT_BATCH_EVENTS;
         batch->events = reader->records;
         batch->n_events = header->records;
-        return mt_decode_events(reader->raw, header->raw_size, header->base_time_ns,
-                                header->records, reader->records);
+        return mt_decode_events(reader->raw, header->raw_size, reader->version,
+                                header->base_time_ns, header->records, reader->records);
     case MT_BLOCK_DEFINITIONS:
         batch->type = MT_BATCH_DEFINITIONS;
         batch->definitions = reader->records;

@@ -17,7 +17,7 @@
 #define MT_TAIL_PAGE 4096u /* bytes; everything in the file begins on a page */
 
 #define MT_JOURNAL_SIZE (1u << 20) /* bytes */
-#define MT_RING_WORDS (1u << 17)   /* of 8 bytes: 1 MiB */
+#define MT_RING_WORDS (1u << 18)   /* of 8 bytes: 2 MiB */
 #define MT_THREAD_NAME_SIZE 16u
 
 /* How far the trace has got. */

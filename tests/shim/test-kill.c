@@ -130,9 +130,9 @@ END_TEST
 /* The trace cannot grow any more; what had not been written is in the tail, without a gap. */
 START_TEST(a_full_disk_loses_nothing_that_was_recorded)
 {
-    struct rlimit limit = {4 << 20, 4 << 20};
+    struct rlimit limit = {8 << 20, 8 << 20};
     setrlimit(RLIMIT_FSIZE, &limit);
-    struct outcome o = run(ARGS("alloc-threads", "2", "3000000"), ARGS(COUNTED));
+    struct outcome o = run(ARGS("alloc-threads", "2", "5000000"), ARGS(COUNTED));
     ck_assert(WIFEXITED(o.status) && WEXITSTATUS(o.status) == 0);
     ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: File too large; recording ends here, "
                                "the program goes on\n");
