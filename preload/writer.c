@@ -221,16 +221,19 @@ static void drain(int is_last)
         mt_order_release(&writer.order);
 }
 
-/* memtap run reads there which traces its program has written. */
+/* memtap run reads there which traces its program has written; an empty line is one that could not
+ * be created. */
 static void sign_roster(void)
 {
-    char line[PATH_MAX + 1], absolute[PATH_MAX];
+    char line[PATH_MAX + 1], absolute[PATH_MAX] = "";
     if (!*mt_settings.roster)
         return;
     int fd = open(mt_settings.roster, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return;
-    const char *path = realpath(writer.output.path, absolute) ? absolute : writer.output.path;
+    const char *path = !is_open()                               ? ""
+                       : realpath(writer.output.path, absolute) ? absolute
+                                                                : writer.output.path;
     int n = snprintf(line, sizeof line, "%s\n", path);
     ssize_t written = write(fd, line, (size_t)n);
     (void)written; /* only a message at the end is missing then */
@@ -262,7 +265,6 @@ static void write_head(void)
 {
     mt_info_collect(writer.start_ns, define_info, NULL);
     end_block();
-    sign_roster();
 }
 
 static void close_trace(void)
@@ -291,6 +293,7 @@ static void *run(void *unused)
     say(&writer.is_open);
     if (is_open())
         write_head();
+    sign_roster();
     while (!atomic_load(&writer.stop)) {
         wait_for_work();
         drain(0);

@@ -284,6 +284,7 @@ static int next_of_tail(struct mt_reader *reader, struct mt_batch *batch,
 {
     const struct mt_tail_content *tail = &reader->tail;
     batch->offset = reader->offset;
+    batch->is_tail = 1;
     if (reader->tail_next == TAIL_DEFINITIONS) {
         reader->tail_next = TAIL_EVENTS;
         batch->type = MT_BATCH_DEFINITIONS;

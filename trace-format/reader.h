@@ -27,6 +27,7 @@ enum mt_batch_type { MT_BATCH_DEFINITIONS, MT_BATCH_EVENTS, MT_BATCH_END };
 struct mt_batch {
     enum mt_batch_type type;
     enum mt_trace_state state; /* of the trace */
+    int is_tail;               /* it is not in the file, but in its tail */
     uint64_t offset;           /* of the block, bytes from the file's begin */
     const struct mt_definition *definitions;
     size_t n_definitions;

@@ -226,6 +226,23 @@ START_TEST(the_roster_names_the_trace)
 }
 END_TEST
 
+/* So that memtap run does not say that no process used CUDA. */
+START_TEST(the_roster_knows_of_a_trace_that_could_not_be_created)
+{
+    char roster[] = "/tmp/memtap-roster-XXXXXX", variable[64], text[512];
+    close(mkstemp(roster));
+    snprintf(variable, sizeof variable, "MEMTAP_ROSTER=%s", roster);
+    struct outcome o = run(ARGS("fork-child", "plain"), ARGS(variable, "MEMTAP_OUTPUT=no/x.mtap"));
+    ck_assert_ptr_nonnull(strstr(o.errors, "cannot create no/x.mtap"));
+    FILE *file = fopen(roster, "r");
+    ck_assert_ptr_nonnull(fgets(text, sizeof text, file));
+    fclose(file);
+    unlink(roster);
+    ck_assert_str_eq(text, "\n");
+    remove_outcome(&o);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("recording");
@@ -244,5 +261,6 @@ int main(void)
     tcase_add_loop_test(tests, an_end_of_its_own_loses_nothing, 0, sizeof ends / sizeof *ends);
     tcase_add_test(tests, a_wrong_setting_is_said_and_passed_over);
     tcase_add_test(tests, the_roster_names_the_trace);
+    tcase_add_test(tests, the_roster_knows_of_a_trace_that_could_not_be_created);
     return RUN_TESTS(tests);
 }
