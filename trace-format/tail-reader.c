@@ -268,7 +268,8 @@ static void empty(struct mt_tail_content *content)
     content->is_running = is_running;
 }
 
-/* Once: 1 where nothing was given back to the rings meanwhile, else 0; -ENOMEM. */
+/* The rings first: what their events refer to is in the journal by then. Once: 1 where nothing was
+ * given back to the rings meanwhile, else 0; -ENOMEM. */
 static int try_to_read(struct mt_tail_content *content, struct source *source)
 {
     struct source after = *source;
@@ -277,7 +278,12 @@ static int try_to_read(struct mt_tail_content *content, struct source *source)
         return 0;
     content->trace_size = source->mark.trace_size;
     if ((source->mark.trace_size <= MT_FILE_HEADER_SIZE && add_infos(content, source)) ||
-        read_journal(content, source) || read_rings(content, source))
+        read_rings(content, source))
+        return -ENOMEM;
+    if (read_header(&after))
+        return 0;
+    source->header.journal_put = after.header.journal_put;
+    if (read_journal(content, source))
         return -ENOMEM;
     return !read_header(&after) && after.header.turn == source->header.turn;
 }
