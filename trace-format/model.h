@@ -18,6 +18,7 @@ enum mt_code {
     MT_CODE_DELTA,     /* difference to the last value of this kind's field in the block */
     MT_CODE_ALLOCATED, /* difference to what the device's last one and the event's size predict */
     MT_CODE_RESERVED,  /* difference to the device's last one */
+    MT_CODE_RUNNING,   /* difference to the thread's last one; it ends what it began */
 };
 
 /*
@@ -58,9 +59,9 @@ enum mt_code {
     M(NODE_NEW, 10, "node_new",                                                                    \
       F(node, DELTA) F(address, DELTA))                                                            \
     M(NODE_BEGIN, 11, "node_begin",                                                                \
-      F(node, DELTA) F(name, PLAIN))                                                               \
+      F(node, RUNNING) F(name, PLAIN))                                                             \
     M(NODE_END, 12, "node_end",                                                                    \
-      F(node, DELTA))                                                                              \
+      F(node, RUNNING))                                                                              \
     /* tensor.data = other (module.to(), .cuda()): address of the new data. */                     \
     M(SET_DATA, 13, "set_data",                                                                    \
       F(address, DELTA))                                                                           \
