@@ -2,6 +2,7 @@
 /* The CUDA runtime's allocations. */
 #include "cudart.h"
 #include "hooks.h"
+#include "native-stack.h"
 #include "python-stack.h"
 #include "recorder.h"
 
@@ -24,7 +25,7 @@ unsigned mt_hook_cuda_malloc(void **address, size_t size)
     struct mt_thread *self = mt_enter();
     if (self) {
         uint64_t at = result ? 0 : (uint64_t)(uintptr_t)*address;
-        mt_record(self, MT_CUDA_MALLOC, current_device(runtime), mt_python_stack(self),
+        mt_record(self, MT_CUDA_MALLOC, current_device(runtime), mt_stack(self),
                   (uint64_t[]){at, size, result});
         mt_leave(self);
     }

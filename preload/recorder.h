@@ -14,6 +14,7 @@
 #define MT_PRELOAD_RECORDER_H
 
 #include "ring.h"
+#include "stack-bounds.h"
 #include "writer.h"
 
 #include <sys/types.h>
@@ -35,6 +36,7 @@ struct mt_thread {
     _Atomic uint64_t lost; /* events, not yet told */
     _Atomic int is_over;   /* the thread has ended: to be drained and given back */
     struct mt_thread *next;
+    struct mt_stack_bounds bounds;
     unsigned n_known;
     struct mt_known_frame known[MT_STACK_DEPTH];
 };

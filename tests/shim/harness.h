@@ -24,7 +24,7 @@ struct counts {
     uint64_t lost;
     int is_complete; /* there is an end block, and nothing is wrong before it */
     int is_ordered;  /* each thread's alloc-threads turns count up */
-    uint64_t definitions[MT_DEF_INFO + 1];
+    uint64_t definitions[MT_DEF_LIMIT];
 };
 
 /* Reads a trace of the outcome's directory; fails the test where it is no trace. */

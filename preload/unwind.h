@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walks native stacks. No lock, no system call, no allocation where all code was met before. Only
+ * the stack's own memory is read: a walk that would leave it ends.
+ */
+#ifndef MT_PRELOAD_UNWIND_H
+#define MT_PRELOAD_UNWIND_H
+
+#include "stack-bounds.h"
+
+#define MT_NATIVE_DEPTH 256 /* frames kept; the outermost beyond are left out */
+
+/* What a frame needs to be left: the word at bp is only read where its rule says so. */
+struct mt_registers {
+    uintptr_t pc, sp, bp;
+};
+
+struct mt_walk {
+    unsigned n;
+    uint64_t a, b; /* a hash of the addresses: two stacks with one hash are one stack */
+    /* Innermost first, each within the instruction that calls: the return address less 1; where a
+     * signal came in, the instruction itself. */
+    uintptr_t pc[MT_NATIVE_DEPTH];
+};
+
+/* Walks from `at`, whose pc is to be as those of mt_walk, up to the outermost frame, or up to the
+ * one in which Python is interpreted, where that is asked for. Frames whose code lies in
+ * [skip[0], skip[1]) are left out as long as they are innermost. */
+void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_registers at,
+               const uintptr_t skip[2], int until_python);
+
+/* The calling function's own registers. */
+#define MT_OWN_REGISTERS()                                                                         \
+    ({                                                                                             \
+        struct mt_registers own_;                                                                  \
+        __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"                   \
+                         : "=&r"(own_.pc), "=&r"(own_.sp), "=&r"(own_.bp));                        \
+        own_;                                                                                      \
+    })
+
+#endif
