@@ -339,7 +339,7 @@ static struct mt_rule rule_of(enum mt_cfa cfa_from, int64_t cfa, enum mt_bp bp_f
 {
     if (cfa != (int32_t)cfa)
         cfa_from = MT_CFA_UNKNOWN;
-    if (bp_at != (int16_t)bp_at) {
+    if (bp_at != (int16_t)bp_at || (bp_from == MT_BP_AT_CFA && bp_at > -16)) {
         bp_from = MT_BP_LOST;
         bp_at = 0;
     }

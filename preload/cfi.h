@@ -19,19 +19,19 @@ struct mt_object {
 /* Where a frame's CFA is, the stack pointer's value once the function has returned. The return
  * address is the word before it. */
 enum mt_cfa {
-    MT_CFA_UNKNOWN = 1, /* nothing is said, or something too rare */
-    MT_CFA_END,         /* the outermost frame: it has no caller */
-    MT_CFA_SP,          /* stack pointer + cfa */
-    MT_CFA_BP,          /* frame pointer + cfa */
-    MT_CFA_AT_BP,       /* the word at frame pointer + cfa: functions that align their stack */
-    MT_CFA_SIGNAL,      /* a signal's frame: sp, bp and pc are those that were interrupted. At stack
-                         * pointer + cfa the sp, after it the pc; bp at stack pointer + bp_at */
+    MT_CFA_SP = 1,  /* stack pointer + cfa */
+    MT_CFA_BP,      /* frame pointer + cfa */
+    MT_CFA_UNKNOWN, /* nothing is said, or something too rare */
+    MT_CFA_END,     /* the outermost frame: it has no caller */
+    MT_CFA_AT_BP,   /* the word at frame pointer + cfa: functions that align their stack */
+    MT_CFA_SIGNAL,  /* a signal's frame: sp, bp and pc are those that were interrupted. At stack
+                     * pointer + cfa the sp, after it the pc; bp at stack pointer + bp_at */
 };
 
 /* Where the caller's frame pointer is. */
 enum mt_bp {
     MT_BP_SAME,   /* still in its register */
-    MT_BP_AT_CFA, /* the word at CFA + bp_at */
+    MT_BP_AT_CFA, /* the word at CFA + bp_at, which is below the return address */
     MT_BP_AT_BP,  /* the word at frame pointer + bp_at */
     MT_BP_LOST,
 };

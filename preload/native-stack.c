@@ -65,13 +65,25 @@ static uint32_t intern_frame(uintptr_t pc, uint32_t stamp)
     return id;
 }
 
+/* How many of the innermost frames are libmemtap.so's own. */
+static unsigned own_frames(const struct mt_walk *walk)
+{
+    unsigned n = 0;
+    while (n < walk->n && walk->pc[n] >= native.own[0] && walk->pc[n] < native.own[1])
+        n++;
+    return n;
+}
+
 static uint32_t intern(const struct mt_walk *walk, const struct mt_key *key, uint32_t stamp)
 {
+    unsigned begin = own_frames(walk), end = walk->n;
+    if (end > begin + MT_NATIVE_DEPTH)
+        end = begin + MT_NATIVE_DEPTH;
     mt_intern_lock();
     uint32_t id = mt_cache_find(&native.stacks, key);
     if (!id) {
         id = key->parent;
-        for (unsigned i = walk->n; i-- > 0;) {
+        for (unsigned i = end; i-- > begin;) {
             uint32_t frame = intern_frame(walk->pc[i], stamp);
             uint32_t stack = frame ? mt_intern_stack(id, frame) : 0;
             id = stack ? stack : id;
@@ -88,9 +100,7 @@ static uint32_t native_stack(struct mt_thread *self, uint32_t parent)
 {
     struct mt_walk walk;
     uint32_t stamp = atomic_load_explicit(&mt_code_changes, memory_order_acquire);
-    mt_unwind(&walk, &self->bounds, MT_OWN_REGISTERS(), native.own, parent != 0);
-    if (!walk.n)
-        return parent;
+    mt_unwind(&walk, &self->bounds, MT_OWN_REGISTERS(), parent != 0);
     struct mt_key key = {walk.a, walk.b, stamp, parent};
     uint32_t id = mt_cache_find(&native.stacks, &key);
     return id ? id : intern(&walk, &key, stamp);

@@ -64,7 +64,8 @@ static int watch(const struct mt_object *object)
 
 static struct mt_rule_slot *slot_for(uintptr_t pc)
 {
-    struct mt_rule_slot *set = mt_rules[pc * 0x9e3779b97f4a7c15u >> (64 - MT_RULE_SET_BITS)];
+    char *sets = (char *)atomic_load(&mt_rules);
+    struct mt_rule_slot *set = (void *)(sets + mt_rule_place(pc * MT_RULE_MIX));
     for (unsigned i = 0; i < MT_RULE_WAYS; i++)
         if (set[i].pc == pc || !set[i].pc)
             return &set[i];

@@ -36,11 +36,19 @@ void mt_rules_find_python(void);
 /* Makes the rule and keeps it. */
 struct mt_rule mt_rule_make(uintptr_t pc);
 
-/* The rule for a program counter. Any thread. */
-static inline struct mt_rule mt_rule(uintptr_t pc)
+#define MT_RULE_MIX 0x9e3779b97f4a7c15u
+
+/* Where in the table the set of a pc is, in bytes; mixed: pc * MT_RULE_MIX. */
+static inline size_t mt_rule_place(uint64_t mixed)
 {
-    mt_rule_set *sets = atomic_load_explicit(&mt_rules, memory_order_relaxed);
-    struct mt_rule_slot *slot = sets[pc * 0x9e3779b97f4a7c15u >> (64 - MT_RULE_SET_BITS)];
+    size_t size = sizeof(mt_rule_set);
+    return (mixed >> (64 - MT_RULE_SET_BITS)) * size;
+}
+
+/* The rule for a program counter, from its set. Any thread. */
+static inline struct mt_rule mt_rule_in(const void *set, uintptr_t pc)
+{
+    const struct mt_rule_slot *slot = set;
     struct mt_rule rule;
     for (unsigned i = 0; i < MT_RULE_WAYS; i++, slot++) {
         if (atomic_load_explicit(&slot->pc, memory_order_acquire) != pc)

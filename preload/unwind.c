@@ -2,87 +2,107 @@
 #include "unwind.h"
 #include "rules.h"
 
+#define WORD sizeof(uintptr_t)
+#define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
+
 static uintptr_t word_at(uintptr_t address)
 {
     return *(const uintptr_t *)address;
 }
 
-/* Whether size bytes from an address on lie in the stack, above what was walked. */
-static int is_above(uintptr_t address, uintptr_t sp, uintptr_t top)
+/* Whether the word at an address lies in what is left of the stack. */
+static int is_left(uintptr_t address, uintptr_t sp, uintptr_t top)
 {
-    return address >= sp && address <= top - sizeof(uintptr_t) && address % sizeof(uintptr_t) == 0;
+    return address >= sp && address <= top - WORD;
 }
 
-static void add(struct mt_walk *walk, uintptr_t pc)
+/* The caller's frame pointer; 0: it is not where the rule says. */
+static inline int leave_bp(struct mt_registers *at, uintptr_t cfa, uintptr_t top,
+                           struct mt_rule rule)
 {
-    walk->pc[walk->n++] = pc;
-    walk->a = (walk->a ^ pc) * 0x9e3779b97f4a7c15u;
-    walk->a ^= walk->a >> 29;
-    walk->b = (walk->b + pc) * 0xd6e8feb86659fd93u;
-    walk->b ^= walk->b >> 32;
+    uintptr_t at_cfa = cfa + (uintptr_t)(intptr_t)rule.bp_at;
+    uintptr_t at_bp = at->bp + (uintptr_t)(intptr_t)rule.bp_at;
+    if (rule.bp_from == MT_BP_AT_CFA) {
+        at->bp = at_cfa >= at->sp ? word_at(at_cfa) : 0;
+        return at_cfa >= at->sp;
+    }
+    if (rule.bp_from == MT_BP_AT_BP) {
+        at->bp = is_left(at_bp, at->sp, top) ? word_at(at_bp) : 0;
+        return is_left(at_bp, at->sp, top);
+    }
+    if (rule.bp_from == MT_BP_LOST)
+        at->bp = 0;
+    return 1;
 }
 
-/* Out of a signal handler, perhaps onto another stack. */
+/* Out of a signal handler, perhaps onto another stack: pc is the interrupted instruction's. */
 static int leave_signal(struct mt_registers *at, struct mt_stack_bounds *bounds, uintptr_t *top,
-                        const struct mt_rule *rule)
+                        struct mt_rule rule)
 {
-    uintptr_t saved = at->sp + (uintptr_t)(intptr_t)rule->cfa;
-    uintptr_t bp = at->sp + (uintptr_t)(intptr_t)rule->bp_at;
-    if (!is_above(saved + sizeof(uintptr_t), at->sp, *top) || !is_above(bp, at->sp, *top))
+    uintptr_t saved = at->sp + (uintptr_t)(intptr_t)rule.cfa;
+    uintptr_t bp = at->sp + (uintptr_t)(intptr_t)rule.bp_at;
+    if (!is_left(saved + WORD, at->sp, *top) || !is_left(bp, at->sp, *top))
         return 0;
-    *at = (struct mt_registers){word_at(saved + sizeof(uintptr_t)), word_at(saved), word_at(bp)};
+    *at = (struct mt_registers){word_at(saved + WORD), word_at(saved), word_at(bp)};
     if (at->sp < saved || at->sp >= *top)
         *top = mt_stack_top(bounds, at->sp);
     return *top != 0;
 }
 
-/* To the caller: 1, or 0 where the walk ends. */
-static int leave(struct mt_registers *at, uintptr_t top, const struct mt_rule *rule)
+/* By a rule that is neither of the two usual ones: 1, or 0 where the walk ends. */
+static int leave_rarely(struct mt_registers *at, struct mt_stack_bounds *bounds, uintptr_t *top,
+                        struct mt_rule rule)
 {
-    uintptr_t base = rule->cfa_from == MT_CFA_SP ? at->sp : at->bp;
-    uintptr_t cfa = base + (uintptr_t)(intptr_t)rule->cfa;
-    if (rule->cfa_from == MT_CFA_AT_BP) {
-        if (!is_above(cfa, at->sp, top))
-            return 0;
-        cfa = word_at(cfa);
-    }
-    if (cfa % sizeof(uintptr_t) || cfa <= at->sp || cfa > top)
+    uintptr_t place = at->bp + (uintptr_t)(intptr_t)rule.cfa;
+    if (rule.cfa_from == MT_CFA_SIGNAL)
+        return leave_signal(at, bounds, top, rule);
+    if (rule.cfa_from != MT_CFA_AT_BP || !is_left(place, at->sp, *top))
         return 0;
-    if (rule->bp_from != MT_BP_SAME) {
-        uintptr_t saved =
-            (rule->bp_from == MT_BP_AT_CFA ? cfa : at->bp) + (uintptr_t)(intptr_t)rule->bp_at;
-        if (rule->bp_from == MT_BP_LOST)
-            at->bp = 0;
-        else if (is_above(saved, at->sp, top))
-            at->bp = word_at(saved);
-        else
-            return 0;
-    }
-    uintptr_t back = word_at(cfa - sizeof(uintptr_t));
+    uintptr_t cfa = word_at(place);
+    if (cfa <= at->sp || cfa > *top || cfa % WORD || !leave_bp(at, cfa, *top, rule))
+        return 0;
+    at->pc = word_at(cfa - WORD) - 1;
     at->sp = cfa;
-    at->pc = back - 1;
-    return back != 0;
+    return 1;
 }
 
 void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_registers at,
-               const uintptr_t skip[2], int until_python)
+               int until_python)
 {
     uintptr_t top = mt_stack_top(bounds, at.sp);
-    walk->n = 0;
-    walk->a = walk->b = 0;
-    while (top && walk->n < MT_NATIVE_DEPTH) {
-        struct mt_rule rule = mt_rule(at.pc);
-        if (rule.cfa_from & MT_RULE_IS_PYTHON) {
+    /* Not in *walk: for all the compiler knows, that is what is read from the stack. */
+    uint64_t a = 0, b = 0;
+    unsigned n = 0;
+    const char *sets = (const char *)atomic_load_explicit(&mt_rules, memory_order_relaxed);
+    while (top && n < MT_WALK_DEPTH) {
+        uint64_t mixed = at.pc * MT_RULE_MIX;
+        struct mt_rule rule = mt_rule_in(sets + mt_rule_place(mixed), at.pc);
+        if (UNLIKELY(rule.cfa_from & MT_RULE_IS_PYTHON)) {
             if (until_python)
-                return;
+                break;
             rule.cfa_from &= (uint8_t)~MT_RULE_IS_PYTHON;
         }
-        if (walk->n || at.pc < skip[0] || at.pc >= skip[1])
-            add(walk, at.pc);
-        if (rule.cfa_from <= MT_CFA_END)
-            return;
-        if (rule.cfa_from == MT_CFA_SIGNAL ? !leave_signal(&at, bounds, &top, &rule)
-                                           : !leave(&at, top, &rule))
-            return;
+        walk->pc[n++] = at.pc;
+        a = (a << 9 | a >> 55) + mixed;
+        b = (b ^ mixed) * MT_RULE_MIX;
+        b = b << 27 | b >> 37;
+        if (UNLIKELY(rule.cfa_from > MT_CFA_BP)) {
+            if (!leave_rarely(&at, bounds, &top, rule))
+                break;
+            continue;
+        }
+        uintptr_t cfa =
+            (rule.cfa_from == MT_CFA_SP ? at.sp : at.bp) + (uintptr_t)(intptr_t)rule.cfa;
+        /* sp < cfa <= top, in one comparison */
+        if (UNLIKELY(cfa - at.sp - 1 >= top - at.sp || cfa % WORD))
+            break;
+        if (rule.bp_from != MT_BP_SAME && !leave_bp(&at, cfa, top, rule))
+            break;
+        at.pc = word_at(cfa - WORD) - 1;
+        at.sp = cfa;
     }
+    /* Where nobody says that a frame is the outermost one, its return address may be 0. */
+    walk->n = n && walk->pc[n - 1] == UINTPTR_MAX ? n - 1 : n;
+    walk->a = a;
+    walk->b = b;
 }

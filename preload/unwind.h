@@ -9,6 +9,7 @@
 #include "stack-bounds.h"
 
 #define MT_NATIVE_DEPTH 256 /* frames kept; the outermost beyond are left out */
+#define MT_WALK_DEPTH 264   /* with those of libmemtap.so itself */
 
 /* What a frame needs to be left: the word at bp is only read where its rule says so. */
 struct mt_registers {
@@ -20,14 +21,13 @@ struct mt_walk {
     uint64_t a, b; /* a hash of the addresses: two stacks with one hash are one stack */
     /* Innermost first, each within the instruction that calls: the return address less 1; where a
      * signal came in, the instruction itself. */
-    uintptr_t pc[MT_NATIVE_DEPTH];
+    uintptr_t pc[MT_WALK_DEPTH];
 };
 
 /* Walks from `at`, whose pc is to be as those of mt_walk, up to the outermost frame, or up to the
- * one in which Python is interpreted, where that is asked for. Frames whose code lies in
- * [skip[0], skip[1]) are left out as long as they are innermost. */
+ * one in which Python is interpreted, where that is asked for. */
 void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_registers at,
-               const uintptr_t skip[2], int until_python);
+               int until_python);
 
 /* The calling function's own registers. */
 #define MT_OWN_REGISTERS()                                                                         \
