@@ -272,6 +272,16 @@ const struct mt_frame *mt_frame(const struct mt_definitions *d, uint32_t id)
     return id < d->n_frames && d->frames[id].function ? &d->frames[id] : &unknown_frame;
 }
 
+uint32_t mt_definitions_string_limit(const struct mt_definitions *d)
+{
+    return (uint32_t)d->n_strings;
+}
+
+uint32_t mt_definitions_frame_limit(const struct mt_definitions *d)
+{
+    return (uint32_t)d->n_frames;
+}
+
 struct mt_module mt_module(const struct mt_definitions *d, uint32_t id)
 {
     if (id >= d->n_modules || !d->modules[id].path)
@@ -283,15 +293,17 @@ struct mt_module mt_module(const struct mt_definitions *d, uint32_t id)
 const struct mt_frame *mt_named_frame(const struct mt_definitions *d, uint32_t id)
 {
     struct mt_symbol symbol;
-    if (id >= d->n_frames || !d->frames[id].is_native || d->frames[id].is_named)
+    if (id >= d->n_frames || !d->frames[id].is_native || d->frames[id].is_named ||
+        d->frames[id].is_sought)
         return mt_frame(d, id);
     struct mt_frame *frame = &d->frames[id];
-    frame->is_named = 1;
+    frame->is_sought = 1;
     if (mt_symbols_find(d->symbols, mt_module(d, frame->module), frame->address, &symbol))
         return frame;
     frame->function = symbol.function;
     frame->file = symbol.file ? symbol.file : frame->file;
     frame->line = symbol.line;
+    frame->is_named = 1;
     return frame;
 }
 

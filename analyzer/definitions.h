@@ -16,7 +16,9 @@ struct mt_frame {
     uint32_t marks;              /* enum mt_mark */
     /* Native frames; before they are looked up, function is "library+0xaddress" and file is the
      * library's path. */
-    uint8_t is_native, is_named;
+    uint8_t is_native;
+    uint8_t is_named;  /* by the trace, or where it was looked up */
+    uint8_t is_sought; /* was looked up, in vain perhaps */
     uint32_t module;  /* 0: its code was in no file */
     uint64_t address; /* in the module, as its symbol table has it */
 };
@@ -55,6 +57,10 @@ int mt_definitions_add(struct mt_definitions *definitions, const struct mt_defin
 const char *mt_string(const struct mt_definitions *definitions, uint32_t id);
 const struct mt_frame *mt_frame(const struct mt_definitions *definitions, uint32_t id);
 const struct mt_stack *mt_stack(const struct mt_definitions *definitions, uint32_t id);
+
+/* One more than the highest id of a string; of a frame. */
+uint32_t mt_definitions_string_limit(const struct mt_definitions *definitions);
+uint32_t mt_definitions_frame_limit(const struct mt_definitions *definitions);
 
 struct mt_module mt_module(const struct mt_definitions *definitions, uint32_t id);
 

@@ -72,6 +72,8 @@ static void place(const struct page *page, uint32_t stack, char *out, size_t siz
     const char *file = slash && slash[1] ? slash + 1 : frame->file;
     if (!mt_stack(page->definitions, stack)->depth)
         snprintf(text, sizeof text, "unknown");
+    else if (frame->is_native && !frame->is_named)
+        snprintf(text, sizeof text, "%s", frame->function);
     else if (frame->line)
         snprintf(text, sizeof text, "%s:%u %s", file, frame->line, frame->function);
     else
