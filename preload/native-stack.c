@@ -69,7 +69,7 @@ static uint32_t intern_frame(uintptr_t pc, uint32_t stamp)
 static unsigned own_frames(const struct mt_walk *walk)
 {
     unsigned n = 0;
-    while (n < walk->n && walk->pc[n] >= native.own[0] && walk->pc[n] < native.own[1])
+    while (n < walk->n && walk->back[n] > native.own[0] && walk->back[n] <= native.own[1])
         n++;
     return n;
 }
@@ -84,7 +84,7 @@ static uint32_t intern(const struct mt_walk *walk, const struct mt_key *key, uin
     if (!id) {
         id = key->parent;
         for (unsigned i = end; i-- > begin;) {
-            uint32_t frame = intern_frame(walk->pc[i], stamp);
+            uint32_t frame = intern_frame(walk->back[i] - 1, stamp);
             uint32_t stack = frame ? mt_intern_stack(id, frame) : 0;
             id = stack ? stack : id;
         }

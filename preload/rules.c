@@ -9,7 +9,7 @@
 #define SETS (1u << MT_RULE_SET_BITS)
 #define MOST_OBJECTS 4096u
 
-_Static_assert(sizeof(struct mt_rule) == sizeof(uint64_t), "a rule is a word");
+_Static_assert(offsetof(struct mt_rule, cfa) == sizeof(uint32_t), "the rest is half a word");
 
 mt_rule_set *_Atomic mt_rules;
 _Atomic uint32_t mt_code_changes;
@@ -62,42 +62,43 @@ static int watch(const struct mt_object *object)
     return 1;
 }
 
-static struct mt_rule_slot *slot_for(uintptr_t pc)
+static struct mt_rule_slot *slot_for(uintptr_t back)
 {
     char *sets = (char *)atomic_load(&mt_rules);
-    struct mt_rule_slot *set = (void *)(sets + mt_rule_place(pc * MT_RULE_MIX));
+    struct mt_rule_slot *set = (void *)(sets + mt_rule_place(back));
     for (unsigned i = 0; i < MT_RULE_WAYS; i++)
-        if (set[i].pc == pc || !set[i].pc)
+        if (set[i].back == back || !set[i].back)
             return &set[i];
     return &set[state.next_victim++ % MT_RULE_WAYS];
 }
 
 /* Where another thread is at it, the rule is not kept this time. */
-static void keep(const struct mt_object *object, uintptr_t pc, const struct mt_rule *rule)
+static void keep(const struct mt_object *object, uintptr_t back, const struct mt_rule *rule)
 {
-    uint64_t bits;
-    memcpy(&bits, rule, sizeof bits);
+    uint32_t how;
+    memcpy(&how, rule, sizeof how);
     if (!try_lock())
         return;
     if (watch(object)) {
-        struct mt_rule_slot *slot = slot_for(pc);
-        atomic_store(&slot->pc, 0);
-        atomic_store(&slot->rule, bits);
-        atomic_store(&slot->pc, pc);
+        struct mt_rule_slot *slot = slot_for(back);
+        atomic_store(&slot->back, 0);
+        atomic_store(&slot->how, how);
+        atomic_store(&slot->cfa, rule->cfa);
+        atomic_store(&slot->back, back);
     }
     unlock();
 }
 
-struct mt_rule mt_rule_make(uintptr_t pc)
+struct mt_rule mt_rule_make(uintptr_t back)
 {
     struct mt_object object;
-    uintptr_t function[2], python = atomic_load(&state.python);
+    uintptr_t pc = back - 1, function[2], python = atomic_load(&state.python);
     if (mt_object_find(pc, &object))
         return (struct mt_rule){.cfa_from = MT_CFA_UNKNOWN}; /* not kept: a library may come */
     struct mt_rule rule = mt_cfi_rule(&object, pc, function);
     if (python >= function[0] && python < function[1])
         rule.cfa_from |= MT_RULE_IS_PYTHON;
-    keep(&object, pc, &rule);
+    keep(&object, back, &rule);
     return rule;
 }
 
@@ -105,8 +106,8 @@ static void forget_range(uintptr_t start, uintptr_t end)
 {
     struct mt_rule_slot *slot = mt_rules[0];
     for (uint32_t i = 0; i < SETS * MT_RULE_WAYS; i++)
-        if (slot[i].pc >= start && slot[i].pc < end)
-            atomic_store(&slot[i].pc, 0);
+        if (slot[i].back > start && slot[i].back <= end)
+            atomic_store(&slot[i].back, 0);
 }
 
 void mt_rules_check_objects(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules of the program counters that were met, kept: found without a lock or a system call.
- * A table of fixed size, in which a newcomer takes an older one's place.
+ * The rules of the code that was met, kept: found without a lock or a system call. A table of fixed
+ * size, in which a newcomer takes an older one's place. Code is named by the address after it, as
+ * return addresses name what called.
  */
 #ifndef MT_PRELOAD_RULES_H
 #define MT_PRELOAD_RULES_H
@@ -12,12 +13,13 @@
 #include <string.h>
 
 #define MT_RULE_SET_BITS 13
-#define MT_RULE_WAYS 4 /* slots that a pc can be in: a cache line */
+#define MT_RULE_WAYS 4 /* slots that a rule can be in: a cache line */
 
-/* pc is cleared before, and set after, the rule changes. */
+/* back is cleared before, and set after, the rule changes. */
 struct mt_rule_slot {
-    _Atomic uint64_t pc;
-    _Atomic uint64_t rule; /* a struct mt_rule */
+    _Atomic uintptr_t back; /* 0: the slot is free */
+    _Atomic uint32_t how;   /* a struct mt_rule: all but cfa, */
+    _Atomic int32_t cfa;    /* which a walk waits for */
 };
 
 typedef struct mt_rule_slot mt_rule_set[MT_RULE_WAYS];
@@ -34,32 +36,33 @@ int mt_rules_prepare(void);
 void mt_rules_find_python(void);
 
 /* Makes the rule and keeps it. */
-struct mt_rule mt_rule_make(uintptr_t pc);
+struct mt_rule mt_rule_make(uintptr_t back);
 
-#define MT_RULE_MIX 0x9e3779b97f4a7c15u
-
-/* Where in the table the set of a pc is, in bytes; mixed: pc * MT_RULE_MIX. */
-static inline size_t mt_rule_place(uint64_t mixed)
+/* Where in the table the set of an address is, in bytes: a walk waits for this too. */
+static inline size_t mt_rule_place(uintptr_t back)
 {
-    size_t size = sizeof(mt_rule_set);
-    return (mixed >> (64 - MT_RULE_SET_BITS)) * size;
+    size_t mask = ((size_t)1 << MT_RULE_SET_BITS) * sizeof(mt_rule_set) - sizeof(mt_rule_set);
+    return (back << 2 ^ back >> MT_RULE_SET_BITS) & mask;
 }
 
-/* The rule for a program counter, from its set. Any thread. */
-static inline struct mt_rule mt_rule_in(const void *set, uintptr_t pc)
+/* The rule for what is before an address; sets: mt_rules, which was prepared. Where the address is
+ * 0, it may be zeros. Any thread. */
+static inline struct mt_rule mt_rule(const void *sets, uintptr_t back)
 {
-    const struct mt_rule_slot *slot = set;
+    const struct mt_rule_slot *slot = (const void *)((const char *)sets + mt_rule_place(back));
     struct mt_rule rule;
     for (unsigned i = 0; i < MT_RULE_WAYS; i++, slot++) {
-        if (atomic_load_explicit(&slot->pc, memory_order_acquire) != pc)
+        if (atomic_load_explicit(&slot->back, memory_order_acquire) != back)
             continue;
-        uint64_t bits = atomic_load_explicit(&slot->rule, memory_order_acquire);
-        if (atomic_load_explicit(&slot->pc, memory_order_relaxed) != pc)
+        uint32_t how = atomic_load_explicit(&slot->how, memory_order_acquire);
+        int32_t cfa = atomic_load_explicit(&slot->cfa, memory_order_acquire);
+        if (atomic_load_explicit(&slot->back, memory_order_relaxed) != back)
             break;
-        memcpy(&rule, &bits, sizeof rule);
+        memcpy(&rule, &how, sizeof how);
+        rule.cfa = cfa;
         return rule;
     }
-    return mt_rule_make(pc);
+    return mt_rule_make(back);
 }
 
 /* The objects of all code that has a rule, so that rules go when their object does. */

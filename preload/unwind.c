@@ -3,6 +3,7 @@
 #include "rules.h"
 
 #define WORD sizeof(uintptr_t)
+#define MIX 0x9e3779b97f4a7c15u
 #define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 
 static uintptr_t word_at(uintptr_t address)
@@ -35,7 +36,7 @@ static inline int leave_bp(struct mt_registers *at, uintptr_t cfa, uintptr_t top
     return 1;
 }
 
-/* Out of a signal handler, perhaps onto another stack: pc is the interrupted instruction's. */
+/* Out of a signal handler, perhaps onto another stack. */
 static int leave_signal(struct mt_registers *at, struct mt_stack_bounds *bounds, uintptr_t *top,
                         struct mt_rule rule)
 {
@@ -43,7 +44,7 @@ static int leave_signal(struct mt_registers *at, struct mt_stack_bounds *bounds,
     uintptr_t bp = at->sp + (uintptr_t)(intptr_t)rule.bp_at;
     if (!is_left(saved + WORD, at->sp, *top) || !is_left(bp, at->sp, *top))
         return 0;
-    *at = (struct mt_registers){word_at(saved + WORD), word_at(saved), word_at(bp)};
+    *at = (struct mt_registers){word_at(saved + WORD) + 1, word_at(saved), word_at(bp)};
     if (at->sp < saved || at->sp >= *top)
         *top = mt_stack_top(bounds, at->sp);
     return *top != 0;
@@ -61,7 +62,7 @@ static int leave_rarely(struct mt_registers *at, struct mt_stack_bounds *bounds,
     uintptr_t cfa = word_at(place);
     if (cfa <= at->sp || cfa > *top || cfa % WORD || !leave_bp(at, cfa, *top, rule))
         return 0;
-    at->pc = word_at(cfa - WORD) - 1;
+    at->back = word_at(cfa - WORD);
     at->sp = cfa;
     return 1;
 }
@@ -73,20 +74,21 @@ void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_r
     /* Not in *walk: for all the compiler knows, that is what is read from the stack. */
     uint64_t a = 0, b = 0;
     unsigned n = 0;
-    const char *sets = (const char *)atomic_load_explicit(&mt_rules, memory_order_relaxed);
-    while (top && n < MT_WALK_DEPTH) {
-        uint64_t mixed = at.pc * MT_RULE_MIX;
-        struct mt_rule rule = mt_rule_in(sets + mt_rule_place(mixed), at.pc);
+    const void *sets = atomic_load_explicit(&mt_rules, memory_order_relaxed);
+    unsigned most = top ? MT_WALK_DEPTH : 0;
+    while (n < most) {
+        struct mt_rule rule = mt_rule(sets, at.back);
         if (UNLIKELY(rule.cfa_from & MT_RULE_IS_PYTHON)) {
             if (until_python)
                 break;
             rule.cfa_from &= (uint8_t)~MT_RULE_IS_PYTHON;
         }
-        walk->pc[n++] = at.pc;
+        walk->back[n++] = at.back;
+        uint64_t mixed = at.back * MIX;
         a = (a << 9 | a >> 55) + mixed;
-        b = (b ^ mixed) * MT_RULE_MIX;
+        b = (b ^ mixed) * MIX;
         b = b << 27 | b >> 37;
-        if (UNLIKELY(rule.cfa_from > MT_CFA_BP)) {
+        if (UNLIKELY(rule.cfa_from - 1u > MT_CFA_BP - 1u)) {
             if (!leave_rarely(&at, bounds, &top, rule))
                 break;
             continue;
@@ -98,11 +100,11 @@ void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_r
             break;
         if (rule.bp_from != MT_BP_SAME && !leave_bp(&at, cfa, top, rule))
             break;
-        at.pc = word_at(cfa - WORD) - 1;
+        at.back = word_at(cfa - WORD);
         at.sp = cfa;
     }
     /* Where nobody says that a frame is the outermost one, its return address may be 0. */
-    walk->n = n && walk->pc[n - 1] == UINTPTR_MAX ? n - 1 : n;
+    walk->n = n && walk->back[n - 1] == 0 ? n - 1 : n;
     walk->a = a;
     walk->b = b;
 }

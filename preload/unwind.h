@@ -11,20 +11,19 @@
 #define MT_NATIVE_DEPTH 256 /* frames kept; the outermost beyond are left out */
 #define MT_WALK_DEPTH 264   /* with those of libmemtap.so itself */
 
-/* What a frame needs to be left: the word at bp is only read where its rule says so. */
+/* What a frame needs to be left. back: the address after the instruction that it is at. */
 struct mt_registers {
-    uintptr_t pc, sp, bp;
+    uintptr_t back, sp, bp;
 };
 
 struct mt_walk {
     unsigned n;
     uint64_t a, b; /* a hash of the addresses: two stacks with one hash are one stack */
-    /* Innermost first, each within the instruction that calls: the return address less 1; where a
-     * signal came in, the instruction itself. */
-    uintptr_t pc[MT_WALK_DEPTH];
+    /* Innermost first, the return addresses; where a signal came in, its instruction's and 1. */
+    uintptr_t back[MT_WALK_DEPTH];
 };
 
-/* Walks from `at`, whose pc is to be as those of mt_walk, up to the outermost frame, or up to the
+/* Walks from `at` up to the outermost frame, or up to the
  * one in which Python is interpreted, where that is asked for. */
 void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_registers at,
                int until_python);
@@ -34,7 +33,7 @@ void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_r
     ({                                                                                             \
         struct mt_registers own_;                                                                  \
         __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"                   \
-                         : "=&r"(own_.pc), "=&r"(own_.sp), "=&r"(own_.bp));                        \
+                         : "=&r"(own_.back), "=&r"(own_.sp), "=&r"(own_.bp));                      \
         own_;                                                                                      \
     })
 

@@ -66,9 +66,9 @@ def alone():
     return [] if ON_GPU else [MEMTAP, "simulate", "--gpu", GPU, "--"]
 
 
-def recorded(trace, gpu=GPU):
+def recorded(trace, *options, gpu=GPU):
     """What stands before a program that memtap records."""
-    return [MEMTAP, "run", *([] if ON_GPU else ["--simulate", gpu]), "-o", trace, "--"]
+    return [MEMTAP, "run", *([] if ON_GPU else ["--simulate", gpu]), *options, "-o", trace, "--"]
 
 
 def need_gpu():
@@ -131,7 +131,7 @@ def record(work, script, *arguments, gpu=GPU, ends=0):
     counters.py logged."""
     trace, log = Path(work) / "trace.mtap", Path(work) / "counters.json"
     trace.unlink(missing_ok=True)
-    command = [*recorded(trace, gpu), PYTHON, COUNTERS, log, ZOO / script, *arguments]
+    command = [*recorded(trace, gpu=gpu), PYTHON, COUNTERS, log, ZOO / script, *arguments]
     done = must_run(command, ends=ends)
     print(done.stdout)
     print(done.stderr)

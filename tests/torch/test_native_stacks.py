@@ -90,8 +90,7 @@ def main():
         script.write_text(PROGRAM)
         for stacks in ("python", "both", "native"):
             traces[stacks] = Path(work) / f"{stacks}.mtap"
-            harness.must_run([*harness.recorded(traces[stacks]), PYTHON, script],
-                             env={"MEMTAP_STACKS": stacks})
+            harness.must_run([*harness.recorded(traces[stacks], "--stacks", stacks), PYTHON, script])
         check_stacks(Stacks(traces["both"]), script)
         equal("categories with native stacks too", categories(traces["both"]),
               categories(traces["python"]))
