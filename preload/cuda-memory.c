@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-memory.h"
+#include "native-stack.h"
 #include "python-stack.h"
 #include "recorder.h"
 
@@ -36,7 +37,7 @@ static void record(const struct mt_cuda_call *call, unsigned kind, const uint64_
     struct mt_thread *self = enter(call, &device);
     if (!self)
         return;
-    mt_record(self, kind, device, mt_python_stack(self), arguments);
+    mt_record(self, kind, device, mt_stack(self), arguments);
     mt_leave(self);
 }
 

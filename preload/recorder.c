@@ -4,6 +4,7 @@
 #include "info.h"
 #include "intern.h"
 #include "message.h"
+#include "native-stack.h"
 #include "node-names.h"
 #include "python-stack.h"
 #include "settings.h"
@@ -44,6 +45,7 @@ static void in_forked_child(void)
     mt_writer_reset();
     mt_threads_reset();
     mt_python_reset();
+    mt_native_reset();
     mt_node_names_reset();
     mt_cudart_reset();
     mt_intern_reset();
@@ -64,6 +66,7 @@ static int start(void)
     mt_settings_read();
     mt_info_prepare();
     mt_python_start();
+    mt_native_start();
     return mt_writer_start();
 }
 
@@ -74,6 +77,7 @@ void mt_start_slow(void)
     /* The loader's lock is not for the one whom others wait for: a library's constructor may hold
      * it and be one of them. */
     mt_python_find();
+    mt_native_find();
     int idle = MT_IDLE;
     if (!atomic_compare_exchange_strong(&mt_state, &idle, MT_STARTING)) {
         while (atomic_load(&mt_state) == MT_STARTING)

@@ -14,6 +14,7 @@
 #define MT_PRELOAD_RECORDER_H
 
 #include "ring.h"
+#include "stack-bounds.h"
 #include "writer.h"
 
 #include <sys/types.h>
@@ -34,6 +35,7 @@ struct mt_thread {
     int inside;          /* in a hook: one called from within is not recorded */
     _Atomic int is_over; /* the thread has ended: to be drained and given back */
     struct mt_thread *next;
+    struct mt_stack_bounds bounds;
     unsigned n_known;
     struct mt_known_frame known[MT_STACK_DEPTH];
 };

@@ -19,10 +19,13 @@
 /* A trace larger than this is not read through just to count its events. */
 #define COUNTED_BYTES (256u << 20)
 
+enum { STACKS = 2 }; /* has no short form */
+
 const struct mt_option mt_run_options[] = {
     {'o', "output", "FILE",
      "the trace, by default " DEFAULT_OUTPUT "; %p: process id,\n"
      "%e: program, %h: host, %r: rank, %%: a percent sign"},
+    {STACKS, "stacks", "WHICH", "the stacks to record: python (the default), native, both or none"},
     {'s', "simulate", "NAME", "run on this simulated card; list shows them all"},
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},
     {'n', "gpus", "N", "how many simulated cards; 1"},
@@ -31,7 +34,7 @@ const struct mt_option mt_run_options[] = {
 
 struct arguments {
     struct mt_simulation simulation;
-    const char *output;
+    const char *output, *stacks; /* stacks NULL: as the environment says */
     int simulate;
 };
 
@@ -42,17 +45,25 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     int letter;
     *arguments = (struct arguments){.output = DEFAULT_OUTPUT};
     while ((letter = mt_options_next(command, argc, argv, &value, operand)) > 0) {
-        if (letter == 'o') {
+        switch (letter) {
+        case 'o':
             arguments->output = value;
-            continue;
-        }
-        arguments->simulate = 1;
-        if (letter == 's')
+            break;
+        case STACKS:
+            arguments->stacks = value;
+            break;
+        case 's':
+            arguments->simulate = 1;
             arguments->simulation.gpu = value;
-        else if (letter == 'm')
+            break;
+        case 'm':
+            arguments->simulate = 1;
             arguments->simulation.memory = value;
-        else
+            break;
+        case 'n':
+            arguments->simulate = 1;
             arguments->simulation.gpus = value;
+        }
     }
     return letter;
 }
@@ -76,6 +87,17 @@ static int preload(void)
     int rc = setenv("LD_PRELOAD", list, 1) || setenv("NVTX_INJECTION64_PATH", shim, 0);
     free(list);
     return rc ? mt_fail("out of memory") : 0;
+}
+
+static int set_stacks(const struct mt_command *command, const char *which)
+{
+    static const char *const choices[] = {"python", "native", "both", "none"};
+    for (size_t i = 0; which && i < sizeof choices / sizeof *choices; i++)
+        if (!strcmp(which, choices[i]))
+            return setenv("MEMTAP_STACKS", which, 1) ? mt_fail("out of memory") : 0;
+    return which ? mt_fail_usage(command, "unknown stacks '%s'; use python, native, both or none",
+                                 which)
+                 : 0;
 }
 
 /* The working directory with its % doubled, since what follows is a pattern, and a slash. */
@@ -225,7 +247,9 @@ int mt_run_run(const struct mt_command *command, int argc, char **argv)
     }
     if (operand == argc)
         return mt_fail_usage(command, "no command to run is given");
-    int rc = set_output(arguments.output);
+    int rc = set_stacks(command, arguments.stacks);
+    if (!rc)
+        rc = set_output(arguments.output);
     if (!rc)
         rc = preload();
     if (!rc && arguments.simulate)

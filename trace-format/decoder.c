@@ -155,6 +155,7 @@ static int decode_definition(struct cursor *cursor, struct mt_definition *out)
     case MT_DEF_INFO:
         return take_text(cursor, out);
     case MT_DEF_FRAME:
+    case MT_DEF_SYMBOL:
         return take32(cursor, &out->frame.function) || take32(cursor, &out->frame.file) ||
                        take32(cursor, &out->frame.line)
                    ? -EINVAL
@@ -162,6 +163,12 @@ static int decode_definition(struct cursor *cursor, struct mt_definition *out)
     case MT_DEF_STACK:
         return take32(cursor, &out->stack.parent) || take32(cursor, &out->stack.frame) ? -EINVAL
                                                                                        : 0;
+    case MT_DEF_MODULE:
+        return take32(cursor, &out->module.build_id) || take32(cursor, &out->module.path) ? -EINVAL
+                                                                                          : 0;
+    case MT_DEF_NATIVE:
+        return take32(cursor, &out->native.module) || take(cursor, &out->native.address) ? -EINVAL
+                                                                                         : 0;
     case MT_DEF_THREAD:
         return take32(cursor, &out->os_thread) || take_text(cursor, out) ? -EINVAL : 0;
     }

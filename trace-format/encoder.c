@@ -162,6 +162,7 @@ static void put_definition(struct buffer *out, const struct mt_definition *defin
     put(out, definition->id);
     switch (definition->kind) {
     case MT_DEF_FRAME:
+    case MT_DEF_SYMBOL:
         put(out, definition->frame.function);
         put(out, definition->frame.file);
         put(out, definition->frame.line);
@@ -170,11 +171,20 @@ static void put_definition(struct buffer *out, const struct mt_definition *defin
         put(out, definition->stack.parent);
         put(out, definition->stack.frame);
         return;
+    case MT_DEF_MODULE:
+        put(out, definition->module.build_id);
+        put(out, definition->module.path);
+        return;
+    case MT_DEF_NATIVE:
+        put(out, definition->native.module);
+        put(out, definition->native.address);
+        return;
     case MT_DEF_THREAD:
         put(out, definition->os_thread);
         break;
     case MT_DEF_STRING:
     case MT_DEF_INFO:
+    case MT_DEF_LIMIT:
         break;
     }
     put(out, definition->text_size);
@@ -191,7 +201,7 @@ size_t mt_encode_definition(unsigned char out[MT_DEFINITION_SIZE],
 
 int mt_encoder_definition(struct mt_encoder *encoder, const struct mt_definition *definition)
 {
-    if (definition->kind < MT_DEF_STRING || definition->kind > MT_DEF_INFO ||
+    if (definition->kind < MT_DEF_STRING || definition->kind >= MT_DEF_LIMIT ||
         definition->text_size > MT_TEXT_LIMIT)
         return -EINVAL;
     int rc = begin_record(encoder, MT_BLOCK_DEFINITIONS);

@@ -149,6 +149,10 @@ enum mt_definition_kind {
     MT_DEF_STACK = 3,  /* id, parent: stack id of the caller (0: none), frame: frame id */
     MT_DEF_THREAD = 4, /* id, os_thread: the kernel's tid, text: its name */
     MT_DEF_INFO = 5,   /* key: text before the first '=', value: text after it */
+    MT_DEF_MODULE = 6, /* id, build_id: string id (0: none), path: string id */
+    MT_DEF_NATIVE = 7, /* id, of a frame: module: module id (0: none), address in it */
+    MT_DEF_SYMBOL = 8, /* id, of a native frame: its function, file and line, as in FRAME */
+    MT_DEF_LIMIT,
 };
 
 struct mt_definition {
@@ -162,6 +166,13 @@ struct mt_definition {
             uint32_t parent, frame;
         } stack;
         uint32_t os_thread;
+        struct {
+            uint32_t build_id, path;
+        } module;
+        struct {
+            uint64_t address;
+            uint32_t module;
+        } native;
     };
     const char *text; /* STRING, THREAD, INFO: not terminated; owner: see the function */
     size_t text_size; /* bytes, at most MT_TEXT_LIMIT */

@@ -51,9 +51,13 @@ int main(void)
     static const struct {
         const char *name;
         void (*make)(struct mt_builder *builder);
-    } traces[] = {{"training.mtap", training},   {"c-program.mtap", mt_scenario_c_program},
-                  {"oom.mtap", mt_scenario_oom}, {"idle.mtap", mt_scenario_idle},
-                  {"hostile.mtap", hostile},     {"killed.mtap", killed}};
+    } traces[] = {{"training.mtap", training},
+                  {"c-program.mtap", mt_scenario_c_program},
+                  {"native.mtap", mt_scenario_native},
+                  {"oom.mtap", mt_scenario_oom},
+                  {"idle.mtap", mt_scenario_idle},
+                  {"hostile.mtap", hostile},
+                  {"killed.mtap", killed}};
     for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
         struct mt_builder *builder = mt_builder_create();
         traces[i].make(builder);

@@ -33,7 +33,7 @@ struct counts {
     } thread[64];
     int is_ordered; /* each thread's alloc-threads turns count up ... */
     int is_gapless; /* ... by one */
-    uint64_t definitions[MT_DEF_INFO + 1];
+    uint64_t definitions[MT_DEF_LIMIT];
 };
 
 /* Reads a trace of the outcome's directory; fails the test where it is no trace. */

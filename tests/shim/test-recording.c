@@ -200,9 +200,9 @@ START_TEST(a_wrong_setting_is_said_and_passed_over)
     struct outcome o = run(ARGS("fork-child", "code"),
                            ARGS("MEMTAP_QUIET=1", "MEMTAP_STACKS=all", "MEMTAP_LEVEL=99"));
     ck_assert(ended_with(&o, 7));
-    ck_assert_str_eq(o.errors,
-                     "memtap: MEMTAP_STACKS=all is neither python nor none; using python\n"
-                     "memtap: MEMTAP_LEVEL=99 is no zstd level from 1 to 19; using 1\n");
+    ck_assert_str_eq(
+        o.errors, "memtap: MEMTAP_STACKS=all is none of python, native, both, none; using python\n"
+                  "memtap: MEMTAP_LEVEL=99 is no zstd level from 1 to 19; using 1\n");
     ck_assert_int_eq(o.n_files, 1);
     remove_outcome(&o);
 }
