@@ -117,8 +117,9 @@ int mt_simulation_prepare(const struct mt_command *command, const struct mt_simu
     if (sim_launch_prepare(&launch, why, sizeof why))
         return mt_fail("%s", why);
     if (mt_pytorch_without_cuda(program, folder))
-        mt_say("%s: this PyTorch is built without CUDA and will see no device; install its CUDA "
-               "build",
-               folder);
+        return mt_fail(
+            "%s: this PyTorch is built without CUDA and would see no device; install its "
+            "CUDA build",
+            folder);
     return 0;
 }
