@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench.py loop|qwen: prints `name value unit` lines.
+"""bench.py loop|qwen|simulation: prints `name value unit` lines.
 
 loop  a step of qwen_loop.py on the simulated device: alone, traced and with PyTorch's own recorder,
       each in a process of its own, in turns; medians, and the medians of each turn's ratios
 qwen  seconds and host memory of a recorded run of tests/zoo/qwen_adamw.py
+simulation  `import torch` with the simulated device as a multiple of without it, in turns; a step of
+      qwen_loop.py, simulated, and one made without a device (--cpu-side), which simulation adds to
 """
 import os
 import statistics
