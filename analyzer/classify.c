@@ -37,7 +37,8 @@ static int true_leaf(const struct mt_block *block)
  * a module did. */
 static int made_to_be_saved(const struct mt_rule_context *context, const struct mt_block *block)
 {
-    return (block->stack && block->stack == block->save_stack) || block->node_name ||
+    uint32_t maker = mt_stack(context->definitions, block->stack)->python;
+    return (maker && maker == block->save_stack) || block->node_name ||
            made_in(context, block, MT_MARK_MODULE_CALL);
 }
 

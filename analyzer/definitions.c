@@ -2,6 +2,10 @@
 #include "definitions.h"
 #include "grow.h"
 #include "marks.h"
+#include "symbols.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 /* Ids are handed out one after the other. An id further than this beyond the last one can only
  * come from damage, and must not make the tables huge. */
@@ -12,9 +16,15 @@ struct thread {
     uint32_t os_thread;
 };
 
+struct module {
+    uint32_t build_id, path; /* path 0: not defined */
+};
+
 struct mt_definitions {
     char **strings;
     size_t n_strings, strings_capacity; /* n_: one more than the highest id */
+    struct module *modules;
+    size_t n_modules, modules_capacity;
     struct mt_frame *frames;
     size_t n_frames, frames_capacity;
     struct mt_stack *stacks;
@@ -23,14 +33,22 @@ struct mt_definitions {
     size_t n_threads, threads_capacity;
     struct mt_info *infos;
     size_t n_infos, infos_capacity;
+    char **names; /* made up here */
+    size_t n_names, names_capacity;
+    struct mt_symbols *symbols;
 };
 
-static const struct mt_frame unknown_frame = {"?", "?", 0, 0};
+static const struct mt_frame unknown_frame = {.function = "?", .file = "?"};
 static const struct mt_stack unknown_stack;
 
 struct mt_definitions *mt_definitions_create(void)
 {
-    return calloc(1, sizeof(struct mt_definitions));
+    struct mt_definitions *d = calloc(1, sizeof *d);
+    if (d && !(d->symbols = mt_symbols_create())) {
+        free(d);
+        return NULL;
+    }
+    return d;
 }
 
 void mt_definitions_destroy(struct mt_definitions *d)
@@ -43,6 +61,11 @@ void mt_definitions_destroy(struct mt_definitions *d)
         free(d->threads[i].name);
     for (size_t i = 0; i < d->n_infos; i++)
         free((char *)d->infos[i].key);
+    for (size_t i = 0; i < d->n_names; i++)
+        free(d->names[i]);
+    mt_symbols_destroy(d->symbols);
+    free(d->modules);
+    free(d->names);
     free(d->strings);
     free(d->frames);
     free(d->stacks);
@@ -91,6 +114,75 @@ static int add_frame(struct mt_definitions *d, const struct mt_definition *defin
     return 0;
 }
 
+static int add_module(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    int rc = reserve(&d->modules, &d->n_modules, &d->modules_capacity, definition->id,
+                     sizeof *d->modules);
+    if (rc)
+        return rc;
+    d->modules[definition->id] =
+        (struct module){definition->module.build_id, definition->module.path};
+    return 0;
+}
+
+/* A frame's name until it is looked up. */
+static const char *make_name(struct mt_definitions *d, const char *path, uint64_t address)
+{
+    const char *slash = strrchr(path, '/'), *file = slash && slash[1] ? slash + 1 : path;
+    size_t size = strlen(file) + 24;
+    if (mt_grow(&d->names, &d->names_capacity, d->n_names + 1, sizeof *d->names))
+        return NULL;
+    char *name = malloc(size);
+    if (!name)
+        return NULL;
+    snprintf(name, size, "%s+0x%" PRIx64, file, address);
+    return d->names[d->n_names++] = name;
+}
+
+static int add_native(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    int rc =
+        reserve(&d->frames, &d->n_frames, &d->frames_capacity, definition->id, sizeof *d->frames);
+    if (rc)
+        return rc;
+    struct mt_frame *frame = &d->frames[definition->id];
+    if (frame->function)
+        return -EINVAL;
+    const char *path = mt_module(d, definition->native.module).path;
+    frame->function = make_name(d, path, definition->native.address);
+    if (!frame->function)
+        return -ENOMEM;
+    frame->file = path;
+    frame->is_native = 1;
+    frame->module = definition->native.module;
+    frame->address = definition->native.address;
+    frame->marks = mt_module_marks(path);
+    return 0;
+}
+
+static int add_symbol(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    struct mt_frame *frame = definition->id < d->n_frames ? &d->frames[definition->id] : NULL;
+    if (!frame || !frame->is_native)
+        return -EINVAL;
+    frame->function = mt_string(d, definition->frame.function);
+    if (definition->frame.file)
+        frame->file = mt_string(d, definition->frame.file);
+    frame->line = definition->frame.line;
+    frame->is_named = 1;
+    return 0;
+}
+
+/* Whose line is shown for a stack. */
+static uint32_t user_of(const struct mt_definitions *d, uint32_t id, const struct mt_frame *frame,
+                        const struct mt_stack *parent)
+{
+    if (frame->marks & MT_MARK_FRAMEWORK ||
+        (frame->is_native && parent->user && !mt_stack_frame(d, parent->user)->is_native))
+        return parent->user;
+    return id;
+}
+
 /* A caller must be known before what it calls: no circle of callers can arise. */
 static int add_stack(struct mt_definitions *d, const struct mt_definition *definition)
 {
@@ -107,7 +199,8 @@ static int add_stack(struct mt_definitions *d, const struct mt_definition *defin
     stack->frame = definition->stack.frame;
     stack->marks = parent->marks | frame->marks;
     stack->phase = frame->marks & MT_PHASE_MARKS ? frame->marks & MT_PHASE_MARKS : parent->phase;
-    stack->user = frame->marks & MT_MARK_FRAMEWORK ? parent->user : definition->id;
+    stack->user = user_of(d, definition->id, frame, parent);
+    stack->python = frame->is_native ? parent->python : definition->id;
     stack->depth = parent->depth + 1;
     return 0;
 }
@@ -155,6 +248,14 @@ int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *def
         return add_thread(d, definition);
     case MT_DEF_INFO:
         return add_info(d, definition);
+    case MT_DEF_MODULE:
+        return add_module(d, definition);
+    case MT_DEF_NATIVE:
+        return add_native(d, definition);
+    case MT_DEF_SYMBOL:
+        return add_symbol(d, definition);
+    case MT_DEF_LIMIT:
+        break;
     }
     return -EINVAL;
 }
@@ -169,6 +270,41 @@ const char *mt_string(const struct mt_definitions *d, uint32_t id)
 const struct mt_frame *mt_frame(const struct mt_definitions *d, uint32_t id)
 {
     return id < d->n_frames && d->frames[id].function ? &d->frames[id] : &unknown_frame;
+}
+
+uint32_t mt_definitions_string_limit(const struct mt_definitions *d)
+{
+    return (uint32_t)d->n_strings;
+}
+
+uint32_t mt_definitions_frame_limit(const struct mt_definitions *d)
+{
+    return (uint32_t)d->n_frames;
+}
+
+struct mt_module mt_module(const struct mt_definitions *d, uint32_t id)
+{
+    if (id >= d->n_modules || !d->modules[id].path)
+        return (struct mt_module){"", "?"};
+    return (struct mt_module){mt_string(d, d->modules[id].build_id),
+                              mt_string(d, d->modules[id].path)};
+}
+
+const struct mt_frame *mt_named_frame(const struct mt_definitions *d, uint32_t id)
+{
+    struct mt_symbol symbol;
+    if (id >= d->n_frames || !d->frames[id].is_native || d->frames[id].is_named ||
+        d->frames[id].is_sought)
+        return mt_frame(d, id);
+    struct mt_frame *frame = &d->frames[id];
+    frame->is_sought = 1;
+    if (mt_symbols_find(d->symbols, mt_module(d, frame->module), frame->address, &symbol))
+        return frame;
+    frame->function = symbol.function;
+    frame->file = symbol.file ? symbol.file : frame->file;
+    frame->line = symbol.line;
+    frame->is_named = 1;
+    return frame;
 }
 
 const struct mt_stack *mt_stack(const struct mt_definitions *d, uint32_t id)

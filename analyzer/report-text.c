@@ -58,19 +58,22 @@ static void print_extent(const struct page *page)
     else if (survey->complete)
         fputs(", none lost", page->out);
     putc('\n', page->out);
-    if (!survey->complete)
-        fputs("The recording was not closed: its end may be missing.\n", page->out);
+    if (mt_survey_trouble(survey))
+        fprintf(page->out, "Not complete: %s.\n", mt_survey_trouble(survey));
 }
 
 /* "train.py:42 main" */
 static void place(const struct page *page, uint32_t stack, char *out, size_t size, size_t columns)
 {
     char text[512];
-    const struct mt_frame *frame = mt_stack_frame(page->definitions, stack);
+    uint32_t id = mt_stack(page->definitions, stack)->frame;
+    const struct mt_frame *frame = mt_named_frame(page->definitions, id);
     const char *slash = strrchr(frame->file, '/');
     const char *file = slash && slash[1] ? slash + 1 : frame->file;
     if (!mt_stack(page->definitions, stack)->depth)
         snprintf(text, sizeof text, "unknown");
+    else if (frame->is_native && !frame->is_named)
+        snprintf(text, sizeof text, "%s", frame->function);
     else if (frame->line)
         snprintf(text, sizeof text, "%s:%u %s", file, frame->line, frame->function);
     else

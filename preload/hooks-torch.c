@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's allocator and autograd. C++ exceptions pass through here: build with -fexceptions. */
+#include "native-stack.h"
 #include "node-names.h"
 #include "python-stack.h"
 #include "real.h"
@@ -16,7 +17,8 @@ static void record_memory(unsigned kind, uint16_t device, const uint64_t *argume
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
-    mt_record(self, kind, device >> 8, mt_python_stack(self), arguments);
+    uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_stack(self);
+    mt_record(self, kind, device >> 8, stack, arguments);
     mt_leave(self);
 }
 

@@ -10,7 +10,7 @@
     S(output, "MEMTAP_OUTPUT", "memtap-%e-%p.mtap",                                                \
       "path of the trace; %p pid, %e program, %h host, %r rank")                                   \
     S(roster, "MEMTAP_ROSTER", "", "file to which the trace's path is appended (memtap run)")      \
-    S(stacks, "MEMTAP_STACKS", "python", "stacks to record: python or none")                       \
+    S(stacks, "MEMTAP_STACKS", "python", "stacks to record: python, native, both or none")         \
     S(level, "MEMTAP_LEVEL", "1", "zstd compression level, 1 to 19")                               \
     S(quiet, "MEMTAP_QUIET", "0", "1: no line at the end of the program")
 
@@ -18,7 +18,7 @@ struct mt_settings {
 #define MT_SETTING_MEMBER(member, variable, value, meaning) char member[PATH_MAX];
     MT_SETTINGS(MT_SETTING_MEMBER)
 #undef MT_SETTING_MEMBER
-    int python_stacks; /* stacks is "python" */
+    int python_stacks, native_stacks; /* of which "both" is both */
     int zstd_level;
     int is_quiet;
 };

@@ -235,6 +235,8 @@ def others():
     assert values.cpu().tolist() == list(range(1000))
     assert torch.zeros(3, device='cuda').sum().item() == 0
     assert torch.nonzero(values).shape == (0, 1)
+    del values
+    assert not torch.empty(1000, dtype=torch.long, device='cuda').cpu().any(), 'what a block held'
     first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     first.record()
     with torch.cuda.stream(torch.cuda.Stream()):
@@ -247,6 +249,9 @@ def others():
                                             torch.profiler.ProfilerActivity.CUDA]) as profile:
         nn.Linear(8, 8).cuda()(torch.randn(2, 8, device='cuda'))
     assert any('linear' in event.key for event in profile.key_averages())
+    with torch.profiler.profile(profile_memory=True) as profile:
+        torch.ones(8, device='cuda')
+    assert '[memory]' in [event.name for event in profile.events()]
 
 
 def main():

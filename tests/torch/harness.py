@@ -66,10 +66,10 @@ def alone():
     return [] if ON_GPU else [MEMTAP, "simulate", "--gpu", GPU, "--"]
 
 
-def recorded(trace, gpu=GPU, gpus=1):
+def recorded(trace, *options, gpu=GPU, gpus=1):
     """What stands before a program that memtap records."""
     simulate = [] if ON_GPU else ["--simulate", gpu, "--gpus", gpus]
-    return [MEMTAP, "run", *simulate, "-o", trace, "--"]
+    return [MEMTAP, "run", *simulate, *options, "-o", trace, "--"]
 
 
 def need_gpu():
@@ -132,7 +132,7 @@ def record(work, script, *arguments, gpu=GPU, ends=0):
     counters.py logged."""
     trace, log = Path(work) / "trace.mtap", Path(work) / "counters.json"
     trace.unlink(missing_ok=True)
-    command = [*recorded(trace, gpu), PYTHON, COUNTERS, log, ZOO / script, *arguments]
+    command = [*recorded(trace, gpu=gpu), PYTHON, COUNTERS, log, ZOO / script, *arguments]
     done = must_run(command, ends=ends)
     print(done.stdout)
     print(done.stderr)
