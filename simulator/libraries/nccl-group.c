@@ -216,9 +216,11 @@ static enum nccl_result join(struct nccl_comm **comms, size_t count)
     enum nccl_result result = NCCL_SUCCESS;
 
     for (size_t i = 0; i < count && !result; i++)
-        result = nccl_mesh_connect(comms[i]);
+        if (!atomic_load(&comms[i]->aborted))
+            result = nccl_mesh_connect(comms[i]);
     for (size_t i = 0; i < count && !result; i++)
-        result = nccl_mesh_accept(comms[i]);
+        if (!atomic_load(&comms[i]->aborted))
+            result = nccl_mesh_accept(comms[i]);
     return result;
 }
 
@@ -231,6 +233,7 @@ enum nccl_result nccl_join(struct nccl_comm *comm)
     more = realloc(group.joining, (group.joins + 1) * sizeof(struct nccl_comm *));
     if (!more)
         return NCCL_SYSTEM_ERROR;
+    nccl_retain(comm);
     more[group.joins++] = comm;
     group.joining = more;
     return NCCL_SUCCESS;
@@ -265,6 +268,8 @@ int ncclGroupEnd(void)
     group.joining = NULL;
     group.joins = 0;
     result = join(joining, joins);
+    for (size_t i = 0; i < joins; i++)
+        nccl_release(joining[i]);
     free(joining);
     if (first) {
         enum nccl_result ran = run(first);

@@ -141,11 +141,19 @@ int ncclCommInitRankScalable(struct nccl_comm **out, int size, int rank, int ids
 int ncclCommInitAll(struct nccl_comm **out, int size, const int *devices)
 {
     struct nccl_id id;
-    enum nccl_result result = (enum nccl_result)ncclGetUniqueId(&id), ended;
+    enum nccl_result result = size < 1 ? NCCL_INVALID_ARGUMENT : NCCL_SUCCESS, ended;
+    int rank = 0;
 
+    if (!result)
+        result = (enum nccl_result)ncclGetUniqueId(&id);
     ncclGroupStart();
-    for (int rank = 0; rank < size && !result; rank++)
+    while (rank < size && !result) {
         result = create(&out[rank], size, id, rank, devices ? devices[rank] : rank);
+        rank += !result;
+    }
+    /* Those that are there would wait for the others at the end of the group. */
+    while (result && rank > 0)
+        ncclCommAbort(out[--rank]);
     ended = (enum nccl_result)ncclGroupEnd();
     return (int)(result ? result : ended);
 }

@@ -45,7 +45,7 @@ int ncclRedOpDestroy(int op, struct comm *);
 enum { INT8 = 0, INT32 = 2, INT64 = 4, HALF = 6, FLOAT = 7, BFLOAT16 = 9 };
 enum { SUM, PRODUCT, MAX, MIN, AVERAGE };
 enum { RANKS = 3 };
-enum { INVALID_ARGUMENT = 4, INVALID_USAGE = 5, REMOTE_ERROR = 6 };
+enum { CUDA_ERROR = 1, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, REMOTE_ERROR = 6 };
 
 /* In a rank there is no test to fail: it ends, and says where. */
 #define NEED(condition)                                                                            \
@@ -299,11 +299,15 @@ START_TEST(wrong_calls_are_errors)
     struct comm *comm;
     struct id id;
 
+    use_gpu("h100");
     with_ranks(disagree);
     ck_assert_int_eq(ncclGetUniqueId(&id), 0);
     ck_assert_int_eq(ncclCommInitRank(&comm, 2, id, 2), INVALID_ARGUMENT);
     ck_assert_int_eq(ncclCommInitRank(&comm, 0, id, 0), INVALID_ARGUMENT);
     ck_assert_int_eq(ncclGroupEnd(), INVALID_USAGE);
+    /* The second device is not there: the first rank must not wait for it. */
+    ck_assert_int_eq(ncclCommInitAll(&comm, 0, NULL), INVALID_ARGUMENT);
+    ck_assert_int_eq(ncclCommInitAll((struct comm *[2]){NULL}, 2, NULL), CUDA_ERROR);
 }
 END_TEST
 
