@@ -94,6 +94,8 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_MALLOC:
     case MT_CUDA_FREE:
     case MT_CUDA_FREE_FAILED:
+    case MT_CUDA_MALLOC_ASYNC:
+    case MT_CUDA_FREE_ASYNC:
         return mt_cuda_event(&replay->cuda, event, replay->events);
     }
     return 0;

@@ -58,8 +58,8 @@ static void print_extent(const struct page *page)
     else if (survey->complete)
         fputs(", none lost", page->out);
     putc('\n', page->out);
-    if (!survey->complete)
-        fputs("The recording was not closed: its end may be missing.\n", page->out);
+    if (mt_survey_trouble(survey))
+        fprintf(page->out, "Not complete: %s.\n", mt_survey_trouble(survey));
 }
 
 /* "train.py:42 main" */

@@ -3,6 +3,7 @@
 #include "python-stack.h"
 #include "read-file.h"
 #include "real.h"
+#include "tail.h"
 #include "tensor.h"
 
 #include <dlfcn.h>
@@ -119,4 +120,5 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
     struct sink sink = {call, data};
     tell(sink, "python_stacks=%s", mt_python_status());
     tell(sink, "labels=%s", mt_tensor_status());
+    tell(sink, "kill_proof=%s", mt_tail_status());
 }

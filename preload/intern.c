@@ -2,6 +2,7 @@
 #include "intern.h"
 #include "cache.h"
 #include "memory.h"
+#include "tail.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,6 +37,7 @@ static struct {
     /* Entries in use, entry 0 included; published after the entry is written. */
     _Atomic uint32_t strings, frames, stacks;
     struct mt_cache string_ids, frame_ids, stack_ids;
+    struct mt_intern_position journaled;
 } tables = {.lock = PTHREAD_MUTEX_INITIALIZER, .strings = 1, .frames = 1, .stacks = 1};
 
 static int is_mapped(void)
@@ -87,9 +89,13 @@ static uint32_t next_id(_Atomic uint32_t *used, uint32_t most)
     return is_mapped() && id < most ? id : 0;
 }
 
+/* Also in the journal of the tail, before anybody can know the id. */
 static void publish(_Atomic uint32_t *used, uint32_t id)
 {
+    struct mt_definition definition;
     atomic_store_explicit(used, id + 1, memory_order_release);
+    while (mt_intern_read(&tables.journaled, &definition))
+        mt_tail_define(&definition);
 }
 
 static uint64_t text_hash(const char *text, size_t size)
@@ -209,5 +215,6 @@ void mt_intern_reset(void)
     unmap_tables();
     tables.has_failed = 0;
     tables.text_used = 0;
+    memset(&tables.journaled, 0, sizeof tables.journaled);
     tables.strings = tables.frames = tables.stacks = 1;
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output.h"
 #include "message.h"
+#include "trace-format/tail.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MOST_SUFFIXES 10000
-#define LOWEST_FD 200 /* out of the way of programs that count on small numbers */
 
 static const char *rank(void)
 {
@@ -62,62 +61,47 @@ int mt_output_name(struct mt_output *out, const char *pattern)
     return 0;
 }
 
-static int create(const char *path)
+/* Whether a tail of that name is there: of a trace that was moved away. */
+static int has_tail(const char *path)
 {
-    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0600);
+    char tail[PATH_MAX + sizeof MT_TAIL_SUFFIX];
+    snprintf(tail, sizeof tail, "%s" MT_TAIL_SUFFIX, path);
+    return !access(tail, F_OK);
 }
 
-static int move_up(int fd)
+static int create(struct mt_output *out)
 {
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST_FD);
-    if (high < 0)
-        return fd;
-    close(fd);
-    return high;
+    return has_tail(out->path) ? -EEXIST
+                               : mt_own_file_create(&out->file, out->path, O_WRONLY | O_APPEND);
 }
 
 int mt_output_open(struct mt_output *out)
 {
-    struct stat status;
-    out->fd = -1;
     out->size = 0;
     size_t length = strlen(out->path);
-    int fd = create(out->path);
-    for (int i = 1; fd < 0 && errno == EEXIST && i < MOST_SUFFIXES; i++) {
+    int rc = create(out);
+    for (int i = 1; rc == -EEXIST && i < MOST_SUFFIXES; i++) {
         snprintf(out->path + length, sizeof out->path - length, ".%d", i);
-        fd = create(out->path);
+        rc = create(out);
     }
-    if (fd < 0)
-        return -errno;
-    if (out->path[length])
+    if (!rc && out->path[length])
         mt_message("%.*s is there already; writing %s", (int)length, out->path, out->path);
-    out->fd = move_up(fd);
-    if (fstat(out->fd, &status))
-        return -errno;
-    out->device = status.st_dev;
-    out->inode = status.st_ino;
-    return 0;
-}
-
-static int is_ours(const struct mt_output *out)
-{
-    struct stat status;
-    return !fstat(out->fd, &status) && status.st_dev == out->device && status.st_ino == out->inode;
+    return rc;
 }
 
 int mt_output_append(struct mt_output *out, const void *bytes, size_t size)
 {
-    if (!is_ours(out)) {
-        out->fd = -1; /* not ours to close */
+    if (!mt_own_file_is_ours(&out->file)) {
+        out->file.fd = -1; /* not ours to close */
         return -ESTALE;
     }
     for (size_t done = 0; done < size;) {
-        ssize_t n = write(out->fd, (const char *)bytes + done, size - done);
+        ssize_t n = write(out->file.fd, (const char *)bytes + done, size - done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
             int rc = -errno;
-            if (ftruncate(out->fd, (off_t)out->size))
+            if (ftruncate(out->file.fd, (off_t)out->size))
                 return rc; /* the reader stops at the cut block */
             return rc;
         }
@@ -129,7 +113,5 @@ int mt_output_append(struct mt_output *out, const void *bytes, size_t size)
 
 void mt_output_close(struct mt_output *out)
 {
-    if (out->fd >= 0 && is_ours(out))
-        close(out->fd);
-    out->fd = -1;
+    mt_own_file_close(&out->file);
 }

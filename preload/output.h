@@ -3,15 +3,14 @@
 #ifndef MT_PRELOAD_OUTPUT_H
 #define MT_PRELOAD_OUTPUT_H
 
+#include "own-file.h"
+
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct mt_output {
-    int fd; /* -1: none */
-    dev_t device;
-    ino_t inode;
+    struct mt_own_file file;
     uint64_t size; /* bytes appended */
     char path[PATH_MAX];
 };
@@ -20,9 +19,9 @@ struct mt_output {
  * environment. */
 int mt_output_name(struct mt_output *out, const char *pattern);
 
-/* Makes a new file (mode 0600, no symbolic link followed) at out->path; where that name is taken,
- * with a suffix .1, .2 ... and a line on stderr. 0, or a negative errno with out->path the name
- * that was tried last. */
+/* Makes a new file at out->path; where that name, or that of its tail, is taken, with a suffix .1,
+ * .2 ... and a line on stderr. 0, or a negative errno with out->path the name that was tried
+ * last. */
 int mt_output_open(struct mt_output *out);
 
 /* Appends all bytes: 0, or a negative errno with the file cut back to what it was before. -ESTALE:

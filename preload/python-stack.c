@@ -4,6 +4,7 @@
 #include "intern.h"
 #include "message.h"
 #include "python-code.h"
+#include "real.h"
 #include "safe-read.h"
 #include "settings.h"
 
@@ -32,15 +33,16 @@ struct frame {
 /* Several threads may do so at once, and find the same. */
 void mt_python_find(void)
 {
-    python.version = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
-    python.thread_state = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    python.version = (const char *(*)(void))mt_real_dlsym(RTLD_DEFAULT, "Py_GetVersion");
+    python.thread_state =
+        (void *(*)(void))mt_real_dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
     /* Its private name is that of versions up to 3.12. */
-    int (*is_finalizing)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+    int (*is_finalizing)(void) = (int (*)(void))mt_real_dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
     if (!is_finalizing)
-        is_finalizing = (int (*)(void))dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
+        is_finalizing = (int (*)(void))mt_real_dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
     python.is_finalizing = is_finalizing;
-    python.code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
-    python.str_type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
+    python.code_type = mt_real_dlsym(RTLD_DEFAULT, "PyCode_Type");
+    python.str_type = mt_real_dlsym(RTLD_DEFAULT, "PyUnicode_Type");
 }
 
 void mt_python_start(void)

@@ -19,13 +19,33 @@ static const struct {
     [MT_HOOK_##name] = {symbol, library, (void **)(void *)&mt_real.name},
     MT_TORCH_HOOKS(HOOK_ROW)};
 
+void *mt_real_dlsym_function(void)
+{
+    static void *kept;
+    void *real = __atomic_load_n(&kept, __ATOMIC_RELAXED);
+    if (!real) {
+        /* Its version is that of the C library in which it stands, before and since 2.34. */
+        real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+        if (!real)
+            real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+        __atomic_store_n(&kept, real, __ATOMIC_RELAXED);
+    }
+    return real;
+}
+
+void *mt_real_dlsym(void *handle, const char *symbol)
+{
+    void *(*real)(void *, const char *) = (void *(*)(void *, const char *))mt_real_dlsym_function();
+    return real ? real(handle, symbol) : NULL;
+}
+
 /* dlsym(RTLD_NEXT) does not see libraries that Python loaded RTLD_LOCAL; a handle does. */
 static void *find_in(const char *symbol, const char *library)
 {
     void *handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
     if (!handle)
         return NULL;
-    void *found = dlsym(handle, symbol);
+    void *found = mt_real_dlsym(handle, symbol);
     if (!found)
         dlclose(handle);
     return found; /* and the reference that NOLOAD took: what is found must not go away */

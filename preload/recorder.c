@@ -107,7 +107,7 @@ struct mt_thread *mt_enter_slow(void)
     struct mt_thread *self = mt_self;
     if (self) {
         /* A signal handler's event, in the middle of another one. */
-        atomic_fetch_add_explicit(&self->lost, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&self->ring.lost, 1, memory_order_relaxed);
         return NULL;
     }
     self = make_thread();
@@ -121,7 +121,7 @@ static void wait_for_room(struct mt_thread *self)
 {
     int saved = errno;
     uint64_t until = mt_now() + ROOM_WAIT_NS;
-    int has_lost = atomic_load_explicit(&self->lost, memory_order_relaxed) != 0;
+    int has_lost = atomic_load_explicit(&self->ring.lost, memory_order_relaxed) != 0;
     while (mt_ring_is_full(&self->ring) && !has_lost && mt_is_recording() && mt_now() < until) {
         mt_writer_wake();
         usleep(ROOM_PAUSE_US);
@@ -133,10 +133,10 @@ int mt_make_room(struct mt_thread *self)
 {
     wait_for_room(self);
     if (mt_ring_is_full(&self->ring)) {
-        atomic_fetch_add_explicit(&self->lost, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&self->ring.lost, 1, memory_order_relaxed);
         return -EAGAIN;
     }
-    uint64_t count = atomic_exchange_explicit(&self->lost, 0, memory_order_relaxed);
+    uint64_t count = atomic_exchange_explicit(&self->ring.lost, 0, memory_order_relaxed);
     if (count)
         mt_record(self, MT_LOST, MT_NO_DEVICE, 0, &count);
     return 0;

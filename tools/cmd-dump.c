@@ -4,6 +4,7 @@
 #include "analyzer/text.h"
 #include "command.h"
 #include "terminal.h"
+#include "trace-format/cuda-apis.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -89,7 +90,13 @@ static int print_definition_json(const struct mt_definition *definition)
 
 static int is_address(const char *field)
 {
-    return !strcmp(field, "address") || !strcmp(field, "node");
+    return !strcmp(field, "address") || !strcmp(field, "node") || !strcmp(field, "handle") ||
+           !strcmp(field, "stream");
+}
+
+static int is_api(const char *field)
+{
+    return !strcmp(field, "api");
 }
 
 static int print_event_text(const struct mt_event *event)
@@ -99,8 +106,11 @@ static int print_event_text(const struct mt_event *event)
            event->time_ns / 1000000000u, event->time_ns % 1000000000u, event->thread, event->device,
            event->stack, kind->name);
     for (unsigned i = 0; i < kind->n_fields; i++)
-        printf(is_address(kind->field[i].name) ? " %s=0x%" PRIx64 : " %s=%" PRIu64,
-               kind->field[i].name, event->arg[i]);
+        if (is_api(kind->field[i].name))
+            printf(" api=%s", mt_cuda_api_name(event->arg[i]));
+        else
+            printf(is_address(kind->field[i].name) ? " %s=0x%" PRIx64 : " %s=%" PRIu64,
+                   kind->field[i].name, event->arg[i]);
     putchar('\n');
     return 0;
 }
@@ -112,7 +122,10 @@ static int print_event_json(const struct mt_event *event)
                                mt_json_number(event->time_ns), "thread", (json_int_t)event->thread,
                                "device", (int)event->device, "stack", (json_int_t)event->stack);
     for (unsigned i = 0; i < kind->n_fields; i++)
-        set(object, kind->field[i].name, event->arg[i]);
+        if (is_api(kind->field[i].name))
+            json_object_set_new(object, "api", json_string(mt_cuda_api_name(event->arg[i])));
+        else
+            set(object, kind->field[i].name, event->arg[i]);
     return mt_json_print(stdout, object, 1);
 }
 

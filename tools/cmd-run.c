@@ -25,6 +25,7 @@ const struct mt_option mt_run_options[] = {
      "%e: program, %h: host, %r: rank, %%: a percent sign"},
     {'s', "simulate", "NAME", "run on this simulated card; list shows them all"},
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},
+    {'n', "gpus", "N", "how many simulated cards; 1"},
     {0},
 };
 
@@ -48,8 +49,10 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
         arguments->simulate = 1;
         if (letter == 's')
             arguments->simulation.gpu = value;
-        else
+        else if (letter == 'm')
             arguments->simulation.memory = value;
+        else
+            arguments->simulation.gpus = value;
     }
     return letter;
 }
@@ -69,7 +72,8 @@ static int preload(void)
     if (!list)
         return mt_fail("out of memory");
     snprintf(list, size, "%s%s%s", shim, already && *already ? ":" : "", already ? already : "");
-    int rc = setenv("LD_PRELOAD", list, 1);
+    /* NVTX's one place for a tool, where nobody has taken it. */
+    int rc = setenv("LD_PRELOAD", list, 1) || setenv("NVTX_INJECTION64_PATH", shim, 0);
     free(list);
     return rc ? mt_fail("out of memory") : 0;
 }
@@ -138,29 +142,45 @@ static const char *short_path(const char *trace)
     return !strncmp(trace, folder, n) && trace[n] == '/' ? trace + n + 1 : trace;
 }
 
+/* What the trace says itself in its end block; else it is read through, unless that takes long. 0,
+ * or a negative errno with *error filled. */
+static int look(const char *trace, struct mt_survey *survey, struct mt_trace_error *error)
+{
+    struct mt_reader *reader;
+    int rc = mt_reader_open(&reader, trace, error);
+    if (rc)
+        return rc;
+    const struct mt_end *end = mt_reader_end(reader);
+    mt_survey_begin(survey, trace);
+    survey->state = mt_reader_state(reader);
+    if (end)
+        survey->events = end->events;
+    else if (survey->bytes <= COUNTED_BYTES)
+        rc = mt_survey(trace, survey, NULL, error);
+    mt_reader_close(reader);
+    return rc;
+}
+
 static void tell_trace(const char *trace)
 {
+    static const char *const states[MT_TRACE_STATES] = {
+        [MT_TRACE_CLOSED] = "",
+        [MT_TRACE_RUNNING] = ", still being written",
+        [MT_TRACE_KILLED] = ", the program was killed",
+        [MT_TRACE_OPEN] = ", its recording was not closed",
+    };
     char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT];
     struct mt_survey survey;
     struct mt_trace_error error;
-    struct stat status;
     const char *name = short_path(trace), *quote = strpbrk(name, " '\"$&;()*?") ? "'" : "";
-    if (stat(trace, &status)) {
-        mt_say("%s: %s", name, strerror(errno));
-        return;
-    }
-    mt_size_text(bytes, (uint64_t)status.st_size);
-    if ((uint64_t)status.st_size > COUNTED_BYTES) {
-        mt_say("%s: %s; to see it: memtap report %s%s%s", name, bytes, quote, name, quote);
-        return;
-    }
-    if (mt_survey(trace, &survey, NULL, &error)) {
+    if (look(trace, &survey, &error)) {
         mt_say("%s: %s", name, error.text);
         return;
     }
-    mt_say("%s: %s events, %s%s; to see it: memtap report %s%s%s", name,
-           mt_count_text(events, survey.events), bytes,
-           survey.complete ? "" : ", its recording was not closed", quote, name, quote);
+    int is_counted = survey.state == MT_TRACE_CLOSED || survey.bytes <= COUNTED_BYTES;
+    mt_say("%s: %s%s%s%s; to see it: memtap report %s%s%s", name,
+           is_counted ? mt_count_text(events, survey.events) : "", is_counted ? " events, " : "",
+           mt_size_text(bytes, survey.bytes), states[survey.state], quote, name, quote);
 }
 
 static void tell_none(const char *program)

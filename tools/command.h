@@ -65,10 +65,12 @@ int mt_finish_output(int code);
 int mt_run_info(const struct mt_command *command, int argc, char **argv);
 int mt_run_dump(const struct mt_command *command, int argc, char **argv);
 int mt_run_report(const struct mt_command *command, int argc, char **argv);
+int mt_run_recover(const struct mt_command *command, int argc, char **argv);
 int mt_run_run(const struct mt_command *command, int argc, char **argv);
 int mt_run_simulate(const struct mt_command *command, int argc, char **argv);
 int mt_run_lib(const struct mt_command *command, int argc, char **argv);
 
-extern const struct mt_option mt_run_options[], mt_simulate_options[], mt_no_options[];
+extern const struct mt_option mt_recover_options[], mt_run_options[], mt_simulate_options[],
+    mt_no_options[];
 
 #endif

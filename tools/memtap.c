@@ -32,6 +32,11 @@ static const struct mt_command commands[] = {
      "frames, stacks, threads, info) before the events that use them. json: one object\n"
      "a line.",
      mt_trace_options, 0, mt_run_dump},
+    {"recover", "[OPTION]... TRACE", "finish the trace of a program that was killed",
+     "Makes one complete file of the trace of a program that was killed and of what is\n"
+     "beside it (TRACE.tail), or of a trace that was cut. The other commands read such\n"
+     "traces as they are; this is for keeping or moving them.",
+     mt_recover_options, 0, mt_run_recover},
     {"lib", "", "the path of the recording library",
      "Prints the path of libmemtap.so, for\n"
      "  LD_PRELOAD=$(memtap lib) python train.py",

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int mt_simulation_is_list(const struct mt_simulation *simulation)
@@ -51,6 +52,16 @@ static int read_memory(const struct mt_command *command, const char *text, uint6
     return 0;
 }
 
+static int read_count(const struct mt_command *command, const char *text, unsigned *count)
+{
+    char *end;
+    unsigned long number = text ? strtoul(text, &end, 10) : 1;
+    if (text && (*text < '0' || *text > '9' || *end || number < 1 || number > SIM_MAX_GPUS))
+        return mt_fail_usage(command, "'%s' is no number of GPUs from 1 to %d", text, SIM_MAX_GPUS);
+    *count = (unsigned)number;
+    return 0;
+}
+
 static int is_supported(void)
 {
 #ifdef __x86_64__
@@ -70,6 +81,8 @@ int mt_simulation_prepare(const struct mt_command *command, const struct mt_simu
     if (simulation->gpu && !(launch.gpu = sim_gpu_find(simulation->gpu)))
         return unknown_gpu(command, simulation->gpu);
     int rc = read_memory(command, simulation->memory, &launch.memory);
+    if (!rc)
+        rc = read_count(command, simulation->gpus, &launch.gpus);
     if (rc)
         return rc;
     if (mt_locate_simulator(folder))

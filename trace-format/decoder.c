@@ -49,6 +49,32 @@ static int open_columns(struct cursor payload, struct cursor columns[MT_COLUMNS]
     return 0;
 }
 
+/* The next value of a column; one that is not there is all zeros. */
+static int take_column(struct cursor *column, uint64_t *value)
+{
+    *value = 0;
+    return column->at ? take(column, value) : 0;
+}
+
+static int take_column32(struct cursor *column, uint32_t *value)
+{
+    *value = 0;
+    return column->at ? take32(column, value) : 0;
+}
+
+/* ns since the record before. */
+static int take_time(struct cursor columns[MT_COLUMNS], unsigned version, uint64_t *elapsed)
+{
+    struct cursor *low = &columns[MT_COLUMN_TIME];
+    if (version < 2)
+        return take_column(low, elapsed);
+    if (take_column(&columns[MT_COLUMN_TIME_HIGH], elapsed) || *elapsed > UINT64_MAX >> 8 ||
+        (low->at && low->at == low->end))
+        return -EINVAL;
+    *elapsed = *elapsed << 8 | (low->at ? *low->at++ : 0);
+    return 0;
+}
+
 static int decode_event(struct cursor columns[MT_COLUMNS], struct mt_predictor *predictor,
                         struct mt_event *event)
 {
@@ -58,30 +84,30 @@ static int decode_event(struct cursor columns[MT_COLUMNS], struct mt_predictor *
     event->kind = *kinds->at++;
     if (event->kind >= MT_KIND_LIMIT || !mt_kinds[event->kind].name)
         return -EINVAL;
-    uint64_t elapsed, device;
-    if (take(&columns[MT_COLUMN_TIME], &elapsed) ||
-        take32(&columns[MT_COLUMN_THREAD], &event->thread) ||
-        take(&columns[MT_COLUMN_DEVICE], &device) || device > INT16_MAX ||
-        take32(&columns[MT_COLUMN_STACK], &event->stack))
+    uint64_t device;
+    if (take_time(columns, predictor->version, &event->time_ns) ||
+        take_column32(&columns[MT_COLUMN_THREAD], &event->thread) ||
+        take_column(&columns[MT_COLUMN_DEVICE], &device) || device > INT16_MAX ||
+        take_column32(&columns[MT_COLUMN_STACK], &event->stack))
         return -EINVAL;
-    event->time_ns = elapsed;
     event->device = (int16_t)((int)device - 1);
     memset(event->arg, 0, sizeof event->arg);
     for (unsigned field = 0; field < mt_kinds[event->kind].n_fields; field++) {
         uint64_t stored;
-        if (take(&columns[mt_arg_column(event->kind, field)], &stored))
+        if (take_column(&columns[mt_arg_column(event->kind, field)], &stored))
             return -EINVAL;
         event->arg[field] = mt_predict_value(predictor, event, field, stored);
     }
     return 0;
 }
 
-int mt_decode_events(const unsigned char *raw, size_t size, uint64_t base_time_ns, size_t records,
-                     struct mt_event *out)
+int mt_decode_events(const unsigned char *raw, size_t size, unsigned version, uint64_t base_time_ns,
+                     size_t records, struct mt_event *out)
 {
     struct cursor columns[MT_COLUMNS];
     struct mt_predictor predictor;
     memset(&predictor, 0, sizeof predictor);
+    predictor.version = version;
     if (open_columns((struct cursor){raw, raw + size}, columns))
         return -EINVAL;
     uint64_t now = base_time_ns;
@@ -138,6 +164,15 @@ int mt_decode_definitions(const unsigned char *raw, size_t size, size_t records,
         if (decode_definition(&cursor, &out[i]))
             return -EINVAL;
     return 0;
+}
+
+int mt_decode_definition(const unsigned char **at, const unsigned char *end,
+                         struct mt_definition *out)
+{
+    struct cursor cursor = {*at, end};
+    int rc = decode_definition(&cursor, out);
+    *at = cursor.at;
+    return rc;
 }
 
 int mt_decode_end(const unsigned char *raw, size_t size, struct mt_end *out)

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/capture.h"
+#include "core/pool.h"
 #include "runtime.h"
 
 cudaError_t cudaGetDeviceCount(int *count)
@@ -39,6 +41,9 @@ cudaError_t cudaDeviceReset(void)
 
 cudaError_t cudaDeviceSynchronize(void)
 {
+    if (sim_capture_forbids())
+        return runtime_result(cudaErrorStreamCaptureUnsupported);
+    sim_pools_settle();
     return runtime_error(sim_enter());
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scenarios.h"
+#include "trace-format/cuda-apis.h"
 
 #include <stddef.h>
 
@@ -129,7 +130,7 @@ void mt_scenario_c_program(struct mt_builder *b)
     mt_build_event(b, MT_CUDA_MALLOC, BASE, 8 * MT_MIB, 0);
     mt_build_event(b, MT_CUDA_MALLOC, BASE + 8 * MT_MIB, 3 * MT_MIB, 0);
     mt_build_event(b, MT_CUDA_MALLOC, 0, 900 * MT_MIB, 2);
-    mt_build_event(b, MT_CUDA_FREE, BASE, 0, 0);
+    mt_build_event(b, MT_CUDA_FREE, BASE, MT_API_CUDA_FREE, 0);
     mt_build_end(b);
 }
 

@@ -75,7 +75,7 @@ static void make_trace(void)
     const unsigned char *bytes;
     size_t size;
     struct mt_encoder *encoder = mt_encoder_create(1);
-    mt_encode_file_header(trace);
+    mt_encode_file_header(trace, 4711);
     trace_size = MT_FILE_HEADER_SIZE;
     n_blocks = 0;
     define(encoder, (struct mt_definition){.kind = MT_DEF_INFO, .text = "pid=1", .text_size = 5});
@@ -149,7 +149,7 @@ START_TEST(records_come_back)
     struct mt_trace_error error;
     ck_assert_int_eq(mt_reader_open(&reader, path, &error), 0);
     ck_assert_uint_eq(mt_reader_file_size(reader), trace_size);
-    ck_assert_uint_eq(mt_reader_version(reader), 1);
+    ck_assert_uint_eq(mt_reader_version(reader), MT_FORMAT_VERSION);
 
     ck_assert_int_eq(mt_reader_next(reader, &batch, &error), 1);
     ck_assert_int_eq(batch.type, MT_BATCH_DEFINITIONS);
@@ -229,7 +229,7 @@ START_TEST(foreign_and_newer_files_are_named)
     ck_assert_int_lt(read_blocks((const unsigned char *)"#!/bin/sh\necho", 14, &blocks, &error), 0);
     ck_assert_int_eq(error.fault, MT_FAULT_FOREIGN);
     make_trace();
-    mt_put16(trace + 8, 2);
+    mt_put16(trace + 8, MT_FORMAT_VERSION + 1);
     ck_assert_int_lt(read_blocks(trace, trace_size, &blocks, &error), 0);
     ck_assert_int_eq(error.fault, MT_FAULT_VERSION);
     struct mt_reader *reader;

@@ -10,6 +10,8 @@
 
 struct mt_builder;
 
+#define MT_BUILDER_TRACE_ID 4711u
+
 struct mt_builder *mt_builder_create(void);
 void mt_builder_destroy(struct mt_builder *builder);
 
