@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "decoder.h"
 #include "columns.h"
+#include "cuda-apis.h"
 #include "varint.h"
 
 #include <errno.h>
@@ -75,6 +76,15 @@ static int take_time(struct cursor columns[MT_COLUMNS], unsigned version, uint64
     return 0;
 }
 
+/* Version 1 knows cudaMalloc, which is number 0, and cudaFree. */
+static void say_api(struct mt_event *event)
+{
+    if (event->kind == MT_CUDA_FREE)
+        event->arg[1] = MT_API_CUDA_FREE;
+    else if (event->kind == MT_CUDA_FREE_FAILED)
+        event->arg[2] = MT_API_CUDA_FREE;
+}
+
 static int decode_event(struct cursor columns[MT_COLUMNS], struct mt_predictor *predictor,
                         struct mt_event *event)
 {
@@ -98,6 +108,8 @@ static int decode_event(struct cursor columns[MT_COLUMNS], struct mt_predictor *
             return -EINVAL;
         event->arg[field] = mt_predict_value(predictor, event, field, stored);
     }
+    if (predictor->version < 2)
+        say_api(event);
     return 0;
 }
 
