@@ -23,6 +23,9 @@ const struct mt_option mt_run_options[] = {
     {'o', "output", "FILE",
      "the trace, by default " DEFAULT_OUTPUT "; %p: process id,\n"
      "%e: program, %h: host, %r: rank, %%: a percent sign"},
+    {'k', "keep", "SIZE",
+     "keep the newest events only, at least of this size (such as 512M),\n"
+     "and what was live before them; by default all"},
     {'s', "simulate", "NAME", "run on this simulated card; list shows them all"},
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},
     {0},
@@ -30,7 +33,7 @@ const struct mt_option mt_run_options[] = {
 
 struct arguments {
     struct mt_simulation simulation;
-    const char *output;
+    const char *output, *keep; /* keep NULL: as the environment says */
     int simulate;
 };
 
@@ -43,6 +46,10 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     while ((letter = mt_options_next(command, argc, argv, &value, operand)) > 0) {
         if (letter == 'o') {
             arguments->output = value;
+            continue;
+        }
+        if (letter == 'k') {
+            arguments->keep = value;
             continue;
         }
         arguments->simulate = 1;
@@ -222,6 +229,8 @@ int mt_run_run(const struct mt_command *command, int argc, char **argv)
     if (operand == argc)
         return mt_fail_usage(command, "no command to run is given");
     int rc = set_output(arguments.output);
+    if (!rc && arguments.keep && setenv("MEMTAP_KEEP", arguments.keep, 1))
+        rc = mt_fail("out of memory");
     if (!rc)
         rc = preload();
     if (!rc && arguments.simulate)
