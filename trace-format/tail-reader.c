@@ -226,7 +226,7 @@ static int read_rings(struct mt_tail_content *content, struct source *source)
         damaged(content, offsetof(struct mt_tail_header, slots), "it is cut, or the rings' number");
         slots = (uint32_t)room;
     }
-    struct mt_ring *head = malloc(sizeof *head);
+    struct mt_ring *head = aligned_alloc(_Alignof(struct mt_ring), sizeof *head);
     size_t *ends = calloc((size_t)slots + 1, sizeof *ends), n = 0;
     content->names = calloc((size_t)slots + 1, sizeof *content->names);
     source->words = head ? head->word : NULL;
