@@ -221,6 +221,15 @@ static int add_thread(struct mt_definitions *d, const struct mt_definition *defi
     return 0;
 }
 
+/* The place of a key's value: the last one holds. */
+static struct mt_info *info_place(struct mt_definitions *d, const char *key)
+{
+    for (size_t i = 0; i < d->n_infos; i++)
+        if (!strcmp(d->infos[i].key, key))
+            return &d->infos[i];
+    return &d->infos[d->n_infos];
+}
+
 static int add_info(struct mt_definitions *d, const struct mt_definition *definition)
 {
     if (mt_grow(&d->infos, &d->infos_capacity, d->n_infos + 1, sizeof *d->infos))
@@ -231,7 +240,10 @@ static int add_info(struct mt_definitions *d, const struct mt_definition *defini
     char *equals = strchr(key, '=');
     if (equals)
         *equals = '\0';
-    d->infos[d->n_infos++] = (struct mt_info){key, equals ? equals + 1 : ""};
+    struct mt_info *place = info_place(d, key);
+    d->n_infos += place == &d->infos[d->n_infos];
+    free((char *)place->key);
+    *place = (struct mt_info){key, equals ? equals + 1 : ""};
     return 0;
 }
 

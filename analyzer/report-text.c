@@ -58,6 +58,9 @@ static void print_extent(const struct page *page)
     else if (survey->complete)
         fputs(", none lost", page->out);
     putc('\n', page->out);
+    char text[WIDTH * 4 + 1];
+    if (info(page, "dropped", text, sizeof text))
+        fprintf(page->out, "Dropped, since only the newest are kept: %s.\n", text);
     if (mt_survey_trouble(survey))
         fprintf(page->out, "Not complete: %s.\n", mt_survey_trouble(survey));
 }

@@ -61,18 +61,30 @@ int mt_output_name(struct mt_output *out, const char *pattern)
     return 0;
 }
 
-/* Whether a tail of that name is there: of a trace that was moved away. */
-static int has_tail(const char *path)
+#define NEXT_SUFFIX ".new"
+
+struct other_name {
+    char path[PATH_MAX + 8];
+};
+
+static struct other_name other_name(const char *path, const char *suffix)
 {
-    char tail[PATH_MAX + sizeof MT_TAIL_SUFFIX];
-    snprintf(tail, sizeof tail, "%s" MT_TAIL_SUFFIX, path);
-    return !access(tail, F_OK);
+    struct other_name name;
+    snprintf(name.path, sizeof name.path, "%s%s", path, suffix);
+    return name;
+}
+
+/* Whether there is what belongs to a trace of that name, which was moved away. */
+static int has_company(const char *path)
+{
+    return !access(other_name(path, MT_TAIL_SUFFIX).path, F_OK) ||
+           !access(other_name(path, MT_OLDER_SUFFIX).path, F_OK);
 }
 
 static int create(struct mt_output *out)
 {
-    return has_tail(out->path) ? -EEXIST
-                               : mt_own_file_create(&out->file, out->path, O_WRONLY | O_APPEND);
+    return has_company(out->path) ? -EEXIST
+                                  : mt_own_file_create(&out->file, out->path, O_WRONLY | O_APPEND);
 }
 
 int mt_output_open(struct mt_output *out)
@@ -108,6 +120,36 @@ int mt_output_append(struct mt_output *out, const void *bytes, size_t size)
         done += (size_t)n;
     }
     out->size += size;
+    return 0;
+}
+
+int mt_output_open_next(const struct mt_output *out, struct mt_output *next)
+{
+    next->size = 0;
+    snprintf(next->path, sizeof next->path, "%s", out->path);
+    return mt_own_file_create(&next->file, other_name(out->path, NEXT_SUFFIX).path,
+                              O_WRONLY | O_APPEND);
+}
+
+void mt_output_discard(struct mt_output *next)
+{
+    mt_own_file_unlink(&next->file, other_name(next->path, NEXT_SUFFIX).path);
+    mt_own_file_close(&next->file);
+}
+
+int mt_output_replace(struct mt_output *out, struct mt_output *next)
+{
+    struct other_name older = other_name(out->path, MT_OLDER_SUFFIX);
+    unlink(older.path); /* ours: there was none when the trace was made */
+    if (link(out->path, older.path) && rename(out->path, older.path))
+        return -errno;
+    if (rename(other_name(out->path, NEXT_SUFFIX).path, out->path)) {
+        int rc = -errno;
+        rename(older.path, out->path);
+        return rc;
+    }
+    mt_own_file_close(&out->file);
+    *out = *next;
     return 0;
 }
 

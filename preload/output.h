@@ -24,6 +24,16 @@ int mt_output_name(struct mt_output *out, const char *pattern);
  * last. */
 int mt_output_open(struct mt_output *out);
 
+/* Makes the file of the trace's next segment, under a name of its own: 0, or a negative errno. */
+int mt_output_open_next(const struct mt_output *out, struct mt_output *next);
+
+/* The next segment takes the trace's name and place; what had them becomes the older segment, whose
+ * predecessor goes. 0, or a negative errno and all is as it was. */
+int mt_output_replace(struct mt_output *out, struct mt_output *next);
+
+/* Gives up a segment that was begun. */
+void mt_output_discard(struct mt_output *next);
+
 /* Appends all bytes: 0, or a negative errno with the file cut back to what it was before. -ESTALE:
  * the program has closed our descriptor or uses its number for something else. */
 int mt_output_append(struct mt_output *out, const void *bytes, size_t size);

@@ -55,6 +55,23 @@ static int read_level(const char *value)
     return 1;
 }
 
+/* "64M", "2G" ... : at least 1 MiB. */
+static uint64_t read_keep(const char *value)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    if (!strcmp(value, "all"))
+        return 0;
+    unsigned long long bytes = strtoull(value, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (bytes && value[0] != '-' && bytes <= UINT64_MAX >> shift && !end[unit != NULL] &&
+        bytes << shift >= 1 << 20)
+        return bytes << shift;
+    mt_message("MEMTAP_KEEP=%s is no size of 1M or more, such as 512M or 2G; keeping all", value);
+    return 0;
+}
+
 void mt_settings_read(void)
 {
 #define READ(member, variable, value, meaning) read_variable(mt_settings.member, variable, value);
@@ -63,4 +80,5 @@ void mt_settings_read(void)
     mt_settings.is_quiet =
         choose("MEMTAP_QUIET", mt_settings.quiet, (const char *const[MOST_CHOICES]){"0", "1"}) == 1;
     mt_settings.zstd_level = read_level(mt_settings.level);
+    mt_settings.keep_bytes = read_keep(mt_settings.keep);
 }

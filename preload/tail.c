@@ -116,7 +116,7 @@ static int make(void)
     return 0;
 }
 
-void mt_tail_open(const char *trace_path, uint64_t trace_id, uint64_t start_ns)
+void mt_tail_open(const char *trace_path, uint64_t start_ns)
 {
     snprintf(tail.path, sizeof tail.path, "%s" MT_TAIL_SUFFIX, trace_path);
     if (make()) {
@@ -127,7 +127,6 @@ void mt_tail_open(const char *trace_path, uint64_t trace_id, uint64_t start_ns)
     struct mt_tail_header *header = tail.header;
     header->version = 1;
     header->pid = (uint32_t)getpid();
-    header->trace_id = trace_id;
     header->start_monotonic_ns = start_ns;
     header->start_realtime_ns = mt_clock(CLOCK_REALTIME) - (mt_now() - start_ns);
     memcpy(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE);

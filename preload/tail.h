@@ -11,7 +11,7 @@
 #include "trace-format/tail.h"
 
 /* Makes the tail of a trace. Where that fails, mt_tail_status says why. Writer. */
-void mt_tail_open(const char *trace_path, uint64_t trace_id, uint64_t start_ns);
+void mt_tail_open(const char *trace_path, uint64_t start_ns);
 
 /* Whether there is one. */
 int mt_tail_exists(void);

@@ -2,6 +2,7 @@
 #include "writer.h"
 #include "info.h"
 #include "intern.h"
+#include "live.h"
 #include "message.h"
 #include "order.h"
 #include "output.h"
@@ -30,6 +31,19 @@
 #define FIRST_WAIT_S 10
 #define LAST_WAIT_S 10
 
+/* A part of a trace that forgets its past: a file that can be read without the others. */
+struct segment {
+    uint64_t base;    /* bytes before its own events */
+    uint64_t events;  /* of the trace, before it */
+    uint64_t time_ns; /* of the last of these */
+    uint64_t carried; /* events that stand for them */
+};
+
+struct known_thread {
+    uint32_t id, os_thread;
+    char name[MT_THREAD_NAME_SIZE];
+};
+
 static struct {
     _Atomic uint32_t wake, is_open, is_done; /* futexes */
     _Atomic int stop;
@@ -39,6 +53,11 @@ static struct {
     struct mt_intern_position known; /* definitions in the file */
     struct mt_tail_mark mark;        /* how far the file has got */
     uint64_t start_ns, events, lost, last_ns;
+    struct mt_live *live;       /* NULL: all is kept */
+    struct segment older, here; /* older: empty, if there is none */
+    int is_beginning, rc;       /* a segment is being begun, and how that went */
+    struct known_thread *threads;
+    size_t n_threads, threads_capacity;
 } writer;
 
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
@@ -90,6 +109,15 @@ static void give_up(int rc, const char *doing)
     atomic_store(&mt_state, MT_OVER);
 }
 
+/* Where a segment cannot be begun, the one before goes on. */
+static void fail(int rc)
+{
+    if (!writer.is_beginning)
+        give_up(rc, "write");
+    else if (!writer.rc)
+        writer.rc = rc;
+}
+
 static int is_open(void)
 {
     return writer.output.file.fd >= 0;
@@ -97,9 +125,9 @@ static int is_open(void)
 
 static void append(const void *bytes, size_t size)
 {
-    int rc = is_open() && size ? mt_output_append(&writer.output, bytes, size) : 0;
+    int rc = is_open() && size && !writer.rc ? mt_output_append(&writer.output, bytes, size) : 0;
     if (rc)
-        give_up(rc, "write");
+        fail(rc);
 }
 
 /* Everything that was taken is in the file now: it can go from the tail. */
@@ -119,10 +147,10 @@ static void end_block(void)
     size_t size;
     int rc = mt_encoder_finish(writer.encoder, &bytes, &size);
     if (rc)
-        give_up(rc, "write");
+        fail(rc);
     else
         append(bytes, size);
-    if (is_open())
+    if (is_open() && !writer.is_beginning)
         commit();
 }
 
@@ -130,7 +158,7 @@ static void define(const struct mt_definition *definition)
 {
     int rc = mt_encoder_definition(writer.encoder, definition);
     if (rc)
-        give_up(rc, "write");
+        fail(rc);
     if (mt_encoder_full(writer.encoder))
         end_block();
 }
@@ -141,13 +169,36 @@ static void define_info(void *unused, const char *text, size_t size)
     define(&(struct mt_definition){.kind = MT_DEF_INFO, .text = text, .text_size = size});
 }
 
-static void define_thread(const struct mt_thread *thread)
+static void define_thread(const struct known_thread *thread)
 {
     define(&(struct mt_definition){.kind = MT_DEF_THREAD,
                                    .id = thread->id,
-                                   .os_thread = thread->ring.os_thread,
-                                   .text = thread->ring.name,
-                                   .text_size = strnlen(thread->ring.name, MT_THREAD_NAME_SIZE)});
+                                   .os_thread = thread->os_thread,
+                                   .text = thread->name,
+                                   .text_size = strnlen(thread->name, MT_THREAD_NAME_SIZE)});
+}
+
+/* For the segments to come. */
+static void remember_thread(const struct known_thread *thread)
+{
+    if (writer.n_threads == writer.threads_capacity) {
+        size_t capacity = 2 * writer.n_threads + 16;
+        struct known_thread *threads = realloc(writer.threads, capacity * sizeof *threads);
+        if (!threads)
+            return; /* it will have no name */
+        writer.threads = threads;
+        writer.threads_capacity = capacity;
+    }
+    writer.threads[writer.n_threads++] = *thread;
+}
+
+static void meet_thread(const struct mt_thread *thread)
+{
+    struct known_thread known = {thread->id, thread->ring.os_thread, ""};
+    memcpy(known.name, thread->ring.name, sizeof known.name);
+    define_thread(&known);
+    if (writer.live)
+        remember_thread(&known);
 }
 
 /* All that the events collected so far refer to: it was published before they were. */
@@ -158,7 +209,7 @@ static void write_definitions(void)
     for (size_t i = 0; i < writer.order.n; i++) {
         const struct mt_thread *thread = writer.order.source[i].thread;
         if (thread->id > writer.mark.threads) {
-            define_thread(thread);
+            meet_thread(thread);
             writer.mark.threads = thread->id;
         }
     }
@@ -168,6 +219,15 @@ static void write_definitions(void)
     end_block();
 }
 
+/* All is kept from now on. */
+static void keep_all(int rc)
+{
+    mt_message("cannot begin a new segment of %s: %s; all is kept from here on", writer.output.path,
+               strerror(-rc));
+    mt_live_destroy(writer.live);
+    writer.live = NULL;
+}
+
 static void write_event(const struct mt_event *event)
 {
     if (!is_open())
@@ -175,7 +235,10 @@ static void write_event(const struct mt_event *event)
     writer.events++;
     if (event->kind == MT_LOST)
         writer.lost += event->arg[0];
-    int rc = mt_encoder_event(writer.encoder, event);
+    int rc = writer.live ? mt_live_event(writer.live, event) : 0;
+    if (rc)
+        keep_all(rc);
+    rc = mt_encoder_event(writer.encoder, event);
     if (rc)
         give_up(rc, "write");
     if (mt_encoder_full(writer.encoder))
@@ -209,6 +272,102 @@ static void write_losses(int is_last)
     }
 }
 
+/* No two traces of a machine begin at one time in one process. */
+static uint64_t any_id(void)
+{
+    return mt_clock(CLOCK_REALTIME) ^ (uint64_t)getpid() << 44;
+}
+
+static void append_header(uint64_t older_id)
+{
+    unsigned char header[MT_FILE_HEADER_SIZE];
+    writer.mark.trace_id = any_id();
+    mt_encode_file_header(header, writer.mark.trace_id, older_id);
+    append(header, sizeof header);
+}
+
+static int write_carried(const struct mt_event *event)
+{
+    int rc = mt_encoder_carried(writer.encoder, event);
+    writer.here.carried++;
+    if (!rc && mt_encoder_full(writer.encoder))
+        end_block();
+    return rc ? rc : writer.rc;
+}
+
+static void define_dropped(void)
+{
+    char text[96];
+    int n = snprintf(text, sizeof text, "dropped=%llu events before %llu.%03llu s",
+                     (unsigned long long)writer.older.events,
+                     (unsigned long long)(writer.older.time_ns / 1000000000u),
+                     (unsigned long long)(writer.older.time_ns / 1000000u % 1000u));
+    if (writer.older.events)
+        define_info(NULL, text, (size_t)n);
+}
+
+/* All that was defined, and what is live. */
+static void write_past(void)
+{
+    mt_info_collect(writer.start_ns, define_info, NULL);
+    define_dropped();
+    for (size_t i = 0; i < writer.n_threads; i++)
+        define_thread(&writer.threads[i]);
+    memset(&writer.known, 0, sizeof writer.known);
+    write_definitions();
+    int rc = mt_live_each(writer.live, write_carried);
+    if (rc)
+        fail(rc);
+    end_block();
+}
+
+/* Turns to the new segment: at any moment, a reader finds all that was recorded in one of the two.
+ */
+static void replace(struct mt_output *old)
+{
+    writer.mark.trace_size = writer.output.size;
+    unsigned index = mt_tail_mark(&writer.mark);
+    mt_order_note(&writer.order, index);
+    writer.rc = mt_output_replace(old, &writer.output);
+    if (writer.rc)
+        return;
+    writer.output = *old;
+    mt_tail_turn(&writer.mark);
+    mt_order_note(&writer.order, !index);
+}
+
+/* Where this one is large enough. All that was taken is in it. */
+static void begin_segment(void)
+{
+    static struct mt_output old; /* large */
+    struct mt_tail_mark mark = writer.mark;
+    struct mt_intern_position known = writer.known;
+    struct segment older = writer.older, here = writer.here;
+    if (!writer.live || writer.output.size - here.base < mt_settings.keep_bytes)
+        return;
+    old = writer.output;
+    writer.is_beginning = 1;
+    writer.rc = mt_output_open_next(&old, &writer.output);
+    writer.older = here;
+    writer.here = (struct segment){.events = writer.events, .time_ns = writer.last_ns};
+    append_header(mark.trace_id);
+    write_past();
+    writer.here.base = writer.output.size;
+    if (!writer.rc)
+        replace(&old);
+    writer.is_beginning = 0;
+    if (!writer.rc)
+        return;
+    mt_output_discard(&writer.output);
+    writer.output = old;
+    writer.mark = mark;
+    writer.known = known;
+    writer.older = older;
+    writer.here = here;
+    keep_all(writer.rc);
+    writer.rc = 0;
+}
+
 static void drain(int is_last)
 {
     if (!is_open() || mt_order_collect(&writer.order, is_last))
@@ -217,6 +376,8 @@ static void drain(int is_last)
     write_events();
     write_losses(is_last);
     end_block();
+    if (is_open())
+        begin_segment();
     if (is_open())
         mt_order_release(&writer.order);
 }
@@ -240,25 +401,18 @@ static void sign_roster(void)
     close(fd);
 }
 
-/* No two traces of a machine begin at one time in one process. */
-static uint64_t trace_id(void)
-{
-    return mt_clock(CLOCK_REALTIME) ^ (uint64_t)getpid() << 44;
-}
-
 static void open_trace(void)
 {
-    unsigned char header[MT_FILE_HEADER_SIZE];
-    uint64_t id = trace_id();
     int rc = mt_output_open(&writer.output);
     if (rc) {
         give_up(rc, "create");
         return;
     }
-    mt_encode_file_header(header, id);
-    append(header, sizeof header);
-    mt_tail_open(writer.output.path, id, writer.start_ns);
+    append_header(0);
+    mt_tail_open(writer.output.path, writer.start_ns);
     commit();
+    if (mt_settings.keep_bytes)
+        writer.live = mt_live_create();
 }
 
 static void write_head(void)
@@ -271,7 +425,8 @@ static void close_trace(void)
 {
     const unsigned char *bytes;
     size_t size;
-    struct mt_end end = {writer.last_ns, writer.events, writer.lost};
+    struct mt_end end = {writer.last_ns, writer.events - writer.older.events + writer.older.carried,
+                         writer.lost};
     if (!is_open())
         return; /* and the tail has the rest */
     mt_info_collect_late(define_info, NULL);

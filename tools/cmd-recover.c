@@ -26,6 +26,7 @@ struct recovery {
     struct mt_survey survey;
     uint64_t sound;   /* bytes of the trace that stay */
     uint64_t of_tail; /* events */
+    int has_older;    /* segment, which goes with a new file */
     unsigned char *bytes;
     size_t size, capacity;
 };
@@ -95,6 +96,7 @@ static int read_trace(struct recovery *recovery, struct mt_reader *reader,
     recovery->survey.state = mt_reader_state(reader);
     while (!rc && mt_reader_next(reader, &batch, error) > 0) {
         mt_survey_add(&recovery->survey, &batch);
+        recovery->has_older |= batch.is_older;
         if (batch.is_tail)
             rc = encode_batch(recovery, &batch);
     }
@@ -118,18 +120,47 @@ static int write_all(int fd, const unsigned char *bytes, size_t size)
     return 0;
 }
 
-static int copy_sound_part(const struct recovery *recovery, int to)
+/* The first bytes of a file, or all that there are. */
+static int copy(const char *path, int to, uint64_t most)
 {
     unsigned char bytes[65536];
-    int rc = 0, from = open(recovery->path, O_RDONLY | O_CLOEXEC);
+    int rc = 0, from = open(path, O_RDONLY | O_CLOEXEC);
     if (from < 0)
         return -errno;
-    for (uint64_t left = recovery->sound; !rc && left;) {
-        ssize_t n = read(from, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes);
-        rc = n > 0 ? write_all(to, bytes, (size_t)n) : n < 0 ? -errno : -EIO;
-        left -= n > 0 ? (uint64_t)n : 0;
+    for (ssize_t n = 1; !rc && n && most;) {
+        n = read(from, bytes, most < sizeof bytes ? (size_t)most : sizeof bytes);
+        rc = n < 0 ? -errno : write_all(to, bytes, (size_t)n);
+        most -= n > 0 ? (uint64_t)n : 0;
     }
     close(from);
+    return rc;
+}
+
+static int create(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0600);
+    return fd < 0 ? -errno : fd;
+}
+
+struct beside {
+    char path[PATH_MAX + 8];
+};
+
+/* What belongs to a trace, beside it. */
+static struct beside beside(const char *path, const char *suffix)
+{
+    char real[PATH_MAX];
+    struct beside name;
+    snprintf(name.path, sizeof name.path, "%s%s", realpath(path, real) ? real : path, suffix);
+    return name;
+}
+
+static int copy_older(const struct recovery *recovery)
+{
+    int fd = create(beside(recovery->output, MT_OLDER_SUFFIX).path);
+    int rc = fd < 0 ? fd : copy(beside(recovery->path, MT_OLDER_SUFFIX).path, fd, UINT64_MAX);
+    if (fd >= 0)
+        close(fd);
     return rc;
 }
 
@@ -137,10 +168,12 @@ static int copy_sound_part(const struct recovery *recovery, int to)
 static int write_trace(const struct recovery *recovery)
 {
     const char *path = recovery->output ? recovery->output : recovery->path;
-    int fd = open(path, O_WRONLY | O_CLOEXEC | (recovery->output ? O_CREAT | O_EXCL : 0), 0600);
+    int fd = recovery->output ? create(path) : open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
-        return -errno;
-    int rc = recovery->output ? copy_sound_part(recovery, fd) : 0;
+        return recovery->output ? fd : -errno;
+    int rc = recovery->output ? copy(recovery->path, fd, recovery->sound) : 0;
+    if (!rc && recovery->output && recovery->has_older)
+        rc = copy_older(recovery);
     if (!rc && !recovery->output &&
         (ftruncate(fd, (off_t)recovery->sound) || lseek(fd, 0, SEEK_END) != (off_t)recovery->sound))
         rc = -errno;
@@ -152,13 +185,6 @@ static int write_trace(const struct recovery *recovery)
     if (rc && recovery->output)
         unlink(recovery->output);
     return rc;
-}
-
-static void remove_tail(const char *path)
-{
-    char real[PATH_MAX], tail[PATH_MAX + sizeof MT_TAIL_SUFFIX];
-    snprintf(tail, sizeof tail, "%s" MT_TAIL_SUFFIX, realpath(path, real) ? real : path);
-    unlink(tail);
 }
 
 /* What must not be done in place: 0, or MT_EXIT_BAD after a message. */
@@ -191,7 +217,7 @@ static int finish(const struct recovery *recovery, const struct mt_trace_error *
     if (rc)
         return mt_fail("%s: cannot be written: %s", path, strerror(-rc));
     if (!recovery->output)
-        remove_tail(recovery->path);
+        unlink(beside(recovery->path, MT_TAIL_SUFFIX).path);
     if (error->fault)
         mt_say("%s: %s", recovery->path, error->text);
     printf("%s: %s events, %s of them from the tail\n", path,

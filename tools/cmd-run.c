@@ -26,6 +26,9 @@ const struct mt_option mt_run_options[] = {
      "the trace, by default " DEFAULT_OUTPUT "; %p: process id,\n"
      "%e: program, %h: host, %r: rank, %%: a percent sign"},
     {STACKS, "stacks", "WHICH", "the stacks to record: python (the default), native, both or none"},
+    {'k', "keep", "SIZE",
+     "keep the newest events only, at least of this size (such as 512M),\n"
+     "and what was live before them; by default all"},
     {'s', "simulate", "NAME", "run on this simulated card; list shows them all"},
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},
     {'n', "gpus", "N", "how many simulated cards; 1"},
@@ -34,7 +37,7 @@ const struct mt_option mt_run_options[] = {
 
 struct arguments {
     struct mt_simulation simulation;
-    const char *output, *stacks; /* stacks NULL: as the environment says */
+    const char *output, *stacks, *keep; /* the last two NULL: as the environment says */
     int simulate;
 };
 
@@ -48,6 +51,9 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
         switch (letter) {
         case 'o':
             arguments->output = value;
+            break;
+        case 'k':
+            arguments->keep = value;
             break;
         case STACKS:
             arguments->stacks = value;
@@ -250,6 +256,8 @@ int mt_run_run(const struct mt_command *command, int argc, char **argv)
     int rc = set_stacks(command, arguments.stacks);
     if (!rc)
         rc = set_output(arguments.output);
+    if (!rc && arguments.keep && setenv("MEMTAP_KEEP", arguments.keep, 1))
+        rc = mt_fail("out of memory");
     if (!rc)
         rc = preload();
     if (!rc && arguments.simulate)

@@ -14,7 +14,12 @@
 #define MT_BLOCK_PAYLOAD_LIMIT (64u << 20) /* bytes, stored or raw */
 #define MT_BLOCK_RECORD_LIMIT (1u << 20)
 
-enum mt_block_type { MT_BLOCK_DEFINITIONS = 1, MT_BLOCK_EVENTS = 2, MT_BLOCK_END = 3 };
+enum mt_block_type {
+    MT_BLOCK_DEFINITIONS = 1,
+    MT_BLOCK_EVENTS = 2,
+    MT_BLOCK_END = 3,
+    MT_BLOCK_CARRIED = 4 /* events that stand for what an older segment had */
+};
 enum mt_block_codec { MT_CODEC_RAW = 0, MT_CODEC_ZSTD = 1 };
 
 struct mt_block_header {

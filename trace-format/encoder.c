@@ -57,13 +57,15 @@ static void put_bytes(struct buffer *buffer, const void *bytes, size_t size)
     buffer->used += size;
 }
 
-void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE], uint64_t trace_id)
+void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE], uint64_t trace_id,
+                           uint64_t older_id)
 {
     memset(out, 0, MT_FILE_HEADER_SIZE);
     memcpy(out, MT_FILE_MAGIC, MT_FILE_MAGIC_SIZE);
     mt_put16(out + 8, MT_FORMAT_VERSION);
     mt_put16(out + 10, MT_FILE_HEADER_SIZE);
     mt_put64(out + 16, trace_id);
+    mt_put64(out + 24, older_id);
 }
 
 struct mt_encoder *mt_encoder_create(int level)
@@ -129,11 +131,12 @@ static inline void put_column(struct mt_encoder *encoder, unsigned column, uint6
         put(&encoder->column[column], value);
 }
 
-int mt_encoder_event(struct mt_encoder *encoder, const struct mt_event *event)
+static int add_event(struct mt_encoder *encoder, const struct mt_event *event,
+                     enum mt_block_type type)
 {
     if (event->kind >= MT_KIND_LIMIT || !mt_kinds[event->kind].name || event->device < -1)
         return -EINVAL;
-    int rc = begin_record(encoder, MT_BLOCK_EVENTS);
+    int rc = begin_record(encoder, type);
     if (rc || (rc = reserve_event(encoder, event->kind)))
         return rc;
     if (!encoder->records++) {
@@ -154,6 +157,16 @@ int mt_encoder_event(struct mt_encoder *encoder, const struct mt_event *event)
                    mt_predict_code(&encoder->predictor, event, i));
     encoder->last_time_ns = event->time_ns;
     return 0;
+}
+
+int mt_encoder_event(struct mt_encoder *encoder, const struct mt_event *event)
+{
+    return add_event(encoder, event, MT_BLOCK_EVENTS);
+}
+
+int mt_encoder_carried(struct mt_encoder *encoder, const struct mt_event *event)
+{
+    return add_event(encoder, event, MT_BLOCK_CARRIED);
 }
 
 static void put_definition(struct buffer *out, const struct mt_definition *definition)
@@ -286,7 +299,7 @@ static int add_frame(struct mt_encoder *encoder, const struct buffer *payload, s
 
 static int add_frames(struct mt_encoder *encoder, const struct buffer *payload)
 {
-    if (encoder->type != MT_BLOCK_EVENTS)
+    if (encoder->type == MT_BLOCK_DEFINITIONS)
         return add_frame(encoder, payload, 0, 0);
     size_t low = encoder->column[MT_COLUMN_TIME].used;
     size_t high = encoder->column[MT_COLUMN_TIME_HIGH].used;
@@ -342,7 +355,7 @@ int mt_encoder_finish(struct mt_encoder *encoder, const unsigned char **out, siz
     *size = 0;
     if (!encoder->records)
         return 0;
-    int events = encoder->type == MT_BLOCK_EVENTS;
+    int events = encoder->type != MT_BLOCK_DEFINITIONS;
     int rc = events ? join_columns(encoder) : 0;
     if (!rc)
         rc = make_block(encoder, events ? &encoder->raw : &encoder->definitions);

@@ -9,7 +9,7 @@
 
 #include "model.h"
 
-#define MT_FILE_HEADER_SIZE 24u
+#define MT_FILE_HEADER_SIZE 32u
 
 /* A block should be finished at this many records, or bytes of definitions: the reader holds one in
  * memory. */
@@ -18,8 +18,10 @@
 
 struct mt_encoder;
 
-/* trace_id: a number that no other trace is likely to have. */
-void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE], uint64_t trace_id);
+/* trace_id: a number that no other trace is likely to have. older_id: that of the segment before,
+ * 0: there is none. */
+void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE], uint64_t trace_id,
+                           uint64_t older_id);
 
 /* Bytes that a definition takes at most, and its encoding: the number of its bytes. Its text must
  * be within the limit. */
@@ -37,6 +39,7 @@ void mt_encoder_destroy(struct mt_encoder *encoder);
  * other sort of record; on failure the block is as it was before the call.
  */
 int mt_encoder_event(struct mt_encoder *encoder, const struct mt_event *event);
+int mt_encoder_carried(struct mt_encoder *encoder, const struct mt_event *event);
 int mt_encoder_definition(struct mt_encoder *encoder, const struct mt_definition *definition);
 
 /* Whether the block under construction has reached its size. */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,9 @@
 struct mt_reader {
     int fd;
     unsigned version;
-    uint64_t trace_id; /* 0: it has none */
+    uint64_t trace_id, older_id; /* 0: none */
+    struct mt_reader *older;     /* the segment before, that is read first; NULL: none */
+    int skip_carried;            /* since that was there */
     enum mt_trace_state state;
     struct mt_end end; /* where the state is MT_TRACE_CLOSED */
     struct mt_tail_content tail;
@@ -113,6 +116,8 @@ static int read_file_header(struct mt_reader *reader, struct mt_trace_error *err
     unsigned size = mt_get16(header + 10);
     if (reader->version >= 2)
         reader->trace_id = mt_get64(header + 16);
+    if (reader->version >= 2)
+        reader->older_id = mt_get64(header + 24);
     if (reader->version < 1 || size < needed ||
         lseek(reader->fd, (off_t)size, SEEK_SET) != (off_t)size)
         return fail(error, MT_FAULT_DAMAGED, 8, "the trace's header is damaged (byte 8)");
@@ -169,7 +174,8 @@ static int find_state(struct mt_reader *reader, const char *path)
     return rc < 0 ? rc : 0;
 }
 
-int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_error *error)
+/* A file, whatever it belongs to. */
+static int open_reader(struct mt_reader **out, const char *path, struct mt_trace_error *error)
 {
     *out = NULL;
     memset(error, 0, sizeof *error);
@@ -181,7 +187,7 @@ int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_err
     int rc = open_file(reader, path, error);
     if (!rc) {
         reader->zstd = ZSTD_createDCtx();
-        if (!reader->zstd || find_state(reader, path))
+        if (!reader->zstd)
             rc = no_memory(error, 0);
     }
     if (rc) {
@@ -189,6 +195,37 @@ int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_err
         return rc;
     }
     *out = reader;
+    return 0;
+}
+
+/* The older segment, if the one beside the trace is that. */
+static struct mt_reader *open_older(const struct mt_reader *reader, const char *path)
+{
+    char real[PATH_MAX], name[PATH_MAX + sizeof MT_OLDER_SUFFIX];
+    struct mt_trace_error error;
+    struct mt_reader *older;
+    snprintf(name, sizeof name, "%s" MT_OLDER_SUFFIX, realpath(path, real) ? real : path);
+    if (!reader->older_id || open_reader(&older, name, &error))
+        return NULL;
+    if (older->trace_id == reader->older_id)
+        return older;
+    mt_reader_close(older);
+    return NULL;
+}
+
+int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_error *error)
+{
+    int rc = open_reader(out, path, error);
+    if (rc)
+        return rc;
+    if (find_state(*out, path)) {
+        rc = no_memory(error, 0);
+        mt_reader_close(*out);
+        *out = NULL;
+        return rc;
+    }
+    (*out)->older = open_older(*out, path);
+    (*out)->skip_carried = (*out)->older != NULL;
     return 0;
 }
 
@@ -253,14 +290,15 @@ static int unpack(struct mt_reader *reader, const struct mt_block_header *header
 static int decode(struct mt_reader *reader, const struct mt_block_header *header,
                   struct mt_batch *batch)
 {
-    size_t record =
-        header->type == MT_BLOCK_EVENTS ? sizeof(struct mt_event) : sizeof(struct mt_definition);
+    size_t record = header->type == MT_BLOCK_DEFINITIONS ? sizeof(struct mt_definition)
+                                                         : sizeof(struct mt_event);
     if (header->records > header->raw_size) /* each has at least a byte */
         return -EINVAL;
     if (ensure(&reader->records, &reader->records_capacity, header->records * record))
         return -ENOMEM;
     switch (header->type) {
     case MT_BLOCK_EVENTS:
+    case MT_BLOCK_CARRIED:
         batch->type = MT_BATCH_EVENTS;
         batch->events = reader->records;
         batch->n_events = header->records;
@@ -324,11 +362,26 @@ static int next_block(struct mt_reader *reader, struct mt_block_header *header,
     return rc;
 }
 
-int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_trace_error *error)
+/* 1, 0 where it has been read, or an error. */
+static int next_of_older(struct mt_reader *reader, struct mt_batch *batch,
+                         struct mt_trace_error *error)
+{
+    int rc = mt_reader_next(reader->older, batch, error);
+    batch->state = reader->state;
+    batch->is_older = 1;
+    if (rc > 0)
+        return rc;
+    mt_reader_close(reader->older);
+    reader->older = NULL;
+    return rc;
+}
+
+/* The next of the file and its tail, what stands for the older segment included. */
+static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
+                        struct mt_trace_error *error)
 {
     struct mt_block_header header;
     memset(batch, 0, sizeof *batch);
-    memset(error, 0, sizeof *error);
     batch->state = reader->state;
     if (reader->tail_next && reader->offset >= reader->tail.trace_size)
         return next_of_tail(reader, batch, error);
@@ -338,6 +391,7 @@ int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_t
     if (unpack(reader, &header))
         return damaged(reader, error, "decompression");
     batch->offset = reader->offset;
+    batch->is_carried = header.type == MT_BLOCK_CARRIED;
     rc = decode(reader, &header, batch);
     if (rc == -ENOMEM)
         return no_memory(error, reader->offset);
@@ -345,6 +399,21 @@ int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_t
         return damaged(reader, error, "content");
     reader->offset += MT_BLOCK_HEADER_SIZE + header.stored_size;
     return 1;
+}
+
+int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_trace_error *error)
+{
+    memset(error, 0, sizeof *error);
+    if (reader->older) {
+        int rc = next_of_older(reader, batch, error);
+        if (rc)
+            return rc;
+    }
+    for (;;) {
+        int rc = next_of_file(reader, batch, error);
+        if (rc <= 0 || !batch->is_carried || !reader->skip_carried)
+            return rc;
+    }
 }
 
 const struct mt_end *mt_reader_end(const struct mt_reader *reader)
@@ -378,6 +447,7 @@ void mt_reader_close(struct mt_reader *reader)
         return;
     if (reader->fd >= 0)
         close(reader->fd);
+    mt_reader_close(reader->older);
     ZSTD_freeDCtx(reader->zstd);
     mt_tail_clear(&reader->tail);
     free(reader->stored);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads a trace file, block by block, in file order, and then its tail, if the recording was not
- * closed; events come in time order but for a bounded disorder between threads. A reader belongs to
- * one thread at a time.
+ * closed; where there is an older segment beside it, that comes first. Events come in time order
+ * but for a bounded disorder between threads. A reader belongs to one thread at a time.
  */
 #ifndef MT_TRACE_READER_H
 #define MT_TRACE_READER_H
@@ -28,6 +28,8 @@ struct mt_batch {
     enum mt_batch_type type;
     enum mt_trace_state state; /* of the trace */
     int is_tail;               /* it is not in the file, but in its tail */
+    int is_older;              /* it is in the older segment */
+    int is_carried;            /* events that stand for an older segment, which is not there */
     uint64_t offset;           /* of the block, bytes from the file's begin */
     const struct mt_definition *definitions;
     size_t n_definitions;

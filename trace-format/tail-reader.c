@@ -21,6 +21,7 @@
 struct source {
     int fd;
     uint64_t size; /* bytes */
+    uint64_t trace_id;
     struct mt_tail_header header;
     struct mt_tail_mark mark;
     unsigned index;  /* of the mark and the `safe` that hold */
@@ -225,7 +226,7 @@ static int read_rings(struct mt_tail_content *content, struct source *source)
         damaged(content, offsetof(struct mt_tail_header, slots), "it is cut, or the rings' number");
         slots = (uint32_t)room;
     }
-    struct mt_ring *head = malloc(sizeof *head);
+    struct mt_ring *head = aligned_alloc(_Alignof(struct mt_ring), sizeof *head);
     size_t *ends = calloc((size_t)slots + 1, sizeof *ends), n = 0;
     content->names = calloc((size_t)slots + 1, sizeof *content->names);
     source->words = head ? head->word : NULL;
@@ -257,8 +258,10 @@ static int read_header(struct source *source)
         memcmp(source->header.magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE))
         return -EINVAL;
     source->index = source->header.turn % 2;
+    if (source->header.mark[source->index].trace_id != source->trace_id)
+        source->index = !source->index;
     source->mark = source->header.mark[source->index];
-    return 0;
+    return source->mark.trace_id == source->trace_id ? 0 : -EINVAL;
 }
 
 static void empty(struct mt_tail_content *content)
@@ -305,14 +308,13 @@ static int open_tail(const char *trace_path)
 
 int mt_tail_read(struct mt_tail_content *content, const char *trace_path, uint64_t trace_id)
 {
-    struct source source = {.fd = open_tail(trace_path)};
+    struct source source = {.fd = open_tail(trace_path), .trace_id = trace_id};
     struct stat status;
     int rc = 0;
     memset(content, 0, sizeof *content);
     if (source.fd < 0)
         return 0;
-    if (!fstat(source.fd, &status) && S_ISREG(status.st_mode) && !read_header(&source) &&
-        source.header.trace_id == trace_id) {
+    if (!fstat(source.fd, &status) && S_ISREG(status.st_mode) && !read_header(&source)) {
         content->is_running = is_locked(source.fd);
         for (int i = 0; rc == 0 && i < MOST_TRIES; i++) {
             source.size = !fstat(source.fd, &status) ? (uint64_t)status.st_size : 0;

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #define MT_TAIL_SUFFIX ".tail"
+#define MT_OLDER_SUFFIX ".0" /* of a trace's older segment */
 #define MT_TAIL_MAGIC "\x89MTAPTL\n"
 #define MT_TAIL_MAGIC_SIZE 8u
 #define MT_TAIL_PAGE 4096u /* bytes; everything in the file begins on a page */
@@ -23,18 +24,19 @@
 /* How far the trace has got. */
 struct mt_tail_mark {
     uint64_t trace_size; /* bytes of the trace that count */
+    uint64_t trace_id;   /* of the trace, as in its own header */
     uint64_t journal;    /* bytes of the journal whose definitions are in there */
     uint32_t threads;    /* threads up to this id are defined in there */
     uint32_t unused;
 };
 
 /* The file's first page. One of two marks holds, and with it one of each ring's two `safe`: those
- * of index `turn` modulo 2. The writer fills in the other ones, and then counts the turn up. */
+ * of index `turn` modulo 2. The writer fills in the other ones, and then counts the turn up. Where
+ * only the other mark has the trace's id, the writer was about to turn to that trace: it holds. */
 struct mt_tail_header {
     unsigned char magic[MT_TAIL_MAGIC_SIZE];
     uint32_t version;
     uint32_t pid;
-    uint64_t trace_id; /* as in the trace's own header */
     uint64_t start_monotonic_ns, start_realtime_ns;
     _Atomic uint32_t turn;
     _Atomic uint32_t slots; /* rings in the file */

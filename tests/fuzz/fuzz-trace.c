@@ -82,7 +82,7 @@ void mt_fuzz_tail(const uint8_t *bytes, size_t size)
             abort();
         snprintf(trace, sizeof trace, "%s/t.mtap", folder);
         snprintf(tail, sizeof tail, "%s" MT_TAIL_SUFFIX, trace);
-        mt_encode_file_header(header, 4711);
+        mt_encode_file_header(header, 4711, 0);
         write_file(trace, header, sizeof header);
         atexit(remove_files);
     }

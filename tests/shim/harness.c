@@ -116,7 +116,9 @@ static void count_turn(const struct mt_event *event, struct counts *counts, stru
         int64_t turn = (int64_t)(event->arg[1] & 0xffffffff);
         *index = thread + 1;
         counts->is_ordered = counts->is_ordered && turn > turns->last[thread];
-        counts->is_gapless = counts->is_gapless && turn == turns->last[thread] + 1;
+        int64_t before = turns->last[thread];
+        counts->is_gapless = counts->is_gapless && (before < 0 || turn == before + 1);
+        counts->thread[thread].turns = (uint64_t)turn + 1;
         turns->last[thread] = turn;
         counts->thread[thread].mallocs++;
     } else if (event->kind == MT_CUDA_FREE && *index) {

@@ -30,9 +30,10 @@ struct counts {
     enum mt_trace_state state;
     struct {
         uint64_t mallocs, frees; /* of alloc-threads */
+        uint64_t turns;          /* that it has come to */
     } thread[64];
     int is_ordered; /* each thread's alloc-threads turns count up ... */
-    int is_gapless; /* ... by one */
+    int is_gapless; /* ... by one, from the first that is there */
     uint64_t definitions[MT_DEF_LIMIT];
 };
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +46,14 @@ static int has_file(const struct outcome *outcome, const char *name)
         if (!strcmp(outcome->file[i], name))
             return 1;
     return 0;
+}
+
+static uint64_t size_of(const struct outcome *outcome, const char *name)
+{
+    char path[600];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/%s", outcome->directory, name);
+    return stat(path, &status) ? 0 : (uint64_t)status.st_size;
 }
 
 /* Each thread has in the trace what it had counted, and at most the call that it was in. */
@@ -170,6 +179,62 @@ START_TEST(a_tail_is_never_overwritten)
 }
 END_TEST
 
+/* The newest part, whose first block may be what stands for the past. */
+static void compare_ends(const struct outcome *outcome)
+{
+    struct tally tally = read_tally(outcome);
+    struct counts counts = read_counts(outcome, "t.mtap");
+    if (counts.lost)
+        return;
+    ck_assert(counts.is_gapless);
+    for (unsigned i = 0; i < 64; i++) {
+        ck_assert_uint_ge(counts.thread[i].turns, tally.of[i][0]);
+        ck_assert_uint_le(counts.thread[i].turns, tally.of[i][0] + 1);
+    }
+}
+
+START_TEST(the_newest_is_kept_and_no_more)
+{
+    struct outcome o = run(ARGS("alloc-threads", "1", "5000000"), ARGS(COUNTED, "MEMTAP_KEEP=1M"));
+    ck_assert_str_eq(o.errors, "");
+    ck_assert_int_eq(o.n_files, 3);
+    ck_assert(has_file(&o, "t.mtap.0"));
+    ck_assert_uint_le(size_of(&o, "t.mtap"), 2 << 20);
+    ck_assert_uint_le(size_of(&o, "t.mtap.0"), 2 << 20);
+    struct counts counts = read_counts(&o, "t.mtap");
+    ck_assert(counts.is_complete);
+    ck_assert_uint_gt(counts.kind[MT_CUDA_MALLOC], 100000);
+    ck_assert_uint_lt(counts.kind[MT_CUDA_MALLOC], 4000000);
+    compare_ends(&o);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_kill_between_segments_loses_nothing)
+{
+    unsigned moment = 300000 + (unsigned)(_i * 7919 + getpid()) % 200000;
+    struct outcome o = run_and_kill(ARGS("alloc-threads", "2", "100000000"),
+                                    ARGS(COUNTED, "MEMTAP_KEEP=1M"), moment);
+    if (has_file(&o, "t.mtap") && read_tally(&o).sum)
+        compare_ends(&o);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_size_that_is_none_keeps_all)
+{
+    static const char *const sizes[] = {"1", "-5M", "5X", "5MM", "99999999999999T", "0"};
+    char variable[64], message[160];
+    snprintf(variable, sizeof variable, "MEMTAP_KEEP=%s", sizes[_i]);
+    snprintf(message, sizeof message,
+             "memtap: %s is no size of 1M or more, such as 512M or 2G; keeping all\n", variable);
+    struct outcome o = run(ARGS("alloc-threads", "1", "10"), ARGS(COUNTED, variable));
+    ck_assert_str_eq(o.errors, message);
+    ck_assert_uint_eq(read_counts(&o, "t.mtap").kind[MT_CUDA_MALLOC], 10);
+    remove_outcome(&o);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("kill");
@@ -180,5 +245,8 @@ int main(void)
     tcase_add_test(tests, a_full_disk_loses_nothing_that_was_recorded);
     tcase_add_test(tests, a_disk_without_room_for_the_tail_is_borne);
     tcase_add_test(tests, a_tail_is_never_overwritten);
+    tcase_add_test(tests, the_newest_is_kept_and_no_more);
+    tcase_add_loop_test(tests, a_kill_between_segments_loses_nothing, 0, 20);
+    tcase_add_loop_test(tests, a_size_that_is_none_keeps_all, 0, 6);
     return RUN_TESTS(tests);
 }

@@ -53,10 +53,9 @@ struct mt_tail_builder *mt_tail_builder_create(uint64_t trace_id, uint64_t trace
     memcpy(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE);
     header->version = 1;
     header->pid = 4711;
-    header->trace_id = trace_id;
     header->start_monotonic_ns = START_NS;
     header->slots = threads;
-    header->mark[0] = (struct mt_tail_mark){.trace_size = trace_size, .journal = before};
+    header->mark[0] = (struct mt_tail_mark){trace_size, trace_id, before, 0, 0};
     header->journal_put = before;
     for (uint32_t i = 1; i <= threads; i++)
         make_ring(mt_tail_builder_ring(b, i), i, before);

@@ -29,7 +29,7 @@ static void make_trace(void)
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/t.mtap", folder);
     snprintf(tail_path, sizeof tail_path, "%s" MT_TAIL_SUFFIX, path);
-    mt_encode_file_header(header, ID);
+    mt_encode_file_header(header, ID, 0);
     FILE *file = fopen(path, "wb");
     ck_assert_uint_eq(fwrite(header, 1, sizeof header, file), sizeof header);
     fclose(file);
@@ -134,7 +134,7 @@ START_TEST(only_what_is_not_safe_is_read)
     struct mt_tail_builder *b = build(0);
     struct mt_tail_header *header = mt_tail_builder_header(b);
     header->turn = 1; /* the other mark */
-    header->mark[1] = (struct mt_tail_mark){MT_FILE_HEADER_SIZE, header->journal_put, 2, 0};
+    header->mark[1] = (struct mt_tail_mark){MT_FILE_HEADER_SIZE, ID, header->journal_put, 2, 0};
     for (uint32_t i = 1; i <= 3; i++)
         mt_tail_builder_ring(b, i)->safe[1] = mt_tail_builder_ring(b, i)->put;
     mt_tail_builder_ring(b, 3)->safe[1] = 0;
@@ -211,7 +211,7 @@ START_TEST(a_tail_of_another_trace_is_passed_over)
     static struct content c;
     make_trace();
     struct mt_tail_builder *b = build(0);
-    mt_tail_builder_header(b)->trace_id++;
+    mt_tail_builder_header(b)->mark[0].trace_id++;
     mt_tail_builder_write(b, path);
     read_trace(&c);
     ck_assert_int_eq(c.state, MT_TRACE_OPEN);
@@ -242,8 +242,8 @@ START_TEST(definitions_and_events_are_safe_at_once)
     static struct content c;
     struct stat status;
     make_trace();
-    mt_tail_open(path, ID, mt_now());
-    mt_tail_turn(&(struct mt_tail_mark){.trace_size = MT_FILE_HEADER_SIZE});
+    mt_tail_open(path, mt_now());
+    mt_tail_turn(&(struct mt_tail_mark){.trace_size = MT_FILE_HEADER_SIZE, .trace_id = ID});
     ck_assert_str_eq(mt_tail_status(), "yes");
     ck_assert_int_eq(stat(tail_path, &status), 0);
     ck_assert_uint_eq(status.st_mode & 0777, 0600);
@@ -273,8 +273,8 @@ START_TEST(a_journal_that_is_full_leaves_out)
     static struct content c;
     static char text[20000];
     make_trace();
-    mt_tail_open(path, ID, mt_now());
-    mt_tail_turn(&(struct mt_tail_mark){.trace_size = MT_FILE_HEADER_SIZE});
+    mt_tail_open(path, mt_now());
+    mt_tail_turn(&(struct mt_tail_mark){.trace_size = MT_FILE_HEADER_SIZE, .trace_id = ID});
     for (uint32_t i = 1; i <= 200; i++) { /* four times what fits */
         memset(text, 'a' + (int)(i % 26), sizeof text);
         mt_intern_lock();
@@ -294,7 +294,7 @@ START_TEST(a_slot_is_used_again)
 {
     struct stat status;
     make_trace();
-    mt_tail_open(path, ID, mt_now());
+    mt_tail_open(path, mt_now());
     for (int i = 0; i < 100; i++)
         mt_threads_drop(mt_threads_add(i));
     ck_assert_int_eq(stat(tail_path, &status), 0);
@@ -311,7 +311,7 @@ START_TEST(without_room_there_is_none)
     if (_i)
         limit.rlim_cur = limit.rlim_max = 1000;
     setrlimit(RLIMIT_FSIZE, &limit);
-    mt_tail_open(path, ID, mt_now());
+    mt_tail_open(path, mt_now());
     struct mt_thread *self = mt_threads_add(1);
     mt_record(self, MT_LEAF, 0, 0, (uint64_t[]){1}); /* in plain memory */
     ck_assert_str_eq(mt_tail_status(), _i ? "no: File too large" : "partly: File too large");

@@ -75,7 +75,7 @@ static void make_trace(void)
     const unsigned char *bytes;
     size_t size;
     struct mt_encoder *encoder = mt_encoder_create(1);
-    mt_encode_file_header(trace, 4711);
+    mt_encode_file_header(trace, 4711, 0);
     trace_size = MT_FILE_HEADER_SIZE;
     n_blocks = 0;
     define(encoder, (struct mt_definition){.kind = MT_DEF_INFO, .text = "pid=1", .text_size = 5});

@@ -59,7 +59,7 @@ struct mt_builder *mt_builder_create(void)
     b->encoder = mt_encoder_create(1);
     must(b->encoder != NULL, "out of memory");
     b->next.thread = 1;
-    mt_encode_file_header(header, MT_BUILDER_TRACE_ID);
+    mt_encode_file_header(header, MT_BUILDER_TRACE_ID, 0);
     append(b, header, sizeof header);
     return b;
 }
