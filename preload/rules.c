@@ -33,6 +33,8 @@ static void unlock(void)
 
 int mt_rules_prepare(void)
 {
+    if (atomic_load(&mt_rules)) /* a forked child's: what its parent knew still holds */
+        return 0;
     mt_rule_set *sets = mt_map(SETS * sizeof *sets);
     state.object = mt_map(MOST_OBJECTS * sizeof *state.object);
     if (!sets || !state.object) {
