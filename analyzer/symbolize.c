@@ -33,7 +33,7 @@ static int read_batch(void *data, const struct mt_batch *batch)
 
 static int write_bytes(struct work *work, const void *bytes, size_t size)
 {
-    return fwrite(bytes, 1, size, work->out) == size ? 0 : errno ? -errno : -EIO;
+    return !size || fwrite(bytes, 1, size, work->out) == size ? 0 : errno ? -errno : -EIO;
 }
 
 /* The file's bytes from one offset to another, or to its end. */

@@ -5,7 +5,7 @@
 
 #include <elfutils/libdwfl.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 struct function {
     uint64_t start, size; /* size 0: not known */
@@ -73,6 +73,9 @@ static int has_build_id(Dwfl_Module *handle, const char *wanted)
 static int open_path(struct file *file, const char *path)
 {
     GElf_Addr bias;
+    struct stat status;
+    if (stat(path, &status) || !S_ISREG(status.st_mode))
+        return 0; /* a trace may name anything */
     file->dwfl = dwfl_begin(&callbacks);
     if (!file->dwfl)
         return 0;
@@ -130,7 +133,7 @@ static int open_file(struct file *file)
     if (strlen(id) < 3)
         return 0;
     snprintf(path, sizeof path, "/usr/lib/debug/.build-id/%.2s/%s.debug", id, id + 2);
-    return !access(path, R_OK) && open_path(file, path) ? read_functions(file) : 0;
+    return open_path(file, path) ? read_functions(file) : 0;
 }
 
 static struct file *find_file(struct mt_symbols *symbols, const struct mt_module *module)

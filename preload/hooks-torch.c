@@ -62,20 +62,11 @@ void mt_hook_set_data(void *tensor, void *new_data)
     MT_REAL(set_data)(tensor, new_data);
 }
 
+/* Those that take an optional tensor (c10's or C++'s own) call this one too. */
 void mt_hook_saved_tensor(void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view)
 {
     label(MT_SAVED, mt_tensor_impl(tensor), is_output);
     MT_REAL(saved_tensor)(saved, tensor, is_output, inplace_on_view);
-}
-
-/* std::optional<at::Tensor>: the tensor, then whether there is one. */
-void mt_hook_saved_optional(void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view)
-{
-    _Bool has_tensor;
-    memcpy(&has_tensor, (const char *)tensor + sizeof(void *), sizeof has_tensor);
-    if (has_tensor)
-        label(MT_SAVED, mt_tensor_impl(tensor), is_output);
-    MT_REAL(saved_optional)(saved, tensor, is_output, inplace_on_view);
 }
 
 void mt_hook_leaf(void *node, void *tensor)

@@ -38,9 +38,6 @@
     H(saved_tensor, "_ZN5torch8autograd13SavedVariableC1ERKN2at6TensorEbb",                        \
       "libtorch_cpu.so", void,                                                                     \
       (void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view))                         \
-    H(saved_optional, "_ZN5torch8autograd13SavedVariableC1ERKSt8optionalIN2at6TensorEEbb",         \
-      "libtorch_cpu.so", void,                                                                     \
-      (void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view))                         \
     H(leaf, "_ZN5torch8autograd14AccumulateGradC1EN2at6TensorE",                                   \
       "libtorch_cpu.so", void,                                                                     \
       (void *node, void *tensor))                                                                  \

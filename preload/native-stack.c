@@ -50,7 +50,7 @@ static uint32_t intern_module(uintptr_t pc, uint64_t *address)
     return mt_intern_module(build_string, mt_intern_string(path, strlen(path)));
 }
 
-/* The stamp tells apart what was at an address before and after a library went. */
+/* The stamp tells apart what was at an address before and after another library came there. */
 static uint32_t intern_frame(uintptr_t pc, uint32_t stamp)
 {
     struct mt_key key = {.a = pc, .stamp = stamp};
@@ -99,8 +99,8 @@ static uint32_t intern(const struct mt_walk *walk, const struct mt_key *key, uin
 static uint32_t native_stack(struct mt_thread *self, uint32_t parent)
 {
     struct mt_walk walk;
-    uint32_t stamp = atomic_load_explicit(&mt_code_changes, memory_order_acquire);
     mt_unwind(&walk, &self->bounds, MT_OWN_REGISTERS(), parent != 0);
+    uint32_t stamp = atomic_load_explicit(&mt_code_changes, memory_order_acquire);
     struct mt_key key = {walk.a, walk.b, stamp, parent};
     uint32_t id = mt_cache_find(&native.stacks, &key);
     return id ? id : intern(&walk, &key, stamp);

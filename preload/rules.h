@@ -65,12 +65,11 @@ static inline struct mt_rule mt_rule(const void *sets, uintptr_t back)
     return mt_rule_make(back);
 }
 
-/* The objects of all code that has a rule, so that rules go when their object does. */
-
-/* Counts the times that objects have gone: what was known of an address before may be wrong. */
+/* Counts the times that one object's code came to the place of another's: what was known of an
+ * address before may be wrong. To be read after the walk that may have met it. */
 extern _Atomic uint32_t mt_code_changes;
 
-/* To be called after dlclose: forgets the rules for what is no longer there. */
+/* To be called after dlclose: forgets the rules of what is no longer there. */
 void mt_rules_check_objects(void);
 
 /* For a forked child. */

@@ -108,17 +108,23 @@ static struct mt_definition random_definition(void)
         "main", "/u/a.py",   "torch/optim/optimizer.py", "wrapper", "N5torch3FooE", "pid=1", "=",
         "",     "\xff\xc0\n"};
     const char *text = texts[any(sizeof texts / sizeof *texts)];
-    struct mt_definition definition = {.kind = (enum mt_definition_kind)(1 + any(5)),
+    struct mt_definition definition = {.kind = (enum mt_definition_kind)(1 + any(MT_DEF_LIMIT - 1)),
                                        .id = (uint32_t)any_number(),
                                        .text = text,
                                        .text_size = strlen(text)};
-    if (definition.kind == MT_DEF_FRAME) {
+    if (definition.kind == MT_DEF_FRAME || definition.kind == MT_DEF_SYMBOL) {
         definition.frame.function = (uint32_t)any_number();
         definition.frame.file = (uint32_t)any_number();
         definition.frame.line = (uint32_t)any_number();
     } else if (definition.kind == MT_DEF_STACK) {
         definition.stack.parent = (uint32_t)any_number();
         definition.stack.frame = (uint32_t)any_number();
+    } else if (definition.kind == MT_DEF_MODULE) {
+        definition.module.build_id = (uint32_t)any_number();
+        definition.module.path = (uint32_t)any_number();
+    } else if (definition.kind == MT_DEF_NATIVE) {
+        definition.native.module = (uint32_t)any_number();
+        definition.native.address = any_number();
     }
     return definition;
 }
@@ -197,6 +203,8 @@ static void run(unsigned long number)
         random_trace(builder);
     else if (any(2))
         mt_scenario_training(builder, (unsigned)(1 + any(5)));
+    else if (any(2))
+        mt_scenario_native(builder);
     else
         mt_scenario_oom(builder);
     const uint8_t *trace = mt_builder_bytes(builder, &size);

@@ -2,7 +2,8 @@
 /* Code is found by its address, and its names in its file; where stacks end. */
 #include "analyzer/symbols.h"
 #include "preload/objects.h"
-#include "preload/stack-bounds.h"
+#include "preload/rules.h"
+#include "preload/unwind.h"
 #include "tests/support/run-tests.h"
 
 #include <check.h>
@@ -112,29 +113,29 @@ static uintptr_t here(void)
     return (uintptr_t)__builtin_frame_address(0);
 }
 
-__attribute__((no_sanitize("address"))) static void check_top(struct mt_stack_bounds *bounds)
+/* Whether the stack's end is beyond this frame and all up to it can be read; else this crashes. */
+__attribute__((no_sanitize("address"))) static int has_top(struct mt_stack_bounds *bounds)
 {
     uintptr_t sp = here(), top = mt_stack_top(bounds, sp);
-    ck_assert_uint_gt(top, sp);
     unsigned sum = 0;
-    for (uintptr_t at = sp; at < top; at++) /* all of it can be read */
+    for (uintptr_t at = sp; at < top; at++)
         sum += *(const volatile unsigned char *)at;
-    ck_assert_uint_eq(mt_stack_top(bounds, sp), top);
-    ck_assert_uint_gt(sum, 0);
+    return top > sp && sum > 0 && mt_stack_top(bounds, sp) == top;
 }
 
 static struct mt_stack_bounds of_handler;
+static volatile int handler_has_top;
 
 static void on_signal(int number)
 {
     (void)number;
-    check_top(&of_handler);
+    handler_has_top = has_top(&of_handler);
 }
 
 static void *in_thread(void *unused)
 {
     struct mt_stack_bounds bounds = {0};
-    check_top(&bounds);
+    ck_assert(has_top(&bounds));
     ck_assert_uint_eq(bounds.n_looked_up, 1);
     return unused;
 }
@@ -143,7 +144,7 @@ START_TEST(stacks_end_somewhere)
 {
     struct mt_stack_bounds bounds = {0};
     pthread_t thread;
-    check_top(&bounds);
+    ck_assert(has_top(&bounds));
     ck_assert_uint_eq(bounds.n_looked_up, 1);
     ck_assert_uint_eq(mt_stack_top(&bounds, 4096), 0);
     pthread_create(&thread, NULL, in_thread, NULL);
@@ -154,10 +155,61 @@ START_TEST(stacks_end_somewhere)
     sigaction(SIGUSR1, &action, NULL);
     of_handler = bounds;
     raise(SIGUSR1);
+    ck_assert(handler_has_top);
     ck_assert_uint_eq(of_handler.n_looked_up, 3); /* of 4096, and its own */
     stack.ss_flags = SS_DISABLE;
     sigaltstack(&stack, NULL);
     free(stack.ss_sp);
+}
+END_TEST
+
+/* How many frames a walk from `depth` calls deep has; the compiler must not make it a loop. */
+__attribute__((noinline, noclone)) static unsigned walk_from(struct mt_stack_bounds *bounds,
+                                                             unsigned depth)
+{
+    static _Thread_local struct mt_walk walk;
+    volatile unsigned frames;
+    if (depth) {
+        frames = walk_from(bounds, depth - 1);
+    } else {
+        mt_unwind(&walk, bounds, MT_OWN_REGISTERS(), 0);
+        frames = walk.n;
+    }
+    return frames;
+}
+
+static _Atomic int is_over;
+
+static void *walk_often(void *unused)
+{
+    struct mt_stack_bounds bounds = {0};
+    unsigned shallow = walk_from(&bounds, 0);
+    ck_assert_uint_gt(shallow, 2);
+    for (unsigned i = 0; i < 20000; i++)
+        ck_assert_uint_eq(walk_from(&bounds, i % 50), shallow + i % 50);
+    return unused;
+}
+
+static void *check_often(void *unused)
+{
+    while (!atomic_load(&is_over))
+        mt_rules_check_objects();
+    return unused;
+}
+
+START_TEST(threads_share_the_rules)
+{
+    pthread_t walkers[3], checker;
+    mt_objects_prepare();
+    ck_assert_int_eq(mt_rules_prepare(), 0);
+    pthread_create(&checker, NULL, check_often, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&walkers[i], NULL, walk_often, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(walkers[i], NULL);
+    atomic_store(&is_over, 1);
+    pthread_join(checker, NULL);
+    ck_assert_uint_eq(mt_code_changes, 0); /* nothing has gone */
 }
 END_TEST
 
@@ -169,5 +221,6 @@ int main(void)
     tcase_add_test(test, a_function_begins_without_a_frame);
     tcase_add_test(test, names_come_from_the_file);
     tcase_add_test(test, stacks_end_somewhere);
+    tcase_add_test(test, threads_share_the_rules);
     return RUN_TESTS(test);
 }
