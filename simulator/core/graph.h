@@ -73,7 +73,6 @@ struct sim_graph {
     size_t count, room;
     unsigned references, marks;
     uint64_t flags; /* of an executable one */
-    bool launched;
     struct sim_held *objects; /* user objects that it holds */
 };
 

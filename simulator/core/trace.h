@@ -18,8 +18,6 @@ enum sim_resource_event {
     SIM_STREAM_CREATED = 3,
     SIM_STREAM_DESTROYED = 4,
     SIM_INIT_FINISHED = 5,
-    SIM_MODULE_LOADED = 6,
-    SIM_MODULE_UNLOADED = 7,
 };
 
 struct sim_call {
