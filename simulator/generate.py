@@ -68,13 +68,15 @@ def stub(name, behaviour, where):
             return ''
         if out and int(out[2]) <= MAX_ARGUMENT:
             effects.append(effect(out[1], int(out[2]), out[3], where))
+        elif word.startswith('alias='):
+            return f'SIM_ALIAS({name}, {word[6:]})'
         elif word.startswith('returns='):
             result = word[8:]
         elif word.startswith('text='):
             result = f'(long)"{word[5:].replace("_", " ")}"'
-        elif word in ('success', 'note', 'refuses', 'nothing'):
+        elif word in ('success', 'note', 'refuses'):
             kind = word
-        elif not word.startswith(('since=', 'as=')):
+        elif not word.startswith('since='):
             sys.exit(f'{where}: what is "{word}"?')
     if kind == 'note':
         return f'SIM_NOTE({name})'

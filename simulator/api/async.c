@@ -43,7 +43,7 @@ static api_result allocate(api_pointer *out, size_t size, struct sim_pool *pool,
     if (!pool)
         pool = sim_pool_current((uintptr_t)stream <= 2 ? sim_thread.device
                                                        : sim_stream(stream)->device);
-    if (size && sim_stream(stream)->capture)
+    if (size && sim_captures(stream))
         error = capture_allocation(sim_stream(stream), sim_pool_device(pool), size, &address);
     else if (size)
         error = sim_pool_allocate(pool, size, &address);
@@ -60,7 +60,7 @@ static api_result release(api_pointer pointer, api_stream stream)
 
     if (result || !address)
         return result;
-    if (!sim_stream(stream)->capture)
+    if (!sim_captures(stream))
         return api_error(sim_release(address, SIM_DEVICE));
     work.memory = sim_graph_memory_at(address);
     if (!work.memory)

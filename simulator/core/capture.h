@@ -45,6 +45,12 @@ SIM_API void sim_capture_leave(struct sim_stream *stream);
 void sim_capture_record(struct sim_event *event, const struct sim_stream *stream);
 /* The stream waits for the event. -EXDEV: one is in a capture that the other is not in. */
 SIM_API int sim_capture_wait(struct sim_stream *stream, const struct sim_event *event);
+/* The stream of that handle captures; the default stream never does. */
+static inline bool sim_captures(const void *handle)
+{
+    return __builtin_expect(
+        (uintptr_t)handle > 2 && ((const struct sim_stream *)handle)->capture != NULL, 0);
+}
 /* Adds work that waits for what the stream has; -ENOENT: the stream does not capture. */
 SIM_API int sim_capture_add_slow(struct sim_stream *stream, const struct sim_work *work);
 static inline int sim_capture_add(struct sim_stream *stream, const struct sim_work *work)

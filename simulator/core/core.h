@@ -31,9 +31,10 @@ struct sim_context {
 
 struct sim_device {
     const struct sim_gpu *gpu;
-    uint64_t total;        /* bytes */
-    _Atomic uint64_t used; /* contexts and allocations, whole pages */
-    _Atomic bool alive;    /* the primary context exists */
+    uint64_t total;         /* bytes */
+    _Atomic uint64_t used;  /* contexts and allocations, whole pages */
+    _Atomic bool alive;     /* the primary context exists */
+    _Atomic uint32_t peers; /* whose memory it may use: a bit each */
     struct sim_context primary;
 };
 

@@ -179,6 +179,7 @@ void sim_primary_down(int number)
     pthread_mutex_lock(&state.lock);
     if (device->alive) {
         device->alive = false;
+        device->peers = 0;
         device->primary.references = 0;
         sim_release_all(number);
         sim_give(device, state.context);

@@ -14,7 +14,7 @@ CUresult driver_copy(const struct sim_copy3d *copy, CUstream stream)
 
     if (result)
         return result;
-    if (sim_stream(stream)->capture) {
+    if (sim_captures(stream)) {
         work.copy = *copy;
         error = sim_capture_add(sim_stream(stream), &work);
         if (error != -ENOENT)
@@ -123,7 +123,7 @@ static CUresult set(CUdeviceptr to, size_t pitch, unsigned value, size_t element
         return result;
     work.fill =
         (struct sim_fill){driver_pointer(to), pitch, value, (unsigned)element, width, height};
-    if (sim_stream(stream)->capture)
+    if (sim_captures(stream))
         error = sim_capture_add(sim_stream(stream), &work);
     if (error != -ENOENT)
         return driver_result(error);

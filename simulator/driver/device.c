@@ -103,11 +103,3 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *number, const char *wanted)
     }
     return CUDA_ERROR_INVALID_DEVICE;
 }
-
-CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
-{
-    if (!sim_device(device) || !sim_device(peer))
-        return CUDA_ERROR_INVALID_DEVICE;
-    *can = device != peer;
-    return CUDA_SUCCESS;
-}

@@ -15,7 +15,7 @@ static CUresult keep_launch(CUfunction function, const unsigned grid[3], const u
                                        .grid = {grid[0], grid[1], grid[2]},
                                        .block = {block[0], block[1], block[2]},
                                        .shared = shared}};
-    int error = sim_capture_add(sim_stream(stream), &work);
+    int error = sim_captures(stream) ? sim_capture_add(sim_stream(stream), &work) : -ENOENT;
 
     return driver_result(error == -ENOENT ? 0 : error);
 }

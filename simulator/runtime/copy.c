@@ -32,7 +32,7 @@ cudaError_t runtime_copy(struct sim_copy3d *copy, enum cudaMemcpyKind kind, cuda
         return runtime_error(error);
     if (read_kind(kind, &copy->direction))
         return runtime_result(cudaErrorInvalidMemcpyDirection);
-    if (sim_stream(stream)->capture) {
+    if (sim_captures(stream)) {
         work.copy = *copy;
         error = sim_capture_add(sim_stream(stream), &work);
         if (error != -ENOENT)
@@ -129,7 +129,7 @@ static cudaError_t fill(void *to, size_t pitch, int value, size_t width, size_t 
     struct sim_work work = {.type = SIM_NODE_FILL};
     int error = sim_enter();
 
-    if (!error && sim_stream(stream)->capture) {
+    if (!error && sim_captures(stream)) {
         work.fill = (struct sim_fill){to, pitch, (unsigned)value, 1, width, height};
         error = sim_capture_add(sim_stream(stream), &work);
         if (error != -ENOENT)

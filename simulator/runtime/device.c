@@ -78,14 +78,6 @@ cudaError_t cudaDeviceGetByPCIBusId(int *number, const char *wanted)
     return runtime_result(cudaErrorInvalidDevice);
 }
 
-cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
-{
-    if (!sim_device(device) || !sim_device(peer))
-        return runtime_result(cudaErrorInvalidDevice);
-    *can = device != peer;
-    return cudaSuccess;
-}
-
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
     if (least)

@@ -66,7 +66,7 @@ static cudaError_t keep_launch(const void *function, dim3 grid, dim3 block, size
 static inline cudaError_t launch_kernel(const void *function, dim3 grid, dim3 block, size_t shared,
                                         cudaStream_t stream)
 {
-    if (__builtin_expect(sim_stream(stream)->capture != NULL, 0))
+    if (sim_captures(stream))
         return keep_launch(function, grid, block, shared, stream);
     return cudaSuccess;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench.py loop|qwen|native PROGRAM: prints `name value unit` lines.
+"""bench.py loop|qwen|simulation|native PROGRAM: prints `name value unit` lines.
 
 loop  a step of qwen_loop.py on the simulated device: alone, traced and with PyTorch's own recorder,
       each in a process of its own, in turns; medians, and the medians of each turn's ratios
@@ -7,6 +7,8 @@ loop  a step of qwen_loop.py on the simulated device: alone, traced and with PyT
 qwen  seconds and host memory of a recorded run of tests/zoo/qwen_adamw.py
 native  an event of native-loop.c, a C program on a CUDA runtime that does nothing: alone, traced
       without stacks and with native ones, in turns; medians, and the median of each turn's cost
+simulation  what simulation costs: `import torch` with and without it, in turns, and a step of
+      qwen_loop.py
 """
 import os
 import statistics
@@ -87,8 +89,29 @@ def native(work):
     show("native_event_cost", statistics.median(costs), "ns")
 
 
+def import_seconds(*before, **environment):
+    begin = time.monotonic()
+    done = harness.run([*before, harness.PYTHON, "-c", "import torch"], env=environment)
+    return time.monotonic() - begin if done.returncode == 0 else None
+
+
+def simulation(_):
+    """Where NVIDIA's libraries are missing, the stand-ins are there but not preloaded."""
+    plain = {}
+    if import_seconds() is None:
+        libraries = harness.must_run([*harness.alone(), "sh", "-c", "echo $LD_LIBRARY_PATH"]).stdout
+        plain["LD_LIBRARY_PATH"] = libraries.strip()
+    import_seconds(*harness.alone())  # the files are in memory
+    pairs = [(import_seconds(**plain), import_seconds(*harness.alone())) for _ in range(TURNS)]
+    show("import_torch", statistics.median(pair[0] for pair in pairs), "s")
+    show("import_torch_simulated", statistics.median(pair[1] for pair in pairs), "s")
+    show("import_torch_ratio", statistics.median(b / a for a, b in pairs), "ratio")
+    show("simulated_step", step_ms(*harness.alone(), harness.PYTHON, LOOP), "ms")
+
+
 if __name__ == "__main__":
     if sys.argv[1] != "native":
         harness.need_torch("transformers")
     with harness.folder() as work_folder:
-        {"loop": loop, "qwen": qwen, "native": native}[sys.argv[1]](work_folder)
+        {"loop": loop, "qwen": qwen, "simulation": simulation,
+         "native": native}[sys.argv[1]](work_folder)

@@ -49,6 +49,11 @@ class Launcher(unittest.TestCase):
         self.assertEqual(run('true', options=('--memory', '5x')).returncode, 2)
         self.assertEqual(run('true', options=('--memory', '1M')).returncode, 2)
 
+    def test_how_much_is_copied_can_be_chosen(self):
+        done = run('sh', '-c', 'echo $CUDASIM_COPY_LIMIT', options=('--copy-limit', '2K'))
+        self.assertEqual(done.stdout, '2048\n')
+        self.assertEqual(run('true', options=('--copy-limit', 'all')).returncode, 2)
+
     def test_a_command_that_cannot_run(self):
         self.assertEqual(run('/no/such/command').returncode, 127)
         self.assertEqual(run('/').returncode, 126)

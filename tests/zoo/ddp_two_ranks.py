@@ -15,7 +15,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 def log(phase):
     allocated, reserved = torch.cuda.memory_allocated(), torch.cuda.memory_reserved()
-    print(f"rank {dist.get_rank()} {phase}: allocated={allocated} reserved={reserved}", flush=True)
+    line = f"rank {dist.get_rank()} {phase}: allocated={allocated} reserved={reserved}\n"
+    print(line, end="", flush=True)  # in one piece: the ranks share their output
 
 
 def train(args):
