@@ -3,6 +3,7 @@
 cannot run here ends with exit code 77 and says why."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -149,7 +150,8 @@ def record_ranks(work, script, ranks, *arguments):
     print(done.stderr)
     result = []
     for rank in range(ranks):
-        lines = [line for line in done.stdout.splitlines() if line.startswith(f"rank {rank} ")]
+        # Ranks write to one stream: a line may begin where another rank's should have ended.
+        lines = re.findall(rf"rank {rank} [^:\n]+: allocated=", done.stdout)
         log = Path(work) / f"counters-{rank}.json"
         result.append((Path(work) / f"trace-{rank}.mtap", read_phases(log, lines)))
     return result
