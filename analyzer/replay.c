@@ -78,8 +78,11 @@ static void on_oom(struct mt_replay *replay, const struct mt_event *event)
 
 static int on_event(struct mt_replay *replay, const struct mt_event *event)
 {
+    /* What a program is doing, its Python stack says; in a thread without one, nothing does. */
+    struct mt_event in_python = *event;
+    in_python.stack = mt_stack(replay->definitions, event->stack)->python;
     replay->events++;
-    int rc = mt_tracker_event(&replay->tracker, event);
+    int rc = mt_tracker_event(&replay->tracker, &in_python);
     if (rc)
         return rc;
     switch (event->kind) {

@@ -167,7 +167,7 @@ int mt_tracker_event(struct mt_tracker *tracker, const struct mt_event *event)
     struct mt_thread_state *thread = thread_state(tracker, event->thread);
     if (!thread)
         return -ENOMEM;
-    follow_step(tracker, thread, mt_stack(tracker->definitions, event->stack)->python);
+    follow_step(tracker, thread, event->stack);
     switch (event->kind) {
     case MT_SAVED:
     case MT_LEAF:
