@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -22,7 +24,11 @@
 static const struct {
     unsigned long type; /* statfs */
     const char *name;
-} good_file_systems[] = {{0xef53, "ext"}, {0x58465342, "xfs"}, {0x01021994, "tmpfs"}};
+    int is_layer; /* above another one, which is good if it is ext4 */
+} good_file_systems[] = {{0xef53, "ext", 0},
+                         {0x58465342, "xfs", 0},
+                         {0x01021994, "tmpfs", 0},
+                         {0x794c7630, "overlay", 1}};
 
 static struct {
     struct mt_own_file file;
@@ -48,6 +54,14 @@ __attribute__((format(printf, 1, 2))) static void explain(const char *format, ..
     va_end(args);
 }
 
+/* Containers mostly live on such layers. The flag comes from the file below; of the file systems
+ * that serve as one, ext4 alone has it. */
+static int is_on_ext4(void)
+{
+    int flags = 0;
+    return !ioctl(tail.file.fd, FS_IOC_GETFLAGS, &flags) && flags & FS_EXTENT_FL;
+}
+
 static int is_good_file_system(void)
 {
     struct statfs status;
@@ -55,7 +69,7 @@ static int is_good_file_system(void)
         return 0;
     for (size_t i = 0; i < sizeof good_file_systems / sizeof *good_file_systems; i++)
         if ((unsigned long)status.f_type == good_file_systems[i].type)
-            return 1;
+            return !good_file_systems[i].is_layer || is_on_ext4();
     return 0;
 }
 
