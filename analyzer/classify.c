@@ -37,7 +37,8 @@ static int true_leaf(const struct mt_block *block)
  * a module did. */
 static int made_to_be_saved(const struct mt_rule_context *context, const struct mt_block *block)
 {
-    return (block->stack && block->stack == block->save_stack) || block->node_name ||
+    uint32_t maker = mt_stack(context->definitions, block->stack)->python;
+    return (maker && maker == block->save_stack) || block->node_name ||
            made_in(context, block, MT_MARK_MODULE_CALL);
 }
 
@@ -93,6 +94,17 @@ static int is_unlabelled(const struct mt_block *block)
     return !saw(block, MT_SAW_SAVED | MT_SAW_GRAPH_OUTPUT | MT_SAW_LEAF | MT_SAW_GRADIENT);
 }
 
+/* The stack from the innermost frame of Python on. */
+static uint32_t python_stack(const struct mt_rule_context *context, const struct mt_block *block)
+{
+    return mt_stack(context->definitions, block->stack)->python;
+}
+
+static enum mt_copy copy_kind(const struct mt_rule_context *context, const struct mt_block *block)
+{
+    return mt_copy_kind(&context->copies, block, python_stack(context, block));
+}
+
 #define RULE(id, condition)                                                                        \
     static int id(const struct mt_rule_context *context, const struct mt_block *block)             \
     {                                                                                              \
@@ -122,18 +134,18 @@ RULE(died_in_step, saw(block, MT_SAW_STEP_DIED))
 /* These two: the trace ends inside the step. */
 RULE(made_as_state, (block->step) && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
 RULE(in_open_step, block->step != 0)
-RULE(is_gradient_copy, mt_copy_kind(&context->copies, block) &&
-                           block->born.after == MT_PHASE_BACKWARD &&
+RULE(is_gradient_copy, copy_kind(context, block) && block->born.after == MT_PHASE_BACKWARD &&
                            block->ended.backwards == block->born.backwards)
-RULE(is_master, mt_copy_kind(&context->copies, block) == MT_WIDER_COPY)
+RULE(is_master, copy_kind(context, block) == MT_WIDER_COPY)
 /* PyTorch's optimizers keep their state themselves; else it is one that is written out. */
-RULE(is_average, mt_copy_kind(&context->copies, block) && context->saw_steps)
-RULE(is_own_state, mt_copy_kind(&context->copies, block))
+RULE(is_average, copy_kind(context, block) && context->saw_steps)
+RULE(is_own_state, copy_kind(context, block))
 RULE(is_cublas_workspace,
      in_operators(block) && is_unlabelled(block) && has_cublas_size(context, block))
 RULE(is_communication,
      is_unlabelled(block) &&
-         mt_stack_frame(context->definitions, block->stack)->marks & MT_MARK_COMMUNICATION)
+         mt_stack_frame(context->definitions, python_stack(context, block))->marks &
+             MT_MARK_COMMUNICATION)
 RULE(in_backward,
      born(block, MT_PHASE_BACKWARD) && died_in_phase(block) && !saw(block, MT_SAW_SAVED))
 RULE(saved_by_maker, saw(block, MT_SAW_SAVED) && made_to_be_saved(context, block))
@@ -269,7 +281,8 @@ int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts
     }
     for (size_t i = 0; i < n && !rc; i++)
         if (made_outside(verdicts[i].block) && verdicts[i].rule->certainty == MT_GUESS)
-            rc = mt_copies_add(&context->copies, verdicts[i].block);
+            rc = mt_copies_add(&context->copies, verdicts[i].block,
+                               python_stack(context, verdicts[i].block));
     for (size_t i = 0; i < n && !rc; i++)
         verdicts[i].rule = mt_classify(context, verdicts[i].block);
     return rc;

@@ -39,16 +39,16 @@ static int has_size(const struct mt_copies *copies, uint64_t size)
            mt_address_map_get(&copies->sizes, size_key(size - LARGE));
 }
 
-int mt_copies_add(struct mt_copies *copies, const struct mt_block *block)
+int mt_copies_add(struct mt_copies *copies, const struct mt_block *block, uint32_t site_stack)
 {
-    uint32_t index = mt_address_map_get(&copies->sites, block->stack);
-    if (!block->stack)
+    uint32_t index = mt_address_map_get(&copies->sites, site_stack);
+    if (!site_stack)
         return 0;
     if (!index) {
         if (mt_grow(&copies->site, &copies->capacity, copies->n_sites + 1, sizeof *copies->site))
             return -ENOMEM;
         index = (uint32_t)++copies->n_sites;
-        if (mt_address_map_put(&copies->sites, block->stack, index))
+        if (mt_address_map_put(&copies->sites, site_stack, index))
             return -ENOMEM;
     }
     struct mt_copy_site *site = &copies->site[index - 1];
@@ -60,9 +60,10 @@ int mt_copies_add(struct mt_copies *copies, const struct mt_block *block)
     return 0;
 }
 
-enum mt_copy mt_copy_kind(const struct mt_copies *copies, const struct mt_block *block)
+enum mt_copy mt_copy_kind(const struct mt_copies *copies, const struct mt_block *block,
+                          uint32_t site_stack)
 {
-    uint32_t index = mt_address_map_get(&copies->sites, block->stack);
+    uint32_t index = mt_address_map_get(&copies->sites, site_stack);
     if (!index)
         return MT_NO_COPY;
     const struct mt_copy_site *site = &copies->site[index - 1];

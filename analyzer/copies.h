@@ -24,12 +24,14 @@ struct mt_copies {
 /* A table of zeros is empty. */
 void mt_copies_clear(struct mt_copies *copies);
 
-/* First every parameter, then every block that may be a copy. 0 or -ENOMEM. */
+/* First every parameter, then every block that may be a copy; site: the stack of its line in
+ * Python, 0: none. 0 or -ENOMEM. */
 int mt_copies_add_parameter(struct mt_copies *copies, const struct mt_block *block);
-int mt_copies_add(struct mt_copies *copies, const struct mt_block *block);
+int mt_copies_add(struct mt_copies *copies, const struct mt_block *block, uint32_t site);
 
 /* What set of copies the block is of. */
 enum mt_copy { MT_NO_COPY, MT_COPY, MT_WIDER_COPY };
-enum mt_copy mt_copy_kind(const struct mt_copies *copies, const struct mt_block *block);
+enum mt_copy mt_copy_kind(const struct mt_copies *copies, const struct mt_block *block,
+                          uint32_t site);
 
 #endif

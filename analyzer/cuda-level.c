@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-level.h"
+#include "trace-format/cuda-apis.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,9 +11,23 @@ void mt_cuda_clear(struct mt_cuda_level *level)
     memset(level, 0, sizeof *level);
 }
 
+/* Whether it takes memory of a device that is counted nowhere else. */
+static int is_counted(uint64_t api)
+{
+    switch (mt_cuda_api_space(api)) {
+    case MT_SPACE_DEVICE:
+    case MT_SPACE_MANAGED:
+    case MT_SPACE_ARRAY:
+    case MT_SPACE_PHYSICAL:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event)
 {
-    if (event->arg[2] != 0 || !event->arg[0])
+    if (!event->arg[0])
         return 0; /* the call failed */
     struct mt_block *old = mt_heap_at(&level->heap, event->arg[0]);
     if (old) {
@@ -60,8 +75,13 @@ int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
 {
     switch (event->kind) {
     case MT_CUDA_MALLOC:
-        return on_malloc(level, event);
+    case MT_CUDA_MALLOC_ASYNC:
+        return is_counted(event->arg[3]) ? on_malloc(level, event) : 0;
     case MT_CUDA_FREE:
+        if (is_counted(event->arg[1]))
+            on_free(level, event);
+        return 0;
+    case MT_CUDA_FREE_ASYNC:
         on_free(level, event);
         return 0;
     case MT_CUDA_FREE_FAILED:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The level below the frameworks: memory that the CUDA runtime handed out (cudaMalloc), live.
+ * The level below the frameworks: memory of devices that CUDA itself handed out, live.
  */
 #ifndef MT_CUDA_LEVEL_H
 #define MT_CUDA_LEVEL_H

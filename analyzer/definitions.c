@@ -3,6 +3,10 @@
 #include "address-map.h"
 #include "grow.h"
 #include "marks.h"
+#include "symbols.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 #include <stdio.h>
 
@@ -15,9 +19,15 @@ struct thread {
     uint32_t os_thread;
 };
 
+struct module {
+    uint32_t build_id, path; /* path 0: not defined */
+};
+
 struct mt_definitions {
     char **strings;
     size_t n_strings, strings_capacity; /* n_: one more than the highest id */
+    struct module *modules;
+    size_t n_modules, modules_capacity;
     struct mt_frame *frames;
     size_t n_frames, frames_capacity;
     struct mt_stack *stacks;
@@ -26,14 +36,22 @@ struct mt_definitions {
     size_t n_threads, threads_capacity;
     struct mt_info *infos;
     size_t n_infos, infos_capacity;
+    char **names; /* made up here */
+    size_t n_names, names_capacity;
+    struct mt_symbols *symbols;
 };
 
-static const struct mt_frame unknown_frame = {"?", "?", 0, 0};
+static const struct mt_frame unknown_frame = {.function = "?", .file = "?"};
 static const struct mt_stack unknown_stack;
 
 struct mt_definitions *mt_definitions_create(void)
 {
-    return calloc(1, sizeof(struct mt_definitions));
+    struct mt_definitions *d = calloc(1, sizeof *d);
+    if (d && !(d->symbols = mt_symbols_create())) {
+        free(d);
+        return NULL;
+    }
+    return d;
 }
 
 void mt_definitions_destroy(struct mt_definitions *d)
@@ -46,6 +64,11 @@ void mt_definitions_destroy(struct mt_definitions *d)
         free(d->threads[i].name);
     for (size_t i = 0; i < d->n_infos; i++)
         free((char *)d->infos[i].key);
+    for (size_t i = 0; i < d->n_names; i++)
+        free(d->names[i]);
+    mt_symbols_destroy(d->symbols);
+    free(d->modules);
+    free(d->names);
     free(d->strings);
     free(d->frames);
     free(d->stacks);
@@ -101,6 +124,75 @@ static void inherit(struct mt_stack *stack, const struct mt_stack *parent,
     stack->phase = frame->marks & MT_PHASE_MARKS ? frame->marks & MT_PHASE_MARKS : parent->phase;
 }
 
+static int add_module(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    int rc = reserve(&d->modules, &d->n_modules, &d->modules_capacity, definition->id,
+                     sizeof *d->modules);
+    if (rc)
+        return rc;
+    d->modules[definition->id] =
+        (struct module){definition->module.build_id, definition->module.path};
+    return 0;
+}
+
+/* A frame's name until it is looked up. */
+static const char *make_name(struct mt_definitions *d, const char *path, uint64_t address)
+{
+    const char *slash = strrchr(path, '/'), *file = slash && slash[1] ? slash + 1 : path;
+    size_t size = strlen(file) + 24;
+    if (mt_grow(&d->names, &d->names_capacity, d->n_names + 1, sizeof *d->names))
+        return NULL;
+    char *name = malloc(size);
+    if (!name)
+        return NULL;
+    snprintf(name, size, "%s+0x%" PRIx64, file, address);
+    return d->names[d->n_names++] = name;
+}
+
+static int add_native(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    int rc =
+        reserve(&d->frames, &d->n_frames, &d->frames_capacity, definition->id, sizeof *d->frames);
+    if (rc)
+        return rc;
+    struct mt_frame *frame = &d->frames[definition->id];
+    if (frame->function)
+        return -EINVAL;
+    const char *path = mt_module(d, definition->native.module).path;
+    frame->function = make_name(d, path, definition->native.address);
+    if (!frame->function)
+        return -ENOMEM;
+    frame->file = path;
+    frame->is_native = 1;
+    frame->module = definition->native.module;
+    frame->address = definition->native.address;
+    frame->marks = mt_module_marks(path);
+    return 0;
+}
+
+static int add_symbol(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    struct mt_frame *frame = definition->id < d->n_frames ? &d->frames[definition->id] : NULL;
+    if (!frame || !frame->is_native)
+        return -EINVAL;
+    frame->function = mt_string(d, definition->frame.function);
+    if (definition->frame.file)
+        frame->file = mt_string(d, definition->frame.file);
+    frame->line = definition->frame.line;
+    frame->is_named = 1;
+    return 0;
+}
+
+/* Whose line is shown for a stack. */
+static uint32_t user_of(const struct mt_definitions *d, uint32_t id, const struct mt_frame *frame,
+                        const struct mt_stack *parent)
+{
+    if (frame->marks & MT_MARK_FRAMEWORK ||
+        (frame->is_native && parent->user && !mt_stack_frame(d, parent->user)->is_native))
+        return parent->user;
+    return id;
+}
+
 /* A caller must be known before what it calls: no circle of callers can arise. */
 static int add_stack(struct mt_definitions *d, const struct mt_definition *definition)
 {
@@ -116,7 +208,8 @@ static int add_stack(struct mt_definitions *d, const struct mt_definition *defin
     stack->parent = parent->depth ? definition->stack.parent : 0;
     stack->frame = definition->stack.frame;
     inherit(stack, parent, frame);
-    stack->user = frame->marks & MT_MARK_FRAMEWORK ? parent->user : definition->id;
+    stack->user = user_of(d, definition->id, frame, parent);
+    stack->python = frame->is_native ? parent->python : definition->id;
     stack->depth = parent->depth + 1;
     return 0;
 }
@@ -137,6 +230,15 @@ static int add_thread(struct mt_definitions *d, const struct mt_definition *defi
     return 0;
 }
 
+/* The place of a key's value: the last one holds. */
+static struct mt_info *info_place(struct mt_definitions *d, const char *key)
+{
+    for (size_t i = 0; i < d->n_infos; i++)
+        if (!strcmp(d->infos[i].key, key))
+            return &d->infos[i];
+    return &d->infos[d->n_infos];
+}
+
 static int add_info(struct mt_definitions *d, const struct mt_definition *definition)
 {
     if (mt_grow(&d->infos, &d->infos_capacity, d->n_infos + 1, sizeof *d->infos))
@@ -147,7 +249,10 @@ static int add_info(struct mt_definitions *d, const struct mt_definition *defini
     char *equals = strchr(key, '=');
     if (equals)
         *equals = '\0';
-    d->infos[d->n_infos++] = (struct mt_info){key, equals ? equals + 1 : ""};
+    struct mt_info *place = info_place(d, key);
+    d->n_infos += place == &d->infos[d->n_infos];
+    free((char *)place->key);
+    *place = (struct mt_info){key, equals ? equals + 1 : ""};
     return 0;
 }
 
@@ -164,6 +269,14 @@ int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *def
         return add_thread(d, definition);
     case MT_DEF_INFO:
         return add_info(d, definition);
+    case MT_DEF_MODULE:
+        return add_module(d, definition);
+    case MT_DEF_NATIVE:
+        return add_native(d, definition);
+    case MT_DEF_SYMBOL:
+        return add_symbol(d, definition);
+    case MT_DEF_LIMIT:
+        break;
     }
     return -EINVAL;
 }
@@ -230,6 +343,41 @@ const struct mt_frame *mt_frame(const struct mt_definitions *d, uint32_t id)
     return id < d->n_frames && d->frames[id].function ? &d->frames[id] : &unknown_frame;
 }
 
+uint32_t mt_definitions_string_limit(const struct mt_definitions *d)
+{
+    return (uint32_t)d->n_strings;
+}
+
+uint32_t mt_definitions_frame_limit(const struct mt_definitions *d)
+{
+    return (uint32_t)d->n_frames;
+}
+
+struct mt_module mt_module(const struct mt_definitions *d, uint32_t id)
+{
+    if (id >= d->n_modules || !d->modules[id].path)
+        return (struct mt_module){"", "?"};
+    return (struct mt_module){mt_string(d, d->modules[id].build_id),
+                              mt_string(d, d->modules[id].path)};
+}
+
+const struct mt_frame *mt_named_frame(const struct mt_definitions *d, uint32_t id)
+{
+    struct mt_symbol symbol;
+    if (id >= d->n_frames || !d->frames[id].is_native || d->frames[id].is_named ||
+        d->frames[id].is_sought)
+        return mt_frame(d, id);
+    struct mt_frame *frame = &d->frames[id];
+    frame->is_sought = 1;
+    if (mt_symbols_find(d->symbols, mt_module(d, frame->module), frame->address, &symbol))
+        return frame;
+    frame->function = symbol.function;
+    frame->file = symbol.file ? symbol.file : frame->file;
+    frame->line = symbol.line;
+    frame->is_named = 1;
+    return frame;
+}
+
 const struct mt_stack *mt_stack(const struct mt_definitions *d, uint32_t id)
 {
     return id < d->n_stacks ? &d->stacks[id] : &unknown_stack;
@@ -242,11 +390,13 @@ const struct mt_frame *mt_stack_frame(const struct mt_definitions *d, uint32_t s
 
 void mt_place_text(char *out, size_t size, const struct mt_definitions *d, uint32_t stack)
 {
-    const struct mt_frame *frame = mt_stack_frame(d, stack);
+    const struct mt_frame *frame = mt_named_frame(d, mt_stack(d, stack)->frame);
     const char *slash = strrchr(frame->file, '/');
     const char *file = slash && slash[1] ? slash + 1 : frame->file;
     if (!mt_stack(d, stack)->depth)
         snprintf(out, size, "unknown");
+    else if (frame->is_native && !frame->is_named)
+        snprintf(out, size, "%s", frame->function);
     else if (frame->line)
         snprintf(out, size, "%s:%u %s", file, frame->line, frame->function);
     else

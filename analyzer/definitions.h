@@ -14,15 +14,30 @@ struct mt_frame {
     const char *function, *file; /* "?" where not known, never NULL */
     uint32_t line;               /* 0: not known */
     uint32_t marks;              /* enum mt_mark */
+    /* Native frames; before they are looked up, function is "library+0xaddress" and file is the
+     * library's path. */
+    uint8_t is_native;
+    uint8_t is_named;  /* by the trace, or where it was looked up */
+    uint8_t is_sought; /* was looked up, in vain perhaps */
+    uint32_t module;   /* 0: its code was in no file */
+    uint64_t address;  /* in the module, as its symbol table has it */
+};
+
+/* A library or the program. */
+struct mt_module {
+    const char *build_id; /* hexadecimal, "": none */
+    const char *path;     /* "?" where not known */
 };
 
 struct mt_stack {
     uint32_t parent; /* the caller's stack; always defined and of a smaller depth. 0: none */
     uint32_t frame;
-    uint32_t marks; /* of the innermost frame and all its callers */
-    uint32_t phase; /* the phase marks of the innermost frame that has any */
-    uint32_t user;  /* the stack of the innermost frame that is no framework code; 0: none */
-    uint32_t depth; /* frames */
+    uint32_t marks;  /* of the innermost frame and all its callers */
+    uint32_t phase;  /* the phase marks of the innermost frame that has any */
+    uint32_t user;   /* the stack of the innermost frame that is no framework code, a Python frame
+                      * before a native one; 0: none */
+    uint32_t python; /* the stack of the innermost Python frame; 0: none */
+    uint32_t depth;  /* frames */
 };
 
 struct mt_info {
@@ -47,9 +62,18 @@ const char *mt_string(const struct mt_definitions *definitions, uint32_t id);
 const struct mt_frame *mt_frame(const struct mt_definitions *definitions, uint32_t id);
 const struct mt_stack *mt_stack(const struct mt_definitions *definitions, uint32_t id);
 
+/* One more than the highest id of a string; of a frame. */
+uint32_t mt_definitions_string_limit(const struct mt_definitions *definitions);
+uint32_t mt_definitions_frame_limit(const struct mt_definitions *definitions);
+
+struct mt_module mt_module(const struct mt_definitions *definitions, uint32_t id);
+
 /* The innermost frame of a stack. */
 const struct mt_frame *mt_stack_frame(const struct mt_definitions *definitions, uint32_t stack);
 
+/* The frame for showing it: a native one's function, file and line are looked up in its file at the
+ * first time (symbols.h), unless the trace names them. */
+const struct mt_frame *mt_named_frame(const struct mt_definitions *definitions, uint32_t id);
 /* "train.py:42 main", of the innermost frame; "unknown" where there is none. */
 void mt_place_text(char *out, size_t size, const struct mt_definitions *definitions,
                    uint32_t stack);

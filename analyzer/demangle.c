@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "demangle.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Reads <length><letters>. The end of it, or NULL. */
@@ -34,4 +36,67 @@ void mt_short_type_name(const char *mangled, char *out, size_t size)
         snprintf(out, size, "%s", mangled);
     else
         snprintf(out, size, "%.*s", (int)length, name);
+}
+
+typedef char *demangler(const char *mangled, char *buffer, size_t *size, int *status);
+
+/* The C++ runtime's own, where there is one: most machines have it, and the build needs no C++. */
+static demangler *find_demangler(void)
+{
+    static demangler *found;
+    static int was_sought;
+    if (!was_sought) {
+        void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+        if (library)
+            *(void **)&found = dlsym(library, "__cxa_demangle");
+        was_sought = 1;
+    }
+    return found;
+}
+
+/* The end of the name, where its parameters begin: before the '(' of the last ')'. */
+static void cut_parameters(char *name)
+{
+    char *clone = strstr(name, " [clone ");
+    if (clone)
+        *clone = '\0';
+    char *at = strrchr(name, ')');
+    int depth = 0;
+    for (; at && at >= name; at--) {
+        depth += (*at == ')') - (*at == '(');
+        if (!depth)
+            break;
+    }
+    if (at > name)
+        *at = '\0';
+}
+
+/* The begin of the name, after the type that a template returns: after the last space that is in no
+ * brackets. What follows "operator" is part of the name, brackets and all. */
+static const char *after_type(const char *name)
+{
+    const char *begin = name;
+    int depth = 0;
+    for (const char *at = name; *at; at++) {
+        if (!strncmp(at, "operator", 8) && strchr(" <>(-", at[8]) && at[8])
+            break;
+        depth +=
+            (*at == '<' || *at == '(' || *at == '{') - (*at == '>' || *at == ')' || *at == '}');
+        if (*at == ' ' && depth == 0)
+            begin = at + 1;
+    }
+    return begin;
+}
+
+char *mt_function_name(const char *symbol)
+{
+    demangler *demangle = strncmp(symbol, "_Z", 2) ? NULL : find_demangler();
+    int status = 0;
+    char *whole = demangle ? demangle(symbol, NULL, NULL, &status) : NULL;
+    if (!whole)
+        return strdup(symbol);
+    cut_parameters(whole);
+    char *name = strdup(after_type(whole));
+    free(whole);
+    return name;
 }

@@ -12,4 +12,8 @@
  * terminated; what does not fit is cut. */
 void mt_short_type_name(const char *mangled, char *out, size_t size);
 
+/* The name of a function by its symbol, without parameters and the type it returns: "at::empty". A
+ * new text, NULL: no memory. A symbol that is not C++'s, or cannot be read, is itself. */
+char *mt_function_name(const char *symbol);
+
 #endif

@@ -41,7 +41,7 @@ json_t *mt_json_frame(const struct mt_definitions *definitions, uint32_t stack)
 {
     if (!mt_stack(definitions, stack)->depth)
         return json_null();
-    const struct mt_frame *frame = mt_stack_frame(definitions, stack);
+    const struct mt_frame *frame = mt_named_frame(definitions, mt_stack(definitions, stack)->frame);
     return json_pack("{s:o, s:o, s:I}", "function", mt_json_text(frame->function), "file",
                      mt_json_text(frame->file), "line", (json_int_t)frame->line);
 }

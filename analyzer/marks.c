@@ -90,6 +90,29 @@ static uint32_t owner(const char *file)
     return 0;
 }
 
+/* Libraries (and programs) that a C program's or PyTorch's own way to an allocation goes through;
+ * what stands before the first '.' or '-' of the file's name. */
+static const char *const framework_modules[] = {
+    "libc10",  "libc10_cuda", "libtorch",  "libtorch_cpu", "libtorch_cuda", "libtorch_python",
+    "libcuda", "libcudart",   "libc",      "libm",         "libpthread",    "libdl",
+    "ld",      "libgcc_s",    "libstdc++", "python3",      "python",        "libpython3",
+};
+
+uint32_t mt_module_marks(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t length = strcspn(name, ".-");
+    if (!strncmp(name, "linux-vdso", 10) || !strcmp(path, "?"))
+        return MT_MARK_FRAMEWORK;
+    for (size_t i = 0; i < sizeof framework_modules / sizeof *framework_modules; i++)
+        if (strlen(framework_modules[i]) == length && !strncmp(name, framework_modules[i], length))
+            return MT_MARK_FRAMEWORK;
+    if (!strncmp(path, "/usr/lib/", 9) || !strncmp(path, "/lib/", 5) ||
+        !strncmp(path, "/lib64/", 7))
+        return MT_MARK_LIBRARY;
+    return owner(path);
+}
+
 uint32_t mt_frame_marks(const char *function, const char *file)
 {
     uint32_t marks = owner(file);

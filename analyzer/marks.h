@@ -28,7 +28,10 @@ enum mt_mark {
     (MT_MARK_OPTIMIZER | MT_MARK_MODULE_CALL | MT_MARK_MODULE_APPLY | MT_MARK_MODULE_INIT |        \
      MT_MARK_BACKWARD)
 
-/* Marks of a frame. function may be a qualified name ("Adam.step"). */
+/* Marks of a native frame, by its library's path. */
+uint32_t mt_module_marks(const char *path);
+
+/* Marks of a Python frame. function may be a qualified name ("Adam.step"). */
 uint32_t mt_frame_marks(const char *function, const char *file);
 
 #endif

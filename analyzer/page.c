@@ -55,8 +55,11 @@ static void print_extent(const struct mt_page *page)
     else if (survey->complete)
         fputs(", none lost", page->out);
     putc('\n', page->out);
-    if (!survey->complete)
-        fputs("The recording was not closed: its end may be missing.\n", page->out);
+    char text[WIDTH * 4 + 1];
+    if (info(page, "dropped", text, sizeof text))
+        fprintf(page->out, "Dropped, since only the newest are kept: %s.\n", text);
+    if (mt_survey_trouble(survey))
+        fprintf(page->out, "Not complete: %s.\n", mt_survey_trouble(survey));
 }
 
 void mt_page_head(const struct mt_page *page)

@@ -179,7 +179,10 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     replay->time_ns = event->time_ns;
     if (replay->question.no_labels && is_label(event->kind))
         return 0;
-    int rc = mt_tracker_event(&replay->tracker, event);
+    /* What a program is doing, its Python stack says; in a thread without one, nothing does. */
+    struct mt_event in_python = *event;
+    in_python.stack = mt_stack(replay->definitions, event->stack)->python;
+    int rc = mt_tracker_event(&replay->tracker, &in_python);
     if (rc)
         return rc;
     switch (event->kind) {
@@ -193,6 +196,8 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_MALLOC:
     case MT_CUDA_FREE:
     case MT_CUDA_FREE_FAILED:
+    case MT_CUDA_MALLOC_ASYNC:
+    case MT_CUDA_FREE_ASYNC:
         rc = mt_cuda_event(&replay->cuda, event);
         see_cuda_total(replay, event);
         return rc;

@@ -17,10 +17,13 @@ static struct entry locate(const struct mt_definitions *definitions,
     const struct mt_block *block = verdict->block;
     uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
     uint32_t user = mt_stack(definitions, stack)->user;
+    uint32_t python = mt_stack(definitions, stack)->python;
     struct entry entry = {.site = {.bytes = block->size,
                                    .blocks = 1,
                                    .category = verdict->rule->category,
-                                   .stack = user ? user : stack,
+                                   .stack = user     ? user
+                                            : python ? python
+                                                     : stack,
                                    .node_name = block->node_name}};
     entry.frame = mt_stack(definitions, entry.site.stack)->frame;
     return entry;

@@ -15,12 +15,14 @@ void mt_survey_begin(struct mt_survey *survey, const char *path)
 {
     struct stat status;
     memset(survey, 0, sizeof *survey);
+    survey->state = MT_TRACE_OPEN;
     if (!stat(path, &status))
         survey->bytes = (uint64_t)status.st_size;
 }
 
 void mt_survey_add(struct mt_survey *survey, const struct mt_batch *batch)
 {
+    survey->state = batch->state;
     survey->events += batch->n_events;
     for (size_t i = 0; i < batch->n_events; i++) {
         const struct mt_event *event = &batch->events[i];
@@ -52,6 +54,17 @@ int mt_survey(const char *path, struct mt_survey *survey, struct mt_definitions 
     struct pass pass = {survey, definitions};
     mt_survey_begin(survey, path);
     return mt_scan(path, handle, &pass, error);
+}
+
+const char *mt_survey_trouble(const struct mt_survey *survey)
+{
+    static const char *const troubles[MT_TRACE_STATES] = {
+        [MT_TRACE_CLOSED] = "the end of the recording cannot be read",
+        [MT_TRACE_RUNNING] = "the program is still running",
+        [MT_TRACE_KILLED] = "the program was killed; everything up to its last moment is here",
+        [MT_TRACE_OPEN] = "the recording was not closed, its end may be missing",
+    };
+    return survey->complete ? NULL : troubles[survey->state];
 }
 
 uint64_t mt_survey_lost(const struct mt_survey *survey)

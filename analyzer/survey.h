@@ -14,6 +14,7 @@ struct mt_survey {
     uint64_t lost;  /* events that were not recorded, by the LOST events */
     uint64_t kinds[MT_KIND_LIMIT];
     uint64_t last_time_ns;
+    enum mt_trace_state state;
     int complete;      /* the recording was closed: `end` counts */
     struct mt_end end; /* as the recording says it itself */
 };
@@ -25,6 +26,10 @@ int mt_survey(const char *path, struct mt_survey *survey, struct mt_definitions 
 /* The pieces of it, for other passes: the file's size, and what each block adds. */
 void mt_survey_begin(struct mt_survey *survey, const char *path);
 void mt_survey_add(struct mt_survey *survey, const struct mt_batch *batch);
+
+/* What is to be said of a recording that was not closed: a sentence without its full stop. NULL:
+ * nothing. */
+const char *mt_survey_trouble(const struct mt_survey *survey);
 
 /* Events that are missing, as far as the trace can say. */
 uint64_t mt_survey_lost(const struct mt_survey *survey);

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <string.h>
 
 #define MOST_RUNTIMES 16
 
@@ -23,33 +24,54 @@ static void *scope_of(const void *caller)
     return *module->l_name ? dlopen(module->l_name, RTLD_NOLOAD | RTLD_LAZY) : RTLD_NEXT;
 }
 
-/* The reference of a handle that helped is kept: what it gave must not go away. */
+/* Where a function stands in mt_cudart, and its name. */
+static const struct {
+    size_t offset;
+    const char *symbol;
+} functions[] = {
+#define FUNCTION(name, symbol, library, result, parameters)                                        \
+    {offsetof(struct mt_cudart, name), symbol},
+    MT_CUDART_HOOKS(FUNCTION){offsetof(struct mt_cudart, get_device), "cudaGetDevice"}};
+
+static void look_up(struct mt_cudart *runtime, void *scope)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *found = mt_real_dlsym(scope, functions[i].symbol);
+        if (found && mt_is_ours(found))
+            found = NULL;
+        memcpy((char *)runtime + functions[i].offset, &found, sizeof found);
+    }
+}
+
+/* Of the module of this address. The reference of a handle that helped is kept: what it gave must
+ * not go away. */
+static struct mt_cudart runtime_of_module(const void *address)
+{
+    struct mt_cudart runtime = {0};
+    void *scope = scope_of(address);
+    if (scope)
+        look_up(&runtime, scope);
+    if (!runtime.cuda_malloc && scope && scope != RTLD_NEXT)
+        dlclose(scope);
+    return runtime;
+}
+
 static struct mt_cudart find_runtime(const void *caller)
 {
-    struct mt_cudart runtime = {NULL, NULL, NULL};
-    void *scope = scope_of(caller);
-    void *found = scope ? dlsym(scope, "cudaMalloc") : NULL;
-    if (!found || mt_is_ours(found)) {
-        if (scope && scope != RTLD_NEXT)
-            dlclose(scope);
-        *(void **)&runtime.malloc = mt_find_real("cudaMalloc", "libcudart.so.13");
-        *(void **)&runtime.free = mt_find_real("cudaFree", "libcudart.so.13");
-        *(void **)&runtime.get_device = mt_find_real("cudaGetDevice", "libcudart.so.13");
+    struct mt_cudart runtime = runtime_of_module(caller);
+    if (runtime.cuda_malloc)
         return runtime;
-    }
-    *(void **)&runtime.malloc = found;
-    *(void **)&runtime.free = dlsym(scope, "cudaFree");
-    *(void **)&runtime.get_device = dlsym(scope, "cudaGetDevice");
-    return runtime;
+    const void *any = mt_find_real("cudaMalloc", "libcudart.so.13");
+    return any ? runtime_of_module(any) : runtime;
 }
 
 /* Its index + 1; 0: it is none, or there are too many. */
 static uint32_t add_runtime(const struct mt_cudart *runtime)
 {
-    if (!runtime->malloc || !runtime->free || mt_is_ours(*(void *const *)&runtime->free))
+    if (!runtime->cuda_malloc)
         return 0;
     for (uint32_t i = 0; i < n_runtimes; i++)
-        if (runtimes[i].malloc == runtime->malloc && runtimes[i].free == runtime->free)
+        if (!memcmp(&runtimes[i], runtime, sizeof *runtime))
             return i + 1;
     if (n_runtimes == MOST_RUNTIMES)
         return 0;

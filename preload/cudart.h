@@ -4,12 +4,14 @@
 #ifndef MT_PRELOAD_CUDART_H
 #define MT_PRELOAD_CUDART_H
 
-#include <stddef.h>
+#include "hooks.h"
 
+/* Its functions by the names of their hooks; NULL: this version has none. */
 struct mt_cudart {
-    unsigned (*malloc)(void **address, size_t size);
-    unsigned (*free)(void *address);
-    unsigned (*get_device)(int *device); /* NULL: there is none */
+#define MT_CUDART_POINTER(name, symbol, library, result, parameters) result(*name) parameters;
+    MT_CUDART_HOOKS(MT_CUDART_POINTER)
+#undef MT_CUDART_POINTER
+    unsigned (*get_device)(int *device);
 };
 
 /* The runtime that the module of this return address is linked to, else any that is loaded; NULL:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's allocator and autograd. C++ exceptions pass through here: build with -fexceptions. */
+#include "native-stack.h"
 #include "node-names.h"
 #include "python-stack.h"
 #include "real.h"
@@ -16,7 +17,8 @@ static void record_memory(unsigned kind, uint16_t device, const uint64_t *argume
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
-    mt_record(self, kind, device >> 8, mt_python_stack(self), arguments);
+    uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_stack(self);
+    mt_record(self, kind, device >> 8, stack, arguments);
     mt_leave(self);
 }
 
@@ -60,20 +62,11 @@ void mt_hook_set_data(void *tensor, void *new_data)
     MT_REAL(set_data)(tensor, new_data);
 }
 
+/* Those that take an optional tensor (c10's or C++'s own) call this one too. */
 void mt_hook_saved_tensor(void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view)
 {
     label(MT_SAVED, mt_tensor_impl(tensor), is_output);
     MT_REAL(saved_tensor)(saved, tensor, is_output, inplace_on_view);
-}
-
-/* std::optional<at::Tensor>: the tensor, then whether there is one. */
-void mt_hook_saved_optional(void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view)
-{
-    _Bool has_tensor;
-    memcpy(&has_tensor, (const char *)tensor + sizeof(void *), sizeof has_tensor);
-    if (has_tensor)
-        label(MT_SAVED, mt_tensor_impl(tensor), is_output);
-    MT_REAL(saved_optional)(saved, tensor, is_output, inplace_on_view);
 }
 
 void mt_hook_leaf(void *node, void *tensor)

@@ -19,6 +19,8 @@
 #include <stdint.h>
 #endif
 
+#include "hooks-cuda.h"
+
 /* clang-format off */
 #define MT_TORCH_HOOKS(H)                                                                          \
     H(report_memory, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",                      \
@@ -36,9 +38,6 @@
     H(saved_tensor, "_ZN5torch8autograd13SavedVariableC1ERKN2at6TensorEbb",                        \
       "libtorch_cpu.so", void,                                                                     \
       (void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view))                         \
-    H(saved_optional, "_ZN5torch8autograd13SavedVariableC1ERKSt8optionalIN2at6TensorEEbb",         \
-      "libtorch_cpu.so", void,                                                                     \
-      (void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view))                         \
     H(leaf, "_ZN5torch8autograd14AccumulateGradC1EN2at6TensorE",                                   \
       "libtorch_cpu.so", void,                                                                     \
       (void *node, void *tensor))                                                                  \
@@ -51,23 +50,39 @@
     H(node_run, "_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_11InputBufferERKS2_INS0_10ReadyQueueEE",                          \
       "libtorch_cpu.so", void,                                                                     \
       (void *engine, void *task, void *node, void *inputs, void *queue))
-#define MT_CUDART_HOOKS(H)                                                                         \
-    H(cuda_malloc, "cudaMalloc", "libcudart.so.13", unsigned, (void **address, size_t size))       \
-    H(cuda_free, "cudaFree", "libcudart.so.13", unsigned, (void *address))
 /* What ends a process without its destructors. kill: Python kills itself so after Ctrl-C. */
 #define MT_PROCESS_HOOKS(H)                                                                        \
     H(exit, "_exit", "libc.so.6", void, (int status))                                              \
     H(exit_c99, "_Exit", "libc.so.6", void, (int status))                                          \
     H(abort, "abort", "libc.so.6", void, (void))                                                   \
     H(kill, "kill", "libc.so.6", int, (int process, int number))
+/* Where a program asks for a function by name. */
+#define MT_LOOKUP_HOOKS(H)                                                                         \
+    H(dlsym, "dlsym", "libc.so.6", void *, (void *handle, const char *symbol))
+/* What programs call to name their phases: by memtap.h, and NVTX's header (hooks-ranges.c). */
+#define MT_RANGE_HOOKS(H)                                                                          \
+    H(range_push, "memtap_range_push", NULL, void, (const char *name))                             \
+    H(range_pop, "memtap_range_pop", NULL, void, (void))                                           \
+    H(mark, "memtap_mark", NULL, void, (const char *name))                                         \
+    H(name, "memtap_name", NULL, void, (const void *address, const char *name))                    \
+    H(nvtx, "InitializeInjectionNvtx2", NULL, int, (const void *(*export_table)(uint32_t table)))
 /* clang-format on */
 
-#define MT_HOOKS(H) MT_TORCH_HOOKS(H) MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H)
+/* What makes code go away. */
+#define MT_LOADER_HOOKS(H) H(dlclose, "dlclose", "libc.so.6", int, (void *library))
+
+#define MT_HOOKS(H)                                                                                \
+    MT_TORCH_HOOKS(H) MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H)  \
+    MT_LOADER_HOOKS(H)
 
 #ifndef MT_EXPORTS_MAP
 #define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \
     __attribute__((visibility("default"))) result mt_hook_##name parameters __asm__(symbol);
 MT_HOOKS(MT_DECLARE_HOOK)
+#undef MT_DECLARE_HOOK
+#define MT_DECLARE_HOOK(name, base, symbol, since, until, parameters)                              \
+    __attribute__((visibility("default"))) unsigned mt_hook_##name parameters __asm__(symbol);
+MT_DRIVER_HOOKS(MT_DECLARE_HOOK)
 #undef MT_DECLARE_HOOK
 #endif
 

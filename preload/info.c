@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "info.h"
+#include "native-stack.h"
 #include "python-stack.h"
 #include "read-file.h"
 #include "real.h"
+#include "tail.h"
 #include "tensor.h"
 
 #include <dlfcn.h>
@@ -118,5 +120,7 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
 {
     struct sink sink = {call, data};
     tell(sink, "python_stacks=%s", mt_python_status());
+    tell(sink, "native_stacks=%s", mt_native_status());
     tell(sink, "labels=%s", mt_tensor_status());
+    tell(sink, "kill_proof=%s", mt_tail_status());
 }

@@ -2,6 +2,7 @@
 #include "intern.h"
 #include "cache.h"
 #include "memory.h"
+#include "tail.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,6 +11,7 @@
 /* Room, in entries or bytes: address space, committed as it fills. */
 #define MOST_STRINGS (1u << 20)
 #define MOST_TEXT (256u << 20)
+#define MOST_MODULES (1u << 16)
 #define MOST_FRAMES (1u << 20)
 #define MOST_STACKS (1u << 24)
 
@@ -17,8 +19,21 @@ struct string {
     uint32_t at, size; /* in text */
 };
 
+struct module {
+    uint32_t build_id, path;
+};
+
 struct frame {
-    uint32_t function, file, line;
+    int is_native;
+    union {
+        struct {
+            uint32_t function, file, line;
+        };
+        struct {
+            uint32_t module;
+            uint64_t address;
+        };
+    };
 };
 
 struct stack {
@@ -31,22 +46,26 @@ static struct {
     char *text;
     uint32_t text_used;
     struct string *string;
+    struct module *module;
     struct frame *frame;
     struct stack *stack;
     /* Entries in use, entry 0 included; published after the entry is written. */
-    _Atomic uint32_t strings, frames, stacks;
-    struct mt_cache string_ids, frame_ids, stack_ids;
-} tables = {.lock = PTHREAD_MUTEX_INITIALIZER, .strings = 1, .frames = 1, .stacks = 1};
+    _Atomic uint32_t strings, modules, frames, stacks;
+    struct mt_cache string_ids, module_ids, frame_ids, native_ids, stack_ids;
+    struct mt_intern_position journaled;
+} tables = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .strings = 1, .modules = 1, .frames = 1, .stacks = 1};
 
 static int is_mapped(void)
 {
-    return tables.text && tables.string && tables.frame && tables.stack;
+    return tables.text && tables.string && tables.module && tables.frame && tables.stack;
 }
 
 static void map_tables(void)
 {
     tables.text = mt_map(MOST_TEXT);
     tables.string = mt_map(MOST_STRINGS * sizeof *tables.string);
+    tables.module = mt_map(MOST_MODULES * sizeof *tables.module);
     tables.frame = mt_map(MOST_FRAMES * sizeof *tables.frame);
     tables.stack = mt_map(MOST_STACKS * sizeof *tables.stack);
 }
@@ -55,10 +74,12 @@ static void unmap_tables(void)
 {
     mt_unmap(tables.text, MOST_TEXT);
     mt_unmap(tables.string, MOST_STRINGS * sizeof *tables.string);
+    mt_unmap(tables.module, MOST_MODULES * sizeof *tables.module);
     mt_unmap(tables.frame, MOST_FRAMES * sizeof *tables.frame);
     mt_unmap(tables.stack, MOST_STACKS * sizeof *tables.stack);
     tables.text = NULL;
     tables.string = NULL;
+    tables.module = NULL;
     tables.frame = NULL;
     tables.stack = NULL;
 }
@@ -87,9 +108,13 @@ static uint32_t next_id(_Atomic uint32_t *used, uint32_t most)
     return is_mapped() && id < most ? id : 0;
 }
 
+/* Also in the journal of the tail, before anybody can know the id. */
 static void publish(_Atomic uint32_t *used, uint32_t id)
 {
+    struct mt_definition definition;
     atomic_store_explicit(used, id + 1, memory_order_release);
+    while (mt_intern_read(&tables.journaled, &definition))
+        mt_tail_define(&definition);
 }
 
 static uint64_t text_hash(const char *text, size_t size)
@@ -140,9 +165,39 @@ uint32_t mt_intern_frame(uint32_t function, uint32_t file, uint32_t line)
     id = next_id(&tables.frames, MOST_FRAMES);
     if (!id)
         return 0;
-    tables.frame[id] = (struct frame){function, file, line};
+    tables.frame[id] = (struct frame){.function = function, .file = file, .line = line};
     publish(&tables.frames, id);
     mt_cache_add(&tables.frame_ids, &key, id);
+    return id;
+}
+
+uint32_t mt_intern_module(uint32_t build_id, uint32_t path)
+{
+    struct mt_key key = {.a = build_id, .b = path};
+    uint32_t id = mt_cache_find(&tables.module_ids, &key);
+    if (id)
+        return id;
+    id = next_id(&tables.modules, MOST_MODULES);
+    if (!id)
+        return 0;
+    tables.module[id] = (struct module){build_id, path};
+    publish(&tables.modules, id);
+    mt_cache_add(&tables.module_ids, &key, id);
+    return id;
+}
+
+uint32_t mt_intern_native_frame(uint32_t module, uint64_t address)
+{
+    struct mt_key key = {.a = address, .parent = module};
+    uint32_t id = mt_cache_find(&tables.native_ids, &key);
+    if (id)
+        return id;
+    id = next_id(&tables.frames, MOST_FRAMES);
+    if (!id)
+        return 0;
+    tables.frame[id] = (struct frame){.is_native = 1, .module = module, .address = address};
+    publish(&tables.frames, id);
+    mt_cache_add(&tables.native_ids, &key, id);
     return id;
 }
 
@@ -168,6 +223,20 @@ static int pending(_Atomic uint32_t *used, uint32_t *position)
     return *position < atomic_load_explicit(used, memory_order_acquire);
 }
 
+static void read_frame(const struct frame *frame, struct mt_definition *out)
+{
+    if (frame->is_native) {
+        out->kind = MT_DEF_NATIVE;
+        out->native.module = frame->module;
+        out->native.address = frame->address;
+    } else {
+        out->kind = MT_DEF_FRAME;
+        out->frame.function = frame->function;
+        out->frame.file = frame->file;
+        out->frame.line = frame->line;
+    }
+}
+
 /* What is read last was published last: the counts are taken stacks first, and passed on strings
  * first, so that every reference is to something passed on before. */
 int mt_intern_read(struct mt_intern_position *position, struct mt_definition *out)
@@ -175,19 +244,22 @@ int mt_intern_read(struct mt_intern_position *position, struct mt_definition *ou
     memset(out, 0, sizeof *out);
     int stacks = pending(&tables.stacks, &position->stacks);
     int frames = pending(&tables.frames, &position->frames);
+    int modules = pending(&tables.modules, &position->modules);
     if (pending(&tables.strings, &position->strings)) {
         struct string string = tables.string[position->strings];
         out->kind = MT_DEF_STRING;
         out->id = position->strings++;
         out->text = tables.text + string.at;
         out->text_size = string.size;
+    } else if (modules) {
+        struct module module = tables.module[position->modules];
+        out->kind = MT_DEF_MODULE;
+        out->id = position->modules++;
+        out->module.build_id = module.build_id;
+        out->module.path = module.path;
     } else if (frames) {
-        struct frame frame = tables.frame[position->frames];
-        out->kind = MT_DEF_FRAME;
+        read_frame(&tables.frame[position->frames], out);
         out->id = position->frames++;
-        out->frame.function = frame.function;
-        out->frame.file = frame.file;
-        out->frame.line = frame.line;
     } else if (stacks) {
         struct stack stack = tables.stack[position->stacks];
         out->kind = MT_DEF_STACK;
@@ -204,10 +276,13 @@ void mt_intern_reset(void)
 {
     pthread_mutex_init(&tables.lock, NULL);
     mt_cache_reset(&tables.string_ids);
+    mt_cache_reset(&tables.module_ids);
     mt_cache_reset(&tables.frame_ids);
+    mt_cache_reset(&tables.native_ids);
     mt_cache_reset(&tables.stack_ids);
     unmap_tables();
     tables.has_failed = 0;
     tables.text_used = 0;
-    tables.strings = tables.frames = tables.stacks = 1;
+    memset(&tables.journaled, 0, sizeof tables.journaled);
+    tables.strings = tables.modules = tables.frames = tables.stacks = 1;
 }

@@ -12,6 +12,8 @@
 /* Ids, or 0 when there is no more room. Call with the lock held. */
 uint32_t mt_intern_string(const char *text, size_t size);
 uint32_t mt_intern_frame(uint32_t function, uint32_t file, uint32_t line);
+uint32_t mt_intern_module(uint32_t build_id, uint32_t path); /* string ids */
+uint32_t mt_intern_native_frame(uint32_t module, uint64_t address);
 uint32_t mt_intern_stack(uint32_t parent, uint32_t frame);
 
 void mt_intern_lock(void);
@@ -19,7 +21,7 @@ void mt_intern_unlock(void);
 
 /* How many of each were passed on; begins as zeros. */
 struct mt_intern_position {
-    uint32_t strings, frames, stacks;
+    uint32_t strings, modules, frames, stacks;
 };
 
 /* The next definition after the position, what it refers to before itself: 1, or 0 where there is

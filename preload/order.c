@@ -8,7 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define GIVE_BACK_WORDS (MT_RING_WORDS / 8)
 #define PUTTING_WAIT_NS 100000000
 
 /*
@@ -113,11 +112,6 @@ static int choose(struct mt_order *order)
     return first < order->horizon_ns;
 }
 
-static void give_back(struct mt_source *source)
-{
-    atomic_store_explicit(&source->thread->ring.taken, source->at, memory_order_release);
-}
-
 /* Whether the chosen source's next event is older than any other's. */
 static int is_still_first(const struct mt_order *order)
 {
@@ -132,21 +126,32 @@ int mt_order_next(struct mt_order *order, struct mt_event *event)
     if (!is_still_first(order) && !choose(order))
         return 0;
     struct mt_source *source = &order->source[order->current];
-    uint64_t before = source->at;
-    source->at += mt_ring_read(&source->thread->ring, source->at, event);
+    source->at += mt_ring_read(source->thread->ring.word, source->at, event);
     event->thread = source->thread->id;
     look_ahead(source);
-    if ((before ^ source->at) & GIVE_BACK_WORDS)
-        give_back(source);
     return 1;
+}
+
+void mt_order_note(struct mt_order *order, unsigned index)
+{
+    for (size_t i = 0; i < order->n; i++)
+        atomic_store_explicit(&order->source[i].thread->ring.safe[index], order->source[i].at,
+                              memory_order_release);
+}
+
+void mt_order_give_back(struct mt_order *order)
+{
+    for (size_t i = 0; i < order->n; i++)
+        atomic_store_explicit(&order->source[i].thread->ring.taken, order->source[i].at,
+                              memory_order_release);
 }
 
 void mt_order_release(struct mt_order *order)
 {
+    mt_order_give_back(order);
     for (size_t i = 0; i < order->n; i++) {
         struct mt_source *source = &order->source[i];
         struct mt_thread *thread = source->thread;
-        give_back(source);
         if (atomic_load_explicit(&thread->is_over, memory_order_acquire) &&
             source->at == atomic_load_explicit(&thread->ring.put, memory_order_acquire))
             mt_threads_drop(thread);

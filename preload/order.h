@@ -26,7 +26,12 @@ int mt_order_collect(struct mt_order *order, int is_last);
 /* The next event that was collected, by time: 1, or 0 where there is none before the horizon. */
 int mt_order_next(struct mt_order *order, struct mt_event *event);
 
-/* Gives what was taken back to the rings, and ended threads' rings to the kernel. */
+/* What was taken so far is in the trace: notes it in the rings' `safe` of that index (tail.h), and
+ * then gives its place back to them. */
+void mt_order_note(struct mt_order *order, unsigned index);
+void mt_order_give_back(struct mt_order *order);
+
+/* Gives everything back, and ended threads' rings to the kernel. */
 void mt_order_release(struct mt_order *order);
 
 #endif

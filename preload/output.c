@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output.h"
 #include "message.h"
+#include "trace-format/tail.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MOST_SUFFIXES 10000
-#define LOWEST_FD 200 /* out of the way of programs that count on small numbers */
 
 static const char *rank(void)
 {
@@ -62,62 +61,59 @@ int mt_output_name(struct mt_output *out, const char *pattern)
     return 0;
 }
 
-static int create(const char *path)
+#define NEXT_SUFFIX ".new"
+
+struct other_name {
+    char path[PATH_MAX + 8];
+};
+
+static struct other_name other_name(const char *path, const char *suffix)
 {
-    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0600);
+    struct other_name name;
+    snprintf(name.path, sizeof name.path, "%s%s", path, suffix);
+    return name;
 }
 
-static int move_up(int fd)
+/* Whether there is what belongs to a trace of that name, which was moved away. */
+static int has_company(const char *path)
 {
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST_FD);
-    if (high < 0)
-        return fd;
-    close(fd);
-    return high;
+    return !access(other_name(path, MT_TAIL_SUFFIX).path, F_OK) ||
+           !access(other_name(path, MT_OLDER_SUFFIX).path, F_OK);
+}
+
+static int create(struct mt_output *out)
+{
+    return has_company(out->path) ? -EEXIST
+                                  : mt_own_file_create(&out->file, out->path, O_WRONLY | O_APPEND);
 }
 
 int mt_output_open(struct mt_output *out)
 {
-    struct stat status;
-    out->fd = -1;
     out->size = 0;
     size_t length = strlen(out->path);
-    int fd = create(out->path);
-    for (int i = 1; fd < 0 && errno == EEXIST && i < MOST_SUFFIXES; i++) {
+    int rc = create(out);
+    for (int i = 1; rc == -EEXIST && i < MOST_SUFFIXES; i++) {
         snprintf(out->path + length, sizeof out->path - length, ".%d", i);
-        fd = create(out->path);
+        rc = create(out);
     }
-    if (fd < 0)
-        return -errno;
-    if (out->path[length])
+    if (!rc && out->path[length])
         mt_message("%.*s is there already; writing %s", (int)length, out->path, out->path);
-    out->fd = move_up(fd);
-    if (fstat(out->fd, &status))
-        return -errno;
-    out->device = status.st_dev;
-    out->inode = status.st_ino;
-    return 0;
-}
-
-static int is_ours(const struct mt_output *out)
-{
-    struct stat status;
-    return !fstat(out->fd, &status) && status.st_dev == out->device && status.st_ino == out->inode;
+    return rc;
 }
 
 int mt_output_append(struct mt_output *out, const void *bytes, size_t size)
 {
-    if (!is_ours(out)) {
-        out->fd = -1; /* not ours to close */
+    if (!mt_own_file_is_ours(&out->file)) {
+        out->file.fd = -1; /* not ours to close */
         return -ESTALE;
     }
     for (size_t done = 0; done < size;) {
-        ssize_t n = write(out->fd, (const char *)bytes + done, size - done);
+        ssize_t n = write(out->file.fd, (const char *)bytes + done, size - done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
             int rc = -errno;
-            if (ftruncate(out->fd, (off_t)out->size))
+            if (ftruncate(out->file.fd, (off_t)out->size))
                 return rc; /* the reader stops at the cut block */
             return rc;
         }
@@ -127,9 +123,37 @@ int mt_output_append(struct mt_output *out, const void *bytes, size_t size)
     return 0;
 }
 
+int mt_output_open_next(const struct mt_output *out, struct mt_output *next)
+{
+    next->size = 0;
+    snprintf(next->path, sizeof next->path, "%s", out->path);
+    return mt_own_file_create(&next->file, other_name(out->path, NEXT_SUFFIX).path,
+                              O_WRONLY | O_APPEND);
+}
+
+void mt_output_discard(struct mt_output *next)
+{
+    mt_own_file_unlink(&next->file, other_name(next->path, NEXT_SUFFIX).path);
+    mt_own_file_close(&next->file);
+}
+
+int mt_output_replace(struct mt_output *out, struct mt_output *next)
+{
+    struct other_name older = other_name(out->path, MT_OLDER_SUFFIX);
+    unlink(older.path); /* ours: there was none when the trace was made */
+    if (link(out->path, older.path) && rename(out->path, older.path))
+        return -errno;
+    if (rename(other_name(out->path, NEXT_SUFFIX).path, out->path)) {
+        int rc = -errno;
+        rename(older.path, out->path);
+        return rc;
+    }
+    mt_own_file_close(&out->file);
+    *out = *next;
+    return 0;
+}
+
 void mt_output_close(struct mt_output *out)
 {
-    if (out->fd >= 0 && is_ours(out))
-        close(out->fd);
-    out->fd = -1;
+    mt_own_file_close(&out->file);
 }

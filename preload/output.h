@@ -3,15 +3,14 @@
 #ifndef MT_PRELOAD_OUTPUT_H
 #define MT_PRELOAD_OUTPUT_H
 
+#include "own-file.h"
+
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct mt_output {
-    int fd; /* -1: none */
-    dev_t device;
-    ino_t inode;
+    struct mt_own_file file;
     uint64_t size; /* bytes appended */
     char path[PATH_MAX];
 };
@@ -20,10 +19,20 @@ struct mt_output {
  * environment. */
 int mt_output_name(struct mt_output *out, const char *pattern);
 
-/* Makes a new file (mode 0600, no symbolic link followed) at out->path; where that name is taken,
- * with a suffix .1, .2 ... and a line on stderr. 0, or a negative errno with out->path the name
- * that was tried last. */
+/* Makes a new file at out->path; where that name, or that of its tail, is taken, with a suffix .1,
+ * .2 ... and a line on stderr. 0, or a negative errno with out->path the name that was tried
+ * last. */
 int mt_output_open(struct mt_output *out);
+
+/* Makes the file of the trace's next segment, under a name of its own: 0, or a negative errno. */
+int mt_output_open_next(const struct mt_output *out, struct mt_output *next);
+
+/* The next segment takes the trace's name and place; what had them becomes the older segment, whose
+ * predecessor goes. 0, or a negative errno and all is as it was. */
+int mt_output_replace(struct mt_output *out, struct mt_output *next);
+
+/* Gives up a segment that was begun. */
+void mt_output_discard(struct mt_output *next);
 
 /* Appends all bytes: 0, or a negative errno with the file cut back to what it was before. -ESTALE:
  * the program has closed our descriptor or uses its number for something else. */

@@ -23,6 +23,14 @@ static inline int32_t mt_py_int(uint64_t object, int offset)
     return number;
 }
 
+#define MT_PY_TAGS 7u /* of a reference; objects are aligned to more */
+
+/* The code object that a frame runs. */
+static inline uint64_t mt_py_frame_code(const struct mt_python_layout *layout, uint64_t frame)
+{
+    return mt_py_word(frame, layout->frame_code) & ~(uint64_t)MT_PY_TAGS;
+}
+
 static inline uint64_t mt_py_rotate(uint64_t word, int bits)
 {
     return word << bits | word >> (64 - bits);

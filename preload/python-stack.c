@@ -4,6 +4,7 @@
 #include "intern.h"
 #include "message.h"
 #include "python-code.h"
+#include "real.h"
 #include "safe-read.h"
 #include "settings.h"
 
@@ -32,15 +33,16 @@ struct frame {
 /* Several threads may do so at once, and find the same. */
 void mt_python_find(void)
 {
-    python.version = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
-    python.thread_state = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    python.version = (const char *(*)(void))mt_real_dlsym(RTLD_DEFAULT, "Py_GetVersion");
+    python.thread_state =
+        (void *(*)(void))mt_real_dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
     /* Its private name is that of versions up to 3.12. */
-    int (*is_finalizing)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+    int (*is_finalizing)(void) = (int (*)(void))mt_real_dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
     if (!is_finalizing)
-        is_finalizing = (int (*)(void))dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
+        is_finalizing = (int (*)(void))mt_real_dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
     python.is_finalizing = is_finalizing;
-    python.code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
-    python.str_type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
+    python.code_type = mt_real_dlsym(RTLD_DEFAULT, "PyCode_Type");
+    python.str_type = mt_real_dlsym(RTLD_DEFAULT, "PyUnicode_Type");
 }
 
 void mt_python_start(void)
@@ -89,7 +91,7 @@ static unsigned walk(uint64_t tstate, struct frame *out)
          frame = mt_py_word(frame, python.layout->frame_previous))
         if (is_python_frame(frame))
             out[n++] =
-                (struct frame){mt_py_word(frame, python.layout->frame_code), instruction_of(frame)};
+                (struct frame){mt_py_frame_code(python.layout, frame), instruction_of(frame)};
     return n;
 }
 
@@ -104,6 +106,21 @@ static int has_type(uint64_t object, const void *type)
     return !read_word(object, MT_OBJECT_TYPE, &found) && found == (uint64_t)(uintptr_t)type;
 }
 
+/* Whether the frame's instruction is one of its code object's. */
+static int is_sound_instruction(uint64_t frame, uint64_t code)
+{
+    const struct mt_python_layout *layout = python.layout;
+    uint64_t instruction, units;
+    if (layout->code_instructions < 0)
+        return 1;
+    if (read_word(frame, layout->frame_instruction, &instruction) ||
+        read_word(code, MT_CODE_UNITS, &units))
+        return 0;
+    /* a frame that has not begun may stand before the first */
+    int64_t offset = (int64_t)(instruction - code) - layout->code_instructions;
+    return offset >= -2 && offset < (int64_t)(2 * units) && offset % 2 == 0;
+}
+
 static int is_sound_frame(uint64_t frame)
 {
     const struct mt_python_layout *layout = python.layout;
@@ -114,7 +131,10 @@ static int is_sound_frame(uint64_t frame)
         return 0;
     if (owner >= OWNED_BY_C_STACK)
         return 1;
-    return !read_word(frame, layout->frame_code, &code) && has_type(code, python.code_type) &&
+    if (read_word(frame, layout->frame_code, &code))
+        return 0;
+    code &= ~(uint64_t)MT_PY_TAGS;
+    return has_type(code, python.code_type) && is_sound_instruction(frame, code) &&
            !read_word(code, layout->code_name, &name) && has_type(name, python.str_type) &&
            !read_word(code, layout->code_filename, &file) && has_type(file, python.str_type);
 }

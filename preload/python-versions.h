@@ -12,7 +12,8 @@ struct mt_python_layout {
     int minor;            /* of 3.x */
     int16_t tstate_frame; /* PyThreadState: the frame, or its _PyCFrame ... */
     int16_t cframe_frame; /* ... and the frame in that; -1: there is no _PyCFrame */
-    int16_t frame_code, frame_previous;
+    int16_t frame_code;   /* from 3.14 on its low bits are tags: mt_py_frame_code */
+    int16_t frame_previous;
     int16_t frame_instruction;        /* pointer into the code (3.11 on), or an int, f_lasti */
     int16_t frame_owner;              /* char; -1: none */
     int16_t code_first_line;          /* int */
@@ -31,6 +32,7 @@ const struct mt_python_layout *mt_python_layout_of(int major, int minor);
 /* Common to them all. */
 enum {
     MT_OBJECT_TYPE = 8, /* PyObject.ob_type */
+    MT_CODE_UNITS = 16, /* PyCodeObject.ob_size, from 3.11 on: of two bytes */
     MT_BYTES_SIZE = 16, /* PyBytesObject.ob_size */
     MT_BYTES_DATA = 32,
     MT_STRING_LENGTH = 16, /* characters */

@@ -19,13 +19,33 @@ static const struct {
     [MT_HOOK_##name] = {symbol, library, (void **)(void *)&mt_real.name},
     MT_TORCH_HOOKS(HOOK_ROW)};
 
+void *mt_real_dlsym_function(void)
+{
+    static void *kept;
+    void *real = __atomic_load_n(&kept, __ATOMIC_RELAXED);
+    if (!real) {
+        /* Its version is that of the C library in which it stands, before and since 2.34. */
+        real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+        if (!real)
+            real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+        __atomic_store_n(&kept, real, __ATOMIC_RELAXED);
+    }
+    return real;
+}
+
+void *mt_real_dlsym(void *handle, const char *symbol)
+{
+    void *(*real)(void *, const char *) = (void *(*)(void *, const char *))mt_real_dlsym_function();
+    return real ? real(handle, symbol) : NULL;
+}
+
 /* dlsym(RTLD_NEXT) does not see libraries that Python loaded RTLD_LOCAL; a handle does. */
 static void *find_in(const char *symbol, const char *library)
 {
     void *handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
     if (!handle)
         return NULL;
-    void *found = dlsym(handle, symbol);
+    void *found = mt_real_dlsym(handle, symbol);
     if (!found)
         dlclose(handle);
     return found; /* and the reference that NOLOAD took: what is found must not go away */
@@ -59,6 +79,13 @@ static int collect_path(struct dl_phdr_info *info, size_t size, void *data)
     memcpy(paths->text + paths->used, info->dlpi_name, length);
     paths->used += length;
     return 0;
+}
+
+/* Another preloaded library may stand in front of PyTorch's function, as the simulator does. */
+static void *find_torch(const char *symbol, const char *library)
+{
+    void *next = dlsym(RTLD_NEXT, symbol);
+    return next ? next : find_in(symbol, library);
 }
 
 /* Two steps, since dlopen inside dl_iterate_phdr takes the loader's two locks in the wrong order.
@@ -104,7 +131,7 @@ void mt_resolve(enum mt_hook hook)
 {
     for (enum mt_hook i = 0; i < MT_HOOK_COUNT; i++)
         if (!is_resolved(i))
-            keep(i, find_in(hooks[i].symbol, hooks[i].library));
+            keep(i, find_torch(hooks[i].symbol, hooks[i].library));
     if (is_resolved(hook))
         return;
     keep(hook, find_anywhere(hooks[hook].symbol));

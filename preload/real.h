@@ -32,6 +32,11 @@ extern struct mt_real_functions mt_real;
 
 void mt_resolve(enum mt_hook hook);
 
+/* dlsym, which is a hook, too: what we look up ourselves is to be the real thing. With RTLD_NEXT,
+ * what comes after libmemtap.so. */
+void *mt_real_dlsym(void *handle, const char *symbol);
+void *mt_real_dlsym_function(void);
+
 /* Whether an address lies in libmemtap.so. */
 int mt_is_ours(const void *address);
 

@@ -4,6 +4,7 @@
 #include "info.h"
 #include "intern.h"
 #include "message.h"
+#include "native-stack.h"
 #include "node-names.h"
 #include "python-stack.h"
 #include "settings.h"
@@ -44,6 +45,7 @@ static void in_forked_child(void)
     mt_writer_reset();
     mt_threads_reset();
     mt_python_reset();
+    mt_native_reset();
     mt_node_names_reset();
     mt_cudart_reset();
     mt_intern_reset();
@@ -64,6 +66,7 @@ static int start(void)
     mt_settings_read();
     mt_info_prepare();
     mt_python_start();
+    mt_native_start();
     return mt_writer_start();
 }
 
@@ -74,6 +77,7 @@ void mt_start_slow(void)
     /* The loader's lock is not for the one whom others wait for: a library's constructor may hold
      * it and be one of them. */
     mt_python_find();
+    mt_native_find();
     int idle = MT_IDLE;
     if (!atomic_compare_exchange_strong(&mt_state, &idle, MT_STARTING)) {
         while (atomic_load(&mt_state) == MT_STARTING)
@@ -107,7 +111,7 @@ struct mt_thread *mt_enter_slow(void)
     struct mt_thread *self = mt_self;
     if (self) {
         /* A signal handler's event, in the middle of another one. */
-        atomic_fetch_add_explicit(&self->lost, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&self->ring.lost, 1, memory_order_relaxed);
         return NULL;
     }
     self = make_thread();
@@ -121,7 +125,7 @@ static void wait_for_room(struct mt_thread *self)
 {
     int saved = errno;
     uint64_t until = mt_now() + ROOM_WAIT_NS;
-    int has_lost = atomic_load_explicit(&self->lost, memory_order_relaxed) != 0;
+    int has_lost = atomic_load_explicit(&self->ring.lost, memory_order_relaxed) != 0;
     while (mt_ring_is_full(&self->ring) && !has_lost && mt_is_recording() && mt_now() < until) {
         mt_writer_wake();
         usleep(ROOM_PAUSE_US);
@@ -133,10 +137,10 @@ int mt_make_room(struct mt_thread *self)
 {
     wait_for_room(self);
     if (mt_ring_is_full(&self->ring)) {
-        atomic_fetch_add_explicit(&self->lost, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&self->ring.lost, 1, memory_order_relaxed);
         return -EAGAIN;
     }
-    uint64_t count = atomic_exchange_explicit(&self->lost, 0, memory_order_relaxed);
+    uint64_t count = atomic_exchange_explicit(&self->ring.lost, 0, memory_order_relaxed);
     if (count)
         mt_record(self, MT_LOST, MT_NO_DEVICE, 0, &count);
     return 0;

@@ -14,6 +14,7 @@
 #define MT_PRELOAD_RECORDER_H
 
 #include "ring.h"
+#include "stack-bounds.h"
 #include "writer.h"
 
 #include <sys/types.h>
@@ -29,12 +30,12 @@ struct mt_known_frame {
 
 struct mt_thread {
     struct mt_ring ring;
-    uint32_t id; /* in the trace */
-    pid_t os_thread;
-    int inside;            /* in a hook: one called from within is not recorded */
-    _Atomic uint64_t lost; /* events, not yet told */
-    _Atomic int is_over;   /* the thread has ended: to be drained and given back */
+    uint32_t id;         /* in the trace */
+    int slot;            /* of the ring, in the tail; -1: it is not there */
+    int inside;          /* in a hook: one called from within is not recorded */
+    _Atomic int is_over; /* the thread has ended: to be drained and given back */
     struct mt_thread *next;
+    struct mt_stack_bounds bounds;
     unsigned n_known;
     struct mt_known_frame known[MT_STACK_DEPTH];
 };
@@ -109,7 +110,7 @@ static inline void mt_record(struct mt_thread *self, unsigned kind, int device, 
 {
     struct mt_ring *ring = &self->ring;
     if (__builtin_expect(
-            mt_ring_is_full(ring) || atomic_load_explicit(&self->lost, memory_order_relaxed), 0) &&
+            mt_ring_is_full(ring) || atomic_load_explicit(&ring->lost, memory_order_relaxed), 0) &&
         mt_make_room(self))
         return;
     uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);

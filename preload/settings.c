@@ -2,6 +2,7 @@
 #include "settings.h"
 #include "message.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,15 +19,30 @@ static void read_variable(char out[PATH_MAX], const char *variable, const char *
     strcpy(out, value && *value ? value : otherwise);
 }
 
-/* The index of the value among `choices`, or that of the default, 0. */
-static int choose(const char *variable, const char *value, const char *const choices[2])
+#define MOST_CHOICES 4
+
+/* The index of the value among `choices`, or that of the default, the first. */
+static int choose(const char *variable, const char *value, const char *const choices[MOST_CHOICES])
 {
-    for (int i = 0; i < 2; i++)
+    char list[64] = "";
+    size_t used = 0;
+    for (int i = 0; i < MOST_CHOICES && choices[i]; i++) {
         if (!strcmp(value, choices[i]))
             return i;
-    mt_message("%s=%s is neither %s nor %s; using %s", variable, value, choices[0], choices[1],
-               choices[0]);
+        used +=
+            (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", choices[i]);
+    }
+    mt_message("%s=%s is none of %s; using %s", variable, value, list, choices[0]);
     return 0;
+}
+
+static void read_stacks(const char *value)
+{
+    enum { PYTHON, NATIVE, BOTH };
+    int chosen = choose("MEMTAP_STACKS", value,
+                        (const char *const[MOST_CHOICES]){"python", "native", "both", "none"});
+    mt_settings.python_stacks = chosen == PYTHON || chosen == BOTH;
+    mt_settings.native_stacks = chosen == NATIVE || chosen == BOTH;
 }
 
 static int read_level(const char *value)
@@ -39,13 +55,30 @@ static int read_level(const char *value)
     return 1;
 }
 
+/* "64M", "2G" ... : at least 1 MiB. */
+static uint64_t read_keep(const char *value)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    if (!strcmp(value, "all"))
+        return 0;
+    unsigned long long bytes = strtoull(value, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (bytes && value[0] != '-' && bytes <= UINT64_MAX >> shift && !end[unit != NULL] &&
+        bytes << shift >= 1 << 20)
+        return bytes << shift;
+    mt_message("MEMTAP_KEEP=%s is no size of 1M or more, such as 512M or 2G; keeping all", value);
+    return 0;
+}
+
 void mt_settings_read(void)
 {
 #define READ(member, variable, value, meaning) read_variable(mt_settings.member, variable, value);
     MT_SETTINGS(READ)
-    mt_settings.python_stacks =
-        choose("MEMTAP_STACKS", mt_settings.stacks, (const char *const[]){"python", "none"}) == 0;
+    read_stacks(mt_settings.stacks);
     mt_settings.is_quiet =
-        choose("MEMTAP_QUIET", mt_settings.quiet, (const char *const[]){"0", "1"}) == 1;
+        choose("MEMTAP_QUIET", mt_settings.quiet, (const char *const[MOST_CHOICES]){"0", "1"}) == 1;
     mt_settings.zstd_level = read_level(mt_settings.level);
+    mt_settings.keep_bytes = read_keep(mt_settings.keep);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "threads.h"
 #include "memory.h"
+#include "tail.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 
 static struct {
     pthread_mutex_t lock;
@@ -11,14 +14,29 @@ static struct {
     uint32_t last_id;
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* With the lock held. */
+static int prepare(struct mt_thread *thread, pid_t os_thread)
+{
+    if (mt_tail_take_ring(&thread->ring, &thread->slot))
+        return -ENOMEM;
+    thread->id = ++threads.last_id;
+    thread->ring.os_thread = (uint32_t)os_thread;
+    prctl(PR_GET_NAME, thread->ring.name);
+    atomic_store_explicit(&thread->ring.thread, thread->id, memory_order_release);
+    return 0;
+}
+
 struct mt_thread *mt_threads_add(pid_t os_thread)
 {
     struct mt_thread *thread = mt_map(sizeof *thread);
     if (!thread)
         return NULL;
-    thread->os_thread = os_thread;
     pthread_mutex_lock(&threads.lock);
-    thread->id = ++threads.last_id;
+    if (prepare(thread, os_thread)) {
+        pthread_mutex_unlock(&threads.lock);
+        mt_unmap(thread, sizeof *thread);
+        return NULL;
+    }
     if (!threads.first)
         threads.end = &threads.first;
     *threads.end = thread;
@@ -52,6 +70,7 @@ void mt_threads_drop(struct mt_thread *thread)
     *at = thread->next;
     if (threads.end == &thread->next)
         threads.end = at;
+    mt_tail_give_ring(&thread->ring, thread->slot);
     pthread_mutex_unlock(&threads.lock);
     mt_unmap(thread, sizeof *thread);
 }

@@ -5,8 +5,8 @@
 
 #include "recorder.h"
 
-/* A thread with the next id and an empty ring; NULL: no memory. It stays until it is retired and
- * then dropped. */
+/* The calling thread, with the next id and an empty ring; NULL: no memory. It stays until it is
+ * retired and then dropped. */
 struct mt_thread *mt_threads_add(pid_t os_thread);
 
 /* The thread has ended, its last events are still to be taken. */

@@ -2,12 +2,13 @@
 #include "writer.h"
 #include "info.h"
 #include "intern.h"
+#include "live.h"
 #include "message.h"
 #include "order.h"
 #include "output.h"
-#include "read-file.h"
 #include "recorder.h"
 #include "settings.h"
+#include "tail.h"
 #include "threads.h"
 #include "trace-format/encoder.h"
 
@@ -22,19 +23,41 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* An event is in the file at most this long after it happened. */
-#define PERIOD_NS 200000000
+/* An event is in the trace at most this long after it happened. The fuller the blocks, the smaller
+ * the trace; but without a tail, that is what a kill costs. */
+#define PERIOD_NS 2000000000
+#define PERIOD_WITHOUT_TAIL_NS 200000000
+#define PAUSE_NS 200000000
+#define FIRST_WAIT_S 10
 #define LAST_WAIT_S 10
 
+/* A part of a trace that forgets its past: a file that can be read without the others. */
+struct segment {
+    uint64_t base;    /* bytes before its own events */
+    uint64_t events;  /* of the trace, before it */
+    uint64_t time_ns; /* of the last of these */
+    uint64_t carried; /* events that stand for them */
+};
+
+struct known_thread {
+    uint32_t id, os_thread;
+    char name[MT_THREAD_NAME_SIZE];
+};
+
 static struct {
-    _Atomic uint32_t wake, is_done; /* futexes */
+    _Atomic uint32_t wake, is_open, is_done; /* futexes */
     _Atomic int stop;
     struct mt_output output;
     struct mt_encoder *encoder;
     struct mt_order order;
     struct mt_intern_position known; /* definitions in the file */
-    uint32_t known_threads;
+    struct mt_tail_mark mark;        /* how far the file has got */
     uint64_t start_ns, events, lost, last_ns;
+    struct mt_live *live;       /* NULL: all is kept */
+    struct segment older, here; /* older: empty, if there is none */
+    int is_beginning, rc;       /* a segment is being begun, and how that went */
+    struct known_thread *threads;
+    size_t n_threads, threads_capacity;
 } writer;
 
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
@@ -51,14 +74,32 @@ void mt_writer_wake(void)
     errno = saved;
 }
 
+/* Not a join: the process may be ending in a signal handler, or the disk may hang. Whether the
+ * writer has said so in time. */
+static int wait_for(_Atomic uint32_t *word, unsigned seconds)
+{
+    uint64_t until = mt_now() + (uint64_t)seconds * 1000000000u;
+    struct timespec period = {0, PAUSE_NS};
+    while (!atomic_load(word) && mt_now() < until)
+        futex(word, FUTEX_WAIT, 0, &period);
+    return (int)atomic_load(word);
+}
+
+static void say(_Atomic uint32_t *word)
+{
+    atomic_store(word, 1);
+    futex(word, FUTEX_WAKE, INT_MAX, NULL);
+}
+
 static void wait_for_work(void)
 {
-    struct timespec period = {0, PERIOD_NS};
+    uint64_t ns = mt_tail_exists() ? PERIOD_NS : PERIOD_WITHOUT_TAIL_NS;
+    struct timespec period = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     futex(&writer.wake, FUTEX_WAIT, 0, &period);
     atomic_store(&writer.wake, 0);
 }
 
-/* The trace ends here, the program goes on. Events are still taken, so that nobody waits. */
+/* The trace ends here, the program goes on. What was not written yet stays in the tail. */
 static void give_up(int rc, const char *doing)
 {
     const char *why = rc == -ESTALE ? "the program closed memtap's file" : strerror(-rc);
@@ -68,16 +109,36 @@ static void give_up(int rc, const char *doing)
     atomic_store(&mt_state, MT_OVER);
 }
 
+/* Where a segment cannot be begun, the one before goes on. */
+static void fail(int rc)
+{
+    if (!writer.is_beginning)
+        give_up(rc, "write");
+    else if (!writer.rc)
+        writer.rc = rc;
+}
+
 static int is_open(void)
 {
-    return writer.output.fd >= 0;
+    return writer.output.file.fd >= 0;
 }
 
 static void append(const void *bytes, size_t size)
 {
-    int rc = is_open() && size ? mt_output_append(&writer.output, bytes, size) : 0;
+    int rc = is_open() && size && !writer.rc ? mt_output_append(&writer.output, bytes, size) : 0;
     if (rc)
-        give_up(rc, "write");
+        fail(rc);
+}
+
+/* Everything that was taken is in the file now: it can go from the tail. */
+static void commit(void)
+{
+    writer.mark.trace_size = writer.output.size;
+    unsigned index = mt_tail_mark(&writer.mark);
+    mt_order_note(&writer.order, index);
+    mt_tail_turn(&writer.mark);
+    mt_order_note(&writer.order, !index);
+    mt_order_give_back(&writer.order);
 }
 
 static void end_block(void)
@@ -86,16 +147,18 @@ static void end_block(void)
     size_t size;
     int rc = mt_encoder_finish(writer.encoder, &bytes, &size);
     if (rc)
-        give_up(rc, "write");
+        fail(rc);
     else
         append(bytes, size);
+    if (is_open() && !writer.is_beginning)
+        commit();
 }
 
 static void define(const struct mt_definition *definition)
 {
     int rc = mt_encoder_definition(writer.encoder, definition);
     if (rc)
-        give_up(rc, "write");
+        fail(rc);
     if (mt_encoder_full(writer.encoder))
         end_block();
 }
@@ -106,44 +169,76 @@ static void define_info(void *unused, const char *text, size_t size)
     define(&(struct mt_definition){.kind = MT_DEF_INFO, .text = text, .text_size = size});
 }
 
-static void define_thread(const struct mt_thread *thread)
+static void define_thread(const struct known_thread *thread)
 {
-    char path[64], name[64];
-    snprintf(path, sizeof path, "/proc/self/task/%d/comm", (int)thread->os_thread);
-    size_t n = mt_read_file(path, name, sizeof name);
-    while (n > 0 && name[n - 1] == '\n')
-        n--;
     define(&(struct mt_definition){.kind = MT_DEF_THREAD,
                                    .id = thread->id,
-                                   .os_thread = (uint32_t)thread->os_thread,
-                                   .text = name,
-                                   .text_size = n});
+                                   .os_thread = thread->os_thread,
+                                   .text = thread->name,
+                                   .text_size = strnlen(thread->name, MT_THREAD_NAME_SIZE)});
+}
+
+/* For the segments to come. */
+static void remember_thread(const struct known_thread *thread)
+{
+    if (writer.n_threads == writer.threads_capacity) {
+        size_t capacity = 2 * writer.n_threads + 16;
+        struct known_thread *threads = realloc(writer.threads, capacity * sizeof *threads);
+        if (!threads)
+            return; /* it will have no name */
+        writer.threads = threads;
+        writer.threads_capacity = capacity;
+    }
+    writer.threads[writer.n_threads++] = *thread;
+}
+
+static void meet_thread(const struct mt_thread *thread)
+{
+    struct known_thread known = {thread->id, thread->ring.os_thread, ""};
+    memcpy(known.name, thread->ring.name, sizeof known.name);
+    define_thread(&known);
+    if (writer.live)
+        remember_thread(&known);
 }
 
 /* All that the events collected so far refer to: it was published before they were. */
 static void write_definitions(void)
 {
     struct mt_definition definition;
+    uint64_t journal = mt_tail_journal(); /* all in it is found below */
     for (size_t i = 0; i < writer.order.n; i++) {
         const struct mt_thread *thread = writer.order.source[i].thread;
-        if (thread->id > writer.known_threads) {
-            define_thread(thread);
-            writer.known_threads = thread->id;
+        if (thread->id > writer.mark.threads) {
+            meet_thread(thread);
+            writer.mark.threads = thread->id;
         }
     }
     while (mt_intern_read(&writer.known, &definition))
         define(&definition);
+    writer.mark.journal = journal;
     end_block();
+}
+
+/* All is kept from now on. */
+static void keep_all(int rc)
+{
+    mt_message("cannot begin a new segment of %s: %s; all is kept from here on", writer.output.path,
+               strerror(-rc));
+    mt_live_destroy(writer.live);
+    writer.live = NULL;
 }
 
 static void write_event(const struct mt_event *event)
 {
     if (!is_open())
-        return;
+        return; /* since a moment ago */
     writer.events++;
     if (event->kind == MT_LOST)
         writer.lost += event->arg[0];
-    int rc = mt_encoder_event(writer.encoder, event);
+    int rc = writer.live ? mt_live_event(writer.live, event) : 0;
+    if (rc)
+        keep_all(rc);
+    rc = mt_encoder_event(writer.encoder, event);
     if (rc)
         give_up(rc, "write");
     if (mt_encoder_full(writer.encoder))
@@ -171,34 +266,135 @@ static void write_losses(int is_last)
                                  .thread = thread->id,
                                  .kind = MT_LOST,
                                  .device = MT_NO_DEVICE,
-                                 .arg = {atomic_exchange(&thread->lost, 0)}};
+                                 .arg = {atomic_exchange(&thread->ring.lost, 0)}};
         if (event.arg[0])
             write_event(&event);
     }
 }
 
+/* No two traces of a machine begin at one time in one process. */
+static uint64_t any_id(void)
+{
+    return mt_clock(CLOCK_REALTIME) ^ (uint64_t)getpid() << 44;
+}
+
+static void append_header(uint64_t older_id)
+{
+    unsigned char header[MT_FILE_HEADER_SIZE];
+    writer.mark.trace_id = any_id();
+    mt_encode_file_header(header, writer.mark.trace_id, older_id);
+    append(header, sizeof header);
+}
+
+static int write_carried(const struct mt_event *event)
+{
+    int rc = mt_encoder_carried(writer.encoder, event);
+    writer.here.carried++;
+    if (!rc && mt_encoder_full(writer.encoder))
+        end_block();
+    return rc ? rc : writer.rc;
+}
+
+static void define_dropped(void)
+{
+    char text[96];
+    int n = snprintf(text, sizeof text, "dropped=%llu events before %llu.%03llu s",
+                     (unsigned long long)writer.older.events,
+                     (unsigned long long)(writer.older.time_ns / 1000000000u),
+                     (unsigned long long)(writer.older.time_ns / 1000000u % 1000u));
+    if (writer.older.events)
+        define_info(NULL, text, (size_t)n);
+}
+
+/* All that was defined, and what is live. */
+static void write_past(void)
+{
+    mt_info_collect(writer.start_ns, define_info, NULL);
+    define_dropped();
+    for (size_t i = 0; i < writer.n_threads; i++)
+        define_thread(&writer.threads[i]);
+    memset(&writer.known, 0, sizeof writer.known);
+    write_definitions();
+    int rc = mt_live_each(writer.live, write_carried);
+    if (rc)
+        fail(rc);
+    end_block();
+}
+
+/* Turns to the new segment: at any moment, a reader finds all that was recorded in one of the two.
+ */
+static void replace(struct mt_output *old)
+{
+    writer.mark.trace_size = writer.output.size;
+    unsigned index = mt_tail_mark(&writer.mark);
+    mt_order_note(&writer.order, index);
+    writer.rc = mt_output_replace(old, &writer.output);
+    if (writer.rc)
+        return;
+    writer.output = *old;
+    mt_tail_turn(&writer.mark);
+    mt_order_note(&writer.order, !index);
+}
+
+/* Where this one is large enough. All that was taken is in it. */
+static void begin_segment(void)
+{
+    static struct mt_output old; /* large */
+    struct mt_tail_mark mark = writer.mark;
+    struct mt_intern_position known = writer.known;
+    struct segment older = writer.older, here = writer.here;
+    if (!writer.live || writer.output.size - here.base < mt_settings.keep_bytes)
+        return;
+    old = writer.output;
+    writer.is_beginning = 1;
+    writer.rc = mt_output_open_next(&old, &writer.output);
+    writer.older = here;
+    writer.here = (struct segment){.events = writer.events, .time_ns = writer.last_ns};
+    append_header(mark.trace_id);
+    write_past();
+    writer.here.base = writer.output.size;
+    if (!writer.rc)
+        replace(&old);
+    writer.is_beginning = 0;
+    if (!writer.rc)
+        return;
+    mt_output_discard(&writer.output);
+    writer.output = old;
+    writer.mark = mark;
+    writer.known = known;
+    writer.older = older;
+    writer.here = here;
+    keep_all(writer.rc);
+    writer.rc = 0;
+}
+
 static void drain(int is_last)
 {
-    if (mt_order_collect(&writer.order, is_last))
+    if (!is_open() || mt_order_collect(&writer.order, is_last))
         return; /* no memory: the next time */
-    if (is_open())
-        write_definitions();
+    write_definitions();
     write_events();
     write_losses(is_last);
     end_block();
-    mt_order_release(&writer.order);
+    if (is_open())
+        begin_segment();
+    if (is_open())
+        mt_order_release(&writer.order);
 }
 
-/* memtap run reads there which traces its program has written. */
+/* memtap run reads there which traces its program has written; an empty line is one that could not
+ * be created. */
 static void sign_roster(void)
 {
-    char line[PATH_MAX + 1], absolute[PATH_MAX];
+    char line[PATH_MAX + 1], absolute[PATH_MAX] = "";
     if (!*mt_settings.roster)
         return;
     int fd = open(mt_settings.roster, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return;
-    const char *path = realpath(writer.output.path, absolute) ? absolute : writer.output.path;
+    const char *path = !is_open()                               ? ""
+                       : realpath(writer.output.path, absolute) ? absolute
+                                                                : writer.output.path;
     int n = snprintf(line, sizeof line, "%s\n", path);
     ssize_t written = write(fd, line, (size_t)n);
     (void)written; /* only a message at the end is missing then */
@@ -207,28 +403,38 @@ static void sign_roster(void)
 
 static void open_trace(void)
 {
-    unsigned char header[MT_FILE_HEADER_SIZE];
     int rc = mt_output_open(&writer.output);
     if (rc) {
         give_up(rc, "create");
         return;
     }
-    mt_encode_file_header(header);
-    append(header, sizeof header);
+    append_header(0);
+    mt_tail_open(writer.output.path, writer.start_ns);
+    commit();
+    if (mt_settings.keep_bytes)
+        writer.live = mt_live_create();
+}
+
+static void write_head(void)
+{
     mt_info_collect(writer.start_ns, define_info, NULL);
     end_block();
-    sign_roster();
 }
 
 static void close_trace(void)
 {
     const unsigned char *bytes;
     size_t size;
-    struct mt_end end = {writer.last_ns, writer.events, writer.lost};
+    struct mt_end end = {writer.last_ns, writer.events - writer.older.events + writer.older.carried,
+                         writer.lost};
+    if (!is_open())
+        return; /* and the tail has the rest */
     mt_info_collect_late(define_info, NULL);
     end_block();
     if (!mt_encoder_end(writer.encoder, &end, &bytes, &size))
         append(bytes, size);
+    if (is_open())
+        mt_tail_remove();
     if (is_open() && !mt_settings.is_quiet && !*mt_settings.roster)
         mt_message("%llu events in %s; see: memtap report %s", (unsigned long long)writer.events,
                    writer.output.path, writer.output.path);
@@ -239,14 +445,17 @@ static void *run(void *unused)
 {
     pthread_setname_np(pthread_self(), "memtap");
     open_trace();
+    say(&writer.is_open);
+    if (is_open())
+        write_head();
+    sign_roster();
     while (!atomic_load(&writer.stop)) {
         wait_for_work();
         drain(0);
     }
     drain(1);
     close_trace();
-    atomic_store(&writer.is_done, 1);
-    futex(&writer.is_done, FUTEX_WAKE, 1, NULL);
+    say(&writer.is_done);
     return unused;
 }
 
@@ -254,7 +463,7 @@ int mt_writer_start(void)
 {
     sigset_t all, before;
     writer.start_ns = mt_now();
-    writer.output.fd = -1;
+    writer.output.file.fd = -1;
     int rc = mt_output_name(&writer.output, mt_settings.output);
     if (rc)
         return rc;
@@ -269,6 +478,8 @@ int mt_writer_start(void)
     if (!rc)
         pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!rc)
+        wait_for(&writer.is_open, FIRST_WAIT_S); /* so that the first event is safe already */
     return -rc;
 }
 
@@ -276,12 +487,7 @@ void mt_writer_stop(void)
 {
     atomic_store(&writer.stop, 1);
     mt_writer_wake();
-    /* Not a join: the process may be ending in a signal handler, or the disk may hang. */
-    uint64_t until = mt_now() + (uint64_t)LAST_WAIT_S * 1000000000u;
-    struct timespec period = {0, PERIOD_NS};
-    while (!atomic_load(&writer.is_done) && mt_now() < until)
-        futex(&writer.is_done, FUTEX_WAIT, 0, &period);
-    if (!atomic_load(&writer.is_done))
+    if (!wait_for(&writer.is_done, LAST_WAIT_S))
         mt_message("%s could not be finished in %d s; it is readable up to where it got",
                    writer.output.path, LAST_WAIT_S);
 }
@@ -290,5 +496,6 @@ void mt_writer_reset(void)
 {
     /* The encoder may have been in the middle of something: leave it. */
     mt_output_close(&writer.output);
+    mt_tail_reset();
     memset(&writer, 0, sizeof writer);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] -- COMMAND...
+ * cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] [--copy-limit SIZE] -- COMMAND...
  *
  * The smallest launcher: the tests start programs with it, and it shows that the simulator can be
  * used without anything else. Exit codes: 2 for a wrong command line, 127 and 126 as a shell has
@@ -18,7 +18,7 @@ static int usage(const char *what)
 {
     fprintf(stderr,
             "cudasim: %s\nusage: cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] "
-            "-- COMMAND...\n",
+            "[--copy-limit SIZE] -- COMMAND...\n",
             what);
     return 2;
 }
@@ -31,6 +31,12 @@ static int read_option(struct sim_launch *launch, const char *option, const char
     }
     if (!strcmp(option, "--memory"))
         return sim_parse_size(value, &launch->memory);
+    if (!strcmp(option, "--copy-limit")) {
+        static uint64_t limit;
+
+        launch->copy_limit = &limit;
+        return sim_parse_size(value, &limit);
+    }
     if (!strcmp(option, "--gpus")) {
         launch->gpus = (unsigned)atoi(value);
         return launch->gpus ? 0 : -EINVAL;

@@ -5,6 +5,7 @@
     generate.py stubs   SET LIST OUT   the C of every entry point that is not hand-written
     generate.py map     SET LIST OUT   the linker's version script: exactly the entry points
     generate.py lookup  SET LIST OUT   the table behind cuGetProcAddress
+    generate.py callbacks INCLUDE OUT      the names of the calls that CUPTI tells of, from its headers
     generate.py sonames SET,... OUT LIST...  the SONAMEs, in the order given, set after set
 
 SET names the SONAME set ("cuda13"). The lists explain themselves: entry-points/README.
@@ -14,6 +15,7 @@ import sys
 
 NAME = re.compile(r'[A-Za-z_]\w*\Z')
 OUT = re.compile(r'(handle|i8|i32|i64|ptr)@(\d+)(?:=(.+))?\Z')
+SUM = re.compile(r'-?(\d+|arg\d+)([+*](\d+|arg\d+))*\Z')
 MAX_ARGUMENT = 19
 
 
@@ -66,13 +68,15 @@ def stub(name, behaviour, where):
             return ''
         if out and int(out[2]) <= MAX_ARGUMENT:
             effects.append(effect(out[1], int(out[2]), out[3], where))
+        elif word.startswith('alias='):
+            return f'SIM_ALIAS({name}, {word[6:]})'
         elif word.startswith('returns='):
             result = word[8:]
         elif word.startswith('text='):
             result = f'(long)"{word[5:].replace("_", " ")}"'
-        elif word in ('success', 'note', 'refuses', 'nothing'):
+        elif word in ('success', 'note', 'refuses'):
             kind = word
-        elif not word.startswith(('since=', 'as=')):
+        elif not word.startswith('since='):
             sys.exit(f'{where}: what is "{word}"?')
     if kind == 'note':
         return f'SIM_NOTE({name})'
@@ -93,7 +97,11 @@ def effect(kind, argument, value, where):
             sys.exit(f'{where}: ptr@{argument} takes argN')
         return f'SIM_OUT(long, {argument}, a{value[3:]});'
     c_type = {'i8': 'char', 'i32': 'int', 'i64': 'long'}[kind]
-    return f'SIM_OUT({c_type}, {argument}, {int(value)});'
+    if not SUM.match(value):
+        sys.exit(f'{where}: {kind}@{argument} takes numbers and argN, with + and *')
+    # Of an argument that is an int only the lower half is there.
+    value = re.sub(r'arg(\d+)', rf'(long)({c_type})a\1', value)
+    return f'SIM_OUT({c_type}, {argument}, {value});'
 
 
 def write_stubs(entries, out):
@@ -133,7 +141,20 @@ def write_lookup(entries, out):
         out.write(f'SIM_LOOKUP({base}, {-since}, {name})\n')
 
 
+def write_callbacks(include, out):
+    """The numbers are those of the headers that the rest is compiled with."""
+    for domain in ('driver', 'runtime'):
+        with open(f'{include}/cupti_{domain}_cbid.h') as header:
+            for name in re.findall(r'_TRACE_CBID_(\w+) += +\d+', header.read()):
+                if name not in ('INVALID', 'SIZE', 'FORCE_INT'):
+                    out.write(f'SIM_CALLBACK({domain.upper()}, {name})\n')
+
+
 def main():
+    if sys.argv[1] == 'callbacks':
+        with open(sys.argv[3], 'w') as out:
+            write_callbacks(sys.argv[2], out)
+        return
     what, soname_set, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
     if what == 'sonames':
         with open(arguments[0], 'w') as out:

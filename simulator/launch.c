@@ -152,7 +152,8 @@ static int set_environment(const char *libdir, const struct sim_gpu *gpu,
             setenv("CUDASIM_GPU", gpu->name, 1) ||
             set_number("CUDASIM_GPUS", launch->gpus ? launch->gpus : 1) ||
             (launch->memory ? set_number("CUDASIM_MEMORY", launch->memory)
-                            : unsetenv("CUDASIM_MEMORY"));
+                            : unsetenv("CUDASIM_MEMORY")) ||
+            (launch->copy_limit && set_number("CUDASIM_COPY_LIMIT", *launch->copy_limit));
     free(list);
     return error ? -ENOMEM : 0;
 }

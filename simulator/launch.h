@@ -13,10 +13,12 @@
 #include "parse-size.h"
 
 struct sim_launch {
-    const char *libdir;        /* folder of the stand-in libraries; made absolute here */
-    const struct sim_gpu *gpu; /* NULL: the default card, sim_launch_default_gpu() */
-    uint64_t memory;           /* the device's total in bytes; 0: the card's own */
-    unsigned gpus;             /* how many such cards; 0: one */
+    const char *libdir;         /* folder of the stand-in libraries; made absolute here */
+    const struct sim_gpu *gpu;  /* NULL: the default card, sim_launch_default_gpu() */
+    uint64_t memory;            /* the device's total in bytes; 0: the card's own */
+    unsigned gpus;              /* how many such cards; 0: one */
+    const uint64_t *copy_limit; /* the largest copy to a card that is really made, in bytes; NULL:
+                                   CUDASIM_COPY_LIMIT as it is, or 1 MiB */
 };
 
 /* The same as sim_gpu_default(). */
@@ -29,7 +31,8 @@ uint64_t sim_launch_least_memory(const struct sim_gpu *gpu);
  * Prepares the environment: appends every stand-in library to LD_PRELOAD (so that a profiler that
  * stands there already comes first and interposes in front of them), puts libdir in front of
  * LD_LIBRARY_PATH (for programs that dlopen or are linked to a plain "libcudart.so"), and sets
- * CUDASIM_GPU, CUDASIM_MEMORY (decimal bytes; removed when memory is 0) and CUDASIM_GPUS.
+ * CUDASIM_GPU, CUDASIM_MEMORY (decimal bytes; removed when memory is 0), CUDASIM_GPUS and, with
+ * copy_limit, CUDASIM_COPY_LIMIT.
  * Calling it a second time changes the card and adds nothing to the lists.
  *
  * The strings of `launch` are only read. Not thread-safe (setenv). Returns 0, or:

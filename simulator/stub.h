@@ -37,6 +37,10 @@
         effects return (result);                                                                   \
     }
 
+/* Another name: the arguments stay where they are. */
+#define SIM_ALIAS(name, other)                                                                     \
+    __asm__(".globl " #name "\n.type " #name ", @function\n" #name ": jmp " #other "@PLT\n");
+
 /* Not modelled, and the caller may be misled: it names itself, once. */
 #define SIM_NOTE(name)                                                                             \
     long name(void);                                                                               \

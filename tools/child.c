@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,25 @@ static const int forwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUS
 #define N_FORWARDED (sizeof forwarded / sizeof *forwarded)
 
 static volatile sig_atomic_t child_pid;
+static pid_t group_sender; /* sends every signal to the child as well; 0: nobody */
+
+/* timeout(1) signals its command, and then its whole process group, in which the child is too;
+ * unless it stays in the foreground. */
+static pid_t find_group_sender(void)
+{
+    char path[64], name[64] = "", arguments[4096] = "";
+    pid_t parent = getppid();
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)parent);
+    FILE *file = fopen(path, "re");
+    size_t n = file ? fread(arguments, 1, sizeof arguments - 1, file) : 0;
+    if (file)
+        fclose(file);
+    snprintf(name, sizeof name, "%s", basename(arguments));
+    for (size_t at = 0; at < n; at += strlen(arguments + at) + 1)
+        if (!strncmp(arguments + at, "--f", 3) || !strcmp(arguments + at, "-f"))
+            return 0;
+    return !strcmp(name, "timeout") && getpgid(0) == parent ? parent : 0;
+}
 
 /* The terminal sends its signals (Ctrl-C) to the child as well, those come from the kernel; what a
  * process sent to memtap is meant for the child. */
@@ -21,7 +41,7 @@ static void forward(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
     (void)context;
-    if (info->si_code <= 0 && child_pid)
+    if (info->si_code <= 0 && child_pid && info->si_pid != group_sender)
         kill((pid_t)child_pid, number);
     errno = saved;
 }
@@ -29,6 +49,7 @@ static void forward(int number, siginfo_t *info, void *context)
 /* What memtap's parent had ignored (nohup) stays ignored, for the child too. */
 static void install(void)
 {
+    group_sender = find_group_sender();
     struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
     for (size_t i = 0; i < N_FORWARDED; i++) {
         struct sigaction old;

@@ -4,6 +4,7 @@
 #include "analyzer/text.h"
 #include "command.h"
 #include "terminal.h"
+#include "trace-format/cuda-apis.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,8 +18,9 @@ struct dump {
 
 static const char *definition_name(enum mt_definition_kind kind)
 {
-    static const char *const names[] = {"?", "string", "frame", "stack", "thread", "info"};
-    return names[kind <= MT_DEF_INFO ? kind : 0];
+    static const char *const names[] = {"?",    "string", "frame",        "stack", "thread",
+                                        "info", "module", "native_frame", "symbol"};
+    return names[kind < MT_DEF_LIMIT ? kind : 0];
 }
 
 /* Definitions' texts are not terminated. */
@@ -27,8 +29,64 @@ static char *copy_text(const struct mt_definition *definition)
     return strndup(definition->text_size ? definition->text : "", definition->text_size);
 }
 
+/* What a definition has besides its id and its text. */
+struct fields {
+    unsigned n;
+    struct {
+        const char *name;
+        uint64_t value;
+    } field[4];
+    int has_text;
+};
+
+static struct fields fields_of(const struct mt_definition *d)
+{
+    switch (d->kind) {
+    case MT_DEF_FRAME:
+    case MT_DEF_SYMBOL:
+        return (struct fields){
+            3,
+            {{"function", d->frame.function}, {"file", d->frame.file}, {"line", d->frame.line}},
+            0};
+    case MT_DEF_STACK:
+        return (struct fields){2, {{"parent", d->stack.parent}, {"frame", d->stack.frame}}, 0};
+    case MT_DEF_THREAD:
+        return (struct fields){1, {{"os_thread", d->os_thread}}, 1};
+    case MT_DEF_MODULE:
+        return (struct fields){2, {{"build_id", d->module.build_id}, {"path", d->module.path}}, 0};
+    case MT_DEF_NATIVE:
+        return (struct fields){
+            2, {{"module", d->native.module}, {"address", d->native.address}}, 0};
+    case MT_DEF_STRING:
+    case MT_DEF_INFO:
+    case MT_DEF_LIMIT:
+        break;
+    }
+    return (struct fields){.has_text = 1};
+}
+
+static int is_address(const char *field)
+{
+    return !strcmp(field, "address") || !strcmp(field, "node") || !strcmp(field, "handle") ||
+           !strcmp(field, "stream");
+}
+
+static int is_api(const char *field)
+{
+    return !strcmp(field, "api");
+}
+
+static void print_field(const char *name, uint64_t value)
+{
+    if (is_api(name))
+        printf(" api=%s", mt_cuda_api_name(value));
+    else
+        printf(is_address(name) ? " %s=0x%" PRIx64 : " %s=%" PRIu64, name, value);
+}
+
 static int print_definition_text(const struct dump *dump, const struct mt_definition *definition)
 {
+    struct fields fields = fields_of(definition);
     char *text = copy_text(definition), *safe = malloc(definition->text_size * 3 + 1);
     if (!text || !safe) {
         free(text);
@@ -39,15 +97,9 @@ static int print_definition_text(const struct dump *dump, const struct mt_defini
     printf("%s", definition_name(definition->kind));
     if (definition->kind != MT_DEF_INFO)
         printf(" %" PRIu32, definition->id);
-    if (definition->kind == MT_DEF_FRAME)
-        printf(" function=%" PRIu32 " file=%" PRIu32 " line=%" PRIu32, definition->frame.function,
-               definition->frame.file, definition->frame.line);
-    else if (definition->kind == MT_DEF_STACK)
-        printf(" parent=%" PRIu32 " frame=%" PRIu32, definition->stack.parent,
-               definition->stack.frame);
-    else if (definition->kind == MT_DEF_THREAD)
-        printf(" os_thread=%" PRIu32 " %s", definition->os_thread, safe);
-    else
+    for (unsigned i = 0; i < fields.n; i++)
+        print_field(fields.field[i].name, fields.field[i].value);
+    if (fields.has_text)
         printf(" %s", safe);
     putchar('\n');
     free(text);
@@ -62,6 +114,7 @@ static void set(json_t *object, const char *key, uint64_t value)
 
 static int print_definition_json(const struct mt_definition *definition)
 {
+    struct fields fields = fields_of(definition);
     json_t *object = json_pack("{s:s}", "record", definition_name(definition->kind));
     char *text = copy_text(definition);
     if (!text || !object) {
@@ -71,25 +124,12 @@ static int print_definition_json(const struct mt_definition *definition)
     }
     if (definition->kind != MT_DEF_INFO)
         set(object, "id", definition->id);
-    if (definition->kind == MT_DEF_FRAME) {
-        set(object, "function", definition->frame.function);
-        set(object, "file", definition->frame.file);
-        set(object, "line", definition->frame.line);
-    } else if (definition->kind == MT_DEF_STACK) {
-        set(object, "parent", definition->stack.parent);
-        set(object, "frame", definition->stack.frame);
-    } else {
-        if (definition->kind == MT_DEF_THREAD)
-            set(object, "os_thread", definition->os_thread);
+    for (unsigned i = 0; i < fields.n; i++)
+        set(object, fields.field[i].name, fields.field[i].value);
+    if (fields.has_text)
         json_object_set_new(object, "text", mt_json_text(text));
-    }
     free(text);
     return mt_json_print(stdout, object, 1);
-}
-
-static int is_address(const char *field)
-{
-    return !strcmp(field, "address") || !strcmp(field, "node");
 }
 
 static int print_event_text(const struct mt_event *event)
@@ -99,8 +139,7 @@ static int print_event_text(const struct mt_event *event)
            event->time_ns / 1000000000u, event->time_ns % 1000000000u, event->thread, event->device,
            event->stack, kind->name);
     for (unsigned i = 0; i < kind->n_fields; i++)
-        printf(is_address(kind->field[i].name) ? " %s=0x%" PRIx64 : " %s=%" PRIu64,
-               kind->field[i].name, event->arg[i]);
+        print_field(kind->field[i].name, event->arg[i]);
     putchar('\n');
     return 0;
 }
@@ -112,7 +151,10 @@ static int print_event_json(const struct mt_event *event)
                                mt_json_number(event->time_ns), "thread", (json_int_t)event->thread,
                                "device", (int)event->device, "stack", (json_int_t)event->stack);
     for (unsigned i = 0; i < kind->n_fields; i++)
-        set(object, kind->field[i].name, event->arg[i]);
+        if (is_api(kind->field[i].name))
+            json_object_set_new(object, "api", json_string(mt_cuda_api_name(event->arg[i])));
+        else
+            set(object, kind->field[i].name, event->arg[i]);
     return mt_json_print(stdout, object, 1);
 }
 

@@ -16,8 +16,8 @@ static void print_text(const char *path, const struct mt_survey *survey,
     printf("trace     %s\n", value);
     printf("size      %s\n", mt_size_text(text, survey->bytes));
     printf("length    %s\n", mt_time_text(text, mt_survey_length_ns(survey)));
-    printf("complete  %s\n",
-           survey->complete ? "yes" : "no: the recording was not closed, its end may be missing");
+    const char *trouble = mt_survey_trouble(survey);
+    printf("complete  %s%s\n", trouble ? "no: " : "yes", trouble ? trouble : "");
     printf("lost      %s\n", mt_count_text(text, mt_survey_lost(survey)));
     printf("events    %s\n", mt_count_text(text, survey->events));
     for (unsigned i = 0; i < MT_KIND_LIMIT; i++)
@@ -39,12 +39,13 @@ static int print_json(const struct mt_survey *survey, const struct mt_definition
     for (unsigned i = 0; i < MT_KIND_LIMIT; i++)
         if (mt_kinds[i].name)
             json_object_set_new(records, mt_kinds[i].name, mt_json_number(survey->kinds[i]));
-    json_t *info =
-        json_pack("{s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "schema", "memtap.info/1", "events",
-                  mt_json_number(survey->events), "bytes", mt_json_number(survey->bytes), "lost",
-                  mt_json_number(mt_survey_lost(survey)), "complete", survey->complete, "length_ns",
-                  mt_json_number(mt_survey_length_ns(survey)), "records", records, "process",
-                  mt_json_process(definitions));
+    static const char *const states[MT_TRACE_STATES] = {"closed", "running", "killed", "open"};
+    json_t *info = json_pack(
+        "{s:s, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o}", "schema", "memtap.info/1", "events",
+        mt_json_number(survey->events), "bytes", mt_json_number(survey->bytes), "lost",
+        mt_json_number(mt_survey_lost(survey)), "complete", survey->complete, "state",
+        states[survey->state], "length_ns", mt_json_number(mt_survey_length_ns(survey)), "records",
+        records, "process", mt_json_process(definitions));
     return mt_json_print(stdout, info, 0);
 }
 

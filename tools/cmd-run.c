@@ -19,18 +19,25 @@
 /* A trace larger than this is not read through just to count its events. */
 #define COUNTED_BYTES (256u << 20)
 
+enum { STACKS = 2 }; /* has no short form */
+
 const struct mt_option mt_run_options[] = {
     {'o', "output", "FILE",
      "the trace, by default " DEFAULT_OUTPUT "; %p: process id,\n"
      "%e: program, %h: host, %r: rank, %%: a percent sign"},
+    {STACKS, "stacks", "WHICH", "the stacks to record: python (the default), native, both or none"},
+    {'k', "keep", "SIZE",
+     "keep the newest events only, at least of this size (such as 512M),\n"
+     "and what was live before them; by default all"},
     {'s', "simulate", "NAME", "run on this simulated card; list shows them all"},
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},
+    {'n', "gpus", "N", "how many simulated cards; 1"},
     {0},
 };
 
 struct arguments {
     struct mt_simulation simulation;
-    const char *output;
+    const char *output, *stacks, *keep; /* the last two NULL: as the environment says */
     int simulate;
 };
 
@@ -41,15 +48,28 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     int letter;
     *arguments = (struct arguments){.output = DEFAULT_OUTPUT};
     while ((letter = mt_options_next(command, argc, argv, &value, operand)) > 0) {
-        if (letter == 'o') {
+        switch (letter) {
+        case 'o':
             arguments->output = value;
-            continue;
-        }
-        arguments->simulate = 1;
-        if (letter == 's')
+            break;
+        case 'k':
+            arguments->keep = value;
+            break;
+        case STACKS:
+            arguments->stacks = value;
+            break;
+        case 's':
+            arguments->simulate = 1;
             arguments->simulation.gpu = value;
-        else
+            break;
+        case 'm':
+            arguments->simulate = 1;
             arguments->simulation.memory = value;
+            break;
+        case 'n':
+            arguments->simulate = 1;
+            arguments->simulation.gpus = value;
+        }
     }
     return letter;
 }
@@ -69,9 +89,21 @@ static int preload(void)
     if (!list)
         return mt_fail("out of memory");
     snprintf(list, size, "%s%s%s", shim, already && *already ? ":" : "", already ? already : "");
-    int rc = setenv("LD_PRELOAD", list, 1);
+    /* NVTX's one place for a tool, where nobody has taken it. */
+    int rc = setenv("LD_PRELOAD", list, 1) || setenv("NVTX_INJECTION64_PATH", shim, 0);
     free(list);
     return rc ? mt_fail("out of memory") : 0;
+}
+
+static int set_stacks(const struct mt_command *command, const char *which)
+{
+    static const char *const choices[] = {"python", "native", "both", "none"};
+    for (size_t i = 0; which && i < sizeof choices / sizeof *choices; i++)
+        if (!strcmp(which, choices[i]))
+            return setenv("MEMTAP_STACKS", which, 1) ? mt_fail("out of memory") : 0;
+    return which ? mt_fail_usage(command, "unknown stacks '%s'; use python, native, both or none",
+                                 which)
+                 : 0;
 }
 
 /* The working directory with its % doubled, since what follows is a pattern, and a slash. */
@@ -138,29 +170,45 @@ static const char *short_path(const char *trace)
     return !strncmp(trace, folder, n) && trace[n] == '/' ? trace + n + 1 : trace;
 }
 
+/* What the trace says itself in its end block; else it is read through, unless that takes long. 0,
+ * or a negative errno with *error filled. */
+static int look(const char *trace, struct mt_survey *survey, struct mt_trace_error *error)
+{
+    struct mt_reader *reader;
+    int rc = mt_reader_open(&reader, trace, error);
+    if (rc)
+        return rc;
+    const struct mt_end *end = mt_reader_end(reader);
+    mt_survey_begin(survey, trace);
+    survey->state = mt_reader_state(reader);
+    if (end)
+        survey->events = end->events;
+    else if (survey->bytes <= COUNTED_BYTES)
+        rc = mt_survey(trace, survey, NULL, error);
+    mt_reader_close(reader);
+    return rc;
+}
+
 static void tell_trace(const char *trace)
 {
+    static const char *const states[MT_TRACE_STATES] = {
+        [MT_TRACE_CLOSED] = "",
+        [MT_TRACE_RUNNING] = ", still being written",
+        [MT_TRACE_KILLED] = ", the program was killed",
+        [MT_TRACE_OPEN] = ", its recording was not closed",
+    };
     char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT];
     struct mt_survey survey;
     struct mt_trace_error error;
-    struct stat status;
     const char *name = short_path(trace), *quote = strpbrk(name, " '\"$&;()*?") ? "'" : "";
-    if (stat(trace, &status)) {
-        mt_say("%s: %s", name, strerror(errno));
-        return;
-    }
-    mt_size_text(bytes, (uint64_t)status.st_size);
-    if ((uint64_t)status.st_size > COUNTED_BYTES) {
-        mt_say("%s: %s; to see it: memtap report %s%s%s", name, bytes, quote, name, quote);
-        return;
-    }
-    if (mt_survey(trace, &survey, NULL, &error)) {
+    if (look(trace, &survey, &error)) {
         mt_say("%s: %s", name, error.text);
         return;
     }
-    mt_say("%s: %s events, %s%s; to see it: memtap report %s%s%s", name,
-           mt_count_text(events, survey.events), bytes,
-           survey.complete ? "" : ", its recording was not closed", quote, name, quote);
+    int is_counted = survey.state == MT_TRACE_CLOSED || survey.bytes <= COUNTED_BYTES;
+    mt_say("%s: %s%s%s%s; to see it: memtap report %s%s%s", name,
+           is_counted ? mt_count_text(events, survey.events) : "", is_counted ? " events, " : "",
+           mt_size_text(bytes, survey.bytes), states[survey.state], quote, name, quote);
 }
 
 static void tell_none(const char *program)
@@ -205,7 +253,11 @@ int mt_run_run(const struct mt_command *command, int argc, char **argv)
     }
     if (operand == argc)
         return mt_fail_usage(command, "no command to run is given");
-    int rc = set_output(arguments.output);
+    int rc = set_stacks(command, arguments.stacks);
+    if (!rc)
+        rc = set_output(arguments.output);
+    if (!rc && arguments.keep && setenv("MEMTAP_KEEP", arguments.keep, 1))
+        rc = mt_fail("out of memory");
     if (!rc)
         rc = preload();
     if (!rc && arguments.simulate)

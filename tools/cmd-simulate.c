@@ -7,19 +7,25 @@
 const struct mt_option mt_simulate_options[] = {
     {'g', "gpu", "NAME", "the card: h200, rtx4090, ...; list shows them all"},
     {'m', "memory", "SIZE", "its memory, such as 24G or 512MiB, instead of the card's"},
+    {'n', "gpus", "N", "how many of them; 1"},
+    {'c', "copy-limit", "SIZE", "larger copies to the card are not really made; 1M"},
     {0},
 };
 
 int mt_run_simulate(const struct mt_command *command, int argc, char **argv)
 {
-    struct mt_simulation simulation = {NULL, NULL};
+    struct mt_simulation simulation = {0};
     const char *value;
     int operand, letter;
     while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
         if (letter == 'g')
             simulation.gpu = value;
-        else
+        else if (letter == 'm')
             simulation.memory = value;
+        else if (letter == 'n')
+            simulation.gpus = value;
+        else
+            simulation.copy_limit = value;
     }
     if (letter < 0)
         return MT_EXIT_BAD;

@@ -50,6 +50,16 @@ static const struct mt_command commands[] = {
      "frames, stacks, threads, info) before the events that use them. json: one object\n"
      "a line.",
      mt_trace_options, 0, mt_run_dump},
+    {"recover", "[OPTION]... TRACE", "finish the trace of a program that was killed",
+     "Makes one complete file of the trace of a program that was killed and of what is\n"
+     "beside it (TRACE.tail), or of a trace that was cut. The other commands read such\n"
+     "traces as they are; this is for keeping or moving them.",
+     mt_recover_options, 0, mt_run_recover},
+    {"symbolize", "[OPTION]... TRACE", "write the names of native frames into a trace",
+     "Looks up the functions, files and lines of a trace's native frames, in the libraries\n"
+     "that are on this machine, and writes them into the trace: it can then be read where\n"
+     "these libraries are not.",
+     mt_symbolize_options, 0, mt_run_symbolize},
     {"lib", "", "the path of the recording library",
      "Prints the path of libmemtap.so, for\n"
      "  LD_PRELOAD=$(memtap lib) python train.py",

@@ -33,9 +33,8 @@ unsigned mt_roster_each(const struct mt_roster *roster, void (*tell)(const char 
     unsigned n = 0;
     while (file && getline(&line, &size, file) > 0) {
         line[strcspn(line, "\n")] = '\0';
-        if (!*line)
-            continue;
-        tell(line);
+        if (*line)
+            tell(line);
         n++;
     }
     free(line);

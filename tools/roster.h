@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The roster: a temporary file to which every recorded process of a run appends the path of its
- * trace, a line each.
+ * trace, a line each; an empty one where that could not be created (and has said so).
  */
 #ifndef MT_ROSTER_H
 #define MT_ROSTER_H
@@ -18,7 +18,7 @@ const char *mt_roster_folder(void);
 /* Makes an empty one. 0 or a negative errno. */
 int mt_roster_create(struct mt_roster *roster);
 
-/* Calls tell for each trace. How many there were. */
+/* Calls tell for each trace. How many there were, those that could not be created included. */
 unsigned mt_roster_each(const struct mt_roster *roster, void (*tell)(const char *trace));
 
 void mt_roster_destroy(struct mt_roster *roster);

@@ -78,6 +78,7 @@ install_build_packages() {
     need pkg-config command -v pkg-config
     need libzstd-dev pkg-config --exists libzstd
     need libjansson-dev pkg-config --exists jansson
+    need libdw-dev pkg-config --exists libdw
     need check pkg-config --exists check
     [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
 }

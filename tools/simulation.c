@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int mt_simulation_is_list(const struct mt_simulation *simulation)
@@ -41,13 +42,47 @@ static int unknown_gpu(const struct mt_command *command, const char *name)
     return mt_fail_usage(command, "unknown GPU '%s'; there are: %s", name, names);
 }
 
-static int read_memory(const struct mt_command *command, const char *text, uint64_t *bytes)
+static int read_size(const struct mt_command *command, const char *text, uint64_t *bytes)
 {
     int rc = text ? sim_parse_size(text, bytes) : 0;
     if (rc == -ERANGE)
         return mt_fail_usage(command, "the size '%s' is too large", text);
-    if (rc || (text && !*bytes))
+    if (rc)
         return mt_fail_usage(command, "'%s' is no size; give one like 24G or 512MiB", text);
+    return 0;
+}
+
+/* A card must have room for a context and one allocation. */
+static int read_memory(const struct mt_command *command, const char *text,
+                       struct sim_launch *launch)
+{
+    const struct sim_gpu *gpu = launch->gpu ? launch->gpu : sim_launch_default_gpu();
+    uint64_t least = sim_launch_least_memory(gpu);
+    char size[MT_SIZE_TEXT];
+    int rc = read_size(command, text, &launch->memory);
+    if (!rc && text && launch->memory < least)
+        rc = mt_fail_usage(command, "--memory %s: a context on %s needs %s; give more", text,
+                           gpu->name, mt_size_text(size, least));
+    return rc;
+}
+
+/* 0 is a limit too: nothing is copied. */
+static int read_copy_limit(const struct mt_command *command, const char *text,
+                           struct sim_launch *launch, uint64_t *limit)
+{
+    int rc = read_size(command, text, limit);
+    if (!rc && text)
+        launch->copy_limit = limit;
+    return rc;
+}
+
+static int read_count(const struct mt_command *command, const char *text, unsigned *count)
+{
+    char *end;
+    unsigned long number = text ? strtoul(text, &end, 10) : 1;
+    if (text && (*text < '0' || *text > '9' || *end || number < 1 || number > SIM_MAX_GPUS))
+        return mt_fail_usage(command, "'%s' is no number of GPUs from 1 to %d", text, SIM_MAX_GPUS);
+    *count = (unsigned)number;
     return 0;
 }
 
@@ -65,11 +100,16 @@ int mt_simulation_prepare(const struct mt_command *command, const struct mt_simu
 {
     char folder[MT_PLACE_SIZE], why[512];
     struct sim_launch launch = {.libdir = folder};
+    uint64_t copy_limit;
     if (!is_supported())
         return mt_fail("the simulated device needs an x86-64 machine");
     if (simulation->gpu && !(launch.gpu = sim_gpu_find(simulation->gpu)))
         return unknown_gpu(command, simulation->gpu);
-    int rc = read_memory(command, simulation->memory, &launch.memory);
+    int rc = read_memory(command, simulation->memory, &launch);
+    if (!rc)
+        rc = read_copy_limit(command, simulation->copy_limit, &launch, &copy_limit);
+    if (!rc)
+        rc = read_count(command, simulation->gpus, &launch.gpus);
     if (rc)
         return rc;
     if (mt_locate_simulator(folder))
@@ -77,8 +117,9 @@ int mt_simulation_prepare(const struct mt_command *command, const struct mt_simu
     if (sim_launch_prepare(&launch, why, sizeof why))
         return mt_fail("%s", why);
     if (mt_pytorch_without_cuda(program, folder))
-        mt_say("%s: this PyTorch is built without CUDA and will see no device; install its CUDA "
-               "build",
-               folder);
+        return mt_fail(
+            "%s: this PyTorch is built without CUDA and would see no device; install its "
+            "CUDA build",
+            folder);
     return 0;
 }

@@ -8,7 +8,7 @@
 #include "command.h"
 
 struct mt_simulation {
-    const char *gpu, *memory; /* as typed; NULL: the default */
+    const char *gpu, *memory, *gpus, *copy_limit; /* as typed; NULL: the default */
 };
 
 /* Whether the user asks for the list of cards. */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MT_FORMAT_VERSION 1u
+#define MT_FORMAT_VERSION 2u
 #define MT_FILE_MAGIC "\x89MTAP\r\n\x1a"
 #define MT_FILE_MAGIC_SIZE 8u
 
@@ -14,7 +14,12 @@
 #define MT_BLOCK_PAYLOAD_LIMIT (64u << 20) /* bytes, stored or raw */
 #define MT_BLOCK_RECORD_LIMIT (1u << 20)
 
-enum mt_block_type { MT_BLOCK_DEFINITIONS = 1, MT_BLOCK_EVENTS = 2, MT_BLOCK_END = 3 };
+enum mt_block_type {
+    MT_BLOCK_DEFINITIONS = 1,
+    MT_BLOCK_EVENTS = 2,
+    MT_BLOCK_END = 3,
+    MT_BLOCK_CARRIED = 4 /* events that stand for what an older segment had */
+};
 enum mt_block_codec { MT_CODEC_RAW = 0, MT_CODEC_ZSTD = 1 };
 
 struct mt_block_header {
@@ -49,6 +54,20 @@ int mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void 
 static inline uint16_t mt_get16(const unsigned char *at)
 {
     return (uint16_t)(at[0] | at[1] << 8);
+}
+
+static inline uint64_t mt_get64(const unsigned char *at)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < 8; i++)
+        value |= (uint64_t)at[i] << (8 * i);
+    return value;
+}
+
+static inline void mt_put64(unsigned char *at, uint64_t value)
+{
+    for (unsigned i = 0; i < 8; i++)
+        at[i] = (unsigned char)(value >> (8 * i));
 }
 
 static inline void mt_put16(unsigned char *at, uint16_t value)

@@ -15,6 +15,9 @@ static uint64_t *expected(struct mt_predictor *state, const struct mt_event *eve
         return NULL;
     case MT_CODE_DELTA:
         return &state->last[event->kind][field];
+    case MT_CODE_RUNNING:
+        return state->version < 2 ? &state->last[event->kind][field]
+                                  : &state->running[event->thread % MT_THREAD_SLOTS];
     case MT_CODE_RESERVED:
         return &state->reserved[device_slot(event)];
     case MT_CODE_ALLOCATED:

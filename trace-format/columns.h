@@ -9,11 +9,14 @@
 #include "model.h"
 
 enum mt_column {
-    MT_COLUMN_KIND,   /* one byte a record */
-    MT_COLUMN_TIME,   /* difference to the record before; the first: to the block's base time */
-    MT_COLUMN_THREAD, /* thread id */
-    MT_COLUMN_DEVICE, /* device index + 1; 0: not known */
-    MT_COLUMN_STACK,  /* stack id */
+    MT_COLUMN_KIND,      /* one byte a record */
+    MT_COLUMN_TIME,      /* difference to the record before; the first: to the block's base time:
+                          * its lowest byte (version 1: all of it) */
+    MT_COLUMN_THREAD,    /* thread id */
+    MT_COLUMN_DEVICE,    /* device index + 1; 0: not known */
+    MT_COLUMN_STACK,     /* stack id */
+    MT_COLUMN_TIME_HIGH, /* the rest of the time; noise and pattern apart compress better */
+    MT_COLUMN_COMMON,
     MT_COLUMN_FIRST_ARG = 8, /* then MT_EVENT_ARGS for each kind, by its number */
     MT_COLUMNS = MT_COLUMN_FIRST_ARG + MT_EVENT_ARGS * MT_KIND_LIMIT,
 };
@@ -24,8 +27,11 @@ static inline unsigned mt_arg_column(unsigned kind, unsigned field)
 }
 
 #define MT_DEVICE_SLOTS 16u
+#define MT_THREAD_SLOTS 16u
 
 struct mt_predictor {
+    unsigned version; /* of the format */
+    uint64_t running[MT_THREAD_SLOTS];
     uint64_t last[MT_KIND_LIMIT][MT_EVENT_ARGS];
     uint64_t allocated[MT_DEVICE_SLOTS];
     uint64_t reserved[MT_DEVICE_SLOTS];

@@ -20,7 +20,6 @@ struct mt_encoder {
     int level;
     enum mt_block_type type; /* of the block under construction, once it has a record */
     uint32_t records;
-    size_t bytes; /* raw, so far */
     uint64_t base_time_ns, last_time_ns;
     struct mt_predictor predictor;
     struct buffer column[MT_COLUMNS]; /* events */
@@ -58,12 +57,15 @@ static void put_bytes(struct buffer *buffer, const void *bytes, size_t size)
     buffer->used += size;
 }
 
-void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE])
+void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE], uint64_t trace_id,
+                           uint64_t older_id)
 {
     memset(out, 0, MT_FILE_HEADER_SIZE);
     memcpy(out, MT_FILE_MAGIC, MT_FILE_MAGIC_SIZE);
     mt_put16(out + 8, MT_FORMAT_VERSION);
     mt_put16(out + 10, MT_FILE_HEADER_SIZE);
+    mt_put64(out + 16, trace_id);
+    mt_put64(out + 24, older_id);
 }
 
 struct mt_encoder *mt_encoder_create(int level)
@@ -102,39 +104,51 @@ static int begin_record(struct mt_encoder *encoder, enum mt_block_type type)
     return 0;
 }
 
-static int reserve_event(struct mt_encoder *encoder, const struct mt_event *event)
+/* Room for a number in every column of a kind. */
+static int reserve_event(struct mt_encoder *encoder, unsigned kind)
 {
-    for (unsigned i = 0; i <= MT_COLUMN_STACK; i++)
-        if (buffer_reserve(&encoder->column[i], MT_VARINT_SIZE))
+    const unsigned first = mt_arg_column(kind, 0), end = first + mt_kinds[kind].n_fields;
+    for (unsigned i = 0; i < end; i = i + 1 == MT_COLUMN_COMMON ? first : i + 1) {
+        struct buffer *column = &encoder->column[i];
+        if (__builtin_expect(column->capacity - column->used < MT_VARINT_SIZE, 0) &&
+            buffer_reserve(column, MT_VARINT_SIZE))
             return -ENOMEM;
-    for (unsigned i = 0; i < mt_kinds[event->kind].n_fields; i++)
-        if (buffer_reserve(&encoder->column[mt_arg_column(event->kind, i)], MT_VARINT_SIZE))
-            return -ENOMEM;
+    }
     return 0;
 }
 
-static void put_column(struct mt_encoder *encoder, unsigned column, uint64_t value)
+static inline void put_byte(struct mt_encoder *encoder, unsigned column, unsigned char byte)
 {
     struct buffer *buffer = &encoder->column[column];
-    size_t before = buffer->used;
-    put(buffer, value);
-    encoder->bytes += buffer->used - before;
+    buffer->bytes[buffer->used++] = byte;
 }
 
-int mt_encoder_event(struct mt_encoder *encoder, const struct mt_event *event)
+static inline void put_column(struct mt_encoder *encoder, unsigned column, uint64_t value)
+{
+    if (value < 0x80)
+        put_byte(encoder, column, (unsigned char)value);
+    else
+        put(&encoder->column[column], value);
+}
+
+static int add_event(struct mt_encoder *encoder, const struct mt_event *event,
+                     enum mt_block_type type)
 {
     if (event->kind >= MT_KIND_LIMIT || !mt_kinds[event->kind].name || event->device < -1)
         return -EINVAL;
-    int rc = begin_record(encoder, MT_BLOCK_EVENTS);
-    if (rc || (rc = reserve_event(encoder, event)))
+    int rc = begin_record(encoder, type);
+    if (rc || (rc = reserve_event(encoder, event->kind)))
         return rc;
     if (!encoder->records++) {
         encoder->base_time_ns = event->time_ns;
         encoder->last_time_ns = event->time_ns;
         memset(&encoder->predictor, 0, sizeof encoder->predictor);
+        encoder->predictor.version = MT_FORMAT_VERSION;
     }
-    put_column(encoder, MT_COLUMN_KIND, event->kind);
-    put_column(encoder, MT_COLUMN_TIME, event->time_ns - encoder->last_time_ns);
+    uint64_t elapsed = event->time_ns - encoder->last_time_ns;
+    put_byte(encoder, MT_COLUMN_KIND, (unsigned char)event->kind);
+    put_byte(encoder, MT_COLUMN_TIME, (unsigned char)elapsed);
+    put_column(encoder, MT_COLUMN_TIME_HIGH, elapsed >> 8);
     put_column(encoder, MT_COLUMN_THREAD, event->thread);
     put_column(encoder, MT_COLUMN_DEVICE, (uint64_t)(event->device + 1));
     put_column(encoder, MT_COLUMN_STACK, event->stack);
@@ -145,12 +159,23 @@ int mt_encoder_event(struct mt_encoder *encoder, const struct mt_event *event)
     return 0;
 }
 
+int mt_encoder_event(struct mt_encoder *encoder, const struct mt_event *event)
+{
+    return add_event(encoder, event, MT_BLOCK_EVENTS);
+}
+
+int mt_encoder_carried(struct mt_encoder *encoder, const struct mt_event *event)
+{
+    return add_event(encoder, event, MT_BLOCK_CARRIED);
+}
+
 static void put_definition(struct buffer *out, const struct mt_definition *definition)
 {
     put(out, definition->kind);
     put(out, definition->id);
     switch (definition->kind) {
     case MT_DEF_FRAME:
+    case MT_DEF_SYMBOL:
         put(out, definition->frame.function);
         put(out, definition->frame.file);
         put(out, definition->frame.line);
@@ -159,20 +184,37 @@ static void put_definition(struct buffer *out, const struct mt_definition *defin
         put(out, definition->stack.parent);
         put(out, definition->stack.frame);
         return;
+    case MT_DEF_MODULE:
+        put(out, definition->module.build_id);
+        put(out, definition->module.path);
+        return;
+    case MT_DEF_NATIVE:
+        put(out, definition->native.module);
+        put(out, definition->native.address);
+        return;
     case MT_DEF_THREAD:
         put(out, definition->os_thread);
         break;
     case MT_DEF_STRING:
     case MT_DEF_INFO:
+    case MT_DEF_LIMIT:
         break;
     }
     put(out, definition->text_size);
     put_bytes(out, definition->text, definition->text_size);
 }
 
+size_t mt_encode_definition(unsigned char out[MT_DEFINITION_SIZE],
+                            const struct mt_definition *definition)
+{
+    struct buffer buffer = {out, 0, MT_DEFINITION_SIZE};
+    put_definition(&buffer, definition);
+    return buffer.used;
+}
+
 int mt_encoder_definition(struct mt_encoder *encoder, const struct mt_definition *definition)
 {
-    if (definition->kind < MT_DEF_STRING || definition->kind > MT_DEF_INFO ||
+    if (definition->kind < MT_DEF_STRING || definition->kind >= MT_DEF_LIMIT ||
         definition->text_size > MT_TEXT_LIMIT)
         return -EINVAL;
     int rc = begin_record(encoder, MT_BLOCK_DEFINITIONS);
@@ -181,66 +223,125 @@ int mt_encoder_definition(struct mt_encoder *encoder, const struct mt_definition
     if (buffer_reserve(&encoder->definitions, 5 * MT_VARINT_SIZE + definition->text_size))
         return -ENOMEM;
     put_definition(&encoder->definitions, definition);
-    encoder->bytes = encoder->definitions.used;
     encoder->records++;
     return 0;
 }
 
 int mt_encoder_full(const struct mt_encoder *encoder)
 {
-    return encoder->records >= MT_BLOCK_RECORDS || encoder->bytes >= MT_BLOCK_BYTES;
+    return encoder->records >= MT_BLOCK_RECORDS || encoder->definitions.used >= MT_BLOCK_BYTES;
 }
 
-/* Directory, then the columns that have bytes (columns.h). */
+/* The columns' order in a block. Those of the time are last, each in a frame of its own: what is as
+ * good as random would spoil the statistics of the others. */
+static unsigned column_at(unsigned place)
+{
+    static const unsigned last[] = {MT_COLUMN_TIME_HIGH, MT_COLUMN_TIME};
+    if (place >= MT_COLUMNS - 2)
+        return last[place - (MT_COLUMNS - 2)];
+    place += place >= MT_COLUMN_TIME;
+    return place + (place >= MT_COLUMN_TIME_HIGH);
+}
+
+static int is_all_zeros(const struct buffer *column)
+{
+    const unsigned char *bytes = column->bytes;
+    return !column->used || (!bytes[0] && !memcmp(bytes, bytes + 1, column->used - 1));
+}
+
+/* Directory, then the columns; one that is not there is all zeros (columns.h). */
 static int join_columns(struct mt_encoder *encoder)
 {
     struct buffer *raw = &encoder->raw;
     unsigned count = 0;
-    for (unsigned i = 0; i < MT_COLUMNS; i++)
+    size_t bytes = 0;
+    for (unsigned i = 0; i < MT_COLUMNS; i++) {
+        if (is_all_zeros(&encoder->column[i]))
+            encoder->column[i].used = 0;
         count += encoder->column[i].used != 0;
-    if (buffer_reserve(raw, (1 + 2 * (size_t)count) * MT_VARINT_SIZE + encoder->bytes))
+        bytes += encoder->column[i].used;
+    }
+    if (buffer_reserve(raw, (1 + 2 * (size_t)count) * MT_VARINT_SIZE + bytes))
         return -ENOMEM;
     put(raw, count);
-    for (unsigned i = 0; i < MT_COLUMNS; i++)
-        if (encoder->column[i].used) {
-            put(raw, i);
-            put(raw, encoder->column[i].used);
+    for (unsigned i = 0; i < MT_COLUMNS; i++) {
+        const struct buffer *column = &encoder->column[column_at(i)];
+        if (column->used) {
+            put(raw, column_at(i));
+            put(raw, column->used);
         }
-    for (unsigned i = 0; i < MT_COLUMNS; i++)
-        put_bytes(raw, encoder->column[i].bytes, encoder->column[i].used);
+    }
+    for (unsigned i = 0; i < MT_COLUMNS; i++) {
+        const struct buffer *column = &encoder->column[column_at(i)];
+        put_bytes(raw, column->bytes, column->used);
+    }
     return 0;
+}
+
+/* Compresses the payload's bytes from `from` on, less the last `but`, and appends the frame. */
+static int add_frame(struct mt_encoder *encoder, const struct buffer *payload, size_t from,
+                     size_t but)
+{
+    struct buffer *block = &encoder->block;
+    size_t size = payload->used - but - from;
+    if (!size)
+        return 0;
+    if (buffer_reserve(block, ZSTD_compressBound(size)))
+        return -ENOMEM;
+    size =
+        ZSTD_compressCCtx(encoder->zstd, block->bytes + block->used, block->capacity - block->used,
+                          payload->bytes + from, size, encoder->level);
+    if (ZSTD_isError(size))
+        return -ENOMEM;
+    block->used += size;
+    return 0;
+}
+
+static int add_frames(struct mt_encoder *encoder, const struct buffer *payload)
+{
+    if (encoder->type == MT_BLOCK_DEFINITIONS)
+        return add_frame(encoder, payload, 0, 0);
+    size_t low = encoder->column[MT_COLUMN_TIME].used;
+    size_t high = encoder->column[MT_COLUMN_TIME_HIGH].used;
+    return add_frame(encoder, payload, 0, high + low) ||
+                   add_frame(encoder, payload, payload->used - high - low, low) ||
+                   add_frame(encoder, payload, payload->used - low, 0)
+               ? -ENOMEM
+               : 0;
 }
 
 /* Compresses the payload into encoder->block and puts the header before it. */
 static int make_block(struct mt_encoder *encoder, const struct buffer *payload)
 {
     struct buffer *block = &encoder->block;
-    block->used = 0;
-    if (buffer_reserve(block, MT_BLOCK_HEADER_SIZE + ZSTD_compressBound(payload->used)))
-        return -ENOMEM;
-    unsigned char *stored = block->bytes + MT_BLOCK_HEADER_SIZE;
     struct mt_block_header header = {.type = (uint8_t)encoder->type,
                                      .codec = MT_CODEC_ZSTD,
                                      .raw_size = (uint32_t)payload->used,
                                      .records = encoder->records,
                                      .base_time_ns = encoder->base_time_ns};
-    size_t size = ZSTD_compressCCtx(encoder->zstd, stored, block->capacity - MT_BLOCK_HEADER_SIZE,
-                                    payload->bytes, payload->used, encoder->level);
-    if (ZSTD_isError(size) || size >= payload->used) {
+    block->used = 0;
+    if (buffer_reserve(block, MT_BLOCK_HEADER_SIZE + payload->used))
+        return -ENOMEM;
+    block->used = MT_BLOCK_HEADER_SIZE;
+    /* The end is found from the file's end: it stays as it is. */
+    int rc = encoder->type == MT_BLOCK_END ? 0 : add_frames(encoder, payload);
+    if (rc)
+        return rc;
+    size_t size = block->used - MT_BLOCK_HEADER_SIZE;
+    if (size == 0 || size >= payload->used) {
         header.codec = MT_CODEC_RAW;
+        block->used = MT_BLOCK_HEADER_SIZE;
+        put_bytes(block, payload->bytes, payload->used);
         size = payload->used;
-        memcpy(stored, payload->bytes, size);
     }
     header.stored_size = (uint32_t)size;
-    mt_block_header_put(block->bytes, &header, stored, &encoder->crc);
-    block->used = MT_BLOCK_HEADER_SIZE + size;
+    mt_block_header_put(block->bytes, &header, block->bytes + MT_BLOCK_HEADER_SIZE, &encoder->crc);
     return 0;
 }
 
 static void start_over(struct mt_encoder *encoder)
 {
     encoder->records = 0;
-    encoder->bytes = 0;
     encoder->base_time_ns = 0;
     for (unsigned i = 0; i < MT_COLUMNS; i++)
         encoder->column[i].used = 0;
@@ -254,7 +355,7 @@ int mt_encoder_finish(struct mt_encoder *encoder, const unsigned char **out, siz
     *size = 0;
     if (!encoder->records)
         return 0;
-    int events = encoder->type == MT_BLOCK_EVENTS;
+    int events = encoder->type != MT_BLOCK_DEFINITIONS;
     int rc = events ? join_columns(encoder) : 0;
     if (!rc)
         rc = make_block(encoder, events ? &encoder->raw : &encoder->definitions);

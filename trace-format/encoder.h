@@ -9,15 +9,25 @@
 
 #include "model.h"
 
-#define MT_FILE_HEADER_SIZE 16u
+#define MT_FILE_HEADER_SIZE 32u
 
-/* A block should be finished at this many records or bytes: the reader holds one in memory. */
-#define MT_BLOCK_RECORDS 32768u
+/* A block should be finished at this many records, or bytes of definitions: the reader holds one in
+ * memory. */
+#define MT_BLOCK_RECORDS 65536u
 #define MT_BLOCK_BYTES (1u << 20)
 
 struct mt_encoder;
 
-void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE]);
+/* trace_id: a number that no other trace is likely to have. older_id: that of the segment before,
+ * 0: there is none. */
+void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE], uint64_t trace_id,
+                           uint64_t older_id);
+
+/* Bytes that a definition takes at most, and its encoding: the number of its bytes. Its text must
+ * be within the limit. */
+#define MT_DEFINITION_SIZE (64 + MT_TEXT_LIMIT)
+size_t mt_encode_definition(unsigned char out[MT_DEFINITION_SIZE],
+                            const struct mt_definition *definition);
 
 /* NULL when there is no memory. level: zstd's, 1 to 19. */
 struct mt_encoder *mt_encoder_create(int level);
@@ -29,6 +39,7 @@ void mt_encoder_destroy(struct mt_encoder *encoder);
  * other sort of record; on failure the block is as it was before the call.
  */
 int mt_encoder_event(struct mt_encoder *encoder, const struct mt_event *event);
+int mt_encoder_carried(struct mt_encoder *encoder, const struct mt_event *event);
 int mt_encoder_definition(struct mt_encoder *encoder, const struct mt_definition *definition);
 
 /* Whether the block under construction has reached its size. */

@@ -18,6 +18,7 @@ enum mt_code {
     MT_CODE_DELTA,     /* difference to the last value of this kind's field in the block */
     MT_CODE_ALLOCATED, /* difference to what the device's last one and the event's size predict */
     MT_CODE_RESERVED,  /* difference to the device's last one */
+    MT_CODE_RUNNING,   /* difference to the thread's last one; it ends what it began */
 };
 
 /*
@@ -36,13 +37,14 @@ enum mt_code {
     /* PyTorch's allocator could not serve `size` bytes (the program may catch it and go on). */   \
     M(OOM, 3, "oom",                                                                               \
       F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))                                \
-    /* CUDA runtime; result: cudaError_t, 0 is success. A free is recorded before the call. */     \
+    /* CUDA's own memory. api: the call (cuda-apis.h), which says what the address is; result: its  \
+     * error code, 0 is success. A free is recorded before the call. */                            \
     M(CUDA_MALLOC, 4, "cuda_malloc",                                                               \
-      F(address, DELTA) F(size, PLAIN) F(result, PLAIN))                                           \
+      F(address, DELTA) F(size, PLAIN) F(result, PLAIN) F(api, PLAIN))                             \
     M(CUDA_FREE, 5, "cuda_free",                                                                   \
-      F(address, DELTA))                                                                           \
+      F(address, DELTA) F(api, PLAIN))                                                             \
     M(CUDA_FREE_FAILED, 6, "cuda_free_failed",                                                     \
-      F(address, DELTA) F(result, PLAIN))                                                          \
+      F(address, DELTA) F(result, PLAIN) F(api, PLAIN))                                            \
     /* autograd: the tensor at address is saved for backward; a leaf that needs a gradient; the    \
      * gradient that a leaf keeps after an accumulation. */                                        \
     M(SAVED, 7, "saved",                                                                           \
@@ -57,9 +59,9 @@ enum mt_code {
     M(NODE_NEW, 10, "node_new",                                                                    \
       F(node, DELTA) F(address, DELTA))                                                            \
     M(NODE_BEGIN, 11, "node_begin",                                                                \
-      F(node, DELTA) F(name, PLAIN))                                                               \
+      F(node, RUNNING) F(name, PLAIN))                                                             \
     M(NODE_END, 12, "node_end",                                                                    \
-      F(node, DELTA))                                                                              \
+      F(node, RUNNING))                                                                              \
     /* tensor.data = other (module.to(), .cuda()): address of the new data. */                     \
     M(SET_DATA, 13, "set_data",                                                                    \
       F(address, DELTA))                                                                           \
@@ -68,7 +70,42 @@ enum mt_code {
       F(address, DELTA) F(value, PLAIN))                                                           \
     /* `count` events of this thread were not recorded just before this one. */                    \
     M(LOST, 15, "lost",                                                                            \
-      F(count, PLAIN))
+      F(count, PLAIN))                                                                             \
+    /* CUDA's own memory, in the order of a stream (its handle); they succeeded, a failure is a    \
+     * cuda_malloc or cuda_free_failed. */                                                         \
+    M(CUDA_MALLOC_ASYNC, 16, "cuda_malloc_async",                                                  \
+      F(address, DELTA) F(size, PLAIN) F(stream, DELTA) F(api, PLAIN))                             \
+    M(CUDA_FREE_ASYNC, 17, "cuda_free_async",                                                      \
+      F(address, DELTA) F(stream, DELTA) F(api, PLAIN))                                            \
+    /* Physical memory (handle: of a cuda_malloc by cuMemCreate) gets and loses addresses. */      \
+    M(CUDA_MAP, 18, "cuda_map",                                                                    \
+      F(address, DELTA) F(size, PLAIN) F(handle, DELTA) F(api, PLAIN))                             \
+    M(CUDA_UNMAP, 19, "cuda_unmap",                                                                \
+      F(address, DELTA) F(size, PLAIN) F(api, PLAIN))                                              \
+    /* What takes device memory that no call tells: a context or a module, by its handle. */       \
+    M(CUDA_OBJECT, 20, "cuda_object",                                                              \
+      F(handle, DELTA) F(api, PLAIN))                                                              \
+    M(CUDA_OBJECT_GONE, 21, "cuda_object_gone",                                                    \
+      F(handle, DELTA) F(api, PLAIN))                                                              \
+    /* Phases that the program names (NVTX, memtap.h). name, domain: string ids, domain 0: the      \
+     * program's own. Those pushed nest per thread and domain; those started may end anywhere. */  \
+    M(RANGE_PUSH, 22, "range_push",                                                                \
+      F(name, PLAIN) F(domain, PLAIN))                                                             \
+    M(RANGE_POP, 23, "range_pop",                                                                  \
+      F(domain, PLAIN))                                                                            \
+    M(RANGE_START, 24, "range_start",                                                              \
+      F(range, DELTA) F(name, PLAIN) F(domain, PLAIN))                                             \
+    M(RANGE_END, 25, "range_end",                                                                  \
+      F(range, DELTA))                                                                             \
+    M(RANGE_MARK, 26, "range_mark",                                                                \
+      F(name, PLAIN) F(domain, PLAIN))                                                             \
+    /* The memory that address points into is called so, until it is freed. */                     \
+    M(NAMED, 27, "named",                                                                          \
+      F(address, DELTA) F(name, PLAIN))                                                            \
+    /* What the whole device has, free or taken by anybody: bytes. own: of this process, others:   \
+     * of all others, by NVML; 0: it does not tell. */                                             \
+    M(DEVICE_MEMORY, 28, "device_memory",                                                          \
+      F(total, PLAIN) F(free, PLAIN) F(own, PLAIN) F(others, PLAIN))
 /* clang-format on */
 
 enum mt_kind {
@@ -112,6 +149,10 @@ enum mt_definition_kind {
     MT_DEF_STACK = 3,  /* id, parent: stack id of the caller (0: none), frame: frame id */
     MT_DEF_THREAD = 4, /* id, os_thread: the kernel's tid, text: its name */
     MT_DEF_INFO = 5,   /* key: text before the first '=', value: text after it */
+    MT_DEF_MODULE = 6, /* id, build_id: string id (0: none), path: string id */
+    MT_DEF_NATIVE = 7, /* id, of a frame: module: module id (0: none), address in it */
+    MT_DEF_SYMBOL = 8, /* id, of a native frame: its function, file and line, as in FRAME */
+    MT_DEF_LIMIT,
 };
 
 struct mt_definition {
@@ -125,6 +166,13 @@ struct mt_definition {
             uint32_t parent, frame;
         } stack;
         uint32_t os_thread;
+        struct {
+            uint32_t build_id, path;
+        } module;
+        struct {
+            uint64_t address;
+            uint32_t module;
+        } native;
     };
     const char *text; /* STRING, THREAD, INFO: not terminated; owner: see the function */
     size_t text_size; /* bytes, at most MT_TEXT_LIMIT */

@@ -3,9 +3,12 @@
 #include "block.h"
 #include "decoder.h"
 #include "encoder.h"
+#include "tail-reader.h"
+#include "varint.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +20,13 @@
 struct mt_reader {
     int fd;
     unsigned version;
+    uint64_t trace_id, older_id; /* 0: none */
+    struct mt_reader *older;     /* the segment before, that is read first; NULL: none */
+    int skip_carried;            /* since that was there */
+    enum mt_trace_state state;
+    struct mt_end end; /* where the state is MT_TRACE_CLOSED */
+    struct mt_tail_content tail;
+    enum { TAIL_NONE, TAIL_DEFINITIONS, TAIL_EVENTS, TAIL_OVER } tail_next;
     uint64_t offset, file_size; /* bytes */
     ZSTD_DCtx *zstd;
     struct mt_crc crc;
@@ -80,6 +90,7 @@ static int ensure(void *buffer, size_t *capacity, size_t need)
 static int read_file_header(struct mt_reader *reader, struct mt_trace_error *error)
 {
     unsigned char header[MT_FILE_HEADER_SIZE];
+    const size_t least = 16; /* of version 1 */
     errno = 0;
     ssize_t n = read_all(reader->fd, header, sizeof header);
     if (n < 0)
@@ -92,7 +103,8 @@ static int read_file_header(struct mt_reader *reader, struct mt_trace_error *err
     if (memcmp(header, MT_FILE_MAGIC, magic))
         return fail(error, MT_FAULT_FOREIGN, 0,
                     "not a memtap trace (byte 0); give a file that memtap wrote (*.mtap)");
-    if ((size_t)n < sizeof header)
+    size_t needed = (size_t)n < least || mt_get16(header + 8) < 2 ? least : sizeof header;
+    if ((size_t)n < needed)
         return fail(error, MT_FAULT_CUT, (uint64_t)n, "the trace is cut at byte %zd, in its header",
                     n);
     reader->version = mt_get16(header + 8);
@@ -102,7 +114,11 @@ static int read_file_header(struct mt_reader *reader, struct mt_trace_error *err
                     "memtap",
                     reader->version, MT_FORMAT_VERSION);
     unsigned size = mt_get16(header + 10);
-    if (reader->version < 1 || size < sizeof header ||
+    if (reader->version >= 2)
+        reader->trace_id = mt_get64(header + 16);
+    if (reader->version >= 2)
+        reader->older_id = mt_get64(header + 24);
+    if (reader->version < 1 || size < needed ||
         lseek(reader->fd, (off_t)size, SEEK_SET) != (off_t)size)
         return fail(error, MT_FAULT_DAMAGED, 8, "the trace's header is damaged (byte 8)");
     reader->offset = size;
@@ -123,7 +139,43 @@ static int open_file(struct mt_reader *reader, const char *path, struct mt_trace
     return read_file_header(reader, error);
 }
 
-int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_error *error)
+/* It is the last block, and stored as it is. */
+static int find_end(struct mt_reader *reader)
+{
+    unsigned char bytes[MT_BLOCK_HEADER_SIZE + 3 * MT_VARINT_SIZE];
+    uint64_t room = reader->file_size > reader->offset ? reader->file_size - reader->offset : 0;
+    size_t size = room < sizeof bytes ? (size_t)room : sizeof bytes;
+    struct mt_block_header header;
+    if (pread(reader->fd, bytes, size, (off_t)(reader->file_size - size)) != (ssize_t)size)
+        return 0;
+    for (size_t payload = 3; MT_BLOCK_HEADER_SIZE + payload <= size; payload++) {
+        const unsigned char *head = bytes + size - payload - MT_BLOCK_HEADER_SIZE;
+        const unsigned char *stored = head + MT_BLOCK_HEADER_SIZE;
+        if (!mt_block_header_get(head, &header) && header.type == MT_BLOCK_END &&
+            header.codec == MT_CODEC_RAW && header.stored_size == payload &&
+            mt_block_sound(head, stored, payload, &reader->crc))
+            return !mt_decode_end(stored, payload, &reader->end);
+    }
+    return 0;
+}
+
+/* How the recording ended, and its tail. */
+static int find_state(struct mt_reader *reader, const char *path)
+{
+    if (find_end(reader)) {
+        reader->state = MT_TRACE_CLOSED;
+        return 0;
+    }
+    int rc = mt_tail_read(&reader->tail, path, reader->trace_id);
+    reader->state = reader->tail.is_running ? MT_TRACE_RUNNING
+                    : rc > 0                ? MT_TRACE_KILLED
+                                            : MT_TRACE_OPEN;
+    reader->tail_next = rc > 0 ? TAIL_DEFINITIONS : TAIL_NONE;
+    return rc < 0 ? rc : 0;
+}
+
+/* A file, whatever it belongs to. */
+static int open_reader(struct mt_reader **out, const char *path, struct mt_trace_error *error)
 {
     *out = NULL;
     memset(error, 0, sizeof *error);
@@ -143,6 +195,37 @@ int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_err
         return rc;
     }
     *out = reader;
+    return 0;
+}
+
+/* The older segment, if the one beside the trace is that. */
+static struct mt_reader *open_older(const struct mt_reader *reader, const char *path)
+{
+    char real[PATH_MAX], name[PATH_MAX + sizeof MT_OLDER_SUFFIX];
+    struct mt_trace_error error;
+    struct mt_reader *older;
+    snprintf(name, sizeof name, "%s" MT_OLDER_SUFFIX, realpath(path, real) ? real : path);
+    if (!reader->older_id || open_reader(&older, name, &error))
+        return NULL;
+    if (older->trace_id == reader->older_id)
+        return older;
+    mt_reader_close(older);
+    return NULL;
+}
+
+int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_error *error)
+{
+    int rc = open_reader(out, path, error);
+    if (rc)
+        return rc;
+    if (find_state(*out, path)) {
+        rc = no_memory(error, 0);
+        mt_reader_close(*out);
+        *out = NULL;
+        return rc;
+    }
+    (*out)->older = open_older(*out, path);
+    (*out)->skip_carried = (*out)->older != NULL;
     return 0;
 }
 
@@ -207,19 +290,20 @@ static int unpack(struct mt_reader *reader, const struct mt_block_header *header
 static int decode(struct mt_reader *reader, const struct mt_block_header *header,
                   struct mt_batch *batch)
 {
-    size_t record =
-        header->type == MT_BLOCK_EVENTS ? sizeof(struct mt_event) : sizeof(struct mt_definition);
+    size_t record = header->type == MT_BLOCK_DEFINITIONS ? sizeof(struct mt_definition)
+                                                         : sizeof(struct mt_event);
     if (header->records > header->raw_size) /* each has at least a byte */
         return -EINVAL;
     if (ensure(&reader->records, &reader->records_capacity, header->records * record))
         return -ENOMEM;
     switch (header->type) {
     case MT_BLOCK_EVENTS:
+    case MT_BLOCK_CARRIED:
         batch->type = MT_BATCH_EVENTS;
         batch->events = reader->records;
         batch->n_events = header->records;
-        return mt_decode_events(reader->raw, header->raw_size, header->base_time_ns,
-                                header->records, reader->records);
+        return mt_decode_events(reader->raw, header->raw_size, reader->version,
+                                header->base_time_ns, header->records, reader->records);
     case MT_BLOCK_DEFINITIONS:
         batch->type = MT_BATCH_DEFINITIONS;
         batch->definitions = reader->records;
@@ -233,17 +317,81 @@ static int decode(struct mt_reader *reader, const struct mt_block_header *header
     return -EINVAL;
 }
 
-int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_trace_error *error)
+static int next_of_tail(struct mt_reader *reader, struct mt_batch *batch,
+                        struct mt_trace_error *error)
+{
+    const struct mt_tail_content *tail = &reader->tail;
+    batch->offset = reader->offset;
+    batch->is_tail = 1;
+    if (reader->tail_next == TAIL_DEFINITIONS) {
+        reader->tail_next = TAIL_EVENTS;
+        batch->type = MT_BATCH_DEFINITIONS;
+        batch->definitions = tail->definitions;
+        batch->n_definitions = tail->n_definitions;
+        if (tail->n_definitions)
+            return 1;
+    }
+    if (reader->tail_next == TAIL_EVENTS) {
+        reader->tail_next = TAIL_OVER;
+        batch->type = MT_BATCH_EVENTS;
+        batch->definitions = NULL;
+        batch->events = tail->events;
+        batch->n_events = tail->n_events;
+        if (tail->n_events)
+            return 1;
+    }
+    *error = tail->error;
+    return error->fault ? -EINVAL : 0;
+}
+
+/* 1, or 0 where the file ends, or what counts of it. */
+static int next_block(struct mt_reader *reader, struct mt_block_header *header,
+                      struct mt_trace_error *error)
+{
+    int rc = read_block(reader, header, error);
+    if (error->fault == MT_FAULT_CUT && reader->state == MT_TRACE_RUNNING) {
+        memset(error, 0, sizeof *error); /* it is being written just now */
+        return 0;
+    }
+    if (rc == 0 && reader->tail_next)
+        return fail(error, MT_FAULT_CUT, reader->offset,
+                    "the trace is cut at byte %llu, and its tail begins at byte %llu; everything "
+                    "before it is sound",
+                    (unsigned long long)reader->offset,
+                    (unsigned long long)reader->tail.trace_size);
+    return rc;
+}
+
+/* 1, 0 where it has been read, or an error. */
+static int next_of_older(struct mt_reader *reader, struct mt_batch *batch,
+                         struct mt_trace_error *error)
+{
+    int rc = mt_reader_next(reader->older, batch, error);
+    batch->state = reader->state;
+    batch->is_older = 1;
+    if (rc > 0)
+        return rc;
+    mt_reader_close(reader->older);
+    reader->older = NULL;
+    return rc;
+}
+
+/* The next of the file and its tail, what stands for the older segment included. */
+static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
+                        struct mt_trace_error *error)
 {
     struct mt_block_header header;
     memset(batch, 0, sizeof *batch);
-    memset(error, 0, sizeof *error);
-    int rc = read_block(reader, &header, error);
+    batch->state = reader->state;
+    if (reader->tail_next && reader->offset >= reader->tail.trace_size)
+        return next_of_tail(reader, batch, error);
+    int rc = next_block(reader, &header, error);
     if (rc <= 0)
         return rc;
     if (unpack(reader, &header))
         return damaged(reader, error, "decompression");
     batch->offset = reader->offset;
+    batch->is_carried = header.type == MT_BLOCK_CARRIED;
     rc = decode(reader, &header, batch);
     if (rc == -ENOMEM)
         return no_memory(error, reader->offset);
@@ -251,6 +399,36 @@ int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_t
         return damaged(reader, error, "content");
     reader->offset += MT_BLOCK_HEADER_SIZE + header.stored_size;
     return 1;
+}
+
+int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_trace_error *error)
+{
+    memset(error, 0, sizeof *error);
+    if (reader->older) {
+        int rc = next_of_older(reader, batch, error);
+        if (rc)
+            return rc;
+    }
+    for (;;) {
+        int rc = next_of_file(reader, batch, error);
+        if (rc <= 0 || !batch->is_carried || !reader->skip_carried)
+            return rc;
+    }
+}
+
+const struct mt_end *mt_reader_end(const struct mt_reader *reader)
+{
+    return reader->state == MT_TRACE_CLOSED ? &reader->end : NULL;
+}
+
+enum mt_trace_state mt_reader_state(const struct mt_reader *reader)
+{
+    return reader->state;
+}
+
+uint64_t mt_reader_offset(const struct mt_reader *reader)
+{
+    return reader->offset;
 }
 
 uint64_t mt_reader_file_size(const struct mt_reader *reader)
@@ -269,7 +447,9 @@ void mt_reader_close(struct mt_reader *reader)
         return;
     if (reader->fd >= 0)
         close(reader->fd);
+    mt_reader_close(reader->older);
     ZSTD_freeDCtx(reader->zstd);
+    mt_tail_clear(&reader->tail);
     free(reader->stored);
     free(reader->raw);
     free(reader->records);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a trace file, block by block, in file order; events come in time order but for a bounded
- * disorder between threads. A reader belongs to one thread at a time.
+ * Reads a trace file, block by block, in file order, and then its tail, if the recording was not
+ * closed; where there is an older segment beside it, that comes first. Events come in time order
+ * but for a bounded disorder between threads. A reader belongs to one thread at a time.
  */
 #ifndef MT_TRACE_READER_H
 #define MT_TRACE_READER_H
@@ -10,13 +11,26 @@
 
 struct mt_reader;
 
+/* How a recording ended, as far as can be seen when its trace is opened. */
+enum mt_trace_state {
+    MT_TRACE_CLOSED,  /* properly: it says so itself */
+    MT_TRACE_RUNNING, /* not yet */
+    MT_TRACE_KILLED,  /* in the middle; its tail has the rest, up to the last event */
+    MT_TRACE_OPEN,    /* in the middle, and there is no tail: the last moments may be missing */
+    MT_TRACE_STATES
+};
+
 enum mt_batch_type { MT_BATCH_DEFINITIONS, MT_BATCH_EVENTS, MT_BATCH_END };
 
 /* One block's records. The arrays and the texts in them belong to the reader and live until the
  * next call on it. */
 struct mt_batch {
     enum mt_batch_type type;
-    uint64_t offset; /* of the block, bytes from the file's begin */
+    enum mt_trace_state state; /* of the trace */
+    int is_tail;               /* it is not in the file, but in its tail */
+    int is_older;              /* it is in the older segment */
+    int is_carried;            /* events that stand for an older segment, which is not there */
+    uint64_t offset;           /* of the block, bytes from the file's begin */
     const struct mt_definition *definitions;
     size_t n_definitions;
     const struct mt_event *events;
@@ -51,6 +65,14 @@ int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_err
  * file that stops without a MT_BATCH_END between two blocks ends with 0: its recording was not
  * closed, and nothing else is wrong with it. */
 int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_trace_error *error);
+
+/* The end block, found from the file's end; NULL: there is none. The reader's. */
+const struct mt_end *mt_reader_end(const struct mt_reader *reader);
+
+enum mt_trace_state mt_reader_state(const struct mt_reader *reader);
+
+/* Bytes of the file that were read so far and are sound; the tail does not count. */
+uint64_t mt_reader_offset(const struct mt_reader *reader);
 
 /* Bytes in the file when it was opened. */
 uint64_t mt_reader_file_size(const struct mt_reader *reader);

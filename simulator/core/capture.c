@@ -1,138 +1,172 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Stream capture. A capture begins on one stream; others join it when they wait for an event that
- * was recorded in it. What a graph keeps is what has an effect when it is launched: the host's
- * callbacks. Kernels do nothing, launched or captured.
- */
+#include "capture.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-
-#include "core.h"
-
-struct callback {
-    struct callback *next;
-    void (*function)(void *);
-    void *data;
-};
-
-struct sim_graph {
-    struct callback *first, **last;
-    unsigned references; /* the graph's handle, and each executable graph made of it */
-};
+#include <string.h>
 
 struct sim_capture {
     struct sim_capture *next; /* among all that are going on */
     struct sim_stream *origin, *joined;
     struct sim_graph *graph;
     uint64_t id;
-    bool invalid;
+    enum sim_capture_mode mode;
+    pthread_t thread; /* that began it */
+    bool invalid, borrowed;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sim_capture *captures;
+_Atomic int sim_captures_going_on;
 
-struct sim_graph *sim_graph_create(void)
+/* --- tips: the nodes that come last. Everything needs the lock. -------------------------- */
+
+static int add_tips(struct sim_tips *tips, struct sim_node *const *nodes, size_t count)
 {
-    struct sim_graph *graph = calloc(1, sizeof(*graph));
+    struct sim_node **bigger = realloc(tips->nodes, (tips->count + count + 1) * sizeof(*bigger));
 
-    if (graph) {
-        graph->last = &graph->first;
-        graph->references = 1;
+    if (!bigger)
+        return -ENOMEM;
+    tips->nodes = bigger;
+    for (size_t i = 0; i < count; i++) {
+        bool known = false;
+
+        for (size_t j = 0; j < tips->count; j++)
+            known |= bigger[j] == nodes[i];
+        if (!known)
+            bigger[tips->count++] = nodes[i];
     }
-    return graph;
+    return 0;
 }
 
-void sim_graph_retain(struct sim_graph *graph)
+static int set_tips(struct sim_tips *tips, struct sim_node *const *nodes, size_t count)
 {
-    pthread_mutex_lock(&lock);
-    graph->references++;
-    pthread_mutex_unlock(&lock);
+    tips->count = 0;
+    return add_tips(tips, nodes, count);
 }
 
-void sim_graph_release(struct sim_graph *graph)
-{
-    bool last;
-
-    pthread_mutex_lock(&lock);
-    last = !--graph->references;
-    pthread_mutex_unlock(&lock);
-    if (!last)
-        return;
-    while (graph->first) {
-        struct callback *old = graph->first;
-
-        graph->first = old->next;
-        free(old);
-    }
-    free(graph);
-}
-
-void sim_graph_launch(const struct sim_graph *graph)
-{
-    for (const struct callback *callback = graph->first; callback; callback = callback->next)
-        callback->function(callback->data);
-}
-
-/* With the lock held. */
 static void join(struct sim_capture *capture, struct sim_stream *stream)
 {
     stream->next_joined = capture->joined;
+    stream->tips.count = 0;
     capture->joined = stream;
     stream->capture = capture;
 }
 
-int sim_capture_begin(struct sim_stream *stream)
+/* --- begin and end ----------------------------------------------------------------------- */
+
+static struct sim_capture *new_capture(struct sim_graph *graph)
+{
+    struct sim_capture *capture = calloc(1, sizeof(*capture));
+
+    if (!capture)
+        return NULL;
+    capture->borrowed = graph;
+    capture->graph = graph ? graph : sim_graph_create();
+    if (capture->graph)
+        return capture;
+    free(capture);
+    return NULL;
+}
+
+int sim_capture_begin(struct sim_stream *stream, enum sim_capture_mode mode,
+                      struct sim_graph *graph, struct sim_node *const *before, size_t count)
 {
     static uint64_t last_id;
-    struct sim_capture *capture = calloc(1, sizeof(*capture));
+    struct sim_capture *capture = new_capture(graph);
     int error = capture ? 0 : -ENOMEM;
 
-    if (capture)
-        capture->graph = sim_graph_create();
-    if (!error && !capture->graph)
-        error = -ENOMEM;
     pthread_mutex_lock(&lock);
     if (!error && stream->capture)
         error = -EBUSY;
     if (!error) {
         capture->id = ++last_id;
+        capture->mode = mode;
+        capture->thread = pthread_self();
         capture->origin = stream;
         capture->next = captures;
         captures = capture;
         join(capture, stream);
+        error = set_tips(&stream->tips, before, count);
+        sim_captures_going_on++;
     }
     pthread_mutex_unlock(&lock);
-    if (error && capture && capture->graph)
+    if (error == -EBUSY && !capture->borrowed)
         sim_graph_release(capture->graph);
-    if (error)
+    if (error == -EBUSY)
         free(capture);
+    return error;
+}
+
+/* What a stream did must lead to what the origin did last. */
+static bool is_joined(const struct sim_stream *stream, const struct sim_stream *origin)
+{
+    for (size_t i = 0; i < stream->tips.count; i++) {
+        bool found = false;
+
+        for (size_t j = 0; !found && j < origin->tips.count; j++)
+            found = sim_node_leads_to(stream->tips.nodes[i], origin->tips.nodes[j]);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static int may_end(const struct sim_stream *stream)
+{
+    const struct sim_capture *capture = stream->capture;
+
+    if (!capture)
+        return -EINVAL;
+    if (capture->origin != stream)
+        return -EPERM;
+    if (capture->mode != SIM_CAPTURE_RELAXED && !pthread_equal(capture->thread, pthread_self()))
+        return -ESRCH;
+    return 0;
+}
+
+/* Takes it off the list and frees its streams. -ECHILD: one of them was not joined. */
+static int close_capture(struct sim_capture *capture)
+{
+    struct sim_capture **link = &captures;
+    int error = 0;
+
+    while (*link != capture)
+        link = &(*link)->next;
+    *link = capture->next;
+    sim_captures_going_on--;
+    for (struct sim_stream *one = capture->joined; one; one = one->next_joined) {
+        if (!is_joined(one, capture->origin))
+            error = -ECHILD;
+        one->capture = NULL;
+    }
     return error;
 }
 
 int sim_capture_end(struct sim_stream *stream, struct sim_graph **graph)
 {
-    struct sim_capture **link = &captures, *capture;
+    struct sim_capture *capture;
+    int error;
 
     *graph = NULL;
     pthread_mutex_lock(&lock);
     capture = stream->capture;
-    if (!capture || capture->origin != stream) {
+    error = may_end(stream);
+    if (error) {
         pthread_mutex_unlock(&lock);
-        return capture ? -EPERM : -EINVAL;
+        return error;
     }
-    while (*link != capture)
-        link = &(*link)->next;
-    *link = capture->next;
-    for (struct sim_stream *one = capture->joined; one; one = one->next_joined)
-        one->capture = NULL;
+    error = close_capture(capture);
     pthread_mutex_unlock(&lock);
     if (capture->invalid)
-        sim_graph_release(capture->graph);
-    else
+        error = -ECANCELED;
+    if (!error)
         *graph = capture->graph;
+    else if (!capture->borrowed)
+        sim_graph_release(capture->graph);
     free(capture);
-    return *graph ? 0 : -ECANCELED;
+    return error;
 }
 
 enum sim_capture_status sim_capture_status(const struct sim_stream *stream, uint64_t *id,
@@ -156,6 +190,8 @@ enum sim_capture_status sim_capture_status(const struct sim_stream *stream, uint
     return status;
 }
 
+/* --- what a capture does not bear -------------------------------------------------------- */
+
 bool sim_capture_spoil(struct sim_stream *stream)
 {
     struct sim_capture *capture;
@@ -168,6 +204,30 @@ bool sim_capture_spoil(struct sim_stream *stream)
         capture->invalid = true;
     pthread_mutex_unlock(&lock);
     return capture;
+}
+
+/* The calling thread's mode says what it minds, the capture's whom it minds. */
+static bool minds(const struct sim_capture *capture)
+{
+    if (capture->mode == SIM_CAPTURE_RELAXED)
+        return false;
+    if (pthread_equal(capture->thread, pthread_self()))
+        return true;
+    return capture->mode == SIM_CAPTURE_GLOBAL && sim_thread.capture_mode == SIM_CAPTURE_GLOBAL;
+}
+
+bool sim_capture_forbids_slow(void)
+{
+    bool forbidden = false;
+
+    if (sim_thread.capture_mode == SIM_CAPTURE_RELAXED)
+        return false;
+    pthread_mutex_lock(&lock);
+    for (struct sim_capture *capture = captures; capture; capture = capture->next)
+        if (minds(capture))
+            forbidden = capture->invalid = true;
+    pthread_mutex_unlock(&lock);
+    return forbidden;
 }
 
 void sim_capture_leave(struct sim_stream *stream)
@@ -186,33 +246,83 @@ void sim_capture_leave(struct sim_stream *stream)
     pthread_mutex_unlock(&lock);
 }
 
-void sim_capture_wait(struct sim_stream *stream, const struct sim_event *event)
-{
-    struct sim_capture *capture;
+/* --- work -------------------------------------------------------------------------------- */
 
-    if (!event->capture)
+void sim_capture_record(struct sim_event *event, const struct sim_stream *stream)
+{
+    if (!stream->capture && !event->capture)
         return;
     pthread_mutex_lock(&lock);
-    for (capture = captures; capture && capture->id != event->capture; capture = capture->next)
-        ;
-    if (capture && !stream->capture)
-        join(capture, stream);
+    event->capture = stream->capture ? stream->capture->id : 0;
+    event->tips.count = 0;
+    if (stream->capture && set_tips(&event->tips, stream->tips.nodes, stream->tips.count))
+        stream->capture->invalid = true;
     pthread_mutex_unlock(&lock);
 }
 
-int sim_capture_callback(struct sim_stream *stream, void (*function)(void *), void *data)
+static struct sim_capture *capture_of(const struct sim_event *event)
 {
-    struct callback *callback;
+    struct sim_capture *capture = captures;
 
-    if (!stream->capture)
-        return -ENOENT;
-    callback = calloc(1, sizeof(*callback));
-    if (!callback)
-        return -ENOMEM;
-    *callback = (struct callback){.function = function, .data = data};
+    while (capture && capture->id != event->capture)
+        capture = capture->next;
+    return capture;
+}
+
+int sim_capture_wait(struct sim_stream *stream, const struct sim_event *event)
+{
+    struct sim_capture *capture;
+    int error = 0;
+
+    if (!event->capture && !stream->capture)
+        return 0;
     pthread_mutex_lock(&lock);
-    *stream->capture->graph->last = callback;
-    stream->capture->graph->last = &callback->next;
+    capture = capture_of(event);
+    if (!stream->capture && capture)
+        join(capture, stream);
+    if (stream->capture != capture && event->time) {
+        stream->capture->invalid = true;
+        error = -EXDEV;
+    } else if (capture) {
+        error = add_tips(&stream->tips, event->tips.nodes, event->tips.count);
+    }
     pthread_mutex_unlock(&lock);
-    return 0;
+    return error;
+}
+
+int sim_capture_add_slow(struct sim_stream *stream, const struct sim_work *work)
+{
+    struct sim_capture *capture;
+    struct sim_node *node;
+    int error = -ENOENT;
+
+    pthread_mutex_lock(&lock);
+    capture = stream->capture;
+    if (capture && capture->invalid)
+        error = -ECANCELED;
+    else if (capture)
+        error = sim_graph_add(capture->graph, work, stream->tips.nodes, stream->tips.count, &node);
+    if (!error)
+        error = set_tips(&stream->tips, &node, 1);
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+int sim_capture_set_tips(struct sim_stream *stream, struct sim_node *const *nodes, size_t count,
+                         bool keep)
+{
+    struct sim_capture *capture;
+    int error;
+
+    pthread_mutex_lock(&lock);
+    capture = stream->capture;
+    error = capture ? 0 : -EINVAL;
+    for (size_t i = 0; !error && i < count; i++)
+        if (!nodes[i] || nodes[i]->graph != capture->graph)
+            error = -EINVAL;
+    if (!error)
+        error =
+            keep ? add_tips(&stream->tips, nodes, count) : set_tips(&stream->tips, nodes, count);
+    pthread_mutex_unlock(&lock);
+    return error;
 }

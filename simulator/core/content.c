@@ -12,12 +12,13 @@
 
 #include "core.h"
 #include "range.h"
+#include "written.h"
 
 enum { HOST_PAGE = 4096 };
 
 static const char zeros[HOST_PAGE];
 
-static size_t copy_limit(void)
+size_t sim_copy_limit(void)
 {
     static _Atomic size_t limit = SIZE_MAX;
 
@@ -40,8 +41,10 @@ static void copy_differing(char *to, const char *from, size_t size)
     while (size) {
         size_t part = to_page_end(to, size);
 
-        if (memcmp(to, from, part))
+        if (memcmp(to, from, part)) {
+            sim_mark_written(to, part);
             memmove(to, from, part);
+        }
         to += part;
         from += part;
         size -= part;
@@ -71,7 +74,9 @@ void sim_clear(void *address, size_t size)
         return;
     }
     clear_differing(start, (size_t)(first - start));
-    madvise(first, (size_t)(last - first), MADV_DONTNEED);
+    /* Of a file that is shared, the pages; else our own. */
+    if (madvise(first, (size_t)(last - first), MADV_REMOVE))
+        madvise(first, (size_t)(last - first), MADV_DONTNEED);
     clear_differing(last, (size_t)(end - last));
 }
 
@@ -129,7 +134,7 @@ int sim_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, siz
     if ((to_device && !on_device(to, span(to_pitch, width, height))) ||
         (from_device && !on_device(from, span(from_pitch, width, height))))
         return -EINVAL;
-    if (to_device && width * height > copy_limit())
+    if (to_device && width * height > sim_copy_limit())
         return 0;
     for (size_t row = 0; row < height; row++) {
         char *target = (char *)to + row * to_pitch;
@@ -163,9 +168,11 @@ int sim_set(void *to, unsigned value, size_t element, size_t count)
         return -EINVAL;
     if (element < sizeof(value))
         value &= (1u << (8 * element)) - 1;
-    if (!value)
+    if (!value) {
         sim_clear(to, size);
-    else if (size <= copy_limit())
+    } else if (size <= sim_copy_limit()) {
+        sim_mark_written(to, size);
         fill(to, value, element, count);
+    }
     return 0;
 }

@@ -31,9 +31,10 @@ struct sim_context {
 
 struct sim_device {
     const struct sim_gpu *gpu;
-    uint64_t total;        /* bytes */
-    _Atomic uint64_t used; /* contexts and allocations, whole pages */
-    _Atomic bool alive;    /* the primary context exists */
+    uint64_t total;         /* bytes */
+    _Atomic uint64_t used;  /* contexts and allocations, whole pages */
+    _Atomic bool alive;     /* the primary context exists */
+    _Atomic uint32_t peers; /* whose memory it may use: a bit each */
     struct sim_context primary;
 };
 
@@ -41,6 +42,7 @@ struct sim_device {
 struct sim_thread {
     int device;                  /* the runtime's current device */
     int error;                   /* the runtime's last error */
+    int capture_mode;            /* what it minds while others capture: capture.h */
     struct sim_context *context; /* the driver's current context, NULL: none yet */
 };
 SIM_API extern _Thread_local struct sim_thread sim_thread
@@ -91,14 +93,19 @@ enum sim_kind {
     SIM_RESERVED = 16,  /* addresses without memory: cuMemAddressReserve */
 };
 
+/* Where it comes from, and goes back to. */
+enum sim_place { SIM_ALONE, SIM_IN_SLAB, SIM_IN_POOL, SIM_IN_GRAPH, SIM_OPENED };
+
 struct sim_range {
     uintptr_t start;
     size_t size; /* what was asked for, in bytes */
     enum sim_kind kind;
+    enum sim_place place;
     int device;
     unsigned flags;
     uint64_t id;  /* unique in the process */
-    void *inside; /* slab or reservation that it belongs to */
+    void *inside; /* what `place` names, or the reservation */
+    int file;     /* of one that stands alone: behind its pages; 0: none */
 };
 
 /*
@@ -122,6 +129,10 @@ SIM_API int sim_physical_create(int device, size_t size, struct sim_physical **o
 SIM_API int sim_physical_retain(const void *address, struct sim_physical **out);
 SIM_API int sim_physical_release(struct sim_physical *physical);
 SIM_API int sim_physical_device(const struct sim_physical *physical);
+/* *fd is the caller's: other processes import it. */
+SIM_API int sim_physical_export(struct sim_physical *physical, int *fd);
+/* -EINVAL: the descriptor is not of such memory, or of a device that is not visible here. */
+SIM_API int sim_physical_import(int fd, struct sim_physical **out);
 SIM_API int sim_address_reserve(size_t size, size_t alignment, void **out);
 SIM_API int sim_address_free(void *address, size_t size);
 SIM_API int sim_map(void *address, size_t size, size_t offset, struct sim_physical *physical);
@@ -148,10 +159,18 @@ enum sim_direction {
  */
 SIM_API int sim_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, enum sim_direction direction);
+/* CUDASIM_COPY_LIMIT: contents beyond this many bytes are not moved. */
+SIM_API size_t sim_copy_limit(void);
 /* Sets `count` elements of `element` (1, 2 or 4) bytes; larger ones only if they are zero. */
 SIM_API int sim_set(void *to, unsigned value, size_t element, size_t count);
 
 /* --- streams and events ----------------------------------------------------------------- */
+
+/* The nodes of a graph that come last in a capture. */
+struct sim_tips {
+    struct sim_node **nodes;
+    size_t count;
+};
 
 struct sim_stream {
     int device, priority;
@@ -159,12 +178,14 @@ struct sim_stream {
     uint64_t id;
     struct sim_capture *_Atomic capture; /* that it takes part in, or NULL */
     struct sim_stream *next_joined;
+    struct sim_tips tips;
 };
 
 struct sim_event {
     int device;
     unsigned flags;
     uint64_t capture;      /* it was recorded in that one, 0: in none */
+    struct sim_tips tips;  /* of the stream, then */
     _Atomic uint64_t time; /* ns of the monotonic clock, 0: never recorded */
 };
 
@@ -173,39 +194,12 @@ SIM_API struct sim_stream *sim_stream(void *handle);
 SIM_API int sim_stream_create(unsigned flags, int priority, struct sim_stream **out);
 SIM_API int sim_stream_destroy(struct sim_stream *stream);
 SIM_API int sim_event_create(unsigned flags, struct sim_event **out);
+SIM_API void sim_event_destroy(struct sim_event *event);
 SIM_API void sim_event_record(struct sim_event *event, const struct sim_stream *stream);
 /* -EINVAL: one of them has no timing; -EAGAIN: one was never recorded. */
 SIM_API int sim_event_elapsed(const struct sim_event *from, const struct sim_event *to,
                               float *milliseconds);
 SIM_API uint64_t sim_now(void);
-
-/* --- capture and graphs ----------------------------------------------------------------- */
-
-enum sim_capture_status { SIM_NOT_CAPTURING, SIM_CAPTURING, SIM_CAPTURE_INVALID };
-
-struct sim_graph; /* counted: create gives one reference, release the last one frees it */
-SIM_API struct sim_graph *sim_graph_create(void);
-SIM_API void sim_graph_retain(struct sim_graph *graph);
-SIM_API void sim_graph_release(struct sim_graph *graph);
-/* Runs its callbacks. */
-SIM_API void sim_graph_launch(const struct sim_graph *graph);
-
-/* -EBUSY: the stream captures already. */
-SIM_API int sim_capture_begin(struct sim_stream *stream);
-/* *graph is the caller's. -EINVAL: it captures nothing; -EPERM: the capture began on another
- * stream; -ECANCELED: the capture was spoilt, and is over. */
-SIM_API int sim_capture_end(struct sim_stream *stream, struct sim_graph **graph);
-/* The capture's id and its graph, or 0 and NULL. */
-SIM_API enum sim_capture_status sim_capture_status(const struct sim_stream *stream, uint64_t *id,
-                                                   struct sim_graph **graph);
-/* Something was called that a capturing stream cannot do: true if it is one. */
-SIM_API bool sim_capture_spoil(struct sim_stream *stream);
-/* The stream will not exist any more. */
-SIM_API void sim_capture_leave(struct sim_stream *stream);
-/* The stream waits for an event, and so joins the capture in which that was recorded. */
-SIM_API void sim_capture_wait(struct sim_stream *stream, const struct sim_event *event);
-/* Keeps a callback for the graph; -ENOENT: the stream does not capture. */
-SIM_API int sim_capture_callback(struct sim_stream *stream, void (*function)(void *), void *data);
 
 /* --- the rest --------------------------------------------------------------------------- */
 

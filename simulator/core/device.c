@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The devices of this process, as the environment describes them, and what they have left. */
 #include "core.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -147,19 +148,23 @@ void sim_give(struct sim_device *device, uint64_t bytes)
 int sim_primary_up(int number)
 {
     struct sim_device *device = sim_device(number);
+    bool made = false;
     int error = 0;
 
     if (!device)
         return -ENODEV;
     if (device->alive)
         return 0;
+    sim_inject();
     pthread_mutex_lock(&state.lock);
     if (!device->alive) {
         error = sim_take(device, state.context);
         if (!error)
-            device->alive = true;
+            device->alive = made = true;
     }
     pthread_mutex_unlock(&state.lock);
+    if (made)
+        sim_tell_resource(SIM_CONTEXT_CREATED, &device->primary, NULL);
     return error;
 }
 
@@ -169,9 +174,12 @@ void sim_primary_down(int number)
 
     if (!device)
         return;
+    if (device->alive)
+        sim_tell_resource(SIM_CONTEXT_DESTROYED, &device->primary, NULL);
     pthread_mutex_lock(&state.lock);
     if (device->alive) {
         device->alive = false;
+        device->peers = 0;
         device->primary.references = 0;
         sim_release_all(number);
         sim_give(device, state.context);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <unistd.h>
 
 #include "core.h"
+#include "graph.h"
 #include "pages.h"
+#include "pool.h"
 #include "range.h"
 #include "slab.h"
 
@@ -24,6 +27,7 @@ static int allocate_small(struct sim_range *range)
 
     if (error)
         return error;
+    range->place = SIM_IN_SLAB;
     range->inside = slab;
     error = sim_range_add(*range);
     if (error)
@@ -35,7 +39,7 @@ static int allocate_large(struct sim_range *range)
 {
     struct sim_device *device = sim_device(range->device);
     size_t size = whole_pages(range->size);
-    int error = sim_take(device, size);
+    int error = sim_take_hard(device, size);
 
     if (error)
         return error;
@@ -91,9 +95,13 @@ static void give_back(const struct sim_range *range)
 
     if (range->kind == SIM_HOST) {
         sim_pages_unmap((void *)range->start, host_pages(range->size));
-    } else if (range->inside) {
+    } else if (range->place == SIM_IN_SLAB) {
         sim_slab_give(range->inside, range->start, range->size);
+    } else if (range->place == SIM_IN_POOL) {
+        sim_pool_take_back(range);
     } else {
+        if (range->file)
+            close(range->file);
         sim_pages_unmap((void *)range->start, size);
         sim_give(sim_device(range->device), size);
     }
@@ -106,7 +114,12 @@ int sim_release(void *address, int kinds)
 
     sim_range_lock();
     range = sim_range_at((uintptr_t)address);
-    if (range && range->start == (uintptr_t)address && (range->kind & kinds)) {
+    if (range && range->place == SIM_IN_GRAPH) {
+        error = range->start == (uintptr_t)address && (range->kind & kinds)
+                    ? sim_graph_memory_free(range)
+                    : -EINVAL;
+    } else if (range && range->start == (uintptr_t)address && (range->kind & kinds) &&
+               range->place != SIM_OPENED) {
         struct sim_range old = *range;
 
         sim_range_remove(range);
@@ -156,12 +169,14 @@ void sim_release_all(int device)
     for (size_t i = 0; (range = sim_range_number(i));) {
         struct sim_range old = *range;
 
-        if (old.device != device || !(old.kind & (SIM_DEVICE | SIM_MANAGED))) {
+        if (old.device != device || !(old.kind & (SIM_DEVICE | SIM_MANAGED)) ||
+            old.place == SIM_IN_GRAPH || old.place == SIM_OPENED) {
             i++;
             continue;
         }
         sim_range_remove(range);
         give_back(&old);
     }
+    sim_pools_empty(device);
     sim_range_unlock();
 }

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static void *map(void *at, size_t size, bool usable)
 {
@@ -50,4 +52,66 @@ int sim_pages_renew(void *address, size_t size, bool usable)
 int sim_pages_protect(void *address, size_t size, bool usable)
 {
     return mprotect(address, size, usable ? PROT_READ | PROT_WRITE : PROT_NONE) ? -ENOMEM : 0;
+}
+
+/* --- pages that other processes can have too ---------------------------------------------- */
+
+enum { HOST_PAGE = 4096, CHUNK = 512 }; /* pages that are looked at in one go */
+
+int sim_pages_file(size_t size, const char *name)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    if (!ftruncate(fd, (off_t)size))
+        return fd;
+    close(fd);
+    return -ENOMEM;
+}
+
+int sim_pages_save(const void *address, size_t size, int fd, size_t offset)
+{
+    static const char zeros[HOST_PAGE];
+    unsigned char resident[CHUNK];
+    const char *start = address;
+
+    for (size_t at = 0; at < size; at += HOST_PAGE) {
+        if (at % (CHUNK * HOST_PAGE) == 0) {
+            size_t rest = size - at < CHUNK * HOST_PAGE ? size - at : CHUNK * HOST_PAGE;
+
+            if (mincore((void *)(uintptr_t)(start + at), rest, resident))
+                memset(resident, 1, sizeof(resident));
+        }
+        if (!(resident[at / HOST_PAGE % CHUNK] & 1) || !memcmp(start + at, zeros, HOST_PAGE))
+            continue;
+        if (pwrite(fd, start + at, HOST_PAGE, (off_t)(offset + at)) != HOST_PAGE)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+int sim_pages_map_file(void *address, size_t size, int fd, size_t offset, bool usable)
+{
+    if (mmap(address, size, usable ? PROT_READ | PROT_WRITE : PROT_NONE,
+             MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, (off_t)offset) == MAP_FAILED)
+        return -ENOMEM;
+    madvise(address, size, MADV_DONTDUMP);
+    return 0;
+}
+
+int sim_pages_share(void *address, size_t size, const char *name, int *fd)
+{
+    int file = sim_pages_file(size, name), error;
+
+    if (file < 0)
+        return file;
+    error = sim_pages_save(address, size, file, 0);
+    if (!error)
+        error = sim_pages_map_file(address, size, file, 0, true);
+    if (error)
+        close(file);
+    else
+        *fd = file;
+    return error;
 }

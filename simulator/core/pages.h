@@ -17,4 +17,16 @@ int sim_pages_renew(void *address, size_t size, bool usable);
 /* Lets the program at them, or keeps it away. 0 or -ENOMEM. */
 int sim_pages_protect(void *address, size_t size, bool usable);
 
+/*
+ * Puts a file without a name behind pages, so that other processes can map them too; what they hold
+ * stays. *fd is the file. It is called `name` in /proc.
+ */
+int sim_pages_share(void *address, size_t size, const char *name, int *fd);
+/* Makes only the file, which reads as zero; a negative errno or the descriptor. */
+int sim_pages_file(size_t size, const char *name);
+/* Writes what the pages hold into the file at `offset`: the parts that are not zero. */
+int sim_pages_save(const void *address, size_t size, int fd, size_t offset);
+/* Maps the file there. 0 or -ENOMEM. */
+int sim_pages_map_file(void *address, size_t size, int fd, size_t offset, bool usable);
+
 #endif

@@ -4,15 +4,17 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "content.h"
 #include "pages.h"
+#include "pool.h"
 
 enum { UNIT = 512, UNITS = 4096 };
 
 struct sim_slab {
     struct sim_slab *next;
-    int device;
+    int device, file; /* file: behind the page, -1 when it is not shared */
     unsigned free;
     uintptr_t start;
     unsigned char taken[UNITS];
@@ -46,7 +48,7 @@ static struct sim_slab *new_slab(int device)
 
     if (!slab)
         return NULL;
-    if (sim_take(sim_device(device), SIM_PAGE)) {
+    if (sim_take_hard(sim_device(device), SIM_PAGE)) {
         free(slab);
         return NULL;
     }
@@ -57,6 +59,7 @@ static struct sim_slab *new_slab(int device)
         return NULL;
     }
     slab->device = device;
+    slab->file = -1;
     slab->free = UNITS;
     slab->next = slabs;
     slabs = slab;
@@ -91,6 +94,8 @@ static void drop(struct sim_slab *slab)
     while (*link != slab)
         link = &(*link)->next;
     *link = slab->next;
+    if (slab->file >= 0)
+        close(slab->file);
     sim_pages_unmap((void *)slab->start, SIM_PAGE);
     sim_give(sim_device(slab->device), SIM_PAGE);
     free(slab);
@@ -106,4 +111,14 @@ void sim_slab_give(struct sim_slab *slab, uintptr_t address, size_t size)
         drop(slab);
     else
         sim_clear((void *)address, (size_t)count * UNIT);
+}
+
+uintptr_t sim_slab_start(const struct sim_slab *slab)
+{
+    return slab->start;
+}
+
+int *sim_slab_file(struct sim_slab *slab)
+{
+    return &slab->file;
 }

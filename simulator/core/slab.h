@@ -17,4 +17,8 @@ int sim_slab_take(int device, size_t size, struct sim_slab **slab, uintptr_t *ad
 /* Gives them back, cleared; an empty slab goes back to the device. */
 void sim_slab_give(struct sim_slab *slab, uintptr_t address, size_t size);
 
+/* The page that holds an address of the slab, and the file behind it: -1, or what is stored. */
+uintptr_t sim_slab_start(const struct sim_slab *slab);
+int *sim_slab_file(struct sim_slab *slab);
+
 #endif

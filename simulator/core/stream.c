@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "capture.h"
 #include "core.h"
+#include "trace.h"
 
 enum { DISABLE_TIMING = 2 };
 
@@ -35,6 +37,7 @@ int sim_stream_create(unsigned flags, int priority, struct sim_stream **out)
     stream->priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
     stream->id = ++last_id;
     *out = stream;
+    sim_tell_resource(SIM_STREAM_CREATED, sim_thread.context, stream);
     return 0;
 }
 
@@ -43,6 +46,8 @@ int sim_stream_destroy(struct sim_stream *stream)
     if ((uintptr_t)stream <= 2)
         return -EINVAL;
     sim_capture_leave(stream);
+    sim_tell_resource(SIM_STREAM_DESTROYED, sim_thread.context, stream);
+    free(stream->tips.nodes);
     free(stream);
     return 0;
 }
@@ -59,11 +64,15 @@ int sim_event_create(unsigned flags, struct sim_event **out)
     return 0;
 }
 
+void sim_event_destroy(struct sim_event *event)
+{
+    free(event->tips.nodes);
+    free(event);
+}
+
 void sim_event_record(struct sim_event *event, const struct sim_stream *stream)
 {
-    struct sim_graph *graph;
-
-    sim_capture_status(stream, &event->capture, &graph);
+    sim_capture_record(event, stream);
     atomic_store_explicit(&event->time, event->flags & DISABLE_TIMING ? 1 : sim_now(),
                           memory_order_release);
 }

@@ -2,24 +2,33 @@
 /*
  * Virtual-memory management: physical memory, addresses, and mappings between them. A physical
  * piece counts on its device from its making until it is neither held nor mapped anywhere.
- * Contents belong to the mapping: what was written is lost when it is unmapped.
+ * Contents belong to the mapping: what was written is lost when it is unmapped, unless the piece
+ * was exported to other processes: then they are in a file.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core.h"
 #include "pages.h"
+#include "pool.h"
 #include "range.h"
 
 struct sim_physical {
     int device;
     size_t size;
     unsigned references; /* handles and mappings */
+    int file;            /* behind it, once another process may have it; 0: none */
+    bool imported;       /* another process counts it */
 };
 
 struct mapping {
     uintptr_t start;
-    size_t size;
+    size_t size, offset; /* offset: in the physical piece */
     struct sim_physical *physical;
     bool allowed; /* somebody may read and write it */
 };
@@ -39,6 +48,7 @@ int sim_physical_create(int number, size_t size, struct sim_physical **out)
 {
     struct sim_device *device = sim_device(number);
     struct sim_physical *physical;
+    int error;
 
     if (!device || !is_whole(size))
         return -EINVAL;
@@ -49,9 +59,12 @@ int sim_physical_create(int number, size_t size, struct sim_physical **out)
     physical = calloc(1, sizeof(*physical));
     if (!physical)
         return -ENOMEM;
-    if (sim_take(device, size)) {
+    sim_range_lock();
+    error = sim_take_hard(device, size);
+    sim_range_unlock();
+    if (error) {
         free(physical);
-        return -ENOMEM;
+        return error;
     }
     *physical = (struct sim_physical){.device = number, .size = size, .references = 1};
     *out = physical;
@@ -62,7 +75,10 @@ static void drop(struct sim_physical *physical)
 {
     if (--physical->references)
         return;
-    sim_give(sim_device(physical->device), physical->size);
+    if (!physical->imported)
+        sim_give(sim_device(physical->device), physical->size);
+    if (physical->file)
+        close(physical->file);
     free(physical);
 }
 
@@ -178,7 +194,7 @@ static int insert(struct reservation *reservation, struct mapping mapping)
 
 int sim_map(void *address, size_t size, size_t offset, struct sim_physical *physical)
 {
-    struct mapping mapping = {(uintptr_t)address, size, physical, false};
+    struct mapping mapping = {(uintptr_t)address, size, offset, physical, false};
     struct reservation *reservation;
     int error = -EINVAL;
 
@@ -189,6 +205,8 @@ int sim_map(void *address, size_t size, size_t offset, struct sim_physical *phys
         error = insert(reservation, mapping);
     if (!error)
         physical->references++;
+    if (!error && physical->file)
+        error = sim_pages_map_file(address, size, physical->file, offset, false);
     sim_range_unlock();
     return error;
 }
@@ -303,4 +321,93 @@ int sim_physical_retain(const void *address, struct sim_physical **out)
     }
     sim_range_unlock();
     return mapping ? 0 : -EINVAL;
+}
+
+/* --- other processes ---------------------------------------------------------------------- */
+
+static const char file_name[] = "cudasim-device-%d"; /* by which an import knows the device */
+
+/* Moves what is mapped of the piece into its file. With the range lock held. */
+static int move_mappings(const struct sim_physical *physical)
+{
+    struct sim_range *range;
+    int error = 0;
+
+    for (size_t i = 0; !error && (range = sim_range_number(i)); i++) {
+        const struct reservation *reservation = range->inside;
+
+        for (size_t j = 0; range->kind == SIM_RESERVED && j < reservation->used && !error; j++) {
+            const struct mapping *mapping = &reservation->mappings[j];
+
+            if (mapping->physical != physical)
+                continue;
+            if (mapping->allowed)
+                error = sim_pages_save((void *)mapping->start, mapping->size, physical->file,
+                                       mapping->offset);
+            if (!error)
+                error = sim_pages_map_file((void *)mapping->start, mapping->size, physical->file,
+                                           mapping->offset, mapping->allowed);
+        }
+    }
+    return error;
+}
+
+int sim_physical_export(struct sim_physical *physical, int *fd)
+{
+    char name[32];
+    int error = 0;
+
+    if (!physical)
+        return -EINVAL;
+    snprintf(name, sizeof(name), file_name, sim_device_ordinal(physical->device));
+    sim_range_lock();
+    if (!physical->file) {
+        int file = sim_pages_file(physical->size, name);
+
+        error = file < 0 ? file : 0;
+        physical->file = error ? 0 : file;
+        if (!error)
+            error = move_mappings(physical);
+    }
+    *fd = error ? -1 : fcntl(physical->file, F_DUPFD_CLOEXEC, 3);
+    sim_range_unlock();
+    return error ? error : *fd < 0 ? -ENOMEM : 0;
+}
+
+/* The number in the machine of the device whose memory the file is, -1 of another file. */
+static int device_of(int fd)
+{
+    char path[32], link[64], expected[64];
+    ssize_t length;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    length = readlink(path, link, sizeof(link) - 1);
+    link[length > 0 ? length : 0] = '\0';
+    for (int number = 0; number < sim_device_count(); number++) {
+        snprintf(expected, sizeof(expected), "/memfd:cudasim-device-%d (deleted)",
+                 sim_device_ordinal(number));
+        if (!strcmp(link, expected))
+            return number;
+    }
+    return -1;
+}
+
+int sim_physical_import(int fd, struct sim_physical **out)
+{
+    struct sim_physical *physical;
+    int device = device_of(fd);
+    struct stat file;
+
+    if (device < 0 || fstat(fd, &file))
+        return -EINVAL;
+    physical = calloc(1, sizeof(*physical));
+    if (!physical)
+        return -ENOMEM;
+    *physical = (struct sim_physical){.device = device,
+                                      .size = (size_t)file.st_size,
+                                      .references = 1,
+                                      .file = fcntl(fd, F_DUPFD_CLOEXEC, 3),
+                                      .imported = true};
+    *out = physical;
+    return 0;
 }

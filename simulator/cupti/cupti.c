@@ -1,56 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUPTI, in its first form: one subscriber at a time, nothing is ever called back, and no activity
- * is recorded, because nothing runs. Profilers of PyTorch see the host's side only.
+ * CUPTI but for its callbacks. Activities may be asked for and none is ever recorded, because
+ * nothing runs: profilers of PyTorch see the host's side only.
  */
-#include <cupti.h>
-#include <stdatomic.h>
+#include "result.h"
 
-#include "core/core.h"
+static _Thread_local CUptiResult last_error;
 
-static _Atomic(void *) subscriber;
-
-static CUptiResult subscribe(CUpti_SubscriberHandle *handle)
+CUptiResult cupti_result(CUptiResult code)
 {
-    void *nobody = NULL, *fresh = sim_new_handle();
-
-    if (!handle)
-        return CUPTI_ERROR_INVALID_PARAMETER;
-    if (!atomic_compare_exchange_strong(&subscriber, &nobody, fresh))
-        return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-    *handle = fresh;
-    return CUPTI_SUCCESS;
+    if (code)
+        last_error = code;
+    return code;
 }
 
-CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback, void *data)
+CUptiResult cuptiGetLastError(void)
 {
-    (void)callback;
-    (void)data;
-    return subscribe(handle);
-}
+    CUptiResult error = last_error;
 
-CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback,
-                              void *data, CUpti_SubscriberParams *parameters)
-{
-    (void)callback;
-    (void)data;
-    (void)parameters;
-    return subscribe(handle);
-}
-
-CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle)
-{
-    void *expected = handle;
-
-    if (!handle || !atomic_compare_exchange_strong(&subscriber, &expected, NULL))
-        return CUPTI_ERROR_INVALID_PARAMETER;
-    return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiFinalize(void)
-{
-    subscriber = NULL;
-    return CUPTI_SUCCESS;
+    last_error = CUPTI_SUCCESS;
+    return error;
 }
 
 CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
@@ -66,6 +35,12 @@ static const char *text_of(CUptiResult result)
         return "CUPTI_SUCCESS";
     case CUPTI_ERROR_INVALID_PARAMETER:
         return "CUPTI_ERROR_INVALID_PARAMETER";
+    case CUPTI_ERROR_INVALID_CONTEXT:
+        return "CUPTI_ERROR_INVALID_CONTEXT";
+    case CUPTI_ERROR_OUT_OF_MEMORY:
+        return "CUPTI_ERROR_OUT_OF_MEMORY";
+    case CUPTI_ERROR_QUEUE_EMPTY:
+        return "CUPTI_ERROR_QUEUE_EMPTY";
     case CUPTI_ERROR_NOT_COMPATIBLE:
         return "CUPTI_ERROR_NOT_COMPATIBLE";
     case CUPTI_ERROR_MAX_LIMIT_REACHED:

@@ -2,6 +2,9 @@
 /* Contexts: the primary one of a device, which the runtime uses too, and those that are made. */
 #include <stdlib.h>
 
+#include "core/capture.h"
+#include "core/pool.h"
+#include "core/trace.h"
 #include "driver.h"
 
 enum { STACK = 32 };
@@ -113,6 +116,7 @@ static CUresult create(CUcontext *out, CUdevice number)
     }
     context->device = number;
     *out = (CUcontext)context;
+    sim_tell_resource(SIM_CONTEXT_CREATED, context, NULL);
     return push(context);
 }
 
@@ -152,6 +156,7 @@ CUresult cuCtxDestroy(CUcontext handle)
     if (!context || context->primary)
         return CUDA_ERROR_INVALID_CONTEXT;
     device = sim_device(context->device);
+    sim_tell_resource(SIM_CONTEXT_DESTROYED, context, NULL);
     if (sim_thread.context == context)
         bind(stack.depth ? stack.below[--stack.depth] : NULL);
     sim_give(device, device->gpu->context & ~(SIM_PAGE - 1));
@@ -179,6 +184,9 @@ CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
 
 CUresult cuCtxSynchronize(void)
 {
+    if (sim_capture_forbids())
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    sim_pools_settle();
     return driver_enter();
 }
 

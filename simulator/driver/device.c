@@ -3,12 +3,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/trace.h"
 #include "driver.h"
 
 CUresult cuInit(unsigned int flags)
 {
     if (flags)
         return CUDA_ERROR_INVALID_VALUE;
+    sim_inject();
     return sim_device_count() ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
 
@@ -100,32 +102,4 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *number, const char *wanted)
         }
     }
     return CUDA_ERROR_INVALID_DEVICE;
-}
-
-CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
-{
-    if (!sim_device(device) || !sim_device(peer))
-        return CUDA_ERROR_INVALID_DEVICE;
-    *can = device != peer;
-    return CUDA_SUCCESS;
-}
-
-static CUresult default_pool(CUmemoryPool *pool, CUdevice number)
-{
-    struct sim_device *device = sim_device(number);
-
-    if (!device)
-        return CUDA_ERROR_INVALID_DEVICE;
-    *pool = (CUmemoryPool)device; /* a handle: nobody looks behind it */
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice number)
-{
-    return default_pool(pool, number);
-}
-
-CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice number)
-{
-    return default_pool(pool, number);
 }

@@ -14,6 +14,10 @@ CUresult driver_result(int error)
         return sim_device_count() ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_NO_DEVICE;
     case -EEXIST:
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    case -ENOTSUP:
+        return CUDA_ERROR_NOT_SUPPORTED;
+    case -ECANCELED:
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }

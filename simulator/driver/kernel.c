@@ -1,6 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions about kernels. Nothing is known of them: the answers are those of a modest one. */
+#include <errno.h>
+
+#include "core/capture.h"
 #include "driver.h"
+
+/* --- launches: nothing is run, but a graph has a node of it --------------------------------- */
+
+static CUresult keep_launch(CUfunction function, const unsigned grid[3], const unsigned block[3],
+                            unsigned shared, CUstream stream)
+{
+    struct sim_work work = {.type = SIM_NODE_KERNEL,
+                            .kernel = {.function = function,
+                                       .grid = {grid[0], grid[1], grid[2]},
+                                       .block = {block[0], block[1], block[2]},
+                                       .shared = shared}};
+    int error = sim_captures(stream) ? sim_capture_add(sim_stream(stream), &work) : -ENOENT;
+
+    return driver_result(error == -ENOENT ? 0 : error);
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+                        unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                        unsigned int block_z, unsigned int shared, CUstream stream,
+                        void **parameters, void **extra)
+{
+    (void)parameters;
+    (void)extra;
+    return keep_launch(function, (unsigned[]){grid_x, grid_y, grid_z},
+                       (unsigned[]){block_x, block_y, block_z}, shared, stream);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+                                   unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                                   unsigned int block_z, unsigned int shared, CUstream stream,
+                                   void **parameters)
+{
+    (void)parameters;
+    return keep_launch(function, (unsigned[]){grid_x, grid_y, grid_z},
+                       (unsigned[]){block_x, block_y, block_z}, shared, stream);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *launched, CUfunction function, void **parameters,
+                          void **extra)
+{
+    (void)parameters;
+    (void)extra;
+    return keep_launch(function,
+                       (unsigned[]){launched->gridDimX, launched->gridDimY, launched->gridDimZ},
+                       (unsigned[]){launched->blockDimX, launched->blockDimY, launched->blockDimZ},
+                       launched->sharedMemBytes, launched->hStream);
+}
 
 static CUresult attribute_of(int *value, CUfunction_attribute attribute)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
+#include "api/calls.h"
+#include "core/capture.h"
 #include "driver.h"
 
 static CUresult allocate(enum sim_kind kind, size_t size, unsigned flags, void **out)
@@ -9,6 +11,8 @@ static CUresult allocate(enum sim_kind kind, size_t size, unsigned flags, void *
 
     if (result)
         return result;
+    if (sim_capture_forbids())
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return driver_result(sim_allocate(kind, sim_thread.device, size, flags, out));
 }
 
@@ -28,38 +32,26 @@ static CUresult release(void *address, int kinds)
 
     if (result || !address)
         return result;
+    if (sim_capture_forbids())
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return driver_result(sim_release(address, kinds));
 }
 
 CUresult cuMemAlloc(CUdeviceptr *out, size_t size)
 {
-    return allocate_device(SIM_DEVICE, size, 0, out);
-}
-
-CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream)
-{
-    (void)stream;
-    return allocate_device(SIM_DEVICE, size, 0, out);
-}
-
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool pool, CUstream stream)
-{
-    (void)pool;
-    (void)stream;
-    return allocate_device(SIM_DEVICE, size, 0, out);
+    return DRIVER_CALL(cuMemAlloc_v2, (out, size), allocate_device(SIM_DEVICE, size, 0, out));
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags)
 {
-    return allocate_device(SIM_MANAGED, size, flags, out);
+    return DRIVER_CALL(cuMemAllocManaged, (out, size, flags),
+                       allocate_device(SIM_MANAGED, size, flags, out));
 }
 
-CUresult cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
-                         unsigned int element)
+static CUresult allocate_rows(CUdeviceptr *out, size_t *pitch, size_t width, size_t height)
 {
     size_t size;
 
-    (void)element;
     if (width > SIZE_MAX - 511)
         return CUDA_ERROR_INVALID_VALUE;
     *pitch = (width + 511) & ~(size_t)511;
@@ -68,46 +60,58 @@ CUresult cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t h
     return allocate_device(SIM_DEVICE, size, 0, out);
 }
 
-CUresult cuMemFree(CUdeviceptr address)
+CUresult cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
+                         unsigned int element)
 {
-    return release(driver_pointer(address), SIM_DEVICE | SIM_MANAGED);
+    return DRIVER_CALL(cuMemAllocPitch_v2, (out, pitch, width, height, element),
+                       allocate_rows(out, pitch, width, height));
 }
 
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
+CUresult cuMemFree(CUdeviceptr address)
 {
-    (void)stream;
-    return release(driver_pointer(address), SIM_DEVICE);
+    return DRIVER_CALL(cuMemFree_v2, (address),
+                       release(driver_pointer(address), SIM_DEVICE | SIM_MANAGED));
 }
 
 CUresult cuMemAllocHost(void **out, size_t size)
 {
-    return allocate(SIM_HOST, size, 0, out);
+    return DRIVER_CALL(cuMemAllocHost_v2, (out, size), allocate(SIM_HOST, size, 0, out));
 }
 
 CUresult cuMemHostAlloc(void **out, size_t size, unsigned int flags)
 {
-    return allocate(SIM_HOST, size, flags, out);
+    return DRIVER_CALL(cuMemHostAlloc, (out, size, flags), allocate(SIM_HOST, size, flags, out));
 }
 
 CUresult cuMemFreeHost(void *address)
 {
-    return release(address, SIM_HOST);
+    return DRIVER_CALL(cuMemFreeHost, (address), release(address, SIM_HOST));
 }
 
-CUresult cuMemHostRegister(void *address, size_t size, unsigned int flags)
+static CUresult hold(void *address, size_t size, unsigned flags)
 {
     CUresult result = driver_enter();
 
     return result ? result : driver_result(sim_register(address, size, flags));
 }
 
-CUresult cuMemHostUnregister(void *address)
+CUresult cuMemHostRegister(void *address, size_t size, unsigned int flags)
+{
+    return DRIVER_CALL(cuMemHostRegister_v2, (address, size, flags), hold(address, size, flags));
+}
+
+static CUresult let_go(void *address)
 {
     CUresult result = driver_enter();
 
     if (result)
         return result;
     return sim_unregister(address) ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_SUCCESS;
+}
+
+CUresult cuMemHostUnregister(void *address)
+{
+    return DRIVER_CALL(cuMemHostUnregister, (address), let_go(address));
 }
 
 CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *host, unsigned int flags)

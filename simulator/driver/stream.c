@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdlib.h>
 
+#include "core/capture.h"
+#include "core/pool.h"
 #include "driver.h"
 
 static CUresult create(CUstream *out, unsigned flags, int priority)
@@ -63,48 +66,22 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
     return CUDA_SUCCESS;
 }
 
+/* Work is done, unless it was captured: nobody can wait for that. */
+static CUresult wait(CUstream stream)
+{
+    return sim_capture_spoil(sim_stream(stream)) ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                                                 : CUDA_SUCCESS;
+}
+
 CUresult cuStreamQuery(CUstream stream)
 {
-    (void)stream;
-    return CUDA_SUCCESS;
+    return wait(stream);
 }
 
 CUresult cuStreamSynchronize(CUstream stream)
 {
-    (void)stream;
-    return CUDA_SUCCESS;
-}
-
-static CUresult capture_info(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-                             CUgraph *graph, size_t *count)
-{
-    struct sim_graph *captured;
-    uint64_t number;
-
-    *status = (CUstreamCaptureStatus)sim_capture_status(sim_stream(stream), &number, &captured);
-    if (id)
-        *id = number;
-    if (graph)
-        *graph = (CUgraph)captured;
-    if (count)
-        *count = 0;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
-{
-    return capture_info(stream, status, NULL, NULL, NULL);
-}
-
-CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-                                   CUgraph *graph, const CUgraphNode **dependencies,
-                                   const CUgraphEdgeData **edges, size_t *count)
-{
-    if (dependencies)
-        *dependencies = NULL;
-    if (edges)
-        *edges = NULL;
-    return capture_info(stream, status, id, graph, count);
+    sim_pools_settle();
+    return wait(stream);
 }
 
 /* The form of programs that were built with CUDA 11.3 to 12.2. */
@@ -117,9 +94,27 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *statu
     return cuStreamGetCaptureInfo_v3(stream, status, id, graph, dependencies, NULL, count);
 }
 
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
+{
+    struct sim_work work = {.type = SIM_NODE_WAIT, .event = (struct sim_event *)event};
+    int error = -ENOENT;
+
+    if (!event)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (flags & CU_EVENT_WAIT_EXTERNAL)
+        error = sim_capture_add(sim_stream(stream), &work);
+    if (error == -ENOENT)
+        error = sim_capture_wait(sim_stream(stream), work.event);
+    return error == -EXDEV ? CUDA_ERROR_STREAM_CAPTURE_ISOLATION : driver_result(error);
+}
+
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 {
-    (void)stream;
+    struct sim_work work = {.type = SIM_NODE_HOST, .host = {function, data}};
+    int error = sim_capture_add(sim_stream(stream), &work);
+
+    if (error != -ENOENT)
+        return driver_result(error);
     function(data);
     return CUDA_SUCCESS;
 }
@@ -128,6 +123,8 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *d
                              unsigned int flags)
 {
     (void)flags;
+    if (sim_capture_spoil(sim_stream(stream)))
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     callback(stream, CUDA_SUCCESS, data);
     return CUDA_SUCCESS;
 }
@@ -148,37 +145,53 @@ CUresult cuEventDestroy(CUevent event)
 {
     if (!event)
         return CUDA_ERROR_INVALID_HANDLE;
-    free(event);
+    sim_event_destroy((struct sim_event *)event);
     return CUDA_SUCCESS;
 }
 
-static CUresult record(CUevent event, CUstream stream)
+/* An event outside of the capture is recorded when the graph is launched. */
+static CUresult record(CUevent event, CUstream stream, unsigned flags)
 {
+    struct sim_work work = {.type = SIM_NODE_RECORD, .event = (struct sim_event *)event};
+    int error = -ENOENT;
+
     if (!event)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (flags & CU_EVENT_RECORD_EXTERNAL)
+        error = sim_capture_add(sim_stream(stream), &work);
+    if (error != -ENOENT)
+        return driver_result(error);
     sim_event_record((struct sim_event *)event, sim_stream(stream));
     return CUDA_SUCCESS;
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
-    return record(event, stream);
+    return record(event, stream, 0);
 }
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags)
 {
-    (void)flags;
-    return record(event, stream);
+    return record(event, stream, flags);
+}
+
+/* What was recorded is done; while others capture nobody may ask. */
+static CUresult wait_event(CUevent event)
+{
+    if (!event)
+        return CUDA_ERROR_INVALID_HANDLE;
+    return sim_capture_forbids() ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
 CUresult cuEventQuery(CUevent event)
 {
-    return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return wait_event(event);
 }
 
 CUresult cuEventSynchronize(CUevent event)
 {
-    return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    sim_pools_settle();
+    return wait_event(event);
 }
 
 CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)

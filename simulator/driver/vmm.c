@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "api/calls.h"
 #include "driver.h"
 
 CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *properties,
@@ -12,8 +13,8 @@ CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocatio
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
-                     const CUmemAllocationProp *properties, unsigned long long flags)
+static CUresult create(CUmemGenericAllocationHandle *handle, size_t size,
+                       const CUmemAllocationProp *properties, unsigned long long flags)
 {
     struct sim_physical *physical;
     CUresult result;
@@ -26,9 +27,44 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
     return result;
 }
 
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
+                     const CUmemAllocationProp *properties, unsigned long long flags)
+{
+    return DRIVER_CALL(cuMemCreate, (handle, size, properties, flags),
+                       create(handle, size, properties, flags));
+}
+
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 {
-    return driver_result(sim_physical_release((struct sim_physical *)(uintptr_t)handle));
+    return DRIVER_CALL(
+        cuMemRelease, (handle),
+        driver_result(sim_physical_release((struct sim_physical *)(uintptr_t)handle)));
+}
+
+CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags)
+{
+    if (!out || flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return driver_result(sim_physical_export((struct sim_physical *)(uintptr_t)handle, (int *)out));
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *descriptor,
+                                        CUmemAllocationHandleType type)
+{
+    struct sim_physical *physical;
+    CUresult result;
+
+    if (!handle)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    result = driver_result(sim_physical_import((int)(intptr_t)descriptor, &physical));
+    if (!result)
+        *handle = (CUmemGenericAllocationHandle)(uintptr_t)physical;
+    return result;
 }
 
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *address)
@@ -53,13 +89,11 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *properties,
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment, CUdeviceptr wanted,
-                             unsigned long long flags)
+static CUresult reserve(CUdeviceptr *out, size_t size, size_t alignment, unsigned long long flags)
 {
     void *address;
     CUresult result;
 
-    (void)wanted; /* a wish: the driver too may give another address */
     if (flags)
         return CUDA_ERROR_INVALID_VALUE;
     result = driver_result(sim_address_reserve(size, alignment, &address));
@@ -68,23 +102,33 @@ CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment, CU
     return result;
 }
 
+CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment, CUdeviceptr wanted,
+                             unsigned long long flags)
+{
+    /* The address is a wish: the driver too may give another. */
+    return DRIVER_CALL(cuMemAddressReserve, (out, size, alignment, wanted, flags),
+                       reserve(out, size, alignment, flags));
+}
+
 CUresult cuMemAddressFree(CUdeviceptr address, size_t size)
 {
-    return driver_result(sim_address_free(driver_pointer(address), size));
+    return DRIVER_CALL(cuMemAddressFree, (address, size),
+                       driver_result(sim_address_free(driver_pointer(address), size)));
 }
 
 CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
                   CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
-    if (flags)
-        return CUDA_ERROR_INVALID_VALUE;
-    return driver_result(
-        sim_map(driver_pointer(address), size, offset, (struct sim_physical *)(uintptr_t)handle));
+    return DRIVER_CALL(cuMemMap, (address, size, offset, handle, flags),
+                       flags ? CUDA_ERROR_INVALID_VALUE
+                             : driver_result(sim_map(driver_pointer(address), size, offset,
+                                                     (struct sim_physical *)(uintptr_t)handle)));
 }
 
 CUresult cuMemUnmap(CUdeviceptr address, size_t size)
 {
-    return driver_result(sim_unmap(driver_pointer(address), size));
+    return DRIVER_CALL(cuMemUnmap, (address, size),
+                       driver_result(sim_unmap(driver_pointer(address), size)));
 }
 
 CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *access,
@@ -94,7 +138,8 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc 
 
     for (size_t i = 0; i < count; i++)
         allowed |= access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    return driver_result(sim_set_access(driver_pointer(address), size, allowed));
+    return DRIVER_CALL(cuMemSetAccess, (address, size, access, count),
+                       driver_result(sim_set_access(driver_pointer(address), size, allowed)));
 }
 
 CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-
-enum { SUCCESS = 0, BAD_PARAM = 2000, ALLOC_FAILED = 2003 };
+#include "cudnn.h"
 
 /* Attributes that a program reads, by number. */
 enum {
@@ -38,27 +36,27 @@ int cudnnBackendCreateDescriptor(int type, struct descriptor **out)
 {
     *out = malloc(sizeof(**out));
     if (!*out)
-        return ALLOC_FAILED;
+        return CUDNN_ALLOC_FAILED;
     (*out)->type = type;
-    return SUCCESS;
+    return CUDNN_SUCCESS;
 }
 
 int cudnnBackendDestroyDescriptor(struct descriptor *descriptor)
 {
     free(descriptor);
-    return SUCCESS;
+    return CUDNN_SUCCESS;
 }
 
 int cudnnBackendFinalize(struct descriptor *descriptor)
 {
-    return descriptor ? SUCCESS : BAD_PARAM;
+    return descriptor ? CUDNN_SUCCESS : CUDNN_BAD_PARAM;
 }
 
 int cudnnBackendSetAttribute(struct descriptor *descriptor, int name, int type, int64_t count,
                              const void *elements)
 {
     (void)name, (void)type, (void)count, (void)elements;
-    return descriptor ? SUCCESS : BAD_PARAM;
+    return descriptor ? CUDNN_SUCCESS : CUDNN_BAD_PARAM;
 }
 
 /* How many values an attribute has; lists that say what is special about an engine are empty. */
@@ -86,16 +84,16 @@ int cudnnBackendGetAttribute(const struct descriptor *descriptor, int name, int 
 {
     (void)type;
     if (!descriptor)
-        return BAD_PARAM;
+        return CUDNN_BAD_PARAM;
     if (count)
         *count = values_of(name);
     if (!elements || wanted < 1)
-        return SUCCESS;
+        return CUDNN_SUCCESS;
     if (name == WORKSPACE_OF_CONFIG || name == WORKSPACE_OF_PLAN || name == INDEX_OF_ENGINE)
         *(int64_t *)elements = 0;
     else if (name == SHARED_MEMORY_OF_CONFIG)
         *(int32_t *)elements = 0;
-    return SUCCESS;
+    return CUDNN_SUCCESS;
 }
 
 int cudnnGetProperty(int type, int *value)
@@ -103,9 +101,9 @@ int cudnnGetProperty(int type, int *value)
     static const int version[] = {9, 26, 0};
 
     if (type < 0 || type > 2)
-        return BAD_PARAM;
+        return CUDNN_BAD_PARAM;
     *value = version[type];
-    return SUCCESS;
+    return CUDNN_SUCCESS;
 }
 
 void cudnnGetLastErrorString(char *message, size_t size)

@@ -1,139 +1,312 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL: communicators know their size and rank; collectives move nothing. */
+/* NCCL's communicators: who takes part, and what they take of the device. */
+#include "nccl.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/random.h>
 
-#include "core/core.h"
-
-enum { SUCCESS = 0, UNHANDLED_CUDA = 1, INVALID_ARGUMENT = 4 };
-
-struct communicator {
-    int size, rank;
-};
-
-struct unique_id {
-    char bytes[128];
-};
-
-int ncclGetUniqueId(struct unique_id *id);
-int ncclCommInitRank(struct communicator **out, int size, struct unique_id id, int rank);
-int ncclCommInitRankConfig(struct communicator **out, int size, struct unique_id id, int rank,
+int ncclGetUniqueId(struct nccl_id *id);
+int ncclCommGetUniqueId(struct nccl_comm *comm, struct nccl_id *id);
+int ncclCommInitRank(struct nccl_comm **out, int size, struct nccl_id id, int rank);
+int ncclCommInitRankConfig(struct nccl_comm **out, int size, struct nccl_id id, int rank,
                            void *config);
-int ncclCommInitRankScalable(struct communicator **out, int size, int rank, int ids,
-                             struct unique_id *id, void *config);
-int ncclCommInitAll(struct communicator **out, int size, const int *devices);
-int ncclCommSplit(struct communicator *whole, int color, int key, struct communicator **out,
+int ncclCommInitRankScalable(struct nccl_comm **out, int size, int rank, int ids,
+                             struct nccl_id *id, void *config);
+int ncclCommInitAll(struct nccl_comm **out, int size, const int *devices);
+int ncclCommSplit(struct nccl_comm *whole, int color, int key, struct nccl_comm **out,
                   void *config);
-int ncclCommCount(const struct communicator *communicator, int *count);
-int ncclCommUserRank(const struct communicator *communicator, int *rank);
-int ncclCommDestroy(struct communicator *communicator);
-int ncclCommAbort(struct communicator *communicator);
+int ncclCommShrink(struct nccl_comm *whole, const int *left_out, int count, struct nccl_comm **out,
+                   void *config, int flags);
+int ncclCommCount(const struct nccl_comm *comm, int *count);
+int ncclCommCuDevice(const struct nccl_comm *comm, int *device);
+int ncclCommUserRank(const struct nccl_comm *comm, int *rank);
+int ncclCommMemStats(const struct nccl_comm *comm, int what, uint64_t *value);
+int ncclCommDestroy(struct nccl_comm *comm);
+int ncclCommAbort(struct nccl_comm *comm);
+int ncclCommRevoke(struct nccl_comm *comm, int flags);
+const char *ncclGetErrorString(int result);
+const char *ncclGetLastError(const struct nccl_comm *comm);
 int ncclMemAlloc(void **out, size_t size);
 int ncclMemFree(void *address);
+int ncclGroupStart(void);
+int ncclGroupEnd(void);
 
-static int create(struct communicator **out, int size, int rank)
+/*
+ * What a communicator takes of a device, an estimate. For each channel of a connection NCCL keeps
+ * the buffers of its three protocols (9.7 MiB, in a block of 10 MiB) and a page for the other side;
+ * a ring has one connection. Cards with NVLink, which are those with HBM, use 24 channels,
+ * others 2.
+ */
+static uint64_t buffers(const struct sim_device *device, int size)
 {
-    if (size < 1 || rank < 0 || rank >= size)
-        return INVALID_ARGUMENT;
-    *out = malloc(sizeof(**out));
-    if (!*out)
-        return UNHANDLED_CUDA;
-    **out = (struct communicator){size, rank};
-    return SUCCESS;
+    uint64_t channels = device->gpu->bus_bits >= 4096 ? 24 : 2;
+
+    return size > 1 ? channels * (12 << 20) : SIM_PAGE;
 }
 
-int ncclGetUniqueId(struct unique_id *id)
+static void destroy(struct nccl_comm *comm)
 {
-    uint64_t now = sim_now();
-    pid_t pid = getpid();
+    if (comm->peers)
+        nccl_mesh_close(comm);
+    if (comm->taken)
+        sim_give(sim_device(comm->device), comm->taken);
+    free(comm->peers);
+    free(comm);
+}
 
+void nccl_release(struct nccl_comm *comm)
+{
+    if (atomic_fetch_sub(&comm->references, 1) == 1)
+        destroy(comm);
+}
+
+static enum nccl_result open_comm(struct nccl_comm *comm)
+{
+    struct sim_device *device = sim_device(comm->device);
+    uint64_t bytes;
+
+    comm->peers = calloc((size_t)comm->size, sizeof(*comm->peers));
+    if (!comm->peers)
+        return NCCL_SYSTEM_ERROR;
+    for (int rank = 0; rank < comm->size; rank++)
+        comm->peers[rank].socket = -1;
+    if (!device || sim_primary_up(comm->device))
+        return NCCL_CUDA_ERROR;
+    bytes = buffers(device, comm->size);
+    if (sim_take(device, bytes))
+        return nccl_fail(NCCL_CUDA_ERROR, "out of memory: device %d has no %llu MiB left",
+                         comm->device, (unsigned long long)bytes >> 20);
+    comm->taken = bytes;
+    return nccl_mesh_open(comm);
+}
+
+static enum nccl_result create(struct nccl_comm **out, int size, struct nccl_id id, int rank,
+                               int device)
+{
+    struct nccl_comm *comm;
+    enum nccl_result result;
+
+    if (!out || size < 1 || rank < 0 || rank >= size)
+        return NCCL_INVALID_ARGUMENT;
+    comm = calloc(1, sizeof(*comm));
+    if (!comm)
+        return NCCL_SYSTEM_ERROR;
+    comm->size = size;
+    comm->rank = rank;
+    comm->device = device;
+    comm->id = id;
+    comm->listener = -1;
+    comm->references = 1;
+    result = open_comm(comm);
+    if (!result) {
+        *out = comm;
+        result = nccl_join(comm);
+    }
+    if (result) {
+        *out = NULL;
+        nccl_release(comm);
+    }
+    return result;
+}
+
+int ncclGetUniqueId(struct nccl_id *id)
+{
     memset(id, 0, sizeof(*id));
-    memcpy(id->bytes, &now, sizeof(now));
-    memcpy(id->bytes + sizeof(now), &pid, sizeof(pid));
-    return SUCCESS;
+    if (getrandom(id->bytes, NCCL_ID_RANDOM, 0) != NCCL_ID_RANDOM)
+        return NCCL_SYSTEM_ERROR;
+    return NCCL_SUCCESS;
 }
 
-int ncclCommInitRank(struct communicator **out, int size, struct unique_id id, int rank)
+int ncclCommInitRank(struct nccl_comm **out, int size, struct nccl_id id, int rank)
 {
-    (void)id;
-    return create(out, size, rank);
+    return (int)create(out, size, id, rank, sim_thread.device);
 }
 
-int ncclCommInitRankConfig(struct communicator **out, int size, struct unique_id id, int rank,
+int ncclCommInitRankConfig(struct nccl_comm **out, int size, struct nccl_id id, int rank,
                            void *config)
 {
-    (void)id;
     (void)config;
-    return create(out, size, rank);
+    return (int)create(out, size, id, rank, sim_thread.device);
 }
 
-int ncclCommInitRankScalable(struct communicator **out, int size, int rank, int ids,
-                             struct unique_id *id, void *config)
+int ncclCommInitRankScalable(struct nccl_comm **out, int size, int rank, int ids,
+                             struct nccl_id *id, void *config)
 {
-    (void)ids;
-    (void)id;
     (void)config;
-    return create(out, size, rank);
+    return ids < 1 ? NCCL_INVALID_ARGUMENT : (int)create(out, size, id[0], rank, sim_thread.device);
 }
 
-int ncclCommInitAll(struct communicator **out, int size, const int *devices)
+int ncclCommInitAll(struct nccl_comm **out, int size, const int *devices)
 {
-    (void)devices;
-    for (int rank = 0; rank < size; rank++) {
-        int code = create(&out[rank], size, rank);
+    struct nccl_id id;
+    enum nccl_result result = size < 1 ? NCCL_INVALID_ARGUMENT : NCCL_SUCCESS, ended;
+    int rank = 0;
 
-        if (code)
-            return code;
+    if (!result)
+        result = (enum nccl_result)ncclGetUniqueId(&id);
+    ncclGroupStart();
+    while (rank < size && !result) {
+        result = create(&out[rank], size, id, rank, devices ? devices[rank] : rank);
+        rank += !result;
     }
-    return SUCCESS;
+    /* Those that are there would wait for the others at the end of the group. */
+    while (result && rank > 0)
+        ncclCommAbort(out[--rank]);
+    ended = (enum nccl_result)ncclGroupEnd();
+    return (int)(result ? result : ended);
+}
+
+/* What each rank says of itself when a communicator is divided. */
+struct member {
+    int color, key;
+    struct nccl_id id; /* that of the part, if this rank becomes its first */
+};
+
+static bool goes_before(const struct member *all, int a, int b)
+{
+    return all[a].key != all[b].key ? all[a].key < all[b].key : a < b;
+}
+
+/* The communicator of those with the color of this rank, ordered by key. */
+static enum nccl_result divide(struct nccl_comm *whole, const struct member *all,
+                               struct nccl_comm **out)
+{
+    int self = whole->rank, first = self, size = 0, rank = 0;
+
+    for (int i = 0; i < whole->size; i++) {
+        if (all[i].color != all[self].color)
+            continue;
+        size++;
+        rank += goes_before(all, i, self);
+        if (goes_before(all, i, first))
+            first = i;
+    }
+    return create(out, size, all[first].id, rank, whole->device);
+}
+
+int ncclCommSplit(struct nccl_comm *whole, int color, int key, struct nccl_comm **out, void *config)
+{
+    struct member self = {.color = color, .key = key}, *all;
+    enum nccl_result result;
+
+    (void)config;
+    *out = NULL;
+    all = calloc((size_t)whole->size, sizeof(*all));
+    if (!all || ncclGetUniqueId(&self.id)) {
+        free(all);
+        return NCCL_SYSTEM_ERROR;
+    }
+    result = nccl_gather_now(whole, &self, sizeof(self), all);
+    if (!result && color >= 0)
+        result = divide(whole, all, out);
+    free(all);
+    return (int)result;
 }
 
 /*
- * Who else has that color is known only by talking, which this does not do: the part is taken for
- * the whole.
+ * Those who remain cannot ask the others, who may have ended: the new name follows from the old
+ * one and who is left.
  */
-int ncclCommSplit(struct communicator *whole, int color, int key, struct communicator **out,
-                  void *config)
+int ncclCommShrink(struct nccl_comm *whole, const int *left_out, int count, struct nccl_comm **out,
+                   void *config, int flags)
 {
-    (void)key;
+    struct nccl_id id = whole->id;
+    int size = whole->size, rank = whole->rank;
+
     (void)config;
+    (void)flags;
     *out = NULL;
-    return color < 0 ? SUCCESS : create(out, whole->size, whole->rank);
+    for (int i = 0; i < count; i++) {
+        if (left_out[i] == whole->rank || left_out[i] < 0 || left_out[i] >= whole->size)
+            return NCCL_INVALID_ARGUMENT;
+        size--;
+        rank -= left_out[i] < whole->rank;
+        id.bytes[left_out[i] % NCCL_ID_RANDOM] ^= (unsigned char)(1 + left_out[i] / NCCL_ID_RANDOM);
+    }
+    return (int)create(out, size, id, rank, whole->device);
 }
 
-int ncclCommCount(const struct communicator *communicator, int *count)
+int ncclCommCount(const struct nccl_comm *comm, int *count)
 {
-    *count = communicator->size;
-    return SUCCESS;
+    *count = comm->size;
+    return NCCL_SUCCESS;
 }
 
-int ncclCommUserRank(const struct communicator *communicator, int *rank)
+int ncclCommCuDevice(const struct nccl_comm *comm, int *device)
 {
-    *rank = communicator->rank;
-    return SUCCESS;
+    *device = comm->device;
+    return NCCL_SUCCESS;
 }
 
-int ncclCommDestroy(struct communicator *communicator)
+int ncclCommUserRank(const struct nccl_comm *comm, int *rank)
 {
-    free(communicator);
-    return SUCCESS;
+    *rank = comm->rank;
+    return NCCL_SUCCESS;
 }
 
-int ncclCommAbort(struct communicator *communicator)
+int ncclCommMemStats(const struct nccl_comm *comm, int what, uint64_t *value)
 {
-    free(communicator);
-    return SUCCESS;
+    enum { SUSPENDED = 1, PERSISTENT = 2, TOTAL = 3 };
+
+    *value = what == PERSISTENT || what == TOTAL ? comm->taken : 0;
+    return what < 0 || what > TOTAL ? NCCL_INVALID_ARGUMENT : NCCL_SUCCESS;
+}
+
+int ncclCommDestroy(struct nccl_comm *comm)
+{
+    if (comm)
+        nccl_release(comm);
+    return NCCL_SUCCESS;
+}
+
+/* Also from another thread, while one waits for a peer. */
+int ncclCommAbort(struct nccl_comm *comm)
+{
+    ncclCommRevoke(comm, 0);
+    return ncclCommDestroy(comm);
+}
+
+int ncclCommRevoke(struct nccl_comm *comm, int flags)
+{
+    (void)flags;
+    if (comm && !atomic_exchange(&comm->aborted, true))
+        nccl_mesh_shut(comm);
+    return NCCL_SUCCESS;
+}
+
+const char *ncclGetErrorString(int result)
+{
+    static const char *const texts[] = {
+        "no error",
+        "unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
+        "unhandled system error (run with NCCL_DEBUG=INFO for details)",
+        "internal error - please report this issue to the NCCL developers",
+        "invalid argument (run with NCCL_DEBUG=WARN for details)",
+        "invalid usage (run with NCCL_DEBUG=WARN for details)",
+        "remote process exited or there was a network error",
+        "NCCL operation in progress",
+    };
+
+    return result >= 0 && result < (int)(sizeof(texts) / sizeof(*texts)) ? texts[result]
+                                                                         : "unknown result code";
+}
+
+const char *ncclGetLastError(const struct nccl_comm *comm)
+{
+    (void)comm;
+    return nccl_last_error();
 }
 
 int ncclMemAlloc(void **out, size_t size)
 {
     if (sim_enter() || sim_allocate(SIM_DEVICE, sim_thread.device, size, 0, out))
-        return UNHANDLED_CUDA;
-    return SUCCESS;
+        return NCCL_CUDA_ERROR;
+    return NCCL_SUCCESS;
 }
 
 int ncclMemFree(void *address)
 {
-    return address && sim_release(address, SIM_DEVICE) ? INVALID_ARGUMENT : SUCCESS;
+    return address && sim_release(address, SIM_DEVICE) ? NCCL_INVALID_ARGUMENT : NCCL_SUCCESS;
 }

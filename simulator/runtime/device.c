@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/capture.h"
+#include "core/pool.h"
 #include "runtime.h"
 
 cudaError_t cudaGetDeviceCount(int *count)
@@ -39,6 +41,9 @@ cudaError_t cudaDeviceReset(void)
 
 cudaError_t cudaDeviceSynchronize(void)
 {
+    if (sim_capture_forbids())
+        return runtime_result(cudaErrorStreamCaptureUnsupported);
+    sim_pools_settle();
     return runtime_error(sim_enter());
 }
 
@@ -71,14 +76,6 @@ cudaError_t cudaDeviceGetByPCIBusId(int *number, const char *wanted)
         }
     }
     return runtime_result(cudaErrorInvalidDevice);
-}
-
-cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
-{
-    if (!sim_device(device) || !sim_device(peer))
-        return runtime_result(cudaErrorInvalidDevice);
-    *can = device != peer;
-    return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)

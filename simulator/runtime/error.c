@@ -14,6 +14,10 @@ static cudaError_t translate(int error)
         return sim_device_count() ? cudaErrorInvalidDevice : cudaErrorNoDevice;
     case -EEXIST:
         return cudaErrorHostMemoryAlreadyRegistered;
+    case -ENOTSUP:
+        return cudaErrorNotSupported;
+    case -ECANCELED:
+        return cudaErrorStreamCaptureInvalidated;
     default:
         return cudaErrorInvalidValue;
     }

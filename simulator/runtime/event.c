@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/capture.h"
+#include "core/pool.h"
 #include "runtime.h"
 
 static cudaError_t create(cudaEvent_t *out, unsigned flags)
@@ -30,37 +32,55 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
     if (!event)
         return runtime_result(cudaErrorInvalidResourceHandle);
-    free(event);
+    sim_event_destroy((struct sim_event *)event);
     return cudaSuccess;
 }
 
-static cudaError_t record(cudaEvent_t event, cudaStream_t stream)
+/* An event outside of the capture is recorded when the graph is launched. */
+static cudaError_t record(cudaEvent_t event, cudaStream_t stream, unsigned flags)
 {
+    struct sim_work work = {.type = SIM_NODE_RECORD, .event = (struct sim_event *)event};
+    int error = -ENOENT;
+
     if (!event)
         return runtime_result(cudaErrorInvalidResourceHandle);
+    if (flags & cudaEventRecordExternal)
+        error = sim_capture_add(sim_stream(stream), &work);
+    if (error != -ENOENT)
+        return runtime_error(error);
     sim_event_record((struct sim_event *)event, sim_stream(stream));
     return cudaSuccess;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    return record(event, stream);
+    return record(event, stream, 0);
 }
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags)
 {
-    (void)flags;
-    return record(event, stream);
+    return record(event, stream, flags);
+}
+
+/* What was recorded is done; while others capture nobody may ask. */
+static cudaError_t wait(cudaEvent_t event)
+{
+    if (!event)
+        return runtime_result(cudaErrorInvalidResourceHandle);
+    if (sim_capture_forbids())
+        return runtime_result(cudaErrorStreamCaptureUnsupported);
+    return cudaSuccess;
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    return runtime_result(event ? cudaSuccess : cudaErrorInvalidResourceHandle);
+    return wait(event);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    return runtime_result(event ? cudaSuccess : cudaErrorInvalidResourceHandle);
+    sim_pools_settle();
+    return wait(event);
 }
 
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end)

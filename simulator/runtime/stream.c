@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/capture.h"
+#include "core/pool.h"
 #include "runtime.h"
 
 static cudaError_t create(cudaStream_t *out, unsigned flags, int priority)
@@ -76,22 +78,29 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    sim_pools_settle();
     return wait(stream);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
 {
-    (void)flags;
+    struct sim_work work = {.type = SIM_NODE_WAIT, .event = (struct sim_event *)event};
+    int error = -ENOENT;
+
     if (!event)
         return runtime_result(cudaErrorInvalidResourceHandle);
-    sim_capture_wait(sim_stream(stream), (struct sim_event *)event);
-    return cudaSuccess;
+    if (flags & cudaEventWaitExternal)
+        error = sim_capture_add(sim_stream(stream), &work);
+    if (error == -ENOENT)
+        error = sim_capture_wait(sim_stream(stream), work.event);
+    return error == -EXDEV ? runtime_result(cudaErrorStreamCaptureIsolation) : runtime_error(error);
 }
 
 /* All work before it is done: the callback's turn has come, or comes when the graph is launched. */
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
 {
-    int error = sim_capture_callback(sim_stream(stream), function, data);
+    struct sim_work work = {.type = SIM_NODE_HOST, .host = {function, data}};
+    int error = sim_capture_add(sim_stream(stream), &work);
 
     if (error != -ENOENT)
         return runtime_error(error);
@@ -103,6 +112,8 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
                                   unsigned int flags)
 {
     (void)flags;
+    if (sim_capture_spoil(sim_stream(stream)))
+        return runtime_result(cudaErrorStreamCaptureUnsupported);
     callback(stream, cudaSuccess, data);
     return cudaSuccess;
 }

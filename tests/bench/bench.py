@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench.py loop|qwen: prints `name value unit` lines.
+"""bench.py loop|qwen|simulation|native PROGRAM: prints `name value unit` lines.
 
 loop  a step of qwen_loop.py on the simulated device: alone, traced and with PyTorch's own recorder,
       each in a process of its own, in turns; medians, and the medians of each turn's ratios
+      (both: with native stacks as well)
 qwen  seconds and host memory of a recorded run of tests/zoo/qwen_adamw.py
+native  an event of native-loop.c, a C program on a CUDA runtime that does nothing: alone, traced
+      without stacks and with native ones, in turns; medians, and the median of each turn's cost
+simulation  what simulation costs: `import torch` with and without it, in turns, and a step of
+      qwen_loop.py
 """
 import os
 import statistics
@@ -33,6 +38,7 @@ def loop(work):
     kinds = {
         "untraced": [*harness.alone(), *program],
         "traced": [*harness.recorded(trace), *program],
+        "both": [*harness.recorded(trace, "--stacks", "both"), *program],
         "recorder": [*harness.alone(), *program, "--record"],
     }
     times = {kind: [] for kind in kinds}
@@ -44,7 +50,7 @@ def loop(work):
                 size = trace.stat().st_size
     for kind, values in times.items():
         show(f"loop_step_{kind}", statistics.median(values), "ms")
-    for kind in ("traced", "recorder"):
+    for kind in ("traced", "both", "recorder"):
         ratios = [a / b for a, b in zip(times[kind], times["untraced"])]
         show(f"loop_ratio_{kind}", statistics.median(ratios), "ratio")
     show("loop_trace_size", size / 2**20, "MiB")
@@ -62,7 +68,50 @@ def qwen(work):
     show("qwen_adamw_host_memory", usage.ru_maxrss / 1024, "MiB")
 
 
+def native(work):
+    trace, events = Path(work) / "native.mtap", "2000000"
+    shim = harness.must_run([harness.MEMTAP, "lib"]).stdout.strip()
+    kinds = {
+        "bare": {},
+        "unstacked": {"LD_PRELOAD": shim, "MEMTAP_STACKS": "none"},
+        "stacked": {"LD_PRELOAD": shim, "MEMTAP_STACKS": "native"},
+    }
+    times = {kind: [] for kind in kinds}
+    for _ in range(TURNS):
+        for kind, environment in kinds.items():
+            trace.unlink(missing_ok=True)
+            environment |= {"MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1"}
+            done = harness.must_run([sys.argv[2], events], env=environment)
+            times[kind].append(float(done.stdout))
+    for kind, values in times.items():
+        show(f"native_event_{kind}", statistics.median(values), "ns")
+    costs = [a - b for a, b in zip(times["stacked"], times["bare"])]
+    show("native_event_cost", statistics.median(costs), "ns")
+
+
+def import_seconds(*before, **environment):
+    begin = time.monotonic()
+    done = harness.run([*before, harness.PYTHON, "-c", "import torch"], env=environment)
+    return time.monotonic() - begin if done.returncode == 0 else None
+
+
+def simulation(_):
+    """Where NVIDIA's libraries are missing, the stand-ins are there but not preloaded."""
+    plain = {}
+    if import_seconds() is None:
+        libraries = harness.must_run([*harness.alone(), "sh", "-c", "echo $LD_LIBRARY_PATH"]).stdout
+        plain["LD_LIBRARY_PATH"] = libraries.strip()
+    import_seconds(*harness.alone())  # the files are in memory
+    pairs = [(import_seconds(**plain), import_seconds(*harness.alone())) for _ in range(TURNS)]
+    show("import_torch", statistics.median(pair[0] for pair in pairs), "s")
+    show("import_torch_simulated", statistics.median(pair[1] for pair in pairs), "s")
+    show("import_torch_ratio", statistics.median(b / a for a, b in pairs), "ratio")
+    show("simulated_step", step_ms(*harness.alone(), harness.PYTHON, LOOP), "ms")
+
+
 if __name__ == "__main__":
-    harness.need_torch("transformers")
+    if sys.argv[1] != "native":
+        harness.need_torch("transformers")
     with harness.folder() as work_folder:
-        {"loop": loop, "qwen": qwen}[sys.argv[1]](work_folder)
+        {"loop": loop, "qwen": qwen, "simulation": simulation,
+         "native": native}[sys.argv[1]](work_folder)

@@ -148,7 +148,7 @@ int main(int argc, char **argv)
     file = fopen(argv[1], "wb");
     encoder = mt_encoder_create(1);
     must(file && encoder);
-    mt_encode_file_header(header);
+    mt_encode_file_header(header, 1, 0);
     append(header, sizeof header);
     make_stacks();
     while (written < wanted)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the traces that the cases use into the working directory. */
 #include "scenarios.h"
+#include "tail-builder.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -34,19 +35,51 @@ static void second_rank(struct mt_builder *builder)
     mt_scenario_rank(builder, 1);
 }
 
+/* A program that was killed: its trace ends in the middle, the rest is in the tail. */
+static void killed(struct mt_builder *builder)
+{
+    mt_build_info(builder, "command=python train.py");
+    mt_build_alloc(builder, 0x7f0000000000, 4096);
+}
+
+static void write_tail(const char *trace, size_t trace_size)
+{
+    struct mt_tail_builder *tail = mt_tail_builder_create(MT_BUILDER_TRACE_ID, trace_size, 2, 1000);
+    mt_tail_build_definition(
+        tail, &(struct mt_definition){MT_DEF_STRING, 1, .text = "f", .text_size = 1});
+    for (uint32_t i = 0; i < 4; i++)
+        mt_tail_build_event(tail, &(struct mt_event){.time_ns = 2000000 + i * 1000,
+                                                     .thread = 1 + i % 2,
+                                                     .kind = MT_LEAF,
+                                                     .arg = {0x7f0000000000}});
+    mt_tail_builder_write(tail, trace);
+    mt_tail_builder_destroy(tail);
+}
+
 int main(void)
 {
     static const struct {
         const char *name;
         void (*make)(struct mt_builder *builder);
-    } traces[] = {{"training.mtap", training},     {"c-program.mtap", mt_scenario_c_program},
-                  {"oom.mtap", mt_scenario_oom},   {"fragmented.mtap", mt_scenario_fragmented},
-                  {"idle.mtap", mt_scenario_idle}, {"hostile.mtap", hostile},
-                  {"rank0.mtap", first_rank},      {"rank1.mtap", second_rank}};
+    } traces[] = {{"training.mtap", training},
+                  {"c-program.mtap", mt_scenario_c_program},
+                  {"native.mtap", mt_scenario_native},
+                  {"oom.mtap", mt_scenario_oom},
+                  {"fragmented.mtap", mt_scenario_fragmented},
+                  {"idle.mtap", mt_scenario_idle},
+                  {"hostile.mtap", hostile},
+                  {"rank0.mtap", first_rank},
+                  {"rank1.mtap", second_rank},
+                  {"killed.mtap", killed}};
     for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
         struct mt_builder *builder = mt_builder_create();
         traces[i].make(builder);
         mt_builder_write(builder, traces[i].name);
+        if (traces[i].make == killed) {
+            size_t size;
+            mt_builder_bytes(builder, &size);
+            write_tail(traces[i].name, size);
+        }
         mt_builder_destroy(builder);
     }
     return 0;

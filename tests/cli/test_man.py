@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_man.py MEMTAP MAN: every option that a command's --help lists is in its man page, and the
-other way round; every command is in memtap(1)."""
+"""test_man.py MEMTAP SOURCE: every option that a command's --help lists is in its man page, and the
+other way round; every command is in memtap(1); the variables of preload/settings.h and their defaults
+are in libmemtap(7), and no others; every page is installed, and what it refers to is there."""
 import pathlib
 import re
 import subprocess
 import sys
 
 OPTION = re.compile(r"--[a-z][a-z-]*")
-memtap, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+SETTING = re.compile(r'S\(\w+, "(MEMTAP_\w+)", "([^"]*)"')
+memtap, source = sys.argv[1], pathlib.Path(sys.argv[2])
+folder = source / "man"
 faults = []
 
 
@@ -39,5 +42,19 @@ for command in commands:
         explained &= options
     faults += [f"{page}: {option} is not there" for option in sorted(options - explained)]
     faults += [f"{page}: {option} is no option" for option in sorted(explained - options)]
-print(len(commands), "commands", *faults, sep="\n")
+settings = dict(SETTING.findall((source / "preload" / "settings.h").read_text()))
+variables = (folder / "libmemtap.7").read_text().replace("\\-", "-")
+variables = variables.partition(".SH ENVIRONMENT")[2].partition("\n.SH ")[0]
+described = dict(re.findall(r'^\.TP\n\.BR? (MEMTAP_\w+)(?: " \((.*)\)")?$', variables, re.M))
+if not settings or described != settings:
+    faults.append(f"libmemtap.7 has {described}, but the settings are {settings}")
+pages = sorted(folder.iterdir())
+installed = (source / "tools" / "meson.build").read_text()
+for page in pages:
+    if f"../man/{page.name}'" not in installed:
+        faults.append(f"{page.name} is not installed")
+    for name, section in re.findall(r"((?:lib)?memtap[a-z-]*) \((\d)\)", page.read_text()):
+        if not (folder / f"{name}.{section}").exists():
+            faults.append(f"{page.name}: there is no {name}({section})")
+print(len(commands), "commands", len(settings), "settings", len(pages), "pages", *faults, sep="\n")
 sys.exit(bool(faults) or not commands)

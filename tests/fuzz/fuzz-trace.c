@@ -5,6 +5,8 @@
 #include "analyzer/oom.h"
 #include "analyzer/report.h"
 #include "analyzer/stacks.h"
+#include "trace-format/encoder.h"
+#include "trace-format/tail.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,18 +40,15 @@ static void explain_oom(const struct mt_analysis *analysis, FILE *out)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+static void look(const char *path, size_t size)
 {
     static const struct mt_style styles[] = {{0, 0}, {1, 1}};
     static FILE *nowhere;
     struct mt_analysis analysis;
-    char path[64];
-    int file = memfd_create("trace", MFD_CLOEXEC);
     if (!nowhere)
         nowhere = fopen("/dev/null", "w");
-    if (file < 0 || !nowhere || write(file, bytes, size) != (ssize_t)size)
+    if (!nowhere)
         abort();
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     struct mt_question question = {.moment = {(enum mt_moment_kind)(size % 5), size * 1000},
                                    .address = 20 + size % 9,
                                    .by = (enum mt_group_by)(size % 6),
@@ -74,6 +73,48 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         abort(); /* a failure must be explained */
     }
     mt_analysis_destroy(&analysis);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    char path[64];
+    int file = memfd_create("trace", MFD_CLOEXEC);
+    if (file < 0 || write(file, bytes, size) != (ssize_t)size)
+        abort();
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    look(path, size);
     close(file);
     return 0;
+}
+
+static char folder[] = "/tmp/memtap-fuzz-XXXXXX", trace[64], tail[80];
+
+static void remove_files(void)
+{
+    unlink(trace);
+    unlink(tail);
+    rmdir(folder);
+}
+
+static void write_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file))
+        abort();
+}
+
+void mt_fuzz_tail(const uint8_t *bytes, size_t size)
+{
+    uint8_t header[MT_FILE_HEADER_SIZE];
+    if (!*trace) {
+        if (!mkdtemp(folder))
+            abort();
+        snprintf(trace, sizeof trace, "%s/t.mtap", folder);
+        snprintf(tail, sizeof tail, "%s" MT_TAIL_SUFFIX, trace);
+        mt_encode_file_header(header, 4711, 0);
+        write_file(trace, header, sizeof header);
+        atexit(remove_files);
+    }
+    write_file(tail, bytes, size);
+    look(trace, size);
 }

@@ -9,4 +9,7 @@
  * is libFuzzer's. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
+/* The same with a trace of nothing but a header, id 4711, and the bytes as its tail. */
+void mt_fuzz_tail(const uint8_t *bytes, size_t size);
+
 #endif

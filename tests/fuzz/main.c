@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * main [COUNT [FIRST]]: the fuzz target without libFuzzer, over COUNT mutated traces from number
- * FIRST on. A number always stands for the same trace. Three ways take turns: bytes of the file;
- * bytes inside blocks whose checksums then fit again; and traces of random records, which are sound
- * in form and senseless.
+ * FIRST on. A number always stands for the same trace. Four ways take turns: bytes of the file;
+ * bytes inside blocks whose checksums then fit again; traces of random records, which are sound in
+ * form and senseless; and tails, of random records and with numbers of their heads changed.
  */
 #include "fuzz-trace.h"
 #include "scenarios.h"
+#include "tail-builder.h"
 #include "trace-format/block.h"
 #include "trace-format/encoder.h"
 
@@ -101,28 +102,34 @@ static size_t mutate_block(const uint8_t *in, size_t in_size, uint8_t *out)
     return to;
 }
 
-static void random_definition(struct mt_builder *builder)
+static struct mt_definition random_definition(void)
 {
     static const char *const texts[] = {
         "main", "/u/a.py",   "torch/optim/optimizer.py", "wrapper", "N5torch3FooE", "pid=1", "=",
         "",     "\xff\xc0\n"};
     const char *text = texts[any(sizeof texts / sizeof *texts)];
-    struct mt_definition definition = {.kind = (enum mt_definition_kind)(1 + any(5)),
+    struct mt_definition definition = {.kind = (enum mt_definition_kind)(1 + any(MT_DEF_LIMIT - 1)),
                                        .id = (uint32_t)any_number(),
                                        .text = text,
                                        .text_size = strlen(text)};
-    if (definition.kind == MT_DEF_FRAME) {
+    if (definition.kind == MT_DEF_FRAME || definition.kind == MT_DEF_SYMBOL) {
         definition.frame.function = (uint32_t)any_number();
         definition.frame.file = (uint32_t)any_number();
         definition.frame.line = (uint32_t)any_number();
     } else if (definition.kind == MT_DEF_STACK) {
         definition.stack.parent = (uint32_t)any_number();
         definition.stack.frame = (uint32_t)any_number();
+    } else if (definition.kind == MT_DEF_MODULE) {
+        definition.module.build_id = (uint32_t)any_number();
+        definition.module.path = (uint32_t)any_number();
+    } else if (definition.kind == MT_DEF_NATIVE) {
+        definition.native.module = (uint32_t)any_number();
+        definition.native.address = any_number();
     }
-    mt_build_definition(builder, &definition);
+    return definition;
 }
 
-static void random_event(struct mt_builder *builder)
+static struct mt_event random_event(void)
 {
     struct mt_event event = {.time_ns = any_number(),
                              .thread = (uint32_t)(any(20) ? any(4) : any_number()),
@@ -131,40 +138,82 @@ static void random_event(struct mt_builder *builder)
                              .device = (int16_t)(any(4) ? 0 : (int)any(130) - 1)};
     for (unsigned i = 0; i < mt_kinds[event.kind].n_fields; i++)
         event.arg[i] = any_number();
-    mt_build_raw(builder, &event);
+    return event;
 }
 
 static void random_trace(struct mt_builder *builder)
 {
     for (uint64_t i = any(600); i; i--)
-        if (any(5))
-            random_event(builder);
-        else
-            random_definition(builder);
+        if (any(5)) {
+            struct mt_event event = random_event();
+            mt_build_raw(builder, &event);
+        } else {
+            struct mt_definition definition = random_definition();
+            mt_build_definition(builder, &definition);
+        }
     if (any(2))
         mt_build_end(builder);
+}
+
+/* Numbers of the writer: the header's, and the first ring's and its first words. */
+static void change_numbers(struct mt_tail_builder *builder)
+{
+    size_t size;
+    uint8_t *bytes = mt_tail_builder_bytes(builder, &size);
+    for (uint64_t n = any(4); n; n--) {
+        size_t at = any(2) ? any(sizeof(struct mt_tail_header) / 8) * 8
+                           : mt_tail_ring_at(0) + any(12) * 8 + (any(2) ? MT_TAIL_PAGE : 0);
+        uint64_t number = any_number();
+        memcpy(bytes + at + any(2) * 4, &number, any(2) ? 8 : 4);
+    }
+}
+
+static void run_tail(void)
+{
+    uint64_t before = any(2) ? 0 : any_number() / 2;
+    struct mt_tail_builder *builder =
+        mt_tail_builder_create(4711, MT_FILE_HEADER_SIZE, 1 + (uint32_t)any(2), before);
+    size_t size;
+    for (uint64_t i = any(300); i; i--) {
+        struct mt_definition definition = random_definition();
+        struct mt_event event = random_event();
+        event.thread = 1;
+        mt_tail_build_event(builder, &event);
+        if (!any(5))
+            mt_tail_build_definition(builder, &definition);
+    }
+    change_numbers(builder);
+    uint8_t *bytes = mt_tail_builder_bytes(builder, &size);
+    mt_fuzz_tail(bytes, any(8) ? size : any(size));
+    mt_tail_builder_destroy(builder);
 }
 
 static void run(unsigned long number)
 {
     static uint8_t bytes[4 * SIZE];
     size_t size;
-    struct mt_builder *builder = mt_builder_create();
     state = (number + 1) * 0x9e3779b97f4a7c15u;
     any(2);
-    if (number % 3 == 2)
+    if (number % 4 == 3) {
+        run_tail();
+        return;
+    }
+    struct mt_builder *builder = mt_builder_create();
+    if (number % 4 == 2)
         random_trace(builder);
     else if (any(2))
         mt_scenario_training(builder, (unsigned)(1 + any(5)));
     else if (any(2))
         mt_scenario_fragmented(builder);
+    else if (any(2))
+        mt_scenario_native(builder);
     else
         mt_scenario_oom(builder);
     const uint8_t *trace = mt_builder_bytes(builder, &size);
     memcpy(bytes, trace, size);
-    if (number % 3 == 0)
-        mutate(bytes, &size, any(4) ? 16 : 0);
-    else if (number % 3 == 1)
+    if (number % 4 == 0)
+        mutate(bytes, &size, any(4) ? MT_FILE_HEADER_SIZE : 0);
+    else if (number % 4 == 1)
         size = mutate_block(trace, size, bytes);
     LLVMFuzzerTestOneInput(bytes, size);
     mt_builder_destroy(builder);

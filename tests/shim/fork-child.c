@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fork-child MODE: allocates, forks a child that allocates (cuda) or does not (plain), closes every
- * descriptor above 2 in between (close), or ends with code 7 (code). */
+ * descriptor above 2 in between (close), finds a tail of the trace t.mtap (stale), or ends with
+ * code 7 (code). */
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -26,6 +27,9 @@ int main(int argc, char **argv)
 {
     void *address;
     const char *mode = argc > 1 ? argv[1] : "";
+    FILE *tail = strcmp(mode, "stale") ? NULL : fopen("t.mtap.tail", "w");
+    if (tail)
+        fclose(tail);
     for (size_t i = 0; i < 5; i++)
         cudaMalloc(&address, 1000 + i);
     if (!strcmp(mode, "close")) {

@@ -4,6 +4,7 @@
 #include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,52 +58,95 @@ static void exec_child(const struct outcome *outcome, const char *program, const
     _exit(100);
 }
 
-struct outcome run(const char *const *argv, const char *const *environment)
+static pid_t start(struct outcome *outcome, const char *const *argv, const char *const *environment)
 {
-    struct outcome outcome = {0};
     char program[512];
-    snprintf(outcome.directory, sizeof outcome.directory, "/tmp/memtap-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(outcome.directory));
+    memset(outcome, 0, sizeof *outcome);
+    snprintf(outcome->directory, sizeof outcome->directory, "/tmp/memtap-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(outcome->directory));
     snprintf(program, sizeof program, "%s%s%s",
              argv[0][0] == '/' ? "" : getenv("MEMTAP_TEST_BUILD"), argv[0][0] == '/' ? "" : "/",
              argv[0]);
     pid_t child = fork();
     if (child == 0)
-        exec_child(&outcome, program, argv, environment);
-    ck_assert_int_eq(waitpid(child, &outcome.status, 0), child);
-    read_text(outcome.directory, "stderr", outcome.errors, sizeof outcome.errors);
-    read_text(outcome.directory, "stdout", outcome.output, sizeof outcome.output);
-    list_files(&outcome);
+        exec_child(outcome, program, argv, environment);
+    return child;
+}
+
+static void finish(struct outcome *outcome, pid_t child)
+{
+    ck_assert_int_eq(waitpid(child, &outcome->status, 0), child);
+    read_text(outcome->directory, "stderr", outcome->errors, sizeof outcome->errors);
+    read_text(outcome->directory, "stdout", outcome->output, sizeof outcome->output);
+    list_files(outcome);
+}
+
+struct outcome run(const char *const *argv, const char *const *environment)
+{
+    struct outcome outcome;
+    finish(&outcome, start(&outcome, argv, environment));
     return outcome;
 }
 
-static void count_events(const struct mt_batch *batch, struct counts *counts, int64_t *last_turn)
+struct outcome run_and_kill(const char *const *argv, const char *const *environment,
+                            unsigned after_us)
+{
+    struct outcome outcome;
+    pid_t child = start(&outcome, argv, environment);
+    usleep(after_us);
+    kill(child, SIGKILL);
+    finish(&outcome, child);
+    return outcome;
+}
+
+/* What alloc-threads does: the size tells thread and turn. A free belongs to the thread whose
+ * events were those of a malloc before. */
+struct turns {
+    int64_t last[64];
+    unsigned index_of[4096]; /* a trace's thread -> the program's + 1 */
+};
+
+static void count_turn(const struct mt_event *event, struct counts *counts, struct turns *turns)
+{
+    if (event->thread >= sizeof turns->index_of / sizeof *turns->index_of)
+        return;
+    unsigned *index = &turns->index_of[event->thread];
+    if (event->kind == MT_CUDA_MALLOC && event->arg[1] >> 32 < 64) {
+        unsigned thread = (unsigned)(event->arg[1] >> 32);
+        int64_t turn = (int64_t)(event->arg[1] & 0xffffffff);
+        *index = thread + 1;
+        counts->is_ordered = counts->is_ordered && turn > turns->last[thread];
+        int64_t before = turns->last[thread];
+        counts->is_gapless = counts->is_gapless && (before < 0 || turn == before + 1);
+        counts->thread[thread].turns = (uint64_t)turn + 1;
+        turns->last[thread] = turn;
+        counts->thread[thread].mallocs++;
+    } else if (event->kind == MT_CUDA_FREE && *index) {
+        counts->thread[*index - 1].frees++;
+    }
+}
+
+static void count_events(const struct mt_batch *batch, struct counts *counts, struct turns *turns)
 {
     for (size_t i = 0; i < batch->n_events; i++) {
         const struct mt_event *event = &batch->events[i];
         counts->kind[event->kind]++;
         if (event->kind == MT_LOST)
             counts->lost += event->arg[0];
-        if (event->kind != MT_CUDA_MALLOC)
-            continue;
-        uint64_t thread = event->arg[1] >> 32;
-        int64_t turn = (int64_t)(event->arg[1] & 0xffffffff);
-        if (thread >= 64)
-            continue;
-        counts->is_ordered = counts->is_ordered && turn > last_turn[thread];
-        last_turn[thread] = turn;
+        count_turn(event, counts, turns);
     }
 }
 
 struct counts read_counts(const struct outcome *outcome, const char *file)
 {
-    struct counts counts = {.is_ordered = 1};
+    struct counts counts = {.is_ordered = 1, .is_gapless = 1};
     struct mt_reader *reader;
     struct mt_batch batch;
     struct mt_trace_error error;
     char path[600];
-    int64_t last_turn[64];
-    memset(last_turn, -1, sizeof last_turn);
+    static struct turns turns;
+    memset(&turns, 0, sizeof turns);
+    memset(turns.last, -1, sizeof turns.last);
     snprintf(path, sizeof path, "%s/%s", outcome->directory, file);
     ck_assert_msg(!mt_reader_open(&reader, path, &error), "%s: %s", path, error.text);
     int rc, has_end = 0;
@@ -110,12 +154,14 @@ struct counts read_counts(const struct outcome *outcome, const char *file)
         ck_assert_msg(!has_end, "a block after the end");
         for (size_t i = 0; i < batch.n_definitions; i++)
             counts.definitions[batch.definitions[i].kind]++;
-        count_events(&batch, &counts, last_turn);
+        count_events(&batch, &counts, &turns);
         has_end = batch.type == MT_BATCH_END;
         if (has_end)
             ck_assert_uint_eq(batch.end.lost, counts.lost);
     }
+    ck_assert_msg(!error.fault, "%s: %s", path, error.text);
     counts.is_complete = has_end && rc == 0;
+    counts.state = mt_reader_state(reader);
     mt_reader_close(reader);
     return counts;
 }

@@ -19,12 +19,22 @@ struct outcome {
  * preloaded; environment: "NAME=value" texts, NULL at the end. */
 struct outcome run(const char *const *argv, const char *const *environment);
 
+/* As run, but the program is killed by SIGKILL so long after it was started. */
+struct outcome run_and_kill(const char *const *argv, const char *const *environment,
+                            unsigned after_us);
+
 struct counts {
     uint64_t kind[MT_KIND_LIMIT];
     uint64_t lost;
     int is_complete; /* there is an end block, and nothing is wrong before it */
-    int is_ordered;  /* each thread's alloc-threads turns count up */
-    uint64_t definitions[MT_DEF_INFO + 1];
+    enum mt_trace_state state;
+    struct {
+        uint64_t mallocs, frees; /* of alloc-threads */
+        uint64_t turns;          /* that it has come to */
+    } thread[64];
+    int is_ordered; /* each thread's alloc-threads turns count up ... */
+    int is_gapless; /* ... by one, from the first that is there */
+    uint64_t definitions[MT_DEF_LIMIT];
 };
 
 /* Reads a trace of the outcome's directory; fails the test where it is no trace. */

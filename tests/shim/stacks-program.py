@@ -6,6 +6,8 @@ import ctypes
 import functools
 import json
 import os
+import signal
+import sys
 import threading
 import traceback
 
@@ -109,3 +111,6 @@ def main():
 main()
 for stack in stacks:
     print(json.dumps([[frame.filename, frame.name, frame.lineno] for frame in stack]))
+if "killed" in sys.argv:
+    sys.stdout.flush()
+    ctypes.CDLL(None).syscall(62, os.getpid(), signal.SIGKILL)  # as from outside

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-exports.py HOOKS.H LIBMEMTAP.SO: the library exports the table's symbols and no others."""
+"""test-exports.py LIBMEMTAP.SO HOOKS.H...: the library exports the tables' symbols and no others."""
 import re
 import subprocess
 import sys
 
-table, library = sys.argv[1:]
-wanted = set(re.findall(r'H\(\w+, "(\w+)"', open(table).read()))
+library, *tables = sys.argv[1:]
+text = "".join(open(table).read() for table in tables).replace("\\\n", " ")
+wanted = set(re.findall(r'\bH\(\w+,\s*"(\w+)"', text)) | set(re.findall(r'\bD\(\w+, "\w+", "(\w+)"', text))
 listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True, text=True,
                          stdout=subprocess.PIPE).stdout
 exported = {line.split()[2] for line in listing.splitlines()}

@@ -1,20 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiles only where the hook table's signatures are those of the CUDA headers. */
+/* Compiles only where the hooks' structures are those of the CUDA headers; test-cuda-hooks.py
+ * compares the signatures. */
+#include "preload/cuda-types.h"
+
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
-#define MT_EXPORTS_MAP /* the table alone: its prototypes would meet the headers' */
-#include "preload/hooks.h"
+#define SAME(ours, theirs)                                                                         \
+    _Static_assert(sizeof(ours) == sizeof(theirs), #theirs " has another size")
+#define SAME_MEMBER(ours, member, theirs, of_theirs)                                               \
+    _Static_assert(offsetof(ours, member) == offsetof(theirs, of_theirs),                          \
+                   #theirs "." #of_theirs " stands elsewhere")
 
-#define POINTER(name, symbol, library, result, parameters) typedef result(*table_##name) parameters;
-MT_CUDART_HOOKS(POINTER)
+SAME(unsigned, cudaError_t);
+SAME(unsigned, CUresult);
+SAME(struct mt_extent, struct cudaExtent);
+SAME_MEMBER(struct mt_extent, depth, struct cudaExtent, depth);
+SAME(struct mt_pitched, struct cudaPitchedPtr);
+SAME_MEMBER(struct mt_pitched, address, struct cudaPitchedPtr, ptr);
+SAME_MEMBER(struct mt_pitched, pitch, struct cudaPitchedPtr, pitch);
+SAME(struct mt_texel, struct cudaChannelFormatDesc);
+SAME_MEMBER(struct mt_texel, w, struct cudaChannelFormatDesc, w);
+SAME(struct mt_ipc_handle, cudaIpcMemHandle_t);
+SAME(struct mt_ipc_handle, CUipcMemHandle);
+SAME_MEMBER(struct mt_external_buffer, size, struct cudaExternalMemoryBufferDesc, size);
+SAME_MEMBER(struct mt_external_buffer, size, CUDA_EXTERNAL_MEMORY_BUFFER_DESC, size);
+SAME(struct mt_array, CUDA_ARRAY_DESCRIPTOR);
+SAME_MEMBER(struct mt_array, format, CUDA_ARRAY_DESCRIPTOR, Format);
+SAME_MEMBER(struct mt_array, channels, CUDA_ARRAY_DESCRIPTOR, NumChannels);
+SAME(struct mt_array_3d, CUDA_ARRAY3D_DESCRIPTOR);
+SAME_MEMBER(struct mt_array_3d, format, CUDA_ARRAY3D_DESCRIPTOR, Format);
+SAME_MEMBER(struct mt_array_3d, channels, CUDA_ARRAY3D_DESCRIPTOR, NumChannels);
 
-/* cudaError_t is an enum, in the ABI an unsigned. */
-#define SAME(name, function)                                                                       \
-    _Static_assert(__builtin_types_compatible_p(table_##name, __typeof__(&function)),              \
-                   #function " has another signature")
-SAME(cuda_malloc, cudaMalloc);
-SAME(cuda_free, cudaFree);
-_Static_assert(sizeof(cudaError_t) == sizeof(unsigned), "cudaError_t has another size");
+SAME_MEMBER(struct mt_physical, location_type, CUmemAllocationProp, location);
+SAME_MEMBER(struct mt_physical, location, CUmemAllocationProp, location.id);
+_Static_assert(MT_LOCATION_DEVICE == CU_MEM_LOCATION_TYPE_DEVICE, "has another number");
 
 int main(void)
 {

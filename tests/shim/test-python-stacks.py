@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python stacks in a trace against Python's own traceback, for each Python that is found: those named
+"""Python stacks in a trace against Python's own traceback, also those of a program that was killed
+before its definitions were written, for each Python that is found: those named
 in MEMTAP_TEST_PYTHONS (separated by colons), else python3 and python3.N on the PATH and pyenv's."""
 import glob
 import json
@@ -58,16 +59,16 @@ def same(frame, expected):
         frame[1].rpartition(".")[2] == expected[1]
 
 
-def test(minor, python, work):
-    trace = work / f"{minor}.mtap"
+def test(minor, python, work, end):
+    trace = work / f"{minor}{end}.mtap"
     folder = work / f"größe 大 😀 {minor}"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     program = shutil.copy(here / "stacks-program.py", folder / "program.py")
     process = subprocess.run(
-        [python, program], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [python, program, end], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, "LD_PRELOAD": os.environ["MEMTAP_TEST_SHIM"],
              "MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1", "PYTHONUTF8": "1"})
-    if process.returncode or process.stderr:
+    if process.returncode != (-9 if end else 0) or process.stderr:
         print(f"3.{minor}: exit code {process.returncode}: {process.stderr.decode()}")
         return 1
     found, faults = read_trace(trace), 0
@@ -78,7 +79,7 @@ def test(minor, python, work):
         if len(have) != len(stack) or not all(map(same, have, stack)):
             faults += 1
             print(f"3.{minor}: allocation {n}:\n  trace     {have[-5:]}\n  traceback {stack[-5:]}")
-    print(f"Python 3.{minor}: {len(expected)} stacks, {faults} wrong")
+    print(f"Python 3.{minor} {end}: {len(expected)} stacks, {faults} wrong")
     return faults + (len(expected) < 1500)
 
 
@@ -86,7 +87,8 @@ def main():
     faults, versions = 0, pythons()
     with tempfile.TemporaryDirectory(prefix="memtap-test-") as work:
         for minor, python in versions:
-            faults += test(minor, python, pathlib.Path(work))
+            for end in ("", "killed"):
+                faults += test(minor, python, pathlib.Path(work), end)
     if not versions:
         print("no Python 3.8 to 3.13 was found")
     sys.exit(faults != 0 or not versions)

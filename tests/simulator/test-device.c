@@ -157,6 +157,40 @@ START_TEST(devices_are_found_by_address)
 }
 END_TEST
 
+START_TEST(peers_are_enabled_once)
+{
+    CUcontext own, other;
+    int can, value;
+    void *far;
+
+    use_gpu("h100");
+    setenv("CUDASIM_GPUS", "3", 1);
+    ck_cuda(cudaDeviceCanAccessPeer(&can, 0, 2));
+    ck_assert_int_eq(can, 1);
+    ck_cuda(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 2));
+    ck_assert_int_eq(value, 1);
+    ck_cuda(cudaDeviceEnablePeerAccess(2, 0));
+    ck_assert_int_eq(cudaDeviceEnablePeerAccess(2, 0), cudaErrorPeerAccessAlreadyEnabled);
+    ck_assert_int_eq(cudaDeviceEnablePeerAccess(0, 0), cudaErrorInvalidDevice);
+    ck_assert_int_eq(cudaDeviceEnablePeerAccess(3, 0), cudaErrorInvalidDevice);
+    ck_cuda(cudaDeviceDisablePeerAccess(2));
+    ck_assert_int_eq(cudaDeviceDisablePeerAccess(2), cudaErrorPeerAccessNotEnabled);
+    ck_cu(cuDevicePrimaryCtxRetain(&own, 0));
+    ck_cu(cuDevicePrimaryCtxRetain(&other, 1));
+    ck_cu(cuCtxEnablePeerAccess(other, 0));
+    ck_assert_int_eq(cuCtxEnablePeerAccess(other, 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+    ck_assert_int_eq(cuCtxEnablePeerAccess(own, 0), CUDA_ERROR_INVALID_CONTEXT);
+    /* Each device has memory of its own, and copies cross. */
+    ck_cuda(cudaSetDevice(2));
+    ck_cuda(cudaMalloc(&far, MIB(64)));
+    ck_assert_uint_eq(available(),
+                      sim_gpu_find("h100")->memory - sim_gpu_find("h100")->context - MIB(64));
+    ck_cuda(cudaSetDevice(1));
+    ck_assert_uint_eq(available(), sim_gpu_find("h100")->memory - sim_gpu_find("h100")->context);
+    ck_cuda(cudaMemcpyPeer(far, 2, far, 2, 16));
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("device");
@@ -171,5 +205,6 @@ int main(void)
     tcase_add_test(tests, streams_and_callbacks_work);
     tcase_add_test(tests, events_measure_time);
     tcase_add_test(tests, devices_are_found_by_address);
+    tcase_add_test(tests, peers_are_enabled_once);
     return run_tests(tests);
 }

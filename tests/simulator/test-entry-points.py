@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test-entry-points.py LIBDIR GENERATE SET,... LIST...
+"""test-entry-points.py LIBDIR GENERATE INCLUDE SET,... LIST...
 
 The libraries export what the lists say, with the version node that they say, and need nothing of
-NVIDIA's.
+NVIDIA's; and the lists of the newest libraries have what CUDA's headers declare.
 """
 import importlib.util
 import os
@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 
+# Declared for programs of old toolkits only.
+OLD = {'cuGraphInstantiate_v2', 'cuTexRefSetAddress2D_v2'}
 OWN = re.compile(r'lib(cudasim|c|m|dl|pthread)\.so(\.\d+)?\Z|ld-linux-x86-64\.so\.2\Z')
 
 
@@ -45,12 +47,43 @@ def check(path, entries):
     return [f'{entries.soname}: {fault}' for fault in faults]
 
 
+def declared(include):
+    """What the headers of each library declare, by its name in the lists, as the macros rename it."""
+    for library, headers, mark in (
+            ('cudart', ('cuda_runtime_api.h', 'cuda_profiler_api.h'), 'CUDARTAPI'),
+            ('cuda', ('cuda.h', 'cudaProfiler.h'), 'CUDAAPI'),
+            ('cupti', ('cupti_callbacks.h', 'cupti_activity.h', 'cupti_result.h'), 'CUPTIAPI')):
+        text = ''
+        for header in headers:
+            with open(os.path.join(include, header)) as file:
+                text += file.read()
+        renamed = dict(re.findall(r'^#define (cu\w+)\s+(cu\w+)\s*$', text, re.M))
+        renamed |= {name: new for name, new in
+                    re.findall(r'^ *# *define (cu\w+)\s+__CUDA_API_PT\w+\((\w+)\)', text, re.M)}
+        names = set(re.findall(mark + r'\s+(cu(?:da|pti|[A-Z])\w+)\s*\(', text))
+        yield library, {renamed.get(name, name) for name in names
+                        if not re.search(r'_(ptsz|ptds)\Z', name)}
+
+
+def missing(include, lists):
+    faults = []
+    for library, names in declared(include):
+        listed = {name for entries in lists if entries.fields['library'] == library
+                  for name in entries.entries}
+        assert len(names) > 20, f'{library}: the headers were not understood'
+        faults += [f'{library}: {name} is in the headers and in no list'
+                   for name in sorted(names - listed - OLD)]
+    return faults
+
+
 def main():
-    libdir, generate, sets, lists = *sys.argv[1:3], sys.argv[3].split(','), sys.argv[4:]
+    libdir, generate, include = sys.argv[1:4]
+    sets, lists = sys.argv[4].split(','), sys.argv[5:]
     spec = importlib.util.spec_from_file_location('generate', generate)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    faults, libraries, total = [], 0, 0
+    newest = [module.List(path, sets[0]) for path in lists]
+    faults, libraries, total = missing(include, newest), 0, 0
     for entries in (module.List(path, name) for name in sets for path in lists):
         if entries.soname:
             libraries += 1

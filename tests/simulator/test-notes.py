@@ -23,14 +23,14 @@ class Notes(unittest.TestCase):
     def test_nothing_is_said_without_need(self):
         done = run('true')
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, '', ''))
-        done = python('cudart.cudaLaunchKernel(); cudart.cudaMalloc(ctypes.byref('
+        done = python('cudart.cudaProfilerStart(); cudart.cudaMalloc(ctypes.byref('
                       'ctypes.c_void_p()), ctypes.c_size_t(5))')
         self.assertEqual((done.returncode, done.stderr), (0, ''))
 
     def test_what_nobody_modelled_names_itself_once(self):
-        done = python('print([cudart.cudaGraphAddNode() for i in range(3)])')
+        done = python('print([cudart.cudaGraphConditionalHandleCreate() for i in range(3)])')
         self.assertEqual(done.stdout, '[801, 801, 801]\n')
-        self.assertEqual(done.stderr, 'cudasim: cudaGraphAddNode is not modelled; '
+        self.assertEqual(done.stderr, 'cudasim: cudaGraphConditionalHandleCreate is not modelled; '
                                       'it returned "not supported"\n')
 
     def test_an_unknown_card_is_named(self):
@@ -48,6 +48,11 @@ class Launcher(unittest.TestCase):
         self.assertEqual(run('true', options=('--gpu', 'none')).returncode, 2)
         self.assertEqual(run('true', options=('--memory', '5x')).returncode, 2)
         self.assertEqual(run('true', options=('--memory', '1M')).returncode, 2)
+
+    def test_how_much_is_copied_can_be_chosen(self):
+        done = run('sh', '-c', 'echo $CUDASIM_COPY_LIMIT', options=('--copy-limit', '2K'))
+        self.assertEqual(done.stdout, '2048\n')
+        self.assertEqual(run('true', options=('--copy-limit', 'all')).returncode, 2)
 
     def test_a_command_that_cannot_run(self):
         self.assertEqual(run('/no/such/command').returncode, 127)

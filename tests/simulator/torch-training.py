@@ -126,6 +126,24 @@ def transformer():
     expect('transformer', held(), rounded(model_tensors(model, optimizer)))
 
 
+def recurrent():
+    start_again()
+    model = nn.LSTM(100, 200, num_layers=2, bidirectional=True).cuda()
+    # cuDNN's weights are one block; the tensors of the parameters are views into it.
+    weights = 2 * 800 * (100 + 200 + 2) + 2 * 800 * (400 + 200 + 2)
+    expect('lstm, its weights', rounded(model.parameters()), (4 * weights + 511) // 512 * 512)
+    states = torch.randn(50, 8, 100, device='cuda')
+    for module in (model, nn.GRU(100, 200).cuda(), nn.RNN(100, 200, bias=False).cuda(),
+                   nn.LSTM(100, 200, proj_size=50).cuda()):
+        allocated = torch.cuda.memory_allocated()
+        outputs, _ = module(states)
+        expect('its outputs', outputs.shape[:2].numel(), 50 * 8)
+        # What cuDNN keeps for backward: at least the gates of every step.
+        assert torch.cuda.memory_allocated() - allocated > outputs.numel() * 4 * 2
+        outputs.sum().backward()
+        del outputs
+
+
 def qwen():
     try:
         from transformers import Qwen2Config, Qwen2ForCausalLM
@@ -217,6 +235,8 @@ def others():
     assert values.cpu().tolist() == list(range(1000))
     assert torch.zeros(3, device='cuda').sum().item() == 0
     assert torch.nonzero(values).shape == (0, 1)
+    del values
+    assert not torch.empty(1000, dtype=torch.long, device='cuda').cpu().any(), 'what a block held'
     first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     first.record()
     with torch.cuda.stream(torch.cuda.Stream()):
@@ -229,12 +249,15 @@ def others():
                                             torch.profiler.ProfilerActivity.CUDA]) as profile:
         nn.Linear(8, 8).cuda()(torch.randn(2, 8, device='cuda'))
     assert any('linear' in event.key for event in profile.key_averages())
+    with torch.profiler.profile(profile_memory=True) as profile:
+        torch.ones(8, device='cuda')
+    assert '[memory]' in [event.name for event in profile.events()]
 
 
 def main():
     assert torch.cuda.is_available()
     print(torch.cuda.get_device_properties(0))
-    for part in (segments, linear, convolutions, transformer, qwen, graphs, out_of_memory, others):
+    for part in (segments, linear, convolutions, transformer, recurrent, qwen, graphs, out_of_memory, others):
         part()
 
 

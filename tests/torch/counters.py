@@ -2,7 +2,7 @@
 """counters.py LOG SCRIPT [ARGUMENT...]: runs SCRIPT as python would, and writes to LOG, each time
 it asks PyTorch for a counter, one line of JSON: when (CLOCK_MONOTONIC), what PyTorch answered, and
 which tensors of the script's models and optimizers there were, as [address, bytes]; masters are
-what an optimizer works on that is no model's parameter."""
+what an optimizer works on that is no model's parameter. %r in LOG becomes the rank."""
 import gc
 import json
 import os
@@ -41,7 +41,8 @@ def truth():
 
 
 def main():
-    log = open(sys.argv[1], "w", encoding="utf-8")
+    name = sys.argv[1].replace("%r", os.environ.get("RANK", "0"))
+    log = open(name, "w", encoding="utf-8")
     memory_allocated, memory_reserved = torch.cuda.memory_allocated, torch.cuda.memory_reserved
 
     def logged_memory_allocated(device=None):

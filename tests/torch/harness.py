@@ -3,6 +3,7 @@
 cannot run here ends with exit code 77 and says why."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -66,9 +67,10 @@ def alone():
     return [] if ON_GPU else [MEMTAP, "simulate", "--gpu", GPU, "--"]
 
 
-def recorded(trace, gpu=GPU):
+def recorded(trace, *options, gpu=GPU, gpus=1):
     """What stands before a program that memtap records."""
-    return [MEMTAP, "run", *([] if ON_GPU else ["--simulate", gpu]), "-o", trace, "--"]
+    simulate = [] if ON_GPU else ["--simulate", gpu, "--gpus", gpus]
+    return [MEMTAP, "run", *simulate, *options, "-o", trace, "--"]
 
 
 def need_gpu():
@@ -131,16 +133,38 @@ def record(work, script, *arguments, gpu=GPU, ends=0):
     counters.py logged."""
     trace, log = Path(work) / "trace.mtap", Path(work) / "counters.json"
     trace.unlink(missing_ok=True)
-    command = [*recorded(trace, gpu), PYTHON, COUNTERS, log, ZOO / script, *arguments]
+    command = [*recorded(trace, gpu=gpu), PYTHON, COUNTERS, log, ZOO / script, *arguments]
     done = must_run(command, ends=ends)
     print(done.stdout)
     print(done.stderr)
+    return trace, read_phases(log, done.stdout.splitlines())
+
+
+def record_ranks(work, script, ranks, *arguments):
+    """The same with torchrun and a card for each rank: a list with what record() returns."""
+    command = [*recorded(Path(work) / "trace-%r.mtap", gpus=ranks), PYTHON, "-m",
+               "torch.distributed.run", "--standalone", "--nproc-per-node", ranks, COUNTERS,
+               Path(work) / "counters-%r.json", ZOO / script, *arguments]
+    done = must_run(command)
+    print(done.stdout)
+    print(done.stderr)
+    result = []
+    for rank in range(ranks):
+        # Ranks write to one stream: a line may begin where another rank's should have ended.
+        lines = re.findall(rf"rank {rank} [^:\n]+: allocated=", done.stdout)
+        log = Path(work) / f"counters-{rank}.json"
+        result.append((Path(work) / f"trace-{rank}.mtap", read_phases(log, lines)))
+    return result
+
+
+def read_phases(log, lines):
+    """What counters.py logged, with the names of the phases from what the script printed."""
     phases = [json.loads(line) for line in log.read_text().splitlines()]
-    names = [line.split(":")[0] for line in done.stdout.splitlines() if "allocated=" in line]
-    check(len(names) == len(phases) > 0, f"{script} logs its counters at each phase")
+    names = [line.split(":")[0] for line in lines if "allocated=" in line]
+    check(len(names) == len(phases) > 0, "the script logs its counters at each phase")
     for name, phase in zip(names, phases):
         phase["name"] = name
-    return trace, phases
+    return phases
 
 
 def last_before(events, time_ns):

@@ -15,6 +15,9 @@ ENDS = [
     ("import torch; torch.ones(1, device='cuda'); 1 / 0", 1),
     ("import torch, os; torch.ones(1, device='cuda'); os._exit(4)", 4),
     ("import torch; torch.ones(10**12, device='cuda')", 1),
+    # On a simulated card a tensor holds nothing of the one before it.
+    ("import torch; a = torch.ones(99).cuda(); del a\n"
+     "raise SystemExit(torch.empty(99, device='cuda').cpu().any().item())", 0),
 ]
 
 NO_CUDA = [

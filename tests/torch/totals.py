@@ -50,7 +50,7 @@ def live_at(trace, time_ns):
 def compare(trace, phases):
     """At every phase the trace says to the byte what PyTorch said, and it is whole."""
     blocks = trace.of("alloc", "free")
-    cuda = trace.of("cuda_malloc", "cuda_free")
+    cuda = [e for e in trace.of("cuda_malloc", "cuda_free") if e["api"] in ("cudaMalloc", "cudaFree")]
     added, reserved = replay(blocks), segments(cuda)
     for phase in phases:
         now = phase["time_ns"] - trace.start

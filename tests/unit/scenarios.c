@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scenarios.h"
+#include "trace-format/cuda-apis.h"
 
 #include <stddef.h>
 
@@ -129,7 +130,28 @@ void mt_scenario_c_program(struct mt_builder *b)
     mt_build_event(b, MT_CUDA_MALLOC, BASE, 8 * MT_MIB, 0);
     mt_build_event(b, MT_CUDA_MALLOC, BASE + 8 * MT_MIB, 3 * MT_MIB, 0);
     mt_build_event(b, MT_CUDA_MALLOC, 0, 900 * MT_MIB, 2);
-    mt_build_event(b, MT_CUDA_FREE, BASE, 0, 0);
+    mt_build_event(b, MT_CUDA_FREE, BASE, MT_API_CUDA_FREE, 0);
+    mt_build_end(b);
+}
+
+void mt_scenario_native(struct mt_builder *b)
+{
+    describe(b, "command=./solve");
+    uint32_t plain =
+        mt_build_stack(b, "/lib/x86_64-linux-gnu/libc.so.6@2724a", "/opt/app/solve@401136",
+                       "/opt/app/libsolver.so@1234", "/opt/cuda/libcudart.so.13@5678", NULL);
+    uint32_t named =
+        mt_build_stack(b, "/lib/x86_64-linux-gnu/libc.so.6@2724a", "/opt/app/solve@401136", NULL);
+    mt_build_symbol(b, "/src/solve.c:12 prepare");
+    uint32_t both =
+        mt_build_stack(b, USER ":9 main", TORCH "nn/modules/linear.py:134 Linear.forward",
+                       "/opt/app/libextension.so@999", TORCH "lib/libc10_cuda.so@20a26", NULL);
+    mt_build_on(b, 0, 1, plain);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE, 8 * MT_MIB, 0);
+    mt_build_on(b, 0, 1, named);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE + 8 * MT_MIB, 3 * MT_MIB, 0);
+    mt_build_on(b, 0, 1, both);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE + 16 * MT_MIB, 2 * MT_MIB, 0);
     mt_build_end(b);
 }
 

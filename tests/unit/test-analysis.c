@@ -3,6 +3,7 @@
 #include "analyzer/analysis.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
+#include "trace-format/cuda-apis.h"
 
 #include <check.h>
 #include <errno.h>
@@ -261,10 +262,10 @@ END_TEST
 START_TEST(a_failed_cuda_free_changes_nothing)
 {
     mt_build_event(builder, MT_CUDA_MALLOC, A, 1000, 0);
-    mt_build_event(builder, MT_CUDA_FREE, A, 0, 0);
+    mt_build_event(builder, MT_CUDA_FREE, A, MT_API_CUDA_FREE, 0);
     mt_build_event(builder, MT_CUDA_FREE_FAILED, A, 1, 0);
     mt_build_event(builder, MT_CUDA_MALLOC, B, 500, 0);
-    mt_build_event(builder, MT_CUDA_FREE, 0, 0, 0); /* cudaFree(NULL) */
+    mt_build_event(builder, MT_CUDA_FREE, 0, MT_API_CUDA_FREE, 0); /* cudaFree(NULL) */
     analyze();
     ck_assert_uint_eq(mt_analysis_main_device(&analysis)->peak.allocated, 1500);
     ck_assert_uint_eq(analysis.replay.cuda.unknown, 0);

@@ -8,6 +8,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int add(struct mt_definitions *d, enum mt_definition_kind kind, uint32_t id,
@@ -125,6 +126,121 @@ START_TEST(stacks_inherit_marks)
 }
 END_TEST
 
+static void add_native(struct mt_definitions *d, uint32_t id, uint32_t module, uint64_t address)
+{
+    struct mt_definition frame = {.kind = MT_DEF_NATIVE, .id = id};
+    frame.native.module = module;
+    frame.native.address = address;
+    ck_assert_int_eq(mt_definitions_add(d, &frame), 0);
+}
+
+static void add_module(struct mt_definitions *d, uint32_t id, uint32_t path)
+{
+    struct mt_definition module = {.kind = MT_DEF_MODULE, .id = id};
+    module.module.path = path;
+    ck_assert_int_eq(mt_definitions_add(d, &module), 0);
+}
+
+START_TEST(python_comes_before_native)
+{
+    struct mt_definitions *d = mt_definitions_create();
+    add(d, MT_DEF_STRING, 1, "/home/u/libmine.so");
+    add(d, MT_DEF_STRING, 2, "/v/site-packages/torch/lib/libc10_cuda.so");
+    add(d, MT_DEF_STRING, 3, "main");
+    add(d, MT_DEF_STRING, 4, "/home/u/train.py");
+    add_module(d, 1, 1);
+    add_module(d, 2, 2);
+    add_native(d, 1, 1, 0x10);
+    add_native(d, 2, 2, 0x20);
+    add_frame(d, 3, 3, 4);
+    add_stack(d, 1, 0, 1); /* mine */
+    add_stack(d, 2, 1, 2); /* mine, PyTorch's */
+    add_stack(d, 3, 0, 3); /* Python */
+    add_stack(d, 4, 3, 1); /* Python, mine */
+    add_stack(d, 5, 4, 2); /* Python, mine, PyTorch's */
+    ck_assert_uint_eq(mt_stack(d, 2)->user, 1);
+    ck_assert_uint_eq(mt_stack(d, 2)->python, 0);
+    ck_assert_uint_eq(mt_stack(d, 5)->user, 3);
+    ck_assert_uint_eq(mt_stack(d, 5)->python, 3);
+    ck_assert_uint_eq(mt_stack(d, 5)->depth, 3);
+    mt_definitions_destroy(d);
+}
+END_TEST
+
+START_TEST(native_frames_have_names)
+{
+    struct mt_definitions *d = mt_definitions_create();
+    add(d, MT_DEF_STRING, 1, "/opt/none/libgone.so");
+    add(d, MT_DEF_STRING, 2, "ns::solve");
+    add(d, MT_DEF_STRING, 3, "solve.c");
+    add_module(d, 1, 1);
+    add_native(d, 1, 1, 0xabc);
+    add_native(d, 2, 1, 0xdef);
+    add_native(d, 3, 0, 0x7f0012345678); /* in no file */
+    ck_assert_str_eq(mt_named_frame(d, 1)->function, "libgone.so+0xabc");
+    ck_assert_str_eq(mt_named_frame(d, 1)->file, "/opt/none/libgone.so");
+    ck_assert(!mt_named_frame(d, 1)->is_named);
+    ck_assert_str_eq(mt_named_frame(d, 3)->function, "?+0x7f0012345678");
+    struct mt_definition symbol = {.kind = MT_DEF_SYMBOL, .id = 2, .frame = {2, 3, 7}};
+    ck_assert_int_eq(mt_definitions_add(d, &symbol), 0);
+    ck_assert_str_eq(mt_named_frame(d, 2)->function, "ns::solve");
+    ck_assert_str_eq(mt_named_frame(d, 2)->file, "solve.c");
+    ck_assert_uint_eq(mt_named_frame(d, 2)->line, 7);
+    symbol.id = 4; /* no such frame */
+    ck_assert_int_eq(mt_definitions_add(d, &symbol), -EINVAL);
+    ck_assert_str_eq(mt_module(d, 9).path, "?");
+    mt_definitions_destroy(d);
+}
+END_TEST
+
+START_TEST(modules_have_marks)
+{
+    static const struct {
+        const char *path;
+        uint32_t marks;
+    } cases[] = {
+        {"/v/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so", MT_MARK_FRAMEWORK},
+        {"/usr/local/cuda/lib64/libcudart.so.13", MT_MARK_FRAMEWORK},
+        {"/lib/x86_64-linux-gnu/libc.so.6", MT_MARK_FRAMEWORK},
+        {"/usr/bin/python3.11", MT_MARK_FRAMEWORK},
+        {"linux-vdso.so.1", MT_MARK_FRAMEWORK},
+        {"?", MT_MARK_FRAMEWORK},
+        {"/usr/lib/x86_64-linux-gnu/libopenblas.so.0", MT_MARK_LIBRARY},
+        {"/v/lib/python3.11/site-packages/flash/kernels.so", MT_MARK_LIBRARY},
+        {"/home/u/libcurl-like.so", 0},
+        {"/home/u/solve", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(mt_module_marks(cases[i].path) == cases[i].marks, "%s: %#x", cases[i].path,
+                      mt_module_marks(cases[i].path));
+}
+END_TEST
+
+START_TEST(function_names_are_plain)
+{
+    static const char *const cases[][2] = {
+        {"main", "main"},
+        {"_ZN2at5emptyEl", "at::empty"},
+        {"_ZN2at6native12_GLOBAL__N_14copyERKNS_6TensorE",
+         "at::native::(anonymous namespace)::copy"},
+        {"_Z3addIiET_S0_S0_", "add<int>"}, /* int add<int>(int, int) */
+        {"_ZN1AclEi", "A::operator()"},
+        {"_ZN1AltERKS_", "A::operator<"},
+        {"_ZNK1A3getEv", "A::get"},
+        {"_ZNSt6vectorISt4pairIiiESaIS1_EE9push_backERKS1_",
+         "std::vector<std::pair<int, int>, std::allocator<std::pair<int, int> > >::push_back"},
+        {"_ZN1A3runEv.cold", "A::run"},
+        {"_Znwm", "operator new"},
+        {"_Z", "_Z"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *name = mt_function_name(cases[i][0]);
+        ck_assert_str_eq(name, cases[i][1]);
+        free(name);
+    }
+}
+END_TEST
+
 #define TORCH "/v/lib/python3.11/site-packages/torch/"
 
 START_TEST(frames_have_marks)
@@ -235,6 +351,10 @@ int main(void)
     tcase_add_test(test, infos_have_key_and_value);
     tcase_add_test(test, stacks_inherit_marks);
     tcase_add_test(test, frames_have_marks);
+    tcase_add_test(test, python_comes_before_native);
+    tcase_add_test(test, native_frames_have_names);
+    tcase_add_test(test, modules_have_marks);
+    tcase_add_test(test, function_names_are_plain);
     tcase_add_test(test, type_names_are_short);
     tcase_add_test(test, sizes_read_well);
     tcase_add_test(test, text_is_safe);

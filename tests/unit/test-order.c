@@ -76,7 +76,7 @@ START_TEST(what_does_not_fit_is_counted)
     atomic_store(&mt_state, MT_OVER); /* nobody makes room */
     for (uint64_t i = 0; i < MT_RING_WORDS; i++)
         mt_record(self, MT_LEAF, 0, 0, (uint64_t[]){i});
-    uint64_t missing = self->lost;
+    uint64_t missing = self->ring.lost;
     ck_assert_uint_gt(missing, 0);
     ck_assert_int_eq(mt_order_collect(&order, 1), 0);
     while (mt_order_next(&order, &event))

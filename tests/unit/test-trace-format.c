@@ -75,7 +75,7 @@ static void make_trace(void)
     const unsigned char *bytes;
     size_t size;
     struct mt_encoder *encoder = mt_encoder_create(1);
-    mt_encode_file_header(trace);
+    mt_encode_file_header(trace, 4711, 0);
     trace_size = MT_FILE_HEADER_SIZE;
     n_blocks = 0;
     define(encoder, (struct mt_definition){.kind = MT_DEF_INFO, .text = "pid=1", .text_size = 5});
@@ -84,6 +84,10 @@ static void make_trace(void)
     define(encoder, (struct mt_definition){.kind = MT_DEF_FRAME, .id = 1, .frame = {1, 0, 77}});
     define(encoder, (struct mt_definition){.kind = MT_DEF_STACK, .id = 1, .stack = {0, 1}});
     define(encoder, (struct mt_definition){.kind = MT_DEF_THREAD, .id = 1, .os_thread = 4711});
+    define(encoder, (struct mt_definition){.kind = MT_DEF_MODULE, .id = 1, .module = {1, 2}});
+    define(encoder,
+           (struct mt_definition){.kind = MT_DEF_NATIVE, .id = 2, .native = {UINT64_MAX - 5, 1}});
+    define(encoder, (struct mt_definition){.kind = MT_DEF_SYMBOL, .id = 2, .frame = {1, 2, 3}});
     finish(encoder);
     uint64_t time = 1000;
     for (int i = 0; i < N_EVENTS; i++) {
@@ -149,15 +153,21 @@ START_TEST(records_come_back)
     struct mt_trace_error error;
     ck_assert_int_eq(mt_reader_open(&reader, path, &error), 0);
     ck_assert_uint_eq(mt_reader_file_size(reader), trace_size);
-    ck_assert_uint_eq(mt_reader_version(reader), 1);
+    ck_assert_uint_eq(mt_reader_version(reader), MT_FORMAT_VERSION);
 
     ck_assert_int_eq(mt_reader_next(reader, &batch, &error), 1);
     ck_assert_int_eq(batch.type, MT_BATCH_DEFINITIONS);
-    ck_assert_uint_eq(batch.n_definitions, 5);
+    ck_assert_uint_eq(batch.n_definitions, 8);
     ck_assert_mem_eq(batch.definitions[0].text, "pid=1", 5);
     ck_assert_uint_eq(batch.definitions[2].frame.line, 77);
     ck_assert_uint_eq(batch.definitions[3].stack.frame, 1);
     ck_assert_uint_eq(batch.definitions[4].os_thread, 4711);
+    ck_assert_uint_eq(batch.definitions[5].module.build_id, 1);
+    ck_assert_uint_eq(batch.definitions[5].module.path, 2);
+    ck_assert_uint_eq(batch.definitions[6].native.module, 1);
+    ck_assert_uint_eq(batch.definitions[6].native.address, UINT64_MAX - 5);
+    ck_assert_int_eq(batch.definitions[7].kind, MT_DEF_SYMBOL);
+    ck_assert_uint_eq(batch.definitions[7].frame.line, 3);
 
     size_t done = 0;
     while (done < N_EVENTS) {
@@ -229,7 +239,7 @@ START_TEST(foreign_and_newer_files_are_named)
     ck_assert_int_lt(read_blocks((const unsigned char *)"#!/bin/sh\necho", 14, &blocks, &error), 0);
     ck_assert_int_eq(error.fault, MT_FAULT_FOREIGN);
     make_trace();
-    mt_put16(trace + 8, 2);
+    mt_put16(trace + 8, MT_FORMAT_VERSION + 1);
     ck_assert_int_lt(read_blocks(trace, trace_size, &blocks, &error), 0);
     ck_assert_int_eq(error.fault, MT_FAULT_VERSION);
     struct mt_reader *reader;

@@ -16,7 +16,7 @@ struct mt_builder {
     enum { NOTHING, DEFINITIONS, EVENTS } open;
     unsigned char *bytes;
     size_t size;
-    uint32_t strings, frames, stacks;
+    uint32_t strings, modules, frames, stacks;
     struct mt_event next; /* its device, thread, stack; time of the last event */
     uint64_t events, lost;
     uint64_t allocated[DEVICES], reserved[DEVICES];
@@ -59,7 +59,7 @@ struct mt_builder *mt_builder_create(void)
     b->encoder = mt_encoder_create(1);
     must(b->encoder != NULL, "out of memory");
     b->next.thread = 1;
-    mt_encode_file_header(header);
+    mt_encode_file_header(header, MT_BUILDER_TRACE_ID, 0);
     append(b, header, sizeof header);
     return b;
 }
@@ -119,7 +119,7 @@ uint32_t mt_build_string(struct mt_builder *b, const char *text)
 }
 
 /* "FILE:LINE FUNCTION"; the file may have no line. */
-static uint32_t build_frame(struct mt_builder *b, const char *text)
+static void build_names(struct mt_builder *b, struct mt_definition frame, const char *text)
 {
     char file[256];
     const char *space = strchr(text, ' ');
@@ -129,12 +129,40 @@ static uint32_t build_frame(struct mt_builder *b, const char *text)
     uint32_t line = colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0;
     if (colon)
         *colon = '\0';
-    struct mt_definition frame = {.kind = MT_DEF_FRAME, .id = ++b->frames};
     frame.frame.file = mt_build_string(b, file);
     frame.frame.function = mt_build_string(b, space + 1);
     frame.frame.line = line;
     mt_build_definition(b, &frame);
-    return frame.id;
+}
+
+/* "LIBRARY@ADDRESS" */
+static void build_native(struct mt_builder *b, const char *text, const char *sign)
+{
+    char path[256];
+    struct mt_definition module = {.kind = MT_DEF_MODULE, .id = ++b->modules};
+    struct mt_definition frame = {.kind = MT_DEF_NATIVE, .id = ++b->frames};
+    snprintf(path, sizeof path, "%.*s", (int)(sign - text), text);
+    module.module.build_id = mt_build_string(b, "00112233");
+    module.module.path = mt_build_string(b, path);
+    mt_build_definition(b, &module);
+    frame.native.module = module.id;
+    frame.native.address = strtoull(sign + 1, NULL, 16);
+    mt_build_definition(b, &frame);
+}
+
+static uint32_t build_frame(struct mt_builder *b, const char *text)
+{
+    const char *sign = strchr(text, '@');
+    if (sign)
+        build_native(b, text, sign);
+    else
+        build_names(b, (struct mt_definition){.kind = MT_DEF_FRAME, .id = ++b->frames}, text);
+    return b->frames;
+}
+
+void mt_build_symbol(struct mt_builder *b, const char *text)
+{
+    build_names(b, (struct mt_definition){.kind = MT_DEF_SYMBOL, .id = b->frames}, text);
 }
 
 uint32_t mt_build_stack(struct mt_builder *b, ...)

@@ -10,6 +10,8 @@
 
 struct mt_builder;
 
+#define MT_BUILDER_TRACE_ID 4711u
+
 struct mt_builder *mt_builder_create(void);
 void mt_builder_destroy(struct mt_builder *builder);
 
@@ -24,8 +26,12 @@ void mt_build_info(struct mt_builder *builder, const char *text);
 
 uint32_t mt_build_string(struct mt_builder *builder, const char *text);
 
-/* A stack from the outermost frame to the innermost, each "FILE:LINE FUNCTION", ended by NULL. */
+/* A stack from the outermost frame to the innermost, each "FILE:LINE FUNCTION" or, a native one,
+ * "LIBRARY@ADDRESS", ended by NULL. */
 uint32_t mt_build_stack(struct mt_builder *builder, ...);
+
+/* Says what the native frame is that was built last: "FILE:LINE FUNCTION". */
+void mt_build_symbol(struct mt_builder *builder, const char *text);
 
 /* What the next events have; at first device 0, thread 1, stack 0. */
 void mt_build_on(struct mt_builder *builder, int device, uint32_t thread, uint32_t stack);

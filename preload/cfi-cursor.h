@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading DWARF: numbers from memory with an end; past it they are 0 and `failed` is set. */
+#ifndef MT_PRELOAD_CFI_CURSOR_H
+#define MT_PRELOAD_CFI_CURSOR_H
+
+#include <stdint.h>
+#include <string.h>
+
+struct mt_cursor {
+    const uint8_t *at, *end;
+    int failed;
+};
+
+static inline uint64_t mt_take(struct mt_cursor *cursor, unsigned bytes)
+{
+    uint64_t value = 0;
+    if ((uint64_t)(cursor->end - cursor->at) < bytes) {
+        cursor->failed = 1;
+        cursor->at = cursor->end;
+        return 0;
+    }
+    memcpy(&value, cursor->at, bytes);
+    cursor->at += bytes;
+    return value;
+}
+
+static inline int64_t mt_take_signed(struct mt_cursor *cursor, unsigned bytes)
+{
+    unsigned shift = 64 - 8 * bytes;
+    return (int64_t)(mt_take(cursor, bytes) << shift) >> shift;
+}
+
+static inline uint64_t mt_take_uleb(struct mt_cursor *cursor)
+{
+    uint64_t value = 0, byte;
+    unsigned shift = 0;
+    do {
+        byte = mt_take(cursor, 1);
+        if (shift < 64)
+            value |= (byte & 127) << shift;
+        shift += 7;
+    } while (byte & 128);
+    return value;
+}
+
+static inline int64_t mt_take_sleb(struct mt_cursor *cursor)
+{
+    uint64_t value = 0, byte;
+    unsigned shift = 0;
+    do {
+        byte = mt_take(cursor, 1);
+        if (shift < 64)
+            value |= (byte & 127) << shift;
+        shift += 7;
+    } while (byte & 128);
+    if (shift < 64 && byte & 64)
+        value |= ~(uint64_t)0 << shift;
+    return (int64_t)value;
+}
+
+/* The next `bytes` by themselves. */
+static inline struct mt_cursor mt_take_part(struct mt_cursor *cursor, uint64_t bytes)
+{
+    if ((uint64_t)(cursor->end - cursor->at) < bytes) {
+        cursor->failed = 1;
+        bytes = 0;
+    }
+    struct mt_cursor part = {cursor->at, cursor->at + bytes, cursor->failed};
+    cursor->at += bytes;
+    return part;
+}
+
+#endif

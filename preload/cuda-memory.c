@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda-memory.h"
+#include "native-stack.h"
+#include "python-stack.h"
+#include "recorder.h"
+
+#include <string.h>
+
+_Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));
+
+/* Not kept: a thread may change its device at any time. */
+static int device_of(const struct mt_cuda_call *call)
+{
+    int device;
+    if (call->told)
+        return call->told - 1;
+    if (mt_cuda_api_space(call->api) == MT_SPACE_HOST || !call->get_device)
+        return MT_NO_DEVICE;
+    return call->get_device(&device) ? MT_NO_DEVICE : device;
+}
+
+/* Asked before the thread is entered: the driver's own hooks may be called by it. */
+static struct mt_thread *enter(const struct mt_cuda_call *call, int *device)
+{
+    mt_start();
+    if (!mt_is_recording())
+        return NULL;
+    mt_cuda_begin();
+    *device = device_of(call);
+    mt_cuda_end();
+    return mt_enter();
+}
+
+static void record(const struct mt_cuda_call *call, unsigned kind, const uint64_t *arguments)
+{
+    int device;
+    struct mt_thread *self = enter(call, &device);
+    if (!self)
+        return;
+    mt_record(self, kind, device, mt_stack(self), arguments);
+    mt_leave(self);
+}
+
+static uint64_t at_level(uint64_t texels, unsigned level)
+{
+    return level < 64 && texels >> level ? texels >> level : 1;
+}
+
+uint64_t mt_cuda_texels(uint64_t width, uint64_t height, uint64_t depth, unsigned levels)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < levels && i < 64; i++)
+        sum += at_level(width, i) * at_level(height, i) * at_level(depth, i);
+    return sum;
+}
+
+static uint64_t read_word(const void *where)
+{
+    uint64_t value;
+    memcpy(&value, where, sizeof value);
+    return value;
+}
+
+void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *address,
+                       uint64_t size)
+{
+    if (mt_cuda_depth)
+        return;
+    uint64_t at = result ? 0 : read_word(address);
+    record(&call, MT_CUDA_MALLOC, (uint64_t[]){at, size, result, call.api});
+}
+
+void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const void *address,
+                             uint64_t size, const void *stream)
+{
+    if (result) {
+        mt_cuda_allocated(call, result, address, size);
+        return;
+    }
+    if (!mt_cuda_depth)
+        record(&call, MT_CUDA_MALLOC_ASYNC,
+               (uint64_t[]){read_word(address), size, (uint64_t)(uintptr_t)stream, call.api});
+}
+
+/* Freeing nothing is allowed and does nothing. A free alone does not begin a recording. */
+static struct mt_cuda_free begin_free(struct mt_cuda_call call, uint64_t address)
+{
+    return (struct mt_cuda_free){call, address, MT_NO_DEVICE,
+                                 !mt_cuda_depth && address && mt_is_recording()};
+}
+
+static void record_free(struct mt_cuda_free *free, unsigned kind, const uint64_t *arguments)
+{
+    struct mt_thread *self = free->is_recorded ? enter(&free->call, &free->device) : NULL;
+    free->is_recorded = self != NULL;
+    if (!self)
+        return;
+    mt_record(self, kind, free->device, mt_python_stack(self), arguments);
+    mt_leave(self);
+}
+
+struct mt_cuda_free mt_cuda_freeing(struct mt_cuda_call call, uint64_t address)
+{
+    struct mt_cuda_free free = begin_free(call, address);
+    record_free(&free, MT_CUDA_FREE, (uint64_t[]){address, call.api});
+    return free;
+}
+
+struct mt_cuda_free mt_cuda_freeing_async(struct mt_cuda_call call, uint64_t address,
+                                          const void *stream)
+{
+    struct mt_cuda_free free = begin_free(call, address);
+    record_free(&free, MT_CUDA_FREE_ASYNC,
+                (uint64_t[]){address, (uint64_t)(uintptr_t)stream, call.api});
+    return free;
+}
+
+void mt_cuda_freed(const struct mt_cuda_free *free, unsigned result)
+{
+    struct mt_thread *self = result && free->is_recorded ? mt_enter() : NULL;
+    if (!self)
+        return;
+    mt_record(self, MT_CUDA_FREE_FAILED, free->device, 0,
+              (uint64_t[]){free->address, result, free->call.api});
+    mt_leave(self);
+}
+
+void mt_cuda_mapped(struct mt_cuda_call call, unsigned result, uint64_t address, uint64_t size,
+                    uint64_t handle)
+{
+    if (!mt_cuda_depth && !result)
+        record(&call, MT_CUDA_MAP, (uint64_t[]){address, size, handle, call.api});
+}
+
+void mt_cuda_unmapping(struct mt_cuda_call call, uint64_t address, uint64_t size)
+{
+    if (!mt_cuda_depth && mt_is_recording())
+        record(&call, MT_CUDA_UNMAP, (uint64_t[]){address, size, call.api});
+}
+
+void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *handle)
+{
+    if (!result)
+        record(&call, MT_CUDA_OBJECT, (uint64_t[]){read_word(handle), call.api});
+}
+
+void mt_cuda_object_ending(struct mt_cuda_call call, uint64_t handle)
+{
+    if (mt_is_recording())
+        record(&call, MT_CUDA_OBJECT_GONE, (uint64_t[]){handle, call.api});
+}

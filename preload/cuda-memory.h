@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How hooks record CUDA's own memory, of the runtime and of the driver alike:
+ *
+ *     mt_cuda_begin();                              // what the call asks the driver for is its own
+ *     unsigned result = real(address, size);
+ *     mt_cuda_end();
+ *     mt_cuda_allocated(call, result, *address, size);
+ *
+ * An allocation is recorded after the call, a free before it: another thread may be given the
+ * address at once. Any thread; errno is kept.
+ */
+#ifndef MT_PRELOAD_CUDA_MEMORY_H
+#define MT_PRELOAD_CUDA_MEMORY_H
+
+#include "trace-format/cuda-apis.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MT_CUDA_NO_FUNCTION 999u /* cudaErrorUnknown: the library has no such function */
+
+struct mt_cuda_call {
+    enum mt_cuda_api api;
+    unsigned (*get_device)(int *device); /* the caller's current one; NULL: not known */
+    int told;                            /* 1 + the device that the call itself tells; 0: none */
+};
+
+extern _Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));
+
+static inline void mt_cuda_begin(void)
+{
+    mt_cuda_depth++;
+}
+
+static inline void mt_cuda_end(void)
+{
+    mt_cuda_depth--;
+}
+
+/* Texels of an array with so many levels, each half as wide, high and deep as the one before; a
+ * dimension of 0 is not there. */
+uint64_t mt_cuda_texels(uint64_t width, uint64_t height, uint64_t depth, unsigned levels);
+
+/* address: that of the memory, or its handle, by the call's space; passed by where it is, since
+ * nothing is there when the call has failed. */
+void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *address,
+                       uint64_t size);
+void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const void *address,
+                             uint64_t size, const void *stream);
+
+/* What a free needs after the call: nothing of it may be taken from the memory itself. */
+struct mt_cuda_free {
+    struct mt_cuda_call call;
+    uint64_t address;
+    int device;
+    int is_recorded;
+};
+
+struct mt_cuda_free mt_cuda_freeing(struct mt_cuda_call call, uint64_t address);
+struct mt_cuda_free mt_cuda_freeing_async(struct mt_cuda_call call, uint64_t address,
+                                          const void *stream);
+void mt_cuda_freed(const struct mt_cuda_free *free, unsigned result);
+
+/* Physical memory and its addresses. Unmapping cannot be undone by a failure that is told late. */
+void mt_cuda_mapped(struct mt_cuda_call call, unsigned result, uint64_t address, uint64_t size,
+                    uint64_t handle);
+void mt_cuda_unmapping(struct mt_cuda_call call, uint64_t address, uint64_t size);
+
+/* Contexts and modules: also those that another call makes on the way. */
+void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *handle);
+void mt_cuda_object_ending(struct mt_cuda_call call, uint64_t handle);
+
+#endif

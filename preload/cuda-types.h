@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CUDA's structures, as far as the hooks need them: the shim is built without CUDA's headers in its
+ * way. tests/shim/test-headers.c compares them with the headers. */
+#ifndef MT_PRELOAD_CUDA_TYPES_H
+#define MT_PRELOAD_CUDA_TYPES_H
+
+#include <stddef.h>
+
+struct mt_extent { /* cudaExtent: bytes or texels, rows, slices */
+    size_t width, height, depth;
+};
+
+struct mt_pitched { /* cudaPitchedPtr */
+    void *address;
+    size_t pitch, width, height;
+};
+
+struct mt_texel { /* cudaChannelFormatDesc: bits of each channel */
+    int x, y, z, w, kind;
+};
+
+struct mt_ipc_handle { /* cudaIpcMemHandle_t, CUipcMemHandle */
+    char bytes[64];
+};
+
+struct mt_external_buffer { /* cudaExternalMemoryBufferDesc, CUDA_EXTERNAL_MEMORY_BUFFER_DESC */
+    unsigned long long offset, size; /* and more */
+};
+
+struct mt_array { /* CUDA_ARRAY_DESCRIPTOR: texels; format: CUarray_format */
+    size_t width, height;
+    unsigned format, channels;
+};
+
+struct mt_array_3d { /* CUDA_ARRAY3D_DESCRIPTOR */
+    size_t width, height, depth;
+    unsigned format, channels, flags;
+};
+
+struct mt_physical { /* CUmemAllocationProp: where, and more */
+    unsigned type, handle_types, location_type;
+    int location;
+};
+#define MT_LOCATION_DEVICE 1u /* CU_MEM_LOCATION_TYPE_DEVICE */
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "driver.h"
+#include "real.h"
+
+#include <string.h>
+
+struct mt_driver_functions mt_driver;
+
+static const struct row {
+    const char *base, *symbol;
+    unsigned since, until;
+    void *hook;
+    void **real;
+} rows[MT_DRIVER_COUNT] = {
+#define ROW(name, base, symbol, since, until, parameters)                                          \
+    {base, symbol, since, until, (void *)mt_hook_##name, (void **)(void *)&mt_driver.name},
+    MT_DRIVER_HOOKS(ROW)};
+
+static const char per_thread_suffix[] = "_ptsz";
+
+static int is_per_thread(const struct row *row)
+{
+    size_t n = strlen(row->symbol), suffix = sizeof per_thread_suffix - 1;
+    return n > suffix && !strcmp(row->symbol + n - suffix, per_thread_suffix);
+}
+
+/* The first pointer stays: another one for the same function does the same. */
+static void *keep(const struct row *row, void *found)
+{
+    void *none = NULL;
+    __atomic_compare_exchange_n(row->real, &none, found, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    return row->hook;
+}
+
+void mt_driver_resolve(enum mt_driver_hook hook)
+{
+    void *found = mt_find_real(rows[hook].symbol, "libcuda.so.1");
+    if (found)
+        keep(&rows[hook], found);
+}
+
+unsigned (*mt_driver_get_device(void))(int *device)
+{
+    static void *found; /* one driver a process */
+    void *function = __atomic_load_n(&found, __ATOMIC_ACQUIRE);
+    if (!function) {
+        function = mt_find_real("cuCtxGetDevice", "libcuda.so.1");
+        __atomic_store_n(&found, function, __ATOMIC_RELEASE);
+    }
+    return (unsigned (*)(int *))function;
+}
+
+/* Without a word which version is meant, only functions that have never changed since. */
+static int is_meant(const struct row *row, unsigned version)
+{
+    if (version == MT_CUDA_ANY_VERSION)
+        return !row->until && row->since < 12000;
+    return version >= row->since && (!row->until || version < row->until);
+}
+
+static const struct row *find_row(const char *base, unsigned version, int per_thread)
+{
+    const struct row *found = NULL;
+    for (const struct row *row = rows; row < rows + MT_DRIVER_COUNT; row++)
+        if (!strcmp(row->base, base) && is_meant(row, version) &&
+            (!found || is_per_thread(row) == per_thread))
+            found = row;
+    return found;
+}
+
+void mt_driver_wrap(const char *base, unsigned version, unsigned long long flags, void **function)
+{
+    if (!base || !function || !*function || mt_is_ours(*function))
+        return;
+    const struct row *row = find_row(base, version, (flags & MT_CUDA_PER_THREAD) != 0);
+    if (row)
+        *function = keep(row, *function);
+}
+
+void *mt_driver_wrap_symbol(const char *symbol, void *found)
+{
+    if (!found || mt_is_ours(found))
+        return found;
+    for (const struct row *row = rows; row < rows + MT_DRIVER_COUNT; row++)
+        if (!strcmp(row->symbol, symbol))
+            return keep(row, found);
+    return found;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memtap.h: for C and C++ programs that want to say more about their GPU memory than can be seen
+ * from outside. Needs nothing but this file: where libmemtap.so is not preloaded, the calls do
+ * nothing (one look-up at the first of each, then a test).
+ *
+ *     memtap_range_push("simulate");
+ *     cudaMalloc(&field, bytes);
+ *     memtap_name(field, "velocity field");
+ *     ...
+ *     memtap_range_pop();
+ *
+ * Any thread, not in signal handlers. Texts are UTF-8 and copied. Ranges belong to their thread and
+ * nest; `memtap report` shows them as phases. With a C library older than 2.34, link with -ldl.
+ */
+#ifndef MEMTAP_H
+#define MEMTAP_H
+
+#ifndef _GNU_SOURCE
+#define MEMTAP_UNDEF_GNU_SOURCE
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#endif
+#include <dlfcn.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef RTLD_DEFAULT
+#define RTLD_DEFAULT ((void *)0)
+#endif
+
+/* The shim's function of this name, or NULL; kept per file that includes this one. */
+static inline void *memtap_find_(void **kept, const char *name)
+{
+    if (!*kept) {
+        void *found = dlsym(RTLD_DEFAULT, name);
+        *kept = found ? found : (void *)kept; /* the pointer itself: looked for, and not there */
+    }
+    return *kept == (void *)kept ? NULL : *kept;
+}
+
+static inline void memtap_call_(void **kept, const char *function, const char *text)
+{
+    union {
+        void *found;
+        void (*call)(const char *);
+    } f;
+    f.found = memtap_find_(kept, function);
+    if (f.found)
+        f.call(text);
+}
+
+/* A phase of this thread begins, inside of those that are open. */
+static inline void memtap_range_push(const char *name)
+{
+    static void *kept;
+    memtap_call_(&kept, "memtap_range_push", name);
+}
+
+/* The innermost open phase of this thread ends. */
+static inline void memtap_range_pop(void)
+{
+    static void *kept;
+    memtap_call_(&kept, "memtap_range_pop", NULL);
+}
+
+/* Something happens now. */
+static inline void memtap_mark(const char *name)
+{
+    static void *kept;
+    memtap_call_(&kept, "memtap_mark", name);
+}
+
+/* The device memory at this address (any in it) is called so in reports, until it is freed. */
+static inline void memtap_name(const void *address, const char *name)
+{
+    static void *kept;
+    union {
+        void *found;
+        void (*call)(const void *, const char *);
+    } f;
+    f.found = memtap_find_(&kept, "memtap_name");
+    if (f.found)
+        f.call(address, name);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifdef MEMTAP_UNDEF_GNU_SOURCE
+#undef MEMTAP_UNDEF_GNU_SOURCE
+#undef _GNU_SOURCE
+#endif
+
+#endif

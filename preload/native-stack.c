@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "native-stack.h"
+#include "cache.h"
+#include "intern.h"
+#include "python-stack.h"
+#include "rules.h"
+#include "settings.h"
+#include "unwind.h"
+
+#include <limits.h>
+#include <string.h>
+
+static struct {
+    _Atomic int is_on;
+    int has_failed;
+    uintptr_t own[2]; /* libmemtap.so's code */
+    struct mt_cache stacks, frames;
+} native;
+
+void mt_native_find(void)
+{
+    mt_rules_find_python();
+}
+
+void mt_native_start(void)
+{
+    struct mt_object own;
+    if (!mt_settings.native_stacks)
+        return;
+    native.has_failed = mt_rules_prepare() != 0;
+    if (!mt_object_find((uintptr_t)&mt_native_start, &own)) {
+        native.own[0] = own.start;
+        native.own[1] = own.end;
+    }
+    atomic_store(&native.is_on, !native.has_failed);
+}
+
+/* Id of the module; code that lies in none has 0, and its address. */
+static uint32_t intern_module(uintptr_t pc, uint64_t *address)
+{
+    struct mt_object object;
+    char build_id[MT_BUILD_ID_TEXT], path[PATH_MAX];
+    *address = pc;
+    if (mt_object_find(pc, &object))
+        return 0;
+    mt_object_build_id(&object, build_id);
+    mt_object_path(&object, path, sizeof path);
+    *address = pc - object.bias;
+    uint32_t build_string = *build_id ? mt_intern_string(build_id, strlen(build_id)) : 0;
+    return mt_intern_module(build_string, mt_intern_string(path, strlen(path)));
+}
+
+/* The stamp tells apart what was at an address before and after another library came there. */
+static uint32_t intern_frame(uintptr_t pc, uint32_t stamp)
+{
+    struct mt_key key = {.a = pc, .stamp = stamp};
+    uint64_t address;
+    uint32_t id = mt_cache_find(&native.frames, &key);
+    if (id)
+        return id;
+    uint32_t module = intern_module(pc, &address);
+    id = mt_intern_native_frame(module, address);
+    if (id)
+        mt_cache_add(&native.frames, &key, id);
+    return id;
+}
+
+/* How many of the innermost frames are libmemtap.so's own. */
+static unsigned own_frames(const struct mt_walk *walk)
+{
+    unsigned n = 0;
+    while (n < walk->n && walk->back[n] > native.own[0] && walk->back[n] <= native.own[1])
+        n++;
+    return n;
+}
+
+static uint32_t intern(const struct mt_walk *walk, const struct mt_key *key, uint32_t stamp)
+{
+    unsigned begin = own_frames(walk), end = walk->n;
+    if (end > begin + MT_NATIVE_DEPTH)
+        end = begin + MT_NATIVE_DEPTH;
+    mt_intern_lock();
+    uint32_t id = mt_cache_find(&native.stacks, key);
+    if (!id) {
+        id = key->parent;
+        for (unsigned i = end; i-- > begin;) {
+            uint32_t frame = intern_frame(walk->back[i] - 1, stamp);
+            uint32_t stack = frame ? mt_intern_stack(id, frame) : 0;
+            id = stack ? stack : id;
+        }
+        if (id)
+            mt_cache_add(&native.stacks, key, id);
+    }
+    mt_intern_unlock();
+    return id;
+}
+
+/* On top of the Python stack `parent`, or all of it. */
+static uint32_t native_stack(struct mt_thread *self, uint32_t parent)
+{
+    struct mt_walk walk;
+    mt_unwind(&walk, &self->bounds, MT_OWN_REGISTERS(), parent != 0);
+    uint32_t stamp = atomic_load_explicit(&mt_code_changes, memory_order_acquire);
+    struct mt_key key = {walk.a, walk.b, stamp, parent};
+    uint32_t id = mt_cache_find(&native.stacks, &key);
+    return id ? id : intern(&walk, &key, stamp);
+}
+
+uint32_t mt_stack(struct mt_thread *self)
+{
+    uint32_t python = mt_python_stack(self);
+    return atomic_load_explicit(&native.is_on, memory_order_relaxed) ? native_stack(self, python)
+                                                                     : python;
+}
+
+void mt_native_check_objects(void)
+{
+    if (atomic_load(&native.is_on))
+        mt_rules_check_objects();
+}
+
+const char *mt_native_status(void)
+{
+    if (!mt_settings.native_stacks)
+        return "no: switched off";
+    return native.has_failed ? "no: there was no memory" : "yes";
+}
+
+void mt_native_reset(void)
+{
+    mt_cache_reset(&native.stacks);
+    mt_cache_reset(&native.frames);
+    mt_rules_reset();
+}

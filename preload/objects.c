@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "objects.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* As <dlfcn.h> has it from glibc 2.35 on; ours, so that older headers do. */
+struct found {
+    unsigned long long flags;
+    void *start, *end; /* of the mapping */
+    struct link_map *map;
+    void *frames; /* .eh_frame_hdr */
+    unsigned long long reserved[7];
+};
+
+static int (*find_object)(void *address, struct found *out); /* _dl_find_object */
+
+void mt_objects_prepare(void)
+{
+    *(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+}
+
+struct search {
+    uintptr_t address;
+    struct mt_object *out;
+};
+
+static int holds(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct search *search = data;
+    struct mt_object object = {
+        .start = UINTPTR_MAX, .bias = info->dlpi_addr, .name = info->dlpi_name};
+    int is_inside = 0;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + part->p_vaddr, end = start + part->p_memsz;
+        if (part->p_type == PT_GNU_EH_FRAME)
+            object.frames = (const uint8_t *)start;
+        if (part->p_type != PT_LOAD)
+            continue;
+        is_inside = is_inside || (search->address >= start && search->address < end);
+        if (start < object.start)
+            object.start = start & ~(uintptr_t)4095;
+        if (end > object.end)
+            object.end = end;
+    }
+    if (is_inside)
+        *search->out = object;
+    return is_inside;
+}
+
+int mt_object_find_in_list(uintptr_t address, struct mt_object *out)
+{
+    struct search search = {address, out};
+    return dl_iterate_phdr(holds, &search) ? 0 : -ENOENT;
+}
+
+int mt_object_find(uintptr_t address, struct mt_object *out)
+{
+    struct found found;
+    if (!find_object)
+        return mt_object_find_in_list(address, out);
+    if (find_object((void *)address, &found))
+        return -ENOENT;
+    *out = (struct mt_object){.start = (uintptr_t)found.start,
+                              .end = (uintptr_t)found.end,
+                              .bias = found.map->l_addr,
+                              .frames = found.frames,
+                              .name = found.map->l_name};
+    return 0;
+}
+
+int mt_object_is_loaded(const struct mt_object *object)
+{
+    struct mt_object now;
+    return !mt_object_find(object->start, &now) && now.start == object->start &&
+           now.end == object->end && now.frames == object->frames && now.name == object->name;
+}
+
+/* The notes of a segment: the GNU build id among them. */
+static void read_notes(const uint8_t *at, const uint8_t *end, char out[MT_BUILD_ID_TEXT])
+{
+    ElfW(Nhdr) note;
+    while ((size_t)(end - at) >= sizeof note) {
+        memcpy(&note, at, sizeof note);
+        const uint8_t *name = at + sizeof note;
+        uint64_t before = ((uint64_t)note.n_namesz + 3) & ~3ull;
+        uint64_t size = sizeof note + before + (((uint64_t)note.n_descsz + 3) & ~3ull);
+        if (size > (size_t)(end - at))
+            return;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(name, "GNU", 4) &&
+            2 * note.n_descsz < MT_BUILD_ID_TEXT) {
+            for (uint32_t i = 0; i < note.n_descsz; i++)
+                snprintf(out + 2 * i, 3, "%02x", name[before + i]);
+            return;
+        }
+        at += size;
+    }
+}
+
+void mt_object_build_id(const struct mt_object *object, char out[MT_BUILD_ID_TEXT])
+{
+    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)object->start;
+    out[0] = '\0';
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_phentsize != sizeof(ElfW(Phdr)) ||
+        header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > 4096)
+        return; /* its first page is not the file's: not what linkers make */
+    const ElfW(Phdr) *part = (const ElfW(Phdr) *)(object->start + header->e_phoff);
+    for (int i = 0; i < header->e_phnum && !out[0]; i++) {
+        const uint8_t *notes = (const uint8_t *)(object->bias + part[i].p_vaddr);
+        if (part[i].p_type == PT_NOTE)
+            read_notes(notes, notes + part[i].p_memsz, out);
+    }
+}
+
+void mt_object_path(const struct mt_object *object, char *out, size_t size)
+{
+    char absolute[PATH_MAX];
+    const char *name = object->name;
+    if (!*name) {
+        ssize_t n = readlink("/proc/self/exe", absolute, sizeof absolute - 1);
+        absolute[n > 0 ? n : 0] = '\0';
+        name = absolute;
+    } else if (*name != '/' && strchr(name, '/') && realpath(name, absolute)) {
+        name = absolute;
+    }
+    snprintf(out, size, "%s", name);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The libraries and the program that code lies in. Hooks may run under the host's allocator lock
+ * while another thread is in dlopen, whose constructors want that lock: nothing here waits for the
+ * loader's big lock. glibc from 2.35 on answers without any; older ones take the small one that
+ * guards their list, in which no code of the host's runs.
+ */
+#ifndef MT_PRELOAD_OBJECTS_H
+#define MT_PRELOAD_OBJECTS_H
+
+#include "cfi.h"
+
+#include <stddef.h>
+
+/* Finds what this glibc has to offer. Takes the loader's lock; any number of times. */
+void mt_objects_prepare(void);
+
+/* The object that an address lies in: 0, or -ENOENT. */
+int mt_object_find(uintptr_t address, struct mt_object *out);
+
+/* The same by the loader's list, as it is done with an old glibc. */
+int mt_object_find_in_list(uintptr_t address, struct mt_object *out);
+
+/* Whether it is still there, at the same place. */
+int mt_object_is_loaded(const struct mt_object *object);
+
+#define MT_BUILD_ID_TEXT 65
+
+/* The build id in hexadecimal; "" where it has none. */
+void mt_object_build_id(const struct mt_object *object, char out[MT_BUILD_ID_TEXT]);
+
+/* Its file's absolute path, as far as that is known. */
+void mt_object_path(const struct mt_object *object, char *out, size_t size);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Phases that the program names itself, through NVTX or memtap.h: what its ranges, marks and named
+ * allocations record. Nothing before the process's first CUDA event: a range alone begins no
+ * recording. Any thread; texts are copied; NULL is the empty text. errno is kept.
+ */
+#ifndef MT_PRELOAD_RANGES_H
+#define MT_PRELOAD_RANGES_H
+
+#include <stdint.h>
+
+/* Ranges of one thread, which nest; in a domain of their own, NULL: the program's. */
+void mt_range_push(const char *domain, const char *name);
+void mt_range_pop(const char *domain);
+
+/* Ranges that may end in another thread and overlap; number: not 0. */
+void mt_range_start(uint64_t number, const char *domain, const char *name);
+void mt_range_end(uint64_t number);
+
+void mt_range_mark(const char *domain, const char *name);
+
+/* The memory at this address has a name from now on. */
+void mt_range_name(const void *address, const char *name);
+
+#endif

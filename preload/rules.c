@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rules.h"
+#include "cache.h"
+#include "memory.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
+
+#define SETS (1u << MT_RULE_SET_BITS)
+#define MOST_OBJECTS 4096u
+#define LOCK_TRIES 1000
+
+_Static_assert(offsetof(struct mt_rule, cfa) == sizeof(uint32_t), "the rest is half a word");
+
+mt_rule_set *_Atomic mt_rules;
+_Atomic uint32_t mt_code_changes;
+
+/* An object whose code has rules, or had, and what tells it from others. */
+struct watched {
+    struct mt_object object;
+    uint64_t identity;
+    int has_gone;
+};
+
+static struct {
+    _Atomic int lock;         /* for a few memory accesses */
+    _Atomic uintptr_t python; /* an address in the interpreter's function; 0: there is none */
+    struct watched *watched;
+    uint32_t n_watched, next_victim;
+} state;
+
+/* 1, or 0 after a while: the holder may be the thread that our signal handler has interrupted. */
+static int lock(void)
+{
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (!atomic_exchange_explicit(&state.lock, 1, memory_order_acquire))
+            return 1;
+        sched_yield();
+    }
+    return 0;
+}
+
+static void unlock(void)
+{
+    atomic_store_explicit(&state.lock, 0, memory_order_release);
+}
+
+int mt_rules_prepare(void)
+{
+    if (atomic_load(&mt_rules)) /* a forked child's: what its parent knew still holds */
+        return 0;
+    mt_rule_set *sets = mt_map(SETS * sizeof *sets);
+    state.watched = mt_map(MOST_OBJECTS * sizeof *state.watched);
+    if (!sets || !state.watched) {
+        mt_unmap(sets, SETS * sizeof *sets);
+        mt_unmap(state.watched, MOST_OBJECTS * sizeof *state.watched);
+        return -ENOMEM;
+    }
+    atomic_store(&mt_rules, sets);
+    return 0;
+}
+
+void mt_rules_find_python(void)
+{
+    mt_objects_prepare();
+    atomic_store(&state.python, (uintptr_t)dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault"));
+}
+
+static void forget_range(uintptr_t start, uintptr_t end)
+{
+    struct mt_rule_slot *slot = mt_rules[0];
+    for (uint32_t i = 0; i < SETS * MT_RULE_WAYS; i++)
+        if (slot[i].back > start && slot[i].back <= end)
+            atomic_store(&slot[i].back, 0);
+}
+
+static void forget_object(struct watched *watched)
+{
+    forget_range(watched->object.start, watched->object.end);
+    *watched = state.watched[--state.n_watched];
+    atomic_fetch_add(&mt_code_changes, 1);
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = mt_mix(hash, (unsigned char)*text);
+    return hash;
+}
+
+/* The same for one file, wherever and whenever it is loaded. */
+static uint64_t identity_of(const struct mt_object *object)
+{
+    char build_id[MT_BUILD_ID_TEXT];
+    mt_object_build_id(object, build_id);
+    return mix_text(mix_text(object->end - object->start, build_id), object->name);
+}
+
+static int overlaps(const struct mt_object *a, const struct mt_object *b)
+{
+    return a->start < b->end && b->start < a->end;
+}
+
+/* With the lock: whether the object is, or now gets, among those that are looked after. Others that
+ * were at its place are forgotten with all that was known of it; the same file come back is not one
+ * of them: programs may load and unload a library all day. */
+static int watch(const struct mt_object *object)
+{
+    struct watched new = {.object = *object};
+    for (uint32_t i = state.n_watched; i-- > 0;) {
+        struct watched *old = &state.watched[i];
+        if (!overlaps(&old->object, object))
+            continue;
+        if (!old->has_gone && old->object.name == object->name &&
+            old->object.frames == object->frames)
+            return 1;
+        new.identity = identity_of(object);
+        if (old->object.start == object->start && old->identity == new.identity) {
+            *old = new;
+            return 1;
+        }
+        forget_object(old);
+    }
+    if (state.n_watched == MOST_OBJECTS)
+        return 0;
+    new.identity = identity_of(object);
+    state.watched[state.n_watched++] = new;
+    return 1;
+}
+
+static struct mt_rule_slot *slot_for(uintptr_t back)
+{
+    char *sets = (char *)atomic_load(&mt_rules);
+    struct mt_rule_slot *set = (void *)(sets + mt_rule_place(back));
+    for (unsigned i = 0; i < MT_RULE_WAYS; i++)
+        if (set[i].back == back || !set[i].back)
+            return &set[i];
+    return &set[state.next_victim++ % MT_RULE_WAYS];
+}
+
+static void keep(const struct mt_object *object, uintptr_t back, const struct mt_rule *rule)
+{
+    uint32_t how;
+    memcpy(&how, rule, sizeof how);
+    if (!lock())
+        return;
+    if (watch(object)) {
+        struct mt_rule_slot *slot = slot_for(back);
+        atomic_store(&slot->back, 0);
+        atomic_store(&slot->how, how);
+        atomic_store(&slot->cfa, rule->cfa);
+        atomic_store(&slot->back, back);
+    }
+    unlock();
+}
+
+struct mt_rule mt_rule_make(uintptr_t back)
+{
+    struct mt_object object;
+    uintptr_t pc = back - 1, function[2], python = atomic_load(&state.python);
+    if (mt_object_find(pc, &object))
+        return (struct mt_rule){.cfa_from = MT_CFA_UNKNOWN}; /* not kept: a library may come */
+    struct mt_rule rule = mt_cfi_rule(&object, pc, function);
+    if (python >= function[0] && python < function[1])
+        rule.cfa_from |= MT_RULE_IS_PYTHON;
+    keep(&object, back, &rule);
+    return rule;
+}
+
+void mt_rules_check_objects(void)
+{
+    if (!atomic_load(&mt_rules) || !lock())
+        return;
+    for (uint32_t i = 0; i < state.n_watched; i++) {
+        struct watched *watched = &state.watched[i];
+        if (watched->has_gone || mt_object_is_loaded(&watched->object))
+            continue;
+        watched->has_gone = 1;
+        forget_range(watched->object.start, watched->object.end);
+    }
+    unlock();
+}
+
+void mt_rules_reset(void)
+{
+    atomic_store(&state.lock, 0);
+}

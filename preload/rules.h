@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules of the code that was met, kept: found without a lock or a system call. A table of fixed
+ * size, in which a newcomer takes an older one's place. Code is named by the address after it, as
+ * return addresses name what called.
+ */
+#ifndef MT_PRELOAD_RULES_H
+#define MT_PRELOAD_RULES_H
+
+#include "objects.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#define MT_RULE_SET_BITS 13
+#define MT_RULE_WAYS 4 /* slots that a rule can be in: a cache line */
+
+/* back is cleared before, and set after, the rule changes. */
+struct mt_rule_slot {
+    _Atomic uintptr_t back; /* 0: the slot is free */
+    _Atomic uint32_t how;   /* a struct mt_rule: all but cfa, */
+    _Atomic int32_t cfa;    /* which a walk waits for */
+};
+
+typedef struct mt_rule_slot mt_rule_set[MT_RULE_WAYS];
+
+extern mt_rule_set *_Atomic mt_rules; /* NULL: nothing was prepared */
+
+/* Set in cfa_from for code of the function that interprets Python. */
+#define MT_RULE_IS_PYTHON 0x80
+
+/* 0, or -ENOMEM. */
+int mt_rules_prepare(void);
+
+/* Looks for the interpreter's function. Takes the loader's lock; any number of times. */
+void mt_rules_find_python(void);
+
+/* Makes the rule and keeps it. */
+struct mt_rule mt_rule_make(uintptr_t back);
+
+/* Where in the table the set of an address is, in bytes: a walk waits for this too. */
+static inline size_t mt_rule_place(uintptr_t back)
+{
+    size_t mask = ((size_t)1 << MT_RULE_SET_BITS) * sizeof(mt_rule_set) - sizeof(mt_rule_set);
+    return (back << 2 ^ back >> MT_RULE_SET_BITS) & mask;
+}
+
+/* The rule for what is before an address; sets: mt_rules, which was prepared. Where the address is
+ * 0, it may be zeros. Any thread. */
+static inline struct mt_rule mt_rule(const void *sets, uintptr_t back)
+{
+    const struct mt_rule_slot *slot = (const void *)((const char *)sets + mt_rule_place(back));
+    struct mt_rule rule;
+    for (unsigned i = 0; i < MT_RULE_WAYS; i++, slot++) {
+        if (atomic_load_explicit(&slot->back, memory_order_acquire) != back)
+            continue;
+        uint32_t how = atomic_load_explicit(&slot->how, memory_order_acquire);
+        int32_t cfa = atomic_load_explicit(&slot->cfa, memory_order_acquire);
+        if (atomic_load_explicit(&slot->back, memory_order_relaxed) != back)
+            break;
+        memcpy(&rule, &how, sizeof how);
+        rule.cfa = cfa;
+        return rule;
+    }
+    return mt_rule_make(back);
+}
+
+/* Counts the times that one object's code came to the place of another's: what was known of an
+ * address before may be wrong. To be read after the walk that may have met it. */
+extern _Atomic uint32_t mt_code_changes;
+
+/* To be called after dlclose: forgets the rules of what is no longer there. */
+void mt_rules_check_objects(void);
+
+/* For a forked child. */
+void mt_rules_reset(void);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind.h"
+#include "rules.h"
+
+#define WORD sizeof(uintptr_t)
+#define MIX 0x9e3779b97f4a7c15u
+#define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
+
+static uintptr_t word_at(uintptr_t address)
+{
+    return *(const uintptr_t *)address;
+}
+
+/* Whether the word at an address lies in what is left of the stack. */
+static int is_left(uintptr_t address, uintptr_t sp, uintptr_t top)
+{
+    return address >= sp && address <= top - WORD;
+}
+
+/* The caller's frame pointer; 0: it is not where the rule says. */
+static inline int leave_bp(struct mt_registers *at, uintptr_t cfa, uintptr_t top,
+                           struct mt_rule rule)
+{
+    uintptr_t at_cfa = cfa + (uintptr_t)(intptr_t)rule.bp_at;
+    uintptr_t at_bp = at->bp + (uintptr_t)(intptr_t)rule.bp_at;
+    if (rule.bp_from == MT_BP_AT_CFA) {
+        at->bp = at_cfa >= at->sp ? word_at(at_cfa) : 0;
+        return at_cfa >= at->sp;
+    }
+    if (rule.bp_from == MT_BP_AT_BP) {
+        at->bp = is_left(at_bp, at->sp, top) ? word_at(at_bp) : 0;
+        return is_left(at_bp, at->sp, top);
+    }
+    if (rule.bp_from == MT_BP_LOST)
+        at->bp = 0;
+    return 1;
+}
+
+/* Out of a signal handler, perhaps onto another stack. */
+static int leave_signal(struct mt_registers *at, struct mt_stack_bounds *bounds, uintptr_t *top,
+                        struct mt_rule rule)
+{
+    uintptr_t saved = at->sp + (uintptr_t)(intptr_t)rule.cfa;
+    uintptr_t bp = at->sp + (uintptr_t)(intptr_t)rule.bp_at;
+    if (!is_left(saved + WORD, at->sp, *top) || !is_left(bp, at->sp, *top))
+        return 0;
+    *at = (struct mt_registers){word_at(saved + WORD) + 1, word_at(saved), word_at(bp)};
+    if (at->sp < saved || at->sp >= *top)
+        *top = mt_stack_top(bounds, at->sp);
+    return *top != 0;
+}
+
+/* By a rule that is neither of the two usual ones: 1, or 0 where the walk ends. */
+static int leave_rarely(struct mt_registers *at, struct mt_stack_bounds *bounds, uintptr_t *top,
+                        struct mt_rule rule)
+{
+    uintptr_t place = at->bp + (uintptr_t)(intptr_t)rule.cfa;
+    if (rule.cfa_from == MT_CFA_SIGNAL)
+        return leave_signal(at, bounds, top, rule);
+    if (rule.cfa_from != MT_CFA_AT_BP || !is_left(place, at->sp, *top))
+        return 0;
+    uintptr_t cfa = word_at(place);
+    if (cfa <= at->sp || cfa > *top || cfa % WORD || !leave_bp(at, cfa, *top, rule))
+        return 0;
+    at->back = word_at(cfa - WORD);
+    at->sp = cfa;
+    return 1;
+}
+
+void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_registers at,
+               int until_python)
+{
+    uintptr_t top = mt_stack_top(bounds, at.sp);
+    /* Not in *walk: for all the compiler knows, that is what is read from the stack. */
+    uint64_t a = 0, b = 0;
+    unsigned n = 0;
+    const void *sets = atomic_load_explicit(&mt_rules, memory_order_relaxed);
+    unsigned most = top ? MT_WALK_DEPTH : 0;
+    while (n < most) {
+        struct mt_rule rule = mt_rule(sets, at.back);
+        if (UNLIKELY(rule.cfa_from & MT_RULE_IS_PYTHON)) {
+            if (until_python)
+                break;
+            rule.cfa_from &= (uint8_t)~MT_RULE_IS_PYTHON;
+        }
+        walk->back[n++] = at.back;
+        uint64_t mixed = at.back * MIX;
+        a = (a << 9 | a >> 55) + mixed;
+        b = (b ^ mixed) * MIX;
+        b = b << 27 | b >> 37;
+        if (UNLIKELY(rule.cfa_from - 1u > MT_CFA_BP - 1u)) {
+            if (!leave_rarely(&at, bounds, &top, rule))
+                break;
+            continue;
+        }
+        uintptr_t cfa =
+            (rule.cfa_from == MT_CFA_SP ? at.sp : at.bp) + (uintptr_t)(intptr_t)rule.cfa;
+        /* sp < cfa <= top, in one comparison */
+        if (UNLIKELY(cfa - at.sp - 1 >= top - at.sp || cfa % WORD))
+            break;
+        if (rule.bp_from != MT_BP_SAME && !leave_bp(&at, cfa, top, rule))
+            break;
+        at.back = word_at(cfa - WORD);
+        at.sp = cfa;
+    }
+    /* Where nobody says that a frame is the outermost one, its return address may be 0. */
+    walk->n = n && walk->back[n - 1] == 0 ? n - 1 : n;
+    walk->a = a;
+    walk->b = b;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walks native stacks. No lock, no system call, no allocation where all code was met before. Only
+ * the stack's own memory is read: a walk that would leave it ends.
+ */
+#ifndef MT_PRELOAD_UNWIND_H
+#define MT_PRELOAD_UNWIND_H
+
+#include "stack-bounds.h"
+
+#define MT_NATIVE_DEPTH 256 /* frames kept; the outermost beyond are left out */
+#define MT_WALK_DEPTH 264   /* with those of libmemtap.so itself */
+
+/* What a frame needs to be left. back: the address after the instruction that it is at. */
+struct mt_registers {
+    uintptr_t back, sp, bp;
+};
+
+struct mt_walk {
+    unsigned n;
+    uint64_t a, b; /* a hash of the addresses: two stacks with one hash are one stack */
+    /* Innermost first, the return addresses; where a signal came in, its instruction's and 1. */
+    uintptr_t back[MT_WALK_DEPTH];
+};
+
+/* Walks from `at` up to the outermost frame, or up to the
+ * one in which Python is interpreted, where that is asked for. */
+void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_registers at,
+               int until_python);
+
+/* The calling function's own registers. */
+#define MT_OWN_REGISTERS()                                                                         \
+    ({                                                                                             \
+        struct mt_registers own_;                                                                  \
+        __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"                   \
+                         : "=&r"(own_.back), "=&r"(own_.sp), "=&r"(own_.bp));                      \
+        own_;                                                                                      \
+    })
+
+#endif

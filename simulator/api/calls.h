@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that CUPTI tells its subscriber of, under the names of CUPTI's headers. */
+#ifndef SIM_CALLS_H
+#define SIM_CALLS_H
+
+#include <cupti.h>
+
+#include "core/trace.h"
+
+#define RUNTIME_CALL(id, arguments, expression)                                                    \
+    SIM_CALL(SIM_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_##id, __func__, cudaError_t,                \
+             struct id##_params_st, arguments, expression)
+#define DRIVER_CALL(id, arguments, expression)                                                     \
+    SIM_CALL(SIM_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##id, #id, CUresult, struct id##_params_st,   \
+             arguments, expression)
+
+/* For the sources that are compiled into both. */
+#ifdef SIM_DRIVER
+#define API_CALL(runtime_id, driver_id, arguments, expression)                                     \
+    DRIVER_CALL(driver_id, arguments, expression)
+#else
+#define API_CALL(runtime_id, driver_id, arguments, expression)                                     \
+    RUNTIME_CALL(runtime_id, arguments, expression)
+#endif
+
+#endif

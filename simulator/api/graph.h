@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graphs behind their handles, which are the same types in the runtime and the driver. */
+#ifndef SIM_API_GRAPH_H
+#define SIM_API_GRAPH_H
+
+#include "api.h"
+#include "core/graph.h"
+
+static inline struct sim_graph *graph_of(api_graph handle)
+{
+    return (struct sim_graph *)handle;
+}
+
+static inline struct sim_graph *executable_of(api_executable handle)
+{
+    return (struct sim_graph *)handle;
+}
+
+static inline struct sim_node *node_of(api_node handle)
+{
+    return (struct sim_node *)handle;
+}
+
+static inline struct sim_node *const *nodes_of(const api_node *handles)
+{
+    return (struct sim_node *const *)handles;
+}
+
+/* Work in the form of the API, and back. 0 or a negative errno. */
+#ifdef SIM_DRIVER
+typedef CUDA_KERNEL_NODE_PARAMS api_kernel;
+typedef CUDA_MEMCPY3D api_copy;
+typedef CUgraphNodeParams api_node_parameters;
+#else
+typedef struct cudaKernelNodeParams api_kernel;
+typedef struct cudaMemcpy3DParms api_copy;
+typedef struct cudaGraphNodeParams api_node_parameters;
+#endif
+int work_of_copy(struct sim_work *work, const api_copy *copy);
+void copy_of_work(api_copy *copy, const struct sim_work *work);
+
+/* Adds work to a graph; changes that of a node, or of its copy in an executable graph. */
+api_result add_node(api_node *out, api_graph graph, const api_node *before, size_t count,
+                    const struct sim_work *work);
+api_result change_node(api_node node, const struct sim_work *work);
+api_result change_executable(api_executable executable, api_node node, const struct sim_work *work);
+/* The work of a node of that type, NULL when it is another. */
+const struct sim_work *work_of_node(api_node node, enum sim_node_type type);
+
+#endif

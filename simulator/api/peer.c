@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices that reach each other's memory: all of a machine can, once they are asked to. */
+#include <stdatomic.h>
+
+#include "api.h"
+
+enum { ALREADY_ENABLED = 704, NOT_ENABLED = 705 };
+enum { ACCESS_SUPPORTED = 2 }; /* of the attributes of a pair */
+
+static bool are_pair(int device, int peer)
+{
+    return sim_device(device) && sim_device(peer);
+}
+
+api_result API(DeviceCanAccessPeer)(int *can, int device, int peer)
+{
+    if (!are_pair(device, peer))
+        return api_code(API_INVALID_DEVICE);
+    *can = device != peer;
+    return api_code(API_SUCCESS);
+}
+
+#ifdef SIM_DRIVER
+CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, int device, int peer)
+#else
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int device,
+                                      int peer)
+#endif
+{
+    if (!are_pair(device, peer) || device == peer)
+        return api_code(API_INVALID_DEVICE);
+    *value = (int)attribute == ACCESS_SUPPORTED;
+    return api_code(API_SUCCESS);
+}
+
+/* Enables or disables; a bit for each peer. */
+static int change(int device, int peer, bool enable)
+{
+    uint32_t bit = (uint32_t)1 << peer, old;
+
+    if (enable)
+        old = atomic_fetch_or(&sim_device(device)->peers, bit);
+    else
+        old = atomic_fetch_and(&sim_device(device)->peers, ~bit);
+    if (!(old & bit) == enable)
+        return API_SUCCESS;
+    return enable ? ALREADY_ENABLED : NOT_ENABLED;
+}
+
+#ifdef SIM_DRIVER
+
+static CUresult change_context(CUcontext handle, bool enable)
+{
+    const struct sim_context *peer = (const struct sim_context *)handle;
+    CUresult result = driver_enter();
+
+    if (result)
+        return result;
+    if (!peer || peer->device == sim_thread.device)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return api_code(change(sim_thread.device, peer->device, enable));
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
+{
+    return flags ? CUDA_ERROR_INVALID_VALUE : change_context(peer, true);
+}
+
+CUresult cuCtxDisablePeerAccess(CUcontext peer)
+{
+    return change_context(peer, false);
+}
+
+#else
+
+static cudaError_t change_device(int peer, bool enable)
+{
+    cudaError_t error = api_enter();
+
+    if (error)
+        return error;
+    if (!sim_device(peer) || peer == sim_thread.device)
+        return runtime_result(cudaErrorInvalidDevice);
+    return api_code(change(sim_thread.device, peer, enable));
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
+{
+    return flags ? runtime_result(cudaErrorInvalidValue) : change_device(peer, true);
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peer)
+{
+    return change_device(peer, false);
+}
+
+#endif

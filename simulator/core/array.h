@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arrays (what textures look into) and copies in three dimensions. */
+#ifndef SIM_ARRAY_H
+#define SIM_ARRAY_H
+
+#include "core.h"
+
+/* An array is rows of elements in device memory that only its handle leads to. */
+struct sim_array {
+    size_t width, height, depth; /* elements, rows, planes or layers; 0: that dimension is not */
+    unsigned element;            /* bytes */
+    unsigned flags;
+    int format, channels; /* the driver's numbers */
+    int bits[4];          /* the runtime's, of each channel */
+    size_t pitch;         /* bytes of a row */
+    char *memory;
+    bool inner; /* a level: the mipmapped array frees it */
+};
+
+struct sim_mipmaps {
+    unsigned count;
+    struct sim_array levels[16];
+};
+
+/* The fields above `pitch` are given. -EINVAL: an empty one, or an odd element. -ENOMEM. */
+SIM_API int sim_array_create(const struct sim_array *shape, struct sim_array **out);
+SIM_API int sim_array_destroy(struct sim_array *array);
+SIM_API int sim_mipmaps_create(const struct sim_array *shape, unsigned levels,
+                               struct sim_mipmaps **out);
+SIM_API int sim_mipmaps_destroy(struct sim_mipmaps *mipmaps);
+/* What the array takes of the device, in bytes. */
+SIM_API size_t sim_array_size(const struct sim_array *array);
+
+/* One side of a copy: an array, or memory with a pitch. Where it begins is in bytes, rows, planes.
+ */
+struct sim_side {
+    struct sim_array *array;
+    void *address;
+    size_t pitch, height, width; /* height: rows of a plane; width is only kept */
+    size_t x, y, z;
+    int kind; /* the driver's kind of memory; only kept */
+};
+
+struct sim_copy3d {
+    struct sim_side to, from;
+    size_t width, height, depth; /* bytes, rows, planes */
+    enum sim_direction direction;
+};
+
+/* -EINVAL: it does not fit an array, or a device's side is no device memory. */
+SIM_API int sim_copy_3d(const struct sim_copy3d *copy);
+/* A copy of plain bytes, in that form. */
+static inline struct sim_copy3d sim_copy_rows(void *to, size_t to_pitch, const void *from,
+                                              size_t from_pitch, size_t width, size_t height,
+                                              enum sim_direction direction)
+{
+    return (struct sim_copy3d){
+        .to = {.address = to, .pitch = to_pitch, .width = width, .height = height},
+        .from = {.address = (void *)(uintptr_t)from,
+                 .pitch = from_pitch,
+                 .width = width,
+                 .height = height},
+        .width = width,
+        .height = height,
+        .depth = 1,
+        .direction = direction};
+}
+
+#endif

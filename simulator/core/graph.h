@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Graphs: nodes of work and what they wait for. Copies, fills, callbacks and memory are done when
+ * a graph is launched; kernels are only kept. A graph that is launched is a copy of the one that it
+ * was made of (its nodes know their origin).
+ *
+ * Like CUDA's, graphs are not protected against threads that change the same one.
+ */
+#ifndef SIM_GRAPH_H
+#define SIM_GRAPH_H
+
+#include "array.h"
+#include "core.h"
+
+/* By the numbers of CUDA. */
+enum sim_node_type {
+    SIM_NODE_KERNEL = 0,
+    SIM_NODE_COPY = 1,
+    SIM_NODE_FILL = 2,
+    SIM_NODE_HOST = 3,
+    SIM_NODE_GRAPH = 4,
+    SIM_NODE_EMPTY = 5,
+    SIM_NODE_WAIT = 6,
+    SIM_NODE_RECORD = 7,
+    SIM_NODE_ALLOCATE = 10,
+    SIM_NODE_FREE = 11,
+};
+
+struct sim_kernel {
+    void *function;
+    unsigned grid[3], block[3], shared;
+    void **parameters, **extra; /* the program's; after a capture nothing is known of them */
+};
+
+struct sim_fill {
+    void *to;
+    size_t pitch;
+    unsigned value, element; /* element: 1, 2 or 4 bytes */
+    size_t width, height;    /* elements, rows */
+};
+
+struct sim_host_call {
+    void (*function)(void *);
+    void *data;
+};
+
+/* What a node does; which field counts is the type's. */
+struct sim_work {
+    enum sim_node_type type;
+    union {
+        struct sim_kernel kernel;
+        struct sim_copy3d copy;
+        struct sim_fill fill;
+        struct sim_host_call host;
+        struct sim_graph *graph; /* a child: the node's own copy */
+        struct sim_event *event;
+        struct sim_graph_memory *memory;
+    };
+};
+
+struct sim_node {
+    struct sim_graph *graph;
+    const struct sim_node *origin; /* that it is a copy of; only to compare */
+    struct sim_work work;
+    struct sim_node **before; /* what it waits for */
+    size_t count, room;
+    bool disabled;
+    unsigned mark; /* of the walk that saw it last */
+};
+
+struct sim_graph {
+    struct sim_node **nodes; /* in the order that they were added */
+    size_t count, room;
+    unsigned references, marks;
+    uint64_t flags; /* of an executable one */
+    struct sim_held *objects; /* user objects that it holds */
+};
+
+SIM_API struct sim_graph *sim_graph_create(void);
+SIM_API void sim_graph_retain(struct sim_graph *graph);
+SIM_API void sim_graph_release(struct sim_graph *graph);
+/* A copy with nodes that name their origin; NULL: out of memory. */
+SIM_API struct sim_graph *sim_graph_clone(const struct sim_graph *graph);
+/* Adds a node that waits for others of the same graph. A child graph is copied. -EINVAL: one of
+ * them is of another graph. */
+SIM_API int sim_graph_add(struct sim_graph *graph, const struct sim_work *work,
+                          struct sim_node *const *before, size_t count, struct sim_node **out);
+SIM_API void sim_node_remove(struct sim_node *node);
+/* -EINVAL: not of one graph, there already, or the nodes would wait for each other. */
+SIM_API int sim_graph_connect(struct sim_node *from, struct sim_node *to);
+SIM_API int sim_graph_disconnect(struct sim_node *from, struct sim_node *to);
+/* The copy of a node in a graph that is a copy of its graph; NULL when there is none. */
+SIM_API struct sim_node *sim_graph_copy_of(const struct sim_graph *copy,
+                                           const struct sim_node *node);
+/* Whether `node` is `later`, or `later` waits for it. */
+SIM_API bool sim_node_leads_to(const struct sim_node *node, struct sim_node *later);
+/* Gives a node other work of the same type. -EINVAL: another type, or memory. */
+SIM_API int sim_node_change(struct sim_node *node, const struct sim_work *work);
+/*
+ * Makes an executable graph do what another one says. *culprit is the node of that one that does
+ * not fit; -EINVAL: the graphs are not alike.
+ */
+SIM_API int sim_graph_update(struct sim_graph *executable, const struct sim_graph *graph,
+                             const struct sim_node **culprit);
+/* Does the work. -ENOMEM; -EINVAL: memory of the last launch was not freed. */
+SIM_API int sim_graph_launch(struct sim_graph *graph);
+/* Writes it in the language of dot. A negative errno when the file cannot be written. */
+SIM_API int sim_graph_draw(const struct sim_graph *graph, const char *path);
+
+/* Instantiation flag: what a launch has not freed is freed by the next one. */
+enum { SIM_GRAPH_AUTO_FREE = 1 };
+
+/* Memory of a graph: it has an address when the node is made, and memory from launch to free. */
+struct sim_graph_memory {
+    unsigned references; /* nodes */
+    int device;
+    bool live;
+    size_t size;
+    void *address;
+    struct sim_block *block;
+};
+/* *out belongs to the node that it is given to. */
+SIM_API int sim_graph_memory_create(int device, size_t size, struct sim_graph_memory **out);
+SIM_API void sim_graph_memory_release(struct sim_graph_memory *memory);
+/* The memory of a graph that begins at that address, held; NULL when it is none. */
+SIM_API struct sim_graph_memory *sim_graph_memory_at(void *address);
+int sim_graph_memory_begin(struct sim_graph_memory *memory);
+int sim_graph_memory_end(struct sim_graph_memory *memory);
+/* cudaFree of such memory; the range lock is held. */
+int sim_graph_memory_free(const struct sim_range *range);
+
+/* User objects: counted, with a destructor. */
+struct sim_object;
+SIM_API struct sim_object *sim_object_create(void *data, void (*destroy)(void *), unsigned count);
+SIM_API int sim_object_retain(struct sim_object *object, unsigned count);
+SIM_API int sim_object_release(struct sim_object *object, unsigned count);
+/* The graph holds `count` more references, or that many fewer. move: they were the caller's. */
+SIM_API int sim_graph_hold(struct sim_graph *graph, struct sim_object *object, unsigned count,
+                           bool move);
+SIM_API int sim_graph_let_go(struct sim_graph *graph, struct sim_object *object, unsigned count);
+int sim_graph_share_objects(struct sim_graph *copy, const struct sim_graph *graph);
+void sim_graph_drop_objects(struct sim_graph *graph);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "heap.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "content.h"
+#include "core.h"
+#include "pages.h"
+
+static const size_t stretch_size = (size_t)1 << 30;
+
+/* Blocks tile a stretch: the one without a `before` begins it. No two free ones are neighbours. */
+struct sim_block {
+    struct sim_block *before, *after;
+    struct sim_block *next, **link; /* among the free ones */
+    uintptr_t start;
+    size_t size;
+};
+
+static void set_free(struct sim_heap *heap, struct sim_block *block)
+{
+    block->next = heap->free;
+    block->link = &heap->free;
+    if (block->next)
+        block->next->link = &block->next;
+    heap->free = block;
+}
+
+static void set_taken(struct sim_block *block)
+{
+    *block->link = block->next;
+    if (block->next)
+        block->next->link = block->link;
+    block->link = NULL;
+}
+
+static bool is_free(const struct sim_block *block)
+{
+    return block && block->link;
+}
+
+static struct sim_block *new_stretch(struct sim_heap *heap, size_t least)
+{
+    size_t size = least > stretch_size ? (least + SIM_PAGE - 1) & ~(SIM_PAGE - 1) : stretch_size;
+    struct sim_block *block = calloc(1, sizeof(*block));
+
+    if (!block)
+        return NULL;
+    block->start = (uintptr_t)sim_pages_map(size, SIM_PAGE, true);
+    if (!block->start) {
+        free(block);
+        return NULL;
+    }
+    block->size = size;
+    set_free(heap, block);
+    return block;
+}
+
+static struct sim_block *best_fit(const struct sim_heap *heap, size_t size)
+{
+    struct sim_block *best = NULL;
+
+    for (struct sim_block *block = heap->free; block; block = block->next)
+        if (block->size >= size && (!best || block->size < best->size))
+            best = block;
+    return best;
+}
+
+/* Cuts what is behind `size` bytes off; without memory for that the block stays too long. */
+static void cut(struct sim_heap *heap, struct sim_block *block, size_t size)
+{
+    struct sim_block *rest = block->size > size ? calloc(1, sizeof(*rest)) : NULL;
+
+    if (!rest)
+        return;
+    *rest = (struct sim_block){.before = block,
+                               .after = block->after,
+                               .start = block->start + size,
+                               .size = block->size - size};
+    if (rest->after)
+        rest->after->before = rest;
+    block->after = rest;
+    block->size = size;
+    set_free(heap, rest);
+}
+
+struct sim_block *sim_heap_take(struct sim_heap *heap, size_t size, uintptr_t *address)
+{
+    struct sim_block *block = best_fit(heap, size);
+
+    if (!block)
+        block = new_stretch(heap, size);
+    if (!block)
+        return NULL;
+    set_taken(block);
+    cut(heap, block, size);
+    *address = block->start;
+    return block;
+}
+
+/* Adds the block behind to this one; neither is among the free ones. */
+static void merge(struct sim_block *block)
+{
+    struct sim_block *gone = block->after;
+
+    block->size += gone->size;
+    block->after = gone->after;
+    if (block->after)
+        block->after->before = block;
+    free(gone);
+}
+
+void sim_heap_give(struct sim_heap *heap, struct sim_block *block)
+{
+    sim_clear((void *)block->start, block->size);
+    if (is_free(block->after)) {
+        set_taken(block->after);
+        merge(block);
+    }
+    if (is_free(block->before)) {
+        block = block->before;
+        set_taken(block);
+        merge(block);
+    }
+    /* A stretch that is all free goes, unless it is the last: addresses are used again. */
+    if (block->before || block->after || !heap->free) {
+        set_free(heap, block);
+        return;
+    }
+    sim_pages_unmap((void *)block->start, block->size);
+    free(block);
+}

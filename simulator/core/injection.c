@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "trace.h"
+
+/* The library may call CUDA itself: whoever comes second goes on at once. */
+void sim_inject(void)
+{
+    static _Atomic bool begun;
+    const char *path;
+    void *library;
+    int (*initialize)(void);
+
+    if (begun || atomic_exchange(&begun, true))
+        return;
+    path = getenv("CUDA_INJECTION64_PATH");
+    if (path && *path) {
+        library = dlopen(path, RTLD_NOW);
+        initialize =
+            library ? (int (*)(void))(uintptr_t)dlsym(library, "InitializeInjection") : NULL;
+        if (initialize)
+            initialize();
+        else
+            fprintf(stderr, "cudasim: CUDA_INJECTION64_PATH: %s\n", dlerror());
+    }
+    sim_tell_resource(SIM_INIT_FINISHED, NULL, NULL);
+}

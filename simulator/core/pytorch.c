@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What PyTorch hands out again reads as zero.
+ *
+ * PyTorch keeps freed blocks and makes tensors of them without a word to CUDA. On a card a kernel
+ * then fills such a tensor; here it would keep what was copied to the block's last owner, and a
+ * program that asks how many elements are not zero would be told the bits of an old 1.0. So its
+ * allocator is listened to, where it reports each block to PyTorch's profiler.
+ */
+#include <dlfcn.h>
+
+#include "core.h"
+#include "written.h"
+
+#define REPORT _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
+
+typedef void report_function(void *block, int64_t change, size_t allocated, size_t reserved,
+                             uint16_t device);
+SIM_API report_function REPORT;
+
+enum { TYPE_MASK = 0xff, TYPE_CUDA = 1 };
+
+/* Python loads PyTorch's libraries out of dlsym's sight, but a handle sees them. */
+static report_function *find_next(void)
+{
+    static _Atomic(report_function *) next;
+    report_function *found = atomic_load_explicit(&next, memory_order_relaxed);
+    void *library;
+
+    if (found || !(library = dlopen("libc10.so", RTLD_NOLOAD | RTLD_LAZY)))
+        return found;
+    found = (report_function *)(uintptr_t)dlsym(
+        library, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+    atomic_store_explicit(&next, found, memory_order_relaxed);
+    return found;
+}
+
+void REPORT(void *block, int64_t change, size_t allocated, size_t reserved, uint16_t device)
+{
+    report_function *next = find_next();
+
+    if (change > 0 && (device & TYPE_MASK) == TYPE_CUDA)
+        sim_clear_written(block, (size_t)change);
+    if (next)
+        next(block, change, allocated, reserved, device);
+}

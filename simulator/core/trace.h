@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who listens to the calls of a program: the one subscriber of the simulated libcupti. A listener
+ * hears a call before and after it, if it asked for that call.
+ */
+#ifndef SIM_TRACE_H
+#define SIM_TRACE_H
+
+#include "core.h"
+
+/* By CUPTI's numbers. */
+enum sim_domain { SIM_DRIVER_API = 1, SIM_RUNTIME_API = 2, SIM_RESOURCE = 3, SIM_DOMAINS = 7 };
+enum { SIM_CALLS_MAX = 1024 };
+
+enum sim_resource_event {
+    SIM_CONTEXT_CREATED = 1,
+    SIM_CONTEXT_DESTROYED = 2,
+    SIM_STREAM_CREATED = 3,
+    SIM_STREAM_DESTROYED = 4,
+    SIM_INIT_FINISHED = 5,
+};
+
+struct sim_call {
+    enum sim_domain domain;
+    unsigned id;
+    const char *name;       /* of the function; NULL for a resource */
+    const void *parameters; /* in the form of CUDA's headers, or the resource */
+    void *result;
+    bool after; /* the call has returned */
+    unsigned number;
+    uint64_t data; /* the listener's own, from the call to its return */
+};
+
+struct sim_listener {
+    void (*hear)(const struct sim_listener *listener, struct sim_call *call);
+    void *function, *data; /* the subscriber's */
+    _Atomic unsigned char wanted[SIM_DOMAINS][SIM_CALLS_MAX];
+};
+
+/* The one that listens now, or NULL. */
+SIM_API extern struct sim_listener *_Atomic sim_listener;
+
+/* Replaces nobody: -EBUSY when somebody listens. The listener lives for ever. */
+SIM_API int sim_listen(struct sim_listener *listener);
+SIM_API int sim_unlisten(struct sim_listener *listener);
+/* Tells the listener of a call, if it wants to hear of it: true if its end is to be told too. */
+SIM_API bool sim_call_begin(struct sim_call *call);
+SIM_API void sim_call_end(struct sim_call *call);
+/* Something has come to be, or will cease to. */
+SIM_API void sim_tell_resource(enum sim_resource_event event, struct sim_context *context,
+                               void *resource);
+
+/*
+ * Loads the library that CUDA_INJECTION64_PATH names and calls its InitializeInjection, once: the
+ * driver's first call does that.
+ */
+SIM_API void sim_inject(void);
+
+/*
+ * The result of `expression`, a call that a listener may hear of. `parameters` is the structure of
+ * CUDA's headers, `arguments` its fields, in brackets.
+ */
+#define SIM_CALL(domain_, id_, name_, type, structure, arguments, expression)                      \
+    ({                                                                                             \
+        type sim_result_;                                                                          \
+        structure sim_parameters_;                                                                 \
+        struct sim_call sim_call_;                                                                 \
+        bool sim_heard_ = false;                                                                   \
+        if (__builtin_expect(atomic_load_explicit(&sim_listener, memory_order_relaxed) != NULL,    \
+                             0)) {                                                                 \
+            sim_parameters_ = (structure){SIM_UNPACK arguments};                                   \
+            sim_call_ = (struct sim_call){.domain = (domain_),                                     \
+                                          .id = (id_),                                             \
+                                          .name = (name_),                                         \
+                                          .parameters = &sim_parameters_,                          \
+                                          .result = &sim_result_};                                 \
+            sim_heard_ = sim_call_begin(&sim_call_);                                               \
+        }                                                                                          \
+        sim_result_ = (expression);                                                                \
+        if (__builtin_expect(sim_heard_, 0))                                                       \
+            sim_call_end(&sim_call_);                                                              \
+        sim_result_;                                                                               \
+    })
+#define SIM_UNPACK(...) __VA_ARGS__
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where copies and fills have left contents: one bit for 64 KiB of addresses. Thread-safe. */
+#ifndef SIM_WRITTEN_H
+#define SIM_WRITTEN_H
+
+#include <stddef.h>
+
+/* Call before the memory is written. */
+void sim_mark_written(const void *address, size_t size);
+/* Makes memory of ours read as zero, looking only at what was marked. */
+void sim_clear_written(void *address, size_t size);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The callback interface: one subscriber at a time, told of calls that allocate or free and of
+ * contexts, streams and modules, in the form of CUPTI's headers.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "result.h"
+
+/* Which of CUPTI's domains something ever comes of. */
+static CUpti_CallbackDomain domains[] = {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API,
+                                         CUPTI_CB_DOMAIN_RESOURCE};
+
+/* Subscribers are few, and a call may be on its way to one that has left: they are kept. */
+static struct sim_listener *of_handle(CUpti_SubscriberHandle handle)
+{
+    struct sim_listener *listener = (struct sim_listener *)handle;
+
+    return listener && listener == sim_listener ? listener : NULL;
+}
+
+static uint32_t context_id(const struct sim_context *context)
+{
+    return context ? (uint32_t)context->device + 1 : 0;
+}
+
+static void tell_resource(CUpti_CallbackFunc function, void *data, const struct sim_call *call)
+{
+    CUpti_ResourceData told = {.context = (CUcontext)call->result,
+                               .resourceHandle.stream = (CUstream)(uintptr_t)call->parameters};
+
+    function(data, CUPTI_CB_DOMAIN_RESOURCE, call->id, &told);
+}
+
+static void hear(const struct sim_listener *listener, struct sim_call *call)
+{
+    CUpti_CallbackFunc function = (CUpti_CallbackFunc)(uintptr_t)listener->function;
+    CUpti_CallbackData told = {.callbackSite = call->after ? CUPTI_API_EXIT : CUPTI_API_ENTER,
+                               .functionName = call->name,
+                               .functionParams = call->parameters,
+                               .functionReturnValue = call->after ? call->result : NULL,
+                               .context = (CUcontext)sim_thread.context,
+                               .contextUid = context_id(sim_thread.context),
+                               .correlationData = &call->data,
+                               .correlationId = call->number};
+
+    if (call->domain == SIM_RESOURCE)
+        tell_resource(function, listener->data, call);
+    else
+        function(listener->data, (CUpti_CallbackDomain)call->domain, call->id, &told);
+}
+
+static CUptiResult subscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback,
+                             void *data)
+{
+    struct sim_listener *listener;
+
+    if (!handle || !callback)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    listener = calloc(1, sizeof(*listener));
+    if (!listener)
+        return CUPTI_ERROR_OUT_OF_MEMORY;
+    listener->hear = hear;
+    listener->function = (void *)(uintptr_t)callback;
+    listener->data = data;
+    if (sim_listen(listener)) {
+        free(listener);
+        return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+    }
+    *handle = (CUpti_SubscriberHandle)listener;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback, void *data)
+{
+    return cupti_result(subscribe(handle, callback, data));
+}
+
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback,
+                              void *data, CUpti_SubscriberParams *parameters)
+{
+    CUptiResult result = subscribe(handle, callback, data);
+
+    if (result && parameters && parameters->oldSubscriberName && parameters->oldSubscriberSize)
+        parameters->oldSubscriberName[0] = '\0';
+    return cupti_result(result);
+}
+
+CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle)
+{
+    return cupti_result(sim_unlisten((struct sim_listener *)handle) ? CUPTI_ERROR_INVALID_PARAMETER
+                                                                    : CUPTI_SUCCESS);
+}
+
+CUptiResult cuptiFinalize(void)
+{
+    sim_unlisten(sim_listener);
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult enable(uint32_t wanted, CUpti_SubscriberHandle handle, unsigned domain,
+                          unsigned first, unsigned end)
+{
+    struct sim_listener *listener = of_handle(handle);
+
+    if (!listener || domain == CUPTI_CB_DOMAIN_INVALID || domain >= SIM_DOMAINS ||
+        end > SIM_CALLS_MAX)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    for (unsigned id = first; id < end; id++)
+        listener->wanted[domain][id] = wanted != 0;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiEnableCallback(uint32_t wanted, CUpti_SubscriberHandle handle,
+                                CUpti_CallbackDomain domain, CUpti_CallbackId id)
+{
+    return cupti_result(enable(wanted, handle, domain, id, id < SIM_CALLS_MAX ? id + 1 : id));
+}
+
+CUptiResult cuptiEnableDomain(uint32_t wanted, CUpti_SubscriberHandle handle,
+                              CUpti_CallbackDomain domain)
+{
+    return cupti_result(enable(wanted, handle, domain, 1, SIM_CALLS_MAX));
+}
+
+CUptiResult cuptiEnableAllDomains(uint32_t wanted, CUpti_SubscriberHandle handle)
+{
+    CUptiResult result = CUPTI_SUCCESS;
+
+    for (unsigned domain = 1; !result && domain < SIM_DOMAINS; domain++)
+        result = enable(wanted, handle, domain, 1, SIM_CALLS_MAX);
+    return cupti_result(result);
+}
+
+CUptiResult cuptiGetCallbackState(uint32_t *enabled, CUpti_SubscriberHandle handle,
+                                  CUpti_CallbackDomain domain, CUpti_CallbackId id)
+{
+    const struct sim_listener *listener = of_handle(handle);
+
+    if (!enabled || !listener || (unsigned)domain >= SIM_DOMAINS || id >= SIM_CALLS_MAX)
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    *enabled = listener->wanted[domain][id];
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSupportedDomains(size_t *count, CUpti_DomainTable *table)
+{
+    if (!count || !table)
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    *count = sizeof(domains) / sizeof(domains[0]);
+    *table = domains;
+    return CUPTI_SUCCESS;
+}
+
+static const char *const names[][SIM_CALLS_MAX] = {
+#define SIM_CALLBACK(domain, name)                                                                 \
+    [CUPTI_CB_DOMAIN_##domain##_API][CUPTI_##domain##_TRACE_CBID_##name] = #name,
+#include "callbacks.inc"
+#undef SIM_CALLBACK
+};
+
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const char **name)
+{
+    if (!name || (unsigned)domain >= sizeof(names) / sizeof(names[0]) || id >= SIM_CALLS_MAX ||
+        !names[domain][id])
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    *name = names[domain][id];
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetContextId(CUcontext context, uint32_t *id)
+{
+    if (!context || !id)
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    *id = context_id((const struct sim_context *)context);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetDeviceId(CUcontext handle, uint32_t *id)
+{
+    const struct sim_context *context = handle ? (struct sim_context *)handle : sim_thread.context;
+
+    if (!context || !id)
+        return cupti_result(CUPTI_ERROR_INVALID_CONTEXT);
+    *id = (uint32_t)context->device;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread, uint32_t *id)
+{
+    (void)context;
+    (void)per_thread;
+    if (!id)
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    *id = (uint32_t)sim_stream(stream)->id;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *id)
+{
+    return cuptiGetStreamIdEx(context, stream, 0, id);
+}

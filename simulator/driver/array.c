@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/array.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "api/calls.h"
+#include "core/capture.h"
+#include "driver.h"
+
+/* The bytes of one channel, 0 of a format that is none of the plain ones. */
+static unsigned bytes_of(CUarray_format format)
+{
+    switch (format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8:
+        return 1;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF:
+        return 2;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT:
+        return 4;
+    default:
+        return 0;
+    }
+}
+
+static struct sim_array shape_of(const CUDA_ARRAY3D_DESCRIPTOR *known)
+{
+    struct sim_array shape = {.width = known->Width,
+                              .height = known->Height,
+                              .depth = known->Depth,
+                              .element = bytes_of(known->Format) * known->NumChannels,
+                              .flags = known->Flags,
+                              .format = (int)known->Format,
+                              .channels = (int)known->NumChannels};
+
+    for (unsigned i = 0; i < known->NumChannels && i < 4; i++)
+        shape.bits[i] = (int)bytes_of(known->Format) * 8;
+    return shape;
+}
+
+static CUresult create(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *known)
+{
+    struct sim_array shape = shape_of(known), *array;
+    CUresult result = driver_enter();
+
+    if (result)
+        return result;
+    if (sim_capture_forbids())
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    result = driver_result(sim_array_create(&shape, &array));
+    if (!result)
+        *out = (CUarray)array;
+    return result;
+}
+
+static CUresult create_flat(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *known)
+{
+    CUDA_ARRAY3D_DESCRIPTOR whole = {.Width = known->Width,
+                                     .Height = known->Height,
+                                     .Format = known->Format,
+                                     .NumChannels = known->NumChannels};
+
+    return create(out, &whole);
+}
+
+CUresult cuArrayCreate(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *known)
+{
+    return DRIVER_CALL(cuArrayCreate_v2, (out, known), create_flat(out, known));
+}
+
+CUresult cuArray3DCreate(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *known)
+{
+    return DRIVER_CALL(cuArray3DCreate_v2, (out, known), create(out, known));
+}
+
+CUresult cuArrayDestroy(CUarray array)
+{
+    return DRIVER_CALL(cuArrayDestroy, (array),
+                       driver_result(sim_array_destroy((struct sim_array *)array)));
+}
+
+CUresult cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *out, CUarray handle)
+{
+    const struct sim_array *array = (const struct sim_array *)handle;
+
+    if (!out || !array)
+        return CUDA_ERROR_INVALID_HANDLE;
+    *out = (CUDA_ARRAY3D_DESCRIPTOR){.Width = array->width,
+                                     .Height = array->height,
+                                     .Depth = array->depth,
+                                     .Format = (CUarray_format)array->format,
+                                     .NumChannels = (unsigned)array->channels,
+                                     .Flags = array->flags};
+    return CUDA_SUCCESS;
+}
+
+CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *out, CUarray array)
+{
+    CUDA_ARRAY3D_DESCRIPTOR whole;
+    CUresult result = cuArray3DGetDescriptor(&whole, array);
+
+    if (!result)
+        *out = (CUDA_ARRAY_DESCRIPTOR){whole.Width, whole.Height, whole.Format, whole.NumChannels};
+    return result;
+}
+
+CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *requirements, CUarray array,
+                                      CUdevice device)
+{
+    (void)device;
+    if (!requirements || !array)
+        return CUDA_ERROR_INVALID_VALUE;
+    memset(requirements, 0, sizeof(*requirements));
+    requirements->size = sim_array_size((struct sim_array *)array);
+    requirements->alignment = SIM_PAGE;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *known,
+                                unsigned int levels)
+{
+    struct sim_array shape = shape_of(known);
+    struct sim_mipmaps *mipmaps;
+    CUresult result = driver_enter();
+
+    if (!result)
+        result = driver_result(sim_mipmaps_create(&shape, levels, &mipmaps));
+    if (!result)
+        *out = (CUmipmappedArray)mipmaps;
+    return result;
+}
+
+CUresult cuMipmappedArrayGetLevel(CUarray *out, CUmipmappedArray handle, unsigned int level)
+{
+    struct sim_mipmaps *mipmaps = (struct sim_mipmaps *)handle;
+
+    if (!out || !mipmaps || level >= mipmaps->count)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = (CUarray)&mipmaps->levels[level];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmaps)
+{
+    return driver_result(sim_mipmaps_destroy((struct sim_mipmaps *)mipmaps));
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of cuDNN share: results, and the descriptors that one function fills and another
+ * reads. */
+#ifndef SIM_CUDNN_H
+#define SIM_CUDNN_H
+
+#include "core/core.h"
+
+enum { CUDNN_SUCCESS = 0, CUDNN_BAD_PARAM = 2000, CUDNN_ALLOC_FAILED = 2003 };
+
+enum { CUDNN_DIMENSIONS = 8 };
+
+/* A tensor or a filter: its type and shape. */
+struct cudnn_tensor {
+    int type, format;
+    int dimensions;
+    int sizes[CUDNN_DIMENSIONS], strides[CUDNN_DIMENSIONS];
+};
+
+enum cudnn_rnn_mode { CUDNN_RNN_RELU, CUDNN_RNN_TANH, CUDNN_LSTM, CUDNN_GRU };
+enum cudnn_rnn_bias { CUDNN_NO_BIAS, CUDNN_INPUT_BIAS, CUDNN_BOTH_BIASES, CUDNN_RECURRENT_BIAS };
+
+struct cudnn_rnn {
+    enum cudnn_rnn_mode mode;
+    enum cudnn_rnn_bias bias;
+    int directions, type;
+    int64_t input, hidden, projection, layers; /* projection: hidden, where there is none */
+};
+
+/* Sequences, as a pass gets them. */
+struct cudnn_rnn_data {
+    int64_t length, batch;
+};
+
+/* The bytes of an element of a type. */
+size_t cudnn_type_size(int type);
+/* Makes it a dense tensor of that shape. */
+void cudnn_shape(struct cudnn_tensor *tensor, int type, int dimensions, const int *sizes);
+
+int cudnnCreateRNNDescriptor(struct cudnn_rnn **out);
+int cudnnDestroyRNNDescriptor(struct cudnn_rnn *rnn);
+int cudnnSetRNNDescriptor_v8(struct cudnn_rnn *rnn, int algorithm, int mode, int bias,
+                             int direction, int input_mode, int type, int precision, int math,
+                             int32_t input, int32_t hidden, int32_t projection, int32_t layers,
+                             void *dropout, uint32_t flags);
+int cudnnCreateRNNDataDescriptor(struct cudnn_rnn_data **out);
+int cudnnDestroyRNNDataDescriptor(struct cudnn_rnn_data *data);
+int cudnnSetRNNDataDescriptor(struct cudnn_rnn_data *data, int type, int layout, int length,
+                              int batch, int vector, const int *lengths, void *padding);
+int cudnnGetRNNWeightSpaceSize(void *handle, const struct cudnn_rnn *rnn, size_t *size);
+int cudnnGetRNNTempSpaceSizes(void *handle, const struct cudnn_rnn *rnn, int forward,
+                              const struct cudnn_rnn_data *data, size_t *workspace,
+                              size_t *reserve);
+int cudnnGetRNNWeightParams(void *handle, const struct cudnn_rnn *rnn, int32_t layer, size_t size,
+                            char *weights, int32_t id, struct cudnn_tensor *matrix,
+                            void **matrix_at, struct cudnn_tensor *bias, void **bias_at);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NCCL's collectives: arguments in, an operation out. */
+#include "core/capture.h"
+#include "nccl.h"
+
+#define STREAM struct nccl_comm *comm, void *stream
+
+int ncclAllReduce(const void *from, void *to, size_t count, int type, int operator, STREAM);
+int ncclReduce(const void *from, void *to, size_t count, int type, int operator, int root, STREAM);
+int ncclReduceScatter(const void *from, void *to, size_t count, int type, int operator, STREAM);
+int ncclAllGather(const void *from, void *to, size_t count, int type, STREAM);
+int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, STREAM);
+int ncclBcast(void *buffer, size_t count, int type, int root, STREAM);
+int ncclAlltoAll(const void *from, void *to, size_t count, int type, STREAM);
+int ncclGather(const void *from, void *to, size_t count, int type, int root, STREAM);
+int ncclScatter(const void *from, void *to, size_t count, int type, int root, STREAM);
+int ncclSend(const void *from, size_t count, int type, int peer, STREAM);
+int ncclRecv(void *to, size_t count, int type, int peer, STREAM);
+int ncclRedOpCreatePreMulSum(int *operator, void * scalar, int type, int residence,
+                             struct nccl_comm *comm);
+int ncclRedOpDestroy(int operator, struct nccl_comm * comm);
+
+enum { OPERATORS = 5, SCALAR_OF_DEVICE = 0 };
+
+/* Whether contents are moved: what is large, or cannot be computed, is not, nor what is captured.
+ */
+static bool moves(const struct nccl_operation *operation, void *stream)
+{
+    bool reduces = operation->kind <= NCCL_REDUCE_SCATTER;
+    uint64_t id;
+    struct sim_graph *graph;
+
+    if (!operation->size || operation->size > sim_copy_limit())
+        return false;
+    if (reduces && !nccl_type_adds(operation->type))
+        return false;
+    return sim_capture_status(sim_stream(stream), &id, &graph) == SIM_NOT_CAPTURING;
+}
+
+static int submit(struct nccl_operation operation, void *stream)
+{
+    size_t element = nccl_type_size(operation.type);
+    const struct nccl_comm *comm = operation.comm;
+
+    if (!comm || !element || operation.root < 0 || operation.root >= comm->size ||
+        operation.operator<0 || __builtin_mul_overflow(operation.count, element, &operation.size))
+        return NCCL_INVALID_ARGUMENT;
+    return (int)(moves(&operation, stream) ? nccl_submit(&operation) : NCCL_SUCCESS);
+}
+
+#define SUBMIT(what, ...)                                                                          \
+    submit(                                                                                        \
+        (struct nccl_operation){                                                                   \
+            .comm = comm, .kind = (what), .count = count, .type = type, __VA_ARGS__},              \
+        stream)
+
+int ncclAllReduce(const void *from, void *to, size_t count, int type, int operator, STREAM)
+{
+    return SUBMIT(NCCL_ALL_REDUCE, .from = from, .to = to, .operator= operator);
+}
+
+int ncclReduce(const void *from, void *to, size_t count, int type, int operator, int root, STREAM)
+{
+    return SUBMIT(NCCL_REDUCE, .from = from, .to = to, .operator= operator, .root = root);
+}
+
+int ncclReduceScatter(const void *from, void *to, size_t count, int type, int operator, STREAM)
+{
+    return SUBMIT(NCCL_REDUCE_SCATTER, .from = from, .to = to, .operator= operator);
+}
+
+int ncclAllGather(const void *from, void *to, size_t count, int type, STREAM)
+{
+    return SUBMIT(NCCL_ALL_GATHER, .from = from, .to = to);
+}
+
+int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, STREAM)
+{
+    return SUBMIT(NCCL_BROADCAST, .from = from, .to = to, .root = root);
+}
+
+int ncclBcast(void *buffer, size_t count, int type, int root, STREAM)
+{
+    return SUBMIT(NCCL_BROADCAST, .from = buffer, .to = buffer, .root = root);
+}
+
+int ncclAlltoAll(const void *from, void *to, size_t count, int type, STREAM)
+{
+    return SUBMIT(NCCL_ALL_TO_ALL, .from = from, .to = to);
+}
+
+int ncclGather(const void *from, void *to, size_t count, int type, int root, STREAM)
+{
+    return SUBMIT(NCCL_GATHER, .from = from, .to = to, .root = root);
+}
+
+int ncclScatter(const void *from, void *to, size_t count, int type, int root, STREAM)
+{
+    return SUBMIT(NCCL_SCATTER, .from = from, .to = to, .root = root);
+}
+
+int ncclSend(const void *from, size_t count, int type, int peer, STREAM)
+{
+    return SUBMIT(NCCL_SEND, .from = from, .root = peer);
+}
+
+int ncclRecv(void *to, size_t count, int type, int peer, STREAM)
+{
+    return SUBMIT(NCCL_RECEIVE, .to = to, .root = peer);
+}
+
+/* A sum whose terms a rank multiplies with its factor. */
+int ncclRedOpCreatePreMulSum(int *operator, void * scalar, int type, int residence,
+                             struct nccl_comm *comm)
+{
+    double value = 0;
+    int i = 0;
+
+    if (!comm || !scalar || !nccl_type_size(type))
+        return NCCL_INVALID_ARGUMENT;
+    while (i < NCCL_SCALARS && comm->scalars[i].used)
+        i++;
+    if (i == NCCL_SCALARS)
+        return nccl_fail(NCCL_INVALID_USAGE, "more than %d operators at a time", NCCL_SCALARS);
+    if (sim_copy(&value, sizeof(value), scalar, nccl_type_size(type), nccl_type_size(type), 1,
+                 residence == SCALAR_OF_DEVICE ? SIM_DEVICE_TO_HOST : SIM_HOST_TO_HOST))
+        return NCCL_INVALID_ARGUMENT;
+    comm->scalars[i].used = true;
+    comm->scalars[i].value = nccl_number(&value, type);
+    *operator= OPERATORS + i;
+    return NCCL_SUCCESS;
+}
+
+int ncclRedOpDestroy(int operator, struct nccl_comm * comm)
+{
+    int i = operator- OPERATORS;
+
+    if (!comm || i < 0 || i >= NCCL_SCALARS)
+        return NCCL_INVALID_ARGUMENT;
+    comm->scalars[i].used = false;
+    return NCCL_SUCCESS;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ranks of a communicator find each other, and have a socket for each of the others. */
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nccl.h"
+
+static _Thread_local char last_error[256];
+
+enum nccl_result nccl_fail(enum nccl_result result, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(last_error, sizeof(last_error), format, args);
+    va_end(args);
+    fprintf(stderr, "cudasim: NCCL: %s\n", last_error);
+    return result;
+}
+
+const char *nccl_last_error(void)
+{
+    return last_error;
+}
+
+uint64_t nccl_deadline(void)
+{
+    return sim_now() + sim_environment("CUDASIM_NCCL_TIMEOUT", 600) * 1000000000;
+}
+
+int nccl_milliseconds_left(uint64_t deadline)
+{
+    uint64_t now = sim_now();
+
+    return now < deadline ? (int)((deadline - now) / 1000000 + 1) : 0;
+}
+
+/* A name that is gone with the socket: its first byte is 0. */
+static socklen_t address_of(const struct nccl_comm *comm, int rank, struct sockaddr_un *address)
+{
+    char *name = address->sun_path + 1;
+    int length = sprintf(name, "cudasim-nccl-");
+
+    address->sun_family = AF_UNIX;
+    address->sun_path[0] = 0;
+    for (int i = 0; i < NCCL_ID_RANDOM; i++)
+        length += sprintf(name + length, "%02x", comm->id.bytes[i]);
+    length += sprintf(name + length, "-%d", rank);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+enum nccl_result nccl_mesh_open(struct nccl_comm *comm)
+{
+    struct sockaddr_un address;
+    socklen_t length = address_of(comm, comm->rank, &address);
+
+    comm->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (comm->listener < 0)
+        return nccl_fail(NCCL_SYSTEM_ERROR, "no socket: %s", strerror(errno));
+    if (!bind(comm->listener, (struct sockaddr *)&address, length) &&
+        !listen(comm->listener, comm->size))
+        return NCCL_SUCCESS;
+    if (errno == EADDRINUSE)
+        return nccl_fail(NCCL_INVALID_USAGE, "two processes say that they are rank %d of %d",
+                         comm->rank, comm->size);
+    return nccl_fail(NCCL_SYSTEM_ERROR, "no name for a socket: %s", strerror(errno));
+}
+
+static enum nccl_result nobody(const struct nccl_comm *comm, int rank)
+{
+    return nccl_fail(NCCL_SYSTEM_ERROR, "rank %d of %d waited in vain for rank %d to start",
+                     comm->rank, comm->size, rank);
+}
+
+/* Ranks start when they like: one that is not there yet refuses. */
+static enum nccl_result connect_to(struct nccl_comm *comm, int rank, uint64_t deadline)
+{
+    static const struct timespec pause = {.tv_nsec = 2000000};
+    int32_t self[2] = {comm->rank, comm->size};
+    struct sockaddr_un address;
+    socklen_t length = address_of(comm, rank, &address);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return nccl_fail(NCCL_SYSTEM_ERROR, "no socket: %s", strerror(errno));
+    comm->peers[rank].socket = fd;
+    while (connect(fd, (struct sockaddr *)&address, length)) {
+        if (errno != ECONNREFUSED && errno != EINTR && errno != EAGAIN)
+            return nccl_fail(NCCL_SYSTEM_ERROR, "no way to rank %d: %s", rank, strerror(errno));
+        if (sim_now() > deadline || atomic_load(&comm->aborted))
+            return nobody(comm, rank);
+        nanosleep(&pause, NULL);
+    }
+    if (send(fd, self, sizeof(self), MSG_NOSIGNAL) != sizeof(self))
+        return nccl_fail(NCCL_REMOTE_ERROR, "rank %d ended while it started", rank);
+    return NCCL_SUCCESS;
+}
+
+enum nccl_result nccl_mesh_connect(struct nccl_comm *comm)
+{
+    uint64_t deadline = nccl_deadline();
+
+    for (int rank = 0; rank < comm->rank; rank++) {
+        enum nccl_result result = connect_to(comm, rank, deadline);
+
+        if (result)
+            return result;
+    }
+    return NCCL_SUCCESS;
+}
+
+/* Who is it? */
+static enum nccl_result greet(struct nccl_comm *comm, int fd)
+{
+    int32_t other[2];
+
+    if (recv(fd, other, sizeof(other), MSG_WAITALL) != sizeof(other)) {
+        close(fd);
+        return nccl_fail(NCCL_REMOTE_ERROR, "a rank ended while it started");
+    }
+    if (other[1] != comm->size || other[0] <= comm->rank || other[0] >= comm->size ||
+        comm->peers[other[0]].socket >= 0) {
+        close(fd);
+        return nccl_fail(NCCL_INVALID_USAGE, "rank %d of %d met one that says it is rank %d of %d",
+                         comm->rank, comm->size, other[0], other[1]);
+    }
+    comm->peers[other[0]].socket = fd;
+    return NCCL_SUCCESS;
+}
+
+enum nccl_result nccl_mesh_accept(struct nccl_comm *comm)
+{
+    uint64_t deadline = nccl_deadline();
+    enum nccl_result result = NCCL_SUCCESS;
+
+    for (int missing = comm->size - comm->rank - 1; missing && !result;) {
+        struct pollfd wait = {.fd = comm->listener, .events = POLLIN};
+        int ready = poll(&wait, 1, nccl_milliseconds_left(deadline));
+        int fd = ready > 0 ? accept4(comm->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
+
+        if (fd >= 0) {
+            result = greet(comm, fd);
+            missing--;
+        } else if (sim_now() > deadline || atomic_load(&comm->aborted)) {
+            result = nobody(comm, comm->size - 1);
+        }
+    }
+    close(comm->listener);
+    comm->listener = -1;
+    return result;
+}
+
+void nccl_mesh_shut(struct nccl_comm *comm)
+{
+    if (comm->listener >= 0)
+        shutdown(comm->listener, SHUT_RDWR);
+    for (int rank = 0; rank < comm->size; rank++)
+        if (comm->peers[rank].socket >= 0)
+            shutdown(comm->peers[rank].socket, SHUT_RDWR);
+}
+
+void nccl_mesh_close(struct nccl_comm *comm)
+{
+    if (comm->listener >= 0)
+        close(comm->listener);
+    for (int rank = 0; rank < comm->size; rank++)
+        if (comm->peers[rank].socket >= 0)
+            close(comm->peers[rank].socket);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NCCL between processes. The ranks of a communicator are connected by unix sockets without a
+ * name in the file system: nothing is left behind when a rank is killed, and its peers see the end
+ * of the stream instead of waiting for ever. What is small enough (CUDASIM_COPY_LIMIT) is really
+ * sent; what is larger has contents that nobody computed, and is not.
+ *
+ * Functions return an NCCL result: 0, or one of these.
+ */
+#ifndef SIM_NCCL_H
+#define SIM_NCCL_H
+
+#include "core/core.h"
+
+enum nccl_result {
+    NCCL_SUCCESS = 0,
+    NCCL_CUDA_ERROR = 1,
+    NCCL_SYSTEM_ERROR = 2,
+    NCCL_INVALID_ARGUMENT = 4,
+    NCCL_INVALID_USAGE = 5,
+    NCCL_REMOTE_ERROR = 6,
+};
+
+struct nccl_id {
+    unsigned char bytes[128]; /* the first NCCL_ID_RANDOM name the communicator */
+};
+enum { NCCL_ID_RANDOM = 16 };
+
+/* What is to go to a peer or come from one, first in first out. */
+struct nccl_message {
+    struct nccl_message *next;
+    uint32_t header[2]; /* the kind of operation, and the bytes */
+    size_t done;        /* of header and bytes */
+    size_t size;
+    char bytes[];
+};
+
+struct nccl_queue {
+    struct nccl_message *first, **last;
+};
+
+struct nccl_peer {
+    int socket; /* -1: none, or the rank itself */
+    struct nccl_queue out, in;
+};
+
+enum { NCCL_SCALARS = 16 }; /* operators of a communicator's own that it can have at a time */
+
+struct nccl_comm {
+    int size, rank, device;
+    uint64_t taken; /* bytes of the device */
+    struct nccl_id id;
+    int listener; /* until everybody is there */
+    _Atomic bool aborted;
+    _Atomic unsigned references; /* the program's, and one an operation under way */
+    struct nccl_peer *peers;
+    struct nccl_scalar {
+        bool used;
+        double value;
+    } scalars[NCCL_SCALARS];
+};
+
+enum nccl_kind {
+    NCCL_ALL_REDUCE,
+    NCCL_REDUCE,
+    NCCL_REDUCE_SCATTER,
+    NCCL_ALL_GATHER,
+    NCCL_BROADCAST,
+    NCCL_ALL_TO_ALL,
+    NCCL_GATHER,
+    NCCL_SCATTER,
+    NCCL_SEND,
+    NCCL_RECEIVE,
+};
+
+/* One call of the program. `size` is the bytes of a part: what goes from one rank to another. */
+struct nccl_operation {
+    struct nccl_operation *next;
+    struct nccl_comm *comm;
+    enum nccl_kind kind;
+    const void *from;
+    void *to;
+    size_t count, size;
+    int type, operator, root; /* root: the peer of sends and receives */
+    int incoming;
+    struct nccl_incoming {
+        struct nccl_message *message;
+        size_t offset; /* in `to` */
+    } in[];            /* one a rank */
+};
+
+/* Why a call failed, for the program to ask (ncclGetLastError) and on stderr; returns `result`. */
+enum nccl_result nccl_fail(enum nccl_result result, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+const char *nccl_last_error(void);
+
+/* Takes the name of a rank, so that others can find it; then waits until all are there. */
+enum nccl_result nccl_mesh_open(struct nccl_comm *comm);
+enum nccl_result nccl_mesh_connect(struct nccl_comm *comm); /* to the ranks below */
+enum nccl_result nccl_mesh_accept(struct nccl_comm *comm);  /* those above */
+/* Wakes who waits for a message. Any thread. */
+void nccl_mesh_shut(struct nccl_comm *comm);
+void nccl_mesh_close(struct nccl_comm *comm);
+/* When somebody who waits from now on gives up (CUDASIM_NCCL_TIMEOUT), in ns of sim_now(). */
+uint64_t nccl_deadline(void);
+/* What is left until then, as poll wants it. */
+int nccl_milliseconds_left(uint64_t deadline);
+
+/* A message of `size` bytes, zero, at the end of a queue; NULL: no memory. */
+struct nccl_message *nccl_queue_add(struct nccl_queue *queue, enum nccl_kind kind, size_t size);
+/* Sends and receives until the queues of all these communicators are empty. Messages that came are
+ * the caller's to free; those that were sent are freed. */
+enum nccl_result nccl_exchange(struct nccl_comm **comms, size_t count);
+/* Empties the queues after an error. */
+void nccl_forget(struct nccl_comm *comm);
+
+/* Runs an operation, or keeps it for the end of the thread's group. Takes its own copy. */
+enum nccl_result nccl_submit(const struct nccl_operation *operation);
+/* Waits for the ranks of a new communicator, or at the end of the group. */
+enum nccl_result nccl_join(struct nccl_comm *comm);
+/* Every rank's `size` bytes, in the order of the ranks; now, whatever the group. */
+enum nccl_result nccl_gather_now(struct nccl_comm *comm, const void *mine, size_t size, void *all);
+void nccl_retain(struct nccl_comm *comm);
+void nccl_release(struct nccl_comm *comm);
+
+/* The size of an element, 0 for a type that there is not. */
+size_t nccl_type_size(int type);
+/* Whether elements of that type can be added here; 8-bit floats cannot. */
+bool nccl_type_adds(int type);
+/* into[i] = into[i] OPERATOR from[i]; operators beyond the named ones add. */
+void nccl_combine(void *into, const void *from, size_t count, int type, int operator);
+/* values[i] *= factor, for averages and operators with a factor. */
+void nccl_scale(void *values, size_t count, int type, double factor);
+double nccl_number(const void *value, int type);
+
+#endif

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_golden.py MEMTAP MAKE-GOLDEN TRACE...: memtap dump says of each TRACE.mtap what TRACE.txt has,
+and this version still writes the last of them. --record: writes the last one anew, for a version of
+the format that was not released yet."""
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+record = "--record" in sys.argv
+memtap, make_golden, *traces = [word for word in sys.argv[1:] if word != "--record"]
+
+
+def dump(trace):
+    return subprocess.run([memtap, "dump", trace], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
+
+
+newest = Path(traces[-1])
+if record:
+    subprocess.run([make_golden, newest], check=True)
+    newest.with_suffix(".txt").write_text(dump(newest))
+wrong = [trace for trace in traces if dump(trace) != Path(trace).with_suffix(".txt").read_text()]
+with tempfile.TemporaryDirectory() as folder:
+    written = Path(folder) / "now.mtap"
+    subprocess.run([make_golden, written], check=True)
+    if dump(written) != newest.with_suffix(".txt").read_text():
+        wrong.append(f"what is written now is not as {newest.name}: ninja record-golden")
+print(len(traces), "traces; wrong:", *wrong)
+sys.exit(bool(wrong) or not traces)

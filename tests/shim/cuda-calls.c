@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuda-calls ROUTE: makes every call of the CUDA runtime and driver that gives or takes memory, and
+ * prints for each the record that a trace is to have: "record api size". ROUTE is how it gets at
+ * the driver's functions: linked, dlsym, lookup (cuGetProcAddress, as a static runtime does) or
+ * runtime (cudaGetDriverEntryPointByVersion, as PyTorch does). A call that fails is printed as
+ * such.
+ */
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB ((size_t)1 << 20)
+
+static const char *route;
+
+static void expect(const char *record, const char *api, size_t size, int result)
+{
+    if (result)
+        printf("failed %s %d\n", api, result);
+    else
+        printf("%s %s %zu\n", record, api, size);
+}
+
+static void *look_up(const char *base, const char *symbol, void *linked)
+{
+    static void *driver;
+    static CUresult (*get)(const char *, void **, int, cuuint64_t,
+                           CUdriverProcAddressQueryResult *);
+    void *found = linked;
+    if (!driver)
+        driver = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!strcmp(route, "dlsym"))
+        found = dlsym(driver, symbol);
+    if (!strcmp(route, "runtime"))
+        cudaGetDriverEntryPointByVersion(base, &found, 12040, cudaEnableDefault, NULL);
+    if (!strcmp(route, "lookup")) {
+        if (!get)
+            *(void **)&get = dlsym(driver, "cuGetProcAddress_v2");
+        get(base, &found, 12040, 0, NULL);
+    }
+    if (!found)
+        printf("failed look-up of %s\n", base);
+    return found;
+}
+
+#define TEXT(name) #name
+#define SYMBOL(name) TEXT(name) /* with the suffix that the header gives it */
+#define DRIVER(base, name)                                                                         \
+    ((__typeof__(&name))(uintptr_t)look_up(base, SYMBOL(name), (void *)(uintptr_t)name))
+
+static void runtime_memory(void)
+{
+    void *a;
+    size_t pitch;
+    expect("cuda_malloc", "cudaMalloc", MIB, (int)cudaMalloc(&a, MIB));
+    expect("cuda_free", "cudaFree", 0, (int)cudaFree(a));
+    expect("cuda_malloc", "cudaMallocManaged", 2 * MIB,
+           (int)cudaMallocManaged(&a, 2 * MIB, cudaMemAttachGlobal));
+    expect("cuda_free", "cudaFree", 0, (int)cudaFree(a));
+    int result = (int)cudaMallocPitch(&a, &pitch, 1000, 30);
+    expect("cuda_malloc", "cudaMallocPitch", pitch * 30, result);
+    expect("cuda_free", "cudaFree", 0, (int)cudaFree(a));
+    struct cudaPitchedPtr box;
+    result = (int)cudaMalloc3D(&box, (struct cudaExtent){1000, 20, 3});
+    expect("cuda_malloc", "cudaMalloc3D", box.pitch * 60, result);
+    expect("cuda_free", "cudaFree", 0, (int)cudaFree(box.ptr));
+    expect("cuda_malloc", "cudaMalloc", (size_t)1 << 60, cudaMalloc(&a, (size_t)1 << 60) ? 0 : 1);
+}
+
+static void runtime_arrays(void)
+{
+    struct cudaChannelFormatDesc texel = {32, 32, 0, 0, cudaChannelFormatKindFloat};
+    cudaArray_t array;
+    cudaMipmappedArray_t mipmapped;
+    expect("cuda_malloc", "cudaMallocArray", 64 * 32 * 8,
+           (int)cudaMallocArray(&array, &texel, 64, 32, 0));
+    expect("cuda_free", "cudaFreeArray", 0, (int)cudaFreeArray(array));
+    expect("cuda_malloc", "cudaMalloc3DArray", 64 * 32 * 4 * 8,
+           (int)cudaMalloc3DArray(&array, &texel, (struct cudaExtent){64, 32, 4}, 0));
+    expect("cuda_free", "cudaFreeArray", 0, (int)cudaFreeArray(array));
+    expect("cuda_malloc", "cudaMallocMipmappedArray", (64 * 32 + 32 * 16) * 8,
+           (int)cudaMallocMipmappedArray(&mipmapped, &texel, (struct cudaExtent){64, 32, 0}, 2, 0));
+    expect("cuda_free", "cudaFreeMipmappedArray", 0, (int)cudaFreeMipmappedArray(mipmapped));
+}
+
+static void runtime_host(void)
+{
+    static char own[1 << 16];
+    void *a;
+    expect("cuda_malloc", "cudaMallocHost", 3 * MIB, (int)cudaMallocHost(&a, 3 * MIB));
+    expect("cuda_free", "cudaFreeHost", 0, (int)cudaFreeHost(a));
+    expect("cuda_malloc", "cudaHostAlloc", 5000, (int)cudaHostAlloc(&a, 5000, 0));
+    expect("cuda_free", "cudaFreeHost", 0, (int)cudaFreeHost(a));
+    expect("cuda_malloc", "cudaHostRegister", sizeof own,
+           (int)cudaHostRegister(own, sizeof own, cudaHostRegisterDefault));
+    expect("cuda_free", "cudaHostUnregister", 0, (int)cudaHostUnregister(own));
+}
+
+static void runtime_async(void)
+{
+    cudaStream_t stream;
+    cudaMemPool_t pool;
+    void *a;
+    cudaStreamCreate(&stream);
+    cudaDeviceGetDefaultMemPool(&pool, 0);
+    expect("cuda_malloc_async", "cudaMallocAsync", 7000, (int)cudaMallocAsync(&a, 7000, stream));
+    expect("cuda_free_async", "cudaFreeAsync", 0, (int)cudaFreeAsync(a, stream));
+    expect("cuda_malloc_async", "cudaMallocFromPoolAsync", 8000,
+           (int)cudaMallocFromPoolAsync(&a, 8000, pool, stream));
+    expect("cuda_free_async", "cudaFreeAsync", 0, (int)cudaFreeAsync(a, stream));
+    cudaStreamDestroy(stream);
+}
+
+static void driver_memory(void)
+{
+    CUdeviceptr a;
+    size_t pitch;
+    expect("cuda_malloc", "cuMemAlloc", 4 * MIB,
+           (int)DRIVER("cuMemAlloc", cuMemAlloc)(&a, 4 * MIB));
+    expect("cuda_free", "cuMemFree", 0, (int)DRIVER("cuMemFree", cuMemFree)(a));
+    expect("cuda_malloc", "cuMemAllocManaged", MIB,
+           (int)DRIVER("cuMemAllocManaged", cuMemAllocManaged)(&a, MIB, CU_MEM_ATTACH_GLOBAL));
+    expect("cuda_free", "cuMemFree", 0, (int)DRIVER("cuMemFree", cuMemFree)(a));
+    int result = (int)DRIVER("cuMemAllocPitch", cuMemAllocPitch)(&a, &pitch, 500, 10, 4);
+    expect("cuda_malloc", "cuMemAllocPitch", pitch * 10, result);
+    expect("cuda_free", "cuMemFree", 0, (int)DRIVER("cuMemFree", cuMemFree)(a));
+    expect("cuda_malloc_async", "cuMemAllocAsync", 9000,
+           (int)DRIVER("cuMemAllocAsync", cuMemAllocAsync)(&a, 9000, NULL));
+    expect("cuda_free_async", "cuMemFreeAsync", 0,
+           (int)DRIVER("cuMemFreeAsync", cuMemFreeAsync)(a, NULL));
+}
+
+static void driver_host(void)
+{
+    static char own[1 << 16];
+    void *a;
+    expect("cuda_malloc", "cuMemAllocHost", 6000,
+           (int)DRIVER("cuMemAllocHost", cuMemAllocHost)(&a, 6000));
+    expect("cuda_free", "cuMemFreeHost", 0, (int)DRIVER("cuMemFreeHost", cuMemFreeHost)(a));
+    expect("cuda_malloc", "cuMemHostAlloc", 6001,
+           (int)DRIVER("cuMemHostAlloc", cuMemHostAlloc)(&a, 6001, 0));
+    expect("cuda_free", "cuMemFreeHost", 0, (int)DRIVER("cuMemFreeHost", cuMemFreeHost)(a));
+    expect("cuda_malloc", "cuMemHostRegister", sizeof own,
+           (int)DRIVER("cuMemHostRegister", cuMemHostRegister)(own, sizeof own, 0));
+    expect("cuda_free", "cuMemHostUnregister", 0,
+           (int)DRIVER("cuMemHostUnregister", cuMemHostUnregister)(own));
+}
+
+static void driver_arrays(void)
+{
+    CUarray array;
+    CUmipmappedArray mipmapped;
+    CUDA_ARRAY_DESCRIPTOR flat = {
+        .Width = 16, .Height = 8, .Format = CU_AD_FORMAT_HALF, .NumChannels = 4};
+    CUDA_ARRAY3D_DESCRIPTOR deep = {.Width = 16,
+                                    .Height = 8,
+                                    .Depth = 4,
+                                    .Format = CU_AD_FORMAT_UNSIGNED_INT8,
+                                    .NumChannels = 2};
+    expect("cuda_malloc", "cuArrayCreate", 16 * 8 * 8,
+           (int)DRIVER("cuArrayCreate", cuArrayCreate)(&array, &flat));
+    expect("cuda_free", "cuArrayDestroy", 0, (int)DRIVER("cuArrayDestroy", cuArrayDestroy)(array));
+    expect("cuda_malloc", "cuArray3DCreate", 16 * 8 * 4 * 2,
+           (int)DRIVER("cuArray3DCreate", cuArray3DCreate)(&array, &deep));
+    expect("cuda_free", "cuArrayDestroy", 0, (int)DRIVER("cuArrayDestroy", cuArrayDestroy)(array));
+    expect("cuda_malloc", "cuMipmappedArrayCreate", (16 * 8 * 4 + 8 * 4 * 2) * 2,
+           (int)DRIVER("cuMipmappedArrayCreate", cuMipmappedArrayCreate)(&mipmapped, &deep, 2));
+    expect("cuda_free", "cuMipmappedArrayDestroy", 0,
+           (int)DRIVER("cuMipmappedArrayDestroy", cuMipmappedArrayDestroy)(mipmapped));
+}
+
+static void driver_physical(void)
+{
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp wanted = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                  .location.type = CU_MEM_LOCATION_TYPE_DEVICE};
+    CUdeviceptr at;
+    cuMemAddressReserve(&at, 2 * MIB, 0, 0, 0);
+    expect("cuda_malloc", "cuMemCreate", 2 * MIB,
+           (int)DRIVER("cuMemCreate", cuMemCreate)(&handle, 2 * MIB, &wanted, 0));
+    expect("cuda_map", "cuMemMap", 2 * MIB,
+           (int)DRIVER("cuMemMap", cuMemMap)(at, 2 * MIB, 0, handle, 0));
+    expect("cuda_unmap", "cuMemUnmap", 2 * MIB, (int)DRIVER("cuMemUnmap", cuMemUnmap)(at, 2 * MIB));
+    expect("cuda_free", "cuMemRelease", 0, (int)DRIVER("cuMemRelease", cuMemRelease)(handle));
+    cuMemAddressFree(at, 2 * MIB);
+}
+
+static void driver_objects(void)
+{
+    CUcontext context, own;
+    expect("cuda_object", "cuDevicePrimaryCtxRetain", 0,
+           (int)DRIVER("cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain)(&context, 0));
+    expect("cuda_object_gone", "cuDevicePrimaryCtxRelease", 0,
+           (int)DRIVER("cuDevicePrimaryCtxRelease", cuDevicePrimaryCtxRelease)(0));
+    /* Its parameters depend on the version that is asked for. */
+    CUresult (*create)(CUcontext *, CUexecAffinityParam *, int, unsigned, CUdevice) =
+        (CUresult(*)(CUcontext *, CUexecAffinityParam *, int, unsigned, CUdevice))(
+            uintptr_t)look_up("cuCtxCreate", "cuCtxCreate_v3", NULL);
+    if (create) {
+        expect("cuda_object", "cuCtxCreate", 0, (int)create(&own, NULL, 0, 0, 0));
+        expect("cuda_object_gone", "cuCtxDestroy", 0,
+               (int)DRIVER("cuCtxDestroy", cuCtxDestroy)(own));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    route = argc > 1 ? argv[1] : "linked";
+    runtime_memory();
+    runtime_arrays();
+    runtime_host();
+    runtime_async();
+    driver_memory();
+    driver_host();
+    driver_arrays();
+    driver_physical();
+    if (strcmp(route, "linked"))
+        driver_objects();
+    return 0;
+}

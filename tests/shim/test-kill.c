@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whatever ends a program: what a hook had returned from is in the trace and its tail. The program
+ * counts in shared memory, after each call. */
+#include "harness.h"
+#include "tests/support/run-tests.h"
+
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ARGS(...)                                                                                  \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+#define COUNTED "MEMTAP_QUIET=1", "ALLOC_COUNTS=counts", "MEMTAP_OUTPUT=t.mtap"
+
+struct tally {
+    uint64_t of[64][2]; /* mallocs and frees that had returned */
+    uint64_t sum;
+};
+
+static struct tally read_tally(const struct outcome *outcome)
+{
+    struct tally tally = {0};
+    char path[600];
+    snprintf(path, sizeof path, "%s/counts", outcome->directory);
+    FILE *file = fopen(path, "rb");
+    if (file && fread(tally.of, sizeof tally.of, 1, file) == 1)
+        for (unsigned i = 0; i < 64; i++)
+            tally.sum += tally.of[i][0] + tally.of[i][1];
+    if (file)
+        fclose(file);
+    return tally;
+}
+
+static int has_file(const struct outcome *outcome, const char *name)
+{
+    for (int i = 0; i < outcome->n_files; i++)
+        if (!strcmp(outcome->file[i], name))
+            return 1;
+    return 0;
+}
+
+static uint64_t size_of(const struct outcome *outcome, const char *name)
+{
+    char path[600];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/%s", outcome->directory, name);
+    return stat(path, &status) ? 0 : (uint64_t)status.st_size;
+}
+
+/* Each thread has in the trace what it had counted, and at most the call that it was in. */
+static void compare_threads(const struct tally *tally, const struct counts *counts)
+{
+    for (unsigned i = 0; i < 64; i++) {
+        ck_assert_uint_ge(counts->thread[i].mallocs, tally->of[i][0]);
+        ck_assert_uint_le(counts->thread[i].mallocs, tally->of[i][0] + 1);
+        ck_assert_uint_ge(counts->thread[i].frees, tally->of[i][1]);
+        ck_assert_uint_le(counts->thread[i].frees, tally->of[i][1] + 1);
+    }
+}
+
+static void nothing_is_missing(const struct outcome *outcome)
+{
+    struct tally tally = read_tally(outcome);
+    if (!tally.sum)
+        return; /* killed before */
+    ck_assert(has_file(outcome, "t.mtap"));
+    struct counts counts = read_counts(outcome, "t.mtap");
+    ck_assert_int_eq(counts.state, MT_TRACE_KILLED);
+    ck_assert(counts.is_ordered);
+    if (counts.lost) { /* the machine was so busy that rings were full for long */
+        uint64_t sum = counts.kind[MT_CUDA_MALLOC] + counts.kind[MT_CUDA_FREE] + counts.lost;
+        ck_assert_uint_ge(sum, tally.sum);
+        ck_assert_uint_le(sum, tally.sum + 64);
+        return;
+    }
+    ck_assert(counts.is_gapless);
+    compare_threads(&tally, &counts);
+}
+
+START_TEST(nothing_is_lost_to_sigkill)
+{
+    unsigned moment = (unsigned)(_i * 7919 + getpid()) % 150000;
+    struct outcome o =
+        run_and_kill(ARGS("alloc-threads", _i % 2 ? "4" : "2", "100000000"), ARGS(COUNTED), moment);
+    ck_assert_int_eq(WIFSIGNALED(o.status) ? WTERMSIG(o.status) : 0, SIGKILL);
+    nothing_is_missing(&o);
+    remove_outcome(&o);
+}
+END_TEST
+
+/* The slowest compression: all rings are full when the kill comes. */
+START_TEST(nothing_is_lost_of_full_rings)
+{
+    struct outcome o = run_and_kill(ARGS("alloc-threads", "4", "100000000"),
+                                    ARGS(COUNTED, "MEMTAP_LEVEL=19"), 150000);
+    nothing_is_missing(&o);
+    ck_assert_uint_gt(read_tally(&o).sum, 50000);
+    remove_outcome(&o);
+}
+END_TEST
+
+static const struct {
+    const char *end;
+    int signal;
+} ends[] = {{"fault", SIGSEGV}, {"kill", SIGKILL}};
+
+START_TEST(nothing_is_lost_to_a_crash)
+{
+    struct outcome o =
+        run(ARGS("alloc-threads", "3", "100000000", ends[_i].end, "50"), ARGS(COUNTED));
+    ck_assert_int_eq(WIFSIGNALED(o.status) ? WTERMSIG(o.status) : 0, ends[_i].signal);
+    nothing_is_missing(&o);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_proper_end_leaves_no_tail)
+{
+    static const char *const proper[] = {"return", "_exit", "abort", "interrupt"};
+    struct outcome o = run(ARGS("alloc-threads", "3", "1000", proper[_i]), ARGS(COUNTED));
+    ck_assert(has_file(&o, "t.mtap"));
+    ck_assert(!has_file(&o, "t.mtap.tail"));
+    struct counts counts = read_counts(&o, "t.mtap");
+    ck_assert_int_eq(counts.state, MT_TRACE_CLOSED);
+    ck_assert_uint_eq(counts.kind[MT_CUDA_MALLOC], 3000);
+    remove_outcome(&o);
+}
+END_TEST
+
+/* The trace cannot grow any more; what had not been written is in the tail, without a gap. */
+START_TEST(a_full_disk_loses_nothing_that_was_recorded)
+{
+    struct rlimit limit = {8 << 20, 8 << 20};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    struct outcome o = run(ARGS("alloc-threads", "2", "5000000"), ARGS(COUNTED));
+    ck_assert(WIFEXITED(o.status) && WEXITSTATUS(o.status) == 0);
+    ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: File too large; recording ends here, "
+                               "the program goes on\n");
+    struct counts counts = read_counts(&o, "t.mtap");
+    ck_assert_int_eq(counts.state, MT_TRACE_KILLED);
+    ck_assert(counts.lost || counts.is_gapless);
+    ck_assert_uint_gt(counts.kind[MT_CUDA_MALLOC], 500000);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_disk_without_room_for_the_tail_is_borne)
+{
+    struct rlimit limit = {200000, 200000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    struct outcome o = run(ARGS("alloc-threads", "2", "1000"), ARGS(COUNTED));
+    ck_assert_str_eq(o.errors, "");
+    ck_assert(!has_file(&o, "t.mtap.tail"));
+    struct counts counts = read_counts(&o, "t.mtap");
+    ck_assert_int_eq(counts.state, MT_TRACE_CLOSED);
+    ck_assert_uint_eq(counts.kind[MT_CUDA_MALLOC], 2000);
+    remove_outcome(&o);
+}
+END_TEST
+
+/* Its tail may be the last that is left of an older trace of that name. */
+START_TEST(a_tail_is_never_overwritten)
+{
+    struct outcome o = run(ARGS("fork-child", "stale"), ARGS("MEMTAP_OUTPUT=t.mtap"));
+    ck_assert_ptr_nonnull(strstr(o.errors, "t.mtap is there already; writing t.mtap.1"));
+    ck_assert(has_file(&o, "t.mtap.tail"));
+    ck_assert(!has_file(&o, "t.mtap"));
+    ck_assert_int_eq(read_counts(&o, "t.mtap.1").state, MT_TRACE_CLOSED);
+    remove_outcome(&o);
+}
+END_TEST
+
+/* The newest part, whose first block may be what stands for the past. */
+static void compare_ends(const struct outcome *outcome)
+{
+    struct tally tally = read_tally(outcome);
+    struct counts counts = read_counts(outcome, "t.mtap");
+    if (counts.lost)
+        return;
+    ck_assert(counts.is_gapless);
+    for (unsigned i = 0; i < 64; i++) {
+        ck_assert_uint_ge(counts.thread[i].turns, tally.of[i][0]);
+        ck_assert_uint_le(counts.thread[i].turns, tally.of[i][0] + 1);
+    }
+}
+
+START_TEST(the_newest_is_kept_and_no_more)
+{
+    struct outcome o = run(ARGS("alloc-threads", "1", "5000000"), ARGS(COUNTED, "MEMTAP_KEEP=1M"));
+    ck_assert_str_eq(o.errors, "");
+    ck_assert_int_eq(o.n_files, 3);
+    ck_assert(has_file(&o, "t.mtap.0"));
+    ck_assert_uint_le(size_of(&o, "t.mtap"), 2 << 20);
+    ck_assert_uint_le(size_of(&o, "t.mtap.0"), 2 << 20);
+    struct counts counts = read_counts(&o, "t.mtap");
+    ck_assert(counts.is_complete);
+    ck_assert_uint_gt(counts.kind[MT_CUDA_MALLOC], 100000);
+    ck_assert_uint_lt(counts.kind[MT_CUDA_MALLOC], 4000000);
+    compare_ends(&o);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_kill_between_segments_loses_nothing)
+{
+    unsigned moment = 300000 + (unsigned)(_i * 7919 + getpid()) % 200000;
+    struct outcome o = run_and_kill(ARGS("alloc-threads", "2", "100000000"),
+                                    ARGS(COUNTED, "MEMTAP_KEEP=1M"), moment);
+    if (has_file(&o, "t.mtap") && read_tally(&o).sum)
+        compare_ends(&o);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_size_that_is_none_keeps_all)
+{
+    static const char *const sizes[] = {"1", "-5M", "5X", "5MM", "99999999999999T", "0"};
+    char variable[64], message[160];
+    snprintf(variable, sizeof variable, "MEMTAP_KEEP=%s", sizes[_i]);
+    snprintf(message, sizeof message,
+             "memtap: %s is no size of 1M or more, such as 512M or 2G; keeping all\n", variable);
+    struct outcome o = run(ARGS("alloc-threads", "1", "10"), ARGS(COUNTED, variable));
+    ck_assert_str_eq(o.errors, message);
+    ck_assert_uint_eq(read_counts(&o, "t.mtap").kind[MT_CUDA_MALLOC], 10);
+    remove_outcome(&o);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("kill");
+    tcase_add_loop_test(tests, nothing_is_lost_to_sigkill, 0, 50);
+    tcase_add_test(tests, nothing_is_lost_of_full_rings);
+    tcase_add_loop_test(tests, nothing_is_lost_to_a_crash, 0, sizeof ends / sizeof *ends);
+    tcase_add_loop_test(tests, a_proper_end_leaves_no_tail, 0, 4);
+    tcase_add_test(tests, a_full_disk_loses_nothing_that_was_recorded);
+    tcase_add_test(tests, a_disk_without_room_for_the_tail_is_borne);
+    tcase_add_test(tests, a_tail_is_never_overwritten);
+    tcase_add_test(tests, the_newest_is_kept_and_no_more);
+    tcase_add_loop_test(tests, a_kill_between_segments_loses_nothing, 0, 20);
+    tcase_add_loop_test(tests, a_size_that_is_none_keeps_all, 0, 6);
+    return RUN_TESTS(tests);
+}

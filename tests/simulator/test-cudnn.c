@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuDNN's recurrent networks: sizes by hand, and every weight in a place of its own. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "sim-test.h"
+
+/* cuDNN's header is not part of the toolkit that the build asks for. */
+enum { FLOAT = 0, HALF = 2, TANH = 1, LSTM = 2, GRU = 3, NO_BIAS = 0, BOTH_BIASES = 2 };
+enum { BAD_PARAM = 2000 };
+int cudnnCreateRNNDescriptor(void **out);
+int cudnnDestroyRNNDescriptor(void *rnn);
+int cudnnSetRNNDescriptor_v8(void *rnn, int algorithm, int mode, int bias, int direction,
+                             int input_mode, int type, int precision, int math, int32_t input,
+                             int32_t hidden, int32_t projection, int32_t layers, void *dropout,
+                             uint32_t flags);
+int cudnnCreateRNNDataDescriptor(void **out);
+int cudnnDestroyRNNDataDescriptor(void *data);
+int cudnnSetRNNDataDescriptor(void *data, int type, int layout, int length, int batch, int vector,
+                              const int *lengths, void *padding);
+int cudnnGetRNNWeightSpaceSize(void *handle, void *rnn, size_t *size);
+int cudnnGetRNNTempSpaceSizes(void *handle, void *rnn, int forward, void *data, size_t *workspace,
+                              size_t *reserve);
+int cudnnGetRNNWeightParams(void *handle, void *rnn, int32_t layer, size_t size, void *weights,
+                            int32_t id, void *matrix, void **matrix_at, void *bias, void **bias_at);
+int cudnnCreateTensorDescriptor(void **out);
+int cudnnDestroyTensorDescriptor(void *tensor);
+int cudnnGetTensorNdDescriptor(void *tensor, int wanted, int *type, int *dimensions, int *sizes,
+                               int *strides);
+
+struct shape {
+    int mode, bias, directions, type, input, hidden, projection, layers;
+};
+
+static void *describe(const struct shape *shape)
+{
+    void *rnn;
+
+    ck_assert_int_eq(cudnnCreateRNNDescriptor(&rnn), 0);
+    ck_assert_int_eq(cudnnSetRNNDescriptor_v8(rnn, 0, shape->mode, shape->bias,
+                                              shape->directions - 1, 0, shape->type, FLOAT, 0,
+                                              shape->input, shape->hidden, shape->projection,
+                                              shape->layers, NULL, 0),
+                     0);
+    return rnn;
+}
+
+/* Marks the bytes of a tensor at `at`, which nobody marked before; how many there are. */
+static size_t mark(void *tensor, const char *at, char *weights, size_t size, size_t element)
+{
+    int type, dimensions, sizes[3], strides[3];
+    size_t bytes = element;
+
+    ck_assert_int_eq(cudnnGetTensorNdDescriptor(tensor, 3, &type, &dimensions, sizes, strides), 0);
+    ck_assert_int_eq(dimensions, 3);
+    for (int i = 0; i < 3; i++)
+        bytes *= (size_t)sizes[i];
+    if (!bytes)
+        return 0;
+    ck_assert(at >= weights);
+    ck_assert_uint_le((size_t)(at - weights) + bytes, size);
+    for (size_t i = 0; i < bytes; i++)
+        ck_assert_int_eq(weights[at - weights + (ptrdiff_t)i]++, 0);
+    return bytes;
+}
+
+/* The weights fill their space without a hole, and without one lying on another. */
+static void check_weights(const struct shape *shape, size_t elements)
+{
+    int gates = shape->mode == LSTM ? 4 : shape->mode == GRU ? 3 : 1;
+    size_t size, element = shape->type == HALF ? 2 : 4, marked = 0;
+    void *rnn = describe(shape), *matrix, *bias, *matrix_at, *bias_at;
+    char *weights;
+
+    ck_assert_int_eq(cudnnGetRNNWeightSpaceSize(NULL, rnn, &size), 0);
+    ck_assert_uint_eq(size, elements * element);
+    weights = calloc(size, 1);
+    ck_assert_int_eq(cudnnCreateTensorDescriptor(&matrix), 0);
+    ck_assert_int_eq(cudnnCreateTensorDescriptor(&bias), 0);
+    for (int layer = 0; layer < shape->layers * shape->directions; layer++) {
+        for (int id = 0; id < 2 * gates + (shape->projection ? 1 : 0); id++) {
+            ck_assert_int_eq(cudnnGetRNNWeightParams(NULL, rnn, layer, size, weights, id, matrix,
+                                                     &matrix_at, bias, &bias_at),
+                             0);
+            marked += mark(matrix, matrix_at, weights, size, element);
+            marked += mark(bias, bias_at, weights, size, element);
+        }
+    }
+    ck_assert_uint_eq(marked, size);
+    cudnnDestroyTensorDescriptor(matrix);
+    cudnnDestroyTensorDescriptor(bias);
+    cudnnDestroyRNNDescriptor(rnn);
+    free(weights);
+}
+
+START_TEST(weights_fill_their_space)
+{
+    check_weights(&(struct shape){LSTM, BOTH_BIASES, 1, FLOAT, 16, 32, 0, 1},
+                  4 * 32 * (16 + 32 + 2));
+    check_weights(&(struct shape){GRU, BOTH_BIASES, 2, HALF, 10, 20, 0, 2},
+                  2 * 3 * 20 * (10 + 20 + 2) + 2 * 3 * 20 * (40 + 20 + 2));
+    check_weights(&(struct shape){TANH, NO_BIAS, 1, FLOAT, 5, 7, 0, 3},
+                  7 * (5 + 7) + 2 * 7 * (7 + 7));
+    check_weights(&(struct shape){LSTM, BOTH_BIASES, 1, FLOAT, 16, 32, 8, 2},
+                  4 * 32 * (16 + 8 + 2) + 8 * 32 + 4 * 32 * (8 + 8 + 2) + 8 * 32);
+}
+END_TEST
+
+START_TEST(a_pass_takes_what_its_steps_need)
+{
+    enum { LENGTH = 11, BATCH = 3, HIDDEN = 32 };
+    void *rnn = describe(&(struct shape){LSTM, BOTH_BIASES, 1, FLOAT, 16, HIDDEN, 0, 2}), *data;
+    size_t workspace, reserve;
+
+    ck_assert_int_eq(cudnnCreateRNNDataDescriptor(&data), 0);
+    ck_assert_int_eq(cudnnSetRNNDataDescriptor(data, FLOAT, 0, LENGTH, BATCH, 16, NULL, NULL), 0);
+    ck_assert_int_eq(cudnnGetRNNTempSpaceSizes(NULL, rnn, 1, data, &workspace, &reserve), 0);
+    ck_assert_uint_eq(workspace, LENGTH * BATCH * HIDDEN * 4 * 4);
+    ck_assert_uint_eq(reserve, LENGTH * BATCH * HIDDEN * 6 * 2 * 4);
+    ck_assert_int_eq(cudnnGetRNNTempSpaceSizes(NULL, rnn, 0, data, &workspace, &reserve), 0);
+    ck_assert_uint_eq(reserve, 0);
+    cudnnDestroyRNNDataDescriptor(data);
+    cudnnDestroyRNNDescriptor(rnn);
+}
+END_TEST
+
+START_TEST(wrong_shapes_are_errors)
+{
+    void *rnn, *data;
+
+    ck_assert_int_eq(cudnnCreateRNNDescriptor(&rnn), 0);
+    ck_assert_int_eq(cudnnSetRNNDescriptor_v8(rnn, 0, GRU + 1, BOTH_BIASES, 0, 0, FLOAT, FLOAT, 0,
+                                              1, 1, 0, 1, NULL, 0),
+                     BAD_PARAM);
+    ck_assert_int_eq(cudnnSetRNNDescriptor_v8(rnn, 0, GRU, BOTH_BIASES, 0, 0, FLOAT, FLOAT, 0, 1, 4,
+                                              5, 1, NULL, 0),
+                     BAD_PARAM);
+    ck_assert_int_eq(cudnnCreateRNNDataDescriptor(&data), 0);
+    ck_assert_int_eq(cudnnSetRNNDataDescriptor(data, FLOAT, 0, 0, 1, 1, NULL, NULL), BAD_PARAM);
+    cudnnDestroyRNNDataDescriptor(data);
+    cudnnDestroyRNNDescriptor(rnn);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("cudnn");
+
+    tcase_add_test(tests, weights_fill_their_space);
+    tcase_add_test(tests, a_pass_takes_what_its_steps_need);
+    tcase_add_test(tests, wrong_shapes_are_errors);
+    return run_tests(tests);
+}

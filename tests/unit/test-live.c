@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is live, told anew, is analyzed as it was: the past may be forgotten. */
+#include "analyzer/analysis.h"
+#include "preload/live.h"
+#include "scenarios.h"
+#include "tests/support/run-tests.h"
+#include "trace-format/reader.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct mt_builder *rebuilt;
+static size_t n_told;
+static uint64_t last_time;
+
+static int rebuild(const struct mt_event *event)
+{
+    ck_assert_uint_ge(event->time_ns, last_time);
+    last_time = event->time_ns;
+    mt_build_raw(rebuilt, event);
+    n_told++;
+    return 0;
+}
+
+static int count(const struct mt_event *event)
+{
+    (void)event;
+    n_told++;
+    return 0;
+}
+
+/* The training scenario, of which everything before an event is replaced by what was live then. */
+static struct mt_analysis analyze(const char *whole, size_t forgotten)
+{
+    struct mt_reader *reader;
+    struct mt_batch batch;
+    struct mt_trace_error error;
+    struct mt_analysis analysis;
+    char path[] = "/tmp/memtap-live-XXXXXX";
+    struct mt_live *live = mt_live_create();
+    size_t n = 0;
+    rebuilt = mt_builder_create();
+    last_time = 0;
+    ck_assert_int_eq(mt_reader_open(&reader, whole, &error), 0);
+    while (mt_reader_next(reader, &batch, &error) > 0) {
+        for (size_t i = 0; i < batch.n_definitions; i++)
+            mt_build_definition(rebuilt, &batch.definitions[i]);
+        for (size_t i = 0; i < batch.n_events; i++, n++) {
+            if (n == forgotten)
+                ck_assert_int_eq(mt_live_each(live, rebuild), 0);
+            if (n >= forgotten)
+                mt_build_raw(rebuilt, &batch.events[i]);
+            else
+                ck_assert_int_eq(mt_live_event(live, &batch.events[i]), 0);
+        }
+    }
+    mt_reader_close(reader);
+    mt_live_destroy(live);
+    mt_build_end(rebuilt);
+    close(mkstemp(path));
+    mt_builder_write(rebuilt, path);
+    mt_builder_destroy(rebuilt);
+    ck_assert_int_eq(mt_analysis_create(&analysis, path, &(struct mt_question){0}), 0);
+    unlink(path);
+    return analysis;
+}
+
+/* Wherever the past is cut off before the peak. */
+START_TEST(categories_survive)
+{
+    char path[] = "/tmp/memtap-live-XXXXXX";
+    struct mt_builder *builder = mt_builder_create();
+    mt_scenario_training(builder, 3);
+    close(mkstemp(path));
+    mt_builder_write(builder, path);
+    mt_builder_destroy(builder);
+    struct mt_analysis whole = analyze(path, 0);
+    size_t peak = whole.devices[0].peak.event;
+    for (size_t forgotten = 1; forgotten < peak; forgotten++) {
+        struct mt_analysis part = analyze(path, forgotten);
+        const struct mt_device *a = &whole.devices[0], *b = &part.devices[0];
+        ck_assert_uint_eq(part.replay.oddities.drift, 0);
+        ck_assert_uint_eq(part.replay.oddities.unknown, 0);
+        ck_assert_uint_eq(b->peak.allocated, a->peak.allocated);
+        ck_assert_uint_eq(b->peak.reserved, a->peak.reserved);
+        for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+            ck_assert_msg(b->category[i].bytes == a->category[i].bytes,
+                          "without the first %zu: category %u has %llu bytes, not %llu", forgotten,
+                          i, (unsigned long long)b->category[i].bytes,
+                          (unsigned long long)a->category[i].bytes);
+        mt_analysis_destroy(&part);
+    }
+    mt_analysis_destroy(&whole);
+    unlink(path);
+}
+END_TEST
+
+static void happen(struct mt_live *live, uint16_t kind, uint64_t a, uint64_t b)
+{
+    static uint64_t time;
+    struct mt_event event = {.time_ns = ++time, .thread = 1, .kind = kind, .arg = {a, b}};
+    ck_assert_int_eq(mt_live_event(live, &event), 0);
+}
+
+static size_t count_live(struct mt_live *live)
+{
+    n_told = 0;
+    ck_assert_int_eq(mt_live_each(live, count), 0);
+    return n_told;
+}
+
+START_TEST(labels_find_their_blocks)
+{
+    const uint64_t big = (uint64_t)9 << 40, far = (uint64_t)40 << 30;
+    struct mt_live *live = mt_live_create();
+    happen(live, MT_ALLOC, big, (uint64_t)60 << 30);
+    happen(live, MT_ALLOC, big - 512, 512);
+    happen(live, MT_CUDA_MALLOC, big, (uint64_t)60 << 30);
+    ck_assert_uint_eq(count_live(live), 3);
+    happen(live, MT_SAVED, big + far, 0); /* a view far inside */
+    happen(live, MT_SAVED, big + far + 1, 0);
+    ck_assert_uint_eq(count_live(live), 4);
+    happen(live, MT_SAVED, big - 1, 0); /* of the small one */
+    happen(live, MT_SAVED, big - 513, 0);
+    happen(live, MT_SAVED, big + ((uint64_t)60 << 30), 0); /* of none */
+    ck_assert_uint_eq(count_live(live), 5);
+    for (int i = 0; i < 5; i++)
+        happen(live, MT_LEAF, big, 0);
+    ck_assert_uint_eq(count_live(live), 7);
+    happen(live, MT_FREE, big, (uint64_t)60 << 30);
+    ck_assert_uint_eq(count_live(live), 3);
+    happen(live, MT_CUDA_FREE, big, 0);
+    ck_assert_uint_eq(count_live(live), 2);
+    happen(live, MT_CUDA_FREE_FAILED, big, 1);
+    ck_assert_uint_eq(count_live(live), 3);
+    mt_live_destroy(live);
+}
+END_TEST
+
+START_TEST(many_blocks_come_and_go)
+{
+    struct mt_live *live = mt_live_create();
+    for (uint64_t i = 1; i <= 20000; i++)
+        happen(live, MT_ALLOC, i * 512, 512);
+    ck_assert_uint_eq(count_live(live), 20000);
+    for (uint64_t i = 1; i <= 20000; i++)
+        if (i % 3)
+            happen(live, MT_FREE, i * 512, 512);
+    ck_assert_uint_eq(count_live(live), 6666);
+    mt_live_destroy(live);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("live");
+    tcase_add_test(tests, categories_survive);
+    tcase_add_test(tests, labels_find_their_blocks);
+    tcase_add_test(tests, many_blocks_come_and_go);
+    return RUN_TESTS(tests);
+}

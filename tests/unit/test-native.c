@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code is found by its address, and its names in its file; where stacks end. */
+#include "analyzer/symbols.h"
+#include "preload/objects.h"
+#include "preload/rules.h"
+#include "preload/unwind.h"
+#include "tests/support/run-tests.h"
+
+#include <check.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+enum { LINE_OF_KNOWN = __LINE__ + 1 };
+__attribute__((noinline, noclone)) int known_function(int n);
+int known_function(int n)
+{
+    __asm__ volatile("");
+    return n + 1;
+}
+
+static uintptr_t known(void)
+{
+    return (uintptr_t)&known_function;
+}
+
+START_TEST(both_ways_find_the_same)
+{
+    uintptr_t addresses[] = {known(), (uintptr_t)&qsort, (uintptr_t)&pthread_create,
+                             getauxval(AT_SYSINFO_EHDR) + 64};
+    mt_objects_prepare();
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
+        struct mt_object a, b;
+        ck_assert_int_eq(mt_object_find(addresses[i], &a), 0);
+        ck_assert_int_eq(mt_object_find_in_list(addresses[i], &b), 0);
+        ck_assert_uint_eq(a.start, b.start);
+        ck_assert_uint_eq(a.bias, b.bias);
+        ck_assert_ptr_eq(a.frames, b.frames);
+        ck_assert_str_eq(a.name, b.name);
+        ck_assert(mt_object_is_loaded(&a));
+        a.bias = 0, a.name = "another";
+        ck_assert(!mt_object_is_loaded(&a));
+    }
+}
+END_TEST
+
+START_TEST(what_is_no_code_is_in_no_object)
+{
+    struct mt_object object;
+    void *heap = malloc(100000);
+    mt_objects_prepare();
+    ck_assert_int_eq(mt_object_find((uintptr_t)heap, &object), -ENOENT);
+    ck_assert_int_eq(mt_object_find_in_list((uintptr_t)heap, &object), -ENOENT);
+    ck_assert_int_eq(mt_object_find(UINTPTR_MAX, &object), -ENOENT);
+    ck_assert_int_eq(mt_object_find(0, &object), -ENOENT);
+    free(heap);
+}
+END_TEST
+
+/* The compiler's words on a function's begin: the caller's frame is untouched. */
+START_TEST(a_function_begins_without_a_frame)
+{
+    struct mt_object object;
+    uintptr_t function[2];
+    ck_assert_int_eq(mt_object_find(known(), &object), 0);
+    struct mt_rule rule = mt_cfi_rule(&object, known(), function);
+    ck_assert_uint_eq(function[0], known());
+    ck_assert_uint_gt(function[1], known());
+    ck_assert_uint_eq(rule.cfa_from, MT_CFA_SP);
+    ck_assert_int_eq(rule.cfa, 8);
+    ck_assert_uint_eq(rule.bp_from, MT_BP_SAME);
+    /* in the headers, where no function is */
+    rule = mt_cfi_rule(&object, object.start + 8, function);
+    ck_assert_uint_eq(rule.cfa_from, MT_CFA_UNKNOWN);
+    ck_assert_uint_eq(function[1], 0);
+}
+END_TEST
+
+START_TEST(names_come_from_the_file)
+{
+    struct mt_object object;
+    struct mt_symbol symbol;
+    char build_id[MT_BUILD_ID_TEXT], path[4096];
+    ck_assert_int_eq(mt_object_find(known(), &object), 0);
+    mt_object_build_id(&object, build_id);
+    mt_object_path(&object, path, sizeof path);
+    ck_assert_int_ge(strlen(build_id), 16);
+    ck_assert_int_eq(path[0], '/');
+    struct mt_symbols *symbols = mt_symbols_create();
+    struct mt_module module = {build_id, path};
+    ck_assert_int_eq(mt_symbols_find(symbols, module, known() - object.bias, &symbol), 0);
+    ck_assert_str_eq(symbol.function, "known_function");
+    ck_assert_ptr_nonnull(strstr(symbol.file, "test-native.c"));
+    ck_assert_uint_ge(symbol.line, LINE_OF_KNOWN);
+    ck_assert_uint_le(symbol.line, LINE_OF_KNOWN + 5);
+    /* another build of it, no file, no function */
+    module.build_id = "00112233445566778899aabbccddeeff00112233";
+    ck_assert_int_eq(mt_symbols_find(symbols, module, known() - object.bias, &symbol), -ENOENT);
+    module.path = "/no/such/file";
+    ck_assert_int_eq(mt_symbols_find(symbols, module, known() - object.bias, &symbol), -ENOENT);
+    module = (struct mt_module){build_id, path};
+    ck_assert_int_eq(mt_symbols_find(symbols, module, 1, &symbol), -ENOENT);
+    mt_symbols_destroy(symbols);
+}
+END_TEST
+
+static uintptr_t here(void)
+{
+    return (uintptr_t)__builtin_frame_address(0);
+}
+
+/* Whether the stack's end is beyond this frame and all up to it can be read; else this crashes. */
+__attribute__((no_sanitize("address"))) static int has_top(struct mt_stack_bounds *bounds)
+{
+    uintptr_t sp = here(), top = mt_stack_top(bounds, sp);
+    unsigned sum = 0;
+    for (uintptr_t at = sp; at < top; at++)
+        sum += *(const volatile unsigned char *)at;
+    return top > sp && sum > 0 && mt_stack_top(bounds, sp) == top;
+}
+
+static struct mt_stack_bounds of_handler;
+static volatile int handler_has_top;
+
+static void on_signal(int number)
+{
+    (void)number;
+    handler_has_top = has_top(&of_handler);
+}
+
+static void *in_thread(void *unused)
+{
+    struct mt_stack_bounds bounds = {0};
+    ck_assert(has_top(&bounds));
+    ck_assert_uint_eq(bounds.n_looked_up, 1);
+    return unused;
+}
+
+START_TEST(stacks_end_somewhere)
+{
+    struct mt_stack_bounds bounds = {0};
+    pthread_t thread;
+    ck_assert(has_top(&bounds));
+    ck_assert_uint_eq(bounds.n_looked_up, 1);
+    ck_assert_uint_eq(mt_stack_top(&bounds, 4096), 0);
+    pthread_create(&thread, NULL, in_thread, NULL);
+    pthread_join(thread, NULL);
+    stack_t stack = {.ss_sp = malloc(1 << 17), .ss_size = 1 << 17};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+    sigaltstack(&stack, NULL);
+    sigaction(SIGUSR1, &action, NULL);
+    of_handler = bounds;
+    raise(SIGUSR1);
+    ck_assert(handler_has_top);
+    ck_assert_uint_eq(of_handler.n_looked_up, 3); /* of 4096, and its own */
+    stack.ss_flags = SS_DISABLE;
+    sigaltstack(&stack, NULL);
+    free(stack.ss_sp);
+}
+END_TEST
+
+/* How many frames a walk from `depth` calls deep has; the compiler must not make it a loop. */
+__attribute__((noinline, noclone)) static unsigned walk_from(struct mt_stack_bounds *bounds,
+                                                             unsigned depth)
+{
+    static _Thread_local struct mt_walk walk;
+    volatile unsigned frames;
+    if (depth) {
+        frames = walk_from(bounds, depth - 1);
+    } else {
+        mt_unwind(&walk, bounds, MT_OWN_REGISTERS(), 0);
+        frames = walk.n;
+    }
+    return frames;
+}
+
+static _Atomic int is_over;
+
+static void *walk_often(void *unused)
+{
+    struct mt_stack_bounds bounds = {0};
+    unsigned shallow = walk_from(&bounds, 0);
+    ck_assert_uint_gt(shallow, 2);
+    for (unsigned i = 0; i < 20000; i++)
+        ck_assert_uint_eq(walk_from(&bounds, i % 50), shallow + i % 50);
+    return unused;
+}
+
+static void *check_often(void *unused)
+{
+    while (!atomic_load(&is_over))
+        mt_rules_check_objects();
+    return unused;
+}
+
+START_TEST(threads_share_the_rules)
+{
+    pthread_t walkers[3], checker;
+    mt_objects_prepare();
+    ck_assert_int_eq(mt_rules_prepare(), 0);
+    pthread_create(&checker, NULL, check_often, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&walkers[i], NULL, walk_often, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(walkers[i], NULL);
+    atomic_store(&is_over, 1);
+    pthread_join(checker, NULL);
+    ck_assert_uint_eq(mt_code_changes, 0); /* nothing has gone */
+}
+END_TEST
+
+int main(void)
+{
+    TCase *test = tcase_create("native");
+    tcase_add_test(test, both_ways_find_the_same);
+    tcase_add_test(test, what_is_no_code_is_in_no_object);
+    tcase_add_test(test, a_function_begins_without_a_frame);
+    tcase_add_test(test, names_come_from_the_file);
+    tcase_add_test(test, stacks_end_somewhere);
+    tcase_add_test(test, threads_share_the_rules);
+    return RUN_TESTS(test);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/grow.h"
+#include "analyzer/survey.h"
+#include "analyzer/text.h"
+#include "command.h"
+#include "trace-format/encoder.h"
+#include "trace-format/tail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct mt_option mt_recover_options[] = {
+    {'o', "output", "FILE", "write a new file, and leave the trace and its tail as they are"},
+    {0},
+};
+
+/* What is to stand in the file: its first bytes, as they are, and others after them. */
+struct recovery {
+    const char *path, *output; /* output NULL: in place */
+    struct mt_encoder *encoder;
+    struct mt_survey survey;
+    uint64_t sound;   /* bytes of the trace that stay */
+    uint64_t of_tail; /* events */
+    int has_older;    /* segment, which goes with a new file */
+    unsigned char *bytes;
+    size_t size, capacity;
+};
+
+static int append(struct recovery *recovery, const unsigned char *bytes, size_t size)
+{
+    if (mt_grow(&recovery->bytes, &recovery->capacity, recovery->size + size + 1, 1))
+        return -ENOMEM;
+    if (size)
+        memcpy(recovery->bytes + recovery->size, bytes, size);
+    recovery->size += size;
+    return 0;
+}
+
+static int end_block(struct recovery *recovery)
+{
+    const unsigned char *bytes;
+    size_t size;
+    int rc = mt_encoder_finish(recovery->encoder, &bytes, &size);
+    return rc ? rc : append(recovery, bytes, size);
+}
+
+static int encode_batch(struct recovery *recovery, const struct mt_batch *batch)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < batch->n_definitions; i++) {
+        rc = mt_encoder_definition(recovery->encoder, &batch->definitions[i]);
+        if (!rc && mt_encoder_full(recovery->encoder))
+            rc = end_block(recovery);
+    }
+    for (size_t i = 0; !rc && i < batch->n_events; i++) {
+        rc = mt_encoder_event(recovery->encoder, &batch->events[i]);
+        if (!rc && mt_encoder_full(recovery->encoder))
+            rc = end_block(recovery);
+    }
+    recovery->of_tail += batch->n_events;
+    return rc ? rc : end_block(recovery);
+}
+
+/* What was done to the trace, and its end block. */
+static int encode_end(struct recovery *recovery, const struct mt_trace_error *error)
+{
+    const unsigned char *bytes;
+    size_t size;
+    char text[64 + sizeof error->text], number[MT_SIZE_TEXT];
+    const struct mt_survey *survey = &recovery->survey;
+    int n = error->fault ? snprintf(text, sizeof text, "recovered=%s", error->text)
+                         : snprintf(text, sizeof text, "recovered=%s events from the tail",
+                                    mt_count_text(number, recovery->of_tail));
+    struct mt_end end = {mt_survey_length_ns(survey), survey->events, mt_survey_lost(survey)};
+    struct mt_definition info = {.kind = MT_DEF_INFO, .text = text, .text_size = (size_t)n};
+    int rc = mt_encoder_definition(recovery->encoder, &info);
+    if (!rc)
+        rc = end_block(recovery);
+    if (!rc)
+        rc = mt_encoder_end(recovery->encoder, &end, &bytes, &size);
+    return rc ? rc : append(recovery, bytes, size);
+}
+
+/* Reads the trace to its end, or to where it is no longer sound: error->fault. */
+static int read_trace(struct recovery *recovery, struct mt_reader *reader,
+                      struct mt_trace_error *error)
+{
+    struct mt_batch batch;
+    int rc = 0;
+    mt_survey_begin(&recovery->survey, recovery->path);
+    recovery->survey.state = mt_reader_state(reader);
+    while (!rc && mt_reader_next(reader, &batch, error) > 0) {
+        mt_survey_add(&recovery->survey, &batch);
+        recovery->has_older |= batch.is_older;
+        if (batch.is_tail)
+            rc = encode_batch(recovery, &batch);
+    }
+    recovery->sound = mt_reader_offset(reader);
+    if (!rc && !recovery->survey.complete)
+        rc = encode_end(recovery, error);
+    return rc;
+}
+
+static int write_all(int fd, const unsigned char *bytes, size_t size)
+{
+    while (size) {
+        ssize_t n = write(fd, bytes, size);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n > 0) {
+            bytes += n;
+            size -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+/* The first bytes of a file, or all that there are. */
+static int copy(const char *path, int to, uint64_t most)
+{
+    unsigned char bytes[65536];
+    int rc = 0, from = open(path, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return -errno;
+    for (ssize_t n = 1; !rc && n && most;) {
+        n = read(from, bytes, most < sizeof bytes ? (size_t)most : sizeof bytes);
+        rc = n < 0 ? -errno : write_all(to, bytes, (size_t)n);
+        most -= n > 0 ? (uint64_t)n : 0;
+    }
+    close(from);
+    return rc;
+}
+
+static int create(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0600);
+    return fd < 0 ? -errno : fd;
+}
+
+struct beside {
+    char path[PATH_MAX + 8];
+};
+
+/* What belongs to a trace, beside it. */
+static struct beside beside(const char *path, const char *suffix)
+{
+    char real[PATH_MAX];
+    struct beside name;
+    snprintf(name.path, sizeof name.path, "%s%s", realpath(path, real) ? real : path, suffix);
+    return name;
+}
+
+static int copy_older(const struct recovery *recovery)
+{
+    int fd = create(beside(recovery->output, MT_OLDER_SUFFIX).path);
+    int rc = fd < 0 ? fd : copy(beside(recovery->path, MT_OLDER_SUFFIX).path, fd, UINT64_MAX);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* The tail stays until all that it had is in the file: who is stopped on the way can begin anew. */
+static int write_trace(const struct recovery *recovery)
+{
+    const char *path = recovery->output ? recovery->output : recovery->path;
+    int fd = recovery->output ? create(path) : open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return recovery->output ? fd : -errno;
+    int rc = recovery->output ? copy(recovery->path, fd, recovery->sound) : 0;
+    if (!rc && recovery->output && recovery->has_older)
+        rc = copy_older(recovery);
+    if (!rc && !recovery->output &&
+        (ftruncate(fd, (off_t)recovery->sound) || lseek(fd, 0, SEEK_END) != (off_t)recovery->sound))
+        rc = -errno;
+    if (!rc)
+        rc = write_all(fd, recovery->bytes, recovery->size);
+    if (!rc && fdatasync(fd) && errno != EINVAL)
+        rc = -errno;
+    close(fd);
+    if (rc && recovery->output)
+        unlink(recovery->output);
+    return rc;
+}
+
+/* What must not be done in place: 0, or MT_EXIT_BAD after a message. */
+static int check(const struct recovery *recovery, const struct mt_trace_error *error)
+{
+    if (recovery->output)
+        return 0;
+    if (recovery->survey.state == MT_TRACE_RUNNING)
+        return mt_fail("%s: the program is still running; wait for its end, or give -o FILE for a "
+                       "copy of what there is",
+                       recovery->path);
+    if (error->fault && error->fault != MT_FAULT_CUT)
+        return mt_fail("%s: %s; give -o FILE for a copy of what is sound", recovery->path,
+                       error->text);
+    return 0;
+}
+
+static int finish(const struct recovery *recovery, const struct mt_trace_error *error)
+{
+    const char *path = recovery->output ? recovery->output : recovery->path;
+    char events[MT_SIZE_TEXT], number[MT_SIZE_TEXT];
+    if (recovery->survey.complete && !recovery->output) {
+        printf("%s: complete, there is nothing to recover\n", path);
+        return MT_EXIT_OK;
+    }
+    int rc = check(recovery, error);
+    if (rc)
+        return rc;
+    rc = write_trace(recovery);
+    if (rc)
+        return mt_fail("%s: cannot be written: %s", path, strerror(-rc));
+    if (!recovery->output)
+        unlink(beside(recovery->path, MT_TAIL_SUFFIX).path);
+    if (error->fault)
+        mt_say("%s: %s", recovery->path, error->text);
+    printf("%s: %s events, %s of them from the tail\n", path,
+           mt_count_text(events, recovery->survey.events),
+           mt_count_text(number, recovery->of_tail));
+    return MT_EXIT_OK;
+}
+
+static int recover(struct recovery *recovery)
+{
+    struct mt_trace_error error;
+    struct mt_reader *reader;
+    if (mt_reader_open(&reader, recovery->path, &error))
+        return mt_fail_trace(recovery->path, &error);
+    recovery->encoder = mt_encoder_create(3);
+    int rc = recovery->encoder ? read_trace(recovery, reader, &error) : -ENOMEM;
+    mt_reader_close(reader);
+    rc = rc ? mt_fail("%s: %s", recovery->path, strerror(-rc)) : finish(recovery, &error);
+    mt_encoder_destroy(recovery->encoder);
+    free(recovery->bytes);
+    return rc;
+}
+
+int mt_run_recover(const struct mt_command *command, int argc, char **argv)
+{
+    struct recovery recovery = {0};
+    const char *value;
+    int operand, letter;
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
+        recovery.output = value;
+    if (letter < 0)
+        return MT_EXIT_BAD;
+    if (operand == argc)
+        return mt_fail_usage(command, "no trace given");
+    if (operand + 1 < argc)
+        return mt_fail_usage(command, "one trace at a time; '%s' is one too many",
+                             argv[operand + 1]);
+    recovery.path = argv[operand];
+    return recover(&recovery);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The CUDA calls that the events of CUDA's own memory name by number (their argument `api`), each
+ * once. A number is never used again for something else. All functions here are pure.
+ */
+#ifndef MT_TRACE_CUDA_APIS_H
+#define MT_TRACE_CUDA_APIS_H
+
+/* What such a call deals in, and what the event's address is. */
+enum mt_space {
+    MT_SPACE_DEVICE,   /* memory of a device, by address */
+    MT_SPACE_MANAGED,  /* memory that moves between host and device, by address */
+    MT_SPACE_HOST,     /* page-locked memory of the host, by address */
+    MT_SPACE_ARRAY,    /* an array of texels, by handle; its size is that of its texels */
+    MT_SPACE_PHYSICAL, /* memory of a device without an address yet, by handle */
+    MT_SPACE_IMPORTED, /* memory that belongs to another process or API: not counted again */
+    MT_SPACE_CONTEXT,  /* a context, by handle: CUDA does not tell its size */
+    MT_SPACE_MODULE,   /* loaded code, by handle: CUDA does not tell its size */
+    MT_SPACE_UNKNOWN,  /* a call that this version does not know */
+};
+
+/* A(enumerator, number, name, space): the runtime's from 0, the driver's from 64. */
+/* clang-format off */
+#define MT_CUDA_APIS(A)                                                                            \
+    A(CUDA_MALLOC, 0, "cudaMalloc", DEVICE)                                                        \
+    A(CUDA_MALLOC_MANAGED, 1, "cudaMallocManaged", MANAGED)                                        \
+    A(CUDA_MALLOC_ASYNC, 2, "cudaMallocAsync", DEVICE)                                             \
+    A(CUDA_MALLOC_FROM_POOL_ASYNC, 3, "cudaMallocFromPoolAsync", DEVICE)                           \
+    A(CUDA_MALLOC_PITCH, 4, "cudaMallocPitch", DEVICE)                                             \
+    A(CUDA_MALLOC_3D, 5, "cudaMalloc3D", DEVICE)                                                   \
+    A(CUDA_MALLOC_ARRAY, 6, "cudaMallocArray", ARRAY)                                              \
+    A(CUDA_MALLOC_3D_ARRAY, 7, "cudaMalloc3DArray", ARRAY)                                         \
+    A(CUDA_MALLOC_MIPMAPPED_ARRAY, 8, "cudaMallocMipmappedArray", ARRAY)                           \
+    A(CUDA_MALLOC_HOST, 9, "cudaMallocHost", HOST)                                                 \
+    A(CUDA_HOST_ALLOC, 10, "cudaHostAlloc", HOST)                                                  \
+    A(CUDA_HOST_REGISTER, 11, "cudaHostRegister", HOST)                                            \
+    A(CUDA_IPC_OPEN, 12, "cudaIpcOpenMemHandle", IMPORTED)                                         \
+    A(CUDA_EXTERNAL_BUFFER, 13, "cudaExternalMemoryGetMappedBuffer", IMPORTED)                     \
+    A(CUDA_LIBRARY_LOAD_DATA, 14, "cudaLibraryLoadData", MODULE)                                   \
+    A(CUDA_LIBRARY_LOAD_FILE, 15, "cudaLibraryLoadFromFile", MODULE)                               \
+    A(CUDA_FREE, 32, "cudaFree", DEVICE)                                                           \
+    A(CUDA_FREE_ASYNC, 33, "cudaFreeAsync", DEVICE)                                                \
+    A(CUDA_FREE_ARRAY, 34, "cudaFreeArray", ARRAY)                                                 \
+    A(CUDA_FREE_MIPMAPPED_ARRAY, 35, "cudaFreeMipmappedArray", ARRAY)                              \
+    A(CUDA_FREE_HOST, 36, "cudaFreeHost", HOST)                                                    \
+    A(CUDA_HOST_UNREGISTER, 37, "cudaHostUnregister", HOST)                                        \
+    A(CUDA_IPC_CLOSE, 38, "cudaIpcCloseMemHandle", IMPORTED)                                       \
+    A(CUDA_LIBRARY_UNLOAD, 39, "cudaLibraryUnload", MODULE)                                        \
+    A(CUDA_DEVICE_RESET, 40, "cudaDeviceReset", CONTEXT)                                           \
+    A(CU_MEM_ALLOC, 64, "cuMemAlloc", DEVICE)                                                      \
+    A(CU_MEM_ALLOC_PITCH, 65, "cuMemAllocPitch", DEVICE)                                           \
+    A(CU_MEM_ALLOC_MANAGED, 66, "cuMemAllocManaged", MANAGED)                                      \
+    A(CU_MEM_ALLOC_ASYNC, 67, "cuMemAllocAsync", DEVICE)                                           \
+    A(CU_MEM_ALLOC_FROM_POOL_ASYNC, 68, "cuMemAllocFromPoolAsync", DEVICE)                         \
+    A(CU_MEM_ALLOC_HOST, 69, "cuMemAllocHost", HOST)                                               \
+    A(CU_MEM_HOST_ALLOC, 70, "cuMemHostAlloc", HOST)                                               \
+    A(CU_MEM_HOST_REGISTER, 71, "cuMemHostRegister", HOST)                                         \
+    A(CU_ARRAY_CREATE, 72, "cuArrayCreate", ARRAY)                                                 \
+    A(CU_ARRAY_3D_CREATE, 73, "cuArray3DCreate", ARRAY)                                            \
+    A(CU_MIPMAPPED_ARRAY_CREATE, 74, "cuMipmappedArrayCreate", ARRAY)                              \
+    A(CU_MEM_CREATE, 75, "cuMemCreate", PHYSICAL)                                                  \
+    A(CU_MEM_IMPORT, 76, "cuMemImportFromShareableHandle", IMPORTED)                               \
+    A(CU_MEM_MAP, 77, "cuMemMap", PHYSICAL)                                                        \
+    A(CU_IPC_OPEN, 78, "cuIpcOpenMemHandle", IMPORTED)                                             \
+    A(CU_EXTERNAL_BUFFER, 79, "cuExternalMemoryGetMappedBuffer", IMPORTED)                         \
+    A(CU_CTX_CREATE, 80, "cuCtxCreate", CONTEXT)                                                   \
+    A(CU_PRIMARY_CTX_RETAIN, 81, "cuDevicePrimaryCtxRetain", CONTEXT)                              \
+    A(CU_MODULE_LOAD, 82, "cuModuleLoad", MODULE)                                                  \
+    A(CU_MODULE_LOAD_DATA, 83, "cuModuleLoadData", MODULE)                                         \
+    A(CU_MODULE_LOAD_DATA_EX, 84, "cuModuleLoadDataEx", MODULE)                                    \
+    A(CU_MODULE_LOAD_FAT_BINARY, 85, "cuModuleLoadFatBinary", MODULE)                              \
+    A(CU_LIBRARY_LOAD_DATA, 86, "cuLibraryLoadData", MODULE)                                       \
+    A(CU_LIBRARY_LOAD_FILE, 87, "cuLibraryLoadFromFile", MODULE)                                   \
+    A(CU_MEM_FREE, 96, "cuMemFree", DEVICE)                                                        \
+    A(CU_MEM_FREE_ASYNC, 97, "cuMemFreeAsync", DEVICE)                                             \
+    A(CU_MEM_FREE_HOST, 98, "cuMemFreeHost", HOST)                                                 \
+    A(CU_MEM_HOST_UNREGISTER, 99, "cuMemHostUnregister", HOST)                                     \
+    A(CU_ARRAY_DESTROY, 100, "cuArrayDestroy", ARRAY)                                              \
+    A(CU_MIPMAPPED_ARRAY_DESTROY, 101, "cuMipmappedArrayDestroy", ARRAY)                           \
+    A(CU_MEM_RELEASE, 102, "cuMemRelease", PHYSICAL)                                               \
+    A(CU_MEM_UNMAP, 103, "cuMemUnmap", PHYSICAL)                                                   \
+    A(CU_IPC_CLOSE, 104, "cuIpcCloseMemHandle", IMPORTED)                                          \
+    A(CU_CTX_DESTROY, 105, "cuCtxDestroy", CONTEXT)                                                \
+    A(CU_PRIMARY_CTX_RELEASE, 106, "cuDevicePrimaryCtxRelease", CONTEXT)                           \
+    A(CU_PRIMARY_CTX_RESET, 107, "cuDevicePrimaryCtxReset", CONTEXT)                               \
+    A(CU_MODULE_UNLOAD, 108, "cuModuleUnload", MODULE)                                             \
+    A(CU_LIBRARY_UNLOAD, 109, "cuLibraryUnload", MODULE)
+/* clang-format on */
+
+enum mt_cuda_api {
+#define MT_API_ENUM(id, number, name, space) MT_API_##id = (number),
+    MT_CUDA_APIS(MT_API_ENUM)
+#undef MT_API_ENUM
+        MT_API_LIMIT
+};
+
+/* Any number is allowed: "?" and MT_SPACE_UNKNOWN for one that this version does not know. */
+const char *mt_cuda_api_name(unsigned long long api);
+enum mt_space mt_cuda_api_space(unsigned long long api);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tail-reader.h"
+#include "decoder.h"
+#include "encoder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MOST_TRIES 50 /* at a tail that is being written */
+
+/* A ring's first page without what is the writer's own. */
+#define RING_HEAD offsetof(struct mt_ring, word)
+
+struct source {
+    int fd;
+    uint64_t size; /* bytes */
+    uint64_t trace_id;
+    struct mt_tail_header header;
+    struct mt_tail_mark mark;
+    unsigned index;  /* of the mark and the `safe` that hold */
+    uint64_t *words; /* of the ring that is looked at */
+};
+
+static int fill(const struct source *source, void *out, size_t size, uint64_t from)
+{
+    return pread(source->fd, out, size, (off_t)from) == (ssize_t)size ? 0 : -EIO;
+}
+
+static int grow(void *array, size_t *capacity, size_t need, size_t size)
+{
+    void **at = array;
+    if (need <= *capacity)
+        return 0;
+    size_t more = *capacity * 2 > need ? *capacity * 2 : need + 64;
+    void *bytes = realloc(*at, more * size);
+    if (!bytes)
+        return -ENOMEM;
+    *at = bytes;
+    *capacity = more;
+    return 0;
+}
+
+static void damaged(struct mt_tail_content *content, uint64_t offset, const char *what)
+{
+    struct mt_trace_error *error = &content->error;
+    if (error->fault)
+        return;
+    error->fault = MT_FAULT_DAMAGED;
+    error->offset = offset;
+    snprintf(error->text, sizeof error->text,
+             "the trace's tail (*" MT_TAIL_SUFFIX ") is damaged at byte %" PRIu64
+             " (%s); the trace itself is sound",
+             offset, what);
+}
+
+static int add_definition(struct mt_tail_content *content, const struct mt_definition *definition)
+{
+    if (grow(&content->definitions, &content->definitions_capacity, content->n_definitions + 1,
+             sizeof *content->definitions))
+        return -ENOMEM;
+    content->definitions[content->n_definitions++] = *definition;
+    return 0;
+}
+
+static int add_event(struct mt_tail_content *content, const struct mt_event *event)
+{
+    if (grow(&content->events, &content->events_capacity, content->n_events + 1,
+             sizeof *content->events))
+        return -ENOMEM;
+    content->events[content->n_events++] = *event;
+    return 0;
+}
+
+/* What the writer says at the beginning of a trace, where it did not come to that. */
+static int add_infos(struct mt_tail_content *content, const struct source *source)
+{
+    const struct mt_tail_header *header = &source->header;
+    const struct {
+        const char *key;
+        uint64_t value;
+    } infos[] = {{"pid", header->pid},
+                 {"start_monotonic_ns", header->start_monotonic_ns},
+                 {"start_realtime_ns", header->start_realtime_ns}};
+    for (size_t i = 0; i < 3; i++) {
+        int n = snprintf(content->info[i], sizeof content->info[i], "%s=%" PRIu64, infos[i].key,
+                         infos[i].value);
+        struct mt_definition definition = {
+            .kind = MT_DEF_INFO, .text = content->info[i], .text_size = (size_t)n};
+        if (add_definition(content, &definition))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int read_journal(struct mt_tail_content *content, const struct source *source)
+{
+    uint64_t from = source->mark.journal, size = source->header.journal_put - from;
+    if (size > MT_JOURNAL_SIZE) {
+        damaged(content, offsetof(struct mt_tail_header, journal_put), "the journal's extent");
+        return 0;
+    }
+    content->journal = malloc(MT_JOURNAL_SIZE);
+    if (!content->journal)
+        return -ENOMEM;
+    size_t at = from % MT_JOURNAL_SIZE, first = MT_JOURNAL_SIZE - at;
+    if (fill(source, content->journal, first, MT_TAIL_JOURNAL + at) ||
+        fill(source, content->journal + first, at, MT_TAIL_JOURNAL)) {
+        damaged(content, MT_TAIL_JOURNAL, "it is cut");
+        return 0;
+    }
+    const unsigned char *next = content->journal, *end = next + size;
+    while (next < end) {
+        struct mt_definition definition;
+        uint64_t offset = (from + (uint64_t)(next - content->journal)) % MT_JOURNAL_SIZE;
+        if (mt_decode_definition(&next, end, &definition)) {
+            damaged(content, MT_TAIL_JOURNAL + offset, "no definition");
+            return 0;
+        }
+        if (add_definition(content, &definition))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* The events of a ring's words from..to. */
+static int read_words(struct mt_tail_content *content, const struct source *source, uint64_t from,
+                      uint64_t to, uint32_t thread, uint64_t offset)
+{
+    for (uint64_t at = from; at < to;) {
+        struct mt_event event;
+        unsigned kind = (uint16_t)source->words[at % MT_RING_WORDS];
+        if (kind >= MT_KIND_LIMIT || !mt_kinds[kind].name || to - at < mt_ring_event_words(kind)) {
+            damaged(content, offset + at % MT_RING_WORDS * 8, "no event");
+            return 0;
+        }
+        at += mt_ring_read(source->words, at, &event);
+        event.thread = thread;
+        event.time_ns = event.time_ns > source->header.start_monotonic_ns
+                            ? event.time_ns - source->header.start_monotonic_ns
+                            : 0;
+        if (event.device < MT_NO_DEVICE) {
+            damaged(content, offset + at % MT_RING_WORDS * 8, "no device");
+            return 0;
+        }
+        if (add_event(content, &event))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int add_losses(struct mt_tail_content *content, const struct mt_ring *ring)
+{
+    struct mt_event event = {
+        .thread = ring->thread, .kind = MT_LOST, .device = MT_NO_DEVICE, .arg = {ring->lost}};
+    if (content->n_events)
+        event.time_ns = content->events[content->n_events - 1].time_ns;
+    return ring->lost ? add_event(content, &event) : 0;
+}
+
+/* head: the ring but for its words. */
+static int read_ring(struct mt_tail_content *content, const struct source *source, uint32_t slot,
+                     const struct mt_ring *head)
+{
+    uint64_t offset = mt_tail_ring_at(slot), from = head->safe[source->index], to = head->put;
+    if (to - from > MT_RING_WORDS) {
+        damaged(content, offset, "a ring's extent");
+        return 0;
+    }
+    if (from != to && fill(source, source->words, sizeof head->word, offset + RING_HEAD)) {
+        damaged(content, offset, "it is cut");
+        return 0;
+    }
+    if (read_words(content, source, from, to, head->thread, offset + RING_HEAD))
+        return -ENOMEM;
+    if (head->thread <= source->mark.threads)
+        return 0;
+    memcpy(content->names[slot], head->name, MT_THREAD_NAME_SIZE);
+    struct mt_definition definition = {.kind = MT_DEF_THREAD,
+                                       .id = head->thread,
+                                       .os_thread = head->os_thread,
+                                       .text = content->names[slot],
+                                       .text_size = strnlen(head->name, MT_THREAD_NAME_SIZE)};
+    return add_definition(content, &definition);
+}
+
+/* Merges neighbouring runs of events, each in the order of time, until there is one. */
+static int merge_runs(struct mt_tail_content *content, size_t *ends, size_t n)
+{
+    struct mt_event *from = content->events;
+    struct mt_event *to = malloc((content->n_events + 1) * sizeof *to);
+    if (!to)
+        return -ENOMEM;
+    for (; n > 1; n = (n + 1) / 2) {
+        for (size_t run = 0; run < n; run += 2) {
+            size_t a = run ? ends[run - 1] : 0, a_end = ends[run], b = a_end, at = a;
+            size_t b_end = run + 1 < n ? ends[run + 1] : a_end;
+            while (at < b_end)
+                to[at++] = a < a_end && (b == b_end || from[a].time_ns <= from[b].time_ns)
+                               ? from[a++]
+                               : from[b++];
+            ends[run / 2] = b_end;
+        }
+        struct mt_event *other = from;
+        from = to;
+        to = other;
+    }
+    content->events = from;
+    content->events_capacity = content->n_events;
+    free(to);
+    return 0;
+}
+
+static int read_rings(struct mt_tail_content *content, struct source *source)
+{
+    uint32_t slots = source->header.slots;
+    uint64_t room =
+        source->size > MT_TAIL_RINGS ? (source->size - MT_TAIL_RINGS) / sizeof(struct mt_ring) : 0;
+    if (slots > room) {
+        damaged(content, offsetof(struct mt_tail_header, slots), "it is cut, or the rings' number");
+        slots = (uint32_t)room;
+    }
+    struct mt_ring *head = aligned_alloc(_Alignof(struct mt_ring), sizeof *head);
+    size_t *ends = calloc((size_t)slots + 1, sizeof *ends), n = 0;
+    content->names = calloc((size_t)slots + 1, sizeof *content->names);
+    source->words = head ? head->word : NULL;
+    int rc = head && ends && content->names ? 0 : -ENOMEM;
+    for (uint32_t slot = 0; !rc && slot < slots; slot++) {
+        size_t before = content->n_events;
+        if (fill(source, head, RING_HEAD, mt_tail_ring_at(slot))) {
+            damaged(content, mt_tail_ring_at(slot), "it is cut");
+            break;
+        }
+        if (!head->thread)
+            continue;
+        rc = read_ring(content, source, slot, head);
+        if (!rc)
+            rc = add_losses(content, head);
+        if (content->n_events > before)
+            ends[n++] = content->n_events;
+    }
+    if (!rc && n > 1)
+        rc = merge_runs(content, ends, n);
+    free(head);
+    free(ends);
+    return rc;
+}
+
+static int read_header(struct source *source)
+{
+    if (fill(source, &source->header, sizeof source->header, 0) ||
+        memcmp(source->header.magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE))
+        return -EINVAL;
+    source->index = source->header.turn % 2;
+    if (source->header.mark[source->index].trace_id != source->trace_id)
+        source->index = !source->index;
+    source->mark = source->header.mark[source->index];
+    return source->mark.trace_id == source->trace_id ? 0 : -EINVAL;
+}
+
+static void empty(struct mt_tail_content *content)
+{
+    int is_running = content->is_running;
+    mt_tail_clear(content);
+    content->is_running = is_running;
+}
+
+/* The rings first: what their events refer to is in the journal by then. Once: 1 where nothing was
+ * given back to the rings meanwhile, else 0; -ENOMEM. */
+static int try_to_read(struct mt_tail_content *content, struct source *source)
+{
+    struct source after = *source;
+    empty(content);
+    if (read_header(source))
+        return 0;
+    content->trace_size = source->mark.trace_size;
+    if ((source->mark.trace_size <= MT_FILE_HEADER_SIZE && add_infos(content, source)) ||
+        read_rings(content, source))
+        return -ENOMEM;
+    if (read_header(&after))
+        return 0;
+    source->header.journal_put = after.header.journal_put;
+    if (read_journal(content, source))
+        return -ENOMEM;
+    return !read_header(&after) && after.header.turn == source->header.turn;
+}
+
+/* The writer's process holds a lock on it as long as it lives. */
+static int is_locked(int fd)
+{
+    struct flock whole = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    return !fcntl(fd, F_GETLK, &whole) && whole.l_type != F_UNLCK;
+}
+
+static int open_tail(const char *trace_path)
+{
+    char real[PATH_MAX], path[PATH_MAX + sizeof MT_TAIL_SUFFIX];
+    snprintf(path, sizeof path, "%s" MT_TAIL_SUFFIX,
+             realpath(trace_path, real) ? real : trace_path);
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+int mt_tail_read(struct mt_tail_content *content, const char *trace_path, uint64_t trace_id)
+{
+    struct source source = {.fd = open_tail(trace_path), .trace_id = trace_id};
+    struct stat status;
+    int rc = 0;
+    memset(content, 0, sizeof *content);
+    if (source.fd < 0)
+        return 0;
+    if (!fstat(source.fd, &status) && S_ISREG(status.st_mode) && !read_header(&source)) {
+        content->is_running = is_locked(source.fd);
+        for (int i = 0; rc == 0 && i < MOST_TRIES; i++) {
+            source.size = !fstat(source.fd, &status) ? (uint64_t)status.st_size : 0;
+            rc = try_to_read(content, &source);
+        }
+    }
+    close(source.fd);
+    return rc;
+}
+
+void mt_tail_clear(struct mt_tail_content *content)
+{
+    free(content->definitions);
+    free(content->events);
+    free(content->journal);
+    free(content->names);
+    memset(content, 0, sizeof *content);
+}

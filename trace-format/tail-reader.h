@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trace's tail (tail.h) has at one moment. */
+#ifndef MT_TRACE_TAIL_READER_H
+#define MT_TRACE_TAIL_READER_H
+
+#include "reader.h"
+#include "tail.h"
+
+struct mt_tail_content {
+    int is_running;      /* the process lives, and writes on */
+    uint64_t trace_size; /* the trace's bytes that count: the content begins after them */
+    struct mt_definition *definitions;
+    struct mt_event *events; /* in the order of their times */
+    size_t n_definitions, definitions_capacity, n_events, events_capacity;
+    struct mt_trace_error error; /* what is wrong with it; all else is sound */
+    /* what the definitions' texts point into */
+    unsigned char *journal;
+    char (*names)[MT_THREAD_NAME_SIZE];
+    char info[3][64];
+};
+
+/* Reads the tail of the trace at a path: 1; 0 where there is none of that trace, or it changes
+ * faster than it can be read (is_running says so); -ENOMEM. To be cleared in any case. */
+int mt_tail_read(struct mt_tail_content *content, const char *trace_path, uint64_t trace_id);
+
+void mt_tail_clear(struct mt_tail_content *content);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tail of a trace that is being written: a file beside it, mapped by the recording process,
+ * with all that is not in the trace yet (FORMAT.md, "The tail"). It outlives the process; a reader
+ * goes on in it where the trace ends.
+ */
+#ifndef MT_TRACE_TAIL_H
+#define MT_TRACE_TAIL_H
+
+#include "model.h"
+
+#include <stdatomic.h>
+
+#define MT_TAIL_SUFFIX ".tail"
+#define MT_OLDER_SUFFIX ".0" /* of a trace's older segment */
+#define MT_TAIL_MAGIC "\x89MTAPTL\n"
+#define MT_TAIL_MAGIC_SIZE 8u
+#define MT_TAIL_PAGE 4096u /* bytes; everything in the file begins on a page */
+
+#define MT_JOURNAL_SIZE (1u << 20) /* bytes */
+#define MT_RING_WORDS (1u << 18)   /* of 8 bytes: 2 MiB */
+#define MT_THREAD_NAME_SIZE 16u
+
+/* How far the trace has got. */
+struct mt_tail_mark {
+    uint64_t trace_size; /* bytes of the trace that count */
+    uint64_t trace_id;   /* of the trace, as in its own header */
+    uint64_t journal;    /* bytes of the journal whose definitions are in there */
+    uint32_t threads;    /* threads up to this id are defined in there */
+    uint32_t unused;
+};
+
+/* The file's first page. One of two marks holds, and with it one of each ring's two `safe`: those
+ * of index `turn` modulo 2. The writer fills in the other ones, and then counts the turn up. Where
+ * only the other mark has the trace's id, the writer was about to turn to that trace: it holds. */
+struct mt_tail_header {
+    unsigned char magic[MT_TAIL_MAGIC_SIZE];
+    uint32_t version;
+    uint32_t pid;
+    uint64_t start_monotonic_ns, start_realtime_ns;
+    _Atomic uint32_t turn;
+    _Atomic uint32_t slots; /* rings in the file */
+    struct mt_tail_mark mark[2];
+    _Alignas(64) _Atomic uint64_t journal_put; /* bytes ever put */
+};
+
+/*
+ * A thread's events on their way to the trace: one thread puts, the writer takes, no lock. An event
+ * is a head word (kind, device, stack), its time on CLOCK_MONOTONIC, and its kind's arguments.
+ */
+struct mt_ring {
+    /* Words ever put and taken; index modulo MT_RING_WORDS. */
+    _Atomic uint64_t put;
+    /* Not 0 while the owner is between reading the clock and publishing (order.c, "horizon"). */
+    _Atomic uint32_t putting;
+    _Atomic uint32_t thread; /* id in the trace; 0: the slot is nobody's */
+    _Atomic uint64_t lost;   /* events, not yet told */
+    uint32_t os_thread;
+    char name[MT_THREAD_NAME_SIZE];
+    _Alignas(64) _Atomic uint64_t taken;
+    _Atomic uint64_t safe[2]; /* words that are in the trace, for a reader of the tail */
+    _Alignas(MT_TAIL_PAGE) uint64_t word[MT_RING_WORDS];
+};
+
+/* Where things are in the file, in bytes: the header, the journal, then the rings. */
+#define MT_TAIL_JOURNAL MT_TAIL_PAGE
+#define MT_TAIL_RINGS (MT_TAIL_JOURNAL + MT_JOURNAL_SIZE)
+
+static inline uint64_t mt_tail_ring_at(uint64_t slot)
+{
+    return MT_TAIL_RINGS + slot * sizeof(struct mt_ring);
+}
+
+static inline unsigned mt_ring_event_words(unsigned kind)
+{
+    return 2 + mt_kinds[kind].n_fields;
+}
+
+static inline uint64_t mt_ring_head(unsigned kind, int device, uint32_t stack)
+{
+    return (uint64_t)stack << 32 | (uint64_t)(uint16_t)device << 16 | kind;
+}
+
+/* Reads the event at word `at` of a ring's words, which was put: its size in words. */
+static inline unsigned mt_ring_read(const uint64_t word[MT_RING_WORDS], uint64_t at,
+                                    struct mt_event *event)
+{
+    uint64_t head = word[at % MT_RING_WORDS];
+    event->kind = (uint16_t)head;
+    event->device = (int16_t)(head >> 16);
+    event->stack = (uint32_t)(head >> 32);
+    event->time_ns = word[(at + 1) % MT_RING_WORDS];
+    unsigned n = mt_kinds[event->kind].n_fields;
+    for (unsigned i = 0; i < n; i++)
+        event->arg[i] = word[(at + 2 + i) % MT_RING_WORDS];
+    for (unsigned i = n; i < MT_EVENT_ARGS; i++)
+        event->arg[i] = 0;
+    return 2 + n;
+}
+
+#endif
