@@ -37,8 +37,8 @@ void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved, uint16_
     MT_REAL(report_oom)(size, allocated, reserved, device);
 }
 
-/* A label on the tensor's storage, if that is on a device; value: the kind's second argument. */
-static void label(unsigned kind, const void *impl, uint64_t value)
+/* A label on the tensor's storage, if that is on a device. */
+static void label(unsigned kind, const void *impl)
 {
     struct mt_thread *self = mt_enter();
     if (!self)
@@ -46,33 +46,46 @@ static void label(unsigned kind, const void *impl, uint64_t value)
     struct mt_place place = mt_impl_place(impl);
     if (place.address)
         mt_record(self, kind, place.device, mt_python_stack(self),
-                  (uint64_t[]){place.address, value});
+                  (uint64_t[]){place.address, mt_impl_dtype(impl)});
+    mt_leave(self);
+}
+
+/* One that has a value before the type. */
+static void label_with(unsigned kind, const void *impl, uint64_t value)
+{
+    struct mt_thread *self = mt_enter();
+    if (!self)
+        return;
+    struct mt_place place = mt_impl_place(impl);
+    if (place.address)
+        mt_record(self, kind, place.device, mt_python_stack(self),
+                  (uint64_t[]){place.address, value, mt_impl_dtype(impl)});
     mt_leave(self);
 }
 
 void mt_hook_set_requires_grad(void *impl, _Bool value)
 {
-    label(MT_REQUIRES_GRAD, impl, value);
+    label_with(MT_REQUIRES_GRAD, impl, value);
     MT_REAL(set_requires_grad)(impl, value);
 }
 
 void mt_hook_set_data(void *tensor, void *new_data)
 {
-    label(MT_SET_DATA, mt_tensor_impl(new_data), 0);
+    label(MT_SET_DATA, mt_tensor_impl(new_data));
     MT_REAL(set_data)(tensor, new_data);
 }
 
 /* Those that take an optional tensor (c10's or C++'s own) call this one too. */
 void mt_hook_saved_tensor(void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view)
 {
-    label(MT_SAVED, mt_tensor_impl(tensor), is_output);
+    label_with(MT_SAVED, mt_tensor_impl(tensor), is_output);
     MT_REAL(saved_tensor)(saved, tensor, is_output, inplace_on_view);
 }
 
 void mt_hook_leaf(void *node, void *tensor)
 {
     const void *impl = mt_tensor_impl(tensor); /* the constructor moves it away */
-    label(MT_LEAF, impl, 0);
+    label(MT_LEAF, impl);
     MT_REAL(leaf)(node, tensor);
     if (mt_is_recording())
         mt_learn_leaf(node, impl);
@@ -83,9 +96,11 @@ void *mt_hook_accumulate(void *result, void *node, void *gradients)
     result = MT_REAL(accumulate)(result, node, gradients);
     struct mt_thread *self = mt_enter();
     if (self) {
-        struct mt_place place = mt_leaf_gradient(node);
+        const void *gradient = mt_leaf_gradient(node);
+        struct mt_place place = mt_impl_place(gradient);
         if (place.address)
-            mt_record(self, MT_GRADIENT, place.device, 0, (uint64_t[]){place.address});
+            mt_record(self, MT_GRADIENT, place.device, 0,
+                      (uint64_t[]){place.address, mt_impl_dtype(gradient)});
         mt_leave(self);
     }
     return result;

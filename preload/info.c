@@ -122,5 +122,6 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
     tell(sink, "python_stacks=%s", mt_python_status());
     tell(sink, "native_stacks=%s", mt_native_status());
     tell(sink, "labels=%s", mt_tensor_status());
+    tell(sink, "dtypes=%s", mt_dtype_status());
     tell(sink, "kill_proof=%s", mt_tail_status());
 }

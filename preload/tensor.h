@@ -6,6 +6,8 @@
 #ifndef MT_PRELOAD_TENSOR_H
 #define MT_PRELOAD_TENSOR_H
 
+#include "trace-format/dtypes.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -62,14 +64,33 @@ static inline const void *mt_tensor_impl(const void *tensor)
     return impl;
 }
 
-/* The place of a leaf's gradient, from its AccumulateGrad node; none: not known yet, or no
+/* Bytes of a TensorImpl before the type of its elements (caffe2::TypeMeta: 16 bits), found at the
+ * first tensor and checked with libtorch; 0: not yet, -1: not found. */
+extern _Atomic int mt_dtype_offset;
+
+unsigned mt_impl_dtype_slow(const void *impl);
+
+/* The type of a tensor's elements as traces have it (trace-format/dtypes.h), 0: not known. impl: of
+ * a tensor with a place. */
+static inline unsigned mt_impl_dtype(const void *impl)
+{
+    uint16_t number;
+    int offset = mt_dtype_offset;
+    if (__builtin_expect(offset <= 0, 0))
+        return mt_impl_dtype_slow(impl);
+    memcpy(&number, (const char *)impl + offset, sizeof number);
+    return number < MT_DTYPE_LIMIT - 1 ? number + 1u : 0;
+}
+
+/* The TensorImpl of a leaf's gradient, from its AccumulateGrad node; NULL: not known yet, or no
  * gradient. */
-struct mt_place mt_leaf_gradient(const void *node);
+const void *mt_leaf_gradient(const void *node);
 
 /* Learns where an AccumulateGrad node keeps its leaf; the node was made for this impl. */
 void mt_learn_leaf(const void *node, const void *impl);
 
-/* For the trace: whether labels could be had, in a word or two. */
+/* For the trace: whether labels, and types of elements with them, could be had. */
 const char *mt_tensor_status(void);
+const char *mt_dtype_status(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include "command.h"
 #include "terminal.h"
 #include "trace-format/cuda-apis.h"
+#include "trace-format/dtypes.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -71,15 +72,21 @@ static int is_address(const char *field)
            !strcmp(field, "stream");
 }
 
-static int is_api(const char *field)
+/* The name behind a number, for fields that have names; NULL for others. */
+static const char *name_of(const char *field, uint64_t value)
 {
-    return !strcmp(field, "api");
+    if (!strcmp(field, "api"))
+        return mt_cuda_api_name(value);
+    if (!strcmp(field, "dtype"))
+        return mt_dtype_name(value);
+    return NULL;
 }
 
 static void print_field(const char *name, uint64_t value)
 {
-    if (is_api(name))
-        printf(" api=%s", mt_cuda_api_name(value));
+    const char *text = name_of(name, value);
+    if (text)
+        printf(" %s=%s", name, text);
     else
         printf(is_address(name) ? " %s=0x%" PRIx64 : " %s=%" PRIu64, name, value);
 }
@@ -144,6 +151,15 @@ static int print_event_text(const struct mt_event *event)
     return 0;
 }
 
+static void set_field(json_t *object, const char *name, uint64_t value)
+{
+    const char *text = name_of(name, value);
+    if (text)
+        json_object_set_new(object, name, json_string(text));
+    else
+        set(object, name, value);
+}
+
 static int print_event_json(const struct mt_event *event)
 {
     const struct mt_kind_info *kind = &mt_kinds[event->kind];
@@ -151,10 +167,7 @@ static int print_event_json(const struct mt_event *event)
                                mt_json_number(event->time_ns), "thread", (json_int_t)event->thread,
                                "device", (int)event->device, "stack", (json_int_t)event->stack);
     for (unsigned i = 0; i < kind->n_fields; i++)
-        if (is_api(kind->field[i].name))
-            json_object_set_new(object, "api", json_string(mt_cuda_api_name(event->arg[i])));
-        else
-            set(object, kind->field[i].name, event->arg[i]);
+        set_field(object, kind->field[i].name, event->arg[i]);
     return mt_json_print(stdout, object, 1);
 }
 

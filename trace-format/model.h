@@ -46,13 +46,13 @@ enum mt_code {
     M(CUDA_FREE_FAILED, 6, "cuda_free_failed",                                                     \
       F(address, DELTA) F(result, PLAIN) F(api, PLAIN))                                            \
     /* autograd: the tensor at address is saved for backward; a leaf that needs a gradient; the    \
-     * gradient that a leaf keeps after an accumulation. */                                        \
+     * gradient that a leaf keeps after an accumulation. dtype: of its elements (dtypes.h). */      \
     M(SAVED, 7, "saved",                                                                           \
-      F(address, DELTA) F(is_output, PLAIN))                                                       \
+      F(address, DELTA) F(is_output, PLAIN) F(dtype, PLAIN))                                       \
     M(LEAF, 8, "leaf",                                                                             \
-      F(address, DELTA))                                                                           \
+      F(address, DELTA) F(dtype, PLAIN))                                                           \
     M(GRADIENT, 9, "gradient",                                                                     \
-      F(address, DELTA))                                                                           \
+      F(address, DELTA) F(dtype, PLAIN))                                                           \
     /* A backward node gets its output, the tensor at address on a device, in forward:             \
      * the event's stack is the forward line. It runs in backward. node: its address, reused after \
      * it is gone. name: string id of its C++ type's mangled name. */                              \
@@ -64,10 +64,10 @@ enum mt_code {
       F(node, RUNNING))                                                                              \
     /* tensor.data = other (module.to(), .cuda()): address of the new data. */                     \
     M(SET_DATA, 13, "set_data",                                                                    \
-      F(address, DELTA))                                                                           \
+      F(address, DELTA) F(dtype, PLAIN))                                                           \
     /* requires_grad set; from torch/nn/parameter.py:__new__ it makes a parameter. */              \
     M(REQUIRES_GRAD, 14, "requires_grad",                                                          \
-      F(address, DELTA) F(value, PLAIN))                                                           \
+      F(address, DELTA) F(value, PLAIN) F(dtype, PLAIN))                                           \
     /* `count` events of this thread were not recorded just before this one. */                    \
     M(LOST, 15, "lost",                                                                            \
       F(count, PLAIN))                                                                             \
