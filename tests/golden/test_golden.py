@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_golden.py MEMTAP MAKE-GOLDEN TRACE...: memtap dump says of each TRACE.mtap what TRACE.txt has,
 and this version still writes the last of them. --record: writes the last one anew, for a version of
-the format that was not released yet."""
+the format that was not released yet, and what memtap dump says now."""
 import subprocess
 import sys
 import tempfile
@@ -19,7 +19,8 @@ def dump(trace):
 newest = Path(traces[-1])
 if record:
     subprocess.run([make_golden, newest], check=True)
-    newest.with_suffix(".txt").write_text(dump(newest))
+    for trace in traces:
+        Path(trace).with_suffix(".txt").write_text(dump(trace))
 wrong = [trace for trace in traces if dump(trace) != Path(trace).with_suffix(".txt").read_text()]
 with tempfile.TemporaryDirectory() as folder:
     written = Path(folder) / "now.mtap"
