@@ -29,13 +29,12 @@ struct mt_device {
     size_t n_verdicts;
     struct mt_sites sites;
     struct mt_groups groups; /* unless question.by is MT_BY_SITE */
-    /* NULL on a device of CUDA's level: */
     const struct mt_spans *spans;
     const struct mt_timeline *timeline;
     const struct mt_span *span; /* of the moment */
     const struct mt_span *next; /* the highest of another phase than that one's */
     struct mt_growth growth;
-    struct mt_segments segments;    /* of PyTorch's */
+    struct mt_segments segments;    /* of PyTorch's; none on a device of CUDA's level */
     struct mt_pins pins;            /* of both pools */
     struct mt_rule_context context; /* of the verdicts */
 };

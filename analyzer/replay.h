@@ -31,6 +31,7 @@ struct mt_oom {
     uint64_t time_ns, wanted, allocated, reserved;
     uint32_t stack;
     int16_t device;
+    int of_cuda; /* a CUDA call failed, on a device that PyTorch's allocator does not use */
     int went_on; /* the program caught it: it allocated later */
 };
 
@@ -56,9 +57,10 @@ struct mt_replay {
     struct mt_totals peak[MT_DEVICES], cuda_peak[MT_DEVICES];
     /* At the moment in question, which the heaps remember. event 0: nothing had happened yet. */
     struct mt_totals at[MT_DEVICES], cuda_at[MT_DEVICES];
-    struct mt_spans spans[MT_DEVICES];       /* of PyTorch's blocks */
-    struct mt_timeline timeline[MT_DEVICES]; /* of PyTorch's blocks */
-    struct mt_oom ooms[MT_OOMS_KEPT];        /* the latest */
+    /* Of PyTorch's blocks, or of CUDA's where PyTorch's allocator does not use the device. */
+    struct mt_spans spans[MT_DEVICES];
+    struct mt_timeline timeline[MT_DEVICES];
+    struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
     uint64_t n_ooms;
     struct mt_oddities oddities;
     uint64_t unseen[MT_DEVICES];   /* bytes that were allocated before the recording began */
