@@ -64,6 +64,9 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
                              : mt_segments_find(&device->segments, &replay->cuda, slot,
                                                 device->verdicts, device->n_verdicts);
     if (!rc)
+        rc = mt_balance_find(&device->balance, replay, slot, &device->at, &device->segments,
+                             device->verdicts, device->of_cuda ? 0 : device->n_verdicts);
+    if (!rc)
         rc = mt_pins_find(&device->pins, &device->segments, ~0u, device->verdicts,
                           replay->definitions);
     if (rc || !device->span)

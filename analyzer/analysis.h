@@ -6,6 +6,7 @@
 #ifndef MT_ANALYSIS_H
 #define MT_ANALYSIS_H
 
+#include "balance.h"
 #include "growth.h"
 #include "pins.h"
 #include "replay.h"
@@ -34,7 +35,8 @@ struct mt_device {
     const struct mt_span *span; /* of the moment */
     const struct mt_span *next; /* the highest of another phase than that one's */
     struct mt_growth growth;
-    struct mt_segments segments;    /* of PyTorch's; none on a device of CUDA's level */
+    struct mt_segments segments; /* of PyTorch's; none on a device of CUDA's level */
+    struct mt_balance balance;
     struct mt_pins pins;            /* of both pools */
     struct mt_rule_context context; /* of the verdicts */
 };

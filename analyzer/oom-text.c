@@ -44,9 +44,6 @@ static void print_totals(const struct mt_page *page, const struct mt_oom_story *
     fprintf(page->out, "\n  allocated %s, reserved %s, reserved but free %s\n",
             mt_size_text(a, oom->allocated), mt_size_text(b, oom->reserved),
             mt_size_text(c, story->cached));
-    if (story->device->at.cuda_bytes > oom->reserved)
-        fprintf(page->out, "  outside PyTorch's allocator %s\n",
-                mt_size_text(a, story->device->at.cuda_bytes - oom->reserved));
 }
 
 /* Why what is free did not help. */
@@ -135,6 +132,7 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
         print_verdict(&page, story);
     }
     mt_page_pins(&page, &story->pins);
+    mt_page_balance(&page, story->device);
     print_iterations(&page, story);
     print_advice(&page, story);
     print_others(&page);

@@ -24,6 +24,8 @@ static void take_device(struct mt_replay *replay, unsigned slot)
     replay->at[slot] = replay->now[slot];
     replay->at[slot].cuda_bytes = replay->cuda.heap.total[slot].bytes;
     replay->cuda_at[slot] = replay->cuda_now[slot];
+    replay->sample_at[slot] = replay->sample[slot];
+    replay->awaits_sample[slot] = 1;
     mt_heap_remember(&replay->blocks, slot);
     mt_heap_remember(&replay->cuda.heap, slot);
     mt_heap_remember(&replay->cuda.mapped, slot);
@@ -249,6 +251,20 @@ static void on_oom(struct mt_replay *replay, const struct mt_event *event)
                                      .device = event->device});
 }
 
+static void on_sample(struct mt_replay *replay, const struct mt_event *event)
+{
+    unsigned slot = mt_device_slot(event->device);
+    replay->sample[slot] = (struct mt_sample){.time_ns = event->time_ns,
+                                              .total = event->arg[0],
+                                              .free = event->arg[1],
+                                              .own = event->arg[2],
+                                              .others = event->arg[3],
+                                              .cuda_bytes = replay->cuda.heap.total[slot].bytes};
+    if (replay->awaits_sample[slot])
+        replay->sample_at[slot] = replay->sample[slot];
+    replay->awaits_sample[slot] = 0;
+}
+
 static int is_label(unsigned kind)
 {
     return kind >= MT_SAVED && kind <= MT_REQUIRES_GRAD;
@@ -284,6 +300,9 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_MAP:
     case MT_CUDA_UNMAP:
         return on_cuda(replay, event);
+    case MT_DEVICE_MEMORY:
+        on_sample(replay, event);
+        return 0;
     }
     return 0;
 }

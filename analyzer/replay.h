@@ -37,6 +37,13 @@ struct mt_oom {
 
 #define MT_OOMS_KEPT 8u
 
+/* What a device said of its memory (device_memory). */
+struct mt_sample {
+    uint64_t time_ns; /* 0: it was not asked */
+    uint64_t total, free, own, others;
+    uint64_t cuda_bytes; /* what CUDA had handed out then */
+};
+
 /* What did not fit together. None of it is expected in a trace that lost nothing. */
 struct mt_oddities {
     uint64_t replaced;   /* allocations at an address that was live */
@@ -62,6 +69,8 @@ struct mt_replay {
     struct mt_timeline timeline[MT_DEVICES];
     struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
     uint64_t n_ooms;
+    struct mt_sample sample[MT_DEVICES];    /* the last one */
+    struct mt_sample sample_at[MT_DEVICES]; /* the first after the moment, else the last before */
     struct mt_oddities oddities;
     uint64_t unseen[MT_DEVICES];   /* bytes that were allocated before the recording began */
     uint64_t at_event, at_time_ns; /* when the moment was, but for peaks: each device has its own */
@@ -71,6 +80,7 @@ struct mt_replay {
     uint64_t events;  /* so far */
     uint64_t time_ns; /* of the last one */
     int taken;        /* the moment has passed */
+    uint8_t awaits_sample[MT_DEVICES];
 };
 
 /* Replays a whole trace. Returns as mt_scan does; to be cleared in any case. */

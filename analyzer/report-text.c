@@ -44,10 +44,6 @@ static void print_peak(const struct mt_page *page, const struct mt_device *devic
         return;
     fprintf(page->out, "  reserved by PyTorch %s, of it cached %s\n",
             mt_size_text(size, device->at.reserved), mt_size_text(more, device->cached));
-    if (device->at.cuda_bytes > device->at.reserved)
-        fprintf(page->out, "  outside PyTorch's allocator %s (all CUDA allocations: %s)\n",
-                mt_size_text(size, device->at.cuda_bytes - device->at.reserved),
-                mt_size_text(more, device->at.cuda_bytes));
 }
 
 static void print_site_place(const struct mt_page *page, const struct mt_site *site)
@@ -130,6 +126,7 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
         else
             print_groups(&page, device, analysis->replay.question.by);
         mt_page_fragmentation(&page, device);
+        mt_page_balance(&page, device);
         mt_page_growth(&page, device);
         mt_page_timeline(&page, device);
     }
