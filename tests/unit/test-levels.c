@@ -331,6 +331,34 @@ START_TEST(without_samples_the_libraries_are_told)
 }
 END_TEST
 
+START_TEST(what_is_never_freed_is_told)
+{
+    mt_scenario_c_program(builder);
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->leaks.bytes, 3 * MT_MIB);
+    ck_assert_uint_eq(device->leaks.blocks, 1);
+    ck_assert_uint_eq(device->leaks.sites.n, 1);
+    ck_assert_uint_eq(analysis.replay.cuda.unknown, 1);
+    ck_assert_uint_eq(analysis.replay.cuda.by_others, 1);
+}
+END_TEST
+
+START_TEST(a_killed_program_has_no_leaks)
+{
+    mt_build_event(builder, MT_CUDA_MALLOC, A, 1000, 0);
+    ck_assert_uint_eq(analyze()->leaks.blocks, 0);
+}
+END_TEST
+
+START_TEST(pytorchs_tensors_are_no_leaks)
+{
+    mt_build_info(builder, "torch=2.15.0");
+    mt_build_event(builder, MT_CUDA_MALLOC, A, 1000, 0);
+    mt_build_end(builder);
+    ck_assert_uint_eq(analyze()->leaks.blocks, 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *segments = tcase_create("segments"), *blocks = tcase_create("blocks"),
@@ -352,5 +380,8 @@ int main(void)
     tcase_add_test(balance, without_nvml_others_are_with_the_context);
     tcase_add_test(balance, a_sample_before_serves_where_none_follows);
     tcase_add_test(balance, without_samples_the_libraries_are_told);
+    tcase_add_test(balance, what_is_never_freed_is_told);
+    tcase_add_test(balance, a_killed_program_has_no_leaks);
+    tcase_add_test(balance, pytorchs_tensors_are_no_leaks);
     return RUN_TESTS(segments, blocks, balance);
 }
