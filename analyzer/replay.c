@@ -158,14 +158,21 @@ static int out_of_memory(const struct mt_event *event)
 
 static void add_oom(struct mt_replay *replay, const struct mt_oom *oom);
 
-/* The device of a free is its block's: the call may be made with another one current. */
+static int reach(struct mt_replay *replay, unsigned slot, uint64_t time_ns)
+{
+    return is_of_cuda(replay, slot) ? mt_timeline_reach(&replay->timeline[slot], time_ns) : 0;
+}
+
+/* The device of a free is its block's: the call may be made with another one current. So may an
+ * allocation be at the address of another device's block, in a damaged trace. */
 static int on_cuda(struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_block *block = mt_cuda_ends(&replay->cuda, event);
-    unsigned slot = mt_device_slot(block ? block->device : event->device);
+    unsigned slot = mt_device_slot(event->device);
+    unsigned old = block ? mt_device_slot(block->device) : slot;
     int rc =
-        is_of_cuda(replay, slot) ? mt_timeline_reach(&replay->timeline[slot], event->time_ns) : 0;
-    if (block && is_of_cuda(replay, slot))
+        reach(replay, slot, event->time_ns) || reach(replay, old, event->time_ns) ? -ENOMEM : 0;
+    if (!rc && block && is_of_cuda(replay, old))
         conclude(replay, block, 0);
     if (!rc)
         rc = mt_cuda_event(&replay->cuda, event);
@@ -175,6 +182,8 @@ static int on_cuda(struct mt_replay *replay, const struct mt_event *event)
         went_on(replay);
     }
     if (!rc)
+        rc = see_cuda_total(replay, event, old);
+    if (!rc && old != slot)
         rc = see_cuda_total(replay, event, slot);
     if (out_of_memory(event) && is_of_cuda(replay, slot))
         add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
