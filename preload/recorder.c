@@ -5,6 +5,7 @@
 #include "intern.h"
 #include "message.h"
 #include "native-stack.h"
+#include "no-cancel.h"
 #include "node-names.h"
 #include "python-stack.h"
 #include "settings.h"
@@ -72,6 +73,7 @@ static int start(void)
 
 void mt_start_slow(void)
 {
+    MT_NO_CANCEL();
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_handlers); /* first: a fork may come while we start */
     /* The loader's lock is not for the one whom others wait for: a library's constructor may hold
@@ -95,6 +97,7 @@ void mt_start_slow(void)
 
 static struct mt_thread *make_thread(void)
 {
+    MT_NO_CANCEL();
     int saved = errno;
     struct mt_thread *self = mt_threads_add((pid_t)syscall(SYS_gettid));
     if (self && pthread_setspecific(thread_end, self)) {
@@ -123,6 +126,7 @@ struct mt_thread *mt_enter_slow(void)
 /* Who has lost events does not wait again before there was room. */
 static void wait_for_room(struct mt_thread *self)
 {
+    MT_NO_CANCEL();
     int saved = errno;
     uint64_t until = mt_now() + ROOM_WAIT_NS;
     int has_lost = atomic_load_explicit(&self->ring.lost, memory_order_relaxed) != 0;

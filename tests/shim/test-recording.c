@@ -97,6 +97,19 @@ START_TEST(failures_are_recorded_as_such)
 }
 END_TEST
 
+START_TEST(a_thread_is_not_cancelled_in_a_hook)
+{
+    struct outcome o = run(ARGS("cancelled"), ARGS("MEMTAP_QUIET=1", "MEMTAP_STACKS=both"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.errors, "");
+    struct counts c = read_counts(&o, o.file[0]);
+    ck_assert(c.is_complete);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 1);
+    ck_assert_uint_eq(c.kind[MT_CUDA_FREE], 1);
+    remove_outcome(&o);
+}
+END_TEST
+
 START_TEST(a_forked_child_has_its_own_trace)
 {
     struct outcome o = run(ARGS("fork-child", "cuda"), QUIET);
@@ -252,6 +265,7 @@ int main(void)
     tcase_add_test(tests, output_and_exit_code_are_the_program_s);
     tcase_add_test(tests, each_caller_has_its_own_runtime);
     tcase_add_test(tests, failures_are_recorded_as_such);
+    tcase_add_test(tests, a_thread_is_not_cancelled_in_a_hook);
     tcase_add_test(tests, a_forked_child_has_its_own_trace);
     tcase_add_test(tests, a_forked_child_without_cuda_leaves_none);
     tcase_add_test(tests, a_name_that_is_taken_gets_a_suffix);
