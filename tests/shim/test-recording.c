@@ -54,6 +54,19 @@ START_TEST(many_short_threads_are_given_back)
 }
 END_TEST
 
+START_TEST(threads_that_come_and_go_take_little_room)
+{
+    struct outcome o =
+        run(ARGS("short-threads", "3000"), ARGS("MEMTAP_QUIET=1", "MEMTAP_OUTPUT=t"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_int_lt(atoi(o.output), 1024); /* of 6,000 MiB for all at once */
+    struct counts c = read_counts(&o, o.file[0]);
+    ck_assert(c.is_complete);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 3000);
+    remove_outcome(&o);
+}
+END_TEST
+
 START_TEST(a_process_without_cuda_leaves_nothing)
 {
     struct outcome o = run(ARGS("/bin/true"), NULL);
@@ -285,6 +298,7 @@ int main(void)
     TCase *tests = tcase_create("recording");
     tcase_add_test(tests, every_event_of_every_thread_arrives);
     tcase_add_test(tests, many_short_threads_are_given_back);
+    tcase_add_test(tests, threads_that_come_and_go_take_little_room);
     tcase_add_test(tests, a_process_without_cuda_leaves_nothing);
     tcase_add_test(tests, output_and_exit_code_are_the_program_s);
     tcase_add_test(tests, each_caller_has_its_own_runtime);
