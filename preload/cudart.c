@@ -3,6 +3,7 @@
 #include "cache.h"
 #include "intern.h"
 #include "real.h"
+#include "recorder.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -108,6 +109,7 @@ const struct mt_cudart *mt_cudart_of(const void *caller)
     uint32_t index = mt_cache_find(&callers, &key);
     if (!index) {
         struct mt_cudart runtime = find_runtime(caller); /* the loader's lock before ours */
+        mt_expect_fork();
         mt_intern_lock();
         index = mt_cache_find(&callers, &key);
         if (!index && (index = add_runtime(&runtime)))

@@ -36,11 +36,10 @@ static void on_thread_end(void *self)
     mt_threads_retire(self);
 }
 
-/* The child has none of the parent's threads, and its own trace if it needs one. */
+/* The child has none of the parent's threads, and its own trace if it needs one. Also where nothing
+ * was recorded yet: a thread that is not there may have held a lock. */
 static void in_forked_child(void)
 {
-    if (atomic_load(&mt_state) == MT_IDLE)
-        return;
     mt_self = NULL;
     pthread_setspecific(thread_end, NULL);
     mt_writer_reset();
@@ -71,11 +70,16 @@ static int start(void)
     return mt_writer_start();
 }
 
+void mt_expect_fork(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_handlers);
+}
+
 void mt_start_slow(void)
 {
     MT_NO_CANCEL();
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, register_handlers); /* first: a fork may come while we start */
+    mt_expect_fork(); /* first: it may come while we start */
     /* The loader's lock is not for the one whom others wait for: a library's constructor may hold
      * it and be one of them. */
     mt_python_find();
