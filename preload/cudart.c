@@ -12,8 +12,10 @@
 #define MOST_RUNTIMES 16
 
 static struct mt_cudart runtimes[MOST_RUNTIMES];
-static uint32_t n_runtimes;
-static struct mt_cache callers; /* return address -> index in runtimes + 1 */
+static _Atomic uint32_t n_runtimes;
+/* Return address -> index in runtimes + 1. It holds in a forked child too, where the loader may be
+ * in the middle of something and must not be asked again. */
+static struct mt_cache callers;
 
 /* The module that an address lies in; NULL: none. */
 static struct link_map *module_of(const void *address)
@@ -60,6 +62,15 @@ static void *find(void *scope, const char *symbol)
     return found;
 }
 
+/* Its index + 1; 0: it is not known yet. */
+static uint32_t index_of(const struct mt_cudart *runtime)
+{
+    for (uint32_t i = 0; i < n_runtimes; i++)
+        if (!memcmp(&runtimes[i], runtime, sizeof *runtime))
+            return i + 1;
+    return 0;
+}
+
 /* Of the module of this address. What was found must not go away; the module itself may. */
 static struct mt_cudart runtime_of_module(const void *address)
 {
@@ -70,7 +81,7 @@ static struct mt_cudart runtime_of_module(const void *address)
         void *found = find(scope ? scope : RTLD_NEXT, functions[i].symbol);
         memcpy((char *)&runtime + functions[i].offset, &found, sizeof found);
     }
-    if (runtime.cuda_malloc)
+    if (runtime.cuda_malloc && !index_of(&runtime))
         hold(module_of((const void *)runtime.cuda_malloc));
     if (scope)
         dlclose(scope);
@@ -92,13 +103,9 @@ static struct mt_cudart find_runtime(const void *caller)
 /* Its index + 1; 0: it is none, or there are too many. */
 static uint32_t add_runtime(const struct mt_cudart *runtime)
 {
-    if (!runtime->cuda_malloc)
-        return 0;
-    for (uint32_t i = 0; i < n_runtimes; i++)
-        if (!memcmp(&runtimes[i], runtime, sizeof *runtime))
-            return i + 1;
-    if (n_runtimes == MOST_RUNTIMES)
-        return 0;
+    uint32_t index = runtime->cuda_malloc ? index_of(runtime) : 0;
+    if (index || !runtime->cuda_malloc || n_runtimes == MOST_RUNTIMES)
+        return index;
     runtimes[n_runtimes] = *runtime;
     return ++n_runtimes;
 }
@@ -117,9 +124,4 @@ const struct mt_cudart *mt_cudart_of(const void *caller)
         mt_intern_unlock();
     }
     return index ? &runtimes[index - 1] : NULL;
-}
-
-void mt_cudart_reset(void)
-{
-    mt_cache_reset(&callers);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder.h"
-#include "cudart.h"
 #include "info.h"
 #include "intern.h"
 #include "message.h"
@@ -47,7 +46,6 @@ static void in_forked_child(void)
     mt_python_reset();
     mt_native_reset();
     mt_node_names_reset();
-    mt_cudart_reset();
     mt_intern_reset();
     atomic_store(&mt_state, MT_IDLE);
 }
