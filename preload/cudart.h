@@ -18,7 +18,4 @@ struct mt_cudart {
  * none. It stays. Takes the loader's lock at a caller's first call. */
 const struct mt_cudart *mt_cudart_of(const void *caller);
 
-/* For a forked child. */
-void mt_cudart_reset(void);
-
 #endif

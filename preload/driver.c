@@ -2,6 +2,7 @@
 #include "driver.h"
 #include "real.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 struct mt_driver_functions mt_driver;
@@ -24,17 +25,22 @@ static int is_per_thread(const struct row *row)
     return n > suffix && !strcmp(row->symbol + n - suffix, per_thread_suffix);
 }
 
-/* The first pointer stays: another one for the same function does the same. */
+/* The hook, where that calls what was found: the first pointer stays. A driver may give several for
+ * one function; but what another library has under that name is a layer over the driver, which
+ * calls the other one, or is called by it. */
 static void *keep(const struct row *row, void *found)
 {
-    void *none = NULL;
-    __atomic_compare_exchange_n(row->real, &none, found, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-    return row->hook;
+    void *kept = NULL;
+    if (__atomic_compare_exchange_n(row->real, &kept, found, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return row->hook;
+    return kept == found || mt_are_of_one_library(kept, found) ? row->hook : found;
 }
 
 void mt_driver_resolve(enum mt_driver_hook hook)
 {
-    void *found = mt_find_real(rows[hook].symbol, "libcuda.so.1");
+    void *found = mt_real_dlsym(RTLD_NEXT, rows[hook].symbol); /* by name: what comes after us */
+    if (!found)
+        found = mt_find_real(rows[hook].symbol, "libcuda.so.1");
     if (found)
         keep(&rows[hook], found);
 }

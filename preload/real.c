@@ -24,10 +24,9 @@ void *mt_real_dlsym_function(void)
     static void *kept;
     void *real = __atomic_load_n(&kept, __ATOMIC_RELAXED);
     if (!real) {
-        /* Its version is that of the C library in which it stands, before and since 2.34. */
-        real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-        if (!real)
-            real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+        /* The oldest version, which every C library has: a look-up that fails allocates, and who
+         * asks may be an allocator that is just being made. */
+        real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
         __atomic_store_n(&kept, real, __ATOMIC_RELAXED);
     }
     return real;
@@ -51,16 +50,15 @@ static void *find_in(const char *symbol, const char *library)
     return found; /* and the reference that NOLOAD took: what is found must not go away */
 }
 
-static const void *own_base(void)
+int mt_are_of_one_library(const void *a, const void *b)
 {
-    Dl_info info;
-    return dladdr((const void *)&mt_real, &info) ? info.dli_fbase : NULL;
+    Dl_info of_a, of_b;
+    return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
 }
 
 int mt_is_ours(const void *address)
 {
-    Dl_info info;
-    return dladdr(address, &info) && info.dli_fbase == own_base();
+    return mt_are_of_one_library(address, &mt_real);
 }
 
 /* The paths of all loaded libraries, each ended by a NUL, an empty one last. */

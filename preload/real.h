@@ -37,6 +37,8 @@ void mt_resolve(enum mt_hook hook);
 void *mt_real_dlsym(void *handle, const char *symbol);
 void *mt_real_dlsym_function(void);
 
+int mt_are_of_one_library(const void *a, const void *b);
+
 /* Whether an address lies in libmemtap.so. */
 int mt_is_ours(const void *address);
 

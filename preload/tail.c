@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tail.h"
 #include "memory.h"
+#include "no-cancel.h"
 #include "own-file.h"
 #include "recorder.h"
 #include "trace-format/encoder.h"
@@ -215,6 +216,7 @@ static uint64_t journal_room(void)
 /* Whether there is room, perhaps after a moment. */
 static int make_journal_room(size_t size)
 {
+    MT_NO_CANCEL();
     uint64_t until = mt_now() + JOURNAL_WAIT_NS;
     while (journal_room() < size && !tail.journal_overflowed && mt_is_recording() &&
            mt_now() < until) {

@@ -104,7 +104,7 @@ static void give_up(int rc, const char *doing)
 {
     const char *why = rc == -ESTALE ? "the program closed memtap's file" : strerror(-rc);
     mt_message("cannot %s %s: %s; recording ends here, the program goes on", doing,
-               writer.output.path, why);
+               mt_output_shown(&writer.output), why);
     mt_output_close(&writer.output);
     atomic_store(&mt_state, MT_OVER);
 }
@@ -222,8 +222,8 @@ static void write_definitions(void)
 /* All is kept from now on. */
 static void keep_all(int rc)
 {
-    mt_message("cannot begin a new segment of %s: %s; all is kept from here on", writer.output.path,
-               strerror(-rc));
+    mt_message("cannot begin a new segment of %s: %s; all is kept from here on",
+               mt_output_shown(&writer.output), strerror(-rc));
     mt_live_destroy(writer.live);
     writer.live = NULL;
 }
@@ -437,7 +437,7 @@ static void close_trace(void)
         mt_tail_remove();
     if (is_open() && !mt_settings.is_quiet && !*mt_settings.roster)
         mt_message("%llu events in %s; see: memtap report %s", (unsigned long long)writer.events,
-                   writer.output.path, writer.output.path);
+                   mt_output_shown(&writer.output), mt_output_shown(&writer.output));
     mt_output_close(&writer.output);
 }
 
@@ -489,7 +489,7 @@ void mt_writer_stop(void)
     mt_writer_wake();
     if (!wait_for(&writer.is_done, LAST_WAIT_S))
         mt_message("%s could not be finished in %d s; it is readable up to where it got",
-                   writer.output.path, LAST_WAIT_S);
+                   mt_output_shown(&writer.output), LAST_WAIT_S);
 }
 
 void mt_writer_reset(void)
