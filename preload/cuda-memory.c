@@ -41,19 +41,6 @@ static void record(const struct mt_cuda_call *call, unsigned kind, const uint64_
     mt_leave(self);
 }
 
-static uint64_t at_level(uint64_t texels, unsigned level)
-{
-    return level < 64 && texels >> level ? texels >> level : 1;
-}
-
-uint64_t mt_cuda_texels(uint64_t width, uint64_t height, uint64_t depth, unsigned levels)
-{
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < levels && i < 64; i++)
-        sum += at_level(width, i) * at_level(height, i) * at_level(depth, i);
-    return sum;
-}
-
 static uint64_t read_word(const void *where)
 {
     uint64_t value;

@@ -38,10 +38,6 @@ static inline void mt_cuda_end(void)
     mt_cuda_depth--;
 }
 
-/* Texels of an array with so many levels, each half as wide, high and deep as the one before; a
- * dimension of 0 is not there. */
-uint64_t mt_cuda_texels(uint64_t width, uint64_t height, uint64_t depth, unsigned levels);
-
 /* address: that of the memory, or its handle, by the call's space; passed by where it is, since
  * nothing is there when the call has failed. */
 void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *address,
