@@ -15,6 +15,7 @@
 
 #include "trace-format/cuda-apis.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,12 @@ struct mt_cuda_call {
 };
 
 extern _Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));
+
+/* The subscription under which CUPTI has told of the call that this thread is in (cupti.h), 0:
+ * none; and the one that holds. What was told under an older one may never be told to have ended.
+ */
+extern _Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
+extern _Atomic unsigned mt_cuda_subscription;
 
 static inline void mt_cuda_begin(void)
 {

@@ -14,8 +14,7 @@ static struct mt_cudart runtimes[MOST_RUNTIMES];
 static uint32_t n_runtimes;
 static struct mt_cache callers; /* return address -> index in runtimes + 1 */
 
-/* A handle in whose scope the caller's own cudaMalloc stands: RTLD_NEXT for the program itself. */
-static void *scope_of(const void *caller)
+void *mt_scope_of(const void *caller)
 {
     Dl_info info;
     struct link_map *module = NULL;
@@ -48,7 +47,7 @@ static void look_up(struct mt_cudart *runtime, void *scope)
 static struct mt_cudart runtime_of_module(const void *address)
 {
     struct mt_cudart runtime = {0};
-    void *scope = scope_of(address);
+    void *scope = mt_scope_of(address);
     if (scope)
         look_up(&runtime, scope);
     if (!runtime.cuda_malloc && scope && scope != RTLD_NEXT)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder.h"
 #include "cudart.h"
+#include "cupti.h"
 #include "device-watch.h"
 #include "info.h"
 #include "intern.h"
@@ -50,6 +51,7 @@ static void in_forked_child(void)
     mt_native_reset();
     mt_node_names_reset();
     mt_cudart_reset();
+    mt_cupti_reset();
     mt_intern_reset();
     atomic_store(&mt_state, MT_IDLE);
 }
