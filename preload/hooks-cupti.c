@@ -23,19 +23,21 @@ static void *real_of(const char *symbol, const void *caller)
     return found && !mt_is_ours(found) ? found : mt_find_real(symbol, "libcupti.so.13");
 }
 
-/* CUPTI has one subscriber: torch.profiler's records nothing if it is not that one. */
-int mt_hook_cupti_subscribe(void **subscriber, void *callback, void *data)
-{
-    int (*real)(void **, void *, void *);
-    *(void **)&real = real_of("cuptiSubscribe", __builtin_return_address(0));
-    mt_cupti_step_back();
-    return real ? real(subscriber, callback, data) : NO_FUNCTION;
-}
-
-int mt_hook_cupti_subscribe_v2(void **subscriber, void *callback, void *data, void *parameters)
-{
-    int (*real)(void **, void *, void *, void *);
-    *(void **)&real = real_of("cuptiSubscribe_v2", __builtin_return_address(0));
-    mt_cupti_step_back();
-    return real ? real(subscriber, callback, data, parameters) : NO_FUNCTION;
-}
+/* CUPTI has one subscriber, and activities want to be it as well: torch.profiler, which uses them,
+ * records nothing where somebody else is. */
+#define HOOK(name, symbol, parameters, ...)                                                        \
+    int mt_hook_##name parameters                                                                  \
+    {                                                                                              \
+        int(*real) parameters;                                                                     \
+        *(void **)&real = real_of(symbol, __builtin_return_address(0));                            \
+        mt_cupti_step_back();                                                                      \
+        return real ? real(__VA_ARGS__) : NO_FUNCTION;                                             \
+    }
+HOOK(cupti_subscribe, "cuptiSubscribe", (void **subscriber, void *callback, void *data), subscriber,
+     callback, data)
+HOOK(cupti_subscribe_v2, "cuptiSubscribe_v2",
+     (void **subscriber, void *callback, void *data, void *parameters), subscriber, callback, data,
+     parameters)
+HOOK(cupti_activities, "cuptiActivityRegisterCallbacks",
+     (void *buffer_requested, void *buffer_completed), buffer_requested, buffer_completed)
+HOOK(cupti_activity, "cuptiActivityEnable", (int kind), kind)
