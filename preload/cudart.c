@@ -31,6 +31,13 @@ static void *hold(const struct link_map *module)
     return module && *module->l_name ? dlopen(module->l_name, RTLD_NOLOAD | RTLD_LAZY) : NULL;
 }
 
+void *mt_scope_of(const void *caller)
+{
+    const struct link_map *module = module_of(caller);
+    void *scope = hold(module);
+    return !module ? NULL : scope ? scope : RTLD_NEXT;
+}
+
 /* Where a function stands in mt_cudart, and its name. */
 static const struct {
     size_t offset;
@@ -75,15 +82,14 @@ static uint32_t index_of(const struct mt_cudart *runtime)
 static struct mt_cudart runtime_of_module(const void *address)
 {
     struct mt_cudart runtime = {0};
-    struct link_map *module = module_of(address);
-    void *scope = hold(module);
-    for (size_t i = 0; module && i < sizeof functions / sizeof *functions; i++) {
-        void *found = find(scope ? scope : RTLD_NEXT, functions[i].symbol);
+    void *scope = mt_scope_of(address);
+    for (size_t i = 0; scope && i < sizeof functions / sizeof *functions; i++) {
+        void *found = find(scope, functions[i].symbol);
         memcpy((char *)&runtime + functions[i].offset, &found, sizeof found);
     }
     if (runtime.cuda_malloc && !index_of(&runtime))
         hold(module_of((const void *)runtime.cuda_malloc));
-    if (scope)
+    if (scope && scope != RTLD_NEXT)
         dlclose(scope);
     return runtime;
 }

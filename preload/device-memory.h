@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a device's memory is taken by, whoever took it, as NVML tells: it needs no CUDA context and
- * disturbs no stream. For the writer's thread only, never under a host's lock: it loads NVML and
- * asks the driver.
+ * disturbs no stream. For one thread only (device-watch.c), never under a host's lock: it loads
+ * NVML and asks the driver.
  */
 #ifndef MT_PRELOAD_DEVICE_MEMORY_H
 #define MT_PRELOAD_DEVICE_MEMORY_H

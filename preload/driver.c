@@ -45,6 +45,14 @@ void mt_driver_resolve(enum mt_driver_hook hook)
         keep(&rows[hook], found);
 }
 
+int mt_driver_was_looked_up(void)
+{
+    for (const struct row *row = rows; row < rows + MT_DRIVER_COUNT; row++)
+        if (__atomic_load_n(row->real, __ATOMIC_ACQUIRE))
+            return 1;
+    return 0;
+}
+
 unsigned (*mt_driver_get_device(void))(int *device)
 {
     static void *found; /* one driver a process */

@@ -66,6 +66,16 @@
     H(mark, "memtap_mark", NULL, void, (const char *name))                                         \
     H(name, "memtap_name", NULL, void, (const void *address, const char *name))                    \
     H(nvtx, "InitializeInjectionNvtx2", NULL, int, (const void *(*export_table)(uint32_t table)))
+/* The driver's way to a tool (CUDA_INJECTION64_PATH), and what each client of CUPTI begins with. */
+#define MT_CUPTI_HOOKS(H)                                                                          \
+    H(injection, "InitializeInjection", NULL, int, (void))                                         \
+    H(cupti_subscribe, "cuptiSubscribe", "libcupti.so.13", int,                                    \
+      (void **subscriber, void *callback, void *data))                                             \
+    H(cupti_subscribe_v2, "cuptiSubscribe_v2", "libcupti.so.13", int,                              \
+      (void **subscriber, void *callback, void *data, void *parameters))                           \
+    H(cupti_activities, "cuptiActivityRegisterCallbacks", "libcupti.so.13", int,                   \
+      (void *buffer_requested, void *buffer_completed))                                            \
+    H(cupti_activity, "cuptiActivityEnable", "libcupti.so.13", int, (int kind))
 /* clang-format on */
 
 /* What makes code go away. */
@@ -73,7 +83,8 @@
 
 #define MT_HOOKS(H)                                                                                \
     MT_TORCH_HOOKS(H)                                                                              \
-    MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H)
+    MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) \
+        MT_CUPTI_HOOKS(H)
 
 #ifndef MT_EXPORTS_MAP
 #define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \

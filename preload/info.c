@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "info.h"
+#include "cupti.h"
 #include "native-stack.h"
 #include "python-stack.h"
 #include "read-file.h"
@@ -134,5 +135,6 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
     tell(sink, "native_stacks=%s", mt_native_status());
     tell(sink, "labels=%s", mt_tensor_status());
     tell(sink, "dtypes=%s", mt_dtype_status());
+    tell(sink, "cupti=%s", mt_cupti_status());
     tell(sink, "kill_proof=%s", mt_tail_status());
 }

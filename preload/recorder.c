@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder.h"
+#include "cupti.h"
+#include "device-watch.h"
 #include "info.h"
 #include "intern.h"
 #include "message.h"
@@ -42,10 +44,12 @@ static void in_forked_child(void)
     mt_self = NULL;
     pthread_setspecific(thread_end, NULL);
     mt_writer_reset();
+    mt_watch_reset();
     mt_threads_reset();
     mt_python_reset();
     mt_native_reset();
     mt_node_names_reset();
+    mt_cupti_reset();
     mt_intern_reset();
     atomic_store(&mt_state, MT_IDLE);
 }

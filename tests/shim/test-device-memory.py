@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test-device-memory.py MEMTAP PROGRAM: what a trace says of the whole device is exactly what the
+program's calls took of it, and the context."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+memtap, program = sys.argv[1:]
+MIB = 1 << 20
+CONTEXT, POOL = 300 * MIB, 32 * MIB  # a pool takes pieces of 32 MiB
+HELD = (6 + 20 + 4) * MIB + POOL
+faults = []
+
+
+def equal(what, found, wanted):
+    if found != wanted:
+        faults.append(f"{what}: {found}, not {wanted}")
+
+
+def record(*arguments):
+    with tempfile.TemporaryDirectory() as directory:
+        trace = os.path.join(directory, "t.mtap")
+        subprocess.run([memtap, "run", "--simulate", "t4", "--output", trace, "--", program,
+                        *arguments], check=True,
+                       env={**os.environ, "CUDASIM_CONTEXT": str(CONTEXT)})
+        listing = subprocess.run([memtap, "dump", "--format", "json", trace], check=True, text=True,
+                                 stdout=subprocess.PIPE)
+    events = [json.loads(line) for line in listing.stdout.splitlines()]
+    return [event for event in events if "time_ns" in event]
+
+
+def taken(event):
+    equal("own", event["own"], event["total"] - event["free"])
+    equal("others", event["others"], 0)
+    return event["total"] - event["free"]
+
+
+for mode, wanted in (("short", [CONTEXT + HELD]), ("long", [CONTEXT + HELD + 48 * MIB,
+                                                            CONTEXT + HELD])):
+    events = record(mode)
+    samples = [event for event in events if event["record"] == "device_memory"]
+    equal(f"{mode}: samples", [taken(sample) for sample in samples], wanted)
+    equal(f"{mode}: devices", {sample["device"] for sample in samples}, {0})
+    equal(f"{mode}: threads", {sample["thread"] for sample in samples}, {0})
+    times = [event["time_ns"] for event in events]
+    equal(f"{mode}: times in order", times, sorted(times))
+print("\n".join(faults) or "the device is accounted for to the byte")
+sys.exit(bool(faults))
