@@ -4,7 +4,7 @@ the program by walking its models and optimizers, and of the shapes that the arc
 import json
 
 import harness
-from harness import MEMTAP, equal, last_before
+from harness import MEMTAP, PYTHON, equal, last_before
 
 MIB = 2**20
 CATEGORIES = ("parameters", "gradients", "optimizer_state")
@@ -113,9 +113,13 @@ def test(script, arguments, parameters, activations, where):
 
 
 def main():
-    harness.need_torch("transformers")
-    for case in CASES:
-        test(*case)
+    harness.need_torch()
+    has_transformers = harness.run([PYTHON, "-c", "import transformers"]).returncode == 0
+    for script, *case in CASES:
+        if script == "qwen_adamw.py" and not has_transformers:
+            print(f"{script}: not tried, {PYTHON} has no transformers")
+            continue
+        test(script, *case)
     harness.finish()
 
 
