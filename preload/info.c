@@ -130,11 +130,14 @@ void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
 
 void mt_info_collect_late(mt_info_sink *call, void *data)
 {
+    char missing[512];
     struct sink sink = {call, data};
     tell(sink, "python_stacks=%s", mt_python_status());
     tell(sink, "native_stacks=%s", mt_native_status());
     tell(sink, "labels=%s", mt_tensor_status());
     tell(sink, "dtypes=%s", mt_dtype_status());
     tell(sink, "cupti=%s", mt_cupti_status());
+    if (mt_missing_in_torch(missing, sizeof missing))
+        tell(sink, "torch_hooks=%s%s", *missing ? "all but" : "all", missing);
     tell(sink, "kill_proof=%s", mt_tail_status());
 }

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -12,11 +13,11 @@
 struct mt_real_functions mt_real;
 
 static const struct {
-    const char *symbol, *library;
+    const char *name, *symbol, *library;
     void **slot;
 } hooks[MT_HOOK_COUNT] = {
 #define HOOK_ROW(name, symbol, library, result, parameters)                                        \
-    [MT_HOOK_##name] = {symbol, library, (void **)(void *)&mt_real.name},
+    [MT_HOOK_##name] = {#name, symbol, library, (void **)(void *)&mt_real.name},
     MT_TORCH_HOOKS(HOOK_ROW)};
 
 void *mt_real_dlsym_function(void)
@@ -137,4 +138,19 @@ void mt_resolve(enum mt_hook hook)
         return;
     mt_message("no loaded library defines %s, which the program calls", hooks[hook].symbol);
     syscall(SYS_exit_group, 127); /* _exit is ours */
+}
+
+int mt_missing_in_torch(char *missing, size_t size)
+{
+    if (!is_resolved(MT_HOOK_report_memory))
+        return 0;
+    size_t used = 0;
+    *missing = '\0';
+    for (enum mt_hook i = 0; i < MT_HOOK_COUNT; i++) {
+        if (is_resolved(i))
+            continue;
+        int n = snprintf(missing + used, size - used, " %s", hooks[i].name);
+        used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
+    }
+    return 1;
 }
