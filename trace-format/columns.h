@@ -7,6 +7,7 @@
 #define MT_TRACE_COLUMNS_H
 
 #include "model.h"
+#include "varint.h"
 
 enum mt_column {
     MT_COLUMN_KIND,      /* one byte a record */
@@ -37,12 +38,58 @@ struct mt_predictor {
     uint64_t reserved[MT_DEVICE_SLOTS];
 };
 
+/* How a field is coded in a version of the format. */
+static inline enum mt_code mt_code_of(unsigned version, unsigned kind, unsigned field)
+{
+    enum mt_code code = mt_kinds[kind].field[field].code;
+    return code == MT_CODE_RUNNING && version < 2 ? MT_CODE_DELTA : code;
+}
+
+/* Where the value that a field's code starts from is kept; NULL: the code stores plain values. */
+static inline uint64_t *mt_predicted(struct mt_predictor *state, const struct mt_event *event,
+                                     unsigned field)
+{
+    unsigned device = (uint16_t)event->device % MT_DEVICE_SLOTS;
+    switch (mt_code_of(state->version, event->kind, field)) {
+    case MT_CODE_PLAIN:
+        return NULL;
+    case MT_CODE_DELTA:
+        return &state->last[event->kind][field];
+    case MT_CODE_RUNNING:
+        return &state->running[event->thread % MT_THREAD_SLOTS];
+    case MT_CODE_RESERVED:
+        return &state->reserved[device];
+    case MT_CODE_ALLOCATED:
+        break;
+    }
+    uint64_t *total = &state->allocated[device];
+    if (event->kind == MT_ALLOC)
+        *total += event->arg[1];
+    else if (event->kind == MT_FREE)
+        *total -= event->arg[1];
+    return total;
+}
+
 /* The number to store for argument `field` of the event; moves the state on. The event's earlier
  * arguments must be known. */
-uint64_t mt_predict_code(struct mt_predictor *state, const struct mt_event *event, unsigned field);
+static inline uint64_t mt_predict_code(struct mt_predictor *state, const struct mt_event *event,
+                                       unsigned field)
+{
+    uint64_t value = event->arg[field];
+    uint64_t *base = mt_predicted(state, event, field);
+    if (!base)
+        return value;
+    uint64_t difference = value - *base;
+    *base = value;
+    return mt_zigzag(difference);
+}
 
 /* The other way: the argument's value from the stored number. */
-uint64_t mt_predict_value(struct mt_predictor *state, const struct mt_event *event, unsigned field,
-                          uint64_t stored);
+static inline uint64_t mt_predict_value(struct mt_predictor *state, const struct mt_event *event,
+                                        unsigned field, uint64_t stored)
+{
+    uint64_t *base = mt_predicted(state, event, field);
+    return base ? *base += mt_unzigzag(stored) : stored;
+}
 
 #endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Column by column, a stretch of records at a time that stays in the processor's cache: a tight
+ * loop for each column, instead of a way through all of them for each record. What depends on the
+ * order between kinds (the totals, the nodes that run) is made of the stored numbers at a stretch's
+ * end.
+ */
+#include "columns.h"
+#include "cuda-apis.h"
+#include "cursor.h"
+#include "decoder.h"
+
+#include <string.h>
+
+#define STRETCH 512u
+
+struct decoding {
+    struct mt_cursor column[MT_COLUMNS];
+    struct mt_predictor predictor;
+    uint64_t time_ns; /* of the last record */
+    struct {
+        uint8_t begin, end;
+    } ordered[MT_KIND_LIMIT]; /* fields whose codes look at other kinds' records */
+    /* of this stretch */
+    struct mt_event *events;
+    unsigned n_events;
+    unsigned first[MT_KIND_LIMIT + 1]; /* of each kind, in by_kind */
+    uint16_t by_kind[STRETCH];         /* the records' indices */
+    uint64_t value[STRETCH];           /* of one column */
+};
+
+/* The payload begins with a directory: the number of columns, then id and size of each. A column
+ * that this version does not know is passed over. */
+static int open_columns(struct decoding *decoding, struct mt_cursor payload)
+{
+    uint64_t count, id[256], bytes[256];
+    if (mt_take(&payload, &count) || count > 256)
+        return -EINVAL;
+    for (uint64_t i = 0; i < count; i++)
+        if (mt_take(&payload, &id[i]) || mt_take(&payload, &bytes[i]))
+            return -EINVAL;
+    for (uint64_t i = 0; i < count; i++) {
+        if (bytes[i] > (size_t)(payload.end - payload.at))
+            return -EINVAL;
+        if (id[i] < MT_COLUMNS)
+            decoding->column[id[i]] = (struct mt_cursor){payload.at, payload.at + bytes[i]};
+        payload.at += bytes[i];
+    }
+    return 0;
+}
+
+/* The next n values of a column, none above the limit, which is 2^k - 1; of one that is not there
+ * all are zeros. */
+static int take_values(struct decoding *decoding, unsigned column, unsigned n, uint64_t limit)
+{
+    struct mt_cursor *cursor = &decoding->column[column];
+    uint64_t *value = decoding->value, any = 0;
+    if (!cursor->at) {
+        memset(value, 0, n * sizeof *value);
+        return 0;
+    }
+    const unsigned char *at = cursor->at;
+    for (unsigned i = 0; i < n; i++) {
+        at = mt_varint_get(at, cursor->end, &value[i]);
+        if (!at)
+            return -EINVAL;
+        any |= value[i];
+    }
+    cursor->at = at;
+    return any > limit ? -EINVAL : 0;
+}
+
+static int take_kinds(struct decoding *decoding)
+{
+    struct mt_cursor *kinds = &decoding->column[MT_COLUMN_KIND];
+    unsigned n = decoding->n_events, next[MT_KIND_LIMIT], *first = decoding->first;
+    if ((size_t)(kinds->end - kinds->at) < n)
+        return -EINVAL;
+    memset(first, 0, sizeof decoding->first);
+    for (unsigned i = 0; i < n; i++) {
+        if (kinds->at[i] >= MT_KIND_LIMIT || !mt_kinds[kinds->at[i]].name)
+            return -EINVAL;
+        first[kinds->at[i] + 1]++;
+    }
+    for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++) {
+        next[kind] = first[kind];
+        first[kind + 1] += first[kind];
+    }
+    memset(decoding->events, 0, n * sizeof *decoding->events);
+    for (unsigned i = 0; i < n; i++) {
+        decoding->events[i].kind = kinds->at[i];
+        decoding->by_kind[next[kinds->at[i]]++] = (uint16_t)i;
+    }
+    kinds->at += n;
+    return 0;
+}
+
+/* ns since the record before: the rest of the time and its lowest byte, in version 1 together. */
+static int take_times(struct decoding *decoding)
+{
+    int is_split = decoding->predictor.version >= 2;
+    struct mt_cursor *low = &decoding->column[MT_COLUMN_TIME];
+    if (take_values(decoding, is_split ? MT_COLUMN_TIME_HIGH : MT_COLUMN_TIME, decoding->n_events,
+                    is_split ? UINT64_MAX >> 8 : UINT64_MAX))
+        return -EINVAL;
+    if (is_split && low->at && (size_t)(low->end - low->at) < decoding->n_events)
+        return -EINVAL;
+    for (unsigned i = 0; i < decoding->n_events; i++) {
+        uint64_t elapsed = decoding->value[i];
+        if (is_split)
+            elapsed = elapsed << 8 | (low->at ? low->at[i] : 0);
+        decoding->events[i].time_ns = decoding->time_ns += elapsed;
+    }
+    if (is_split && low->at)
+        low->at += decoding->n_events;
+    return 0;
+}
+
+static int take_places(struct decoding *decoding)
+{
+    struct mt_event *events = decoding->events;
+    unsigned n = decoding->n_events;
+    if (take_values(decoding, MT_COLUMN_THREAD, n, UINT32_MAX))
+        return -EINVAL;
+    for (unsigned i = 0; i < n; i++)
+        events[i].thread = (uint32_t)decoding->value[i];
+    if (take_values(decoding, MT_COLUMN_DEVICE, n, INT16_MAX))
+        return -EINVAL;
+    for (unsigned i = 0; i < n; i++)
+        events[i].device = (int16_t)((int)decoding->value[i] - 1);
+    if (take_values(decoding, MT_COLUMN_STACK, n, UINT32_MAX))
+        return -EINVAL;
+    for (unsigned i = 0; i < n; i++)
+        events[i].stack = (uint32_t)decoding->value[i];
+    return 0;
+}
+
+/* One argument of all records of a kind; as it is stored, where its code looks at other kinds. */
+static int take_argument(struct decoding *decoding, unsigned kind, unsigned field)
+{
+    const uint16_t *index = decoding->by_kind + decoding->first[kind];
+    unsigned n = decoding->first[kind + 1] - decoding->first[kind];
+    uint64_t *last = &decoding->predictor.last[kind][field];
+    struct mt_event *events = decoding->events;
+    if (take_values(decoding, mt_arg_column(kind, field), n, UINT64_MAX))
+        return -EINVAL;
+    if (mt_code_of(decoding->predictor.version, kind, field) == MT_CODE_DELTA)
+        for (unsigned i = 0; i < n; i++)
+            events[index[i]].arg[field] = *last += mt_unzigzag(decoding->value[i]);
+    else
+        for (unsigned i = 0; i < n; i++)
+            events[index[i]].arg[field] = decoding->value[i];
+    return 0;
+}
+
+static int take_arguments(struct decoding *decoding)
+{
+    for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++)
+        for (unsigned field = 0; field < mt_kinds[kind].n_fields; field++)
+            if (decoding->first[kind] < decoding->first[kind + 1] &&
+                take_argument(decoding, kind, field))
+                return -EINVAL;
+    return 0;
+}
+
+static int looks_at_others(enum mt_code code)
+{
+    return code != MT_CODE_PLAIN && code != MT_CODE_DELTA;
+}
+
+/* The fields of a kind whose codes look at other kinds stand together. */
+static void find_ordered(struct decoding *decoding)
+{
+    for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++)
+        for (unsigned field = 0; field < mt_kinds[kind].n_fields; field++) {
+            if (!looks_at_others(mt_code_of(decoding->predictor.version, kind, field)))
+                continue;
+            if (!decoding->ordered[kind].end)
+                decoding->ordered[kind].begin = (uint8_t)field;
+            decoding->ordered[kind].end = (uint8_t)(field + 1);
+        }
+}
+
+static void follow_order(struct decoding *decoding)
+{
+    for (unsigned i = 0; i < decoding->n_events; i++) {
+        struct mt_event *event = &decoding->events[i];
+        unsigned end = decoding->ordered[event->kind].end;
+        for (unsigned field = decoding->ordered[event->kind].begin; field < end; field++)
+            event->arg[field] =
+                mt_predict_value(&decoding->predictor, event, field, event->arg[field]);
+    }
+}
+
+/* Version 1 knows cudaMalloc, which is number 0, and cudaFree. */
+static void say_apis(struct decoding *decoding)
+{
+    for (unsigned i = 0; i < decoding->n_events; i++) {
+        struct mt_event *event = &decoding->events[i];
+        if (event->kind == MT_CUDA_FREE)
+            event->arg[1] = MT_API_CUDA_FREE;
+        else if (event->kind == MT_CUDA_FREE_FAILED)
+            event->arg[2] = MT_API_CUDA_FREE;
+    }
+}
+
+static int take_stretch(struct decoding *decoding, struct mt_event *events, unsigned n)
+{
+    decoding->events = events;
+    decoding->n_events = n;
+    if (take_kinds(decoding) || take_times(decoding) || take_places(decoding) ||
+        take_arguments(decoding))
+        return -EINVAL;
+    follow_order(decoding);
+    if (decoding->predictor.version < 2)
+        say_apis(decoding);
+    return 0;
+}
+
+int mt_decode_events(const unsigned char *raw, size_t size, unsigned version, uint64_t base_time_ns,
+                     size_t records, struct mt_event *out)
+{
+    struct decoding decoding = {.predictor.version = version, .time_ns = base_time_ns};
+    if (open_columns(&decoding, (struct mt_cursor){raw, raw + size}))
+        return -EINVAL;
+    find_ordered(&decoding);
+    for (size_t done = 0; done < records; done += decoding.n_events)
+        if (take_stretch(&decoding, out + done,
+                         records - done < STRETCH ? (unsigned)(records - done) : STRETCH))
+            return -EINVAL;
+    return 0;
+}
