@@ -31,7 +31,6 @@ static inline unsigned mt_arg_column(unsigned kind, unsigned field)
 #define MT_THREAD_SLOTS 16u
 
 struct mt_predictor {
-    unsigned version; /* of the format */
     uint64_t running[MT_THREAD_SLOTS];
     uint64_t last[MT_KIND_LIMIT][MT_EVENT_ARGS];
     uint64_t allocated[MT_DEVICE_SLOTS];
@@ -47,10 +46,10 @@ static inline enum mt_code mt_code_of(unsigned version, unsigned kind, unsigned 
 
 /* Where the value that a field's code starts from is kept; NULL: the code stores plain values. */
 static inline uint64_t *mt_predicted(struct mt_predictor *state, const struct mt_event *event,
-                                     unsigned field)
+                                     unsigned field, enum mt_code code)
 {
     unsigned device = (uint16_t)event->device % MT_DEVICE_SLOTS;
-    switch (mt_code_of(state->version, event->kind, field)) {
+    switch (code) {
     case MT_CODE_PLAIN:
         return NULL;
     case MT_CODE_DELTA:
@@ -68,28 +67,6 @@ static inline uint64_t *mt_predicted(struct mt_predictor *state, const struct mt
     else if (event->kind == MT_FREE)
         *total -= event->arg[1];
     return total;
-}
-
-/* The number to store for argument `field` of the event; moves the state on. The event's earlier
- * arguments must be known. */
-static inline uint64_t mt_predict_code(struct mt_predictor *state, const struct mt_event *event,
-                                       unsigned field)
-{
-    uint64_t value = event->arg[field];
-    uint64_t *base = mt_predicted(state, event, field);
-    if (!base)
-        return value;
-    uint64_t difference = value - *base;
-    *base = value;
-    return mt_zigzag(difference);
-}
-
-/* The other way: the argument's value from the stored number. */
-static inline uint64_t mt_predict_value(struct mt_predictor *state, const struct mt_event *event,
-                                        unsigned field, uint64_t stored)
-{
-    uint64_t *base = mt_predicted(state, event, field);
-    return base ? *base += mt_unzigzag(stored) : stored;
 }
 
 #endif

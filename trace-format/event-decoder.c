@@ -16,8 +16,10 @@
 
 struct decoding {
     struct mt_cursor column[MT_COLUMNS];
+    unsigned version;
     struct mt_predictor predictor;
-    uint64_t time_ns; /* of the last record */
+    uint64_t time_ns;                           /* of the last record */
+    uint8_t code[MT_KIND_LIMIT][MT_EVENT_ARGS]; /* enum mt_code, in this version */
     struct {
         uint8_t begin, end;
     } ordered[MT_KIND_LIMIT]; /* fields whose codes look at other kinds' records */
@@ -26,7 +28,9 @@ struct decoding {
     unsigned n_events;
     unsigned first[MT_KIND_LIMIT + 1]; /* of each kind, in by_kind */
     uint16_t by_kind[STRETCH];         /* the records' indices */
-    uint64_t value[STRETCH];           /* of one column */
+    const unsigned char *kinds;
+    uint64_t elapsed[STRETCH], thread[STRETCH], device[STRETCH], stack[STRETCH];
+    uint64_t argument[STRETCH]; /* one of one kind */
 };
 
 /* The payload begins with a directory: the number of columns, then id and size of each. A column
@@ -49,22 +53,38 @@ static int open_columns(struct decoding *decoding, struct mt_cursor payload)
     return 0;
 }
 
+/* Values from a column's next eight bytes, if each is one: most are. */
+static int take_eight(const unsigned char *at, uint64_t value[8])
+{
+    if (mt_get64(at) & 0x8080808080808080u)
+        return 0;
+    for (unsigned i = 0; i < 8; i++)
+        value[i] = at[i];
+    return 1;
+}
+
 /* The next n values of a column, none above the limit, which is 2^k - 1; of one that is not there
  * all are zeros. */
-static int take_values(struct decoding *decoding, unsigned column, unsigned n, uint64_t limit)
+static int take_values(struct decoding *decoding, unsigned column, unsigned n, uint64_t limit,
+                       uint64_t *value)
 {
     struct mt_cursor *cursor = &decoding->column[column];
-    uint64_t *value = decoding->value, any = 0;
-    if (!cursor->at) {
+    const unsigned char *at = cursor->at;
+    uint64_t any = 0;
+    if (!at) {
         memset(value, 0, n * sizeof *value);
         return 0;
     }
-    const unsigned char *at = cursor->at;
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n;) {
+        if (n - i >= 8 && cursor->end - at >= 8 && take_eight(at, value + i)) {
+            at += 8;
+            i += 8;
+            continue;
+        }
         at = mt_varint_get(at, cursor->end, &value[i]);
         if (!at)
             return -EINVAL;
-        any |= value[i];
+        any |= value[i++];
     }
     cursor->at = at;
     return any > limit ? -EINVAL : 0;
@@ -86,11 +106,9 @@ static int take_kinds(struct decoding *decoding)
         next[kind] = first[kind];
         first[kind + 1] += first[kind];
     }
-    memset(decoding->events, 0, n * sizeof *decoding->events);
-    for (unsigned i = 0; i < n; i++) {
-        decoding->events[i].kind = kinds->at[i];
+    for (unsigned i = 0; i < n; i++)
         decoding->by_kind[next[kinds->at[i]]++] = (uint16_t)i;
-    }
+    decoding->kinds = kinds->at;
     kinds->at += n;
     return 0;
 }
@@ -98,40 +116,37 @@ static int take_kinds(struct decoding *decoding)
 /* ns since the record before: the rest of the time and its lowest byte, in version 1 together. */
 static int take_times(struct decoding *decoding)
 {
-    int is_split = decoding->predictor.version >= 2;
+    unsigned n = decoding->n_events;
+    if (decoding->version < 2)
+        return take_values(decoding, MT_COLUMN_TIME, n, UINT64_MAX, decoding->elapsed);
+    if (take_values(decoding, MT_COLUMN_TIME_HIGH, n, UINT64_MAX >> 8, decoding->elapsed))
+        return -EINVAL;
     struct mt_cursor *low = &decoding->column[MT_COLUMN_TIME];
-    if (take_values(decoding, is_split ? MT_COLUMN_TIME_HIGH : MT_COLUMN_TIME, decoding->n_events,
-                    is_split ? UINT64_MAX >> 8 : UINT64_MAX))
+    if (low->at && (size_t)(low->end - low->at) < n)
         return -EINVAL;
-    if (is_split && low->at && (size_t)(low->end - low->at) < decoding->n_events)
-        return -EINVAL;
-    for (unsigned i = 0; i < decoding->n_events; i++) {
-        uint64_t elapsed = decoding->value[i];
-        if (is_split)
-            elapsed = elapsed << 8 | (low->at ? low->at[i] : 0);
-        decoding->events[i].time_ns = decoding->time_ns += elapsed;
-    }
-    if (is_split && low->at)
-        low->at += decoding->n_events;
+    for (unsigned i = 0; i < n; i++)
+        decoding->elapsed[i] = decoding->elapsed[i] << 8 | (low->at ? low->at[i] : 0);
+    if (low->at)
+        low->at += n;
     return 0;
 }
 
-static int take_places(struct decoding *decoding)
+/* What all kinds have. */
+static int take_common(struct decoding *decoding)
 {
-    struct mt_event *events = decoding->events;
     unsigned n = decoding->n_events;
-    if (take_values(decoding, MT_COLUMN_THREAD, n, UINT32_MAX))
+    if (take_times(decoding) ||
+        take_values(decoding, MT_COLUMN_THREAD, n, UINT32_MAX, decoding->thread) ||
+        take_values(decoding, MT_COLUMN_DEVICE, n, INT16_MAX, decoding->device) ||
+        take_values(decoding, MT_COLUMN_STACK, n, UINT32_MAX, decoding->stack))
         return -EINVAL;
     for (unsigned i = 0; i < n; i++)
-        events[i].thread = (uint32_t)decoding->value[i];
-    if (take_values(decoding, MT_COLUMN_DEVICE, n, INT16_MAX))
-        return -EINVAL;
-    for (unsigned i = 0; i < n; i++)
-        events[i].device = (int16_t)((int)decoding->value[i] - 1);
-    if (take_values(decoding, MT_COLUMN_STACK, n, UINT32_MAX))
-        return -EINVAL;
-    for (unsigned i = 0; i < n; i++)
-        events[i].stack = (uint32_t)decoding->value[i];
+        decoding->events[i] =
+            (struct mt_event){.time_ns = decoding->time_ns += decoding->elapsed[i],
+                              .thread = (uint32_t)decoding->thread[i],
+                              .stack = (uint32_t)decoding->stack[i],
+                              .kind = decoding->kinds[i],
+                              .device = (int16_t)((int)decoding->device[i] - 1)};
     return 0;
 }
 
@@ -142,14 +157,14 @@ static int take_argument(struct decoding *decoding, unsigned kind, unsigned fiel
     unsigned n = decoding->first[kind + 1] - decoding->first[kind];
     uint64_t *last = &decoding->predictor.last[kind][field];
     struct mt_event *events = decoding->events;
-    if (take_values(decoding, mt_arg_column(kind, field), n, UINT64_MAX))
+    if (take_values(decoding, mt_arg_column(kind, field), n, UINT64_MAX, decoding->argument))
         return -EINVAL;
-    if (mt_code_of(decoding->predictor.version, kind, field) == MT_CODE_DELTA)
+    if (decoding->code[kind][field] == MT_CODE_DELTA)
         for (unsigned i = 0; i < n; i++)
-            events[index[i]].arg[field] = *last += mt_unzigzag(decoding->value[i]);
+            events[index[i]].arg[field] = *last += mt_unzigzag(decoding->argument[i]);
     else
         for (unsigned i = 0; i < n; i++)
-            events[index[i]].arg[field] = decoding->value[i];
+            events[index[i]].arg[field] = decoding->argument[i];
     return 0;
 }
 
@@ -169,11 +184,13 @@ static int looks_at_others(enum mt_code code)
 }
 
 /* The fields of a kind whose codes look at other kinds stand together. */
-static void find_ordered(struct decoding *decoding)
+static void find_codes(struct decoding *decoding)
 {
     for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++)
         for (unsigned field = 0; field < mt_kinds[kind].n_fields; field++) {
-            if (!looks_at_others(mt_code_of(decoding->predictor.version, kind, field)))
+            enum mt_code code = mt_code_of(decoding->version, kind, field);
+            decoding->code[kind][field] = (uint8_t)code;
+            if (!looks_at_others(code))
                 continue;
             if (!decoding->ordered[kind].end)
                 decoding->ordered[kind].begin = (uint8_t)field;
@@ -186,9 +203,11 @@ static void follow_order(struct decoding *decoding)
     for (unsigned i = 0; i < decoding->n_events; i++) {
         struct mt_event *event = &decoding->events[i];
         unsigned end = decoding->ordered[event->kind].end;
-        for (unsigned field = decoding->ordered[event->kind].begin; field < end; field++)
-            event->arg[field] =
-                mt_predict_value(&decoding->predictor, event, field, event->arg[field]);
+        for (unsigned field = decoding->ordered[event->kind].begin; field < end; field++) {
+            enum mt_code code = (enum mt_code)decoding->code[event->kind][field];
+            event->arg[field] = *mt_predicted(&decoding->predictor, event, field, code) +=
+                mt_unzigzag(event->arg[field]);
+        }
     }
 }
 
@@ -208,11 +227,10 @@ static int take_stretch(struct decoding *decoding, struct mt_event *events, unsi
 {
     decoding->events = events;
     decoding->n_events = n;
-    if (take_kinds(decoding) || take_times(decoding) || take_places(decoding) ||
-        take_arguments(decoding))
+    if (take_kinds(decoding) || take_common(decoding) || take_arguments(decoding))
         return -EINVAL;
     follow_order(decoding);
-    if (decoding->predictor.version < 2)
+    if (decoding->version < 2)
         say_apis(decoding);
     return 0;
 }
@@ -220,10 +238,10 @@ static int take_stretch(struct decoding *decoding, struct mt_event *events, unsi
 int mt_decode_events(const unsigned char *raw, size_t size, unsigned version, uint64_t base_time_ns,
                      size_t records, struct mt_event *out)
 {
-    struct decoding decoding = {.predictor.version = version, .time_ns = base_time_ns};
+    struct decoding decoding = {.version = version, .time_ns = base_time_ns};
     if (open_columns(&decoding, (struct mt_cursor){raw, raw + size}))
         return -EINVAL;
-    find_ordered(&decoding);
+    find_codes(&decoding);
     for (size_t done = 0; done < records; done += decoding.n_events)
         if (take_stretch(&decoding, out + done,
                          records - done < STRETCH ? (unsigned)(records - done) : STRETCH))

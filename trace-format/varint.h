@@ -38,8 +38,8 @@ static inline const unsigned char *mt_varint_get_slowly(const unsigned char *at,
 }
 
 /* Reads one number of [at, end): the byte after it, or NULL where it is cut or over 64 bits. Most
- * have one byte; others are read without branches, since their lengths cannot be predicted: eight
- * bytes at once, of which those up to the first without a top bit count, seven bits of each. */
+ * have up to three bytes: branches, which are foreseen, let the next one begin at once. Longer ones
+ * are taken from eight bytes, of which those up to the first without a top bit count. */
 static inline const unsigned char *mt_varint_get(const unsigned char *at, const unsigned char *end,
                                                  uint64_t *value)
 {
@@ -48,6 +48,14 @@ static inline const unsigned char *mt_varint_get(const unsigned char *at, const 
     if (*at < 0x80) {
         *value = *at;
         return at + 1;
+    }
+    if (at[1] < 0x80) {
+        *value = (at[0] & 0x7fu) | (uint64_t)at[1] << 7;
+        return at + 2;
+    }
+    if (at[2] < 0x80) {
+        *value = (at[0] & 0x7fu) | (at[1] & 0x7fu) << 7 | (uint64_t)at[2] << 14;
+        return at + 3;
     }
     uint64_t word = mt_get64(at), last = ~word & 0x8080808080808080u;
     if (!last)
