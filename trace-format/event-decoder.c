@@ -30,7 +30,6 @@ struct decoding {
     uint16_t by_kind[STRETCH];         /* the records' indices */
     const unsigned char *kinds;
     uint64_t elapsed[STRETCH], thread[STRETCH], device[STRETCH], stack[STRETCH];
-    uint64_t argument[STRETCH]; /* one of one kind */
 };
 
 /* The payload begins with a directory: the number of columns, then id and size of each. A column
@@ -63,30 +62,37 @@ static int take_eight(const unsigned char *at, uint64_t value[8])
     return 1;
 }
 
-/* The next n values of a column, none above the limit, which is 2^k - 1; of one that is not there
- * all are zeros. */
+/* Where a stretch goes on in a column; one that is not there is all zeros. */
+static struct mt_cursor begin_column(const struct decoding *decoding, unsigned column)
+{
+    static const unsigned char zeros[STRETCH];
+    const struct mt_cursor *cursor = &decoding->column[column];
+    return cursor->at ? *cursor : (struct mt_cursor){zeros, zeros + sizeof zeros};
+}
+
+static void end_column(struct decoding *decoding, unsigned column, struct mt_cursor cursor)
+{
+    if (decoding->column[column].at)
+        decoding->column[column] = cursor;
+}
+
+/* The next n values of a column, none above the limit, which is 2^k - 1. */
 static int take_values(struct decoding *decoding, unsigned column, unsigned n, uint64_t limit,
                        uint64_t *value)
 {
-    struct mt_cursor *cursor = &decoding->column[column];
-    const unsigned char *at = cursor->at;
+    struct mt_cursor cursor = begin_column(decoding, column);
     uint64_t any = 0;
-    if (!at) {
-        memset(value, 0, n * sizeof *value);
-        return 0;
-    }
     for (unsigned i = 0; i < n;) {
-        if (n - i >= 8 && cursor->end - at >= 8 && take_eight(at, value + i)) {
-            at += 8;
+        if (n - i >= 8 && cursor.end - cursor.at >= 8 && take_eight(cursor.at, value + i)) {
+            cursor.at += 8;
             i += 8;
             continue;
         }
-        at = mt_varint_get(at, cursor->end, &value[i]);
-        if (!at)
+        if (mt_take(&cursor, &value[i]))
             return -EINVAL;
         any |= value[i++];
     }
-    cursor->at = at;
+    end_column(decoding, column, cursor);
     return any > limit ? -EINVAL : 0;
 }
 
@@ -150,31 +156,37 @@ static int take_common(struct decoding *decoding)
     return 0;
 }
 
-/* One argument of all records of a kind; as it is stored, where its code looks at other kinds. */
-static int take_argument(struct decoding *decoding, unsigned kind, unsigned field)
+/* All arguments of all records of a kind; as they are stored, where their codes look at other
+ * kinds. Field by field in each record: the columns do not wait for each other. */
+static int take_arguments_of(struct decoding *decoding, unsigned kind)
 {
-    const uint16_t *index = decoding->by_kind + decoding->first[kind];
-    unsigned n = decoding->first[kind + 1] - decoding->first[kind];
-    uint64_t *last = &decoding->predictor.last[kind][field];
-    struct mt_event *events = decoding->events;
-    if (take_values(decoding, mt_arg_column(kind, field), n, UINT64_MAX, decoding->argument))
-        return -EINVAL;
-    if (decoding->code[kind][field] == MT_CODE_DELTA)
-        for (unsigned i = 0; i < n; i++)
-            events[index[i]].arg[field] = *last += mt_unzigzag(decoding->argument[i]);
-    else
-        for (unsigned i = 0; i < n; i++)
-            events[index[i]].arg[field] = decoding->argument[i];
+    unsigned n_fields = mt_kinds[kind].n_fields;
+    uint64_t *last = decoding->predictor.last[kind];
+    const uint8_t *code = decoding->code[kind];
+    struct mt_cursor column[MT_EVENT_ARGS];
+    for (unsigned field = 0; field < n_fields; field++)
+        column[field] = begin_column(decoding, mt_arg_column(kind, field));
+    for (unsigned i = decoding->first[kind]; i < decoding->first[kind + 1]; i++) {
+        uint64_t *arg = decoding->events[decoding->by_kind[i]].arg;
+        for (unsigned field = 0; field < n_fields; field++) {
+            struct mt_cursor *cursor = &column[field];
+            cursor->at = mt_varint_get(cursor->at, cursor->end, &arg[field]);
+            if (!cursor->at)
+                return -EINVAL;
+            if (code[field] == MT_CODE_DELTA)
+                arg[field] = last[field] += mt_unzigzag(arg[field]);
+        }
+    }
+    for (unsigned field = 0; field < n_fields; field++)
+        end_column(decoding, mt_arg_column(kind, field), column[field]);
     return 0;
 }
 
 static int take_arguments(struct decoding *decoding)
 {
     for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++)
-        for (unsigned field = 0; field < mt_kinds[kind].n_fields; field++)
-            if (decoding->first[kind] < decoding->first[kind + 1] &&
-                take_argument(decoding, kind, field))
-                return -EINVAL;
+        if (decoding->first[kind] < decoding->first[kind + 1] && take_arguments_of(decoding, kind))
+            return -EINVAL;
     return 0;
 }
 
