@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scan.h"
 #include "ahead.h"
+#include "progress.h"
 
 #include <stddef.h>
 
@@ -9,13 +10,18 @@ int mt_scan(const char *path, int (*handle)(void *data, const struct mt_batch *b
 {
     struct mt_reader *reader;
     struct mt_ahead ahead;
+    struct mt_progress progress;
     struct mt_batch batch;
     int rc = mt_reader_open(&reader, path, error);
     if (rc)
         return rc;
     mt_ahead_begin(&ahead, reader);
-    while (!rc && mt_ahead_next(&ahead, &batch, error) > 0)
+    mt_progress_begin(&progress);
+    while (!rc && mt_ahead_next(&ahead, &batch, error) > 0) {
+        mt_progress_reach(&progress, &batch);
         rc = handle(data, &batch);
+    }
+    mt_progress_end(&progress);
     mt_ahead_end(&ahead);
     mt_reader_close(reader);
     return rc;
