@@ -4,6 +4,7 @@
 #include "native-stack.h"
 #include "python-stack.h"
 #include "read-file.h"
+#include "real.h"
 #include "tail.h"
 #include "tensor.h"
 
