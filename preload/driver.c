@@ -2,6 +2,8 @@
 #include "driver.h"
 #include "real.h"
 
+#include <dlfcn.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct mt_driver_functions mt_driver;
@@ -24,10 +26,20 @@ static int is_per_thread(const struct row *row)
     return n > suffix && !strcmp(row->symbol + n - suffix, per_thread_suffix);
 }
 
+/* A program may unload the driver and load it again at another place. */
+static void hold_library_of(const void *function)
+{
+    static _Atomic int is_held;
+    Dl_info info;
+    if (!atomic_exchange(&is_held, 1) && dladdr(function, &info))
+        dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY); /* and never closed */
+}
+
 /* The first pointer stays: another one for the same function does the same. */
 static void *keep(const struct row *row, void *found)
 {
     void *none = NULL;
+    hold_library_of(found);
     __atomic_compare_exchange_n(row->real, &none, found, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     return row->hook;
 }

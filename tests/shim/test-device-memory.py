@@ -28,6 +28,8 @@ def record(*arguments):
         listing = subprocess.run([memtap, "dump", "--format", "json", trace], check=True, text=True,
                                  stdout=subprocess.PIPE)
     events = [json.loads(line) for line in listing.stdout.splitlines()]
+    equal("said so", [event["text"] for event in events if event.get("text") == "device_memory=yes"],
+          ["device_memory=yes"])
     return [event for event in events if "time_ns" in event]
 
 
