@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A driver that has less than what is looked for, of some VERSION: it has no cuGetProcAddress, no pools, no
- * physical memory. It loads its tool when it is initialized, as CUDA's does.
+ * A driver that has less than what is looked for, of some VERSION: it has no cuGetProcAddress, no
+ * pools, no physical memory. It loads its tool when it is initialized, as CUDA's does.
  */
 #include <dlfcn.h>
 #include <stdint.h>
