@@ -86,8 +86,8 @@ static int is_preloaded(void)
  * before: where none of it is so, it came by a way that we do not stand in. */
 static int see_hooks(int was_looked_up)
 {
-    return is_preloaded() && (was_looked_up || mt_objects_need("libcuda.so.") ||
-                              mt_objects_need("libcudart.so."));
+    return is_preloaded() &&
+           (was_looked_up || mt_objects_need("libcuda.so.") || mt_objects_need("libcudart.so."));
 }
 
 static void *load_module(void)

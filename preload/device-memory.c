@@ -27,7 +27,7 @@ struct nvml_process {
 enum state { UNTRIED, READY, ABSENT };
 
 static struct {
-    enum state state;
+    _Atomic enum state state;
     int (*init)(void);
     int (*by_bus)(const char *bus, void **device);
     int (*memory)(void *device, struct nvml_memory *out);
@@ -92,6 +92,19 @@ int mt_device_memory(int device, struct mt_device_memory *out)
     out->free = memory.free;
     share(handle, out);
     return 0;
+}
+
+const char *mt_device_memory_status(void)
+{
+    switch (nvml.state) {
+    case READY:
+        return "yes";
+    case ABSENT:
+        return "no: there is no NVML for this CUDA";
+    case UNTRIED:
+        break;
+    }
+    return "no: nothing was to be asked, or NVML took too long";
 }
 
 void mt_device_memory_reset(void)

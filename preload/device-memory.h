@@ -18,6 +18,9 @@ struct mt_device_memory {
  * it does not know the device. */
 int mt_device_memory(int device, struct mt_device_memory *out);
 
+/* Whether it could be asked, in a few words. Any thread. */
+const char *mt_device_memory_status(void);
+
 /* For a forked child: NVML is asked anew. */
 void mt_device_memory_reset(void);
 

@@ -3,6 +3,7 @@
 #include "real.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct mt_driver_functions mt_driver;
@@ -25,12 +26,22 @@ static int is_per_thread(const struct row *row)
     return n > suffix && !strcmp(row->symbol + n - suffix, per_thread_suffix);
 }
 
+/* A program may unload the driver and load it again at another place. */
+static void hold_library_of(const void *function)
+{
+    static _Atomic int is_held;
+    Dl_info info;
+    if (!atomic_exchange(&is_held, 1) && dladdr(function, &info))
+        dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY); /* and never closed */
+}
+
 /* The hook, where that calls what was found: the first pointer stays. A driver may give several for
  * one function; but what another library has under that name is a layer over the driver, which
  * calls the other one, or is called by it. */
 static void *keep(const struct row *row, void *found)
 {
     void *kept = NULL;
+    hold_library_of(found);
     if (__atomic_compare_exchange_n(row->real, &kept, found, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return row->hook;
     return kept == found || mt_are_of_one_library(kept, found) ? row->hook : found;

@@ -83,8 +83,8 @@
 
 #define MT_HOOKS(H)                                                                                \
     MT_TORCH_HOOKS(H)                                                                              \
-    MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) \
-        MT_CUPTI_HOOKS(H)
+    MT_CUDART_HOOKS(H)                                                                             \
+    MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H)
 
 #ifndef MT_EXPORTS_MAP
 #define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "info.h"
 #include "cupti.h"
+#include "device-memory.h"
 #include "native-stack.h"
 #include "python-stack.h"
 #include "read-file.h"
@@ -137,6 +138,7 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
     tell(sink, "native_stacks=%s", mt_native_status());
     tell(sink, "labels=%s", mt_tensor_status());
     tell(sink, "dtypes=%s", mt_dtype_status());
+    tell(sink, "device_memory=%s", mt_device_memory_status());
     tell(sink, "cupti=%s", mt_cupti_status());
     if (mt_missing_in_torch(missing, sizeof missing))
         tell(sink, "torch_hooks=%s%s", *missing ? "all but" : "all", missing);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hold-memory [long]: takes device memory by four routes (runtime, stream order, driver, physical
- * memory with addresses) and ends with all of it taken but the first 48 MiB. With `long` it waits
- * before that until memtap has asked NVML what the device holds.
+ * hold-memory [long|fork]: takes device memory by four routes (runtime, stream order, driver,
+ * physical memory with addresses) and ends with all of it taken but the first 48 MiB. With `long`
+ * it waits before that until memtap has asked NVML what the device holds; with `fork` it does so,
+ * too, and then has a child take 8 MiB more.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
@@ -50,10 +52,18 @@ int main(int argc, char **argv)
         cudaMallocAsync(&third, 10 * MIB, NULL) || cuMemAlloc(&fourth, 20 * MIB) ||
         take_physical(4 * MIB))
         return 1;
-    if (argc > 1 && !strcmp(argv[1], "long")) {
+    if (argc > 1) {
         for (int i = 0; i < MOST_PAUSES && !has_watcher(); i++)
             usleep(PAUSE_US);
         usleep(20 * PAUSE_US);
+    }
+    if (argc > 1 && !strcmp(argv[1], "fork")) {
+        int status = 0;
+        pid_t child = fork();
+        if (!child)
+            return cudaMalloc(&second, 8 * MIB) != 0;
+        if (waitpid(child, &status, 0) != child || status)
+            return 2;
     }
     return cudaFree(first) != 0;
 }

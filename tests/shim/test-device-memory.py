@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test-device-memory.py MEMTAP PROGRAM: what a trace says of the whole device is exactly what the
 program's calls took of it, and the context."""
+import glob
 import json
 import os
 import subprocess
@@ -19,16 +20,22 @@ def equal(what, found, wanted):
         faults.append(f"{what}: {found}, not {wanted}")
 
 
-def record(*arguments):
-    with tempfile.TemporaryDirectory() as directory:
-        trace = os.path.join(directory, "t.mtap")
-        subprocess.run([memtap, "run", "--simulate", "t4", "--output", trace, "--", program,
-                        *arguments], check=True,
-                       env={**os.environ, "CUDASIM_CONTEXT": str(CONTEXT)})
-        listing = subprocess.run([memtap, "dump", "--format", "json", trace], check=True, text=True,
-                                 stdout=subprocess.PIPE)
+def read(trace):
+    listing = subprocess.run([memtap, "dump", "--format", "json", trace], check=True, text=True,
+                             stdout=subprocess.PIPE)
     events = [json.loads(line) for line in listing.stdout.splitlines()]
+    equal("said so", [event["text"] for event in events if event.get("text") == "device_memory=yes"],
+          ["device_memory=yes"])
     return [event for event in events if "time_ns" in event]
+
+
+def record(mode):
+    """The events of each process, in the order of their numbers of events."""
+    with tempfile.TemporaryDirectory() as directory:
+        subprocess.run([memtap, "run", "--simulate", "t4", "--output", directory + "/%p.mtap", "--",
+                        program, *([mode] if mode else [])], check=True,
+                       env={**os.environ, "CUDASIM_CONTEXT": str(CONTEXT)})
+        return sorted(map(read, glob.glob(directory + "/*.mtap")), key=len)
 
 
 def taken(event):
@@ -37,14 +44,20 @@ def taken(event):
     return event["total"] - event["free"]
 
 
-for mode, wanted in (("short", [CONTEXT + HELD]), ("long", [CONTEXT + HELD + 48 * MIB,
-                                                            CONTEXT + HELD])):
-    events = record(mode)
+def check(what, events, wanted):
     samples = [event for event in events if event["record"] == "device_memory"]
-    equal(f"{mode}: samples", [taken(sample) for sample in samples], wanted)
-    equal(f"{mode}: devices", {sample["device"] for sample in samples}, {0})
-    equal(f"{mode}: threads", {sample["thread"] for sample in samples}, {0})
+    equal(f"{what}: samples", [taken(sample) for sample in samples], wanted)
+    equal(f"{what}: devices", {sample["device"] for sample in samples}, {0})
+    equal(f"{what}: threads", {sample["thread"] for sample in samples}, {0})
     times = [event["time_ns"] for event in events]
-    equal(f"{mode}: times in order", times, sorted(times))
+    equal(f"{what}: times in order", times, sorted(times))
+
+
+FIRST = CONTEXT + HELD + 48 * MIB
+check("short", *record(""), [CONTEXT + HELD])
+check("long", *record("long"), [FIRST, CONTEXT + HELD])
+child, parent = record("fork")
+check("child", child, [FIRST + 8 * MIB])
+check("its parent", parent, [FIRST, CONTEXT + HELD])
 print("\n".join(faults) or "the device is accounted for to the byte")
 sys.exit(bool(faults))
