@@ -206,6 +206,25 @@ START_TEST(damage_is_said_and_the_rest_is_read)
 }
 END_TEST
 
+/* Which takes no room on the disk, but would take a reader hours. */
+START_TEST(a_hole_is_not_read_as_rings)
+{
+    static struct content c;
+    char tail[sizeof path + sizeof MT_TAIL_SUFFIX];
+    make_trace();
+    struct mt_tail_builder *b = build(0);
+    mt_tail_builder_header(b)->slots = MT_TAIL_SLOTS + 1;
+    mt_tail_builder_write(b, path);
+    snprintf(tail, sizeof tail, "%s" MT_TAIL_SUFFIX, path);
+    ck_assert_int_eq(truncate(tail, (off_t)mt_tail_ring_at(MT_TAIL_SLOTS + 1)), 0);
+    read_trace(&c);
+    ck_assert_int_eq(c.error.fault, MT_FAULT_DAMAGED);
+    ck_assert_uint_ge(c.n_events, 200);
+    mt_tail_builder_destroy(b);
+    remove_trace();
+}
+END_TEST
+
 START_TEST(a_tail_of_another_trace_is_passed_over)
 {
     static struct content c;
@@ -328,6 +347,7 @@ int main(void)
     tcase_add_test(tests, only_what_is_not_safe_is_read);
     tcase_add_loop_test(tests, damage_is_said_and_the_rest_is_read, 0,
                         sizeof damages / sizeof *damages);
+    tcase_add_test(tests, a_hole_is_not_read_as_rings);
     tcase_add_test(tests, a_tail_of_another_trace_is_passed_over);
     tcase_add_test(tests, a_trace_that_is_shorter_than_its_tail_says_is_cut);
     tcase_add_test(tests, definitions_and_events_are_safe_at_once);
