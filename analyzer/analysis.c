@@ -57,13 +57,15 @@ static void choose_level(struct mt_device *device, const struct mt_replay *repla
 
 static int find_story(struct mt_device *device, const struct mt_replay *replay, unsigned slot)
 {
-    if (device->of_cuda)
-        return 0;
     device->spans = &replay->spans[slot];
     device->timeline = &replay->timeline[slot];
     device->span = mt_spans_at(device->spans, device->at.when.run);
-    int rc = mt_segments_find(&device->segments, &replay->cuda.heap, slot, device->verdicts,
-                              device->n_verdicts);
+    int rc = device->of_cuda ? 0
+                             : mt_segments_find(&device->segments, &replay->cuda, slot,
+                                                device->verdicts, device->n_verdicts);
+    if (!rc)
+        rc = mt_balance_find(&device->balance, replay, slot, &device->at, &device->segments,
+                             device->verdicts, device->of_cuda ? 0 : device->n_verdicts);
     if (!rc)
         rc = mt_pins_find(&device->pins, &device->segments, ~0u, device->verdicts,
                           replay->definitions);

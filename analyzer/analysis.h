@@ -6,6 +6,7 @@
 #ifndef MT_ANALYSIS_H
 #define MT_ANALYSIS_H
 
+#include "balance.h"
 #include "growth.h"
 #include "pins.h"
 #include "replay.h"
@@ -29,13 +30,13 @@ struct mt_device {
     size_t n_verdicts;
     struct mt_sites sites;
     struct mt_groups groups; /* unless question.by is MT_BY_SITE */
-    /* NULL on a device of CUDA's level: */
     const struct mt_spans *spans;
     const struct mt_timeline *timeline;
     const struct mt_span *span; /* of the moment */
     const struct mt_span *next; /* the highest of another phase than that one's */
     struct mt_growth growth;
-    struct mt_segments segments;    /* of PyTorch's */
+    struct mt_segments segments; /* of PyTorch's; none on a device of CUDA's level */
+    struct mt_balance balance;
     struct mt_pins pins;            /* of both pools */
     struct mt_rule_context context; /* of the verdicts */
 };

@@ -8,6 +8,7 @@
 void mt_cuda_clear(struct mt_cuda_level *level)
 {
     mt_heap_clear(&level->heap);
+    mt_heap_clear(&level->mapped);
     memset(level, 0, sizeof *level);
 }
 
@@ -34,7 +35,37 @@ static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event)
         level->replaced++;
         mt_heap_end(&level->heap, old);
     }
-    return mt_heap_add(&level->heap, event) ? 0 : -ENOMEM;
+    struct mt_block *block = mt_heap_add(&level->heap, event);
+    if (!block)
+        return -ENOMEM;
+    block->api = (uint8_t)event->arg[3];
+    return 0;
+}
+
+/* Whose memory it is, its handle says; the call itself may be made with any device current. */
+static int on_map(struct mt_cuda_level *level, const struct mt_event *event)
+{
+    const struct mt_block *memory = mt_heap_at(&level->heap, event->arg[2]);
+    struct mt_block *old = mt_heap_at(&level->mapped, event->arg[0]);
+    struct mt_event map = *event;
+    if (!memory || memory->api != MT_API_CU_MEM_CREATE)
+        return 0; /* imported: it belongs to another process */
+    if (old)
+        mt_heap_end(&level->mapped, old);
+    map.device = memory->device;
+    return mt_heap_add(&level->mapped, &map) ? 0 : -ENOMEM;
+}
+
+/* One call may take the addresses of several neighbours. */
+static void on_unmap(struct mt_cuda_level *level, const struct mt_event *event)
+{
+    uint64_t at = event->arg[0], left = event->arg[1];
+    struct mt_block *block;
+    while ((block = mt_heap_at(&level->mapped, at)) && block->size && block->size <= left) {
+        at += block->size;
+        left -= block->size;
+        mt_heap_end(&level->mapped, block);
+    }
 }
 
 static void on_free(struct mt_cuda_level *level, const struct mt_event *event)
@@ -48,7 +79,7 @@ static void on_free(struct mt_cuda_level *level, const struct mt_event *event)
     }
     level->recent[level->next_recent++ % MT_CUDA_RECENT] =
         (struct mt_event){.time_ns = block->time_ns,
-                          .arg = {block->address, block->size},
+                          .arg = {block->address, block->size, 0, block->api},
                           .thread = block->thread,
                           .stack = block->stack,
                           .kind = MT_CUDA_MALLOC,
@@ -66,9 +97,28 @@ static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *ev
         made->kind = 0;
         if (mt_heap_at(&level->heap, made->arg[0]))
             return 0;
-        return mt_heap_add(&level->heap, made) ? 0 : -ENOMEM;
+        return on_malloc(level, made);
     }
     return 0;
+}
+
+static int is_malloc(const struct mt_event *event)
+{
+    return (event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MALLOC_ASYNC) &&
+           is_counted(event->arg[3]);
+}
+
+struct mt_block *mt_cuda_ends(const struct mt_cuda_level *level, const struct mt_event *event)
+{
+    int is_free = event->kind == MT_CUDA_FREE_ASYNC ||
+                  (event->kind == MT_CUDA_FREE && is_counted(event->arg[1]));
+    return (is_free || is_malloc(event)) && event->arg[0] ? mt_heap_at(&level->heap, event->arg[0])
+                                                          : NULL;
+}
+
+struct mt_block *mt_cuda_made(const struct mt_cuda_level *level, const struct mt_event *event)
+{
+    return is_malloc(event) && event->arg[0] ? mt_heap_at(&level->heap, event->arg[0]) : NULL;
 }
 
 int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
@@ -86,6 +136,11 @@ int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
         return 0;
     case MT_CUDA_FREE_FAILED:
         return on_free_failed(level, event);
+    case MT_CUDA_MAP:
+        return on_map(level, event);
+    case MT_CUDA_UNMAP:
+        on_unmap(level, event);
+        return 0;
     }
     return 0;
 }

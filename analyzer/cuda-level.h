@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The level below the frameworks: memory of devices that CUDA itself handed out, live.
+ * The level below the frameworks: memory of devices that CUDA itself handed out, live; and where
+ * what has no address of its own (cuMemCreate) is mapped.
  */
 #ifndef MT_CUDA_LEVEL_H
 #define MT_CUDA_LEVEL_H
@@ -12,6 +13,7 @@
 
 struct mt_cuda_level {
     struct mt_heap heap;
+    struct mt_heap mapped; /* not counted again: its bytes are in heap, by handle */
     /* The frees that may still turn out to have failed: a free is recorded before the call. */
     struct mt_event recent[MT_CUDA_RECENT]; /* as the allocation's event; kind 0: none */
     unsigned next_recent;
@@ -21,6 +23,13 @@ struct mt_cuda_level {
 
 /* A level of zeros is empty. */
 void mt_cuda_clear(struct mt_cuda_level *level);
+
+/* The allocation that the event is about to end, at its own address or as what was there before;
+ * NULL: none. */
+struct mt_block *mt_cuda_ends(const struct mt_cuda_level *level, const struct mt_event *event);
+
+/* The allocation that the event has just made; NULL: none. */
+struct mt_block *mt_cuda_made(const struct mt_cuda_level *level, const struct mt_event *event);
 
 /* Takes a CUDA event into account; other kinds change nothing. 0 or -ENOMEM. */
 int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event);

@@ -50,6 +50,7 @@ struct mt_block {
     uint32_t steps_before;      /* optimizer steps that had ended when it was made */
     struct mt_when born, ended; /* ended: or the end of the trace */
     int16_t device;
+    uint8_t api; /* CUDA's level: enum mt_cuda_api */
     /* the heap's own */
     uint8_t state;        /* enum mt_block_state */
     uint32_t index, next; /* next: of free or kept records */

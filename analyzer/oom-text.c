@@ -21,9 +21,9 @@ static void print_request(const struct mt_page *page, const struct mt_oom_story 
     if (story->device->spans)
         mt_page_phase(page, story->device);
     mt_page_place(page, user ? user : oom->stack, where, sizeof where, page->width - 8);
-    fprintf(page->out, "  %s wanted (%llu bytes; PyTorch asked CUDA for %s)\n  by %s\n",
+    fprintf(page->out, "  %s wanted (%llu bytes; %s asked CUDA for %s)\n  by %s\n",
             mt_size_text(wanted, oom->wanted), (unsigned long long)oom->wanted,
-            mt_size_text(segment, story->segment), where);
+            oom->of_cuda ? "the program" : "PyTorch", mt_size_text(segment, story->segment), where);
     uint32_t caller = mt_stack(d, user)->parent;
     for (unsigned i = 0; i < 6 && mt_stack(d, caller)->user; i++) {
         caller = mt_stack(d, caller)->user;
@@ -37,12 +37,13 @@ static void print_totals(const struct mt_page *page, const struct mt_oom_story *
 {
     const struct mt_oom *oom = story->oom;
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
+    if (oom->of_cuda) {
+        fprintf(page->out, "\n  allocated by CUDA calls %s\n", mt_size_text(a, oom->allocated));
+        return;
+    }
     fprintf(page->out, "\n  allocated %s, reserved %s, reserved but free %s\n",
             mt_size_text(a, oom->allocated), mt_size_text(b, oom->reserved),
             mt_size_text(c, story->cached));
-    if (story->device->at.cuda_bytes > oom->reserved)
-        fprintf(page->out, "  outside PyTorch's allocator %s\n",
-                mt_size_text(a, story->device->at.cuda_bytes - oom->reserved));
 }
 
 /* Why what is free did not help. */
@@ -126,9 +127,12 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
     print_request(&page, story);
     print_totals(&page, story);
     mt_page_categories(&page, story->device);
-    print_pieces(&page, story);
-    print_verdict(&page, story);
+    if (!story->oom->of_cuda) {
+        print_pieces(&page, story);
+        print_verdict(&page, story);
+    }
     mt_page_pins(&page, &story->pins);
+    mt_page_balance(&page, story->device);
     print_iterations(&page, story);
     print_advice(&page, story);
     print_others(&page);

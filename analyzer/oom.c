@@ -29,7 +29,7 @@ static void find_advice(struct mt_oom_story *story)
     uint64_t passing =
         bytes_of(story, MT_CATEGORY_ACTIVATIONS) + bytes_of(story, MT_CATEGORY_INPUTS);
     enum mt_phase phase = story->span ? (enum mt_phase)story->span->phase : MT_PHASE_OUTSIDE;
-    if (story->would_fit_expandable)
+    if (story->would_fit_expandable && !story->device->segments.expandable)
         advise(story, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True makes free pieces one",
                story->cached);
     if (story->device->growth.per_iteration)
@@ -82,7 +82,9 @@ int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysi
     if (!story->device)
         story->device = &nothing; /* nothing was ever allocated on it */
     story->pool = mt_pool_of(oom->wanted);
-    story->segment = mt_segment_size_for(oom->wanted);
+    story->segment = oom->of_cuda
+                         ? oom->wanted
+                         : mt_segment_size_for(oom->wanted, story->device->segments.expandable > 0);
     story->cached = oom->reserved > oom->allocated ? oom->reserved - oom->allocated : 0;
     story->would_fit_expandable = story->cached >= oom->wanted;
     story->missed_by = story->would_fit_expandable ? 0 : oom->wanted - story->cached;

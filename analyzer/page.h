@@ -38,6 +38,7 @@ void mt_page_movement(const struct mt_page *page, const struct mt_device *device
 void mt_page_growth(const struct mt_page *page, const struct mt_device *device);
 void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *device);
 void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins);
+void mt_page_balance(const struct mt_page *page, const struct mt_device *device);
 void mt_page_timeline(const struct mt_page *page, const struct mt_device *device);
 
 #endif

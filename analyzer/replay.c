@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define CUDA_OUT_OF_MEMORY 2u /* the runtime's and the driver's number alike */
+
 /* PyTorch counts too: after each event its total has to have moved by the event's size. */
 static void compare_total(struct mt_replay *replay, const struct mt_event *event)
 {
@@ -20,9 +22,13 @@ static void compare_total(struct mt_replay *replay, const struct mt_event *event
 static void take_device(struct mt_replay *replay, unsigned slot)
 {
     replay->at[slot] = replay->now[slot];
+    replay->at[slot].cuda_bytes = replay->cuda.heap.total[slot].bytes;
     replay->cuda_at[slot] = replay->cuda_now[slot];
+    replay->sample_at[slot] = replay->sample[slot];
+    replay->awaits_sample[slot] = 1;
     mt_heap_remember(&replay->blocks, slot);
     mt_heap_remember(&replay->cuda.heap, slot);
+    mt_heap_remember(&replay->cuda.mapped, slot);
 }
 
 static void take_all(struct mt_replay *replay)
@@ -73,11 +79,16 @@ static void watch(struct mt_replay *replay, const struct mt_block *block)
     replay->n_watched++;
 }
 
+static void conclude(struct mt_replay *replay, struct mt_block *block, int at_end)
+{
+    mt_tracker_ended(&replay->tracker, block, at_end);
+    watch(replay, block);
+    draw(replay, block, at_end ? UINT64_MAX : replay->time_ns);
+}
+
 static void end_block(struct mt_replay *replay, struct mt_block *block)
 {
-    mt_tracker_ended(&replay->tracker, block, 0);
-    watch(replay, block);
-    draw(replay, block, replay->time_ns);
+    conclude(replay, block, 0);
     mt_heap_end(&replay->blocks, block);
 }
 
@@ -100,28 +111,87 @@ static int see_total(struct mt_replay *replay, const struct mt_event *event)
     return mt_spans_see(&replay->spans[slot], &now->when, now->event, now->time_ns, now->allocated);
 }
 
-/* CUDA's peak counts where PyTorch has none. */
-static void see_cuda_total(struct mt_replay *replay, const struct mt_event *event)
+static void went_on(struct mt_replay *replay)
 {
-    unsigned slot = mt_device_slot(event->device);
+    if (replay->n_ooms)
+        replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT].went_on = 1;
+}
+
+/* Whether the blocks on the device of that slot are CUDA's: PyTorch's allocator does not use it. */
+static int is_of_cuda(const struct mt_replay *replay, unsigned slot)
+{
+    return !replay->now[slot].event;
+}
+
+/* PyTorch begins to use a device: what CUDA hands out on it is no block of its own any more. */
+static void begin_blocks(struct mt_replay *replay, unsigned slot)
+{
+    mt_spans_clear(&replay->spans[slot]);
+    mt_timeline_clear(&replay->timeline[slot]);
+}
+
+/* CUDA's peak counts where PyTorch has none. */
+static int see_cuda_total(struct mt_replay *replay, const struct mt_event *event, unsigned slot)
+{
     struct mt_totals *now = &replay->cuda_now[slot];
     uint64_t bytes = replay->cuda.heap.total[slot].bytes;
-    *now = (struct mt_totals){.event = replay->events,
+    *now = (struct mt_totals){.when = replay->tracker.now,
+                              .event = replay->events,
                               .time_ns = event->time_ns,
                               .allocated = bytes,
                               .known_bytes = bytes,
                               .cuda_bytes = bytes};
-    if (!bytes || !mt_is_new_peak(&replay->cuda_peak[slot], bytes))
-        return;
-    replay->cuda_peak[slot] = *now;
-    if (replay->question.moment.kind == MT_AT_PEAK && !replay->now[slot].event)
-        take_device(replay, slot);
+    if (bytes && mt_is_new_peak(&replay->cuda_peak[slot], bytes)) {
+        replay->cuda_peak[slot] = *now;
+        if (replay->question.moment.kind == MT_AT_PEAK && is_of_cuda(replay, slot))
+            take_device(replay, slot);
+    }
+    return is_of_cuda(replay, slot) ? mt_spans_see(&replay->spans[slot], &now->when, now->event,
+                                                   now->time_ns, now->allocated)
+                                    : 0;
+}
+
+static int out_of_memory(const struct mt_event *event)
+{
+    return event->kind == MT_CUDA_MALLOC && event->arg[2] == CUDA_OUT_OF_MEMORY;
+}
+
+static void add_oom(struct mt_replay *replay, const struct mt_oom *oom);
+
+/* The device of a free is its block's: the call may be made with another one current. */
+static int on_cuda(struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_block *block = mt_cuda_ends(&replay->cuda, event);
+    unsigned slot = mt_device_slot(block ? block->device : event->device);
+    int rc =
+        is_of_cuda(replay, slot) ? mt_timeline_reach(&replay->timeline[slot], event->time_ns) : 0;
+    if (block && is_of_cuda(replay, slot))
+        conclude(replay, block, 0);
+    if (!rc)
+        rc = mt_cuda_event(&replay->cuda, event);
+    block = rc ? NULL : mt_cuda_made(&replay->cuda, event);
+    if (block && is_of_cuda(replay, slot)) {
+        mt_tracker_made(&replay->tracker, block);
+        went_on(replay);
+    }
+    if (!rc)
+        rc = see_cuda_total(replay, event, slot);
+    if (out_of_memory(event) && is_of_cuda(replay, slot))
+        add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
+                                         .wanted = event->arg[1],
+                                         .allocated = replay->cuda_now[slot].allocated,
+                                         .reserved = replay->cuda_now[slot].allocated,
+                                         .stack = event->stack,
+                                         .device = event->device,
+                                         .of_cuda = 1});
+    return rc;
 }
 
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
 {
-    if (replay->n_ooms)
-        replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT].went_on = 1;
+    went_on(replay);
+    if (is_of_cuda(replay, mt_device_slot(event->device)))
+        begin_blocks(replay, mt_device_slot(event->device));
     if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], event->time_ns))
         return -ENOMEM;
     compare_total(replay, event);
@@ -139,6 +209,8 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
 
 static int on_free(struct mt_replay *replay, const struct mt_event *event)
 {
+    if (is_of_cuda(replay, mt_device_slot(event->device)))
+        begin_blocks(replay, mt_device_slot(event->device));
     if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], event->time_ns))
         return -ENOMEM;
     compare_total(replay, event);
@@ -152,18 +224,45 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
     return see_total(replay, event); /* the first event may be a free */
 }
 
-static void on_oom(struct mt_replay *replay, const struct mt_event *event)
+static void add_oom(struct mt_replay *replay, const struct mt_oom *oom)
 {
-    if (replay->n_ooms)
-        replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT].went_on = 1;
-    replay->ooms[replay->n_ooms++ % MT_OOMS_KEPT] = (struct mt_oom){.time_ns = event->time_ns,
-                                                                    .wanted = event->arg[0],
-                                                                    .allocated = event->arg[1],
-                                                                    .reserved = event->arg[2],
-                                                                    .stack = event->stack,
-                                                                    .device = event->device};
+    const struct mt_oom *last =
+        replay->n_ooms ? &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT] : NULL;
+    if (last && last->of_cuda && !last->went_on && last->device == oom->device &&
+        (!oom->of_cuda || last->wanted == oom->wanted))
+        replay->n_ooms--; /* one and the same: tried again, or PyTorch says what CUDA said before */
+    else
+        went_on(replay);
+    replay->ooms[replay->n_ooms++ % MT_OOMS_KEPT] = *oom;
     if (replay->question.moment.kind == MT_AT_OOM)
         take_all(replay);
+}
+
+static void on_oom(struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_totals *now = &replay->now[mt_device_slot(event->device)];
+    if (now->event) /* what was cached has just been given back to CUDA */
+        now->reserved = event->arg[2];
+    add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
+                                     .wanted = event->arg[0],
+                                     .allocated = event->arg[1],
+                                     .reserved = event->arg[2],
+                                     .stack = event->stack,
+                                     .device = event->device});
+}
+
+static void on_sample(struct mt_replay *replay, const struct mt_event *event)
+{
+    unsigned slot = mt_device_slot(event->device);
+    replay->sample[slot] = (struct mt_sample){.time_ns = event->time_ns,
+                                              .total = event->arg[0],
+                                              .free = event->arg[1],
+                                              .own = event->arg[2],
+                                              .others = event->arg[3],
+                                              .cuda_bytes = replay->cuda.heap.total[slot].bytes};
+    if (replay->awaits_sample[slot])
+        replay->sample_at[slot] = replay->sample[slot];
+    replay->awaits_sample[slot] = 0;
 }
 
 static int is_label(unsigned kind)
@@ -198,9 +297,12 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_FREE_FAILED:
     case MT_CUDA_MALLOC_ASYNC:
     case MT_CUDA_FREE_ASYNC:
-        rc = mt_cuda_event(&replay->cuda, event);
-        see_cuda_total(replay, event);
-        return rc;
+    case MT_CUDA_MAP:
+    case MT_CUDA_UNMAP:
+        return on_cuda(replay, event);
+    case MT_DEVICE_MEMORY:
+        on_sample(replay, event);
+        return 0;
     }
     return 0;
 }
@@ -228,11 +330,13 @@ static void finish(struct mt_replay *replay)
         mt_tracker_finish(&replay->tracker);
     for (uint32_t i = 1; i < replay->blocks.n_records; i++) {
         struct mt_block *block = mt_heap_record(&replay->blocks, i);
-        if (block->state != MT_BLOCK_LIVE)
-            continue;
-        mt_tracker_ended(&replay->tracker, block, 1);
-        watch(replay, block);
-        draw(replay, block, UINT64_MAX);
+        if (block->state == MT_BLOCK_LIVE)
+            conclude(replay, block, 1);
+    }
+    for (uint32_t i = 1; i < replay->cuda.heap.n_records; i++) {
+        struct mt_block *block = mt_heap_record(&replay->cuda.heap, i);
+        if (block->state == MT_BLOCK_LIVE && is_of_cuda(replay, mt_device_slot(block->device)))
+            conclude(replay, block, 1);
     }
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_spans_number(&replay->spans[slot]);
@@ -249,6 +353,7 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
         return -ENOMEM;
     replay->tracker.definitions = replay->definitions;
     replay->tracker.heap = &replay->blocks;
+    replay->tracker.cuda = &replay->cuda.heap;
     int rc = mt_scan(path, handle, replay, error);
     if (rc)
         return rc;

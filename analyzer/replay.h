@@ -31,10 +31,18 @@ struct mt_oom {
     uint64_t time_ns, wanted, allocated, reserved;
     uint32_t stack;
     int16_t device;
+    int of_cuda; /* a CUDA call failed, on a device that PyTorch's allocator does not use */
     int went_on; /* the program caught it: it allocated later */
 };
 
 #define MT_OOMS_KEPT 8u
+
+/* What a device said of its memory (device_memory). */
+struct mt_sample {
+    uint64_t time_ns; /* 0: it was not asked */
+    uint64_t total, free, own, others;
+    uint64_t cuda_bytes; /* what CUDA had handed out then */
+};
 
 /* What did not fit together. None of it is expected in a trace that lost nothing. */
 struct mt_oddities {
@@ -56,10 +64,13 @@ struct mt_replay {
     struct mt_totals peak[MT_DEVICES], cuda_peak[MT_DEVICES];
     /* At the moment in question, which the heaps remember. event 0: nothing had happened yet. */
     struct mt_totals at[MT_DEVICES], cuda_at[MT_DEVICES];
-    struct mt_spans spans[MT_DEVICES];       /* of PyTorch's blocks */
-    struct mt_timeline timeline[MT_DEVICES]; /* of PyTorch's blocks */
-    struct mt_oom ooms[MT_OOMS_KEPT];        /* the latest */
+    /* Of PyTorch's blocks, or of CUDA's where PyTorch's allocator does not use the device. */
+    struct mt_spans spans[MT_DEVICES];
+    struct mt_timeline timeline[MT_DEVICES];
+    struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
     uint64_t n_ooms;
+    struct mt_sample sample[MT_DEVICES];    /* the last one */
+    struct mt_sample sample_at[MT_DEVICES]; /* the first after the moment, else the last before */
     struct mt_oddities oddities;
     uint64_t unseen[MT_DEVICES];   /* bytes that were allocated before the recording began */
     uint64_t at_event, at_time_ns; /* when the moment was, but for peaks: each device has its own */
@@ -69,6 +80,7 @@ struct mt_replay {
     uint64_t events;  /* so far */
     uint64_t time_ns; /* of the last one */
     int taken;        /* the moment has passed */
+    uint8_t awaits_sample[MT_DEVICES];
 };
 
 /* Replays a whole trace. Returns as mt_scan does; to be cleared in any case. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "balance-json.h"
 #include "pins-json.h"
 #include "report.h"
 
@@ -130,6 +131,7 @@ static json_t *devices(const struct mt_analysis *analysis)
             "growth", growth(analysis->replay.definitions, &device->growth), "fragmentation",
             fragmentation(analysis->replay.definitions, device), "call_sites",
             call_sites(analysis->replay.definitions, device));
+        json_object_set_new(object, "balance", mt_json_balance(&device->balance));
         if (analysis->replay.question.by != MT_BY_SITE)
             json_object_set_new(object, "groups", groups(device, analysis->replay.question.by));
         json_array_append_new(array, object);

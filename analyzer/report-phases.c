@@ -22,8 +22,8 @@ static void span_text(char *out, size_t size, const struct mt_span *span)
 void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
 {
     char where[64];
-    if (!device->span)
-        return;
+    if (!device->span || (device->of_cuda && !device->spans->iterations))
+        return; /* programs without PyTorch have no phases */
     span_text(where, sizeof where, device->span);
     fprintf(page->out, "  in %s", where);
     if (device->spans->iterations && device->span->iteration)

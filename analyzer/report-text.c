@@ -26,9 +26,11 @@ static void print_oom(const struct mt_page *page)
     mt_colour(page->out, page->style, 0);
     if (replay->n_ooms > 1)
         fprintf(page->out, " (the last of %s times)", mt_count_text(wanted, replay->n_ooms));
-    fprintf(page->out, ": %s wanted, with\n  %s allocated and %s reserved,\n  at %s\n",
-            mt_size_text(wanted, oom->wanted), mt_size_text(allocated, oom->allocated),
-            mt_size_text(reserved, oom->reserved), where);
+    fprintf(page->out, ": %s wanted, with\n  %s allocated", mt_size_text(wanted, oom->wanted),
+            mt_size_text(allocated, oom->allocated));
+    if (!oom->of_cuda)
+        fprintf(page->out, " and %s reserved", mt_size_text(reserved, oom->reserved));
+    fprintf(page->out, ",\n  at %s\n", where);
 }
 
 static void print_peak(const struct mt_page *page, const struct mt_device *device)
@@ -37,15 +39,11 @@ static void print_peak(const struct mt_page *page, const struct mt_device *devic
     fprintf(page->out, "\n%s %s: %s allocated%s at %s\n", device->is_peak ? "Peak of" : "On",
             mt_device_text(more, device->device), mt_size_text(size, device->at.allocated),
             device->of_cuda ? " by CUDA calls" : "", mt_time_text(time, device->at.time_ns));
+    mt_page_phase(page, device);
     if (device->of_cuda)
         return;
-    mt_page_phase(page, device);
     fprintf(page->out, "  reserved by PyTorch %s, of it cached %s\n",
             mt_size_text(size, device->at.reserved), mt_size_text(more, device->cached));
-    if (device->at.cuda_bytes > device->at.reserved)
-        fprintf(page->out, "  outside PyTorch's allocator %s (all CUDA allocations: %s)\n",
-                mt_size_text(size, device->at.cuda_bytes - device->at.reserved),
-                mt_size_text(more, device->at.cuda_bytes));
 }
 
 static void print_site_place(const struct mt_page *page, const struct mt_site *site)
@@ -128,6 +126,7 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
         else
             print_groups(&page, device, analysis->replay.question.by);
         mt_page_fragmentation(&page, device);
+        mt_page_balance(&page, device);
         mt_page_growth(&page, device);
         mt_page_timeline(&page, device);
     }

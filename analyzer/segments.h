@@ -8,6 +8,7 @@
 #define MT_SEGMENTS_H
 
 #include "classify.h"
+#include "cuda-level.h"
 
 /* PyTorch's allocator: up to this a block comes from segments of the small pool, 2 MiB each. */
 #define MT_SMALL_BLOCK (1u << 20)
@@ -28,16 +29,17 @@ struct mt_segments {
     struct mt_pool_state {
         uint64_t reserved, free, largest_free, pieces, segments;
     } pool[MT_POOLS];
-    uint64_t unplaced; /* bytes of blocks that lie in no segment: of expandable ones */
+    size_t expandable; /* how many of all were mapped piece by piece */
+    uint64_t unplaced; /* bytes of blocks that lie in no segment: the trace lacks some */
 };
 
 /* verdicts: a device's blocks in the order of addresses; cuda: the level below. 0 or -ENOMEM. */
-int mt_segments_find(struct mt_segments *segments, const struct mt_heap *cuda, unsigned slot,
+int mt_segments_find(struct mt_segments *segments, const struct mt_cuda_level *cuda, unsigned slot,
                      const struct mt_verdict *verdicts, size_t n);
 void mt_segments_clear(struct mt_segments *segments);
 
 /* The pool that serves a request, and the bytes that PyTorch asks CUDA for when it has to. */
 enum mt_pool mt_pool_of(uint64_t bytes);
-uint64_t mt_segment_size_for(uint64_t bytes);
+uint64_t mt_segment_size_for(uint64_t bytes, int expandable);
 
 #endif

@@ -176,10 +176,17 @@ static void saw_requires_grad(struct mt_tracker *tracker, struct mt_block *block
         block->evidence |= MT_SAW_BUFFER;
 }
 
+/* PyTorch without its own allocator has its tensors in what CUDA handed out. */
+static struct mt_block *block_around(struct mt_tracker *tracker, uint64_t address)
+{
+    struct mt_block *block = address ? mt_heap_around(tracker->heap, address) : NULL;
+    return block || !address ? block : mt_heap_around(tracker->cuda, address);
+}
+
 /* Evidence from a label on the tensor at `address`, which may be a view into its block. */
 static void label(struct mt_tracker *tracker, const struct mt_event *event, uint64_t address)
 {
-    struct mt_block *block = address ? mt_heap_around(tracker->heap, address) : NULL;
+    struct mt_block *block = block_around(tracker, address);
     if (!block)
         return;
     switch (event->kind) {

@@ -15,6 +15,7 @@ struct mt_thread_state;
 struct mt_tracker {
     const struct mt_definitions *definitions; /* the caller's */
     struct mt_heap *heap;                     /* PyTorch's blocks; the caller's */
+    struct mt_heap *cuda;                     /* CUDA's, for tensors in none of these */
     struct mt_thread_state *threads;
     size_t n_threads, threads_capacity;
     struct mt_address_map forward; /* node -> stack where it was made */
@@ -24,7 +25,7 @@ struct mt_tracker {
     int saw_parameters; /* the trace tells which tensors are parameters */
 };
 
-/* A tracker of zeros, but for definitions and heap, is new. */
+/* A tracker of zeros, but for definitions and the heaps, is new. */
 void mt_tracker_clear(struct mt_tracker *tracker);
 
 /* Takes note of an event; for an allocation before mt_tracker_made, for a free after

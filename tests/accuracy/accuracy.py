@@ -43,6 +43,18 @@ PROGRAMS = {
     "qwen-adamw": (ZOO / "qwen_adamw.py", ["--batch", "2"], ["transformers"]),
     "kv-cache": (ZOO / "kv_cache.py", ["--tokens", "16", "--every", "8"], ["transformers"]),
 }
+# PyTorch without its own allocator, whose blocks CUDA's are then, and with one that maps pieces.
+NO_CACHE = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
+POOLS = {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"}
+EXPANDABLE = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
+VARIANTS = {
+    "adamw-plain-uncached": ("adamw-plain", NO_CACHE),
+    "amp-uncached": ("amp", NO_CACHE),
+    "adamw-foreach-pools": ("adamw-foreach", POOLS),
+    "masters-pools": ("masters", POOLS),
+    "checkpointing-pools": ("checkpointing", POOLS),
+    "lstm-expandable": ("lstm", EXPANDABLE),
+}
 # With labels and without: the least part that has to be right over all programs, and of each.
 LEAST = {"labels": (0.995, 0.98), "no labels": (0.95, 0.90)}
 
@@ -102,13 +114,15 @@ def lacks(modules):
 
 def record(name, folder):
     """The program's trace and what its tensors are, made unless they are in the folder."""
-    program, arguments, modules = PROGRAMS[name]
+    name_of_program, environment = VARIANTS.get(name, (name, {}))
+    program, arguments, modules = PROGRAMS[name_of_program]
     trace, log = folder / f"{name}.mtap", folder / f"{name}.json"
     if not log.exists():
         if lacks(modules):
             print(f"{name}: left out, {PYTHON} lacks one of {modules}")
             return None
-        done = harness.run([*harness.recorded(trace), PYTHON, OBSERVE, log, program, *arguments])
+        done = harness.run([*harness.recorded(trace), PYTHON, OBSERVE, log, program, *arguments],
+                           env=environment)
         if not check(done.returncode == 0, f"{name} runs"):
             print(done.stderr[-3000:])
             log.unlink(missing_ok=True)
@@ -141,12 +155,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", help="keep what is recorded there, and use what is there")
     parser.add_argument("--misses", choices=LEAST, help="print every tensor that is not found out")
-    parser.add_argument("program", nargs="*", choices=[*PROGRAMS, []])
+    parser.add_argument("program", nargs="*", choices=[*PROGRAMS, *VARIANTS, []])
     arguments = parser.parse_args()
     harness.need_torch()
     sums = {kind: Table() for kind in LEAST}
     with harness.folder() as work:
-        for name in arguments.program or PROGRAMS:
+        for name in arguments.program or [*PROGRAMS, *VARIANTS]:
             folder = Path(arguments.folder or work)
             for kind, table in measure(name, folder, arguments.misses).items():
                 sums[kind].merge(table)

@@ -66,6 +66,7 @@ int main(void)
                   {"native.mtap", mt_scenario_native},
                   {"oom.mtap", mt_scenario_oom},
                   {"fragmented.mtap", mt_scenario_fragmented},
+                  {"balance.mtap", mt_scenario_balance},
                   {"idle.mtap", mt_scenario_idle},
                   {"hostile.mtap", hostile},
                   {"rank0.mtap", first_rank},

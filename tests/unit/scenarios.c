@@ -193,6 +193,27 @@ void mt_scenario_fragmented(struct mt_builder *b)
     mt_build_event(b, MT_OOM, 30 * MT_MIB, 6 * MT_MIB + 64 * MT_KIB, 62 * MT_MIB);
 }
 
+/* A workspace of cuBLAS beside PyTorch's segment, and what the device says of it all. */
+void mt_scenario_balance(struct mt_builder *b)
+{
+    describe(b, "command=python serve.py");
+    uint32_t segment =
+        mt_build_stack(b, "/home/user/serve.py:1 main", TORCH "lib/libc10_cuda.so@20", NULL);
+    uint32_t library = mt_build_stack(
+        b, "/home/user/serve.py:2 main", TORCH "lib/libtorch_cuda.so@11",
+        "/venv/lib/python3.11/site-packages/nvidia/cu13/lib/libcublasLt.so.13@4567", NULL);
+    mt_build_on(b, 0, 1, segment);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE, 20 * MT_MIB, 0);
+    mt_build_on(b, 0, 1, library);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE + 128 * MT_MIB, 8 * MT_MIB, 0);
+    mt_build_on(b, 0, 1, segment);
+    mt_build_alloc(b, BASE, 20 * MT_MIB);
+    mt_build_event(b, MT_CUDA_MALLOC, 0, 100 * MT_MIB, 2);
+    mt_build_event(b, MT_OOM, 100 * MT_MIB, 20 * MT_MIB, 20 * MT_MIB);
+    mt_build_event4(b, MT_DEVICE_MEMORY, 1000 * MT_MIB, 70 * MT_MIB, 328 * MT_MIB, 590 * MT_MIB);
+    mt_build_end(b);
+}
+
 void mt_scenario_idle(struct mt_builder *b)
 {
     describe(b, "command=python idle.py");

@@ -36,6 +36,9 @@ void mt_scenario_oom(struct mt_builder *builder);
  * block of 2 MiB each. */
 void mt_scenario_fragmented(struct mt_builder *builder);
 
+/* PyTorch, a library beside it, another process, and a device that was asked; memory runs out. */
+void mt_scenario_balance(struct mt_builder *builder);
+
 /* One rank of a job of two. */
 void mt_scenario_rank(struct mt_builder *builder, unsigned rank);
 

@@ -237,6 +237,12 @@ void mt_build_event(struct mt_builder *b, enum mt_kind kind, uint64_t arg0, uint
     build(b, kind, (uint64_t[]){arg0, arg1, arg2, 0});
 }
 
+void mt_build_event4(struct mt_builder *b, enum mt_kind kind, uint64_t arg0, uint64_t arg1,
+                     uint64_t arg2, uint64_t arg3)
+{
+    build(b, kind, (uint64_t[]){arg0, arg1, arg2, arg3});
+}
+
 void mt_build_end(struct mt_builder *b)
 {
     const unsigned char *bytes;

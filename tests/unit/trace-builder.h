@@ -43,6 +43,8 @@ void mt_build_free(struct mt_builder *builder, uint64_t address);
 /* Any other event. */
 void mt_build_event(struct mt_builder *builder, enum mt_kind kind, uint64_t arg0, uint64_t arg1,
                     uint64_t arg2);
+void mt_build_event4(struct mt_builder *builder, enum mt_kind kind, uint64_t arg0, uint64_t arg1,
+                     uint64_t arg2, uint64_t arg3);
 void mt_build_raw(struct mt_builder *builder, const struct mt_event *event);
 void mt_build_definition(struct mt_builder *builder, const struct mt_definition *definition);
 

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between PyTorch and the device: segments that grow, and PyTorch without its own allocator. */
+#include "analyzer/analysis.h"
+#include "analyzer/oom.h"
+#include "scenarios.h"
+#include "tests/support/run-tests.h"
+#include "trace-format/cuda-apis.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define A 0x7f0000000000ull
+#define HANDLE 0x5500ull
+#define PIECE (20 * MT_MIB)
+#define TORCH "/v/lib/python3.11/site-packages/torch/"
+
+static struct mt_builder *builder;
+static struct mt_analysis analysis;
+static struct mt_question question; /* the peak, unless a test asks otherwise */
+
+static void begin(void)
+{
+    builder = mt_builder_create();
+}
+
+static void end(void)
+{
+    mt_analysis_destroy(&analysis);
+    mt_builder_destroy(builder);
+}
+
+/* Each test runs in a process of its own. */
+static const struct mt_device *analyze(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "test-levels-%d.mtap", (int)getpid());
+    mt_builder_write(builder, path);
+    int rc = mt_analysis_create(&analysis, path, &question);
+    unlink(path);
+    ck_assert_msg(rc == 0, "%s", analysis.fault.text);
+    const struct mt_device *device = mt_analysis_main_device(&analysis);
+    ck_assert_ptr_nonnull(device);
+    return device;
+}
+
+/* A piece of an expandable segment; the map is called with no device current. */
+static void map_piece(unsigned i)
+{
+    mt_build_on(builder, 0, 1, 0);
+    mt_build_event4(builder, MT_CUDA_MALLOC, HANDLE + i, PIECE, 0, MT_API_CU_MEM_CREATE);
+    mt_build_on(builder, MT_NO_DEVICE, 1, 0);
+    mt_build_event4(builder, MT_CUDA_MAP, A + i * PIECE, PIECE, HANDLE + i, MT_API_CU_MEM_MAP);
+    mt_build_on(builder, 0, 1, 0);
+}
+
+static void unmap_piece(unsigned i)
+{
+    mt_build_event(builder, MT_CUDA_UNMAP, A + i * PIECE, PIECE, MT_API_CU_MEM_UNMAP);
+    mt_build_event(builder, MT_CUDA_FREE, HANDLE + i, MT_API_CU_MEM_RELEASE, 0);
+}
+
+START_TEST(pieces_that_are_mapped_are_one_segment)
+{
+    map_piece(1);
+    map_piece(0);
+    mt_build_alloc(builder, A + 10 * MT_MIB, 24 * MT_MIB); /* across both */
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->at.cuda_bytes, 2 * PIECE);
+    ck_assert_uint_eq(device->segments.n, 1);
+    ck_assert_uint_eq(device->segments.expandable, 1);
+    ck_assert_uint_eq(device->segments.unplaced, 0);
+    const struct mt_pool_state *pool = &device->segments.pool[MT_POOL_LARGE];
+    ck_assert_uint_eq(pool->reserved, 2 * PIECE);
+    ck_assert_uint_eq(pool->free, 16 * MT_MIB);
+    ck_assert_uint_eq(pool->largest_free, 10 * MT_MIB);
+    ck_assert_uint_eq(pool->pieces, 2);
+}
+END_TEST
+
+START_TEST(what_is_unmapped_is_in_no_segment)
+{
+    question.moment.kind = MT_AT_END;
+    for (unsigned i = 0; i < 4; i++)
+        map_piece(i);
+    mt_build_alloc(builder, A, PIECE);
+    mt_build_alloc(builder, A + 3 * PIECE, 2 * MT_MIB);
+    unmap_piece(1);
+    unmap_piece(2);
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->at.cuda_bytes, 2 * PIECE);
+    ck_assert_uint_eq(device->segments.n, 2);
+    ck_assert_uint_eq(device->segments.pool[MT_POOL_LARGE].free, PIECE - 2 * MT_MIB);
+}
+END_TEST
+
+START_TEST(one_unmap_may_take_several_pieces)
+{
+    question.moment.kind = MT_AT_END;
+    for (unsigned i = 0; i < 3; i++)
+        map_piece(i);
+    mt_build_alloc(builder, A, 4096);
+    mt_build_event(builder, MT_CUDA_UNMAP, A + PIECE, 2 * PIECE, MT_API_CU_MEM_UNMAP);
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->segments.n, 1);
+    ck_assert_uint_eq(device->segments.segment[0].size, PIECE);
+}
+END_TEST
+
+START_TEST(growing_segments_need_no_advice_to_grow)
+{
+    struct mt_oom_story story;
+    question.moment.kind = MT_AT_OOM;
+    map_piece(0);
+    map_piece(1);
+    mt_build_alloc(builder, A + 10 * MT_MIB, 10 * MT_MIB);
+    mt_build_event(builder, MT_OOM, 21 * MT_MIB, 10 * MT_MIB, 40 * MT_MIB);
+    analyze();
+    ck_assert_int_eq(mt_oom_explain(&story, &analysis), 0);
+    ck_assert_uint_eq(story.segment, 40 * MT_MIB);
+    ck_assert_int_eq(story.knows_pieces, 1);
+    ck_assert_uint_eq(story.cached, 30 * MT_MIB);
+    for (size_t i = 0; i < story.n_advice; i++)
+        ck_assert_ptr_null(strstr(story.advice[i].what, "expandable"));
+}
+END_TEST
+
+START_TEST(the_oom_is_told_after_what_was_given_back)
+{
+    question.moment.kind = MT_AT_OOM;
+    mt_build_event(builder, MT_CUDA_MALLOC, A, 20 * MT_MIB, 0);
+    mt_build_event(builder, MT_CUDA_MALLOC, A + PIECE, 20 * MT_MIB, 0);
+    mt_build_alloc(builder, A, 20 * MT_MIB);
+    mt_build_event(builder, MT_CUDA_FREE, A + PIECE, MT_API_CUDA_FREE, 0);
+    mt_build_event(builder, MT_OOM, 5000 * MT_MIB, 20 * MT_MIB, 20 * MT_MIB);
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->at.cuda_bytes, 20 * MT_MIB);
+    ck_assert_uint_eq(device->cached, 0);
+}
+END_TEST
+
+/* A model's forward, backward and step with tensors that CUDA handed out itself. */
+static void train_without_allocator(enum mt_kind malloc_kind, enum mt_cuda_api api)
+{
+    uint32_t apply = mt_build_stack(builder, "/u/t.py:1 main",
+                                    TORCH "nn/modules/module.py:9 Module._apply", NULL);
+    uint32_t call = mt_build_stack(builder, "/u/t.py:3 main",
+                                   TORCH "nn/modules/module.py:1 Module._call_impl", NULL);
+    uint32_t step = mt_build_stack(
+        builder, "/u/t.py:4 main",
+        TORCH "optim/optimizer.py:9 Optimizer.profile_hook_step.<locals>.wrapper", NULL);
+    uint32_t end_of_step = mt_build_stack(builder, "/u/t.py:5 main", NULL);
+    uint32_t name = mt_build_string(builder, "N5torch8autograd9generated14AddmmBackward0E");
+    mt_build_on(builder, 0, 1, apply);
+    mt_build_event4(builder, malloc_kind, A, 1000, 0, api);
+    mt_build_event(builder, MT_SET_DATA, A, 0, 0);
+    mt_build_on(builder, 0, 1, call);
+    mt_build_event4(builder, malloc_kind, A + 4096, 2000, 0, api);
+    mt_build_event(builder, MT_NODE_NEW, 0x10, A + 4096 + 64, 0); /* a view */
+    mt_build_on(builder, 0, 2, 0);
+    mt_build_event(builder, MT_NODE_BEGIN, 0x10, name, 0);
+    mt_build_event4(builder, malloc_kind, A + 8192, 1001, 0, api);
+    mt_build_event(builder, MT_GRADIENT, A + 8192, 0, 0);
+    mt_build_event(builder, MT_NODE_END, 0x10, 0, 0);
+    mt_build_on(builder, 0, 1, step);
+    mt_build_event4(builder, malloc_kind, A + 12288, 4000, 0, api);
+    mt_build_on(builder, 0, 1, end_of_step);
+    mt_build_event(builder, MT_LEAF, A, 0, 0);
+}
+
+static void check_training(void)
+{
+    const struct mt_device *device = analyze();
+    ck_assert_int_eq(device->of_cuda, 1);
+    ck_assert_uint_eq(device->category[MT_CATEGORY_PARAMETERS].bytes, 1000);
+    ck_assert_uint_eq(device->category[MT_CATEGORY_ACTIVATIONS].bytes, 2000);
+    ck_assert_uint_eq(device->category[MT_CATEGORY_GRADIENTS].bytes, 1001);
+    ck_assert_uint_eq(device->category[MT_CATEGORY_OPTIMIZER_STATE].bytes, 4000);
+    ck_assert_ptr_nonnull(device->span);
+    ck_assert_int_eq(device->span->phase, MT_PHASE_STEP);
+    ck_assert_uint_eq(device->span->iteration, 1);
+}
+
+START_TEST(without_a_cache_cudas_blocks_are_told_apart)
+{
+    train_without_allocator(MT_CUDA_MALLOC, MT_API_CUDA_MALLOC);
+    check_training();
+}
+END_TEST
+
+START_TEST(with_cudas_pools_blocks_are_told_apart)
+{
+    train_without_allocator(MT_CUDA_MALLOC_ASYNC, MT_API_CUDA_MALLOC_ASYNC);
+    check_training();
+}
+END_TEST
+
+START_TEST(cuda_running_out_is_an_oom_where_pytorch_has_no_cache)
+{
+    struct mt_oom_story story;
+    question.moment.kind = MT_AT_OOM;
+    mt_build_event(builder, MT_CUDA_MALLOC, A, 1000, 0);
+    mt_build_event(builder, MT_CUDA_MALLOC, 0, 5000, 2);
+    mt_build_event(builder, MT_CUDA_MALLOC, 0, 5000, 2); /* tried again */
+    analyze();
+    ck_assert_uint_eq(analysis.replay.n_ooms, 1);
+    ck_assert_int_eq(mt_oom_explain(&story, &analysis), 0);
+    ck_assert_uint_eq(story.oom->wanted, 5000);
+    ck_assert_uint_eq(story.oom->allocated, 1000);
+    ck_assert_int_eq(story.oom->went_on, 0);
+}
+END_TEST
+
+START_TEST(pytorchs_oom_is_not_counted_twice)
+{
+    mt_build_event(builder, MT_CUDA_MALLOC, 0, 20 * MT_MIB, 2);
+    mt_build_event(builder, MT_OOM, 9 * MT_MIB, 0, 0);
+    mt_build_event(builder, MT_CUDA_MALLOC, A, PIECE, 0);
+    mt_build_alloc(builder, A, 4096);
+    mt_build_event(builder, MT_CUDA_MALLOC, 0, 20 * MT_MIB, 2); /* PyTorch frees, and tries again */
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(analysis.replay.n_ooms, 1);
+    ck_assert_uint_eq(analysis.replay.ooms[0].wanted, 9 * MT_MIB);
+    ck_assert_int_eq(analysis.replay.ooms[0].went_on, 1);
+    ck_assert_int_eq(device->of_cuda, 0);
+    ck_assert_uint_eq(device->peak.allocated, 4096);
+}
+END_TEST
+
+static void sample(uint64_t free, uint64_t own, uint64_t others)
+{
+    mt_build_event4(builder, MT_DEVICE_MEMORY, 1000 * MT_MIB, free, own, others);
+}
+
+/* PyTorch's segment, a workspace of a library, and what a context takes. */
+static void use_library(void)
+{
+    uint32_t segment =
+        mt_build_stack(builder, "/u/t.py:1 main", "/v/site-packages/torch/lib/libtorch_cuda.so@99",
+                       "/v/site-packages/torch/lib/libc10_cuda.so@20", NULL);
+    uint32_t library =
+        mt_build_stack(builder, "/u/t.py:2 main", "/v/site-packages/torch/lib/libtorch_cuda.so@11",
+                       "/v/site-packages/nvidia/cu13/lib/libcublasLt.so.13@4567",
+                       "/v/site-packages/nvidia/cu13/lib/libcudart.so.13@12", NULL);
+    mt_build_on(builder, 0, 1, segment);
+    mt_build_event(builder, MT_CUDA_MALLOC, A, 20 * MT_MIB, 0);
+    mt_build_event(builder, MT_CUDA_MALLOC, A + 64 * MT_MIB, 2 * MT_MIB, 0); /* all cached */
+    mt_build_on(builder, 0, 1, library);
+    mt_build_event(builder, MT_CUDA_MALLOC, A + 128 * MT_MIB, 8 * MT_MIB, 0);
+    mt_build_event4(builder, MT_ALLOC, A, 20 * MT_MIB, 20 * MT_MIB, 22 * MT_MIB);
+}
+
+START_TEST(all_that_the_device_holds_is_told_apart)
+{
+    sample(999 * MT_MIB, 0, 0);
+    use_library();
+    mt_build_event(builder, MT_CUDA_MALLOC, A + 256 * MT_MIB, 3 * MT_MIB, 0); /* after the peak */
+    sample(500 * MT_MIB, 333 * MT_MIB, 150 * MT_MIB);
+    sample(1 * MT_MIB, 1 * MT_MIB, 1 * MT_MIB); /* later ones say nothing of the peak */
+    const struct mt_balance *balance = &analyze()->balance;
+    ck_assert_int_eq(balance->known, 1);
+    ck_assert_int_eq(balance->knows_own, 1);
+    ck_assert_uint_eq(balance->total, 1000 * MT_MIB);
+    ck_assert_uint_eq(balance->used, 497 * MT_MIB);
+    ck_assert_uint_eq(balance->pytorch, 22 * MT_MIB);
+    ck_assert_uint_eq(balance->cuda, 8 * MT_MIB);
+    ck_assert_uint_eq(balance->n_parts, 1);
+    ck_assert_str_eq(balance->part[0].name, "libcublasLt.so.13");
+    ck_assert_uint_eq(balance->part[0].bytes, 8 * MT_MIB);
+    ck_assert_uint_eq(balance->runtime, 300 * MT_MIB);
+    ck_assert_uint_eq(balance->others, 150 * MT_MIB);
+    ck_assert_uint_eq(balance->unexplained, 17 * MT_MIB);
+}
+END_TEST
+
+START_TEST(without_nvml_others_are_with_the_context)
+{
+    use_library();
+    sample(600 * MT_MIB, 0, 0);
+    const struct mt_balance *balance = &analyze()->balance;
+    ck_assert_int_eq(balance->knows_own, 0);
+    ck_assert_uint_eq(balance->used, 400 * MT_MIB);
+    ck_assert_uint_eq(balance->runtime, 370 * MT_MIB);
+    ck_assert_uint_eq(balance->unexplained, 0);
+}
+END_TEST
+
+START_TEST(a_sample_before_serves_where_none_follows)
+{
+    use_library();
+    sample(600 * MT_MIB, 400 * MT_MIB, 0);
+    mt_build_event4(builder, MT_ALLOC, A + 1, 1, 21 * MT_MIB, 22 * MT_MIB); /* the peak */
+    const struct mt_balance *balance = &analyze()->balance;
+    ck_assert_int_eq(balance->known, 1);
+    ck_assert_uint_eq(balance->runtime, 370 * MT_MIB);
+}
+END_TEST
+
+START_TEST(without_samples_the_libraries_are_told)
+{
+    use_library();
+    const struct mt_balance *balance = &analyze()->balance;
+    ck_assert_int_eq(balance->known, 0);
+    ck_assert_uint_eq(balance->cuda, 8 * MT_MIB);
+    ck_assert_str_eq(balance->part[0].name, "libcublasLt.so.13");
+}
+END_TEST
+
+int main(void)
+{
+    TCase *segments = tcase_create("segments"), *blocks = tcase_create("blocks"),
+          *balance = tcase_create("balance");
+    tcase_add_checked_fixture(segments, begin, end);
+    tcase_add_test(segments, pieces_that_are_mapped_are_one_segment);
+    tcase_add_test(segments, what_is_unmapped_is_in_no_segment);
+    tcase_add_test(segments, one_unmap_may_take_several_pieces);
+    tcase_add_test(segments, growing_segments_need_no_advice_to_grow);
+    tcase_add_test(segments, the_oom_is_told_after_what_was_given_back);
+    tcase_add_checked_fixture(blocks, begin, end);
+    tcase_add_test(blocks, without_a_cache_cudas_blocks_are_told_apart);
+    tcase_add_test(blocks, with_cudas_pools_blocks_are_told_apart);
+    tcase_add_test(blocks, cuda_running_out_is_an_oom_where_pytorch_has_no_cache);
+    tcase_add_test(blocks, pytorchs_oom_is_not_counted_twice);
+    tcase_add_checked_fixture(balance, begin, end);
+    tcase_add_test(balance, all_that_the_device_holds_is_told_apart);
+    tcase_add_test(balance, without_nvml_others_are_with_the_context);
+    tcase_add_test(balance, a_sample_before_serves_where_none_follows);
+    tcase_add_test(balance, without_samples_the_libraries_are_told);
+    return RUN_TESTS(segments, blocks, balance);
+}
