@@ -4,10 +4,13 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MOST_DEVICES 64
+#define MOST_FORK_WAIT_S 1
 #define MOST_PROCESSES 256
 
 /* NVML's structures and versions (nvml.h of CUDA 11 to 13). */
@@ -79,11 +82,30 @@ static void share(void *handle, struct mt_device_memory *out)
             *(process[i].pid == (unsigned)getpid() ? &out->own : &out->others) += process[i].used;
 }
 
+/* A fork while somebody loads a library leaves the child a loader that ends it. */
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+
+int mt_device_memory_hold(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += MOST_FORK_WAIT_S;
+    return !pthread_mutex_timedlock(&loading, &until);
+}
+
+void mt_device_memory_release(void)
+{
+    pthread_mutex_unlock(&loading);
+}
+
 int mt_device_memory(int device, struct mt_device_memory *out)
 {
     memset(out, 0, sizeof *out);
-    if (nvml.state == UNTRIED)
+    if (nvml.state == UNTRIED) {
+        pthread_mutex_lock(&loading);
         nvml.state = start();
+        pthread_mutex_unlock(&loading);
+    }
     void *handle = nvml.state == READY ? handle_of(device) : NULL;
     struct nvml_memory memory = {.version = NVML_MEMORY_VERSION};
     if (!handle || nvml.memory(handle, &memory))
@@ -110,4 +132,5 @@ const char *mt_device_memory_status(void)
 void mt_device_memory_reset(void)
 {
     memset(&nvml, 0, sizeof nvml);
+    pthread_mutex_init(&loading, NULL);
 }

@@ -21,6 +21,11 @@ int mt_device_memory(int device, struct mt_device_memory *out);
 /* Whether it could be asked, in a few words. Any thread. */
 const char *mt_device_memory_status(void);
 
+/* Around a fork: keeps NVML from being loaded meanwhile. 1, or 0 where it is being loaded for so
+ * long that the fork does not wait: then nothing is to be released. */
+int mt_device_memory_hold(void);
+void mt_device_memory_release(void);
+
 /* For a forked child: NVML is asked anew. */
 void mt_device_memory_reset(void);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder.h"
 #include "cupti.h"
+#include "device-memory.h"
 #include "device-watch.h"
 #include "info.h"
 #include "intern.h"
@@ -54,10 +55,23 @@ static void in_forked_child(void)
     atomic_store(&mt_state, MT_IDLE);
 }
 
+static _Thread_local int is_holding;
+
+static void before_fork(void)
+{
+    is_holding = mt_device_memory_hold();
+}
+
+static void after_fork(void)
+{
+    if (is_holding)
+        mt_device_memory_release();
+}
+
 static void register_handlers(void)
 {
     has_thread_end = !pthread_key_create(&thread_end, on_thread_end) &&
-                     !pthread_atfork(NULL, NULL, in_forked_child);
+                     !pthread_atfork(before_fork, after_fork, in_forked_child);
 }
 
 static int start(void)
