@@ -332,7 +332,7 @@ START_TEST(without_room_there_is_none)
     setrlimit(RLIMIT_FSIZE, &limit);
     mt_tail_open(path, mt_now());
     struct mt_thread *self = mt_threads_add(1);
-    mt_record(self, MT_LEAF, 0, 0, (uint64_t[]){1}); /* in plain memory */
+    mt_record(self, MT_LEAF, 0, 0, (uint64_t[MT_EVENT_ARGS]){1}); /* in plain memory */
     ck_assert_str_eq(mt_tail_status(), _i ? "no: File too large" : "partly: File too large");
     ck_assert_int_eq(access(tail_path, F_OK), _i ? -1 : 0);
     remove_trace();
