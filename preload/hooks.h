@@ -9,7 +9,8 @@
  *
  * The C++ ones are seen from C by the Itanium ABI: `this` and references are pointers, an object
  * with a destructor is passed by the address of a temporary, one returned so is a first argument.
- * c10::Device by value is 16 bits: index << 8 | type. Checked on the wheels of torch 2.1 to 2.15.
+ * c10::Device by value is 16 bits: index << 8 | type. Checked on the wheels of torch 2.0 to 2.15:
+ * docs/versions.md.
  */
 #ifndef MT_PRELOAD_HOOKS_H
 #define MT_PRELOAD_HOOKS_H
@@ -72,8 +73,8 @@
 #define MT_LOADER_HOOKS(H) H(dlclose, "dlclose", "libc.so.6", int, (void *library))
 
 #define MT_HOOKS(H)                                                                                \
-    MT_TORCH_HOOKS(H) MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H)  \
-    MT_LOADER_HOOKS(H)
+    MT_TORCH_HOOKS(H)                                                                              \
+    MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H)
 
 #ifndef MT_EXPORTS_MAP
 #define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \
