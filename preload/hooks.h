@@ -9,7 +9,8 @@
  *
  * The C++ ones are seen from C by the Itanium ABI: `this` and references are pointers, an object
  * with a destructor is passed by the address of a temporary, one returned so is a first argument.
- * c10::Device by value is 16 bits: index << 8 | type. Checked on the wheels of torch 2.1 to 2.15.
+ * c10::Device by value is 16 bits: index << 8 | type. Checked on the wheels of torch 2.0 to 2.15:
+ * docs/versions.md.
  */
 #ifndef MT_PRELOAD_HOOKS_H
 #define MT_PRELOAD_HOOKS_H
