@@ -8,6 +8,7 @@
 
 #include "balance.h"
 #include "growth.h"
+#include "leaks.h"
 #include "pins.h"
 #include "replay.h"
 #include "sites.h"
@@ -37,6 +38,7 @@ struct mt_device {
     struct mt_growth growth;
     struct mt_segments segments; /* of PyTorch's; none on a device of CUDA's level */
     struct mt_balance balance;
+    struct mt_leaks leaks;          /* on a device of CUDA's level */
     struct mt_pins pins;            /* of both pools */
     struct mt_rule_context context; /* of the verdicts */
 };

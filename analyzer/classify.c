@@ -116,6 +116,10 @@ static enum mt_copy copy_kind(const struct mt_rule_context *context, const struc
 RULE(is_parameter, saw(block, MT_SAW_PARAMETER))
 RULE(is_buffer, saw(block, MT_SAW_BUFFER))
 RULE(is_gradient, saw(block, MT_SAW_GRADIENT))
+/* The innermost frames say so: Python has no part in it, and native frames of the two kinds are
+ * never callers of PyTorch. */
+RULE(made_by_library, made_under(context, block, MT_MARK_MATH_LIBRARY))
+RULE(made_by_nccl, made_under(context, block, MT_MARK_NCCL))
 RULE(is_data, saw(block, MT_SAW_SET_DATA))
 RULE(is_leaf_again, true_leaf(block) && saw(block, MT_SAW_LEAF_AGAIN))
 /* That it outlived a step would say nothing: the last iteration's inputs do too.
@@ -172,6 +176,9 @@ const struct mt_rule mt_rules[] = {
     {"wrapped in nn.Parameter", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_parameter},
     {"wrapped in nn.Buffer", MT_CATEGORY_BUFFERS, MT_CERTAIN, is_buffer},
     {"kept as a leaf's gradient", MT_CATEGORY_GRADIENTS, MT_CERTAIN, is_gradient},
+    {"made by NCCL for itself", MT_CATEGORY_COMMUNICATION, MT_LIKELY, made_by_nccl},
+    {"made by cuBLAS, cuDNN or the like for itself", MT_CATEGORY_WORKSPACE, MT_LIKELY,
+     made_by_library},
     {"became a tensor's data", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_data},
     {"leaf of several graphs", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf_again},
     {"leaf", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf},

@@ -77,6 +77,7 @@ static void on_free(struct mt_cuda_level *level, const struct mt_event *event)
         level->unknown++;
         return;
     }
+    level->by_others += block->thread != event->thread;
     level->recent[level->next_recent++ % MT_CUDA_RECENT] =
         (struct mt_event){.time_ns = block->time_ns,
                           .arg = {block->address, block->size, 0, block->api},

@@ -17,8 +17,9 @@ struct mt_cuda_level {
     /* The frees that may still turn out to have failed: a free is recorded before the call. */
     struct mt_event recent[MT_CUDA_RECENT]; /* as the allocation's event; kind 0: none */
     unsigned next_recent;
-    uint64_t replaced; /* allocations at an address that was live */
-    uint64_t unknown;  /* frees of what was not live */
+    uint64_t replaced;  /* allocations at an address that was live */
+    uint64_t unknown;   /* frees of what was not live */
+    uint64_t by_others; /* frees by another thread than the one that had allocated */
 };
 
 /* A level of zeros is empty. */

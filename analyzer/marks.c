@@ -98,6 +98,26 @@ static const char *const framework_modules[] = {
     "ld",      "libgcc_s",    "libstdc++", "python3",      "python",        "libpython3",
 };
 
+/* Libraries that get memory for themselves: what they get is never a tensor. */
+static const struct {
+    const char *begin; /* of the name */
+    uint32_t marks;
+} getters[] = {
+    {"libcublas", MT_MARK_MATH_LIBRARY},   {"libcudnn", MT_MARK_MATH_LIBRARY},
+    {"libcufft", MT_MARK_MATH_LIBRARY},    {"libcusolver", MT_MARK_MATH_LIBRARY},
+    {"libcusparse", MT_MARK_MATH_LIBRARY}, {"libcutensor", MT_MARK_MATH_LIBRARY},
+    {"libcurand", MT_MARK_MATH_LIBRARY},   {"libnccl", MT_MARK_NCCL},
+    {"libnvshmem", MT_MARK_NCCL},
+};
+
+static uint32_t getter_marks(const char *name)
+{
+    for (size_t i = 0; i < sizeof getters / sizeof *getters; i++)
+        if (!strncmp(name, getters[i].begin, strlen(getters[i].begin)))
+            return getters[i].marks;
+    return 0;
+}
+
 uint32_t mt_module_marks(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -109,8 +129,8 @@ uint32_t mt_module_marks(const char *path)
             return MT_MARK_FRAMEWORK;
     if (!strncmp(path, "/usr/lib/", 9) || !strncmp(path, "/lib/", 5) ||
         !strncmp(path, "/lib64/", 7))
-        return MT_MARK_LIBRARY;
-    return owner(path);
+        return MT_MARK_LIBRARY | getter_marks(name);
+    return owner(path) | getter_marks(name);
 }
 
 uint32_t mt_frame_marks(const char *function, const char *file)

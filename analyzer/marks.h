@@ -21,6 +21,8 @@ enum mt_mark {
     MT_MARK_BACKWARD = 1 << 9,        /* what starts backward: .backward(), autograd.grad() */
     MT_MARK_COMMUNICATION = 1 << 10,  /* torch.distributed, DDP, FSDP */
     MT_MARK_FIRST_GRADIENT = 1 << 11, /* makes what backward begins with: 1 for the loss */
+    MT_MARK_MATH_LIBRARY = 1 << 12,   /* native: cuBLAS, cuDNN and the like */
+    MT_MARK_NCCL = 1 << 13,           /* native: NCCL, NVSHMEM */
 };
 
 /* Marks that say what a program is doing: the innermost of them on a stack is its phase. */

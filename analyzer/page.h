@@ -32,6 +32,9 @@ void mt_page_place(const struct mt_page *page, uint32_t stack, char *out, size_t
 /* What does not fit together in the trace. */
 void mt_page_notes(const struct mt_page *page);
 
+/* Frees that are none, and by other threads, of programs without PyTorch. */
+void mt_page_frees(const struct mt_page *page);
+
 /* Where in the program's phases the moment lies; what lies below the peak; growth; a chart. */
 void mt_page_phase(const struct mt_page *page, const struct mt_device *device);
 void mt_page_movement(const struct mt_page *page, const struct mt_device *device);
@@ -39,6 +42,7 @@ void mt_page_growth(const struct mt_page *page, const struct mt_device *device);
 void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *device);
 void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins);
 void mt_page_balance(const struct mt_page *page, const struct mt_device *device);
+void mt_page_leaks(const struct mt_page *page, const struct mt_device *device);
 void mt_page_timeline(const struct mt_page *page, const struct mt_device *device);
 
 #endif

@@ -128,9 +128,11 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
         mt_page_fragmentation(&page, device);
         mt_page_balance(&page, device);
         mt_page_growth(&page, device);
+        mt_page_leaks(&page, device);
         mt_page_timeline(&page, device);
     }
     if (!analysis->n_devices)
         fputs("\nNo device memory was allocated.\n", out);
+    mt_page_frees(&page);
     mt_page_notes(&page);
 }

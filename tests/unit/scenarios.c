@@ -130,6 +130,8 @@ void mt_scenario_c_program(struct mt_builder *b)
     mt_build_event(b, MT_CUDA_MALLOC, BASE, 8 * MT_MIB, 0);
     mt_build_event(b, MT_CUDA_MALLOC, BASE + 8 * MT_MIB, 3 * MT_MIB, 0);
     mt_build_event(b, MT_CUDA_MALLOC, 0, 900 * MT_MIB, 2);
+    mt_build_on(b, 0, 2, 0);
+    mt_build_event(b, MT_CUDA_FREE, BASE, MT_API_CUDA_FREE, 0);
     mt_build_event(b, MT_CUDA_FREE, BASE, MT_API_CUDA_FREE, 0);
     mt_build_end(b);
 }

@@ -23,7 +23,7 @@ enum {
 };
 void mt_scenario_training(struct mt_builder *builder, unsigned steps);
 
-/* A C program: three cudaMallocs, of which one fails, and a free. */
+/* A C program: three cudaMallocs, of which one fails, and a free by another thread, twice. */
 void mt_scenario_c_program(struct mt_builder *builder);
 
 /* A C program and one with Python, with native stacks, of which one frame has a name. */

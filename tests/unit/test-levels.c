@@ -274,6 +274,30 @@ START_TEST(all_that_the_device_holds_is_told_apart)
 }
 END_TEST
 
+START_TEST(what_libraries_get_for_themselves_is_known_by_their_frames)
+{
+    static const struct {
+        const char *frame;
+        enum mt_category category;
+    } libraries[] = {
+        {"/usr/lib/x86_64-linux-gnu/libcudnn_graph.so.9@12", MT_CATEGORY_WORKSPACE},
+        {"/v/site-packages/nvidia/nccl/lib/libnccl.so.2@34", MT_CATEGORY_COMMUNICATION},
+        {"/opt/cuda/lib64/libcublas.so.13@56", MT_CATEGORY_WORKSPACE},
+        {"/opt/app/libnotcublas.so@78", MT_CATEGORY_OTHER}};
+    uint64_t bytes[MT_CATEGORY_COUNT] = {0};
+    for (unsigned i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        mt_build_on(builder, 0, 1,
+                    mt_build_stack(builder, "/opt/app/main@11", libraries[i].frame,
+                                   "/opt/cuda/lib64/libcudart.so.13@12", NULL));
+        mt_build_event(builder, MT_CUDA_MALLOC, A + i * MT_MIB, 1000u << i, 0);
+        bytes[libraries[i].category] += 1000u << i;
+    }
+    const struct mt_device *device = analyze();
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        ck_assert_uint_eq(device->category[i].bytes, bytes[i]);
+}
+END_TEST
+
 START_TEST(without_nvml_others_are_with_the_context)
 {
     use_library();
@@ -307,6 +331,34 @@ START_TEST(without_samples_the_libraries_are_told)
 }
 END_TEST
 
+START_TEST(what_is_never_freed_is_told)
+{
+    mt_scenario_c_program(builder);
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->leaks.bytes, 3 * MT_MIB);
+    ck_assert_uint_eq(device->leaks.blocks, 1);
+    ck_assert_uint_eq(device->leaks.sites.n, 1);
+    ck_assert_uint_eq(analysis.replay.cuda.unknown, 1);
+    ck_assert_uint_eq(analysis.replay.cuda.by_others, 1);
+}
+END_TEST
+
+START_TEST(a_killed_program_has_no_leaks)
+{
+    mt_build_event(builder, MT_CUDA_MALLOC, A, 1000, 0);
+    ck_assert_uint_eq(analyze()->leaks.blocks, 0);
+}
+END_TEST
+
+START_TEST(pytorchs_tensors_are_no_leaks)
+{
+    mt_build_info(builder, "torch=2.15.0");
+    mt_build_event(builder, MT_CUDA_MALLOC, A, 1000, 0);
+    mt_build_end(builder);
+    ck_assert_uint_eq(analyze()->leaks.blocks, 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *segments = tcase_create("segments"), *blocks = tcase_create("blocks"),
@@ -324,8 +376,12 @@ int main(void)
     tcase_add_test(blocks, pytorchs_oom_is_not_counted_twice);
     tcase_add_checked_fixture(balance, begin, end);
     tcase_add_test(balance, all_that_the_device_holds_is_told_apart);
+    tcase_add_test(balance, what_libraries_get_for_themselves_is_known_by_their_frames);
     tcase_add_test(balance, without_nvml_others_are_with_the_context);
     tcase_add_test(balance, a_sample_before_serves_where_none_follows);
     tcase_add_test(balance, without_samples_the_libraries_are_told);
+    tcase_add_test(balance, what_is_never_freed_is_told);
+    tcase_add_test(balance, a_killed_program_has_no_leaks);
+    tcase_add_test(balance, pytorchs_tensors_are_no_leaks);
     return RUN_TESTS(segments, blocks, balance);
 }
