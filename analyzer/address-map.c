@@ -5,17 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fibonacci hashing: addresses are multiples of 512 and more, the product's high bits mix them. */
-static size_t home(const struct mt_address_map *map, uint64_t address)
-{
-    return (size_t)((address * 0x9e3779b97f4a7c15u) >> map->shift);
-}
-
 /* The slot that holds the address, or the free one where it would go. There always is a free one:
  * at most half of the slots are used. */
 static struct mt_address_slot *locate(const struct mt_address_map *map, uint64_t address)
 {
-    size_t i = home(map, address);
+    size_t i = mt_address_map_home(map, address);
     while (map->slots[i].value && map->slots[i].address != address)
         i = (i + 1) & (map->capacity - 1);
     return &map->slots[i];
@@ -65,7 +59,7 @@ static void close_gap(struct mt_address_map *map, size_t gap)
 {
     size_t mask = map->capacity - 1;
     for (size_t i = (gap + 1) & mask; map->slots[i].value; i = (i + 1) & mask) {
-        size_t from_home = (i - home(map, map->slots[i].address)) & mask;
+        size_t from_home = (i - mt_address_map_home(map, map->slots[i].address)) & mask;
         if (from_home < ((i - gap) & mask))
             continue;
         map->slots[gap] = map->slots[i];

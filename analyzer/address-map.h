@@ -19,11 +19,24 @@ struct mt_address_map {
     unsigned shift; /* 64 - log2(capacity) */
 };
 
+/* Fibonacci hashing: addresses are multiples of 512 and more, the product's high bits mix them. */
+static inline size_t mt_address_map_home(const struct mt_address_map *map, uint64_t address)
+{
+    return (size_t)((address * 0x9e3779b97f4a7c15u) >> map->shift);
+}
+
 /* A map of zeros is empty. */
 void mt_address_map_clear(struct mt_address_map *map);
 
 /* The value at an address, 0 where there is none. */
 uint32_t mt_address_map_get(const struct mt_address_map *map, uint64_t address);
+
+/* The address is about to be asked for: memory may bring its slot while other work is done. */
+static inline void mt_address_map_expect(const struct mt_address_map *map, uint64_t address)
+{
+    if (map->capacity)
+        __builtin_prefetch(&map->slots[mt_address_map_home(map, address)]);
+}
 
 /* Sets a value, which is not 0. 0 or -ENOMEM. */
 int mt_address_map_put(struct mt_address_map *map, uint64_t address, uint32_t value);

@@ -316,16 +316,24 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     return 0;
 }
 
+/* Most events begin with the address of a block: its place is brought from memory in time. */
+#define EVENTS_AHEAD 8u
+
 static int handle(void *data, const struct mt_batch *batch)
 {
     struct mt_replay *replay = data;
-    mt_survey_add(&replay->survey, batch);
+    mt_survey_batch(&replay->survey, batch);
     for (size_t i = 0; i < batch->n_definitions; i++)
         if (mt_definitions_add(replay->definitions, &batch->definitions[i]) == -ENOMEM)
             return -ENOMEM;
-    for (size_t i = 0; i < batch->n_events; i++)
+    for (size_t i = 0; i < batch->n_events; i++) {
+        if (i + EVENTS_AHEAD < batch->n_events)
+            mt_address_map_expect(&replay->blocks.by_address,
+                                  batch->events[i + EVENTS_AHEAD].arg[0]);
+        mt_survey_event(&replay->survey, &batch->events[i]);
         if (on_event(replay, &batch->events[i]))
             return -ENOMEM;
+    }
     return 0;
 }
 

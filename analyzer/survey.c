@@ -20,22 +20,21 @@ void mt_survey_begin(struct mt_survey *survey, const char *path)
         survey->bytes = (uint64_t)status.st_size;
 }
 
-void mt_survey_add(struct mt_survey *survey, const struct mt_batch *batch)
+void mt_survey_batch(struct mt_survey *survey, const struct mt_batch *batch)
 {
     survey->state = batch->state;
     survey->events += batch->n_events;
-    for (size_t i = 0; i < batch->n_events; i++) {
-        const struct mt_event *event = &batch->events[i];
-        survey->kinds[event->kind]++; /* the reader lets no others through */
-        if (event->kind == MT_LOST)
-            survey->lost += event->arg[0];
-        if (survey->last_time_ns < event->time_ns)
-            survey->last_time_ns = event->time_ns;
-    }
     if (batch->type == MT_BATCH_END) {
         survey->complete = 1;
         survey->end = batch->end;
     }
+}
+
+void mt_survey_add(struct mt_survey *survey, const struct mt_batch *batch)
+{
+    mt_survey_batch(survey, batch);
+    for (size_t i = 0; i < batch->n_events; i++)
+        mt_survey_event(survey, &batch->events[i]);
 }
 
 static int handle(void *data, const struct mt_batch *batch)

@@ -23,9 +23,20 @@ struct mt_survey {
 int mt_survey(const char *path, struct mt_survey *survey, struct mt_definitions *definitions,
               struct mt_trace_error *error);
 
-/* The pieces of it, for other passes: the file's size, and what each block adds. */
+/* The pieces of it, for other passes: the file's size, and what each block adds; or what the block
+ * adds by itself, and then each of its events. */
 void mt_survey_begin(struct mt_survey *survey, const char *path);
 void mt_survey_add(struct mt_survey *survey, const struct mt_batch *batch);
+void mt_survey_batch(struct mt_survey *survey, const struct mt_batch *batch);
+
+static inline void mt_survey_event(struct mt_survey *survey, const struct mt_event *event)
+{
+    survey->kinds[event->kind]++; /* the reader lets no others through */
+    if (event->kind == MT_LOST)
+        survey->lost += event->arg[0];
+    if (survey->last_time_ns < event->time_ns)
+        survey->last_time_ns = event->time_ns;
+}
 
 /* What is to be said of a recording that was not closed: a sentence without its full stop. NULL:
  * nothing. */

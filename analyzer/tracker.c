@@ -119,9 +119,15 @@ static int node_new(struct mt_tracker *tracker, const struct mt_event *event)
 
 /* What accumulates gradients is made without a call that the trace has: an earlier node at its
  * address would lend it a wrong forward line. */
-static int is_accumulator(const char *name)
+static int is_accumulator(struct mt_tracker *tracker, uint32_t name)
 {
-    return strstr(name, "AccumulateGrad") != NULL;
+    unsigned place = name % MT_NODE_NAMES;
+    if (tracker->node_names[place].name != name) {
+        tracker->node_names[place].name = name;
+        tracker->node_names[place].is_accumulator =
+            strstr(mt_string(tracker->definitions, name), "AccumulateGrad") != NULL;
+    }
+    return tracker->node_names[place].is_accumulator;
 }
 
 static int node_begin(struct mt_tracker *tracker, struct mt_thread_state *thread,
@@ -135,9 +141,8 @@ static int node_begin(struct mt_tracker *tracker, struct mt_thread_state *thread
     struct running_node *node = &thread->nodes[thread->n_nodes++];
     node->node = event->arg[0];
     node->name = event->arg[1] > UINT32_MAX ? 0 : (uint32_t)event->arg[1];
-    node->forward_stack = is_accumulator(mt_string(tracker->definitions, node->name))
-                              ? 0
-                              : mt_address_map_get(&tracker->forward, node->node);
+    node->forward_stack =
+        is_accumulator(tracker, node->name) ? 0 : mt_address_map_get(&tracker->forward, node->node);
     return 0;
 }
 

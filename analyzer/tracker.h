@@ -10,6 +10,8 @@
 #include "definitions.h"
 #include "heap.h"
 
+#define MT_NODE_NAMES 64u
+
 struct mt_thread_state;
 
 struct mt_tracker {
@@ -22,7 +24,11 @@ struct mt_tracker {
     struct mt_when now;
     uint32_t leader; /* the thread that runs the training loop: it was last in forward or a step */
     uint32_t steps_begun, steps_ended;
-    int saw_parameters; /* the trace tells which tensors are parameters */
+    struct {
+        uint32_t name; /* string id */
+        int is_accumulator;
+    } node_names[MT_NODE_NAMES]; /* by id, those that were asked for last */
+    int saw_parameters;          /* the trace tells which tensors are parameters */
 };
 
 /* A tracker of zeros, but for definitions and the heaps, is new. */

@@ -7,14 +7,24 @@
 #include <string.h>
 
 _Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));
+_Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
+_Atomic unsigned mt_cuda_subscription;
+
+/* In a call that is, or will be, an event of its own. */
+static int is_inside(void)
+{
+    return mt_cuda_depth || (mt_cuda_told && mt_cuda_told == mt_cuda_subscription);
+}
 
 /* Not kept: a thread may change its device at any time. */
 static int device_of(const struct mt_cuda_call *call)
 {
     int device;
+    if (mt_cuda_api_space(call->api) == MT_SPACE_HOST)
+        return MT_NO_DEVICE;
     if (call->told)
         return call->told - 1;
-    if (mt_cuda_api_space(call->api) == MT_SPACE_HOST || !call->get_device)
+    if (!call->get_device)
         return MT_NO_DEVICE;
     return call->get_device(&device) ? MT_NO_DEVICE : device;
 }
@@ -41,19 +51,6 @@ static void record(const struct mt_cuda_call *call, unsigned kind, const uint64_
     mt_leave(self);
 }
 
-static uint64_t at_level(uint64_t texels, unsigned level)
-{
-    return level < 64 && texels >> level ? texels >> level : 1;
-}
-
-uint64_t mt_cuda_texels(uint64_t width, uint64_t height, uint64_t depth, unsigned levels)
-{
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < levels && i < 64; i++)
-        sum += at_level(width, i) * at_level(height, i) * at_level(depth, i);
-    return sum;
-}
-
 static uint64_t read_word(const void *where)
 {
     uint64_t value;
@@ -64,7 +61,7 @@ static uint64_t read_word(const void *where)
 void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *address,
                        uint64_t size)
 {
-    if (mt_cuda_depth)
+    if (is_inside())
         return;
     uint64_t at = result ? 0 : read_word(address);
     record(&call, MT_CUDA_MALLOC, (uint64_t[]){at, size, result, call.api});
@@ -77,7 +74,7 @@ void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const vo
         mt_cuda_allocated(call, result, address, size);
         return;
     }
-    if (!mt_cuda_depth)
+    if (!is_inside())
         record(&call, MT_CUDA_MALLOC_ASYNC,
                (uint64_t[]){read_word(address), size, (uint64_t)(uintptr_t)stream, call.api});
 }
@@ -86,7 +83,7 @@ void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const vo
 static struct mt_cuda_free begin_free(struct mt_cuda_call call, uint64_t address)
 {
     return (struct mt_cuda_free){call, address, MT_NO_DEVICE,
-                                 !mt_cuda_depth && address && mt_is_recording()};
+                                 !is_inside() && address && mt_is_recording()};
 }
 
 static void record_free(struct mt_cuda_free *free, unsigned kind, const uint64_t *arguments)
@@ -128,13 +125,13 @@ void mt_cuda_freed(const struct mt_cuda_free *free, unsigned result)
 void mt_cuda_mapped(struct mt_cuda_call call, unsigned result, uint64_t address, uint64_t size,
                     uint64_t handle)
 {
-    if (!mt_cuda_depth && !result)
+    if (!is_inside() && !result)
         record(&call, MT_CUDA_MAP, (uint64_t[]){address, size, handle, call.api});
 }
 
 void mt_cuda_unmapping(struct mt_cuda_call call, uint64_t address, uint64_t size)
 {
-    if (!mt_cuda_depth && mt_is_recording())
+    if (!is_inside() && mt_is_recording())
         record(&call, MT_CUDA_UNMAP, (uint64_t[]){address, size, call.api});
 }
 

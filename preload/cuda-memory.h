@@ -15,6 +15,7 @@
 
 #include "trace-format/cuda-apis.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,12 @@ struct mt_cuda_call {
 
 extern _Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));
 
+/* The subscription under which CUPTI has told of the call that this thread is in (cupti.h), 0:
+ * none; and the one that holds. What was told under an older one may never be told to have ended.
+ */
+extern _Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
+extern _Atomic unsigned mt_cuda_subscription;
+
 static inline void mt_cuda_begin(void)
 {
     mt_cuda_depth++;
@@ -37,10 +44,6 @@ static inline void mt_cuda_end(void)
 {
     mt_cuda_depth--;
 }
-
-/* Texels of an array with so many levels, each half as wide, high and deep as the one before; a
- * dimension of 0 is not there. */
-uint64_t mt_cuda_texels(uint64_t width, uint64_t height, uint64_t depth, unsigned levels);
 
 /* address: that of the memory, or its handle, by the call's space; passed by where it is, since
  * nothing is there when the call has failed. */

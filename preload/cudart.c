@@ -3,6 +3,7 @@
 #include "cache.h"
 #include "intern.h"
 #include "real.h"
+#include "recorder.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -11,17 +12,30 @@
 #define MOST_RUNTIMES 16
 
 static struct mt_cudart runtimes[MOST_RUNTIMES];
-static uint32_t n_runtimes;
-static struct mt_cache callers; /* return address -> index in runtimes + 1 */
+static _Atomic uint32_t n_runtimes;
+/* Return address -> index in runtimes + 1. It holds in a forked child too, where the loader may be
+ * in the middle of something and must not be asked again. */
+static struct mt_cache callers;
 
-/* A handle in whose scope the caller's own cudaMalloc stands: RTLD_NEXT for the program itself. */
-static void *scope_of(const void *caller)
+/* The module that an address lies in; NULL: none. */
+static struct link_map *module_of(const void *address)
 {
     Dl_info info;
     struct link_map *module = NULL;
-    if (!dladdr1(caller, &info, (void **)&module, RTLD_DL_LINKMAP) || !module)
-        return NULL;
-    return *module->l_name ? dlopen(module->l_name, RTLD_NOLOAD | RTLD_LAZY) : RTLD_NEXT;
+    return dladdr1(address, &info, (void **)&module, RTLD_DL_LINKMAP) ? module : NULL;
+}
+
+/* Another reference to a module; NULL for the program itself, which needs none. */
+static void *hold(const struct link_map *module)
+{
+    return module && *module->l_name ? dlopen(module->l_name, RTLD_NOLOAD | RTLD_LAZY) : NULL;
+}
+
+void *mt_scope_of(const void *caller)
+{
+    const struct link_map *module = module_of(caller);
+    void *scope = hold(module);
+    return !module ? NULL : scope ? scope : RTLD_NEXT;
 }
 
 /* Where a function stands in mt_cudart, and its name. */
@@ -33,48 +47,71 @@ static const struct {
     {offsetof(struct mt_cudart, name), symbol},
     MT_CUDART_HOOKS(FUNCTION){offsetof(struct mt_cudart, get_device), "cudaGetDevice"}};
 
-static void look_up(struct mt_cudart *runtime, void *scope)
+static int is_cudart(const void *function)
 {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *found = mt_real_dlsym(scope, functions[i].symbol);
-        if (found && mt_is_ours(found))
-            found = NULL;
-        memcpy((char *)runtime + functions[i].offset, &found, sizeof found);
-    }
+    static const char name[] = "libcudart";
+    const struct link_map *module = module_of(function);
+    const char *slash = module ? strrchr(module->l_name, '/') : NULL;
+    return slash && !strncmp(slash + 1, name, sizeof name - 1);
 }
 
-/* Of the module of this address. The reference of a handle that helped is kept: what it gave must
- * not go away. */
+/* What the caller would have got without us. Other libraries may stand in for CUDA's functions,
+ * preloaded as we are: one that comes after us is whom all callers would have got; one that comes
+ * before us is who calls now, and wants the next one. */
+static void *find(void *scope, const char *symbol)
+{
+    void *next = mt_real_dlsym(RTLD_NEXT, symbol);
+    if (next && !is_cudart(next))
+        return next;
+    void *found = scope == RTLD_NEXT ? next : mt_real_dlsym(scope, symbol);
+    if (found && (mt_is_ours(found) || found == mt_real_dlsym(RTLD_DEFAULT, symbol)))
+        found = next;
+    return found;
+}
+
+/* Its index + 1; 0: it is not known yet. */
+static uint32_t index_of(const struct mt_cudart *runtime)
+{
+    for (uint32_t i = 0; i < n_runtimes; i++)
+        if (!memcmp(&runtimes[i], runtime, sizeof *runtime))
+            return i + 1;
+    return 0;
+}
+
+/* Of the module of this address. What was found must not go away; the module itself may. */
 static struct mt_cudart runtime_of_module(const void *address)
 {
     struct mt_cudart runtime = {0};
-    void *scope = scope_of(address);
-    if (scope)
-        look_up(&runtime, scope);
-    if (!runtime.cuda_malloc && scope && scope != RTLD_NEXT)
+    void *scope = mt_scope_of(address);
+    for (size_t i = 0; scope && i < sizeof functions / sizeof *functions; i++) {
+        void *found = find(scope, functions[i].symbol);
+        memcpy((char *)&runtime + functions[i].offset, &found, sizeof found);
+    }
+    if (runtime.cuda_malloc && !index_of(&runtime))
+        hold(module_of((const void *)runtime.cuda_malloc));
+    if (scope && scope != RTLD_NEXT)
         dlclose(scope);
     return runtime;
 }
 
 static struct mt_cudart find_runtime(const void *caller)
 {
+    static const char *const names[] = {"libcudart.so.13", "libcudart.so.12"};
     struct mt_cudart runtime = runtime_of_module(caller);
-    if (runtime.cuda_malloc)
-        return runtime;
-    const void *any = mt_find_real("cudaMalloc", "libcudart.so.13");
-    return any ? runtime_of_module(any) : runtime;
+    for (size_t i = 0; !runtime.cuda_malloc && i < sizeof names / sizeof *names; i++) {
+        const void *any = mt_find_real("cudaMalloc", names[i]);
+        if (any)
+            runtime = runtime_of_module(any);
+    }
+    return runtime;
 }
 
 /* Its index + 1; 0: it is none, or there are too many. */
 static uint32_t add_runtime(const struct mt_cudart *runtime)
 {
-    if (!runtime->cuda_malloc)
-        return 0;
-    for (uint32_t i = 0; i < n_runtimes; i++)
-        if (!memcmp(&runtimes[i], runtime, sizeof *runtime))
-            return i + 1;
-    if (n_runtimes == MOST_RUNTIMES)
-        return 0;
+    uint32_t index = runtime->cuda_malloc ? index_of(runtime) : 0;
+    if (index || !runtime->cuda_malloc || n_runtimes == MOST_RUNTIMES)
+        return index;
     runtimes[n_runtimes] = *runtime;
     return ++n_runtimes;
 }
@@ -85,6 +122,7 @@ const struct mt_cudart *mt_cudart_of(const void *caller)
     uint32_t index = mt_cache_find(&callers, &key);
     if (!index) {
         struct mt_cudart runtime = find_runtime(caller); /* the loader's lock before ours */
+        mt_expect_fork();
         mt_intern_lock();
         index = mt_cache_find(&callers, &key);
         if (!index && (index = add_runtime(&runtime)))
@@ -92,9 +130,4 @@ const struct mt_cudart *mt_cudart_of(const void *caller)
         mt_intern_unlock();
     }
     return index ? &runtimes[index - 1] : NULL;
-}
-
-void mt_cudart_reset(void)
-{
-    mt_cache_reset(&callers);
 }

@@ -18,7 +18,8 @@ struct mt_cudart {
  * none. It stays. Takes the loader's lock at a caller's first call. */
 const struct mt_cudart *mt_cudart_of(const void *caller);
 
-/* For a forked child. */
-void mt_cudart_reset(void);
+/* A handle in whose scope stands what the module of this address is linked to: RTLD_NEXT for the
+ * program itself; NULL: not known. It holds a reference. Takes the loader's lock. */
+void *mt_scope_of(const void *caller);
 
 #endif

@@ -4,10 +4,13 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MOST_DEVICES 64
+#define MOST_FORK_WAIT_S 1
 #define MOST_PROCESSES 256
 
 /* NVML's structures and versions (nvml.h of CUDA 11 to 13). */
@@ -27,7 +30,7 @@ struct nvml_process {
 enum state { UNTRIED, READY, ABSENT };
 
 static struct {
-    enum state state;
+    _Atomic enum state state;
     int (*init)(void);
     int (*by_bus)(const char *bus, void **device);
     int (*memory)(void *device, struct nvml_memory *out);
@@ -79,11 +82,30 @@ static void share(void *handle, struct mt_device_memory *out)
             *(process[i].pid == (unsigned)getpid() ? &out->own : &out->others) += process[i].used;
 }
 
+/* A fork while somebody loads a library leaves the child a loader that ends it. */
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+
+int mt_device_memory_hold(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += MOST_FORK_WAIT_S;
+    return !pthread_mutex_timedlock(&loading, &until);
+}
+
+void mt_device_memory_release(void)
+{
+    pthread_mutex_unlock(&loading);
+}
+
 int mt_device_memory(int device, struct mt_device_memory *out)
 {
     memset(out, 0, sizeof *out);
-    if (nvml.state == UNTRIED)
+    if (nvml.state == UNTRIED) {
+        pthread_mutex_lock(&loading);
         nvml.state = start();
+        pthread_mutex_unlock(&loading);
+    }
     void *handle = nvml.state == READY ? handle_of(device) : NULL;
     struct nvml_memory memory = {.version = NVML_MEMORY_VERSION};
     if (!handle || nvml.memory(handle, &memory))
@@ -94,7 +116,21 @@ int mt_device_memory(int device, struct mt_device_memory *out)
     return 0;
 }
 
+const char *mt_device_memory_status(void)
+{
+    switch (nvml.state) {
+    case READY:
+        return "yes";
+    case ABSENT:
+        return "no: there is no NVML for this CUDA";
+    case UNTRIED:
+        break;
+    }
+    return "no: nothing was to be asked, or NVML took too long";
+}
+
 void mt_device_memory_reset(void)
 {
     memset(&nvml, 0, sizeof nvml);
+    pthread_mutex_init(&loading, NULL);
 }

@@ -2,6 +2,8 @@
 #include "driver.h"
 #include "real.h"
 
+#include <dlfcn.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct mt_driver_functions mt_driver;
@@ -24,19 +26,42 @@ static int is_per_thread(const struct row *row)
     return n > suffix && !strcmp(row->symbol + n - suffix, per_thread_suffix);
 }
 
-/* The first pointer stays: another one for the same function does the same. */
+/* A program may unload the driver and load it again at another place. */
+static void hold_library_of(const void *function)
+{
+    static _Atomic int is_held;
+    Dl_info info;
+    if (!atomic_exchange(&is_held, 1) && dladdr(function, &info))
+        dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY); /* and never closed */
+}
+
+/* The hook, where that calls what was found: the first pointer stays. A driver may give several for
+ * one function; but what another library has under that name is a layer over the driver, which
+ * calls the other one, or is called by it. */
 static void *keep(const struct row *row, void *found)
 {
-    void *none = NULL;
-    __atomic_compare_exchange_n(row->real, &none, found, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-    return row->hook;
+    void *kept = NULL;
+    hold_library_of(found);
+    if (__atomic_compare_exchange_n(row->real, &kept, found, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return row->hook;
+    return kept == found || mt_are_of_one_library(kept, found) ? row->hook : found;
 }
 
 void mt_driver_resolve(enum mt_driver_hook hook)
 {
-    void *found = mt_find_real(rows[hook].symbol, "libcuda.so.1");
+    void *found = mt_real_dlsym(RTLD_NEXT, rows[hook].symbol); /* by name: what comes after us */
+    if (!found)
+        found = mt_find_real(rows[hook].symbol, "libcuda.so.1");
     if (found)
         keep(&rows[hook], found);
+}
+
+int mt_driver_was_looked_up(void)
+{
+    for (const struct row *row = rows; row < rows + MT_DRIVER_COUNT; row++)
+        if (__atomic_load_n(row->real, __ATOMIC_ACQUIRE))
+            return 1;
+    return 0;
 }
 
 unsigned (*mt_driver_get_device(void))(int *device)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CUDA runtime's memory. Each hook asks the runtime that its caller is linked to. */
 #include "cuda-memory.h"
+#include "cuda-sizes.h"
 #include "cudart.h"
 #include "driver.h"
 #include "hooks.h"
@@ -81,18 +82,13 @@ unsigned mt_hook_cuda_malloc_3d(struct mt_pitched *out, struct mt_extent extent)
     return result;
 }
 
-static uint64_t texel_bytes(const struct mt_texel *texel)
-{
-    return texel ? (uint64_t)(texel->x + texel->y + texel->z + texel->w) / 8 : 0;
-}
-
 unsigned mt_hook_cuda_malloc_array(void **array, const struct mt_texel *texel, size_t width,
                                    size_t height, unsigned flags)
 {
     const struct mt_cudart *runtime = RUNTIME();
     unsigned result = ASK(runtime, cuda_malloc_array, array, texel, width, height, flags);
     mt_cuda_allocated(call_of(MT_API_CUDA_MALLOC_ARRAY, runtime), result, array,
-                      mt_cuda_texels(width, height, 0, 1) * texel_bytes(texel));
+                      mt_cuda_array_bytes(texel, (struct mt_extent){width, height, 0}, 1));
     return result;
 }
 
@@ -102,8 +98,7 @@ unsigned mt_hook_cuda_malloc_3d_array(void **array, const struct mt_texel *texel
     const struct mt_cudart *runtime = RUNTIME();
     unsigned result = ASK(runtime, cuda_malloc_3d_array, array, texel, extent, flags);
     mt_cuda_allocated(call_of(MT_API_CUDA_MALLOC_3D_ARRAY, runtime), result, array,
-                      mt_cuda_texels(extent.width, extent.height, extent.depth, 1) *
-                          texel_bytes(texel));
+                      mt_cuda_array_bytes(texel, extent, 1));
     return result;
 }
 
@@ -113,8 +108,7 @@ unsigned mt_hook_cuda_malloc_mipmapped(void **array, const struct mt_texel *texe
     const struct mt_cudart *runtime = RUNTIME();
     unsigned result = ASK(runtime, cuda_malloc_mipmapped, array, texel, extent, levels, flags);
     mt_cuda_allocated(call_of(MT_API_CUDA_MALLOC_MIPMAPPED_ARRAY, runtime), result, array,
-                      mt_cuda_texels(extent.width, extent.height, extent.depth, levels) *
-                          texel_bytes(texel));
+                      mt_cuda_array_bytes(texel, extent, levels));
     return result;
 }
 

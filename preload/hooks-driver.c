@@ -2,6 +2,7 @@
 /* The CUDA driver's memory: what a statically linked runtime, NCCL and PyTorch's expandable
  * segments ask for. */
 #include "cuda-memory.h"
+#include "cuda-sizes.h"
 #include "driver.h"
 
 /* Calls the driver's own function: its result. */
@@ -87,46 +88,18 @@ unsigned mt_hook_cu_mem_host_register(void *address, size_t size, unsigned flags
     return result;
 }
 
-/* Bytes of one channel of a texel by its CUarray_format; 0: packed in some other way. */
-static uint64_t channel_bytes(unsigned format)
-{
-    switch (format) {
-    case 0x01: /* unsigned and signed 8-bit integers */
-    case 0x08:
-        return 1;
-    case 0x02: /* 16-bit integers, half */
-    case 0x09:
-    case 0x10:
-        return 2;
-    case 0x03: /* 32-bit integers, float */
-    case 0x0a:
-    case 0x20:
-        return 4;
-    }
-    return 0;
-}
-
 unsigned mt_hook_cu_array_create(void **array, const struct mt_array *wanted)
 {
     unsigned result = ASK(cu_array_create, array, wanted);
-    uint64_t size = wanted ? mt_cuda_texels(wanted->width, wanted->height, 0, 1) *
-                                 wanted->channels * channel_bytes(wanted->format)
-                           : 0;
-    mt_cuda_allocated(call_of(MT_API_CU_ARRAY_CREATE), result, array, size);
+    mt_cuda_allocated(call_of(MT_API_CU_ARRAY_CREATE), result, array, mt_cuda_flat_bytes(wanted));
     return result;
-}
-
-static uint64_t array_bytes(const struct mt_array_3d *wanted, unsigned levels)
-{
-    return wanted ? mt_cuda_texels(wanted->width, wanted->height, wanted->depth, levels) *
-                        wanted->channels * channel_bytes(wanted->format)
-                  : 0;
 }
 
 unsigned mt_hook_cu_array_3d_create(void **array, const struct mt_array_3d *wanted)
 {
     unsigned result = ASK(cu_array_3d_create, array, wanted);
-    mt_cuda_allocated(call_of(MT_API_CU_ARRAY_3D_CREATE), result, array, array_bytes(wanted, 1));
+    mt_cuda_allocated(call_of(MT_API_CU_ARRAY_3D_CREATE), result, array,
+                      mt_cuda_deep_bytes(wanted, 1));
     return result;
 }
 
@@ -135,7 +108,7 @@ unsigned mt_hook_cu_mipmapped_create(void **array, const struct mt_array_3d *wan
 {
     unsigned result = ASK(cu_mipmapped_create, array, wanted, levels);
     mt_cuda_allocated(call_of(MT_API_CU_MIPMAPPED_ARRAY_CREATE), result, array,
-                      array_bytes(wanted, levels));
+                      mt_cuda_deep_bytes(wanted, levels));
     return result;
 }
 

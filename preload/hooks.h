@@ -9,7 +9,8 @@
  *
  * The C++ ones are seen from C by the Itanium ABI: `this` and references are pointers, an object
  * with a destructor is passed by the address of a temporary, one returned so is a first argument.
- * c10::Device by value is 16 bits: index << 8 | type. Checked on the wheels of torch 2.1 to 2.15.
+ * c10::Device by value is 16 bits: index << 8 | type. Checked on the wheels of torch 2.0 to 2.15:
+ * docs/versions.md.
  */
 #ifndef MT_PRELOAD_HOOKS_H
 #define MT_PRELOAD_HOOKS_H
@@ -66,6 +67,16 @@
     H(mark, "memtap_mark", NULL, void, (const char *name))                                         \
     H(name, "memtap_name", NULL, void, (const void *address, const char *name))                    \
     H(nvtx, "InitializeInjectionNvtx2", NULL, int, (const void *(*export_table)(uint32_t table)))
+/* The driver's way to a tool (CUDA_INJECTION64_PATH), and what each client of CUPTI begins with. */
+#define MT_CUPTI_HOOKS(H)                                                                          \
+    H(injection, "InitializeInjection", NULL, int, (void))                                         \
+    H(cupti_subscribe, "cuptiSubscribe", "libcupti.so.13", int,                                    \
+      (void **subscriber, void *callback, void *data))                                             \
+    H(cupti_subscribe_v2, "cuptiSubscribe_v2", "libcupti.so.13", int,                              \
+      (void **subscriber, void *callback, void *data, void *parameters))                           \
+    H(cupti_activities, "cuptiActivityRegisterCallbacks", "libcupti.so.13", int,                   \
+      (void *buffer_requested, void *buffer_completed))                                            \
+    H(cupti_activity, "cuptiActivityEnable", "libcupti.so.13", int, (int kind))
 /* clang-format on */
 
 /* What makes code go away. */
@@ -73,7 +84,8 @@
 
 #define MT_HOOKS(H)                                                                                \
     MT_TORCH_HOOKS(H)                                                                              \
-    MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H)
+    MT_CUDART_HOOKS(H)                                                                             \
+    MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H)
 
 #ifndef MT_EXPORTS_MAP
 #define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "info.h"
+#include "cupti.h"
+#include "device-memory.h"
 #include "native-stack.h"
 #include "python-stack.h"
 #include "read-file.h"
@@ -7,7 +9,6 @@
 #include "tail.h"
 #include "tensor.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -77,19 +78,32 @@ static void tell_command(struct sink sink)
         tell(sink, "program=%.*s", (int)length, exe);
 }
 
+/* The path of a library that is loaded; "" where it is not. The loader is not asked: who waits for
+ * us may hold its lock. */
+static void find_library(const char *name, char path[PATH_MAX])
+{
+    char line[PATH_MAX + 128];
+    FILE *maps = fopen("/proc/self/maps", "re");
+    path[0] = '\0';
+    while (maps && !*path && fgets(line, sizeof line, maps)) {
+        char *begin = strchr(line, '/'), *slash = strrchr(line, '/');
+        line[strcspn(line, "\n")] = '\0';
+        if (slash && !strcmp(slash + 1, name))
+            snprintf(path, PATH_MAX, "%s", begin);
+    }
+    if (maps)
+        fclose(maps);
+}
+
 /* From version.py beside the directory of libtorch_cpu.so: __version__ = '2.15.0+cu132'. */
 static void tell_torch(struct sink sink)
 {
-    Dl_info library;
-    char path[PATH_MAX + 32], text[4096];
-    void *symbol = mt_find_real("_ZNK2at10TensorBase8set_dataERKS0_", "libtorch_cpu.so");
-    if (!symbol || !dladdr(symbol, &library))
-        return;
-    snprintf(path, sizeof path, "%s", library.dli_fname);
-    char *slash = strrchr(path, '/');
+    char library[PATH_MAX], path[PATH_MAX + 32], text[4096];
+    find_library("libtorch_cpu.so", library);
+    char *slash = strrchr(library, '/');
     if (!slash)
         return;
-    snprintf(slash, sizeof path - (size_t)(slash - path), "/../version.py");
+    snprintf(path, sizeof path, "%.*s/../version.py", (int)(slash - library), library);
     if (!mt_read_file(path, text, sizeof text))
         return;
     const char *at = strstr(text, "__version__ = '");
@@ -118,10 +132,15 @@ void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
 
 void mt_info_collect_late(mt_info_sink *call, void *data)
 {
+    char missing[512];
     struct sink sink = {call, data};
     tell(sink, "python_stacks=%s", mt_python_status());
     tell(sink, "native_stacks=%s", mt_native_status());
     tell(sink, "labels=%s", mt_tensor_status());
     tell(sink, "dtypes=%s", mt_dtype_status());
+    tell(sink, "device_memory=%s", mt_device_memory_status());
+    tell(sink, "cupti=%s", mt_cupti_status());
+    if (mt_missing_in_torch(missing, sizeof missing))
+        tell(sink, "torch_hooks=%s%s", *missing ? "all but" : "all", missing);
     tell(sink, "kill_proof=%s", mt_tail_status());
 }

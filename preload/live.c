@@ -51,6 +51,7 @@ struct node {
 
 struct mt_live {
     struct map by_address, by_granule;
+    uint64_t reach;          /* granules, at most, from a block of PyTorch's begin to its end */
     struct running *running; /* by thread */
     struct node *nodes;      /* a cache: by a hash of the address */
     struct block *freed;     /* by the last cudaFree, which may fail */
@@ -195,6 +196,17 @@ static struct block *take(struct mt_live *live, uint64_t address, uint16_t sort)
     return block;
 }
 
+/* How far labels are looked for: each may be on memory that is in no block at all. */
+static void note_reach(struct mt_live *live, const struct mt_event *made)
+{
+    uint64_t bytes = made->arg[1], last = made->arg[0] + bytes - !!bytes;
+    uint64_t reach = granule(last) - granule(made->arg[0]);
+    if (reach > MOST_GRANULES)
+        reach = MOST_GRANULES;
+    if (made->kind == MT_ALLOC && reach > live->reach)
+        live->reach = reach;
+}
+
 static int put(struct mt_live *live, struct block *block)
 {
     if (make_room(live))
@@ -203,6 +215,7 @@ static int put(struct mt_live *live, struct block *block)
     block->next = *at;
     *at = block;
     enter_granule(live, block);
+    note_reach(live, &block->made);
     live->by_address.used++;
     return 0;
 }
@@ -213,7 +226,7 @@ static struct block *around(struct mt_live *live, uint64_t address)
     struct block *block = *find(live, address, MT_ALLOC), *best = NULL;
     if (block)
         return block;
-    for (uint64_t i = 0, at = granule(address); i < MOST_GRANULES && i <= at && !best; i++) {
+    for (uint64_t i = 0, at = granule(address); i <= live->reach && i <= at && !best; i++) {
         block = live->by_granule.bucket[hash(at - i) & live->by_granule.mask];
         for (; block; block = block->after)
             if (block->made.kind == MT_ALLOC && granule(block->made.arg[0]) == at - i &&

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "message.h"
+#include "no-cancel.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -24,6 +25,7 @@ static void write_quietly(const char *line, size_t size)
 
 void mt_message(const char *format, ...)
 {
+    MT_NO_CANCEL();
     static const char prefix[] = "memtap: ";
     char line[1024];
     int saved = errno;

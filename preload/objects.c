@@ -84,6 +84,30 @@ int mt_object_is_loaded(const struct mt_object *object)
            now.end == object->end && now.frames == object->frames && now.name == object->name;
 }
 
+/* The kernel's own object (vDSO) has a file offset where the others have the table's address. */
+static int needs(struct dl_phdr_info *info, size_t size, void *beginning)
+{
+    const ElfW(Dyn) *dynamic = NULL;
+    const char *names = NULL;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            dynamic = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    for (const ElfW(Dyn) *at = dynamic; at && at->d_tag != DT_NULL; at++)
+        if (at->d_tag == DT_STRTAB && at->d_un.d_ptr > info->dlpi_addr)
+            names = (const char *)at->d_un.d_ptr;
+    for (const ElfW(Dyn) *at = dynamic; names && at->d_tag != DT_NULL; at++)
+        if (at->d_tag == DT_NEEDED &&
+            !strncmp(names + at->d_un.d_val, beginning, strlen(beginning)))
+            return 1;
+    return 0;
+}
+
+int mt_objects_need(const char *beginning)
+{
+    return dl_iterate_phdr(needs, (void *)(uintptr_t)beginning);
+}
+
 /* The notes of a segment: the GNU build id among them. */
 static void read_notes(const uint8_t *at, const uint8_t *end, char out[MT_BUILD_ID_TEXT])
 {

@@ -24,6 +24,9 @@ int mt_object_find_in_list(uintptr_t address, struct mt_object *out);
 /* Whether it is still there, at the same place. */
 int mt_object_is_loaded(const struct mt_object *object);
 
+/* Whether some object is linked to a library whose SONAME begins so. */
+int mt_objects_need(const char *beginning);
+
 #define MT_BUILD_ID_TEXT 65
 
 /* The build id in hexadecimal; "" where it has none. */

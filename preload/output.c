@@ -40,22 +40,43 @@ static const char *meaning(char letter, char *scratch, size_t size)
     return NULL;
 }
 
+#define MOST_OF_NAME 64u /* bytes that stand for a letter */
+
+/* A program's name or a rank may be whatever somebody has set, such as a title for ps(1). */
+static size_t put_meaning(char *out, const char *text)
+{
+    size_t n = strnlen(text, MOST_OF_NAME);
+    for (size_t i = 0; i < n; i++)
+        out[i] = text[i] == '/' ? '-' : text[i];
+    return n;
+}
+
+/* Bytes of the working directory and a slash; 0: it is not known, or so long that it is better left
+ * out. */
+static size_t put_directory(char *out, size_t size)
+{
+    size_t used = getcwd(out, size / 2) ? strlen(out) : 0;
+    if (used && out[used - 1] != '/')
+        out[used++] = '/';
+    return used;
+}
+
 int mt_output_name(struct mt_output *out, const char *pattern)
 {
     const size_t size = sizeof out->path - 8; /* room for a suffix */
-    size_t used = 0;
+    out->shown = *pattern == '/' ? 0 : put_directory(out->path, size);
+    size_t used = out->shown;
     for (const char *at = pattern; *at; at++) {
-        char scratch[256], plain[2] = {*at, '\0'};
+        char scratch[256];
         const char *text = *at == '%' ? meaning(at[1], scratch, sizeof scratch) : NULL;
-        if (text)
-            at++;
-        else
-            text = plain;
-        size_t length = strlen(text);
-        if (used + length >= size)
+        if (used + MOST_OF_NAME >= size)
             return -ENAMETOOLONG;
-        memcpy(out->path + used, text, length);
-        used += length;
+        if (text) {
+            used += put_meaning(out->path + used, text);
+            at++;
+        } else {
+            out->path[used++] = *at;
+        }
     }
     out->path[used] = '\0';
     return 0;
@@ -97,7 +118,8 @@ int mt_output_open(struct mt_output *out)
         rc = create(out);
     }
     if (!rc && out->path[length])
-        mt_message("%.*s is there already; writing %s", (int)length, out->path, out->path);
+        mt_message("%.*s is there already; writing %s", (int)(length - out->shown),
+                   mt_output_shown(out), mt_output_shown(out));
     return rc;
 }
 
@@ -127,6 +149,7 @@ int mt_output_open_next(const struct mt_output *out, struct mt_output *next)
 {
     next->size = 0;
     snprintf(next->path, sizeof next->path, "%s", out->path);
+    next->shown = out->shown;
     return mt_own_file_create(&next->file, other_name(out->path, NEXT_SUFFIX).path,
                               O_WRONLY | O_APPEND);
 }

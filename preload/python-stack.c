@@ -10,11 +10,20 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Frames from 3.12 on that belong to C code, not to a Python function. */
 #define OWNED_BY_C_STACK 3
 
-enum status { ABSENT, UNCHECKED, CHECKED, UNKNOWN_VERSION, WRONG_LAYOUT, SWITCHED_OFF };
+enum status {
+    ABSENT,
+    UNCHECKED,
+    CHECKED,
+    UNKNOWN_VERSION,
+    FREE_THREADED,
+    WRONG_LAYOUT,
+    SWITCHED_OFF
+};
 
 static struct {
     const struct mt_python_layout *layout;
@@ -53,6 +62,12 @@ void mt_python_start(void)
         !python.is_finalizing || !python.code_type || !python.str_type ||
         sscanf(python.version(), "%d.%d", &major, &minor) != 2)
         return;
+    /* Without the GIL all objects begin otherwise. */
+    if (strstr(python.version(), "free-threading build")) {
+        python.status = FREE_THREADED;
+        mt_message("memtap does not know Python without the GIL; recording without Python stacks");
+        return;
+    }
     python.layout = mt_python_layout_of(major, minor);
     python.status = python.layout ? UNCHECKED : UNKNOWN_VERSION;
     if (!python.layout)
@@ -236,6 +251,8 @@ const char *mt_python_status(void)
         return "no: nothing happened in a Python function";
     case UNKNOWN_VERSION:
         return "no: this version of Python is not known";
+    case FREE_THREADED:
+        return "no: this Python is built without the GIL";
     case WRONG_LAYOUT:
         return "no: this Python keeps its frames in an unknown way";
     case SWITCHED_OFF:

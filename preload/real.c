@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -12,11 +13,11 @@
 struct mt_real_functions mt_real;
 
 static const struct {
-    const char *symbol, *library;
+    const char *name, *symbol, *library;
     void **slot;
 } hooks[MT_HOOK_COUNT] = {
 #define HOOK_ROW(name, symbol, library, result, parameters)                                        \
-    [MT_HOOK_##name] = {symbol, library, (void **)(void *)&mt_real.name},
+    [MT_HOOK_##name] = {#name, symbol, library, (void **)(void *)&mt_real.name},
     MT_TORCH_HOOKS(HOOK_ROW)};
 
 void *mt_real_dlsym_function(void)
@@ -24,10 +25,9 @@ void *mt_real_dlsym_function(void)
     static void *kept;
     void *real = __atomic_load_n(&kept, __ATOMIC_RELAXED);
     if (!real) {
-        /* Its version is that of the C library in which it stands, before and since 2.34. */
-        real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-        if (!real)
-            real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+        /* The oldest version, which every C library has: a look-up that fails allocates, and who
+         * asks may be an allocator that is just being made. */
+        real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
         __atomic_store_n(&kept, real, __ATOMIC_RELAXED);
     }
     return real;
@@ -51,16 +51,15 @@ static void *find_in(const char *symbol, const char *library)
     return found; /* and the reference that NOLOAD took: what is found must not go away */
 }
 
-static const void *own_base(void)
+int mt_are_of_one_library(const void *a, const void *b)
 {
-    Dl_info info;
-    return dladdr((const void *)&mt_real, &info) ? info.dli_fbase : NULL;
+    Dl_info of_a, of_b;
+    return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
 }
 
 int mt_is_ours(const void *address)
 {
-    Dl_info info;
-    return dladdr(address, &info) && info.dli_fbase == own_base();
+    return mt_are_of_one_library(address, &mt_real);
 }
 
 /* The paths of all loaded libraries, each ended by a NUL, an empty one last. */
@@ -139,4 +138,19 @@ void mt_resolve(enum mt_hook hook)
         return;
     mt_message("no loaded library defines %s, which the program calls", hooks[hook].symbol);
     syscall(SYS_exit_group, 127); /* _exit is ours */
+}
+
+int mt_missing_in_torch(char *missing, size_t size)
+{
+    if (!is_resolved(MT_HOOK_report_memory))
+        return 0;
+    size_t used = 0;
+    *missing = '\0';
+    for (enum mt_hook i = 0; i < MT_HOOK_COUNT; i++) {
+        if (is_resolved(i))
+            continue;
+        int n = snprintf(missing + used, size - used, " %s", hooks[i].name);
+        used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
+    }
+    return 1;
 }

@@ -32,10 +32,16 @@ extern struct mt_real_functions mt_real;
 
 void mt_resolve(enum mt_hook hook);
 
+/* Whether PyTorch is there, and which of the hooked functions were not found in it when the first
+ * of them was called: their names, a space before each, in `missing`. */
+int mt_missing_in_torch(char *missing, size_t size);
+
 /* dlsym, which is a hook, too: what we look up ourselves is to be the real thing. With RTLD_NEXT,
  * what comes after libmemtap.so. */
 void *mt_real_dlsym(void *handle, const char *symbol);
 void *mt_real_dlsym_function(void);
+
+int mt_are_of_one_library(const void *a, const void *b);
 
 /* Whether an address lies in libmemtap.so. */
 int mt_is_ours(const void *address);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder.h"
-#include "cudart.h"
+#include "cupti.h"
+#include "device-memory.h"
+#include "device-watch.h"
 #include "info.h"
 #include "intern.h"
 #include "message.h"
 #include "native-stack.h"
+#include "no-cancel.h"
 #include "node-names.h"
 #include "python-stack.h"
 #include "settings.h"
@@ -35,27 +38,40 @@ static void on_thread_end(void *self)
     mt_threads_retire(self);
 }
 
-/* The child has none of the parent's threads, and its own trace if it needs one. */
+/* The child has none of the parent's threads, and its own trace if it needs one. Also where nothing
+ * was recorded yet: a thread that is not there may have held a lock. */
 static void in_forked_child(void)
 {
-    if (atomic_load(&mt_state) == MT_IDLE)
-        return;
     mt_self = NULL;
     pthread_setspecific(thread_end, NULL);
     mt_writer_reset();
+    mt_watch_reset();
     mt_threads_reset();
     mt_python_reset();
     mt_native_reset();
     mt_node_names_reset();
-    mt_cudart_reset();
+    mt_cupti_reset();
     mt_intern_reset();
     atomic_store(&mt_state, MT_IDLE);
+}
+
+static _Thread_local int is_holding;
+
+static void before_fork(void)
+{
+    is_holding = mt_device_memory_hold();
+}
+
+static void after_fork(void)
+{
+    if (is_holding)
+        mt_device_memory_release();
 }
 
 static void register_handlers(void)
 {
     has_thread_end = !pthread_key_create(&thread_end, on_thread_end) &&
-                     !pthread_atfork(NULL, NULL, in_forked_child);
+                     !pthread_atfork(before_fork, after_fork, in_forked_child);
 }
 
 static int start(void)
@@ -70,10 +86,16 @@ static int start(void)
     return mt_writer_start();
 }
 
-void mt_start_slow(void)
+void mt_expect_fork(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, register_handlers); /* first: a fork may come while we start */
+    pthread_once(&once, register_handlers);
+}
+
+void mt_start_slow(void)
+{
+    MT_NO_CANCEL();
+    mt_expect_fork(); /* first: it may come while we start */
     /* The loader's lock is not for the one whom others wait for: a library's constructor may hold
      * it and be one of them. */
     mt_python_find();
@@ -95,6 +117,7 @@ void mt_start_slow(void)
 
 static struct mt_thread *make_thread(void)
 {
+    MT_NO_CANCEL();
     int saved = errno;
     struct mt_thread *self = mt_threads_add((pid_t)syscall(SYS_gettid));
     if (self && pthread_setspecific(thread_end, self)) {
@@ -123,6 +146,7 @@ struct mt_thread *mt_enter_slow(void)
 /* Who has lost events does not wait again before there was room. */
 static void wait_for_room(struct mt_thread *self)
 {
+    MT_NO_CANCEL();
     int saved = errno;
     uint64_t until = mt_now() + ROOM_WAIT_NS;
     int has_lost = atomic_load_explicit(&self->ring.lost, memory_order_relaxed) != 0;

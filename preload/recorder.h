@@ -52,6 +52,9 @@ extern _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial
 
 struct mt_thread *mt_enter_slow(void);
 
+/* From now on a forked child starts anew. To be called before the first lock is taken. */
+void mt_expect_fork(void);
+
 /* Starts recording at the process's first CUDA event; later calls cost a load. */
 void mt_start_slow(void);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "safe-read.h"
+#include "no-cancel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +10,7 @@
  * sandbox lets a process call process_vm_readv. */
 int mt_safe_read(const void *address, void *out, size_t size)
 {
+    MT_NO_CANCEL();
     int saved = errno, end[2], rc = -EFAULT;
     if (!pipe2(end, O_CLOEXEC | O_NONBLOCK)) {
         if (write(end[1], address, size) == (ssize_t)size &&

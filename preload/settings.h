@@ -16,6 +16,8 @@
     S(keep, "MEMTAP_KEEP", "all",                                                                  \
       "what of a long recording is kept: the newest events, at least of this size, such as 512M, " \
       "and what was live before them")                                                             \
+    S(cupti, "MEMTAP_CUPTI", "auto",                                                               \
+      "whether CUPTI tells of CUDA's calls: auto (where the hooks cannot see them), on or off")    \
     S(quiet, "MEMTAP_QUIET", "0", "1: no line at the end of the program")
 
 struct mt_settings {

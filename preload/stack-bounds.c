@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stack-bounds.h"
+#include "no-cancel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,6 +70,7 @@ static struct range own_stack(void)
 
 uintptr_t mt_stack_top_slow(struct mt_stack_bounds *bounds, uintptr_t sp)
 {
+    MT_NO_CANCEL();
     int saved = errno;
     if (bounds->n_looked_up >= MOST_LOOK_UPS)
         return 0;

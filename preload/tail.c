@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tail.h"
 #include "memory.h"
+#include "no-cancel.h"
 #include "own-file.h"
 #include "recorder.h"
 #include "trace-format/encoder.h"
@@ -42,9 +43,6 @@ static struct {
     uint32_t *free_slots; /* numbers of slots without a thread: a stack */
     uint32_t n_free;
 } tail = {.file = {.fd = -1}, .status = "no: it did not come to that"};
-
-/* A thread more than this records without a tail: 4 GiB. */
-#define MOST_SLOTS 4096u
 
 __attribute__((format(printf, 1, 2))) static void explain(const char *format, ...)
 {
@@ -117,7 +115,7 @@ static int make(void)
     }
     if (!rc)
         rc = reserve(0, MT_TAIL_RINGS);
-    tail.free_slots = rc ? NULL : mt_map(MOST_SLOTS * sizeof *tail.free_slots);
+    tail.free_slots = rc ? NULL : mt_map(MT_TAIL_SLOTS * sizeof *tail.free_slots);
     unsigned char *begin = tail.free_slots ? map_file(NULL, 0, MT_TAIL_RINGS) : NULL;
     if (!rc && !begin)
         rc = -ENOMEM;
@@ -161,7 +159,7 @@ const char *mt_tail_status(void)
 static int new_slot(void)
 {
     uint32_t slot = atomic_load_explicit(&tail.header->slots, memory_order_relaxed);
-    if (slot == MOST_SLOTS)
+    if (slot == MT_TAIL_SLOTS)
         return -1;
     int rc = reserve(mt_tail_ring_at(slot), mt_tail_ring_at(slot + 1));
     if (rc) {
@@ -215,6 +213,7 @@ static uint64_t journal_room(void)
 /* Whether there is room, perhaps after a moment. */
 static int make_journal_room(size_t size)
 {
+    MT_NO_CANCEL();
     uint64_t until = mt_now() + JOURNAL_WAIT_NS;
     while (journal_room() < size && !tail.journal_overflowed && mt_is_recording() &&
            mt_now() < until) {
@@ -276,7 +275,7 @@ void mt_tail_reset(void)
 {
     if (tail.header) {
         mt_unmap(tail.header, MT_TAIL_RINGS);
-        mt_unmap(tail.free_slots, MOST_SLOTS * sizeof *tail.free_slots);
+        mt_unmap(tail.free_slots, MT_TAIL_SLOTS * sizeof *tail.free_slots);
     }
     mt_own_file_close(&tail.file);
     memset(&tail, 0, sizeof tail);

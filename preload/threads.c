@@ -7,6 +7,10 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
+/* Ended threads' rings are asked back from the writer in such numbers: a program that makes a
+ * thread for each request would fill the disk with them otherwise. */
+#define MOST_RETIRED 16
+
 static struct {
     pthread_mutex_t lock;
     struct mt_thread *first;
@@ -47,7 +51,10 @@ struct mt_thread *mt_threads_add(pid_t os_thread)
 
 void mt_threads_retire(struct mt_thread *thread)
 {
+    static _Atomic unsigned n;
     atomic_store_explicit(&thread->is_over, 1, memory_order_release);
+    if (++n % MOST_RETIRED == 0)
+        mt_writer_wake();
 }
 
 size_t mt_threads_list(struct mt_thread **out, size_t most)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "writer.h"
+#include "device-watch.h"
 #include "info.h"
 #include "intern.h"
 #include "live.h"
@@ -58,6 +59,8 @@ static struct {
     int is_beginning, rc;       /* a segment is being begun, and how that went */
     struct known_thread *threads;
     size_t n_threads, threads_capacity;
+    struct mt_event sample; /* of a device, the next to be written */
+    int has_sample;
 } writer;
 
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
@@ -104,7 +107,7 @@ static void give_up(int rc, const char *doing)
 {
     const char *why = rc == -ESTALE ? "the program closed memtap's file" : strerror(-rc);
     mt_message("cannot %s %s: %s; recording ends here, the program goes on", doing,
-               writer.output.path, why);
+               mt_output_shown(&writer.output), why);
     mt_output_close(&writer.output);
     atomic_store(&mt_state, MT_OVER);
 }
@@ -222,8 +225,8 @@ static void write_definitions(void)
 /* All is kept from now on. */
 static void keep_all(int rc)
 {
-    mt_message("cannot begin a new segment of %s: %s; all is kept from here on", writer.output.path,
-               strerror(-rc));
+    mt_message("cannot begin a new segment of %s: %s; all is kept from here on",
+               mt_output_shown(&writer.output), strerror(-rc));
     mt_live_destroy(writer.live);
     writer.live = NULL;
 }
@@ -233,6 +236,7 @@ static void write_event(const struct mt_event *event)
     if (!is_open())
         return; /* since a moment ago */
     writer.events++;
+    mt_watch_note(event);
     if (event->kind == MT_LOST)
         writer.lost += event->arg[0];
     int rc = writer.live ? mt_live_event(writer.live, event) : 0;
@@ -245,14 +249,32 @@ static void write_event(const struct mt_event *event)
         end_block();
 }
 
+static void write_timed(struct mt_event *event)
+{
+    event->time_ns = event->time_ns > writer.start_ns ? event->time_ns - writer.start_ns : 0;
+    writer.last_ns = event->time_ns;
+    write_event(event);
+}
+
+/* Samples of devices that were taken up to this time. */
+static void write_samples(uint64_t until_ns)
+{
+    while (writer.has_sample && writer.sample.time_ns <= until_ns) {
+        write_timed(&writer.sample);
+        writer.has_sample = mt_watch_take(&writer.sample);
+    }
+}
+
 static void write_events(void)
 {
     struct mt_event event;
+    if (!writer.has_sample) /* asked after the horizon was set: none older will come */
+        writer.has_sample = mt_watch_take(&writer.sample);
     while (mt_order_next(&writer.order, &event)) {
-        event.time_ns = event.time_ns > writer.start_ns ? event.time_ns - writer.start_ns : 0;
-        writer.last_ns = event.time_ns;
-        write_event(&event);
+        write_samples(event.time_ns);
+        write_timed(&event);
     }
+    write_samples(writer.order.horizon_ns);
 }
 
 /* What an ended thread, or any at the end, could not tell by itself. */
@@ -356,8 +378,10 @@ static void begin_segment(void)
     if (!writer.rc)
         replace(&old);
     writer.is_beginning = 0;
-    if (!writer.rc)
+    if (!writer.rc) {
+        mt_watch_forget();
         return;
+    }
     mt_output_discard(&writer.output);
     writer.output = old;
     writer.mark = mark;
@@ -380,6 +404,7 @@ static void drain(int is_last)
         begin_segment();
     if (is_open())
         mt_order_release(&writer.order);
+    mt_watch_ask();
 }
 
 /* memtap run reads there which traces its program has written; an empty line is one that could not
@@ -437,7 +462,7 @@ static void close_trace(void)
         mt_tail_remove();
     if (is_open() && !mt_settings.is_quiet && !*mt_settings.roster)
         mt_message("%llu events in %s; see: memtap report %s", (unsigned long long)writer.events,
-                   writer.output.path, writer.output.path);
+                   mt_output_shown(&writer.output), mt_output_shown(&writer.output));
     mt_output_close(&writer.output);
 }
 
@@ -453,6 +478,8 @@ static void *run(void *unused)
         wait_for_work();
         drain(0);
     }
+    drain(0);
+    mt_watch_finish();
     drain(1);
     close_trace();
     say(&writer.is_done);
@@ -489,7 +516,7 @@ void mt_writer_stop(void)
     mt_writer_wake();
     if (!wait_for(&writer.is_done, LAST_WAIT_S))
         mt_message("%s could not be finished in %d s; it is readable up to where it got",
-                   writer.output.path, LAST_WAIT_S);
+                   mt_output_shown(&writer.output), LAST_WAIT_S);
 }
 
 void mt_writer_reset(void)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/json.h"
-#include "analyzer/scan.h"
 #include "analyzer/text.h"
 #include "command.h"
 #include "terminal.h"
 #include "trace-format/cuda-apis.h"
 #include "trace-format/dtypes.h"
+#include "trace-format/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -185,9 +185,8 @@ static int print_end(const struct dump *dump, const struct mt_end *end)
     return 0;
 }
 
-static int handle(void *data, const struct mt_batch *batch)
+static int print_batch(const struct dump *dump, const struct mt_batch *batch)
 {
-    const struct dump *dump = data;
     int rc = 0, json = dump->format == MT_FORMAT_JSON;
     for (size_t i = 0; !rc && i < batch->n_definitions; i++)
         rc = json ? print_definition_json(&batch->definitions[i])
@@ -199,6 +198,19 @@ static int handle(void *data, const struct mt_batch *batch)
     return rc ? rc : ferror(stdout) ? -EIO : 0;
 }
 
+static int print_trace(const struct dump *dump, const char *path, struct mt_trace_error *error)
+{
+    struct mt_reader *reader;
+    struct mt_batch batch;
+    int rc = mt_reader_open(&reader, path, error);
+    if (rc)
+        return rc;
+    while (!rc && mt_reader_next(reader, &batch, error) > 0)
+        rc = print_batch(dump, &batch);
+    mt_reader_close(reader);
+    return rc;
+}
+
 int mt_run_dump(const struct mt_command *command, int argc, char **argv)
 {
     struct mt_trace_arguments arguments;
@@ -206,7 +218,7 @@ int mt_run_dump(const struct mt_command *command, int argc, char **argv)
     if (mt_read_trace_arguments(command, argc, argv, &arguments))
         return MT_EXIT_BAD;
     struct dump dump = {arguments.format, mt_terminal_style()};
-    int rc = mt_scan(arguments.path, handle, &dump, &error);
+    int rc = print_trace(&dump, arguments.path, &error);
     if (rc == -EIO && !error.fault)
         return MT_EXIT_OK; /* mt_finish_output tells about the output */
     return rc || error.fault ? mt_fail_trace(arguments.path, &error) : MT_EXIT_OK;

@@ -19,7 +19,7 @@
 /* A trace larger than this is not read through just to count its events. */
 #define COUNTED_BYTES (256u << 20)
 
-enum { STACKS = 2 }; /* has no short form */
+enum { STACKS = 2, CUPTI }; /* have no short form */
 
 const struct mt_option mt_run_options[] = {
     {'o', "output", "FILE",
@@ -29,6 +29,9 @@ const struct mt_option mt_run_options[] = {
     {'k', "keep", "SIZE",
      "keep the newest events only, at least of this size (such as 512M),\n"
      "and what was live before them; by default all"},
+    {CUPTI, "cupti", "WHEN",
+     "have CUPTI tell of CUDA's calls: auto (the default: where they\n"
+     "cannot be seen otherwise), on or off"},
     {'s', "simulate", "NAME", "run on this simulated card; list shows them all"},
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},
     {'n', "gpus", "N", "how many simulated cards; 1"},
@@ -37,7 +40,7 @@ const struct mt_option mt_run_options[] = {
 
 struct arguments {
     struct mt_simulation simulation;
-    const char *output, *stacks, *keep; /* the last two NULL: as the environment says */
+    const char *output, *stacks, *keep, *cupti; /* but output: NULL: as the environment says */
     int simulate;
 };
 
@@ -57,6 +60,9 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
             break;
         case STACKS:
             arguments->stacks = value;
+            break;
+        case CUPTI:
+            arguments->cupti = value;
             break;
         case 's':
             arguments->simulate = 1;
@@ -104,6 +110,15 @@ static int set_stacks(const struct mt_command *command, const char *which)
     return which ? mt_fail_usage(command, "unknown stacks '%s'; use python, native, both or none",
                                  which)
                  : 0;
+}
+
+static int set_cupti(const struct mt_command *command, const char *when)
+{
+    if (!when)
+        return 0;
+    if (strcmp(when, "auto") && strcmp(when, "on") && strcmp(when, "off"))
+        return mt_fail_usage(command, "unknown choice '%s' for --cupti; use auto, on or off", when);
+    return setenv("MEMTAP_CUPTI", when, 1) ? mt_fail("out of memory") : 0;
 }
 
 /* The working directory with its % doubled, since what follows is a pattern, and a slash. */
@@ -254,6 +269,8 @@ int mt_run_run(const struct mt_command *command, int argc, char **argv)
     if (operand == argc)
         return mt_fail_usage(command, "no command to run is given");
     int rc = set_stacks(command, arguments.stacks);
+    if (!rc)
+        rc = set_cupti(command, arguments.cupti);
     if (!rc)
         rc = set_output(arguments.output);
     if (!rc && arguments.keep && setenv("MEMTAP_KEEP", arguments.keep, 1))

@@ -132,16 +132,21 @@ fetch() {
 
 # --- the project -----------------------------------------------------------------------------
 
-# compile DIR [MESON OPTION...]: sets DIR up where it is not yet, and compiles.
-compile() {
+# configure DIR [MESON OPTION...]: sets DIR up where it is not yet.
+configure() {
     local dir=$1
     shift
     if [ ! -e "$dir/build.ninja" ]; then
         say "Setting up $dir/"
         quietly "meson-$dir" meson setup "$dir" "-Dnvidia_include=$cuda_include" "$@"
     fi
-    say "Building in $dir/"
-    quietly "ninja-$dir" ninja -C "$dir"
+}
+
+# compile DIR [MESON OPTION...]: sets DIR up where it is not yet, and compiles.
+compile() {
+    configure "$@"
+    say "Building in $1/"
+    quietly "ninja-$1" ninja -C "$1"
 }
 
 # --- Python and PyTorch ----------------------------------------------------------------------

@@ -53,10 +53,11 @@ static uint32_t crc32_add(const struct mt_crc *crc, uint32_t sum, const unsigned
                           size_t size)
 {
     for (; size >= 8; at += 8, size -= 8) {
-        uint64_t word = get(at, 8) ^ sum;
-        sum = 0;
-        for (int k = 0; k < 8; k++)
-            sum ^= crc->table[7 - k][(word >> (8 * k)) & 0xff];
+        uint64_t word = mt_get64(at) ^ sum; /* written out: compilers leave the loop as it is */
+        sum = crc->table[7][word & 0xff] ^ crc->table[6][word >> 8 & 0xff] ^
+              crc->table[5][word >> 16 & 0xff] ^ crc->table[4][word >> 24 & 0xff] ^
+              crc->table[3][word >> 32 & 0xff] ^ crc->table[2][word >> 40 & 0xff] ^
+              crc->table[1][word >> 48 & 0xff] ^ crc->table[0][word >> 56];
     }
     for (; size; at++, size--)
         sum = (sum >> 8) ^ crc->table[0][(sum ^ *at) & 0xff];

@@ -3,8 +3,8 @@
 #ifndef MT_TRACE_BLOCK_H
 #define MT_TRACE_BLOCK_H
 
+#include "little-endian.h"
 #include <stddef.h>
-#include <stdint.h>
 
 #define MT_FORMAT_VERSION 2u
 #define MT_FILE_MAGIC "\x89MTAP\r\n\x1a"
@@ -50,30 +50,5 @@ int mt_block_header_get(const unsigned char in[MT_BLOCK_HEADER_SIZE],
 /* Whether the checksum in the header holds for the header and its payload. */
 int mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,
                    size_t size, const struct mt_crc *crc);
-
-static inline uint16_t mt_get16(const unsigned char *at)
-{
-    return (uint16_t)(at[0] | at[1] << 8);
-}
-
-static inline uint64_t mt_get64(const unsigned char *at)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; i < 8; i++)
-        value |= (uint64_t)at[i] << (8 * i);
-    return value;
-}
-
-static inline void mt_put64(unsigned char *at, uint64_t value)
-{
-    for (unsigned i = 0; i < 8; i++)
-        at[i] = (unsigned char)(value >> (8 * i));
-}
-
-static inline void mt_put16(unsigned char *at, uint16_t value)
-{
-    at[0] = (unsigned char)value;
-    at[1] = (unsigned char)(value >> 8);
-}
 
 #endif

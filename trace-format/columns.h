@@ -7,6 +7,7 @@
 #define MT_TRACE_COLUMNS_H
 
 #include "model.h"
+#include "varint.h"
 
 enum mt_column {
     MT_COLUMN_KIND,      /* one byte a record */
@@ -30,19 +31,42 @@ static inline unsigned mt_arg_column(unsigned kind, unsigned field)
 #define MT_THREAD_SLOTS 16u
 
 struct mt_predictor {
-    unsigned version; /* of the format */
     uint64_t running[MT_THREAD_SLOTS];
     uint64_t last[MT_KIND_LIMIT][MT_EVENT_ARGS];
     uint64_t allocated[MT_DEVICE_SLOTS];
     uint64_t reserved[MT_DEVICE_SLOTS];
 };
 
-/* The number to store for argument `field` of the event; moves the state on. The event's earlier
- * arguments must be known. */
-uint64_t mt_predict_code(struct mt_predictor *state, const struct mt_event *event, unsigned field);
+/* How a field is coded in a version of the format. */
+static inline enum mt_code mt_code_of(unsigned version, unsigned kind, unsigned field)
+{
+    enum mt_code code = mt_kinds[kind].field[field].code;
+    return code == MT_CODE_RUNNING && version < 2 ? MT_CODE_DELTA : code;
+}
 
-/* The other way: the argument's value from the stored number. */
-uint64_t mt_predict_value(struct mt_predictor *state, const struct mt_event *event, unsigned field,
-                          uint64_t stored);
+/* Where the value that a field's code starts from is kept; NULL: the code stores plain values. */
+static inline uint64_t *mt_predicted(struct mt_predictor *state, const struct mt_event *event,
+                                     unsigned field, enum mt_code code)
+{
+    unsigned device = (uint16_t)event->device % MT_DEVICE_SLOTS;
+    switch (code) {
+    case MT_CODE_PLAIN:
+        return NULL;
+    case MT_CODE_DELTA:
+        return &state->last[event->kind][field];
+    case MT_CODE_RUNNING:
+        return &state->running[event->thread % MT_THREAD_SLOTS];
+    case MT_CODE_RESERVED:
+        return &state->reserved[device];
+    case MT_CODE_ALLOCATED:
+        break;
+    }
+    uint64_t *total = &state->allocated[device];
+    if (event->kind == MT_ALLOC)
+        *total += event->arg[1];
+    else if (event->kind == MT_FREE)
+        *total -= event->arg[1];
+    return total;
+}
 
 #endif

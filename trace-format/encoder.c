@@ -131,6 +131,18 @@ static inline void put_column(struct mt_encoder *encoder, unsigned column, uint6
         put(&encoder->column[column], value);
 }
 
+/* The number to store for an argument; the event's earlier ones must have been. */
+static uint64_t predict(struct mt_predictor *state, const struct mt_event *event, unsigned field)
+{
+    uint64_t value = event->arg[field];
+    uint64_t *base = mt_predicted(state, event, field, mt_kinds[event->kind].field[field].code);
+    if (!base)
+        return value;
+    uint64_t difference = value - *base;
+    *base = value;
+    return mt_zigzag(difference);
+}
+
 static int add_event(struct mt_encoder *encoder, const struct mt_event *event,
                      enum mt_block_type type)
 {
@@ -143,7 +155,6 @@ static int add_event(struct mt_encoder *encoder, const struct mt_event *event,
         encoder->base_time_ns = event->time_ns;
         encoder->last_time_ns = event->time_ns;
         memset(&encoder->predictor, 0, sizeof encoder->predictor);
-        encoder->predictor.version = MT_FORMAT_VERSION;
     }
     uint64_t elapsed = event->time_ns - encoder->last_time_ns;
     put_byte(encoder, MT_COLUMN_KIND, (unsigned char)event->kind);
@@ -153,8 +164,7 @@ static int add_event(struct mt_encoder *encoder, const struct mt_event *event,
     put_column(encoder, MT_COLUMN_DEVICE, (uint64_t)(event->device + 1));
     put_column(encoder, MT_COLUMN_STACK, event->stack);
     for (unsigned i = 0; i < mt_kinds[event->kind].n_fields; i++)
-        put_column(encoder, mt_arg_column(event->kind, i),
-                   mt_predict_code(&encoder->predictor, event, i));
+        put_column(encoder, mt_arg_column(event->kind, i), predict(&encoder->predictor, event, i));
     encoder->last_time_ns = event->time_ns;
     return 0;
 }

@@ -17,12 +17,19 @@
 #include <unistd.h>
 #include <zstd.h>
 
+struct mt_content {
+    unsigned char *raw; /* the block, decompressed */
+    size_t raw_capacity;
+    void *records; /* events or definitions */
+    size_t records_capacity;
+};
+
 struct mt_reader {
     int fd;
     unsigned version;
     uint64_t trace_id, older_id; /* 0: none */
     struct mt_reader *older;     /* the segment before, that is read first; NULL: none */
-    int skip_carried;            /* since that was there */
+    int older_is_read, skip_carried;
     enum mt_trace_state state;
     struct mt_end end; /* where the state is MT_TRACE_CLOSED */
     struct mt_tail_content tail;
@@ -30,10 +37,10 @@ struct mt_reader {
     uint64_t offset, file_size; /* bytes */
     ZSTD_DCtx *zstd;
     struct mt_crc crc;
-    unsigned char *stored, *raw;
-    size_t stored_capacity, raw_capacity;
-    void *records; /* of the last block: events or definitions */
-    size_t records_capacity;
+    unsigned char *stored;
+    size_t stored_capacity;
+    struct mt_content content[2]; /* of the last two batches, in turn */
+    unsigned turn;
 };
 
 __attribute__((format(printf, 4, 5))) static int fail(struct mt_trace_error *error,
@@ -243,7 +250,12 @@ static int damaged(struct mt_reader *reader, struct mt_trace_error *error, const
                 (unsigned long long)reader->offset, what);
 }
 
-/* Reads header and payload of the next block and decompresses it into reader->raw. 1, 0 at the end
+static struct mt_content *content(struct mt_reader *reader)
+{
+    return &reader->content[reader->turn];
+}
+
+/* Reads header and payload of the next block and makes room for its content. 1, 0 at the end
  * of the file, or an error. */
 static int read_block(struct mt_reader *reader, struct mt_block_header *header,
                       struct mt_trace_error *error)
@@ -260,7 +272,7 @@ static int read_block(struct mt_reader *reader, struct mt_block_header *header,
     if (mt_block_header_get(head, header))
         return damaged(reader, error, "no block header");
     if (ensure(&reader->stored, &reader->stored_capacity, header->stored_size) ||
-        ensure(&reader->raw, &reader->raw_capacity, header->raw_size))
+        ensure(&content(reader)->raw, &content(reader)->raw_capacity, header->raw_size))
         return no_memory(error, reader->offset);
     n = read_all(reader->fd, reader->stored, header->stored_size);
     if (n < 0)
@@ -274,14 +286,15 @@ static int read_block(struct mt_reader *reader, struct mt_block_header *header,
 
 static int unpack(struct mt_reader *reader, const struct mt_block_header *header)
 {
+    unsigned char *raw = content(reader)->raw;
     if (header->codec == MT_CODEC_RAW && header->stored_size == header->raw_size) {
         if (header->raw_size)
-            memcpy(reader->raw, reader->stored, header->raw_size);
+            memcpy(raw, reader->stored, header->raw_size);
         return 0;
     }
     if (header->codec != MT_CODEC_ZSTD)
         return -EINVAL;
-    size_t size = ZSTD_decompressDCtx(reader->zstd, reader->raw, header->raw_size, reader->stored,
+    size_t size = ZSTD_decompressDCtx(reader->zstd, raw, header->raw_size, reader->stored,
                                       header->stored_size);
     return ZSTD_isError(size) || size != header->raw_size ? -EINVAL : 0;
 }
@@ -292,27 +305,27 @@ static int decode(struct mt_reader *reader, const struct mt_block_header *header
 {
     size_t record = header->type == MT_BLOCK_DEFINITIONS ? sizeof(struct mt_definition)
                                                          : sizeof(struct mt_event);
+    struct mt_content *to = content(reader);
     if (header->records > header->raw_size) /* each has at least a byte */
         return -EINVAL;
-    if (ensure(&reader->records, &reader->records_capacity, header->records * record))
+    if (ensure(&to->records, &to->records_capacity, header->records * record))
         return -ENOMEM;
     switch (header->type) {
     case MT_BLOCK_EVENTS:
     case MT_BLOCK_CARRIED:
         batch->type = MT_BATCH_EVENTS;
-        batch->events = reader->records;
+        batch->events = to->records;
         batch->n_events = header->records;
-        return mt_decode_events(reader->raw, header->raw_size, reader->version,
-                                header->base_time_ns, header->records, reader->records);
+        return mt_decode_events(to->raw, header->raw_size, reader->version, header->base_time_ns,
+                                header->records, to->records);
     case MT_BLOCK_DEFINITIONS:
         batch->type = MT_BATCH_DEFINITIONS;
-        batch->definitions = reader->records;
+        batch->definitions = to->records;
         batch->n_definitions = header->records;
-        return mt_decode_definitions(reader->raw, header->raw_size, header->records,
-                                     reader->records);
+        return mt_decode_definitions(to->raw, header->raw_size, header->records, to->records);
     case MT_BLOCK_END:
         batch->type = MT_BATCH_END;
-        return mt_decode_end(reader->raw, header->raw_size, &batch->end);
+        return mt_decode_end(to->raw, header->raw_size, &batch->end);
     }
     return -EINVAL;
 }
@@ -322,6 +335,7 @@ static int next_of_tail(struct mt_reader *reader, struct mt_batch *batch,
 {
     const struct mt_tail_content *tail = &reader->tail;
     batch->offset = reader->offset;
+    batch->file_size = reader->file_size;
     batch->is_tail = 1;
     if (reader->tail_next == TAIL_DEFINITIONS) {
         reader->tail_next = TAIL_EVENTS;
@@ -362,17 +376,14 @@ static int next_block(struct mt_reader *reader, struct mt_block_header *header,
     return rc;
 }
 
-/* 1, 0 where it has been read, or an error. */
+/* 1, 0 where it has been read, or an error. It stays open: its last batch is still in use. */
 static int next_of_older(struct mt_reader *reader, struct mt_batch *batch,
                          struct mt_trace_error *error)
 {
     int rc = mt_reader_next(reader->older, batch, error);
     batch->state = reader->state;
     batch->is_older = 1;
-    if (rc > 0)
-        return rc;
-    mt_reader_close(reader->older);
-    reader->older = NULL;
+    reader->older_is_read = rc <= 0;
     return rc;
 }
 
@@ -391,6 +402,7 @@ static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
     if (unpack(reader, &header))
         return damaged(reader, error, "decompression");
     batch->offset = reader->offset;
+    batch->file_size = reader->file_size;
     batch->is_carried = header.type == MT_BLOCK_CARRIED;
     rc = decode(reader, &header, batch);
     if (rc == -ENOMEM)
@@ -404,7 +416,8 @@ static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
 int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_trace_error *error)
 {
     memset(error, 0, sizeof *error);
-    if (reader->older) {
+    reader->turn ^= 1;
+    if (reader->older && !reader->older_is_read) {
         int rc = next_of_older(reader, batch, error);
         if (rc)
             return rc;
@@ -451,7 +464,9 @@ void mt_reader_close(struct mt_reader *reader)
     ZSTD_freeDCtx(reader->zstd);
     mt_tail_clear(&reader->tail);
     free(reader->stored);
-    free(reader->raw);
-    free(reader->records);
+    for (unsigned i = 0; i < 2; i++) {
+        free(reader->content[i].raw);
+        free(reader->content[i].records);
+    }
     free(reader);
 }

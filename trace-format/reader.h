@@ -22,8 +22,8 @@ enum mt_trace_state {
 
 enum mt_batch_type { MT_BATCH_DEFINITIONS, MT_BATCH_EVENTS, MT_BATCH_END };
 
-/* One block's records. The arrays and the texts in them belong to the reader and live until the
- * next call on it. */
+/* One block's records. The arrays and the texts in them belong to the reader and outlive the next
+ * call of mt_reader_next, but not the one after it: who likes can be one block ahead. */
 struct mt_batch {
     enum mt_batch_type type;
     enum mt_trace_state state; /* of the trace */
@@ -31,6 +31,7 @@ struct mt_batch {
     int is_older;              /* it is in the older segment */
     int is_carried;            /* events that stand for an older segment, which is not there */
     uint64_t offset;           /* of the block, bytes from the file's begin */
+    uint64_t file_size;        /* of the file that it is in, bytes */
     const struct mt_definition *definitions;
     size_t n_definitions;
     const struct mt_event *events;

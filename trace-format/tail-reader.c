@@ -222,6 +222,8 @@ static int read_rings(struct mt_tail_content *content, struct source *source)
     uint32_t slots = source->header.slots;
     uint64_t room =
         source->size > MT_TAIL_RINGS ? (source->size - MT_TAIL_RINGS) / sizeof(struct mt_ring) : 0;
+    if (room > MT_TAIL_SLOTS)
+        room = MT_TAIL_SLOTS; /* the file may be a hole of any size */
     if (slots > room) {
         damaged(content, offsetof(struct mt_tail_header, slots), "it is cut, or the rings' number");
         slots = (uint32_t)room;

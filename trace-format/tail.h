@@ -20,6 +20,7 @@
 #define MT_JOURNAL_SIZE (1u << 20) /* bytes */
 #define MT_RING_WORDS (1u << 18)   /* of 8 bytes: 2 MiB */
 #define MT_THREAD_NAME_SIZE 16u
+#define MT_TAIL_SLOTS 4096u /* rings, at most: 8 GiB; threads beyond record without a tail */
 
 /* How far the trace has got. */
 struct mt_tail_mark {

@@ -3,7 +3,9 @@
 #ifndef MT_TRACE_VARINT_H
 #define MT_TRACE_VARINT_H
 
-#include <stdint.h>
+#include "little-endian.h"
+
+#include <stddef.h>
 
 #define MT_VARINT_SIZE 10 /* bytes, at most */
 
@@ -17,20 +19,11 @@ static inline unsigned char *mt_varint_put(unsigned char *at, uint64_t value)
     return at;
 }
 
-/* Reads one number of [at, end): the byte after it, or NULL where it is cut or over 64 bits. Most
- * have one byte, or two. */
-static inline const unsigned char *mt_varint_get(const unsigned char *at, const unsigned char *end,
-                                                 uint64_t *value)
+/* Byte by byte; mt_varint_get is the one to call. */
+static inline const unsigned char *mt_varint_get_slowly(const unsigned char *at,
+                                                        const unsigned char *end, uint64_t *value)
 {
     uint64_t sum = 0;
-    if (end - at >= 2) {
-        *value = at[0] & 0x7f;
-        if (at[0] < 0x80)
-            return at + 1;
-        *value |= (uint64_t)at[1] << 7;
-        if (at[1] < 0x80)
-            return at + 2;
-    }
     for (unsigned shift = 0; shift < 64 && at < end; shift += 7) {
         unsigned char byte = *at++;
         if (shift == 63 && byte > 1)
@@ -42,6 +35,36 @@ static inline const unsigned char *mt_varint_get(const unsigned char *at, const 
         }
     }
     return NULL;
+}
+
+/* Reads one number of [at, end): the byte after it, or NULL where it is cut or over 64 bits. Most
+ * have up to three bytes: branches, which are foreseen, let the next one begin at once. Longer ones
+ * are taken from eight bytes, of which those up to the first without a top bit count. */
+static inline const unsigned char *mt_varint_get(const unsigned char *at, const unsigned char *end,
+                                                 uint64_t *value)
+{
+    if (end - at < 8)
+        return mt_varint_get_slowly(at, end, value);
+    if (*at < 0x80) {
+        *value = *at;
+        return at + 1;
+    }
+    if (at[1] < 0x80) {
+        *value = (at[0] & 0x7fu) | (uint64_t)at[1] << 7;
+        return at + 2;
+    }
+    if (at[2] < 0x80) {
+        *value = (at[0] & 0x7fu) | (at[1] & 0x7fu) << 7 | (uint64_t)at[2] << 14;
+        return at + 3;
+    }
+    uint64_t word = mt_get64(at), last = ~word & 0x8080808080808080u;
+    if (!last)
+        return mt_varint_get_slowly(at, end, value);
+    word &= last ^ (last - 1);
+    word = (word & 0x7f007f007f007f00u) >> 1 | (word & 0x007f007f007f007fu);
+    word = (word & 0x3fff00003fff0000u) >> 2 | (word & 0x00003fff00003fffu);
+    *value = (word & 0x0fffffff00000000u) >> 4 | (word & 0x000000000fffffffu);
+    return at + (__builtin_ctzll(last) + 1) / 8;
 }
 
 static inline uint64_t mt_zigzag(uint64_t difference)

@@ -24,7 +24,7 @@ api_result API(GraphDestroy)(api_graph graph)
 {
     if (!graph)
         return api_code(API_INVALID_VALUE);
-    sim_graph_release(graph_of(graph));
+    sim_graph_destroy(graph_of(graph));
     return api_code(API_SUCCESS);
 }
 

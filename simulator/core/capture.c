@@ -93,7 +93,7 @@ int sim_capture_begin(struct sim_stream *stream, enum sim_capture_mode mode,
     }
     pthread_mutex_unlock(&lock);
     if (error == -EBUSY && !capture->borrowed)
-        sim_graph_release(capture->graph);
+        sim_graph_destroy(capture->graph);
     if (error == -EBUSY)
         free(capture);
     return error;
@@ -164,7 +164,7 @@ int sim_capture_end(struct sim_stream *stream, struct sim_graph **graph)
     if (!error)
         *graph = capture->graph;
     else if (!capture->borrowed)
-        sim_graph_release(capture->graph);
+        sim_graph_destroy(capture->graph);
     free(capture);
     return error;
 }

@@ -25,32 +25,21 @@ static int make_room(void *list, size_t count, size_t *room)
 
 struct sim_graph *sim_graph_create(void)
 {
-    struct sim_graph *graph = calloc(1, sizeof(*graph));
-
-    if (graph)
-        graph->references = 1;
-    return graph;
-}
-
-void sim_graph_retain(struct sim_graph *graph)
-{
-    __atomic_add_fetch(&graph->references, 1, __ATOMIC_RELAXED);
+    return calloc(1, sizeof(struct sim_graph));
 }
 
 static void free_node(struct sim_node *node)
 {
     if (node->work.type == SIM_NODE_GRAPH)
-        sim_graph_release(node->work.graph);
+        sim_graph_destroy(node->work.graph);
     if (node->work.type == SIM_NODE_ALLOCATE || node->work.type == SIM_NODE_FREE)
         sim_graph_memory_release(node->work.memory);
     free(node->before);
     free(node);
 }
 
-void sim_graph_release(struct sim_graph *graph)
+void sim_graph_destroy(struct sim_graph *graph)
 {
-    if (__atomic_sub_fetch(&graph->references, 1, __ATOMIC_ACQ_REL))
-        return;
     for (size_t i = 0; i < graph->count; i++)
         free_node(graph->nodes[i]);
     sim_graph_drop_objects(graph);
@@ -192,7 +181,7 @@ int sim_node_change(struct sim_node *node, const struct sim_work *work)
 
         if (!copy)
             return -ENOMEM;
-        sim_graph_release(node->work.graph);
+        sim_graph_destroy(node->work.graph);
         node->work.graph = copy;
         return 0;
     }
@@ -227,7 +216,7 @@ struct sim_graph *sim_graph_clone(const struct sim_graph *graph)
         graph->nodes[i]->mark = 0;
     }
     if (error && copy) {
-        sim_graph_release(copy);
+        sim_graph_destroy(copy);
         return NULL;
     }
     return copy;

@@ -71,14 +71,13 @@ struct sim_node {
 struct sim_graph {
     struct sim_node **nodes; /* in the order that they were added */
     size_t count, room;
-    unsigned references, marks;
-    uint64_t flags; /* of an executable one */
+    unsigned marks;
+    uint64_t flags;           /* of an executable one */
     struct sim_held *objects; /* user objects that it holds */
 };
 
 SIM_API struct sim_graph *sim_graph_create(void);
-SIM_API void sim_graph_retain(struct sim_graph *graph);
-SIM_API void sim_graph_release(struct sim_graph *graph);
+SIM_API void sim_graph_destroy(struct sim_graph *graph);
 /* A copy with nodes that name their origin; NULL: out of memory. */
 SIM_API struct sim_graph *sim_graph_clone(const struct sim_graph *graph);
 /* Adds a node that waits for others of the same graph. A child graph is copied. -EINVAL: one of

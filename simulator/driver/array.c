@@ -121,8 +121,8 @@ CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *requiremen
     return CUDA_SUCCESS;
 }
 
-CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *known,
-                                unsigned int levels)
+static CUresult create_levels(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *known,
+                              unsigned int levels)
 {
     struct sim_array shape = shape_of(known);
     struct sim_mipmaps *mipmaps;
@@ -133,6 +133,13 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRI
     if (!result)
         *out = (CUmipmappedArray)mipmaps;
     return result;
+}
+
+CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *known,
+                                unsigned int levels)
+{
+    return DRIVER_CALL(cuMipmappedArrayCreate, (out, known, levels),
+                       create_levels(out, known, levels));
 }
 
 CUresult cuMipmappedArrayGetLevel(CUarray *out, CUmipmappedArray handle, unsigned int level)
@@ -147,5 +154,6 @@ CUresult cuMipmappedArrayGetLevel(CUarray *out, CUmipmappedArray handle, unsigne
 
 CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmaps)
 {
-    return driver_result(sim_mipmaps_destroy((struct sim_mipmaps *)mipmaps));
+    return DRIVER_CALL(cuMipmappedArrayDestroy, (mipmaps),
+                       driver_result(sim_mipmaps_destroy((struct sim_mipmaps *)mipmaps)));
 }

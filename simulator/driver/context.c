@@ -2,9 +2,9 @@
 /* Contexts: the primary one of a device, which the runtime uses too, and those that are made. */
 #include <stdlib.h>
 
+#include "api/calls.h"
 #include "core/capture.h"
 #include "core/pool.h"
-#include "core/trace.h"
 #include "driver.h"
 
 enum { STACK = 32 };
@@ -22,7 +22,7 @@ static void bind(struct sim_context *context)
         sim_thread.device = context->device;
 }
 
-CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice number)
+static CUresult retain(CUcontext *out, CUdevice number)
 {
     int error = sim_primary_up(number);
 
@@ -33,7 +33,12 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice number)
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxRelease(CUdevice number)
+CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice number)
+{
+    return DRIVER_CALL(cuDevicePrimaryCtxRetain, (out, number), retain(out, number));
+}
+
+static CUresult release(CUdevice number)
 {
     struct sim_device *device = sim_device(number);
 
@@ -46,12 +51,22 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice number)
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxReset(CUdevice number)
+CUresult cuDevicePrimaryCtxRelease(CUdevice number)
+{
+    return DRIVER_CALL(cuDevicePrimaryCtxRelease_v2, (number), release(number));
+}
+
+static CUresult reset(CUdevice number)
 {
     if (!sim_device(number))
         return CUDA_ERROR_INVALID_DEVICE;
     sim_primary_down(number);
     return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxReset(CUdevice number)
+{
+    return DRIVER_CALL(cuDevicePrimaryCtxReset_v2, (number), reset(number));
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice number, unsigned int *flags, int *active)
@@ -123,9 +138,7 @@ static CUresult create(CUcontext *out, CUdevice number)
 CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *parameters, unsigned int flags,
                         CUdevice number)
 {
-    (void)parameters;
-    (void)flags;
-    return create(out, number);
+    return DRIVER_CALL(cuCtxCreate_v4, (out, parameters, flags, number), create(out, number));
 }
 
 /* Earlier forms, for programs that were built with an older header. */
@@ -135,20 +148,16 @@ CUresult cuCtxCreate_v3(CUcontext *out, void *affinity, int count, unsigned int 
 
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice number)
 {
-    (void)flags;
-    return create(out, number);
+    return DRIVER_CALL(cuCtxCreate_v2, (out, flags, number), create(out, number));
 }
 
 CUresult cuCtxCreate_v3(CUcontext *out, void *affinity, int count, unsigned int flags,
                         CUdevice number)
 {
-    (void)affinity;
-    (void)count;
-    (void)flags;
-    return create(out, number);
+    return DRIVER_CALL(cuCtxCreate_v3, (out, affinity, count, flags, number), create(out, number));
 }
 
-CUresult cuCtxDestroy(CUcontext handle)
+static CUresult destroy(CUcontext handle)
 {
     struct sim_context *context = (struct sim_context *)handle;
     struct sim_device *device;
@@ -162,6 +171,11 @@ CUresult cuCtxDestroy(CUcontext handle)
     sim_give(device, device->gpu->context & ~(SIM_PAGE - 1));
     free(context);
     return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDestroy(CUcontext handle)
+{
+    return DRIVER_CALL(cuCtxDestroy_v2, (handle), destroy(handle));
 }
 
 CUresult cuCtxGetDevice(CUdevice *device)

@@ -51,8 +51,8 @@ CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle ha
     return driver_result(sim_physical_export((struct sim_physical *)(uintptr_t)handle, (int *)out));
 }
 
-CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *descriptor,
-                                        CUmemAllocationHandleType type)
+static CUresult import(CUmemGenericAllocationHandle *handle, void *descriptor,
+                       CUmemAllocationHandleType type)
 {
     struct sim_physical *physical;
     CUresult result;
@@ -65,6 +65,13 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, vo
     if (!result)
         *handle = (CUmemGenericAllocationHandle)(uintptr_t)physical;
     return result;
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *descriptor,
+                                        CUmemAllocationHandleType type)
+{
+    return DRIVER_CALL(cuMemImportFromShareableHandle, (handle, descriptor, type),
+                       import(handle, descriptor, type));
 }
 
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *address)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/calls.h"
 #include "core/capture.h"
 #include "core/pool.h"
 #include "runtime.h"
@@ -33,10 +34,21 @@ cudaError_t cudaSetDevice(int number)
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceReset(void)
+struct no_parameters {
+    char none;
+};
+
+static cudaError_t reset(void)
 {
     sim_primary_down(sim_thread.device);
     return cudaSuccess;
+}
+
+/* It has no parameters, and CUPTI's headers no structure of them. */
+cudaError_t cudaDeviceReset(void)
+{
+    return SIM_CALL(SIM_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020, __func__,
+                    cudaError_t, struct no_parameters, (0), reset());
 }
 
 cudaError_t cudaDeviceSynchronize(void)

@@ -211,6 +211,7 @@ static void driver_objects(void)
 int main(int argc, char **argv)
 {
     route = argc > 1 ? argv[1] : "linked";
+    cudaFree(NULL); /* what is loaded by CUDA's first call is told of the next ones */
     runtime_memory();
     runtime_arrays();
     runtime_host();

@@ -11,6 +11,9 @@ MEMORY = re.compile(
     r"Array(3D)?Create|ArrayDestroy|Ctx(Create|Destroy)|PrimaryCtx(Retain|Release|Reset)|"
     r"ModuleLoad|ModuleUnload|Library(Load|Unload)|MulticastCreate|PoolCreate|PoolDestroy|"
     r"ExternalMemory|DeviceReset|GraphMem|Checkpoint")
+# The newest headers that were compared. What newer ones have in addition is told, and no fault; what
+# older ones lack, neither.
+KNOWN_VERSION = 13020
 # Matched by the pattern, and about something else.
 OTHER = re.compile(r"GetLoadingMode|Semaphores")
 EIGHT = {"size_t", "unsigned long long", "long long", "uint64_t", "cuuint64_t", "unsigned long"}
@@ -70,6 +73,8 @@ def without_version(symbol):
     return re.sub(r"(_v\d+)?(_ptsz)?$", "", symbol)
 
 
+version = int(re.search(r"define CUDART_VERSION +(\d+)",
+                        open(f"{include}/cuda_runtime_api.h").read())[1])
 hooks, faults = read_hooks(open(table).read()), []
 reasons = {name for line in open(unhooked_list) if not line.startswith("#")
            for name in line.partition(":")[0].split("|")}
@@ -86,8 +91,11 @@ for header in (Header("cuda_runtime_api.h"), Header("cuda.h")):
                 faults.append(f"{symbol}: the header has {parameters}, the hook {ours}")
         elif MEMORY.search(symbol) and not OTHER.search(symbol) and base not in hooked:
             seen.add(stem)
-            if stem not in reasons:
+            if stem not in reasons and version <= KNOWN_VERSION:
                 faults.append(f"{symbol}: neither hooked nor in {unhooked_list}")
-faults += [f"{name}: listed as not hooked, but in no header" for name in sorted(reasons - seen)]
+            elif stem not in reasons:
+                print(f"{symbol} is newer than this test")
+if version >= KNOWN_VERSION:
+    faults += [f"{name}: listed as not hooked, but in no header" for name in sorted(reasons - seen)]
 print("\n".join(faults) or f"{compared} hooks compared, {len(seen)} functions with a reason")
 sys.exit(bool(faults) or compared < 60)

@@ -54,6 +54,19 @@ START_TEST(many_short_threads_are_given_back)
 }
 END_TEST
 
+START_TEST(threads_that_come_and_go_take_little_room)
+{
+    struct outcome o =
+        run(ARGS("short-threads", "3000"), ARGS("MEMTAP_QUIET=1", "MEMTAP_OUTPUT=t"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_int_lt(atoi(o.output), 1024); /* of 6,000 MiB for all at once */
+    struct counts c = read_counts(&o, o.file[0]);
+    ck_assert(c.is_complete);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 3000);
+    remove_outcome(&o);
+}
+END_TEST
+
 START_TEST(a_process_without_cuda_leaves_nothing)
 {
     struct outcome o = run(ARGS("/bin/true"), NULL);
@@ -93,6 +106,43 @@ START_TEST(failures_are_recorded_as_such)
     struct counts c = read_counts(&o, o.file[0]);
     ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 130);
     ck_assert_uint_eq(c.kind[MT_CUDA_FREE], 120);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_program_may_change_its_title_and_directory)
+{
+    struct outcome o = run(ARGS("goes-elsewhere", "1000"), NULL);
+    ck_assert(ended_with(&o, 0));
+    ck_assert_ptr_nonnull(strstr(o.errors, "memtap: 2001 events in memtap--"));
+    ck_assert_int_eq(o.n_files, 1); /* no tail is left */
+    ck_assert(read_counts(&o, o.file[0]).is_complete);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(new_segments_find_their_directory)
+{
+    struct outcome o =
+        run(ARGS("goes-elsewhere", "1500000"), ARGS("MEMTAP_KEEP=1M", "MEMTAP_OUTPUT=t"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_ptr_null(strstr(o.errors, "cannot"));
+    ck_assert_int_eq(o.n_files, 2);
+    ck_assert_str_eq(o.file[0], "t");
+    ck_assert_str_eq(o.file[1], "t.0");
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_thread_is_not_cancelled_in_a_hook)
+{
+    struct outcome o = run(ARGS("cancelled"), ARGS("MEMTAP_QUIET=1", "MEMTAP_STACKS=both"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.errors, "");
+    struct counts c = read_counts(&o, o.file[0]);
+    ck_assert(c.is_complete);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 1);
+    ck_assert_uint_eq(c.kind[MT_CUDA_FREE], 1);
     remove_outcome(&o);
 }
 END_TEST
@@ -248,10 +298,14 @@ int main(void)
     TCase *tests = tcase_create("recording");
     tcase_add_test(tests, every_event_of_every_thread_arrives);
     tcase_add_test(tests, many_short_threads_are_given_back);
+    tcase_add_test(tests, threads_that_come_and_go_take_little_room);
     tcase_add_test(tests, a_process_without_cuda_leaves_nothing);
     tcase_add_test(tests, output_and_exit_code_are_the_program_s);
     tcase_add_test(tests, each_caller_has_its_own_runtime);
     tcase_add_test(tests, failures_are_recorded_as_such);
+    tcase_add_test(tests, a_program_may_change_its_title_and_directory);
+    tcase_add_test(tests, new_segments_find_their_directory);
+    tcase_add_test(tests, a_thread_is_not_cancelled_in_a_hook);
     tcase_add_test(tests, a_forked_child_has_its_own_trace);
     tcase_add_test(tests, a_forked_child_without_cuda_leaves_none);
     tcase_add_test(tests, a_name_that_is_taken_gets_a_suffix);

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report's categories at the peak against hand-made sums: of the scripts' own tensors, found in
-the program by walking its models and optimizers, and of the shapes that the architecture has."""
+"""test_categories.py SCRIPT: the report's categories at the peak against hand-made sums: of the
+script's own tensors, found in the program by walking its models and optimizers, and of the shapes
+that the architecture has. And the totals of each phase, as in test_totals.py."""
 import json
+import sys
 
 import harness
+import totals
 from harness import MEMTAP, equal, last_before
 
 MIB = 2**20
@@ -89,6 +92,7 @@ def test(script, arguments, parameters, activations, where):
         trace = harness.Trace(path)
         report = json.loads(harness.must_run([MEMTAP, "report", "--format", "json", path]).stdout)
     peak = report["peak"]
+    totals.compare(trace, phases)
     blocks = blocks_of(trace)
     name_blocks(blocks, phases, trace.start)
     found = {category: 0 for category in CATEGORIES}
@@ -113,8 +117,10 @@ def test(script, arguments, parameters, activations, where):
 
 
 def main():
-    harness.need_torch("transformers")
-    for case in CASES:
+    harness.need_torch(*(["transformers"] if sys.argv[1].startswith("qwen") else []))
+    cases = [case for case in CASES if case[0] == sys.argv[1]]
+    harness.check(cases, f"there are cases for {sys.argv[1]}")
+    for case in cases:
         test(*case)
     harness.finish()
 

@@ -9,16 +9,27 @@ from harness import PYTHON, ZOO, equal
 
 # A program, its exit code.
 ENDS = [
-    ("import torch; torch.ones(1, device='cuda')", 0),
-    ("import torch, sys; torch.ones(1, device='cuda'); sys.exit(3)", 3),
-    ("import torch; torch.ones(1, device='cuda'); raise SystemExit('no')", 1),
-    ("import torch; torch.ones(1, device='cuda'); 1 / 0", 1),
-    ("import torch, os; torch.ones(1, device='cuda'); os._exit(4)", 4),
-    ("import torch; torch.ones(10**12, device='cuda')", 1),
+    ("torch.ones(1, device='cuda')", 0),
+    ("torch.ones(1, device='cuda'); raise SystemExit('no')", 1),
+    ("torch.ones(1, device='cuda'); 1 / 0", 1),
+    ("torch.ones(1, device='cuda'); os._exit(4)", 4),
+    ("torch.ones(10**12, device='cuda')", 1),
     # On a simulated card a tensor holds nothing of the one before it.
-    ("import torch; a = torch.ones(99).cuda(); del a\n"
+    ("a = torch.ones(99).cuda(); del a\n"
      "raise SystemExit(torch.empty(99, device='cuda').cpu().any().item())", 0),
 ]
+
+# Imports PyTorch once, and is each of the programs in a child; then ends as none of them.
+FORKS = """
+import os, sys, torch
+for code in sys.argv[1:]:
+    if not os.fork():
+        break
+    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+else:
+    code = "torch.ones(1, device='cuda'); sys.exit(3)"
+exec(code)
+"""
 
 NO_CUDA = [
     "print(1)",
@@ -37,11 +48,14 @@ def main():
             equal(f"{script}: standard output", with_memtap.stdout, alone.stdout)
             equal(f"{script}: files", os.listdir(work), [trace.name])
             trace.unlink()
-        for code, wanted in ENDS:
-            done = harness.run([*harness.recorded(trace), PYTHON, "-c", code], cwd=work)
-            equal(f"exit code of {code!r}", done.returncode, wanted)
-            harness.check(trace.exists(), f"a trace of {code!r}")
-            trace.unlink(missing_ok=True)
+        codes, wanted = zip(*ENDS)
+        done = harness.must_run([*harness.recorded(Path(work) / "%p.mtap"), PYTHON, "-c", FORKS,
+                                 *codes], ends=3, cwd=work)
+        equal("exit codes", [int(word) for word in done.stdout.split()], list(wanted))
+        traces = list(Path(work).iterdir())
+        equal("traces", len(traces), len(ENDS) + 1)
+        for path in traces:
+            path.unlink()
         for code in NO_CUDA:
             done = harness.run([*harness.recorded(trace), PYTHON, "-c", code], cwd=work)
             equal(f"exit code of {code!r}", done.returncode, 0)

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each text, frame and stack has one id; the writer gets each once, what it refers to first. */
 #include "preload/cache.h"
+#include "preload/cudart.h"
 #include "preload/intern.h"
 #include "tests/support/run-tests.h"
 
 #include <check.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define N_NAMES 3000
 #define N_ADDERS 3
@@ -97,10 +101,42 @@ START_TEST(a_forked_child_begins_anew)
 }
 END_TEST
 
+static _Atomic int is_locked;
+
+static void *hold_lock(void *unused)
+{
+    mt_intern_lock();
+    is_locked = 1;
+    pause();
+    return unused;
+}
+
+/* Before anything is recorded, too: the first call of CUDA's may be on another thread just then. */
+START_TEST(a_forked_child_finds_no_lock_held)
+{
+    pthread_t thread;
+    int status;
+    mt_cudart_of(&is_locked);
+    ck_assert(!pthread_create(&thread, NULL, hold_lock, NULL));
+    while (!is_locked)
+        sched_yield();
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        mt_cudart_of(&thread);
+        _exit(7);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("intern");
     tcase_add_test(tests, threads_agree_on_ids);
     tcase_add_test(tests, a_forked_child_begins_anew);
+    tcase_add_test(tests, a_forked_child_finds_no_lock_held);
+    tcase_set_timeout(tests, 60);
     return RUN_TESTS(tests);
 }

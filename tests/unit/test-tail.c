@@ -206,6 +206,25 @@ START_TEST(damage_is_said_and_the_rest_is_read)
 }
 END_TEST
 
+/* Which takes no room on the disk, but would take a reader hours. */
+START_TEST(a_hole_is_not_read_as_rings)
+{
+    static struct content c;
+    char tail[sizeof path + sizeof MT_TAIL_SUFFIX];
+    make_trace();
+    struct mt_tail_builder *b = build(0);
+    mt_tail_builder_header(b)->slots = MT_TAIL_SLOTS + 1;
+    mt_tail_builder_write(b, path);
+    snprintf(tail, sizeof tail, "%s" MT_TAIL_SUFFIX, path);
+    ck_assert_int_eq(truncate(tail, (off_t)mt_tail_ring_at(MT_TAIL_SLOTS + 1)), 0);
+    read_trace(&c);
+    ck_assert_int_eq(c.error.fault, MT_FAULT_DAMAGED);
+    ck_assert_uint_ge(c.n_events, 200);
+    mt_tail_builder_destroy(b);
+    remove_trace();
+}
+END_TEST
+
 START_TEST(a_tail_of_another_trace_is_passed_over)
 {
     static struct content c;
@@ -313,7 +332,7 @@ START_TEST(without_room_there_is_none)
     setrlimit(RLIMIT_FSIZE, &limit);
     mt_tail_open(path, mt_now());
     struct mt_thread *self = mt_threads_add(1);
-    mt_record(self, MT_LEAF, 0, 0, (uint64_t[]){1}); /* in plain memory */
+    mt_record(self, MT_LEAF, 0, 0, (uint64_t[MT_EVENT_ARGS]){1}); /* in plain memory */
     ck_assert_str_eq(mt_tail_status(), _i ? "no: File too large" : "partly: File too large");
     ck_assert_int_eq(access(tail_path, F_OK), _i ? -1 : 0);
     remove_trace();
@@ -328,6 +347,7 @@ int main(void)
     tcase_add_test(tests, only_what_is_not_safe_is_read);
     tcase_add_loop_test(tests, damage_is_said_and_the_rest_is_read, 0,
                         sizeof damages / sizeof *damages);
+    tcase_add_test(tests, a_hole_is_not_read_as_rings);
     tcase_add_test(tests, a_tail_of_another_trace_is_passed_over);
     tcase_add_test(tests, a_trace_that_is_shorter_than_its_tail_says_is_cut);
     tcase_add_test(tests, definitions_and_events_are_safe_at_once);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How much of a trace has been read: a line on stderr, if that is a terminal, after a second, which
+ * goes when the trace has been read. */
+#ifndef MT_PROGRESS_H
+#define MT_PROGRESS_H
+
+#include "trace-format/reader.h"
+
+struct mt_progress {
+    int is_wanted, is_shown;
+    uint64_t next_ns; /* when the line is due: CLOCK_MONOTONIC */
+};
+
+void mt_progress_begin(struct mt_progress *progress);
+void mt_progress_reach(struct mt_progress *progress, const struct mt_batch *batch);
+void mt_progress_end(struct mt_progress *progress);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What calls of each form (types.h) record when they begin and when they have ended. */
+#ifndef MT_CUPTI_FORMS_H
+#define MT_CUPTI_FORMS_H
+
+#include "module.h"
+
+/* A call at one of these moments. */
+struct mt_moment {
+    const struct mt_cupti_recorder *recorder;
+    struct mt_cuda_call call;
+    const void *parameters;
+    unsigned result;
+    struct mt_cuda_free *free; /* kept from its begin to its end */
+};
+
+struct mt_form {
+    void (*begin)(const struct mt_moment *moment); /* NULL: nothing */
+    void (*end)(const struct mt_moment *moment);
+    int is_object; /* of a context or a module: also when another call makes it on the way */
+};
+
+extern const struct mt_form mt_form_of_alloc, mt_form_of_async, mt_form_of_pool, mt_form_of_pitch,
+    mt_form_of_box, mt_form_of_array, mt_form_of_array_3d, mt_form_of_mipmapped,
+    mt_form_of_register, mt_form_of_import, mt_form_of_buffer, mt_form_of_flat, mt_form_of_deep,
+    mt_form_of_deep_levels, mt_form_of_physical, mt_form_of_map, mt_form_of_unmap, mt_form_of_free,
+    mt_form_of_free_async, mt_form_of_made, mt_form_of_ending, mt_form_of_ending_device,
+    mt_form_of_reset;
+
+#endif

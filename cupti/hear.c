@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is made of a callback, in the thread that calls CUDA. A call is told when it begins and when
+ * it has ended, and those that it makes on the way are told between the two: the outermost is
+ * recorded, as by the hooks, and every one that makes a context or loads a module. A call that was
+ * running when the subscription began is told to have ended only.
+ */
+#include "calls.h"
+#include "forms.h"
+
+#include <string.h>
+
+struct row {
+    enum mt_cuda_api api;
+    const struct mt_form *form; /* NULL: not asked for */
+};
+
+static const struct row rows[][MT_CUPTI_NUMBERS] = {
+#define ROW(domain, name, number, api, form)                                                       \
+    [MT_CUPTI_##domain][number] = {MT_API_##api, &mt_form_of_##form},
+    MT_CUPTI_CALLS(ROW)};
+
+/* What this thread is in, told by this subscription. */
+static _Thread_local struct {
+    unsigned subscription;
+    int calls, objects; /* begun and not ended */
+    struct mt_cuda_free free;
+} self;
+
+static struct mt_cuda_call call_of(const struct mt_cupti_hearer *hearer, enum mt_cuda_api api,
+                                   void *context)
+{
+    uint32_t device;
+    struct mt_cuda_call call = {.api = api};
+    if (context && !hearer->library->device_of(context, &device))
+        call.told = (int)device + 1;
+    return call;
+}
+
+static void begin(const struct mt_moment *moment, const struct mt_form *form, unsigned subscription)
+{
+    int is_outermost = !(form->is_object ? self.objects++ : self.calls++);
+    if (is_outermost && form->begin)
+        form->begin(moment);
+    if (is_outermost && !form->is_object)
+        moment->recorder->tell(subscription);
+}
+
+static void end(const struct mt_moment *moment, const struct mt_form *form)
+{
+    int *begun = form->is_object ? &self.objects : &self.calls;
+    if (!*begun || --*begun)
+        return;
+    if (!form->is_object)
+        moment->recorder->tell(0);
+    if (form->end)
+        form->end(moment);
+}
+
+static void hear_call(const struct mt_cupti_hearer *hearer, const struct row *row,
+                      const struct mt_cupti_call *told)
+{
+    struct mt_moment moment = {hearer->recorder, call_of(hearer, row->api, told->context),
+                               told->parameters, 0, &self.free};
+    if (told->site == MT_CUPTI_ENTER) {
+        begin(&moment, row->form, hearer->subscription);
+    } else if (told->result) {
+        moment.result = *told->result;
+        end(&moment, row->form);
+    }
+}
+
+/* Calls that make or end one have said so themselves. */
+static void hear_context(const struct mt_cupti_hearer *hearer, uint32_t number,
+                         const struct mt_cupti_resource *told)
+{
+    void *context = told->context;
+    if (self.objects)
+        return;
+    if (number == MT_CUPTI_CONTEXT_CREATED)
+        hearer->recorder->object_made(call_of(hearer, MT_API_CU_PRIMARY_CTX_RETAIN, context), 0,
+                                      &context);
+    else
+        hearer->recorder->object_ending(call_of(hearer, MT_API_CU_PRIMARY_CTX_RELEASE, context),
+                                        (uint64_t)(uintptr_t)context);
+}
+
+void mt_cupti_hear(void *data, unsigned domain, uint32_t number, const void *told)
+{
+    const struct mt_cupti_hearer *hearer = data;
+    if (hearer->recorder->is_hooked())
+        return;
+    if (self.subscription != hearer->subscription) {
+        memset(&self, 0, sizeof self);
+        self.subscription = hearer->subscription;
+    }
+    if (domain == MT_CUPTI_RESOURCE)
+        hear_context(hearer, number, told);
+    else if (domain < sizeof rows / sizeof *rows && number < MT_CUPTI_NUMBERS &&
+             rows[domain][number].form)
+        hear_call(hearer, &rows[domain][number], told);
+}

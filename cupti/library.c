@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "module.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The newest first: a newer CUPTI serves older drivers and runtimes of its own major version only.
+ */
+static const int majors[] = {13, 12};
+#define N_MAJORS (sizeof majors / sizeof *majors)
+
+/* Where it stands beside a runtime: in its folder, in a toolkit, in wheels. */
+static const char *const places[] = {"", "../extras/CUPTI/lib64/", "../../cuda_cupti/lib/"};
+
+static void *open_beside(const char *runtime, int major)
+{
+    char path[PATH_MAX];
+    const char *slash = strrchr(runtime, '/');
+    void *found = NULL;
+    for (size_t i = 0; slash && !found && i < sizeof places / sizeof *places; i++)
+        if ((size_t)snprintf(path, sizeof path, "%.*s%s%s%d", (int)(slash - runtime) + 1, runtime,
+                             places[i], "libcupti.so.", major) < sizeof path)
+            found = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return found;
+}
+
+struct runtime {
+    char soname[32], path[PATH_MAX];
+};
+
+static int find_runtime(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct runtime *runtime = data;
+    (void)size;
+    if (!strstr(info->dlpi_name, runtime->soname) || strlen(info->dlpi_name) >= PATH_MAX)
+        return 0;
+    strcpy(runtime->path, info->dlpi_name);
+    return 1;
+}
+
+/* 0: its driver does not tell. */
+static int driver_major(void)
+{
+    int version = 0;
+    unsigned (*version_of)(int *);
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    *(void **)&version_of = driver ? dlsym(driver, "cuDriverGetVersion") : NULL;
+    if (version_of && version_of(&version))
+        version = 0;
+    return version / 1000;
+}
+
+/* The one that is loaded, else that of the runtime that is loaded, else any that the driver can
+ * serve. */
+static void *open_any(void)
+{
+    char soname[32];
+    void *found = NULL;
+    for (size_t i = 0; !found && i < N_MAJORS; i++) {
+        snprintf(soname, sizeof soname, "libcupti.so.%d", majors[i]);
+        found = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
+    }
+    for (size_t i = 0; !found && i < N_MAJORS; i++) {
+        struct runtime runtime = {.path = ""};
+        snprintf(runtime.soname, sizeof runtime.soname, "/libcudart.so.%d", majors[i]);
+        if (dl_iterate_phdr(find_runtime, &runtime))
+            found = open_beside(runtime.path, majors[i]);
+    }
+    int newest = found ? 0 : driver_major();
+    for (size_t i = 0; !found && i < N_MAJORS; i++) {
+        snprintf(soname, sizeof soname, "libcupti.so.%d", majors[i]);
+        if (!newest || majors[i] <= newest)
+            found = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    }
+    return found;
+}
+
+int mt_cupti_find(struct mt_cupti_library *out)
+{
+    static const struct {
+        size_t offset;
+        const char *symbol;
+    } functions[] = {
+        {offsetof(struct mt_cupti_library, subscribe), "cuptiSubscribe"},
+        {offsetof(struct mt_cupti_library, unsubscribe), "cuptiUnsubscribe"},
+        {offsetof(struct mt_cupti_library, enable), "cuptiEnableCallback"},
+        {offsetof(struct mt_cupti_library, device_of), "cuptiGetDeviceId"},
+        {offsetof(struct mt_cupti_library, text_of), "cuptiGetResultString"},
+    };
+    void *library = open_any();
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *found = library ? dlsym(library, functions[i].symbol) : NULL;
+        if (!found)
+            return -ENOENT;
+        memcpy((char *)out + functions[i].offset, &found, sizeof found);
+    }
+    return 0;
+}

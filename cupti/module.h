@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libmemtap-cupti.so: tells libmemtap.so, which loads it, of the calls that CUPTI tells of. */
+#ifndef MT_CUPTI_MODULE_H
+#define MT_CUPTI_MODULE_H
+
+#include "preload/cupti.h"
+#include "types.h"
+
+/* CUPTI's functions; all return a CUptiResult. */
+struct mt_cupti_library {
+    unsigned (*subscribe)(void **subscriber, void *callback, void *data);
+    unsigned (*unsubscribe)(void *subscriber);
+    unsigned (*enable)(uint32_t on, void *subscriber, unsigned domain, uint32_t number);
+    unsigned (*device_of)(void *context, uint32_t *device);
+    unsigned (*text_of)(unsigned result, const char **text);
+};
+
+/* Loads the CUPTI that goes with the CUDA of this process: 0, or -ENOENT. It stays. */
+int mt_cupti_find(struct mt_cupti_library *out);
+
+/* What CUPTI calls; data: struct mt_cupti_hearer. */
+void mt_cupti_hear(void *data, unsigned domain, uint32_t number, const void *told);
+
+struct mt_cupti_hearer {
+    const struct mt_cupti_recorder *recorder;
+    const struct mt_cupti_library *library;
+    unsigned subscription;
+};
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CUPTI's and its callbacks' structures and numbers, as far as they are needed: no CUPTI header is
+ * in the build's way. tests/shim/test-cupti-headers.c compares them with the headers. */
+#ifndef MT_CUPTI_TYPES_H
+#define MT_CUPTI_TYPES_H
+
+#include "preload/cuda-types.h"
+
+#include <stdint.h>
+
+enum { MT_CUPTI_DRIVER = 1, MT_CUPTI_RUNTIME = 2, MT_CUPTI_RESOURCE = 3 }; /* domains */
+enum { MT_CUPTI_ENTER = 0, MT_CUPTI_EXIT = 1 };
+enum { MT_CUPTI_CONTEXT_CREATED = 1, MT_CUPTI_CONTEXT_DESTROYED = 2 }; /* resources */
+enum { MT_CUPTI_IS_TAKEN = 39 };                                       /* a result */
+
+struct mt_cupti_call { /* CUpti_CallbackData */
+    unsigned site;
+    const char *function;
+    const void *parameters;
+    const unsigned *result;
+    const char *symbol;
+    void *context;
+    uint32_t context_number;
+    uint64_t *own;
+    uint32_t number;
+};
+
+struct mt_cupti_resource { /* CUpti_ResourceData */
+    void *context;
+    void *resource, *descriptor;
+};
+
+/* A call's parameters, one structure for all calls of a form; what follows and is not needed is
+ * left out. */
+struct mt_form_alloc {
+    const void *address; /* where it is given */
+    size_t size;
+};
+struct mt_form_async {
+    const void *address;
+    size_t size;
+    void *stream;
+};
+struct mt_form_pool {
+    const void *address;
+    size_t size;
+    void *pool, *stream;
+};
+struct mt_form_pitch {
+    const void *address;
+    const size_t *pitch;
+    size_t width, height;
+};
+struct mt_form_box {
+    const struct mt_pitched *out;
+    struct mt_extent extent;
+};
+struct mt_form_array {
+    const void *array;
+    const struct mt_texel *texel;
+    size_t width, height;
+};
+struct mt_form_array_3d {
+    const void *array;
+    const struct mt_texel *texel;
+    struct mt_extent extent;
+};
+struct mt_form_mipmapped {
+    const void *array;
+    const struct mt_texel *texel;
+    struct mt_extent extent;
+    unsigned levels;
+};
+struct mt_form_register {
+    void *address;
+    size_t size;
+};
+struct mt_form_import {
+    const void *address;
+};
+struct mt_form_buffer {
+    const void *address;
+    void *external;
+    const struct mt_external_buffer *buffer;
+};
+struct mt_form_flat {
+    const void *array;
+    const struct mt_array *wanted;
+};
+struct mt_form_deep {
+    const void *array;
+    const struct mt_array_3d *wanted;
+};
+struct mt_form_deep_levels {
+    const void *array;
+    const struct mt_array_3d *wanted;
+    unsigned levels;
+};
+struct mt_form_physical {
+    const void *handle;
+    size_t size;
+    const struct mt_physical *wanted;
+};
+struct mt_form_map {
+    uint64_t address;
+    size_t size, offset;
+    uint64_t handle;
+};
+struct mt_form_unmap {
+    uint64_t address;
+    size_t size;
+};
+struct mt_form_free {
+    uint64_t address;
+};
+struct mt_form_free_async {
+    uint64_t address;
+    void *stream;
+};
+struct mt_form_made {
+    const void *object;
+};
+struct mt_form_ending {
+    uint64_t handle;
+};
+struct mt_form_ending_device {
+    int device;
+};
+struct mt_form_reset { /* no parameters */
+    char none[1];
+};
+
+#endif

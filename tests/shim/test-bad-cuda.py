@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test-bad-cuda.py MEMTAP DRIVER-USER IPC-PAIR DRIVER-11 DRIVER-12 DRIVER-13 CUPTI-1 CUPTI-39: where
+CUDA is not as memtap would have it, the program is not harmed, and the trace says what could not be
+seen."""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+memtap, user, ipc_pair, driver_11, driver_12, driver_13, *cuptis = sys.argv[1:]
+faults = []
+
+
+def equal(what, found, wanted):
+    if found != wanted:
+        faults.append(f"{what}: {found}, not {wanted}")
+
+
+class Run:
+    def __init__(self, *program, options=(), libraries=(), **environment):
+        with tempfile.TemporaryDirectory() as directory:
+            for name, source in libraries:
+                shutil.copy(source, os.path.join(directory, name))
+            ran = subprocess.run(
+                [memtap, "run", *options, "-o", os.path.join(directory, "%p.mtap"), "--", *program],
+                text=True, capture_output=True, check=False,
+                env={**os.environ, "LD_LIBRARY_PATH": directory, **environment})
+            self.code, self.out, self.err = ran.returncode, ran.stdout, ran.stderr
+            self.traces = [self.read(path) for path in glob.glob(directory + "/*.mtap")]
+
+    def read(self, path):
+        listing = subprocess.run([memtap, "dump", "--format", "json", path], check=True, text=True,
+                                 stdout=subprocess.PIPE)
+        records = [json.loads(line) for line in listing.stdout.splitlines()]
+        info = dict(record["text"].split("=", 1) for record in records if record["record"] == "info")
+        calls = [(record["record"], record["api"], record.get("size", 0)) for record in records
+                 if record["record"].startswith("cuda_")]
+        devices = [record for record in records if record["record"] == "device_memory"]
+        return info, calls, devices
+
+
+OLD = [("libcuda.so.1", driver_11)]
+CALLS = [("cuda_malloc", "cuMemAlloc", 5000), ("cuda_free", "cuMemFree", 0)]
+
+for choice in ("auto", "on"):
+    none = Run(user, options=("--cupti", choice))
+    equal("no driver", (none.code, none.out, none.traces), (3, "", []))
+
+# Old, and unloaded after its functions were looked up. No NVML: nothing about the device.
+for choice, status in (("auto", "not needed"),
+                       ("on", "not used: there is no libcupti.so.13 or .12 for this CUDA")):
+    old = Run(user, options=("--cupti", choice), libraries=OLD)
+    equal(f"old driver, {choice}", (old.code, old.out, len(old.traces)), (0, "done\n", 1))
+    info, calls, devices = old.traces[0]
+    equal(f"old driver, {choice}: what is known",
+          (calls, devices, info["cupti"], info["device_memory"]),
+          (CALLS, [], status, "no: there is no NVML for this CUDA"))
+
+for library, status in zip(cuptis, ("not used: CUPTI_ERROR_NOT_COMPATIBLE (1)",
+                                    "not used: another client has it (39)")):
+    for name, driver in (("libcupti.so.13", driver_13), ("libcupti.so.12", driver_12)):
+        refused = Run(user, options=("--cupti", "on"),
+                      libraries=[("libcuda.so.1", driver), (name, library)])
+        equal(name, (refused.code, refused.out), (0, "done\n"))
+        info, calls, _ = refused.traces[0]
+        equal(name, (calls, info["cupti"]), (CALLS, status))
+        equal(f"{name}: lines about it", refused.err.count("memtap: CUPTI is not used"), 1)
+
+# Memory of another process is named, and not counted a second time.
+pair = Run(ipc_pair, options=("--simulate", "t4"))
+equal("imported memory", (pair.code, sorted(calls for _, calls, _ in pair.traces)),
+      (0, [[("cuda_malloc", "cudaIpcOpenMemHandle", 0), ("cuda_free", "cudaIpcCloseMemHandle", 0)],
+           [("cuda_malloc", "cudaMalloc", 3 << 20), ("cuda_free", "cudaFree", 0)]]))
+print("\n".join(faults) or "unharmed")
+sys.exit(bool(faults))

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test-beside-others.py MEMTAP PROGRAM STAND_IN DRIVER: a program that has other libraries like us
+around it behaves as it does without us, whoever comes first, and its 4 allocations are recorded."""
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+memtap, program, stand_in, driver = map(os.path.abspath, sys.argv[1:])
+shim = os.environ["MEMTAP_TEST_SHIM"]
+failures = 0
+
+
+def run(way, preload, folder):
+    """Its exit code and output."""
+    environment = dict(os.environ, LD_PRELOAD=" ".join(preload), MEMTAP_QUIET="1")
+    done = subprocess.run([program, way, driver], env=environment, cwd=folder, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=60)
+    return done.returncode, done.stdout
+
+
+def allocations(folder):
+    trace, = glob.glob(folder + "/*.mtap")
+    info = subprocess.run([memtap, "info", trace], text=True, stdout=subprocess.PIPE,
+                          check=True).stdout
+    found = re.search(r"cuda_malloc +(\d+)", info)
+    return found and int(found[1])
+
+
+for way, others, orders in [
+        ("runtime", [], [[shim]]),
+        ("runtime", [stand_in], [[shim, stand_in], [stand_in, shim]]),
+        ("plugin", [], [[shim]]),
+        ("driver", [], [[shim]])]:
+    for order in orders:
+        with tempfile.TemporaryDirectory() as folder:
+            without, with_us = run(way, others, folder), run(way, order, folder)
+            recorded = allocations(folder) if with_us[0] == 0 else None
+        if without != with_us or without[0] or recorded != 4:
+            failures += 1
+            print(f"{way} {order}: without us {without}, with us {with_us}, recorded {recorded}")
+sys.exit(failures > 0)

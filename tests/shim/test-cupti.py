@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test-cupti.py MEMTAP SHIM CALLS SUBSCRIBER: CUDA's calls as CUPTI tells them, on the simulated
+device: alone, in a program that nothing is preloaded into, and beside the hooks."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+memtap, shim, calls, subscriber = sys.argv[1:]
+shim, simulate = os.path.realpath(shim), [memtap, "simulate", "--gpu", "t4", "--"]
+faults = []
+
+
+def equal(what, found, wanted):
+    if found != wanted:
+        faults.append(f"{what}: {found}, not {wanted}")
+
+
+class Run:
+    """A program's run: what it prints, and its trace's records of CUDA's calls as lines."""
+
+    def __init__(self, command, **environment):
+        with tempfile.TemporaryDirectory() as directory:
+            trace = os.path.join(directory, "t.mtap")
+            ran = subprocess.run(command, text=True, capture_output=True, check=False,
+                                 env={**os.environ, "MEMTAP_OUTPUT": trace, **environment})
+            if ran.returncode:
+                faults.append(f"{command}: exit code {ran.returncode}: {ran.stderr}")
+            self.out, self.err = ran.stdout.splitlines(), ran.stderr
+            self.lines, self.devices, self.cupti = [], set(), None
+            if os.path.exists(trace):
+                self.read(trace)
+
+    def read(self, trace):
+        listing = subprocess.run([memtap, "dump", "--format", "json", trace], check=True, text=True,
+                                 stdout=subprocess.PIPE)
+        for event in map(json.loads, listing.stdout.splitlines()):
+            if event["record"] == "info" and event["text"].startswith("cupti="):
+                self.cupti = event["text"].partition("=")[2]
+            if event["record"].startswith("cuda_"):
+                self.lines.append(f"{event['record']} {event['api']} {event.get('size', 0)}")
+                self.devices.add(event["device"])
+
+
+def hooked(*program, cupti="auto", **environment):
+    """By memtap run, with the trace where Run looks for it."""
+    directory = tempfile.mkdtemp()
+    trace = os.path.join(directory, "t.mtap")
+    ran = Run([memtap, "run", "--simulate", "t4", "--cupti", cupti, "-o", trace, "--", *program],
+              **environment)
+    if os.path.exists(trace):
+        ran.read(trace)
+        os.unlink(trace)
+    os.rmdir(directory)
+    return ran
+
+
+def injected(*program, **environment):
+    return Run([*simulate, *program], CUDA_INJECTION64_PATH=shim, **environment)
+
+
+# The runtime makes its context without a word to the driver's callers: only CUPTI tells of that.
+CONTEXT = "cuda_object cuDevicePrimaryCtxRetain 0"
+for route in ("linked", "dlsym", "lookup"):
+    alone = injected(calls, route)
+    equal(f"{route}, CUPTI alone", alone.lines, [CONTEXT, *alone.out])
+    equal(f"{route}: status", alone.cupti, "used")
+    equal(f"{route}: devices", alone.devices, {0, -1})
+    both = hooked(calls, route, cupti="on")
+    equal(f"{route}, hooks and CUPTI", [line for line in both.lines if line != CONTEXT],
+          [line for line in both.out if line != CONTEXT])
+    equal(f"{route}: status beside the hooks", both.cupti, "used")
+equal("off", injected(calls, MEMTAP_CUPTI="off").lines, [])
+equal("auto, beside the hooks", hooked(calls).cupti, "not needed")
+equal("auto, injected and preloaded", hooked(calls, CUDA_INJECTION64_PATH=shim).cupti, "not needed")
+taken = hooked(calls, cupti="on", CUDA_INJECTION64_PATH="/no/such/tool.so")
+equal("the injection's place is taken", taken.cupti,
+      "not used: CUDA_INJECTION64_PATH is /no/such/tool.so")
+equal("what the hooks see then", taken.lines, taken.out)
+
+# A function that is looked up in the runtime itself does not come to a hook.
+BY_HANDLE = """import ctypes
+runtime, address = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p()
+runtime.cudaFree(None)
+runtime.cudaMalloc(ctypes.byref(address), 4096)
+"""
+equal("unseen by the hooks", hooked(sys.executable, "-c", BY_HANDLE).lines, [])
+equal("seen by CUPTI", hooked(sys.executable, "-c", BY_HANDLE, cupti="on").lines,
+      [CONTEXT, "cuda_malloc cudaMalloc 4096"])
+
+# Another subscriber comes: it must be able to, and is told what it wants.
+SIZES = ("1000", "2000", "3000")
+for cupti, status in (("off", "off"), ("auto", "not needed"),
+                      ("on", "used until another client asked for it")):
+    ran = hooked(subscriber, cupti=cupti)
+    equal(f"{cupti}: subscriber", ran.out, ["subscribe 0, told 2"])
+    equal(f"{cupti}: status", ran.cupti, status)
+    equal(f"{cupti}: sizes", [line.split()[-1] for line in ran.lines if "malloc" in line],
+          list(SIZES))
+# Nothing is preloaded into this one, and it is linked to CUPTI: that is left to it, unless asked.
+left = injected(subscriber)
+equal("a program with CUPTI", (left.out, left.lines), (["subscribe 0, told 2"], []))
+equal("said so", "CUPTI is not used: the program has loaded it for itself" in left.err, True)
+equal("asked for", injected(subscriber, MEMTAP_CUPTI="on").out, ["subscribe 39, told 0"])
+print("\n".join(faults) or "one call is one record, whoever tells it")
+sys.exit(bool(faults))

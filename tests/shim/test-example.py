@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test-example.py MEMTAP SHIM HEAT: the leak of examples/heat.c is in its trace, as its README says,
+whether libmemtap.so was preloaded or CUDA's driver has loaded it."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+memtap, shim, heat = sys.argv[1], os.path.realpath(sys.argv[2]), sys.argv[3]
+STEPS, FIELD = 100, 16 << 20
+faults = []
+
+
+def equal(what, found, wanted):
+    if found != wanted:
+        faults.append(f"{what}: {found}, not {wanted}")
+
+
+def read(trace):
+    listing = subprocess.run([memtap, "dump", "--format", "json", trace], check=True, text=True,
+                             stdout=subprocess.PIPE)
+    return [json.loads(line) for line in listing.stdout.splitlines()]
+
+
+def leaks(records):
+    """Size and name of what was never freed."""
+    texts = {record["id"]: record["text"] for record in records if record["record"] == "string"}
+    live = {}
+    for record in records:
+        if record["record"].startswith("cuda_malloc"):
+            live[record["address"]] = [record["size"], None]
+        elif record["record"] == "named":
+            live[record["address"]][1] = texts[record["name"]]
+        elif record["record"].startswith("cuda_free"):
+            del live[record["address"]]
+    return [tuple(leak) for leak in live.values()]
+
+
+def phases(records):
+    texts = {record["id"]: record["text"] for record in records if record["record"] == "string"}
+    return [texts[record["name"]] for record in records if record["record"] == "range_push"]
+
+
+with tempfile.TemporaryDirectory() as directory:
+    trace = os.path.join(directory, "t.mtap")
+    subprocess.run([memtap, "run", "--simulate", "t4", "--stacks", "native", "-o", trace, "--", heat,
+                    str(STEPS)], check=True)
+    records = read(trace)
+    equal("leaks", leaks(records), [(FIELD, "snapshot")] * 9)
+    equal("phases", {name: phases(records).count(name) for name in ("step", "snapshot", "end")},
+          {"step": STEPS, "snapshot": 10, "end": 1})
+    trace = os.path.join(directory, "injected.mtap")
+    subprocess.run([memtap, "simulate", "--gpu", "t4", "--", heat, str(STEPS)], check=True,
+                   env={**os.environ, "CUDA_INJECTION64_PATH": shim, "MEMTAP_OUTPUT": trace})
+    equal("leaks, by CUPTI", [size for size, _ in leaks(read(trace))], [FIELD] * 9)
+print("\n".join(faults) or "the leak is in the trace")
+sys.exit(bool(faults))

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a PyTorch says of every tensor when it is asked through its C interface. */
+#ifndef MT_TESTS_FAKE_AOTI_H
+#define MT_TESTS_FAKE_AOTI_H
+
+#include <stdint.h>
+
+struct fake_aoti {
+    void *data;
+    int64_t offset, size;
+    int32_t type, index;
+    int error;
+};
+
+#endif
