@@ -30,7 +30,44 @@ void cuFileHandleDeregister(void *file);
 ssize_t cuFileRead(void *file, void *base, size_t size, off_t at, off_t in_device);
 ssize_t cuFileWrite(void *file, const void *base, size_t size, off_t at, off_t in_device);
 
+int nvshmemx_set_attr_uniqueid_args(int rank, int ranks, const void *id, void *attributes);
+int nvshmemid_hostlib_init_attr(int wanted, int *given, unsigned flags, void *attributes);
+int nvshmemid_init_status(void);
+void *nvshmem_malloc(size_t size);
+void nvshmem_free(void *address);
+void *nvshmem_ptr(const void *address, int rank);
+int nvshmem_team_n_pes(int team);
+int nvshmem_team_split_strided(int parent, int first, int stride, int size, const void *config,
+                               long mask, int *team);
+
 enum { COMPLEX_32F = 4, COMPLEX_64F = 5 };
+
+START_TEST(nvshmem_gives_memory_of_the_device)
+{
+    size_t before, now, total;
+    int given = 0, team;
+
+    ck_cuda(cudaMemGetInfo(&before, &total));
+    ck_assert_int_eq(nvshmemx_set_attr_uniqueid_args(1, 4, NULL, NULL), 0);
+    ck_assert_int_eq(nvshmemid_hostlib_init_attr(2, &given, 0, NULL), 0);
+    ck_assert_int_eq(given, 2);
+    ck_assert_int_eq(nvshmemid_init_status(), 2);
+    ck_assert_int_eq(nvshmem_team_n_pes(0), 4);
+    ck_assert_int_eq(nvshmem_team_split_strided(0, 0, 2, 2, NULL, 0, &team), 0);
+    ck_assert_int_eq(nvshmem_team_n_pes(team), 2);
+    ck_assert_int_ne(nvshmem_team_split_strided(0, 0, 2, 3, NULL, 0, &team), 0);
+    char *address = nvshmem_malloc(64 << 20);
+    ck_assert_ptr_nonnull(address);
+    ck_cuda(cudaMemGetInfo(&now, &total));
+    ck_assert_uint_eq(before - now, 64 << 20);
+    ck_assert_ptr_eq(nvshmem_ptr(address, 1), address);
+    ck_assert_ptr_null(nvshmem_ptr(address, 2));
+    nvshmem_free(address);
+    ck_cuda(cudaMemGetInfo(&now, &total));
+    ck_assert_uint_eq(now, before);
+    ck_assert_ptr_null(nvshmem_malloc((size_t)1 << 50));
+}
+END_TEST
 
 START_TEST(a_transform_works_in_the_size_of_its_signals)
 {
@@ -97,6 +134,7 @@ int main(void)
 {
     TCase *tests = tcase_create("libraries");
 
+    tcase_add_test(tests, nvshmem_gives_memory_of_the_device);
     tcase_add_test(tests, a_transform_works_in_the_size_of_its_signals);
     tcase_add_test(tests, eigenvalues_need_matrices);
     tcase_add_test(tests, files_are_read_and_written);
