@@ -37,55 +37,45 @@ void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved, uint16_
     MT_REAL(report_oom)(size, allocated, reserved, device);
 }
 
-/* A label on the tensor's storage, if that is on a device. */
-static void label(unsigned kind, const void *impl)
+/* A label on the tensor's storage, if that is on a device: its address, the kind's own value, where
+ * it has one, and the type. */
+static inline void label(unsigned kind, const void *impl, const uint64_t *value)
 {
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
     struct mt_place place = mt_impl_place(impl);
-    if (place.address)
+    if (place.address) {
+        uint64_t dtype = mt_impl_dtype(impl);
         mt_record(self, kind, place.device, mt_python_stack(self),
-                  (uint64_t[]){place.address, mt_impl_dtype(impl)});
-    mt_leave(self);
-}
-
-/* One that has a value before the type. */
-static void label_with(unsigned kind, const void *impl, uint64_t value)
-{
-    struct mt_thread *self = mt_enter();
-    if (!self)
-        return;
-    struct mt_place place = mt_impl_place(impl);
-    if (place.address)
-        mt_record(self, kind, place.device, mt_python_stack(self),
-                  (uint64_t[]){place.address, value, mt_impl_dtype(impl)});
+                  (uint64_t[]){place.address, value ? *value : dtype, dtype});
+    }
     mt_leave(self);
 }
 
 void mt_hook_set_requires_grad(void *impl, _Bool value)
 {
-    label_with(MT_REQUIRES_GRAD, impl, value);
+    label(MT_REQUIRES_GRAD, impl, &(uint64_t){value});
     MT_REAL(set_requires_grad)(impl, value);
 }
 
 void mt_hook_set_data(void *tensor, void *new_data)
 {
-    label(MT_SET_DATA, mt_tensor_impl(new_data));
+    label(MT_SET_DATA, mt_tensor_impl(new_data), NULL);
     MT_REAL(set_data)(tensor, new_data);
 }
 
 /* Those that take an optional tensor (c10's or C++'s own) call this one too. */
 void mt_hook_saved_tensor(void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view)
 {
-    label_with(MT_SAVED, mt_tensor_impl(tensor), is_output);
+    label(MT_SAVED, mt_tensor_impl(tensor), &(uint64_t){is_output});
     MT_REAL(saved_tensor)(saved, tensor, is_output, inplace_on_view);
 }
 
 void mt_hook_leaf(void *node, void *tensor)
 {
     const void *impl = mt_tensor_impl(tensor); /* the constructor moves it away */
-    label(MT_LEAF, impl);
+    label(MT_LEAF, impl, NULL);
     MT_REAL(leaf)(node, tensor);
     if (mt_is_recording())
         mt_learn_leaf(node, impl);
