@@ -30,31 +30,32 @@ static inline int64_t mt_take_signed(struct mt_cursor *cursor, unsigned bytes)
     return (int64_t)(mt_take(cursor, bytes) << shift) >> shift;
 }
 
-static inline uint64_t mt_take_uleb(struct mt_cursor *cursor)
+/* *bits: how many it has, a multiple of 7; those beyond 64 are dropped. */
+static inline uint64_t mt_take_leb(struct mt_cursor *cursor, unsigned *bits)
 {
     uint64_t value = 0, byte;
-    unsigned shift = 0;
+    *bits = 0;
     do {
         byte = mt_take(cursor, 1);
-        if (shift < 64)
-            value |= (byte & 127) << shift;
-        shift += 7;
+        if (*bits < 64)
+            value |= (byte & 127) << *bits;
+        *bits += 7;
     } while (byte & 128);
     return value;
 }
 
+static inline uint64_t mt_take_uleb(struct mt_cursor *cursor)
+{
+    unsigned bits;
+    return mt_take_leb(cursor, &bits);
+}
+
 static inline int64_t mt_take_sleb(struct mt_cursor *cursor)
 {
-    uint64_t value = 0, byte;
-    unsigned shift = 0;
-    do {
-        byte = mt_take(cursor, 1);
-        if (shift < 64)
-            value |= (byte & 127) << shift;
-        shift += 7;
-    } while (byte & 128);
-    if (shift < 64 && byte & 64)
-        value |= ~(uint64_t)0 << shift;
+    unsigned bits;
+    uint64_t value = mt_take_leb(cursor, &bits);
+    if (bits < 64 && value >> (bits - 1) & 1)
+        value |= ~(uint64_t)0 << bits;
     return (int64_t)value;
 }
 
