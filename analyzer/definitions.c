@@ -101,15 +101,22 @@ static int add_string(struct mt_definitions *d, const struct mt_definition *defi
     return d->strings[definition->id] ? 0 : -ENOMEM;
 }
 
-static int add_frame(struct mt_definitions *d, const struct mt_definition *definition)
+/* A frame that was not defined yet, of Python or native: both have their ids from one space. */
+static int new_frame(struct mt_definitions *d, uint32_t id, struct mt_frame **frame)
 {
-    int rc =
-        reserve(&d->frames, &d->n_frames, &d->frames_capacity, definition->id, sizeof *d->frames);
+    int rc = reserve(&d->frames, &d->n_frames, &d->frames_capacity, id, sizeof *d->frames);
     if (rc)
         return rc;
-    struct mt_frame *frame = &d->frames[definition->id];
-    if (frame->function)
-        return -EINVAL;
+    *frame = &d->frames[id];
+    return (*frame)->function ? -EINVAL : 0;
+}
+
+static int add_frame(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    struct mt_frame *frame;
+    int rc = new_frame(d, definition->id, &frame);
+    if (rc)
+        return rc;
     frame->function = mt_string(d, definition->frame.function);
     frame->file = mt_string(d, definition->frame.file);
     frame->line = definition->frame.line;
@@ -151,13 +158,10 @@ static const char *make_name(struct mt_definitions *d, const char *path, uint64_
 
 static int add_native(struct mt_definitions *d, const struct mt_definition *definition)
 {
-    int rc =
-        reserve(&d->frames, &d->n_frames, &d->frames_capacity, definition->id, sizeof *d->frames);
+    struct mt_frame *frame;
+    int rc = new_frame(d, definition->id, &frame);
     if (rc)
         return rc;
-    struct mt_frame *frame = &d->frames[definition->id];
-    if (frame->function)
-        return -EINVAL;
     const char *path = mt_module(d, definition->native.module).path;
     frame->function = make_name(d, path, definition->native.address);
     if (!frame->function)
