@@ -56,8 +56,6 @@ int mt_timeline_sees(const struct mt_timeline *timeline, uint64_t from_ns, uint6
 void mt_timeline_add(struct mt_timeline *timeline, enum mt_category category, uint64_t bytes,
                      uint64_t from_ns, uint64_t to_ns)
 {
-    if (!timeline->change) /* damaged: nothing ever happened on this device */
-        return;
     size_t from = point_of(timeline, from_ns);
     size_t to = to_ns == UINT64_MAX ? MT_TIMELINE_POINTS : point_of(timeline, to_ns);
     if (from < MT_TIMELINE_POINTS)
