@@ -3,6 +3,7 @@
 #include "json.h"
 #include "oom.h"
 #include "pins-json.h"
+#include "report.h"
 
 static json_t *frames(const struct mt_definitions *definitions, uint32_t stack)
 {
@@ -37,15 +38,6 @@ static json_t *all(const struct mt_analysis *analysis)
     return array;
 }
 
-static json_t *categories(const struct mt_device *device)
-{
-    json_t *object = json_object();
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
-        json_object_set_new(object, mt_categories[i].name,
-                            mt_json_number(device->category[i].bytes));
-    return object;
-}
-
 int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_definitions *d = analysis->replay.definitions;
@@ -59,7 +51,7 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
         mt_json_number(oom->reserved), "cached", mt_json_number(story->cached), "largest_free",
         story->knows_pieces ? mt_json_number(pool->largest_free) : json_null(),
         "would_fit_expandable", story->would_fit_expandable, "missed_by",
-        mt_json_number(story->missed_by), "categories", categories(story->device), "stack",
+        mt_json_number(story->missed_by), "categories", mt_categories_json(story->device), "stack",
         frames(d, oom->stack));
     if (!object)
         return mt_json_print(out, NULL, 0);

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-static json_t *categories(const struct mt_device *device)
+json_t *mt_categories_json(const struct mt_device *device)
 {
     json_t *object = json_object();
     for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
@@ -48,7 +48,7 @@ static json_t *peak(const struct mt_device *device)
         json_object_set_new(object, "phase", json_string(mt_phase_names[device->span->phase].name));
         json_object_set_new(object, "iteration", json_integer(device->span->iteration));
     }
-    json_object_set_new(object, "categories", categories(device));
+    json_object_set_new(object, "categories", mt_categories_json(device));
     json_object_set_new(object, "rules", rules(device));
     return object;
 }

@@ -12,6 +12,9 @@
 /* The page for people, at most 80 columns wide. */
 void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
 
+/* Bytes by category at the moment that was asked for, as an object; NULL: no memory. */
+json_t *mt_categories_json(const struct mt_device *device);
+
 /* Schema memtap.report/1 (memtap-report(1)) as an object; NULL: no memory. */
 json_t *mt_report_object(const struct mt_analysis *analysis);
 
