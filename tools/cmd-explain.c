@@ -22,36 +22,38 @@ static int parse(const struct mt_command *command, const char *text, uint64_t *n
     return 0;
 }
 
-static int print(const struct mt_analysis *analysis, uint64_t number)
+static int is_address(uint64_t number)
+{
+    return number >= LEAST_ADDRESS;
+}
+
+static int print(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
 {
     struct mt_style style = mt_terminal_style();
-    if (number >= LEAST_ADDRESS)
-        return mt_explain_address(analysis, stdout, &style);
-    return mt_explain_stack(analysis, (uint32_t)number, stdout, &style);
+    uint64_t number = strtoull(arguments->what, NULL, 0); /* parsed before */
+    if (!mt_has_moment(analysis, arguments))
+        return MT_EXIT_BAD;
+    if (is_address(number))
+        return mt_explain_address(analysis, stdout, &style)
+                   ? mt_fail("%s: nothing was ever allocated at %s", arguments->path,
+                             arguments->what)
+                   : MT_EXIT_OK;
+    return mt_explain_stack(analysis, (uint32_t)number, stdout, &style)
+               ? mt_fail("%s: no block of stack %s was live then; --at asks for another moment",
+                         arguments->path, arguments->what)
+               : MT_EXIT_OK;
 }
 
 int mt_run_explain(const struct mt_command *command, int argc, char **argv)
 {
     struct mt_trace_arguments arguments;
-    struct mt_analysis analysis;
     uint64_t number;
-    int code = MT_EXIT_OK;
-    if (mt_read_trace_arguments(command, argc, argv, &arguments) ||
-        parse(command, arguments.what, &number)) {
+    if (mt_read_trace_arguments(command, argc, argv, &arguments))
+        return MT_EXIT_BAD;
+    if (parse(command, arguments.what, &number)) {
         mt_trace_arguments_clear(&arguments);
         return MT_EXIT_BAD;
     }
-    arguments.question.address = number >= LEAST_ADDRESS ? number : 0;
-    int rc = mt_analysis_create(&analysis, arguments.path, &arguments.question);
-    if (!rc && !mt_has_moment(&analysis, &arguments))
-        code = MT_EXIT_BAD;
-    else if (!rc && print(&analysis, number))
-        code = number >= LEAST_ADDRESS
-                   ? mt_fail("%s: nothing was ever allocated at %s", arguments.path, arguments.what)
-                   : mt_fail("%s: no block of stack %s was live then; --at asks for another moment",
-                             arguments.path, arguments.what);
-    struct mt_trace_error fault = analysis.fault;
-    mt_analysis_destroy(&analysis);
-    mt_trace_arguments_clear(&arguments);
-    return rc || fault.fault ? mt_fail_trace(arguments.path, &fault) : code;
+    arguments.question.address = is_address(number) ? number : 0;
+    return mt_on_trace(&arguments, print);
 }

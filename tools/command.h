@@ -68,6 +68,16 @@ extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks
  * told. */
 int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
 void mt_trace_arguments_clear(struct mt_trace_arguments *arguments);
+
+/* What a command shows of a trace: an exit code (MT_EXIT_BAD after a message), or a negative errno. */
+typedef int mt_trace_printer(const struct mt_analysis *analysis,
+                             const struct mt_trace_arguments *arguments);
+
+/* Analyzes the trace that the arguments ask for, lets it be printed, tells what is wrong with it,
+ * and clears the arguments. The exit code. */
+int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print);
+
+/* 0, or -1 after a message, with nothing to be cleared. */
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
                             struct mt_trace_arguments *arguments);
 

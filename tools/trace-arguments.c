@@ -147,8 +147,8 @@ void mt_trace_arguments_clear(struct mt_trace_arguments *arguments)
     arguments->rules = NULL;
 }
 
-int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
-                            struct mt_trace_arguments *arguments)
+static int read_all(const struct mt_command *command, int argc, char **argv,
+                    struct mt_trace_arguments *arguments)
 {
     const char *value;
     int operand, letter;
@@ -173,4 +173,13 @@ int mt_read_trace_arguments(const struct mt_command *command, int argc, char **a
     arguments->n_paths = argc - operand;
     arguments->what = more && arguments->path ? argv[operand + 1] : NULL;
     return arguments->path ? 0 : -1;
+}
+
+int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
+                            struct mt_trace_arguments *arguments)
+{
+    int rc = read_all(command, argc, argv, arguments);
+    if (rc)
+        mt_trace_arguments_clear(arguments);
+    return rc;
 }
