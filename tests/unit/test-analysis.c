@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a trace to verdicts: totals, peaks, evidence, rules, call sites. */
+#include "analyzed.h"
 #include "analyzer/analysis.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
@@ -29,15 +30,9 @@ static void end(void)
     mt_builder_destroy(builder);
 }
 
-/* Each test runs in a process of its own. */
 static void analyze(void)
 {
-    char path[64];
-    snprintf(path, sizeof path, "test-analysis-%d.mtap", (int)getpid());
-    mt_builder_write(builder, path);
-    int rc = mt_analysis_create(&analysis, path, &question);
-    unlink(path);
-    ck_assert_msg(rc == 0, "%s", analysis.fault.text);
+    mt_analyze(&analysis, builder, &question);
 }
 
 static uint64_t bytes_of(enum mt_category category)

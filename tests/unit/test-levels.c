@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between PyTorch and the device: segments that grow, and PyTorch without its own allocator. */
+#include "analyzed.h"
 #include "analyzer/analysis.h"
 #include "analyzer/oom.h"
 #include "scenarios.h"
@@ -31,15 +32,9 @@ static void end(void)
     mt_builder_destroy(builder);
 }
 
-/* Each test runs in a process of its own. */
 static const struct mt_device *analyze(void)
 {
-    char path[64];
-    snprintf(path, sizeof path, "test-levels-%d.mtap", (int)getpid());
-    mt_builder_write(builder, path);
-    int rc = mt_analysis_create(&analysis, path, &question);
-    unlink(path);
-    ck_assert_msg(rc == 0, "%s", analysis.fault.text);
+    mt_analyze(&analysis, builder, &question);
     const struct mt_device *device = mt_analysis_main_device(&analysis);
     ck_assert_ptr_nonnull(device);
     return device;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trace tells over time: phases, iterations, growth, the chart; and sets of equal sizes. */
+#include "analyzed.h"
 #include "analyzer/analysis.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
@@ -30,12 +31,7 @@ static void end(void)
 
 static const struct mt_device *analyze(void)
 {
-    char path[64];
-    snprintf(path, sizeof path, "test-story-%d.mtap", (int)getpid());
-    mt_builder_write(builder, path);
-    int rc = mt_analysis_create(&analysis, path, &question);
-    unlink(path);
-    ck_assert_msg(rc == 0, "%s", analysis.fault.text);
+    mt_analyze(&analysis, builder, &question);
     return mt_analysis_main_device(&analysis);
 }
 
