@@ -9,8 +9,9 @@ MAY_INCLUDE = {
     "preload": {"preload", "trace-format"},
     "cupti": {"cupti", "preload", "trace-format"},
     "analyzer": {"analyzer", "trace-format"},
+    "nightly": {"nightly", "analyzer", "trace-format"},
     "simulator": {"simulator"},
-    "tools": {"tools", "analyzer", "trace-format", "simulator"},
+    "tools": {"tools", "nightly", "analyzer", "trace-format", "simulator"},
 }
 
 root = pathlib.Path(sys.argv[1])
