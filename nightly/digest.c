@@ -42,9 +42,9 @@ static void clear_device(struct mt_digest_device *device)
 
 void mt_digest_clear(struct mt_digest *digest)
 {
-    char *texts[] = {digest->path,        digest->program, digest->command, digest->host,
-                     digest->device_name, digest->torch,   digest->cuda,    digest->python,
-                     digest->memtap,      digest->fault};
+    char *texts[] = {digest->path,        digest->program, digest->command,  digest->host,
+                     digest->device_name, digest->torch,   digest->cuda,     digest->python,
+                     digest->memtap,      digest->fault,   digest->allocator};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     for (size_t i = 0; i < digest->n_devices; i++)
