@@ -54,7 +54,7 @@ int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
         rc = mt_cuda_event(&replay->cuda, event);
     block = rc ? NULL : mt_cuda_made(&replay->cuda, event);
     if (block && mt_replay_is_of_cuda(replay, slot)) {
-        mt_tracker_made(&replay->tracker, block);
+        rc = mt_replay_begin_life(replay, block);
         mt_replay_went_on(replay);
     }
     if (!rc)

@@ -16,6 +16,9 @@ static inline int mt_replay_is_of_cuda(const struct mt_replay *replay, unsigned 
 /* The moment in question is now, on the device of that slot. */
 void mt_replay_take_device(struct mt_replay *replay, unsigned slot);
 
+/* Takes note of a block that has just been made. 0 or -ENOMEM. */
+int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block);
+
 /* Takes note of what a block's end shows, before the heap forgets it; at_end: the trace ends, and
  * the block does not. */
 void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end);

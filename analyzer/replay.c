@@ -80,7 +80,18 @@ void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at
 {
     mt_tracker_ended(&replay->tracker, block, at_end);
     watch(replay, block);
+    if (replay->question.whole_run && !at_end)
+        mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block);
     draw(replay, block, at_end ? UINT64_MAX : replay->time_ns);
+}
+
+int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block)
+{
+    mt_tracker_made(&replay->tracker, block);
+    return replay->question.whole_run
+               ? mt_places_made(&replay->places[mt_device_slot(block->device)], replay->definitions,
+                                block)
+               : 0;
 }
 
 static void end_block(struct mt_replay *replay, struct mt_block *block)
@@ -100,6 +111,8 @@ static int see_total(struct mt_replay *replay, const struct mt_event *event)
                               .reserved = event->arg[3],
                               .known_bytes = replay->blocks.total[slot].bytes,
                               .cuda_bytes = replay->cuda.heap.total[slot].bytes};
+    if (replay->most_reserved[slot] < now->reserved)
+        replay->most_reserved[slot] = now->reserved;
     if (mt_is_new_peak(&replay->peak[slot], now->allocated)) {
         replay->peak[slot] = *now;
         if (replay->question.moment.kind == MT_AT_PEAK)
@@ -119,6 +132,7 @@ static void begin_blocks(struct mt_replay *replay, unsigned slot)
 {
     mt_spans_clear(&replay->spans[slot]);
     mt_timeline_clear(&replay->timeline[slot]);
+    mt_places_clear(&replay->places[slot]);
 }
 
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
@@ -135,9 +149,8 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
         end_block(replay, block);
     }
     block = mt_heap_add(&replay->blocks, event);
-    if (!block)
+    if (!block || mt_replay_begin_life(replay, block))
         return -ENOMEM;
-    mt_tracker_made(&replay->tracker, block);
     return see_total(replay, event);
 }
 
@@ -310,6 +323,7 @@ void mt_replay_clear(struct mt_replay *replay)
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
         mt_spans_clear(&replay->spans[slot]);
         mt_timeline_clear(&replay->timeline[slot]);
+        mt_places_clear(&replay->places[slot]);
     }
     mt_tracker_clear(&replay->tracker);
     mt_heap_clear(&replay->blocks);
