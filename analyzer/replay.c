@@ -83,7 +83,18 @@ static void conclude(struct mt_replay *replay, struct mt_block *block, int at_en
 {
     mt_tracker_ended(&replay->tracker, block, at_end);
     watch(replay, block);
+    if (replay->question.whole_run && !at_end)
+        mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block);
     draw(replay, block, at_end ? UINT64_MAX : replay->time_ns);
+}
+
+static int begin_life(struct mt_replay *replay, struct mt_block *block)
+{
+    mt_tracker_made(&replay->tracker, block);
+    return replay->question.whole_run
+               ? mt_places_made(&replay->places[mt_device_slot(block->device)], replay->definitions,
+                                block)
+               : 0;
 }
 
 static void end_block(struct mt_replay *replay, struct mt_block *block)
@@ -103,6 +114,8 @@ static int see_total(struct mt_replay *replay, const struct mt_event *event)
                               .reserved = event->arg[3],
                               .known_bytes = replay->blocks.total[slot].bytes,
                               .cuda_bytes = replay->cuda.heap.total[slot].bytes};
+    if (replay->most_reserved[slot] < now->reserved)
+        replay->most_reserved[slot] = now->reserved;
     if (mt_is_new_peak(&replay->peak[slot], now->allocated)) {
         replay->peak[slot] = *now;
         if (replay->question.moment.kind == MT_AT_PEAK)
@@ -128,6 +141,7 @@ static void begin_blocks(struct mt_replay *replay, unsigned slot)
 {
     mt_spans_clear(&replay->spans[slot]);
     mt_timeline_clear(&replay->timeline[slot]);
+    mt_places_clear(&replay->places[slot]);
 }
 
 /* CUDA's peak counts where PyTorch has none. */
@@ -178,7 +192,7 @@ static int on_cuda(struct mt_replay *replay, const struct mt_event *event)
         rc = mt_cuda_event(&replay->cuda, event);
     block = rc ? NULL : mt_cuda_made(&replay->cuda, event);
     if (block && is_of_cuda(replay, slot)) {
-        mt_tracker_made(&replay->tracker, block);
+        rc = begin_life(replay, block);
         went_on(replay);
     }
     if (!rc)
@@ -210,9 +224,8 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
         end_block(replay, block);
     }
     block = mt_heap_add(&replay->blocks, event);
-    if (!block)
+    if (!block || begin_life(replay, block))
         return -ENOMEM;
-    mt_tracker_made(&replay->tracker, block);
     return see_total(replay, event);
 }
 
@@ -384,6 +397,7 @@ void mt_replay_clear(struct mt_replay *replay)
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
         mt_spans_clear(&replay->spans[slot]);
         mt_timeline_clear(&replay->timeline[slot]);
+        mt_places_clear(&replay->places[slot]);
     }
     mt_tracker_clear(&replay->tracker);
     mt_heap_clear(&replay->blocks);
