@@ -19,7 +19,7 @@ struct dump {
 
 static const char *definition_name(enum mt_definition_kind kind)
 {
-    static const char *const names[] = {"?",    "string", "frame",        "stack", "thread",
+    static const char *const names[] = {"?",    "string", "frame",        "stack",  "thread",
                                         "info", "module", "native_frame", "symbol", "call"};
     return names[kind < MT_DEF_LIMIT ? kind : 0];
 }

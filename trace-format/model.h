@@ -62,12 +62,13 @@ enum mt_code {
       F(node, RUNNING) F(name, PLAIN))                                                             \
     M(NODE_END, 12, "node_end",                                                                    \
       F(node, RUNNING))                                                                              \
-    /* tensor.data = other (module.to(), .cuda()): address of the new data. */                     \
+    /* tensor.data = other (module.to(), .cuda()): address of the new data. elements: how many the  \
+     * tensor has, 0: not known. */                                                                \
     M(SET_DATA, 13, "set_data",                                                                    \
-      F(address, DELTA) F(dtype, PLAIN))                                                           \
+      F(address, DELTA) F(dtype, PLAIN) F(elements, PLAIN))                                        \
     /* requires_grad set; from torch/nn/parameter.py:__new__ it makes a parameter. */              \
     M(REQUIRES_GRAD, 14, "requires_grad",                                                          \
-      F(address, DELTA) F(value, PLAIN) F(dtype, PLAIN))                                           \
+      F(address, DELTA) F(value, PLAIN) F(dtype, PLAIN) F(elements, PLAIN))                        \
     /* `count` events of this thread were not recorded just before this one. */                    \
     M(LOST, 15, "lost",                                                                            \
       F(count, PLAIN))                                                                             \
