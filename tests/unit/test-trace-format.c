@@ -263,7 +263,8 @@ START_TEST(bad_records_are_refused_and_change_nothing)
     struct mt_encoder *encoder = mt_encoder_create(1);
     ck_assert_int_eq(mt_encoder_event(encoder, &(struct mt_event){.kind = 0}), -EINVAL);
     ck_assert_int_eq(mt_encoder_event(encoder, &(struct mt_event){.kind = MT_KIND_LIMIT}), -EINVAL);
-    ck_assert_int_eq(mt_encoder_definition(encoder, &(struct mt_definition){.kind = 9}), -EINVAL);
+    ck_assert_int_eq(mt_encoder_definition(encoder, &(struct mt_definition){.kind = MT_DEF_LIMIT}),
+                     -EINVAL);
     struct mt_definition longest = {MT_DEF_STRING, 1, .text = text, .text_size = sizeof text};
     ck_assert_int_eq(mt_encoder_definition(encoder, &longest), -EINVAL);
     ck_assert_int_eq(mt_encoder_finish(encoder, &bytes, &size), 0);
