@@ -65,6 +65,7 @@ int main(void)
                   {"c-program.mtap", mt_scenario_c_program},
                   {"copies.mtap", mt_scenario_copies},
                   {"native.mtap", mt_scenario_native},
+                  {"mixed.mtap", mt_scenario_mixed},
                   {"oom.mtap", mt_scenario_oom},
                   {"fragmented.mtap", mt_scenario_fragmented},
                   {"balance.mtap", mt_scenario_balance},
