@@ -24,7 +24,7 @@ enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY };
 const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) or json"), {0}};
 const struct mt_option mt_report_options[] = {
     FORMAT_OPTION("text (the default) or json"),
-    {BY, "by", "WHAT", "instead of call sites: file, function, stack,\noperator or rule"},
+    {BY, "by", "WHAT", "instead of call sites: dtype, file, function,\noperator, rule or stack"},
     QUESTION_OPTIONS, {0}};
 const struct mt_option mt_blocks_options[] = {
     FORMAT_OPTION("text (the default), csv or json"), QUESTION_OPTIONS, {0}};
@@ -57,8 +57,7 @@ static int read_by(const struct mt_command *command, const char *value, enum mt_
 {
     if (!mt_group_by_parse(value, by))
         return 0;
-    mt_fail_usage(command, "cannot group by '%s'; use file, function, stack, operator or rule",
-                  value);
+    mt_fail_usage(command, "cannot group by '%s'; use %s", value, mt_group_by_list());
     return -1;
 }
 

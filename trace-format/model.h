@@ -62,12 +62,13 @@ enum mt_code {
       F(node, RUNNING) F(name, PLAIN))                                                             \
     M(NODE_END, 12, "node_end",                                                                    \
       F(node, RUNNING))                                                                              \
-    /* tensor.data = other (module.to(), .cuda()): address of the new data. */                     \
+    /* tensor.data = other (module.to(), .cuda()): address of the new data. elements: how many the  \
+     * tensor has, 0: not known. */                                                                \
     M(SET_DATA, 13, "set_data",                                                                    \
-      F(address, DELTA) F(dtype, PLAIN))                                                           \
+      F(address, DELTA) F(dtype, PLAIN) F(elements, PLAIN))                                        \
     /* requires_grad set; from torch/nn/parameter.py:__new__ it makes a parameter. */              \
     M(REQUIRES_GRAD, 14, "requires_grad",                                                          \
-      F(address, DELTA) F(value, PLAIN) F(dtype, PLAIN))                                           \
+      F(address, DELTA) F(value, PLAIN) F(dtype, PLAIN) F(elements, PLAIN))                        \
     /* `count` events of this thread were not recorded just before this one. */                    \
     M(LOST, 15, "lost",                                                                            \
       F(count, PLAIN))                                                                             \
@@ -105,7 +106,13 @@ enum mt_code {
     /* What the whole device has, free or taken by anybody: bytes. own: of this process, others:   \
      * of all others, by NVML; 0: it does not tell. */                                             \
     M(DEVICE_MEMORY, 28, "device_memory",                                                          \
-      F(total, PLAIN) F(free, PLAIN) F(own, PLAIN) F(others, PLAIN))
+      F(total, PLAIN) F(free, PLAIN) F(own, PLAIN) F(others, PLAIN))                               \
+    /* Memory was copied or set, by a call of a program without PyTorch. Addresses may point into  \
+     * what was allocated, or be the host's. */                                                    \
+    M(CUDA_COPY, 29, "cuda_copy",                                                                  \
+      F(to, DELTA) F(from, DELTA) F(size, PLAIN) F(api, PLAIN))                                    \
+    M(CUDA_SET, 30, "cuda_set",                                                                    \
+      F(address, DELTA) F(size, PLAIN) F(api, PLAIN))
 /* clang-format on */
 
 enum mt_kind {
@@ -152,6 +159,9 @@ enum mt_definition_kind {
     MT_DEF_MODULE = 6, /* id, build_id: string id (0: none), path: string id */
     MT_DEF_NATIVE = 7, /* id, of a frame: module: module id (0: none), address in it */
     MT_DEF_SYMBOL = 8, /* id, of a native frame: its function, file and line, as in FRAME */
+    MT_DEF_CALL = 9,   /* id, of a frame as in FRAME that is at work for a module of torch.nn: root:
+                        * string id of the outermost module's class, path: string id of the module's
+                        * name in it, "layers.3.mlp" (0: it is that one) */
     MT_DEF_LIMIT,
 };
 
@@ -161,6 +171,7 @@ struct mt_definition {
     union {
         struct {
             uint32_t function, file, line;
+            uint32_t root, path; /* of a CALL */
         } frame;
         struct {
             uint32_t parent, frame;
