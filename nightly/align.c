@@ -13,6 +13,13 @@ static int min(int a, int b)
     return a < b ? a : b;
 }
 
+/* 0 .. 8: how near two sizes are. */
+static int nearness(uint64_t a, uint64_t b)
+{
+    double most = (double)(a > b ? a : b), least = (double)(a > b ? b : a);
+    return most > 0 ? (int)(8 * least / most) : 8;
+}
+
 /* 0: nothing in common. What they allocate says more than where they stand. */
 static int similarity(const struct mt_line *a, const struct mt_line *b)
 {
@@ -20,7 +27,7 @@ static int similarity(const struct mt_line *a, const struct mt_line *b)
     for (size_t i = 0; i < a->n_places; i++)
         for (size_t j = 0; j < b->n_places; j++) {
             const struct mt_digest_place *x = &a->place[i], *y = &b->place[j];
-            int score = 2 + 2 * (x->most_bytes == y->most_bytes) +
+            int score = 4 + nearness(x->most_bytes, y->most_bytes) +
                         2 * (x->allocations == y->allocations) + (a->n_places == b->n_places) +
                         (a->line == b->line);
             if (!strcmp(x->operator_name, y->operator_name) && score > best)

@@ -190,9 +190,9 @@ static void print_peak(const struct page *page, const struct mt_diff_device *dev
     mt_peak_text(old, sizeof old, device->old);
     mt_peak_text(now, sizeof now, device->now);
     if (device->peak_moved)
-        fprintf(page->out, "The peak has moved from the %s\n  to the %s.\n", old, now);
+        fprintf(page->out, "\nThe peak has moved from the %s\n  to the %s.\n", old, now);
     else if (device->now->iterations)
-        fprintf(page->out, "The peak is in the %s.\n", now);
+        fprintf(page->out, "\nThe peak is in the %s.\n", now);
 }
 
 static void print_lines(const struct page *page, const char *before, const char *lines)
@@ -240,14 +240,18 @@ static void print_run(const struct page *page, const char *before, const struct 
 static void print_ranks(const struct page *page, const struct mt_diff *diff)
 {
     char old[MT_SIZE_TEXT], now[MT_SIZE_TEXT];
+    int has_ranks = 0;
     if (diff->n_devices < 2)
         return;
-    fprintf(page->out, "\n%6s%8s%14s%12s%12s\n", "rank", "device", "before", "now", "change");
+    for (size_t i = 0; i < diff->n_devices; i++)
+        has_ranks |= diff->device[i].rank >= 0;
+    fprintf(page->out, "\n%s%8s%14s%12s%12s\n", has_ranks ? "  rank" : "", "device", "before",
+            "now", "change");
     for (size_t i = 0; i < diff->n_devices; i++) {
         const struct mt_diff_device *device = &diff->device[i];
-        if (device->rank < 0)
+        if (has_ranks && device->rank < 0)
             fprintf(page->out, "%6s", "?");
-        else
+        else if (has_ranks)
             fprintf(page->out, "%6ld", device->rank);
         fprintf(page->out, "%8d%14s%12s", device->device, mt_size_text(old, device->allocated.old),
                 mt_size_text(now, device->allocated.now));
@@ -263,8 +267,6 @@ static void print_device(const struct page *page, const struct mt_diff *diff,
         fprintf(page->out, "\nRank %ld, device %d\n", device->rank, device->device);
     else if (diff->n_devices > 1)
         fprintf(page->out, "\nDevice %d\n", device->device);
-    else
-        putc('\n', page->out);
     print_peak(page, device);
     print_totals(page, device);
     print_sites(page, device);

@@ -16,7 +16,7 @@ const char *mt_percent_text(char out[MT_SIZE_TEXT], const struct mt_change *chan
 {
     double percent = 100.0 * (double)mt_change_of(change) / (double)change->old;
     if (change->old)
-        snprintf(out, MT_SIZE_TEXT, "%+.1f %%", percent);
+        snprintf(out, MT_SIZE_TEXT, "%+.*f %%", percent < 1000 ? 1 : 0, percent);
     else
         *out = '\0';
     return out;
