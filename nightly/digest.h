@@ -93,6 +93,10 @@ void mt_digest_clear(struct mt_digest *digest);
 int mt_digest_read(struct mt_digest *digest, const char *path, const struct mt_user_rules *rules,
                    struct mt_trace_error *error);
 
+/* The same with more to ask for; the moment has to be the peak. */
+int mt_digest_ask(struct mt_digest *digest, const char *path, const struct mt_question *question,
+                  struct mt_trace_error *error);
+
 /* The parts' own. */
 void mt_digest_site_clear(struct mt_digest_site *site);
 void mt_digest_place_clear(struct mt_digest_place *place);

@@ -7,10 +7,16 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static void training(struct mt_builder *builder)
 {
     mt_scenario_training(builder, 3);
+}
+
+static void keeping(struct mt_builder *builder)
+{
+    mt_scenario_keeping(builder, 3);
 }
 
 /* Names that try to break the output. */
@@ -62,7 +68,7 @@ static void write_night(unsigned night)
 {
     char name[32];
     struct mt_builder *builder = mt_builder_create();
-    snprintf(name, sizeof name, "night-%02u.mtap", night);
+    snprintf(name, sizeof name, "nights/%02u.mtap", night);
     mt_scenario_night(builder, night, (4 + (night >= 7)) * MT_MIB);
     mt_builder_write(builder, name);
     mt_builder_destroy(builder);
@@ -71,13 +77,16 @@ static void write_night(unsigned night)
 int main(int argc, char **argv)
 {
     unsigned nights = argc > 1 ? (unsigned)atoi(argv[1]) : 10;
+    mkdir("nights", 0777);
     for (unsigned night = 1; night <= nights; night++)
         write_night(night);
     static const struct {
         const char *name;
         void (*make)(struct mt_builder *builder);
     } traces[] = {{"training.mtap", training},
+                  {"keeping.mtap", keeping},
                   {"c-program.mtap", mt_scenario_c_program},
+                  {"copies.mtap", mt_scenario_copies},
                   {"native.mtap", mt_scenario_native},
                   {"mixed.mtap", mt_scenario_mixed},
                   {"oom.mtap", mt_scenario_oom},

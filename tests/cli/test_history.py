@@ -55,11 +55,11 @@ def killed():
     """Killed 50 times in the middle of add: where it does not come to its end, nothing is added,
     and where it is asked again, all is."""
     begin = time.monotonic()
-    assert add("night-51.mtap").returncode == 0
+    assert add("nights/51.mtap").returncode == 0
     took, chance = time.monotonic() - begin, random.Random(8)
     added = 1
     for night in range(1, 51):
-        trace = f"night-{night:02}.mtap"
+        trace = f"nights/{night:02}.mtap"
         with subprocess.Popen([memtap, "history", "add", "--db", "h.db", "--commit", "c",
                                "--branch", "b", "--keep", "kept", trace],
                               stdout=subprocess.DEVNULL) as process:
@@ -68,7 +68,7 @@ def killed():
         before, added = added, check()
         assert added - before in (0, 1)
     print(f"{added - 1} of 50 were faster than their end")
-    assert add("--keep", "kept", *[f"night-{night:02}.mtap" for night in range(1, 51)]).returncode == 0
+    assert add("--keep", "kept", *[f"nights/{night:02}.mtap" for night in range(1, 51)]).returncode == 0
     assert check() == 51
 
 
@@ -77,13 +77,13 @@ def killed_at_birth():
     chance = random.Random(9)
     for i in range(20):
         with subprocess.Popen([memtap, "history", "add", "--db", "new.db", "--commit", "c",
-                               "--branch", "b", "night-01.mtap"],
+                               "--branch", "b", "nights/01.mtap"],
                               stdout=subprocess.DEVNULL) as process:
             time.sleep(0.03 * chance.random())
             process.kill()
         if os.path.exists("new.db"):
             check("new.db")
-        assert add("night-01.mtap", db="new.db").returncode == 0, i
+        assert add("nights/01.mtap", db="new.db").returncode == 0, i
         assert check("new.db") == 1
         for path in pathlib.Path().glob("new.db*"):
             path.unlink()
@@ -92,7 +92,7 @@ def killed_at_birth():
 def together():
     """Four at a time on a file that none of them has made, each trace by two of them."""
     def some(begin):
-        return add(*[f"night-{1 + (begin + i) % 40:02}.mtap" for i in range(20)], db="many.db")
+        return add(*[f"nights/{1 + (begin + i) % 40:02}.mtap" for i in range(20)], db="many.db")
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for done in pool.map(some, (0, 10, 20, 30)):
             assert done.returncode == 0, done
@@ -111,25 +111,25 @@ def ranks_together():
 def locked():
     with contextlib.closing(sqlite3.connect("h.db", isolation_level=None)) as base:
         base.execute("BEGIN IMMEDIATE")
-        refused(add("--wait", "0", "night-60.mtap"), "h.db: another process keeps it locked")
+        refused(add("--wait", "0", "nights/60.mtap"), "h.db: another process keeps it locked")
         assert history("list").returncode == 0
-    assert add("night-60.mtap").returncode == 0
+    assert add("nights/60.mtap").returncode == 0
 
 
 def foreign():
     pathlib.Path("text.db").write_text("This is not a database, but long enough to be looked at." * 20)
     for verb in ("list", "trend", "show"):
         refused(history(verb, db="text.db"), "text.db: not an SQLite file")
-    refused(add("night-01.mtap", db="text.db"), "text.db: not an SQLite file")
+    refused(add("nights/01.mtap", db="text.db"), "text.db: not an SQLite file")
     with contextlib.closing(sqlite3.connect("other.db")) as base:
         base.execute("CREATE TABLE run (id)")
     before = pathlib.Path("other.db").read_bytes()
-    refused(add("night-01.mtap", db="other.db"), "no history of memtap")
+    refused(add("nights/01.mtap", db="other.db"), "no history of memtap")
     refused(history("list", db="other.db"), "no history of memtap")
     assert pathlib.Path("other.db").read_bytes() == before
     pathlib.Path("empty.db").touch()
     refused(history("list", db="empty.db"), "an empty file")
-    refused(add("night-01.mtap", db="."), ".: ")
+    refused(add("nights/01.mtap", db="."), ".: ")
     refused(history("list", db="."), ".: ")
 
 
@@ -139,7 +139,7 @@ def newer():
         base.execute("PRAGMA user_version = 1000")
     before = pathlib.Path("newer.db").read_bytes()
     refused(history("list", db="newer.db"), "newer memtap (version 1000")
-    refused(add("night-02.mtap", db="newer.db"), "newer memtap (version 1000")
+    refused(add("nights/02.mtap", db="newer.db"), "newer memtap (version 1000")
     assert pathlib.Path("newer.db").read_bytes() == before
 
 
@@ -148,7 +148,7 @@ def damaged():
     content[4096:] = b"x" * (len(content) - 4096)
     pathlib.Path("damaged.db").write_bytes(content)
     refused(history("list", db="damaged.db"), "damaged")
-    refused(add("night-02.mtap", db="damaged.db"), "damaged")
+    refused(add("nights/02.mtap", db="damaged.db"), "damaged")
 
 
 def limited():
@@ -157,14 +157,14 @@ def limited():
     for size in (0, 1000, 4096, 20000, 33000, 40000, 60000, 70000, 100000, 1000000):
         for path in pathlib.Path().glob("small.db*"):
             path.unlink()
-        done = add("night-01.mtap", db="small.db", preexec_fn=lambda most=size: resource.setrlimit(
+        done = add("nights/01.mtap", db="small.db", preexec_fn=lambda most=size: resource.setrlimit(
             resource.RLIMIT_FSIZE, (most, most)))
         seen.add(done.returncode)
         if done.returncode:
             refused(done, "small.db: ", "nothing was changed")
         if os.path.exists("small.db"):
             assert check("small.db") == (not done.returncode)
-        assert add("night-01.mtap", db="small.db").returncode == 0
+        assert add("nights/01.mtap", db="small.db").returncode == 0
     assert seen == {0, 2}
 
 
@@ -172,7 +172,7 @@ def full():
     """A real disk that is full, where this process may mount one."""
     script = """mount -t tmpfs -o size=128k none disk && cp {0} disk/h.db
         dd if=/dev/zero of=disk/rest 2>/dev/null
-        {1} history add --db disk/h.db --commit c --branch b night-02.mtap; code=$?
+        {1} history add --db disk/h.db --commit c --branch b nights/02.mtap; code=$?
         {1} history list --db disk/h.db; cp disk/h.db after.db; exit $code"""
     pathlib.Path("disk").mkdir()
     if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "disk"],
@@ -196,8 +196,8 @@ def read_only():
     other = {"user": 65534, "group": 65534, "extra_groups": []} if os.getuid() == 0 else {}
     done = history("list", db="still/h.db", **other)
     assert done.returncode == 0 and "nightly.py" in done.stdout, done
-    refused(add("night-02.mtap", db="still/h.db", **other), "still/h.db: ", "nothing was changed")
-    refused(add("night-02.mtap", db="still/more.db", **other), "still/more.db: ")
+    refused(add("nights/02.mtap", db="still/h.db", **other), "still/h.db: ", "nothing was changed")
+    refused(add("nights/02.mtap", db="still/more.db", **other), "still/more.db: ")
     os.chmod("still", 0o755)
 
 
@@ -206,7 +206,7 @@ def no_git():
     def commit(**more):
         for path in pathlib.Path().glob("git.db*"):
             path.unlink()
-        done = history("add", os.path.abspath("night-01.mtap"), db=os.path.abspath("git.db"), **more)
+        done = history("add", os.path.abspath("nights/01.mtap"), db=os.path.abspath("git.db"), **more)
         assert done.returncode == 0 and not done.stderr, done
         with contextlib.closing(sqlite3.connect("git.db")) as base:
             return base.execute("SELECT commit_id, branch FROM run").fetchone()
@@ -232,7 +232,7 @@ with tempfile.TemporaryDirectory() as folder:
     subprocess.run([make_traces, str(NIGHTS)], check=True)
     for test in (killed, killed_at_birth, together, ranks_together, locked, foreign):
         test()
-    assert add("night-01.mtap", db="new.db").returncode == 0
+    assert add("nights/01.mtap", db="new.db").returncode == 0
     for test in (newer, damaged, limited, full, read_only, no_git):
         test()
     os.chdir("/")
