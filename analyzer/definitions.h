@@ -78,6 +78,10 @@ const struct mt_frame *mt_named_frame(const struct mt_definitions *definitions, 
 void mt_place_text(char *out, size_t size, const struct mt_definitions *definitions,
                    uint32_t stack);
 
+/* The same after the name that the program gave to what was made there, in quotes; 0: none. */
+void mt_named_place_text(char *out, size_t size, const struct mt_definitions *definitions,
+                         uint32_t name, uint32_t stack);
+
 /* A thread's name, "" where it has none or is not known; *os_thread its kernel id or 0. */
 const char *mt_thread(const struct mt_definitions *definitions, uint32_t id, uint32_t *os_thread);
 

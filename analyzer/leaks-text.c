@@ -23,7 +23,7 @@ void mt_page_leaks(const struct mt_page *page, const struct mt_device *device)
             leaks->blocks == 1 ? "" : "s");
     for (size_t i = 0; i < leaks->sites.n && i < LEAKS_SHOWN; i++) {
         const struct mt_site *site = &leaks->sites.site[i];
-        mt_page_place(page, site->stack, place, sizeof place, page->width - BEFORE_PLACE);
+        mt_page_site(page, site, place, sizeof place, page->width - BEFORE_PLACE);
         fprintf(page->out, "%11s %8s  %s\n", mt_size_text(size, site->bytes),
                 mt_count_text(count, site->blocks), place);
     }

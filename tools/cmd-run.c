@@ -95,8 +95,7 @@ static int preload(void)
     if (!list)
         return mt_fail("out of memory");
     snprintf(list, size, "%s%s%s", shim, already && *already ? ":" : "", already ? already : "");
-    /* NVTX's one place for a tool, where nobody has taken it. */
-    int rc = setenv("LD_PRELOAD", list, 1) || setenv("NVTX_INJECTION64_PATH", shim, 0);
+    int rc = setenv("LD_PRELOAD", list, 1);
     free(list);
     return rc ? mt_fail("out of memory") : 0;
 }

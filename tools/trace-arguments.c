@@ -24,7 +24,7 @@ enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY };
 const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) or json"), {0}};
 const struct mt_option mt_report_options[] = {
     FORMAT_OPTION("text (the default) or json"),
-    {BY, "by", "WHAT", "instead of call sites: dtype, file, function,\noperator, rule or stack"},
+    {BY, "by", "WHAT", "instead of call sites: dtype, file, function, name,\noperator, range, rule or stack"},
     QUESTION_OPTIONS, {0}};
 const struct mt_option mt_blocks_options[] = {
     FORMAT_OPTION("text (the default), csv or json"), QUESTION_OPTIONS, {0}};

@@ -65,6 +65,7 @@ int main(void)
                   {"c-program.mtap", mt_scenario_c_program},
                   {"native.mtap", mt_scenario_native},
                   {"mixed.mtap", mt_scenario_mixed},
+                  {"phases.mtap", mt_scenario_phases},
                   {"oom.mtap", mt_scenario_oom},
                   {"fragmented.mtap", mt_scenario_fragmented},
                   {"balance.mtap", mt_scenario_balance},
