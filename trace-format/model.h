@@ -153,6 +153,9 @@ enum mt_definition_kind {
     MT_DEF_MODULE = 6, /* id, build_id: string id (0: none), path: string id */
     MT_DEF_NATIVE = 7, /* id, of a frame: module: module id (0: none), address in it */
     MT_DEF_SYMBOL = 8, /* id, of a native frame: its function, file and line, as in FRAME */
+    MT_DEF_CALL = 9,   /* id, of a frame as in FRAME that is at work for a module of torch.nn: root:
+                        * string id of the outermost module's class, path: string id of the module's
+                        * name in it, "layers.3.mlp" (0: it is that one) */
     MT_DEF_LIMIT,
 };
 
@@ -162,6 +165,7 @@ struct mt_definition {
     union {
         struct {
             uint32_t function, file, line;
+            uint32_t root, path; /* of a CALL */
         } frame;
         struct {
             uint32_t parent, frame;
