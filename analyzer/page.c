@@ -78,14 +78,6 @@ void mt_page_place(const struct mt_page *page, uint32_t stack, char *out, size_t
     mt_safe_text(out, size, text, columns, MT_CUT_END, page->style);
 }
 
-void mt_page_site(const struct mt_page *page, const struct mt_site *site, char *out, size_t size,
-                  size_t columns)
-{
-    char text[512];
-    mt_named_place_text(text, sizeof text, page->definitions, site->name, site->stack);
-    mt_safe_text(out, size, text, columns, MT_CUT_END, page->style);
-}
-
 static void print_bar(const struct mt_page *page, uint64_t part, uint64_t whole, unsigned colour)
 {
     static const char *const eighth[] = {"",       "\u258f", "\u258e", "\u258d",

@@ -34,6 +34,9 @@ void mt_scenario_c_program(struct mt_builder *builder);
 /* A C program that names its phases and memory, twice around, and marks two moments. */
 void mt_scenario_phases(struct mt_builder *builder);
 
+/* A C program whose copies show memory that it does not use, with frees that are none. */
+void mt_scenario_copies(struct mt_builder *builder);
+
 /* A C program and one with Python, with native stacks, of which one frame has a name. */
 void mt_scenario_native(struct mt_builder *builder);
 
