@@ -85,23 +85,11 @@ install_build_packages() {
 
 # --- CUDA headers ----------------------------------------------------------------------------
 
-# has_cuda_headers DIR: those of CUDA 12 or newer.
-has_cuda_headers() {
-    [ -e "$1/cuda_runtime_api.h" ] && [ -e "$1/crt/host_defines.h" ] && [ -e "$1/cupti.h" ] &&
-        grep -qE '^#define CUDA_VERSION 1[2-9]' "$1/cuda.h"
-}
-
 # Sets cuda_include: of an installed CUDA Toolkit, else of NVIDIA's wheels on PyPI.
 find_cuda_headers() {
-    local nvcc dir wheels=.cache/cuda-headers
-    nvcc=$(command -v nvcc || true)
-    for dir in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /opt/cuda \
-        "${nvcc:+$(dirname "$(dirname "$(readlink -f "${nvcc:-/}")")")}"; do
-        if [ -n "$dir" ] && has_cuda_headers "$dir/include"; then
-            cuda_include=$dir/include
-            return
-        fi
-    done
+    local dir wheels=.cache/cuda-headers
+    cuda_include=$(python3 tools/find-cuda-headers.py)
+    [ -z "$cuda_include" ] || return 0
     cuda_include=$PWD/$wheels/nvidia/cu13/include
     [ "$(cat $wheels/ready 2>/dev/null)" != "${CUDA_HEADERS[*]}" ] || return 0
     say "Fetching CUDA's headers (NVIDIA's wheels on PyPI; no CUDA Toolkit was found)"
@@ -114,7 +102,7 @@ find_cuda_headers() {
         python3 -m zipfile -e "$dir" $wheels
     done
     rm -rf $wheels/download
-    has_cuda_headers "$cuda_include" || die "NVIDIA's wheels lack a header in $cuda_include"
+    [ -e "$cuda_include/cuda.h" ] || die "NVIDIA's wheels lack a header in $cuda_include"
     printf '%s\n' "${CUDA_HEADERS[*]}" >$wheels/ready
 }
 
