@@ -9,10 +9,9 @@
 
 /* From the command's folder; the build folder's first. */
 static const char *const shim_places[] = {"../preload", "../" MT_LIBDIR "/memtap", "../lib/memtap",
-                                          "../share/memtap", NULL};
+                                          NULL};
 static const char *const simulator_places[] = {
-    "../simulator/lib", "../" MT_LIBDIR "/memtap/simulator", "../lib/memtap/simulator",
-    "../share/memtap/simulator", NULL};
+    "../simulator/lib", "../" MT_LIBDIR "/memtap/simulator", "../lib/memtap/simulator", NULL};
 
 /* The folder of the running command. */
 static int own_folder(char out[PATH_MAX])

@@ -12,6 +12,7 @@ TORCH=torch==2.15.0
 TRANSFORMERS=transformers==5.23.0
 # What PyTorch imports besides NVIDIA's libraries, which the simulated device stands in for.
 TORCH_NEEDS=(filelock 'typing-extensions>=4.13' 'setuptools>=77' sympy networkx jinja2 fsspec numpy)
+TEST_TOOLS=(meson-python pytest)
 CUDA_HEADERS=(nvidia-cuda-runtime==13.2.* nvidia-cuda-cupti==13.2.* nvidia-cuda-crt==13.2.*)
 
 # A program that catches an interrupt and ends must not make us try again.
@@ -80,6 +81,7 @@ install_build_packages() {
     need libjansson-dev pkg-config --exists jansson
     need libdw-dev pkg-config --exists libdw
     need check pkg-config --exists check
+    need libbz2-dev test -e /usr/include/bzlib.h
     [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
 }
 
@@ -186,6 +188,12 @@ make_venv() {
         fetch pip-more .venv/bin/python -m pip install "${TORCH_NEEDS[@]}" "$TRANSFORMERS"
     fi
     printf '%s\n' "$kind $TORCH $TRANSFORMERS" >.venv/ready
+}
+
+# What tests of the wheel and of the pytest plugin want in .venv.
+install_test_tools() {
+    .venv/bin/python -c 'import mesonpy, pytest' 2>/dev/null ||
+        fetch pip-tests .venv/bin/python -m pip install "${TEST_TOOLS[@]}"
 }
 
 # Whether this machine has an NVIDIA GPU and its driver.
