@@ -10,6 +10,7 @@
 #include "growth.h"
 #include "leaks.h"
 #include "pins.h"
+#include "precision.h"
 #include "replay.h"
 #include "sites.h"
 #include "survey.h"
@@ -38,8 +39,9 @@ struct mt_device {
     struct mt_growth growth;
     struct mt_segments segments; /* of PyTorch's; none on a device of CUDA's level */
     struct mt_balance balance;
-    struct mt_leaks leaks;          /* on a device of CUDA's level */
-    struct mt_pins pins;            /* of both pools */
+    struct mt_leaks leaks; /* on a device of CUDA's level */
+    struct mt_pins pins;   /* of both pools */
+    struct mt_precision precision;
     struct mt_rule_context context; /* of the verdicts */
 };
 

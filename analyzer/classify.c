@@ -222,6 +222,11 @@ const struct mt_rule mt_rules[] = {
 
 const size_t mt_n_rules = sizeof mt_rules / sizeof *mt_rules;
 
+int mt_rule_is_master(const struct mt_rule *rule)
+{
+    return rule->holds == is_master;
+}
+
 const char *mt_certainty_name(enum mt_certainty certainty)
 {
     static const char *const names[] = {

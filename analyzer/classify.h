@@ -45,6 +45,9 @@ size_t mt_rule_index(const struct mt_user_rules *user, const struct mt_rule *rul
 int mt_rule_holds(const struct mt_rule_context *context, size_t index,
                   const struct mt_block *block);
 
+/* Whether it knows parameters' copies in higher precision, which an optimizer works on. */
+int mt_rule_is_master(const struct mt_rule *rule);
+
 /* "certain", "likely", "guess". */
 const char *mt_certainty_name(enum mt_certainty certainty);
 

@@ -1,20 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "groups.h"
 #include "demangle.h"
+#include "trace-format/dtypes.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {
-    [MT_BY_SITE] = "site",   [MT_BY_FILE] = "file",         [MT_BY_FUNCTION] = "function",
-    [MT_BY_STACK] = "stack", [MT_BY_OPERATOR] = "operator", [MT_BY_RULE] = "rule"};
+typedef void group_namer(char *out, size_t size, const struct mt_definitions *d,
+                         const struct mt_verdict *verdict);
+
+/* The user's own line, for what backward made that of its forward call. */
+static const struct mt_frame *user_frame(const struct mt_definitions *d,
+                                         const struct mt_block *block)
+{
+    uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
+    uint32_t user = mt_stack(d, stack)->user;
+    return mt_stack_frame(d, user ? user : stack);
+}
+
+/* Labels know types: what is in no parameter, gradient or graph has none. */
+static void name_dtype(char *out, size_t size, const struct mt_definitions *d,
+                       const struct mt_verdict *verdict)
+{
+    (void)d;
+    snprintf(out, size, "%s, %s", mt_categories[verdict->rule->category].label,
+             verdict->block->dtype ? mt_dtype_name(verdict->block->dtype) : "unknown");
+}
+
+static void name_file(char *out, size_t size, const struct mt_definitions *d,
+                      const struct mt_verdict *verdict)
+{
+    snprintf(out, size, "%s", user_frame(d, verdict->block)->file);
+}
+
+static void name_function(char *out, size_t size, const struct mt_definitions *d,
+                          const struct mt_verdict *verdict)
+{
+    snprintf(out, size, "%s", user_frame(d, verdict->block)->function);
+}
+
+static void name_operator(char *out, size_t size, const struct mt_definitions *d,
+                          const struct mt_verdict *verdict)
+{
+    if (verdict->block->node_name)
+        mt_short_type_name(mt_string(d, verdict->block->node_name), out, size);
+    else
+        snprintf(out, size, "no backward operator");
+}
+
+static void name_rule(char *out, size_t size, const struct mt_definitions *d,
+                      const struct mt_verdict *verdict)
+{
+    (void)d;
+    snprintf(out, size, "%s", verdict->rule->name);
+}
+
+static void name_stack(char *out, size_t size, const struct mt_definitions *d,
+                       const struct mt_verdict *verdict)
+{
+    (void)d;
+    snprintf(out, size, "%u", verdict->block->stack);
+}
+
+static const struct {
+    const char *name;
+    group_namer *name_of;
+} groupings[] = {[MT_BY_SITE] = {"site", NULL},
+#define ROW(id, name, function) [MT_BY_##id] = {name, function},
+                 MT_GROUPINGS(ROW)
+#undef ROW
+};
+#define N_GROUPINGS (sizeof groupings / sizeof *groupings)
 
 int mt_group_by_parse(const char *text, enum mt_group_by *by)
 {
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(text, names[i])) {
+    for (unsigned i = MT_BY_SITE + 1; i < N_GROUPINGS; i++)
+        if (!strcmp(text, groupings[i].name)) {
             *by = (enum mt_group_by)i;
             return 0;
         }
@@ -23,27 +86,19 @@ int mt_group_by_parse(const char *text, enum mt_group_by *by)
 
 const char *mt_group_by_name(enum mt_group_by by)
 {
-    return names[by];
+    return groupings[by].name;
 }
 
-static void name_of(char *out, size_t size, const struct mt_definitions *d, enum mt_group_by by,
-                    const struct mt_verdict *verdict)
+const char *mt_group_by_list(void)
 {
-    const struct mt_block *block = verdict->block;
-    uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
-    uint32_t user = mt_stack(d, stack)->user;
-    const struct mt_frame *frame = mt_stack_frame(d, user ? user : stack);
-    char operator[256] = "no backward operator";
-    if (by == MT_BY_OPERATOR && block->node_name)
-        mt_short_type_name(mt_string(d, block->node_name), operator, sizeof operator);
-    if (by == MT_BY_STACK)
-        snprintf(out, size, "%u", block->stack);
-    else
-        snprintf(out, size, "%s",
-                 by == MT_BY_FILE       ? frame->file
-                 : by == MT_BY_FUNCTION ? frame->function
-                 : by == MT_BY_OPERATOR ? operator
-                                        : verdict->rule->name);
+    static char list[256];
+    *list = '\0';
+    for (unsigned i = MT_BY_SITE + 1; i < N_GROUPINGS; i++) {
+        const char *before = i == MT_BY_SITE + 1 ? "" : i + 1 < N_GROUPINGS ? ", " : " or ";
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", before,
+                 groupings[i].name);
+    }
+    return list;
 }
 
 static int by_name(const void *left, const void *right)
@@ -85,7 +140,7 @@ int mt_groups_collect(struct mt_groups *groups, const struct mt_definitions *def
     if (!groups->group)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        name_of(name, sizeof name, definitions, by, &verdicts[i]);
+        groupings[by].name_of(name, sizeof name, definitions, &verdicts[i]);
         struct mt_group group = {strdup(name), verdicts[i].block->size, 1};
         if (!group.name)
             return -ENOMEM;

@@ -7,18 +7,30 @@
 
 #include "classify.h"
 
+/* Every grouping, once: G(enumerator, name, function in groups.c that names a block's group). */
+/* clang-format off */
+#define MT_GROUPINGS(G)                                                                            \
+    G(DTYPE, "dtype", name_dtype)                                                                  \
+    G(FILE, "file", name_file)                                                                     \
+    G(FUNCTION, "function", name_function)                                                         \
+    G(OPERATOR, "operator", name_operator)                                                         \
+    G(RULE, "rule", name_rule)                                                                     \
+    G(STACK, "stack", name_stack)
+/* clang-format on */
+
 enum mt_group_by {
     MT_BY_SITE, /* mt_sites does that */
-    MT_BY_FILE,
-    MT_BY_FUNCTION,
-    MT_BY_STACK,
-    MT_BY_OPERATOR,
-    MT_BY_RULE,
+#define MT_GROUP_ENUM(id, name, function) MT_BY_##id,
+    MT_GROUPINGS(MT_GROUP_ENUM)
+#undef MT_GROUP_ENUM
 };
 
 /* "file", "function" ...; 0, or -EINVAL where the text is none of them. */
 int mt_group_by_parse(const char *text, enum mt_group_by *by);
 const char *mt_group_by_name(enum mt_group_by by);
+
+/* "dtype, file, function ... or stack". */
+const char *mt_group_by_list(void);
 
 struct mt_group {
     char *name;

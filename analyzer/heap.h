@@ -41,6 +41,7 @@ enum mt_evidence {
 
 struct mt_block {
     uint64_t address, size, time_ns;
+    uint64_t elements;          /* of the largest parameter in it whose label tells; 0: not known */
     uint32_t thread, stack;     /* of the allocation */
     uint32_t evidence;          /* enum mt_evidence */
     uint32_t save_stack;        /* of the first save */
@@ -50,7 +51,8 @@ struct mt_block {
     uint32_t steps_before;      /* optimizer steps that had ended when it was made */
     struct mt_when born, ended; /* ended: or the end of the trace */
     int16_t device;
-    uint8_t api; /* CUDA's level: enum mt_cuda_api */
+    uint8_t api;   /* CUDA's level: enum mt_cuda_api */
+    uint8_t dtype; /* of a tensor in it, by its first label that tells; 0: not known */
     /* the heap's own */
     uint8_t state;        /* enum mt_block_state */
     uint32_t index, next; /* next: of free or kept records */

@@ -88,8 +88,13 @@ static void insert(struct mt_ordered_piece *piece, unsigned at, uint64_t address
 
 int mt_ordered_put(struct mt_ordered *ordered, uint64_t address, uint32_t value)
 {
-    if (!ordered->n_pieces && !add_piece(ordered, 0))
-        return -ENOMEM;
+    if (!ordered->n_pieces) {
+        struct mt_ordered_piece *first = add_piece(ordered, 0);
+        if (!first)
+            return -ENOMEM;
+        insert(first, 0, address, value);
+        return 0;
+    }
     size_t index = pieces_below(ordered, address);
     index -= index > 0;
     unsigned at = entries_below(ordered->pieces[index], address);

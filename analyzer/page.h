@@ -43,6 +43,7 @@ void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *d
 void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins);
 void mt_page_balance(const struct mt_page *page, const struct mt_device *device);
 void mt_page_leaks(const struct mt_page *page, const struct mt_device *device);
+void mt_page_precision(const struct mt_page *page, const struct mt_device *device);
 void mt_page_timeline(const struct mt_page *page, const struct mt_device *device);
 
 #endif

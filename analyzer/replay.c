@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay.h"
+#include "replay-parts.h"
 #include "scan.h"
 
 #include <errno.h>
 #include <string.h>
-
-#define CUDA_OUT_OF_MEMORY 2u /* the runtime's and the driver's number alike */
 
 /* PyTorch counts too: after each event its total has to have moved by the event's size. */
 static void compare_total(struct mt_replay *replay, const struct mt_event *event)
@@ -18,8 +16,7 @@ static void compare_total(struct mt_replay *replay, const struct mt_event *event
         replay->oddities.drift++;
 }
 
-/* The moment in question is now, on the device of that slot. */
-static void take_device(struct mt_replay *replay, unsigned slot)
+void mt_replay_take_device(struct mt_replay *replay, unsigned slot)
 {
     replay->at[slot] = replay->now[slot];
     replay->at[slot].cuda_bytes = replay->cuda.heap.total[slot].bytes;
@@ -34,7 +31,7 @@ static void take_device(struct mt_replay *replay, unsigned slot)
 static void take_all(struct mt_replay *replay)
 {
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
-        take_device(replay, slot);
+        mt_replay_take_device(replay, slot);
     replay->taken = replay->question.moment.kind != MT_AT_OOM; /* the last one counts */
     replay->at_event = replay->events;
     replay->at_time_ns = replay->time_ns;
@@ -79,16 +76,27 @@ static void watch(struct mt_replay *replay, const struct mt_block *block)
     replay->n_watched++;
 }
 
-static void conclude(struct mt_replay *replay, struct mt_block *block, int at_end)
+void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end)
 {
     mt_tracker_ended(&replay->tracker, block, at_end);
     watch(replay, block);
+    if (replay->question.whole_run && !at_end)
+        mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block);
     draw(replay, block, at_end ? UINT64_MAX : replay->time_ns);
+}
+
+int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block)
+{
+    mt_tracker_made(&replay->tracker, block);
+    return replay->question.whole_run
+               ? mt_places_made(&replay->places[mt_device_slot(block->device)], replay->definitions,
+                                block)
+               : 0;
 }
 
 static void end_block(struct mt_replay *replay, struct mt_block *block)
 {
-    conclude(replay, block, 0);
+    mt_replay_conclude(replay, block, 0);
     mt_heap_end(&replay->blocks, block);
 }
 
@@ -103,24 +111,20 @@ static int see_total(struct mt_replay *replay, const struct mt_event *event)
                               .reserved = event->arg[3],
                               .known_bytes = replay->blocks.total[slot].bytes,
                               .cuda_bytes = replay->cuda.heap.total[slot].bytes};
+    if (replay->most_reserved[slot] < now->reserved)
+        replay->most_reserved[slot] = now->reserved;
     if (mt_is_new_peak(&replay->peak[slot], now->allocated)) {
         replay->peak[slot] = *now;
         if (replay->question.moment.kind == MT_AT_PEAK)
-            take_device(replay, slot);
+            mt_replay_take_device(replay, slot);
     }
     return mt_spans_see(&replay->spans[slot], &now->when, now->event, now->time_ns, now->allocated);
 }
 
-static void went_on(struct mt_replay *replay)
+void mt_replay_went_on(struct mt_replay *replay)
 {
     if (replay->n_ooms)
         replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT].went_on = 1;
-}
-
-/* Whether the blocks on the device of that slot are CUDA's: PyTorch's allocator does not use it. */
-static int is_of_cuda(const struct mt_replay *replay, unsigned slot)
-{
-    return !replay->now[slot].event;
 }
 
 /* PyTorch begins to use a device: what CUDA hands out on it is no block of its own any more. */
@@ -128,78 +132,13 @@ static void begin_blocks(struct mt_replay *replay, unsigned slot)
 {
     mt_spans_clear(&replay->spans[slot]);
     mt_timeline_clear(&replay->timeline[slot]);
-}
-
-/* CUDA's peak counts where PyTorch has none. */
-static int see_cuda_total(struct mt_replay *replay, const struct mt_event *event, unsigned slot)
-{
-    struct mt_totals *now = &replay->cuda_now[slot];
-    uint64_t bytes = replay->cuda.heap.total[slot].bytes;
-    *now = (struct mt_totals){.when = replay->tracker.now,
-                              .event = replay->events,
-                              .time_ns = event->time_ns,
-                              .allocated = bytes,
-                              .known_bytes = bytes,
-                              .cuda_bytes = bytes};
-    if (bytes && mt_is_new_peak(&replay->cuda_peak[slot], bytes)) {
-        replay->cuda_peak[slot] = *now;
-        if (replay->question.moment.kind == MT_AT_PEAK && is_of_cuda(replay, slot))
-            take_device(replay, slot);
-    }
-    return is_of_cuda(replay, slot) ? mt_spans_see(&replay->spans[slot], &now->when, now->event,
-                                                   now->time_ns, now->allocated)
-                                    : 0;
-}
-
-static int out_of_memory(const struct mt_event *event)
-{
-    return event->kind == MT_CUDA_MALLOC && event->arg[2] == CUDA_OUT_OF_MEMORY;
-}
-
-static void add_oom(struct mt_replay *replay, const struct mt_oom *oom);
-
-static int reach(struct mt_replay *replay, unsigned slot, uint64_t time_ns)
-{
-    return is_of_cuda(replay, slot) ? mt_timeline_reach(&replay->timeline[slot], time_ns) : 0;
-}
-
-/* The device of a free is its block's: the call may be made with another one current. So may an
- * allocation be at the address of another device's block, in a damaged trace. */
-static int on_cuda(struct mt_replay *replay, const struct mt_event *event)
-{
-    struct mt_block *block = mt_cuda_ends(&replay->cuda, event);
-    unsigned slot = mt_device_slot(event->device);
-    unsigned old = block ? mt_device_slot(block->device) : slot;
-    int rc =
-        reach(replay, slot, event->time_ns) || reach(replay, old, event->time_ns) ? -ENOMEM : 0;
-    if (!rc && block && is_of_cuda(replay, old))
-        conclude(replay, block, 0);
-    if (!rc)
-        rc = mt_cuda_event(&replay->cuda, event);
-    block = rc ? NULL : mt_cuda_made(&replay->cuda, event);
-    if (block && is_of_cuda(replay, slot)) {
-        mt_tracker_made(&replay->tracker, block);
-        went_on(replay);
-    }
-    if (!rc)
-        rc = see_cuda_total(replay, event, old);
-    if (!rc && old != slot)
-        rc = see_cuda_total(replay, event, slot);
-    if (out_of_memory(event) && is_of_cuda(replay, slot))
-        add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
-                                         .wanted = event->arg[1],
-                                         .allocated = replay->cuda_now[slot].allocated,
-                                         .reserved = replay->cuda_now[slot].allocated,
-                                         .stack = event->stack,
-                                         .device = event->device,
-                                         .of_cuda = 1});
-    return rc;
+    mt_places_clear(&replay->places[slot]);
 }
 
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
 {
-    went_on(replay);
-    if (is_of_cuda(replay, mt_device_slot(event->device)))
+    mt_replay_went_on(replay);
+    if (mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
         begin_blocks(replay, mt_device_slot(event->device));
     if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], event->time_ns))
         return -ENOMEM;
@@ -210,15 +149,14 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
         end_block(replay, block);
     }
     block = mt_heap_add(&replay->blocks, event);
-    if (!block)
+    if (!block || mt_replay_begin_life(replay, block))
         return -ENOMEM;
-    mt_tracker_made(&replay->tracker, block);
     return see_total(replay, event);
 }
 
 static int on_free(struct mt_replay *replay, const struct mt_event *event)
 {
-    if (is_of_cuda(replay, mt_device_slot(event->device)))
+    if (mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
         begin_blocks(replay, mt_device_slot(event->device));
     if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], event->time_ns))
         return -ENOMEM;
@@ -233,7 +171,7 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
     return see_total(replay, event); /* the first event may be a free */
 }
 
-static void add_oom(struct mt_replay *replay, const struct mt_oom *oom)
+void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
 {
     const struct mt_oom *last =
         replay->n_ooms ? &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT] : NULL;
@@ -241,7 +179,7 @@ static void add_oom(struct mt_replay *replay, const struct mt_oom *oom)
         (!oom->of_cuda || last->wanted == oom->wanted))
         replay->n_ooms--; /* one and the same: tried again, or PyTorch says what CUDA said before */
     else
-        went_on(replay);
+        mt_replay_went_on(replay);
     replay->ooms[replay->n_ooms++ % MT_OOMS_KEPT] = *oom;
     if (replay->question.moment.kind == MT_AT_OOM)
         take_all(replay);
@@ -252,12 +190,12 @@ static void on_oom(struct mt_replay *replay, const struct mt_event *event)
     struct mt_totals *now = &replay->now[mt_device_slot(event->device)];
     if (now->event) /* what was cached has just been given back to CUDA */
         now->reserved = event->arg[2];
-    add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
-                                     .wanted = event->arg[0],
-                                     .allocated = event->arg[1],
-                                     .reserved = event->arg[2],
-                                     .stack = event->stack,
-                                     .device = event->device});
+    mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
+                                               .wanted = event->arg[0],
+                                               .allocated = event->arg[1],
+                                               .reserved = event->arg[2],
+                                               .stack = event->stack,
+                                               .device = event->device});
 }
 
 static void on_sample(struct mt_replay *replay, const struct mt_event *event)
@@ -308,7 +246,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_FREE_ASYNC:
     case MT_CUDA_MAP:
     case MT_CUDA_UNMAP:
-        return on_cuda(replay, event);
+        return mt_replay_cuda(replay, event);
     case MT_DEVICE_MEMORY:
         on_sample(replay, event);
         return 0;
@@ -348,12 +286,13 @@ static void finish(struct mt_replay *replay)
     for (uint32_t i = 1; i < replay->blocks.n_records; i++) {
         struct mt_block *block = mt_heap_record(&replay->blocks, i);
         if (block->state == MT_BLOCK_LIVE)
-            conclude(replay, block, 1);
+            mt_replay_conclude(replay, block, 1);
     }
     for (uint32_t i = 1; i < replay->cuda.heap.n_records; i++) {
         struct mt_block *block = mt_heap_record(&replay->cuda.heap, i);
-        if (block->state == MT_BLOCK_LIVE && is_of_cuda(replay, mt_device_slot(block->device)))
-            conclude(replay, block, 1);
+        if (block->state == MT_BLOCK_LIVE &&
+            mt_replay_is_of_cuda(replay, mt_device_slot(block->device)))
+            mt_replay_conclude(replay, block, 1);
     }
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_spans_number(&replay->spans[slot]);
@@ -384,6 +323,7 @@ void mt_replay_clear(struct mt_replay *replay)
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
         mt_spans_clear(&replay->spans[slot]);
         mt_timeline_clear(&replay->timeline[slot]);
+        mt_places_clear(&replay->places[slot]);
     }
     mt_tracker_clear(&replay->tracker);
     mt_heap_clear(&replay->blocks);

@@ -12,6 +12,7 @@
 #include "definitions.h"
 #include "groups.h"
 #include "moment.h"
+#include "places.h"
 #include "spans.h"
 #include "survey.h"
 #include "timeline.h"
@@ -24,6 +25,7 @@ struct mt_question {
     uint64_t address;                  /* of a block to watch; 0: none */
     enum mt_group_by by;               /* what a report puts blocks together by */
     int one_device, device;            /* only this one, where one_device is set */
+    int whole_run;                     /* places, which takes a little longer */
     int no_labels; /* do without what autograd says: stacks and lifetimes only */
 };
 
@@ -67,6 +69,8 @@ struct mt_replay {
     /* Of PyTorch's blocks, or of CUDA's where PyTorch's allocator does not use the device. */
     struct mt_spans spans[MT_DEVICES];
     struct mt_timeline timeline[MT_DEVICES];
+    struct mt_places places[MT_DEVICES]; /* of question.whole_run */
+    uint64_t most_reserved[MT_DEVICES];
     struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
     uint64_t n_ooms;
     struct mt_sample sample[MT_DEVICES];    /* the last one */

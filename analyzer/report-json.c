@@ -2,6 +2,7 @@
 #include "balance-json.h"
 #include "pins-json.h"
 #include "report.h"
+#include "trace-format/dtypes.h"
 
 #include <errno.h>
 
@@ -107,6 +108,26 @@ static json_t *call_sites(const struct mt_definitions *definitions, const struct
     return array;
 }
 
+static json_t *precision(const struct mt_precision *precision)
+{
+    if (!precision->parameters)
+        return json_null();
+    json_t *roles = json_array();
+    for (size_t i = 0; i < precision->n; i++) {
+        const struct mt_precision_row *row = &precision->row[i];
+        json_array_append_new(
+            roles,
+            json_pack("{s:s, s:o, s:o, s:o, s:o}", "role", mt_role_names[row->role].name, "dtype",
+                      row->dtype ? json_string(mt_dtype_name(row->dtype)) : json_null(),
+                      "element_size", row->width ? json_integer(row->width) : json_null(), "bytes",
+                      mt_json_number(row->bytes), "blocks", mt_json_number(row->blocks)));
+    }
+    return json_pack("{s:o, s:f, s:o, s:o}", "parameters", mt_json_number(precision->parameters),
+                     "bytes_per_parameter",
+                     (double)precision->bytes / (double)precision->parameters, "rounding",
+                     mt_json_number(precision->rounding), "roles", roles);
+}
+
 static json_t *groups(const struct mt_device *device, enum mt_group_by by)
 {
     json_t *array = json_array();
@@ -148,6 +169,7 @@ static json_t *devices(const struct mt_analysis *analysis)
         if (device->of_cuda && analysis->replay.survey.complete)
             json_object_set_new(object, "not_freed",
                                 leaks(analysis->replay.definitions, &device->leaks));
+        json_object_set_new(object, "precision", precision(&device->precision));
         json_object_set_new(object, "balance", mt_json_balance(&device->balance));
         if (analysis->replay.question.by != MT_BY_SITE)
             json_object_set_new(object, "groups", groups(device, analysis->replay.question.by));

@@ -125,6 +125,7 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
             print_sites(&page, device);
         else
             print_groups(&page, device, analysis->replay.question.by);
+        mt_page_precision(&page, device);
         mt_page_fragmentation(&page, device);
         mt_page_balance(&page, device);
         mt_page_growth(&page, device);

@@ -10,20 +10,22 @@ struct entry {
     uint32_t frame; /* of site.stack */
 };
 
-/* The user's line behind a block: where it was allocated, or where the backward node was made. */
+uint32_t mt_line_stack(const struct mt_definitions *definitions, const struct mt_block *block)
+{
+    uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
+    uint32_t user = mt_stack(definitions, stack)->user;
+    uint32_t python = mt_stack(definitions, stack)->python;
+    return user ? user : python ? python : stack;
+}
+
 static struct entry locate(const struct mt_definitions *definitions,
                            const struct mt_verdict *verdict)
 {
     const struct mt_block *block = verdict->block;
-    uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
-    uint32_t user = mt_stack(definitions, stack)->user;
-    uint32_t python = mt_stack(definitions, stack)->python;
     struct entry entry = {.site = {.bytes = block->size,
                                    .blocks = 1,
                                    .category = verdict->rule->category,
-                                   .stack = user     ? user
-                                            : python ? python
-                                                     : stack,
+                                   .stack = mt_line_stack(definitions, block),
                                    .node_name = block->node_name}};
     entry.frame = mt_stack(definitions, entry.site.stack)->frame;
     return entry;

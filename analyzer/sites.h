@@ -26,6 +26,10 @@ int mt_sites_collect(struct mt_sites *sites, const struct mt_definitions *defini
                      const struct mt_verdict *verdicts, size_t n);
 void mt_sites_clear(struct mt_sites *sites);
 
+/* The stack whose innermost frame is the user's line behind a block: where it was allocated, or
+ * where the backward node was made; 0: not known. */
+uint32_t mt_line_stack(const struct mt_definitions *definitions, const struct mt_block *block);
+
 /* The stack of the nearest caller in the user's own code where a site lies in an installed
  * package; 0 where it does not, or none is known. */
 uint32_t mt_site_caller(const struct mt_definitions *definitions, const struct mt_site *site);

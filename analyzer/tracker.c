@@ -2,6 +2,7 @@
 #include "tracker.h"
 #include "grow.h"
 #include "marks.h"
+#include "trace-format/dtypes.h"
 
 /* Beyond these only damaged traces go. */
 #define THREAD_LIMIT 65536u
@@ -188,20 +189,39 @@ static struct mt_block *block_around(struct mt_tracker *tracker, uint64_t addres
     return block || !address ? block : mt_heap_around(tracker->cuda, address);
 }
 
+static void saw_elements(struct mt_block *block, uint64_t elements)
+{
+    if (block->elements < elements)
+        block->elements = elements;
+}
+
+/* The type of the tensor's elements; 0: the label does not tell. */
+static uint64_t label_dtype(const struct mt_event *event)
+{
+    uint64_t dtype = event->kind == MT_SAVED || event->kind == MT_REQUIRES_GRAD ? event->arg[2]
+                     : event->kind == MT_NODE_NEW                               ? 0
+                                                                                : event->arg[1];
+    return dtype < MT_DTYPE_LIMIT ? dtype : 0;
+}
+
 /* Evidence from a label on the tensor at `address`, which may be a view into its block. */
 static void label(struct mt_tracker *tracker, const struct mt_event *event, uint64_t address)
 {
     struct mt_block *block = block_around(tracker, address);
     if (!block)
         return;
+    if (!block->dtype)
+        block->dtype = (uint8_t)label_dtype(event);
     switch (event->kind) {
     case MT_LEAF:
         saw_leaf(block);
         break;
     case MT_REQUIRES_GRAD:
         saw_requires_grad(tracker, block, event->stack, event->arg[1] != 0);
+        saw_elements(block, event->arg[3]);
         break;
     case MT_SET_DATA:
+        saw_elements(block, event->arg[2]);
         block->evidence |= MT_SAW_SET_DATA;
         break;
     case MT_GRADIENT:

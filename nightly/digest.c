@@ -11,7 +11,7 @@ static void clear_shares(struct mt_digest_shares *shares)
     free(shares->share);
 }
 
-static void clear_site(struct mt_digest_site *site)
+void mt_digest_site_clear(struct mt_digest_site *site)
 {
     free(site->function);
     free(site->file);
@@ -20,13 +20,24 @@ static void clear_site(struct mt_digest_site *site)
     free(site->stack);
 }
 
+void mt_digest_place_clear(struct mt_digest_place *place)
+{
+    free(place->function);
+    free(place->file);
+    free(place->operator_name);
+}
+
 static void clear_device(struct mt_digest_device *device)
 {
     for (size_t i = 0; i < device->n_sites; i++)
-        clear_site(&device->site[i]);
+        mt_digest_site_clear(&device->site[i]);
     free(device->site);
+    for (size_t i = 0; i < device->n_places; i++)
+        mt_digest_place_clear(&device->place[i]);
+    free(device->place);
     clear_shares(&device->modules);
     clear_shares(&device->operators);
+    clear_shares(&device->stacks);
 }
 
 void mt_digest_clear(struct mt_digest *digest)
@@ -49,4 +60,18 @@ const struct mt_digest_device *mt_digest_main_device(const struct mt_digest *dig
         if (!most || digest->devices[i].allocated > most->allocated)
             most = &digest->devices[i];
     return most;
+}
+
+int mt_digest_read(struct mt_digest *digest, const char *path, const struct mt_user_rules *rules,
+                   struct mt_trace_error *error)
+{
+    struct mt_analysis analysis;
+    const struct mt_question question = {.rules = rules, .whole_run = 1};
+    memset(digest, 0, sizeof *digest);
+    int rc = mt_analysis_create(&analysis, path, &question);
+    *error = analysis.fault;
+    if (!rc)
+        rc = mt_digest_take(digest, path, &analysis);
+    mt_analysis_destroy(&analysis);
+    return rc;
 }

@@ -14,13 +14,21 @@
 /* Blocks at the peak that come from one place: a call site (sites.h) with names for ids. */
 struct mt_digest_site {
     enum mt_category category;
-    char *function, *file; /* the user's line; "?": not known */
-    uint32_t line;         /* 0: not known */
-    char *operator_name;   /* of the backward node; "": none */
-    char *module;          /* "layers.3.mlp"; "": not known */
-    char *stack;           /* "outermost (file:line);...;innermost (file:line)", for showing */
-    uint64_t bytes, blocks;
-    /* Over the whole run, of all blocks from this place. */
+    char *function, *file;  /* the user's line; "?": not known */
+    uint32_t line;          /* 0: not known */
+    char *operator_name;    /* of the backward node; "": none */
+    char *module;           /* "layers.3.mlp"; "": not known */
+    char *stack;            /* the largest part's: "main (train.py:7);...;forward (net.py:9)" */
+    uint64_t bytes, blocks; /* at the peak */
+    uint64_t allocations, most_bytes; /* of its place */
+};
+
+/* Over the whole run, all blocks of one line and operator, whatever became of them; also of lines
+ * that have nothing at the peak. */
+struct mt_digest_place {
+    char *function, *file;
+    uint32_t line;
+    char *operator_name;
     uint64_t allocations, most_bytes; /* how many, and the most that was live at one time */
 };
 
@@ -42,6 +50,8 @@ struct mt_digest_device {
     uint64_t reserved, most_reserved; /* at the peak of allocated; the most at any time */
     uint64_t category[MT_CATEGORY_COUNT];
     uint64_t cached;                   /* reserved - allocated */
+    uint64_t unseen;                   /* as in struct mt_device: in no category */
+    uint64_t memory;                   /* that the device has; 0: not known */
     enum mt_phase phase;               /* of the peak */
     uint32_t iteration, iterations;    /* of the peak, from 1; how many there were */
     uint64_t most_in_phase[MT_PHASES]; /* the most allocated in each phase of the run */
@@ -49,7 +59,11 @@ struct mt_digest_device {
     uint64_t at_end;                   /* allocated after the last event */
     struct mt_digest_site *site;       /* by category, file, function, operator, module, line */
     size_t n_sites;
+    struct mt_digest_place *place; /* by file, function, operator, line */
+    size_t n_places;
     struct mt_digest_shares modules, operators;
+    /* "activations;main (train.py);...;forward (net.py)": whole stacks, without lines. */
+    struct mt_digest_shares stacks;
 };
 
 struct mt_digest {
@@ -66,7 +80,8 @@ struct mt_digest {
     size_t n_devices;
 };
 
-/* Takes the digest of an analysis at the peak. 0 or -ENOMEM. Cleared with mt_digest_clear in any
+/* Takes the digest of an analysis at the peak of a question with whole_run (else there are no
+ * places). 0 or -ENOMEM. Cleared with mt_digest_clear in any
  * case; a digest of zeros is empty. */
 int mt_digest_take(struct mt_digest *digest, const char *path, const struct mt_analysis *analysis);
 void mt_digest_clear(struct mt_digest *digest);
@@ -75,6 +90,10 @@ void mt_digest_clear(struct mt_digest *digest);
  * (is_sound); otherwise a negative errno and why in *error. */
 int mt_digest_read(struct mt_digest *digest, const char *path, const struct mt_user_rules *rules,
                    struct mt_trace_error *error);
+
+/* The parts' own. */
+void mt_digest_site_clear(struct mt_digest_site *site);
+void mt_digest_place_clear(struct mt_digest_place *place);
 
 /* The device with the highest peak; NULL: no memory was allocated. */
 const struct mt_digest_device *mt_digest_main_device(const struct mt_digest *digest);

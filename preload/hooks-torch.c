@@ -38,7 +38,7 @@ void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved, uint16_
 }
 
 /* A label on the tensor's storage, if that is on a device: its address, the kind's own value, where
- * it has one, and the type. */
+ * it has one, the type, and where the kind has that, how many elements. */
 static inline void label(unsigned kind, const void *impl, const uint64_t *value)
 {
     struct mt_thread *self = mt_enter();
@@ -47,8 +47,10 @@ static inline void label(unsigned kind, const void *impl, const uint64_t *value)
     struct mt_place place = mt_impl_place(impl);
     if (place.address) {
         uint64_t dtype = mt_impl_dtype(impl);
+        uint64_t elements = mt_impl_elements(impl);
         mt_record(self, kind, place.device, mt_python_stack(self),
-                  (uint64_t[]){place.address, value ? *value : dtype, dtype});
+                  value ? (uint64_t[]){place.address, *value, dtype, elements}
+                        : (uint64_t[]){place.address, dtype, elements});
     }
     mt_leave(self);
 }

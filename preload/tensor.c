@@ -113,7 +113,7 @@ void mt_learn_leaf(const void *node, const void *impl)
 /* numel_, data_type_ and device_opt_ of a TensorImpl stand in a row. */
 struct numbers {
     int64_t numel;
-    uint16_t dtype;
+    uint16_t dtype; /* mt_impl_elements takes numel to stand just before it */
     uint8_t device_type, device_index, has_device;
 };
 #define NUMBERS_SIZE 13

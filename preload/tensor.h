@@ -82,6 +82,17 @@ static inline unsigned mt_impl_dtype(const void *impl)
     return number < MT_DTYPE_LIMIT - 1 ? number + 1u : 0;
 }
 
+/* How many elements a tensor has, once the place of their type is known; 0: not known. */
+static inline uint64_t mt_impl_elements(const void *impl)
+{
+    int64_t elements;
+    int offset = mt_dtype_offset;
+    if (offset <= 0)
+        return 0;
+    memcpy(&elements, (const char *)impl + offset - sizeof elements, sizeof elements);
+    return elements > 0 ? (uint64_t)elements : 0;
+}
+
 /* The TensorImpl of a leaf's gradient, from its AccumulateGrad node; NULL: not known yet, or no
  * gradient. */
 const void *mt_leaf_gradient(const void *node);

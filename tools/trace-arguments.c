@@ -24,8 +24,8 @@ enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY };
 const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) or json", "text json"), {0}};
 const struct mt_option mt_report_options[] = {
     FORMAT_OPTION("text (the default) or json", "text json"),
-    {BY, "by", "WHAT", "instead of call sites: file, function, stack,\noperator or rule",
-     "file function stack operator rule"},
+    {BY, "by", "WHAT", "instead of call sites: dtype, file, function,\noperator, rule or stack",
+     "dtype file function operator rule stack"},
     QUESTION_OPTIONS, {0}};
 const struct mt_option mt_blocks_options[] = {
     FORMAT_OPTION("text (the default), csv or json", "text csv json"), QUESTION_OPTIONS, {0}};
@@ -58,8 +58,7 @@ static int read_by(const struct mt_command *command, const char *value, enum mt_
 {
     if (!mt_group_by_parse(value, by))
         return 0;
-    mt_fail_usage(command, "cannot group by '%s'; use file, function, stack, operator or rule",
-                  value);
+    mt_fail_usage(command, "cannot group by '%s'; use %s", value, mt_group_by_list());
     return -1;
 }
 

@@ -62,12 +62,13 @@ enum mt_code {
       F(node, RUNNING) F(name, PLAIN))                                                             \
     M(NODE_END, 12, "node_end",                                                                    \
       F(node, RUNNING))                                                                              \
-    /* tensor.data = other (module.to(), .cuda()): address of the new data. */                     \
+    /* tensor.data = other (module.to(), .cuda()): address of the new data. elements: how many the  \
+     * tensor has, 0: not known. */                                                                \
     M(SET_DATA, 13, "set_data",                                                                    \
-      F(address, DELTA) F(dtype, PLAIN))                                                           \
+      F(address, DELTA) F(dtype, PLAIN) F(elements, PLAIN))                                        \
     /* requires_grad set; from torch/nn/parameter.py:__new__ it makes a parameter. */              \
     M(REQUIRES_GRAD, 14, "requires_grad",                                                          \
-      F(address, DELTA) F(value, PLAIN) F(dtype, PLAIN))                                           \
+      F(address, DELTA) F(value, PLAIN) F(dtype, PLAIN) F(elements, PLAIN))                        \
     /* `count` events of this thread were not recorded just before this one. */                    \
     M(LOST, 15, "lost",                                                                            \
       F(count, PLAIN))                                                                             \
@@ -152,6 +153,9 @@ enum mt_definition_kind {
     MT_DEF_MODULE = 6, /* id, build_id: string id (0: none), path: string id */
     MT_DEF_NATIVE = 7, /* id, of a frame: module: module id (0: none), address in it */
     MT_DEF_SYMBOL = 8, /* id, of a native frame: its function, file and line, as in FRAME */
+    MT_DEF_CALL = 9,   /* id, of a frame as in FRAME that is at work for a module of torch.nn: root:
+                        * string id of the outermost module's class, path: string id of the module's
+                        * name in it, "layers.3.mlp" (0: it is that one) */
     MT_DEF_LIMIT,
 };
 
@@ -161,6 +165,7 @@ struct mt_definition {
     union {
         struct {
             uint32_t function, file, line;
+            uint32_t root, path; /* of a CALL */
         } frame;
         struct {
             uint32_t parent, frame;

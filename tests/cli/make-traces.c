@@ -64,6 +64,7 @@ int main(void)
     } traces[] = {{"training.mtap", training},
                   {"c-program.mtap", mt_scenario_c_program},
                   {"native.mtap", mt_scenario_native},
+                  {"mixed.mtap", mt_scenario_mixed},
                   {"oom.mtap", mt_scenario_oom},
                   {"fragmented.mtap", mt_scenario_fragmented},
                   {"balance.mtap", mt_scenario_balance},

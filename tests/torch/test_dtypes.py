@@ -18,14 +18,17 @@ def main():
     known = trace.info["dtypes"] == "yes"
     print("dtypes:", trace.info["dtypes"])
     compared = 0
-    for kind, tensors in noted.items():
+    for kind, tensors in noted["tensors"].items():
         found = {event["address"]: event["dtype"] for event in trace.of(kind)}
         for address, dtype in tensors:
             if address in found:
                 compared += 1
                 equal(f"{kind} at {address:#x}", found[address],
                       dtype.removeprefix("torch.") if known else "?")
-    check(compared >= 15, f"only {compared} of {sum(map(len, noted.values()))} labels were there")
+    said = {str(event["address"]): event["elements"] for event in trace.of("requires_grad")}
+    for address, wanted in noted["elements"].items():
+        equal(f"elements at {address}", said.get(address), wanted if known else 0)
+    check(compared >= 15, f"only {compared} of {sum(map(len, noted['tensors'].values()))} labels were there")
     harness.finish()
 
 

@@ -2,6 +2,7 @@
 """GPT-2 XL in half precision with fp32 master weights and Adam: 16 bytes a parameter, by hand, and
 to the byte what PyTorch has allocated after a backward; 191 GB on a card of 288 in less than 2 GiB
 of this machine's memory, and several times less with checkpointing."""
+import json
 import resource
 import time
 
@@ -40,6 +41,20 @@ def check_bytes(trace, phase):
     equal("allocated after backward", held + TOKENS + LOSS, phase["allocated"])
 
 
+def check_precision(path, when):
+    """The report's own sum at that moment."""
+    done = harness.must_run([harness.MEMTAP, "report", "--format", "json", "--at", f"{when}ns", path])
+    (device,) = json.loads(done.stdout)["devices"]
+    precision = device["precision"]
+    equal("parameters", precision["parameters"], PARAMETERS)
+    equal("bytes a parameter", round(precision["bytes_per_parameter"], 2), 16.0)
+    found = {(row["role"], row["element_size"]): row["bytes"] for row in precision["roles"]}
+    equal("weights", found.get(("weights", 2)), BYTES["parameters"])
+    equal("gradients", found.get(("gradients", 2)), BYTES["gradients"])
+    equal("master weights", found.get(("master_weights", 4)), BYTES["masters"])
+    equal("moments", found.get(("optimizer_state", 4)), 8 * PARAMETERS)
+
+
 def peak(gpu, *arguments):
     """The most that is allocated."""
     begin = time.monotonic()
@@ -47,8 +62,9 @@ def peak(gpu, *arguments):
         path, phases = harness.record(work, "gpt2_xl.py", *arguments, gpu=gpu)
         seconds = time.monotonic() - begin
         trace = harness.Trace(path)
+        (after,) = [phase for phase in phases if phase["name"] == "step 1 backward"]
+        check_precision(path, after["time_ns"] - trace.start)
     totals.compare(trace, phases)
-    (after,) = [phase for phase in phases if phase["name"] == "step 1 backward"]
     check_bytes(trace, after)
     highest = max(event["allocated"] for event in trace.of("alloc"))
     host = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss

@@ -9,6 +9,8 @@
 #define MODEL "/venv/lib/python3.11/site-packages/models/net.py"
 #define WRAPPER TORCH "optim/optimizer.py:485 Optimizer.profile_hook_step.<locals>.wrapper"
 
+enum { INT64 = 5, BFLOAT16 = 16 }; /* trace-format/dtypes.h */
+
 #define BASE 0x7f0000000000ull
 
 /* Where the tensors are. */
@@ -121,6 +123,56 @@ void mt_scenario_training(struct mt_builder *b, unsigned steps)
         run_backward(&t);
         run_step(&t, i == 0);
     }
+    mt_build_end(b);
+}
+
+enum { MATRIX, BIAS, MASTERS, GRADIENTS = 4, MOMENTS = 6, TOKENS = 10 };
+
+/* A block for the matrix and one for the bias, of this width. */
+static void alloc_pair(const struct training *t, unsigned first, unsigned width)
+{
+    mt_build_alloc(t->b, at(4 * first), (uint64_t)MT_MIXED_MATRIX * width + 700 * MT_KIB);
+    mt_build_alloc(t->b, at(4 * (first + 1)), (MT_MIXED_BIAS * width + 511) / 512 * 512);
+}
+
+static void free_pair(const struct training *t, unsigned first)
+{
+    mt_build_free(t->b, at(4 * first));
+    mt_build_free(t->b, at(4 * (first + 1)));
+}
+
+static void mixed_step(const struct training *t, int is_first)
+{
+    mt_build_on(t->b, 0, 1, t->forward);
+    mt_build_event(t->b, MT_LEAF, at(4 * MATRIX), BFLOAT16, 0);
+    mt_build_event(t->b, MT_LEAF, at(4 * BIAS), BFLOAT16, 0);
+    mt_build_alloc(t->b, at(4 * TOKENS), 64 * MT_KIB);
+    mt_build_event(t->b, MT_SAVED, at(4 * TOKENS), 0, INT64);
+    mt_build_on(t->b, 0, 2, 0);
+    mt_build_event(t->b, MT_NODE_BEGIN, 0x3000, t->accumulate, 0);
+    alloc_pair(t, GRADIENTS, 2);
+    mt_build_event(t->b, MT_GRADIENT, at(4 * GRADIENTS), BFLOAT16, 0);
+    mt_build_event(t->b, MT_GRADIENT, at(4 * (GRADIENTS + 1)), BFLOAT16, 0);
+    mt_build_event(t->b, MT_NODE_END, 0x3000, 0, 0);
+    mt_build_free(t->b, at(4 * TOKENS));
+    mt_build_on(t->b, 0, 1, t->init_group);
+    for (unsigned i = 0; i < 4 && is_first; i += 2)
+        alloc_pair(t, MOMENTS + i, 4);
+    mt_build_on(t->b, 0, 1, t->zero_grad);
+    free_pair(t, GRADIENTS);
+}
+
+void mt_scenario_mixed(struct mt_builder *b)
+{
+    struct training t = begin_training(b);
+    mt_build_on(b, 0, 1, t.apply);
+    alloc_pair(&t, MATRIX, 2);
+    mt_build_event(b, MT_SET_DATA, at(4 * MATRIX), BFLOAT16, MT_MIXED_MATRIX);
+    mt_build_event(b, MT_SET_DATA, at(4 * BIAS), BFLOAT16, MT_MIXED_BIAS);
+    mt_build_on(b, 0, 1, t.input);
+    alloc_pair(&t, MASTERS, 4);
+    mixed_step(&t, 1);
+    mixed_step(&t, 0);
     mt_build_end(b);
 }
 

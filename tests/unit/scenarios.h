@@ -23,6 +23,11 @@ enum {
 };
 void mt_scenario_training(struct mt_builder *builder, unsigned steps);
 
+/* A model of a matrix and a bias in bf16, their fp32 master weights and Adam: 16 bytes for each of
+ * the parameters at the end of the second backward, and what blocks are rounded by. */
+enum { MT_MIXED_MATRIX = 3 << 20, MT_MIXED_BIAS = 1600 };
+void mt_scenario_mixed(struct mt_builder *builder);
+
 /* A C program: three cudaMallocs, of which one fails, and a free by another thread, twice. */
 void mt_scenario_c_program(struct mt_builder *builder);
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Over a whole run: how many blocks each line of the user's code has asked for, and the most that
+ * was live of them at one time. One table for each device; only kept where a question asks for it.
+ */
+#ifndef MT_PLACES_H
+#define MT_PLACES_H
+
+#include "address-map.h"
+#include "definitions.h"
+#include "heap.h"
+
+struct mt_place {
+    uint32_t stack;     /* one whose innermost frame is the line; 0: not known */
+    uint32_t node_name; /* string id of the backward node's type: stack is its forward line */
+    uint64_t allocations;
+    uint64_t live, most; /* bytes */
+};
+
+struct mt_places {
+    struct mt_place *place;
+    size_t n, capacity;
+    struct mt_address_map by_key; /* 1 + index */
+};
+
+/* A table of zeros is empty. */
+void mt_places_clear(struct mt_places *places);
+
+/* A block was made / ends. 0 or -ENOMEM. */
+int mt_places_made(struct mt_places *places, const struct mt_definitions *definitions,
+                   const struct mt_block *block);
+void mt_places_ended(struct mt_places *places, const struct mt_definitions *definitions,
+                     const struct mt_block *block);
+
+/* That of a line, as mt_line_stack gives it, and an operator; NULL: none. */
+const struct mt_place *mt_places_find(const struct mt_places *places,
+                                      const struct mt_definitions *definitions, uint32_t stack,
+                                      uint32_t node_name);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The replay's part about memory that CUDA itself hands out. */
+#include "replay-parts.h"
+
+#include <errno.h>
+
+#define CUDA_OUT_OF_MEMORY 2u /* the runtime's and the driver's number alike */
+
+/* CUDA's peak counts where PyTorch has none. */
+static int see_cuda_total(struct mt_replay *replay, const struct mt_event *event, unsigned slot)
+{
+    struct mt_totals *now = &replay->cuda_now[slot];
+    uint64_t bytes = replay->cuda.heap.total[slot].bytes;
+    *now = (struct mt_totals){.when = replay->tracker.now,
+                              .event = replay->events,
+                              .time_ns = event->time_ns,
+                              .allocated = bytes,
+                              .known_bytes = bytes,
+                              .cuda_bytes = bytes};
+    if (bytes && mt_is_new_peak(&replay->cuda_peak[slot], bytes)) {
+        replay->cuda_peak[slot] = *now;
+        if (replay->question.moment.kind == MT_AT_PEAK && mt_replay_is_of_cuda(replay, slot))
+            mt_replay_take_device(replay, slot);
+    }
+    return mt_replay_is_of_cuda(replay, slot)
+               ? mt_spans_see(&replay->spans[slot], &now->when, now->event, now->time_ns,
+                              now->allocated)
+               : 0;
+}
+
+static int out_of_memory(const struct mt_event *event)
+{
+    return event->kind == MT_CUDA_MALLOC && event->arg[2] == CUDA_OUT_OF_MEMORY;
+}
+
+static int reach(struct mt_replay *replay, unsigned slot, uint64_t time_ns)
+{
+    return mt_replay_is_of_cuda(replay, slot) ? mt_timeline_reach(&replay->timeline[slot], time_ns)
+                                              : 0;
+}
+
+/* The device of a free is its block's: the call may be made with another one current. So may an
+ * allocation be at the address of another device's block, in a damaged trace. */
+int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_block *block = mt_cuda_ends(&replay->cuda, event);
+    unsigned slot = mt_device_slot(event->device);
+    unsigned old = block ? mt_device_slot(block->device) : slot;
+    int rc =
+        reach(replay, slot, event->time_ns) || reach(replay, old, event->time_ns) ? -ENOMEM : 0;
+    if (!rc && block && mt_replay_is_of_cuda(replay, old))
+        mt_replay_conclude(replay, block, 0);
+    if (!rc)
+        rc = mt_cuda_event(&replay->cuda, event);
+    block = rc ? NULL : mt_cuda_made(&replay->cuda, event);
+    if (block && mt_replay_is_of_cuda(replay, slot)) {
+        rc = mt_replay_begin_life(replay, block);
+        mt_replay_went_on(replay);
+    }
+    if (!rc)
+        rc = see_cuda_total(replay, event, old);
+    if (!rc && old != slot)
+        rc = see_cuda_total(replay, event, slot);
+    if (out_of_memory(event) && mt_replay_is_of_cuda(replay, slot))
+        mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
+                                                   .wanted = event->arg[1],
+                                                   .allocated = replay->cuda_now[slot].allocated,
+                                                   .reserved = replay->cuda_now[slot].allocated,
+                                                   .stack = event->stack,
+                                                   .device = event->device,
+                                                   .of_cuda = 1});
+    return rc;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the replay's own files share; for the others there is replay.h.
+ */
+#ifndef MT_REPLAY_PARTS_H
+#define MT_REPLAY_PARTS_H
+
+#include "replay.h"
+
+/* Whether the blocks on the device of that slot are CUDA's: PyTorch's allocator does not use it. */
+static inline int mt_replay_is_of_cuda(const struct mt_replay *replay, unsigned slot)
+{
+    return !replay->now[slot].event;
+}
+
+/* The moment in question is now, on the device of that slot. */
+void mt_replay_take_device(struct mt_replay *replay, unsigned slot);
+
+/* Takes note of a block that has just been made. 0 or -ENOMEM. */
+int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block);
+
+/* Takes note of what a block's end shows, before the heap forgets it; at_end: the trace ends, and
+ * the block does not. */
+void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end);
+
+/* Memory ran out; and then the program allocated all the same. */
+void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom);
+void mt_replay_went_on(struct mt_replay *replay);
+
+/* An event of CUDA's own memory. 0 or -ENOMEM. */
+int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event);
+
+#endif

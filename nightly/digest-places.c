@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "taker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int same_place(const void *left, const void *right)
+{
+    const struct mt_digest_place *a = left, *b = right;
+    int order = strcmp(a->file, b->file);
+    if (!order)
+        order = strcmp(a->function, b->function);
+    if (!order)
+        order = strcmp(a->operator_name, b->operator_name);
+    return order ? order : (a->line > b->line) - (a->line < b->line);
+}
+
+int mt_take_places(const struct mt_taker *taker, struct mt_digest_device *to,
+                   const struct mt_places *places)
+{
+    size_t n = 0;
+    to->place = calloc(places->n + 1, sizeof *to->place);
+    for (size_t i = 0; to->place && i < places->n; i++) {
+        const struct mt_place *from = &places->place[i];
+        struct mt_digest_place *place = &to->place[to->n_places++];
+        *place =
+            (struct mt_digest_place){.allocations = from->allocations, .most_bytes = from->most};
+        place->operator_name = mt_taker_operator(taker, from->node_name);
+        if (mt_taker_line(taker, from->stack, &place->function, &place->file, &place->line) ||
+            !place->operator_name)
+            return -ENOMEM;
+    }
+    if (!to->place)
+        return -ENOMEM;
+    qsort(to->place, to->n_places, sizeof *to->place, same_place);
+    for (size_t i = 0; i < to->n_places; i++) {
+        if (n && !same_place(&to->place[n - 1], &to->place[i])) {
+            to->place[n - 1].allocations += to->place[i].allocations;
+            to->place[n - 1].most_bytes += to->place[i].most_bytes;
+            mt_digest_place_clear(&to->place[i]);
+        } else {
+            to->place[n++] = to->place[i];
+        }
+    }
+    to->n_places = n;
+    return 0;
+}
+
+void mt_count_whole_run(struct mt_digest_device *to)
+{
+    for (size_t i = 0; i < to->n_sites; i++) {
+        struct mt_digest_site *site = &to->site[i];
+        struct mt_digest_place key = {site->function, site->file, site->line, site->operator_name};
+        const struct mt_digest_place *place =
+            bsearch(&key, to->place, to->n_places, sizeof *to->place, same_place);
+        if (place) {
+            site->allocations = place->allocations;
+            site->most_bytes = place->most_bytes;
+        }
+    }
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From an analysis to a digest: the process and its devices. */
+#include "names.h"
+#include "taker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void take_spans(struct mt_digest_device *to, const struct mt_device *device)
+{
+    for (size_t i = 0; i < device->spans->n; i++) {
+        const struct mt_span *span = &device->spans->span[i];
+        if (to->most_in_phase[span->phase] < span->most)
+            to->most_in_phase[span->phase] = span->most;
+    }
+    to->iterations = device->spans->iterations;
+    if (device->span) {
+        to->phase = (enum mt_phase)device->span->phase;
+        to->iteration = device->span->iteration;
+    }
+}
+
+static int take_device(const struct mt_taker *taker, struct mt_digest_device *to,
+                       const struct mt_device *device, const struct mt_replay *replay)
+{
+    unsigned slot = mt_device_slot(device->device);
+    *to = (struct mt_digest_device){.device = device->device,
+                                    .of_cuda = device->of_cuda,
+                                    .allocated = device->at.allocated,
+                                    .reserved = device->at.reserved,
+                                    .most_reserved = replay->most_reserved[slot],
+                                    .unseen = device->unseen,
+                                    .cached = device->cached,
+                                    .memory = replay->sample[slot].total,
+                                    .growth = device->growth.per_iteration,
+                                    .at_end = device->of_cuda ? replay->cuda_now[slot].allocated
+                                                              : replay->now[slot].allocated};
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        to->category[i] = device->category[i].bytes;
+    take_spans(to, device);
+    int rc = mt_take_sites(taker, to, device);
+    if (!rc)
+        rc = mt_take_places(taker, to, &replay->places[slot]);
+    if (!rc)
+        mt_count_whole_run(to);
+    return rc;
+}
+
+static const char *info(const struct mt_definitions *definitions, const char *key)
+{
+    const char *value = mt_info(definitions, key);
+    return value ? value : "";
+}
+
+static long number(const char *text)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end ? value : -1;
+}
+
+/* "2.15.0+cu132": made for CUDA cu132. */
+static const char *cuda_of(const char *torch)
+{
+    const char *plus = strchr(torch, '+');
+    return plus && !strncmp(plus + 1, "cu", 2) ? plus + 1 : "";
+}
+
+/* ".../python3.11" is Python 3.11. */
+static const char *python_of(const char *program)
+{
+    const char *at = strrchr(program, '/');
+    at = at ? at + 1 : program;
+    return !strncmp(at, "python3.", 8) ? at + 6 : "";
+}
+
+static int take_process(struct mt_digest *digest, const struct mt_replay *replay)
+{
+    const struct mt_definitions *d = replay->definitions;
+    char program[1024];
+    mt_program_name(program, sizeof program, info(d, "command"));
+    const struct {
+        char **to;
+        const char *text;
+    } texts[] = {{&digest->program, program},
+                 {&digest->command, info(d, "command")},
+                 {&digest->host, info(d, "host")},
+                 {&digest->device_name, info(d, "env.CUDASIM_GPU")},
+                 {&digest->torch, info(d, "torch")},
+                 {&digest->cuda, cuda_of(info(d, "torch"))},
+                 {&digest->python, python_of(info(d, "program"))},
+                 {&digest->memtap, info(d, "memtap")}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!(*texts[i].to = strdup(texts[i].text)))
+            return -ENOMEM;
+    digest->rank = number(info(d, "env.RANK"));
+    digest->world_size = number(info(d, "env.WORLD_SIZE"));
+    digest->started_unix_ns = strtoull(info(d, "start_realtime_ns"), NULL, 10);
+    digest->length_ns = mt_survey_length_ns(&replay->survey);
+    digest->events = replay->survey.events;
+    digest->lost = mt_survey_lost(&replay->survey);
+    digest->complete = replay->survey.complete;
+    return 0;
+}
+
+int mt_digest_take(struct mt_digest *digest, const char *path, const struct mt_analysis *analysis)
+{
+    const struct mt_taker taker = {analysis->replay.definitions,
+                                   info(analysis->replay.definitions, "working_directory")};
+    memset(digest, 0, sizeof *digest);
+    digest->path = strdup(path);
+    digest->fault = strdup(analysis->fault.fault ? analysis->fault.text : "");
+    digest->is_sound = !analysis->fault.fault;
+    digest->devices = calloc(analysis->n_devices + 1, sizeof *digest->devices);
+    int rc = digest->path && digest->fault && digest->devices ? 0 : -ENOMEM;
+    if (!rc)
+        rc = take_process(digest, &analysis->replay);
+    for (size_t i = 0; i < analysis->n_devices && !rc; i++)
+        rc = take_device(&taker, &digest->devices[digest->n_devices++], &analysis->devices[i],
+                         &analysis->replay);
+    return rc;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "names.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Where packages are installed: what is told is the path from there on. */
+static const char *in_packages(const char *file)
+{
+    static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        const char *at = strstr(file, folders[i]);
+        if (at)
+            return at + strlen(folders[i]);
+    }
+    return NULL;
+}
+
+/* Python's own library, of any version. */
+static const char *in_python(const char *file)
+{
+    const char *at = strstr(file, "/lib/python3");
+    at = at ? strchr(at + 5, '/') : NULL;
+    return at ? at + 1 : NULL;
+}
+
+static const char *in_directory(const char *file, const char *directory)
+{
+    size_t n = strlen(directory);
+    return n > 1 && !strncmp(file, directory, n) && file[n] == '/' ? file + n + 1 : NULL;
+}
+
+/* Code that a tool wrote: its file has another name in each process, or with each change. */
+static const struct {
+    const char *part, *name;
+} made_up[] = {
+    {"/torchinductor_", "<torchinductor>"},
+    {"/ipykernel_", "<notebook>"},
+    {"<ipython-input-", "<notebook>"},
+    {"<eval_with_key>", "<torch.fx>"},
+};
+
+static const char *made_up_name(const char *file)
+{
+    for (size_t i = 0; i < sizeof made_up / sizeof *made_up; i++)
+        if (strstr(file, made_up[i].part))
+            return made_up[i].name;
+    return NULL;
+}
+
+/* The name of a library ends with ".so", whatever its version; -1: it is none. */
+static int library_length(const char *name)
+{
+    const char *at = strstr(name, ".so");
+    return at && (!at[3] || at[3] == '.' || at[3] == '+') ? (int)(at - name) + 3 : -1;
+}
+
+void mt_comparable_file(char *out, size_t size, const char *file, const char *working_directory)
+{
+    const char *made = made_up_name(file), *package = in_packages(file), *python = in_python(file);
+    const char *own = in_directory(file, working_directory);
+    int library = library_length(last_part(file));
+    if (library >= 0)
+        snprintf(out, size, "%.*s", library, last_part(file));
+    else if (python && !package)
+        snprintf(out, size, "python/%s", python);
+    else
+        snprintf(out, size, "%s", made ? made : package ? package : own ? own : file);
+}
+
+void mt_comparable_function(char *out, size_t size, const struct mt_frame *frame)
+{
+    int library = frame->is_native && !frame->is_named ? library_length(frame->function) : -1;
+    const char *end = frame->is_native && !frame->is_named ? strstr(frame->function, "+0x") : NULL;
+    int n = library >= 0 ? library
+            : end        ? (int)(end - frame->function)
+                         : (int)strlen(frame->function);
+    snprintf(out, size, "%.*s", n, frame->function);
+}
+
+static int ends_with(const char *text, size_t n, const char *end)
+{
+    size_t m = strlen(end);
+    return n >= m && !strncmp(text + n - m, end, m);
+}
+
+/* The script among Python's arguments, or the program itself. */
+void mt_program_name(char *out, size_t size, const char *command)
+{
+    char word[1024];
+    const char *at = command;
+    int is_first = 1, is_next = 0;
+    *out = '\0';
+    while (*at) {
+        size_t n = strcspn(at, " ");
+        snprintf(word, sizeof word, "%.*s", (int)n, at);
+        if (is_next || is_first || ends_with(word, strlen(word), ".py"))
+            snprintf(out, size, "%s", last_part(word));
+        if (is_next || (!is_first && ends_with(word, strlen(word), ".py")) ||
+            (is_first && strncmp(out, "python", 6)))
+            return;
+        is_next = !strcmp(word, "-m");
+        is_first = 0;
+        at += n + strspn(at + n, " ");
+    }
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parameters by precision: bytes for each of them by what they are for. */
+#include "analyzed.h"
+#include "scenarios.h"
+#include "tests/support/run-tests.h"
+
+#include <stdio.h>
+
+#define BASE 0x7f0000000000ull
+enum { FLOAT32 = 7, BFLOAT16 = 16 }; /* trace-format/dtypes.h */
+
+static struct mt_builder *builder;
+static struct mt_analysis analysis;
+static struct mt_question question;
+
+static void begin(void)
+{
+    builder = mt_builder_create();
+}
+
+static void end(void)
+{
+    mt_analysis_destroy(&analysis);
+    mt_builder_destroy(builder);
+}
+
+static const struct mt_precision *find(void)
+{
+    mt_analyze(&analysis, builder, &question);
+    return &mt_analysis_main_device(&analysis)->precision;
+}
+
+static void weight(unsigned index, uint64_t bytes, uint64_t dtype, uint64_t elements)
+{
+    uint64_t address = BASE + index * 64 * MT_MIB;
+    mt_build_alloc(builder, address, bytes);
+    mt_build_event(builder, MT_SET_DATA, address, dtype, elements);
+}
+
+START_TEST(sixteen_bytes_a_parameter_can_be_read_off)
+{
+    static const struct {
+        enum mt_role role;
+        unsigned dtype, width;
+        uint64_t blocks;
+    } wanted[] = {{MT_ROLE_WEIGHTS, BFLOAT16, 2, 2},
+                  {MT_ROLE_GRADIENTS, BFLOAT16, 2, 2},
+                  {MT_ROLE_MASTERS, 0, 4, 2},
+                  {MT_ROLE_STATE, 0, 4, 4}};
+    const uint64_t parameters = MT_MIXED_MATRIX + MT_MIXED_BIAS;
+    mt_scenario_mixed(builder);
+    const struct mt_precision *precision = find();
+    ck_assert_uint_eq(precision->parameters, parameters);
+    ck_assert_uint_eq(precision->bytes, 16 * parameters);
+    ck_assert(precision->is_mixed);
+    ck_assert_uint_eq(precision->n, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        const struct mt_precision_row *row = &precision->row[i];
+        ck_assert_uint_eq(row->role, wanted[i].role);
+        ck_assert_uint_eq(row->dtype, wanted[i].dtype);
+        ck_assert_uint_eq(row->width, wanted[i].width);
+        ck_assert_uint_eq(row->blocks, wanted[i].blocks);
+        ck_assert_uint_eq(row->bytes, parameters * wanted[i].width * wanted[i].blocks / 2);
+    }
+    const struct mt_device *device = mt_analysis_main_device(&analysis);
+    ck_assert_uint_eq(precision->bytes + precision->rounding,
+                      device->at.allocated - device->category[MT_CATEGORY_ACTIVATIONS].bytes);
+}
+END_TEST
+
+START_TEST(one_precision_is_not_mixed)
+{
+    weight(0, 4 * MT_MIB, FLOAT32, MT_MIB);
+    const struct mt_precision *precision = find();
+    ck_assert_uint_eq(precision->parameters, MT_MIB);
+    ck_assert(!precision->is_mixed);
+}
+END_TEST
+
+/* A flat block has the parameters that fit into it, whatever each of them says. */
+START_TEST(parameters_that_share_a_block_are_all_counted)
+{
+    weight(0, 8 * MT_MIB, BFLOAT16, MT_MIB);
+    mt_build_event(builder, MT_SET_DATA, BASE + 2 * MT_MIB, BFLOAT16, 3 * MT_MIB);
+    ck_assert_uint_eq(find()->parameters, 4 * MT_MIB);
+}
+END_TEST
+
+START_TEST(rounding_of_512_bytes_is_none_of_a_parameter)
+{
+    weight(0, 512, BFLOAT16, 1);
+    weight(1, 1024, FLOAT32, 129);
+    const struct mt_precision *precision = find();
+    ck_assert_uint_eq(precision->parameters, 130);
+    ck_assert_uint_eq(precision->bytes, 2 + 129 * 4);
+    ck_assert_uint_eq(precision->rounding, 1536 - 2 - 129 * 4);
+    ck_assert(precision->is_mixed);
+}
+END_TEST
+
+START_TEST(damaged_counts_of_elements_do_not_count)
+{
+    weight(0, MT_MIB, BFLOAT16, UINT64_MAX / 2 + 2);
+    ck_assert_uint_eq(find()->parameters, MT_MIB / 2);
+}
+END_TEST
+
+START_TEST(without_types_nothing_is_said)
+{
+    weight(0, MT_MIB, 0, 0);
+    const struct mt_precision *precision = find();
+    ck_assert_uint_eq(precision->parameters, 0);
+    ck_assert_uint_eq(precision->n, 0);
+    ck_assert(!precision->is_mixed);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("precision");
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_test(tests, sixteen_bytes_a_parameter_can_be_read_off);
+    tcase_add_test(tests, one_precision_is_not_mixed);
+    tcase_add_test(tests, parameters_that_share_a_block_are_all_counted);
+    tcase_add_test(tests, rounding_of_512_bytes_is_none_of_a_parameter);
+    tcase_add_test(tests, damaged_counts_of_elements_do_not_count);
+    tcase_add_test(tests, without_types_nothing_is_said);
+    return RUN_TESTS(tests);
+}
