@@ -247,6 +247,9 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_MAP:
     case MT_CUDA_UNMAP:
         return mt_replay_cuda(replay, event);
+    case MT_CUDA_COPY:
+    case MT_CUDA_SET:
+        return mt_cuda_event(&replay->cuda, event);
     case MT_DEVICE_MEMORY:
         on_sample(replay, event);
         return 0;
@@ -296,6 +299,8 @@ static void finish(struct mt_replay *replay)
     }
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_spans_number(&replay->spans[slot]);
+    mt_origins_sort(&replay->cuda.twice);
+    mt_origins_sort(&replay->cuda.by_others);
 }
 
 int mt_replay(const char *path, const struct mt_question *question, struct mt_replay *replay,

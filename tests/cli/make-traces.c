@@ -63,6 +63,7 @@ int main(void)
         void (*make)(struct mt_builder *builder);
     } traces[] = {{"training.mtap", training},
                   {"c-program.mtap", mt_scenario_c_program},
+                  {"copies.mtap", mt_scenario_copies},
                   {"native.mtap", mt_scenario_native},
                   {"mixed.mtap", mt_scenario_mixed},
                   {"oom.mtap", mt_scenario_oom},

@@ -188,6 +188,40 @@ void mt_scenario_c_program(struct mt_builder *b)
     mt_build_end(b);
 }
 
+void mt_scenario_copies(struct mt_builder *b)
+{
+    describe(b, "command=./heat 100");
+    uint32_t table = mt_build_stack(b, "/src/heat.c:92 main", "/src/heat.c:54 begin",
+                                    "/src/heat.c:39 device_memory", NULL);
+    uint32_t field = mt_build_stack(b, "/src/heat.c:92 main", "/src/heat.c:52 begin",
+                                    "/src/heat.c:39 device_memory", NULL);
+    uint32_t snapshot = mt_build_stack(b, "/src/heat.c:97 main", "/src/heat.c:63 take_snapshot",
+                                       "/src/heat.c:39 device_memory", NULL);
+    mt_build_on(b, 0, 1, table);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE, 2 * MT_MIB, 0);
+    mt_build_on(b, 0, 1, field);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE + 8 * MT_MIB, 16 * MT_MIB, 0);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE + 32 * MT_MIB, 16 * MT_MIB, 0);
+    mt_build_event(b, MT_CUDA_SET, BASE + 8 * MT_MIB, 16 * MT_MIB, MT_API_CUDA_SET);
+    for (uint64_t i = 2; i < 5; i++) {
+        mt_build_on(b, 0, 1, snapshot);
+        mt_build_event(b, MT_CUDA_MALLOC, BASE + i * 32 * MT_MIB, 16 * MT_MIB, 0);
+        mt_build_on(b, MT_NO_DEVICE, 1, 0);
+        mt_build_event4(b, MT_CUDA_COPY, BASE + i * 32 * MT_MIB, BASE + 8 * MT_MIB, 16 * MT_MIB,
+                        MT_API_CUDA_COPY);
+    }
+    mt_build_event4(b, MT_CUDA_COPY, BASE + 32 * MT_MIB, BASE + 8 * MT_MIB, 16 * MT_MIB,
+                    MT_API_CU_COPY_WITHIN);
+    mt_build_on(b, 0, 1, 0);
+    mt_build_event(b, MT_CUDA_FREE, BASE, MT_API_CUDA_FREE, 0);
+    mt_build_event(b, MT_CUDA_FREE, BASE, MT_API_CUDA_FREE, 0);
+    mt_build_event(b, MT_CUDA_FREE_FAILED, BASE, 1, MT_API_CUDA_FREE);
+    mt_build_on(b, 0, 2, 0);
+    mt_build_event(b, MT_CUDA_FREE, BASE + 8 * MT_MIB, MT_API_CUDA_FREE, 0);
+    mt_build_event(b, MT_CUDA_FREE, BASE + 32 * MT_MIB, MT_API_CUDA_FREE, 0);
+    mt_build_end(b);
+}
+
 void mt_scenario_native(struct mt_builder *b)
 {
     describe(b, "command=./solve");
