@@ -81,8 +81,9 @@ void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at
 {
     mt_tracker_ended(&replay->tracker, block, at_end);
     watch(replay, block);
-    if (replay->question.whole_run && !at_end)
-        mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block);
+    if (replay->question.whole_run)
+        mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block,
+                        at_end);
     draw(replay, block, at_end ? UINT64_MAX : replay->time_ns);
 }
 

@@ -23,6 +23,9 @@ enum {
 };
 void mt_scenario_training(struct mt_builder *builder, unsigned steps);
 
+/* The same after a change: each iteration's inputs are kept, and the lines have moved. */
+void mt_scenario_keeping(struct mt_builder *builder, unsigned steps);
+
 /* A model of a matrix and a bias in bf16, their fp32 master weights and Adam: 16 bytes for each of
  * the parameters at the end of the second backward, and what blocks are rounded by. */
 enum { MT_MIXED_MATRIX = 3 << 20, MT_MIXED_BIAS = 1600 };
