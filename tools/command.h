@@ -11,12 +11,16 @@
 /* Exit codes of memtap itself; `run` and `simulate` give the program's own where it ran. */
 enum { MT_EXIT_OK = 0, MT_EXIT_BAD = 2, MT_EXIT_NOT_EXECUTABLE = 126, MT_EXIT_NOT_FOUND = 127 };
 
+/* Among the choices of an option: every simulated card. */
+#define MT_CARDS "<cards>"
+
 /* A table of options ends with a row of zeros. Every command has --help besides. */
 struct mt_option {
     int letter; /* what mt_options_next returns; a printable one is the short form as well */
     const char *name;
     const char *value; /* "FILE"; NULL: it takes none */
     const char *help;  /* one or more lines */
+    const char *choices; /* of its value, with spaces between; NULL: a file, or anything */
 };
 
 struct mt_command {
@@ -31,6 +35,9 @@ struct mt_command {
     /* Commands of its own, whose names begin with its name; a row of zeros ends them. run is NULL. */
     const struct mt_command *verbs;
 };
+
+/* The table of memtap.c, which ends with a row of zeros. */
+extern const struct mt_command mt_commands[];
 
 /* The next option's letter with *value set; 0 when they end, and *operand is the index of the
  * first operand in argv; -1 after a wrong one, about which the user has been told. */
@@ -106,6 +113,7 @@ int mt_run_recover(const struct mt_command *command, int argc, char **argv);
 int mt_run_run(const struct mt_command *command, int argc, char **argv);
 int mt_run_simulate(const struct mt_command *command, int argc, char **argv);
 int mt_run_symbolize(const struct mt_command *command, int argc, char **argv);
+int mt_run_completion(const struct mt_command *command, int argc, char **argv);
 int mt_run_lib(const struct mt_command *command, int argc, char **argv);
 
 extern const struct mt_command mt_history_verbs[];

@@ -89,6 +89,7 @@ int main(int argc, char **argv)
                   {"copies.mtap", mt_scenario_copies},
                   {"native.mtap", mt_scenario_native},
                   {"mixed.mtap", mt_scenario_mixed},
+                  {"phases.mtap", mt_scenario_phases},
                   {"oom.mtap", mt_scenario_oom},
                   {"fragmented.mtap", mt_scenario_fragmented},
                   {"balance.mtap", mt_scenario_balance},

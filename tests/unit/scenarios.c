@@ -213,6 +213,33 @@ void mt_scenario_c_program(struct mt_builder *b)
     mt_build_end(b);
 }
 
+void mt_scenario_phases(struct mt_builder *b)
+{
+    describe(b, "command=./simulate");
+    uint32_t whole = mt_build_string(b, "simulate"), first = mt_build_string(b, "assemble"),
+             second = mt_build_string(b, "solve"), library = mt_build_string(b, "fft"),
+             plan = mt_build_string(b, "plan"), field = mt_build_string(b, "velocity field"),
+             mark = mt_build_string(b, "converged");
+    mt_build_event(b, MT_RANGE_PUSH, whole, 0, 0);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE, 4 * MT_MIB, 0);
+    mt_build_event(b, MT_NAMED, BASE + 100, field, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        mt_build_event(b, MT_RANGE_PUSH, first, 0, 0);
+        mt_build_event(b, MT_CUDA_MALLOC, BASE + 16 * MT_MIB, (2 + i) * MT_MIB, 0);
+        mt_build_event(b, MT_RANGE_POP, 0, 0, 0);
+        mt_build_event(b, MT_RANGE_PUSH, second, 0, 0);
+        mt_build_event(b, MT_RANGE_PUSH, plan, library, 0);
+        mt_build_event(b, MT_CUDA_MALLOC, BASE + 32 * MT_MIB, 8 * MT_MIB, 0);
+        mt_build_event(b, MT_RANGE_POP, library, 0, 0);
+        mt_build_event(b, MT_CUDA_FREE, BASE + 32 * MT_MIB, MT_API_CUDA_FREE, 0);
+        mt_build_event(b, MT_RANGE_MARK, mark, 0, 0);
+        mt_build_event(b, MT_CUDA_FREE, BASE + 16 * MT_MIB, MT_API_CUDA_FREE, 0);
+        mt_build_event(b, MT_RANGE_POP, 0, 0, 0);
+    }
+    mt_build_event(b, MT_RANGE_POP, 0, 0, 0);
+    mt_build_end(b);
+}
+
 void mt_scenario_copies(struct mt_builder *b)
 {
     describe(b, "command=./heat 100");

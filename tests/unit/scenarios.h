@@ -34,6 +34,9 @@ void mt_scenario_mixed(struct mt_builder *builder);
 /* A C program: three cudaMallocs, of which one fails, and a free by another thread, twice. */
 void mt_scenario_c_program(struct mt_builder *builder);
 
+/* A C program that names its phases and memory, twice around, and marks two moments. */
+void mt_scenario_phases(struct mt_builder *builder);
+
 /* A C program whose copies show memory that it does not use, with frees that are none. */
 void mt_scenario_copies(struct mt_builder *builder);
 
