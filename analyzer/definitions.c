@@ -6,8 +6,7 @@
 #include "symbols.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-
+#include <stdarg.h>
 #include <stdio.h>
 
 /* Ids are handed out one after the other. An id further than this beyond the last one can only
@@ -121,6 +120,11 @@ static int add_frame(struct mt_definitions *d, const struct mt_definition *defin
     frame->file = mt_string(d, definition->frame.file);
     frame->line = definition->frame.line;
     frame->marks = mt_frame_marks(frame->function, frame->file);
+    if (definition->kind == MT_DEF_CALL) {
+        frame->root = mt_string(d, definition->frame.root);
+        frame->path = mt_string(d, definition->frame.path);
+        frame->called = *frame->path ? frame->path : frame->root;
+    }
     return 0;
 }
 
@@ -142,18 +146,18 @@ static int add_module(struct mt_definitions *d, const struct mt_definition *defi
     return 0;
 }
 
-/* A frame's name until it is looked up. */
-static const char *make_name(struct mt_definitions *d, const char *path, uint64_t address)
+/* A text that lives as long as the definitions; NULL: no memory. */
+__attribute__((format(printf, 2, 3))) static const char *make_name(struct mt_definitions *d,
+                                                                   const char *format, ...)
 {
-    const char *slash = strrchr(path, '/'), *file = slash && slash[1] ? slash + 1 : path;
-    size_t size = strlen(file) + 24;
+    va_list arguments;
+    char *name;
     if (mt_grow(&d->names, &d->names_capacity, d->n_names + 1, sizeof *d->names))
         return NULL;
-    char *name = malloc(size);
-    if (!name)
-        return NULL;
-    snprintf(name, size, "%s+0x%" PRIx64, file, address);
-    return d->names[d->n_names++] = name;
+    va_start(arguments, format);
+    int size = vasprintf(&name, format, arguments);
+    va_end(arguments);
+    return size < 0 ? NULL : (d->names[d->n_names++] = name);
 }
 
 static int add_native(struct mt_definitions *d, const struct mt_definition *definition)
@@ -163,7 +167,8 @@ static int add_native(struct mt_definitions *d, const struct mt_definition *defi
     if (rc)
         return rc;
     const char *path = mt_module(d, definition->native.module).path;
-    frame->function = make_name(d, path, definition->native.address);
+    const char *slash = strrchr(path, '/'), *file = slash && slash[1] ? slash + 1 : path;
+    frame->function = make_name(d, "%s+0x%" PRIx64, file, definition->native.address);
     if (!frame->function)
         return -ENOMEM;
     frame->file = path;
@@ -213,6 +218,7 @@ static int add_stack(struct mt_definitions *d, const struct mt_definition *defin
     stack->frame = definition->stack.frame;
     inherit(stack, parent, frame);
     stack->user = user_of(d, definition->id, frame, parent);
+    stack->call = frame->path ? definition->stack.frame : parent->call;
     stack->python = frame->is_native ? parent->python : definition->id;
     stack->depth = parent->depth + 1;
     return 0;
@@ -266,6 +272,7 @@ int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *def
     case MT_DEF_STRING:
         return add_string(d, definition);
     case MT_DEF_FRAME:
+    case MT_DEF_CALL:
         return add_frame(d, definition);
     case MT_DEF_STACK:
         return add_stack(d, definition);
@@ -313,10 +320,36 @@ static uint64_t module_class(const struct mt_definitions *d, const struct mt_sta
                : 0;
 }
 
+/* Whether modules of several classes, each with named parts, were called by the program itself. */
+static int has_roots(const struct mt_definitions *d)
+{
+    const char *root = NULL;
+    for (size_t i = 1; i < d->n_frames; i++) {
+        const struct mt_frame *frame = &d->frames[i];
+        if (!frame->path || !*frame->path)
+            continue;
+        if (root && strcmp(root, frame->root))
+            return 1;
+        root = frame->root;
+    }
+    return 0;
+}
+
+static int name_roots(struct mt_definitions *d)
+{
+    for (size_t i = 1; i < d->n_frames; i++) {
+        struct mt_frame *frame = &d->frames[i];
+        if (frame->path && *frame->path &&
+            !(frame->called = make_name(d, "%s.%s", frame->root, frame->path)))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 int mt_definitions_finish(struct mt_definitions *d)
 {
     struct mt_address_map modules = {0};
-    int rc = 0;
+    int rc = has_roots(d) ? name_roots(d) : 0;
     for (size_t i = 1; i < d->n_stacks && !rc; i++) {
         uint64_t class = d->stacks[i].depth ? module_class(d, &d->stacks[i]) : 0;
         rc = class ? mt_address_map_put(&modules, class, 1) : 0;
@@ -387,6 +420,12 @@ const struct mt_stack *mt_stack(const struct mt_definitions *d, uint32_t id)
     return id < d->n_stacks ? &d->stacks[id] : &unknown_stack;
 }
 
+const char *mt_stack_module(const struct mt_definitions *d, uint32_t stack)
+{
+    const char *called = mt_frame(d, mt_stack(d, stack)->call)->called;
+    return called ? called : "";
+}
+
 const struct mt_frame *mt_stack_frame(const struct mt_definitions *d, uint32_t stack)
 {
     return mt_frame(d, mt_stack(d, stack)->frame);
@@ -405,6 +444,18 @@ void mt_place_text(char *out, size_t size, const struct mt_definitions *d, uint3
         snprintf(out, size, "%s:%u %s", file, frame->line, frame->function);
     else
         snprintf(out, size, "%s %s", file, frame->function);
+}
+
+void mt_named_place_text(char *out, size_t size, const struct mt_definitions *d, uint32_t name,
+                         uint32_t stack)
+{
+    int is_known = mt_stack(d, stack)->depth > 0;
+    size_t named = 0;
+    if (name)
+        named =
+            (size_t)snprintf(out, size, "\"%.100s\"%s", mt_string(d, name), is_known ? " " : "");
+    if (!named || is_known)
+        mt_place_text(out + named, size - named, d, stack);
 }
 
 const char *mt_thread(const struct mt_definitions *d, uint32_t id, uint32_t *os_thread)

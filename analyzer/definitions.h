@@ -21,6 +21,10 @@ struct mt_frame {
     uint8_t is_sought; /* was looked up, in vain perhaps */
     uint32_t module;   /* 0: its code was in no file */
     uint64_t address;  /* in the module, as its symbol table has it */
+    /* Frames that are at work for a torch.nn module: the outermost one's class, and the name in it
+     * (""; it is that one). NULL: others. */
+    const char *root, *path;
+    const char *called; /* that module, as it is shown */
 };
 
 /* A library or the program. */
@@ -37,6 +41,7 @@ struct mt_stack {
     uint32_t user;   /* the stack of the innermost frame that is no framework code, a Python frame
                       * before a native one; 0: none */
     uint32_t python; /* the stack of the innermost Python frame; 0: none */
+    uint32_t call;   /* the frame of the innermost call of a torch.nn module; 0: none */
     uint32_t depth;  /* frames */
 };
 
@@ -77,6 +82,16 @@ const struct mt_frame *mt_named_frame(const struct mt_definitions *definitions, 
 /* "train.py:42 main", of the innermost frame; "unknown" where there is none. */
 void mt_place_text(char *out, size_t size, const struct mt_definitions *definitions,
                    uint32_t stack);
+
+/* The same after the name that the program gave to what was made there, in quotes; 0: none. */
+void mt_named_place_text(char *out, size_t size, const struct mt_definitions *definitions,
+                         uint32_t name, uint32_t stack);
+
+/* The torch.nn module that a stack is at work for: "layers.3.mlp", the class's name of the
+ * outermost one; "": none, or not known. Where the program called several that have named parts,
+ * each name begins with the class of its outermost one: "Generator.main.0" (after
+ * mt_definitions_finish). */
+const char *mt_stack_module(const struct mt_definitions *definitions, uint32_t stack);
 
 /* A thread's name, "" where it has none or is not known; *os_thread its kernel id or 0. */
 const char *mt_thread(const struct mt_definitions *definitions, uint32_t id, uint32_t *os_thread);

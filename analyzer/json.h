@@ -10,6 +10,8 @@
 #include <stdio.h>
 
 #include "definitions.h"
+#include "origins.h"
+#include "ranges.h"
 
 /* A string from any bytes: what is not UTF-8 becomes U+FFFD. A new reference; NULL: no memory. */
 json_t *mt_json_text(const char *text);
@@ -20,11 +22,21 @@ json_t *mt_json_number(uint64_t number);
 /* {"function": ..., "file": ..., "line": ...}, null where the stack is not known. */
 json_t *mt_json_frame(const struct mt_definitions *definitions, uint32_t stack);
 
+/* {"bytes", "blocks", "sites": [{"bytes", "blocks", "line", "callers"}]} */
+json_t *mt_json_origins(const struct mt_definitions *definitions, const struct mt_origins *origins);
+
 /* A device's number, null where it is not known. */
 json_t *mt_json_device(int device);
 
 /* The short name of a backward node's type, null for 0. */
 json_t *mt_json_type_name(const struct mt_definitions *definitions, uint32_t node_name);
+
+/* What the program calls a block, null for 0. */
+json_t *mt_json_name(const struct mt_definitions *definitions, uint32_t name);
+
+/* ["outermost", ..., "innermost"] of a path of ranges, null for 0. */
+json_t *mt_json_range(const struct mt_definitions *definitions, const struct mt_ranges *ranges,
+                      uint32_t path);
 
 /* The info records. */
 json_t *mt_json_process(const struct mt_definitions *definitions);

@@ -6,6 +6,7 @@
 #define MT_PAGE_H
 
 #include "analysis.h"
+#include "origins.h"
 #include "text.h"
 
 struct mt_page {
@@ -22,12 +23,19 @@ struct mt_page mt_page_of(const struct mt_analysis *analysis, FILE *out,
 /* The program, and how much was recorded. */
 void mt_page_head(const struct mt_page *page);
 
+/* Where allocations come from, a list. */
+void mt_page_origins(const struct mt_page *page, const struct mt_origins *origins);
+
 /* A bar for each category that has bytes. */
 void mt_page_categories(const struct mt_page *page, const struct mt_device *device);
 
 /* "train.py:42 main", of a stack's innermost frame, in at most that many columns. */
 void mt_page_place(const struct mt_page *page, uint32_t stack, char *out, size_t size,
                    size_t columns);
+
+/* "step > forward" of a path of ranges, in at most that many columns. */
+void mt_page_range_text(const struct mt_page *page, uint32_t path, char *out, size_t size,
+                        size_t columns);
 
 /* What does not fit together in the trace. */
 void mt_page_notes(const struct mt_page *page);
@@ -42,7 +50,10 @@ void mt_page_growth(const struct mt_page *page, const struct mt_device *device);
 void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *device);
 void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins);
 void mt_page_balance(const struct mt_page *page, const struct mt_device *device);
+void mt_page_idle(const struct mt_page *page, const struct mt_device *device);
 void mt_page_leaks(const struct mt_page *page, const struct mt_device *device);
+void mt_page_ranges(const struct mt_page *page, const struct mt_device *device);
+void mt_page_marks(const struct mt_page *page);
 void mt_page_precision(const struct mt_page *page, const struct mt_device *device);
 void mt_page_timeline(const struct mt_page *page, const struct mt_device *device);
 

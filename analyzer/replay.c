@@ -49,6 +49,7 @@ static int is_past(const struct mt_replay *replay, const struct mt_event *event)
 struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
 {
     return (struct mt_rule_context){.definitions = replay->definitions,
+                                    .ranges = &replay->tracker.ranges,
                                     .saw_parameters = replay->tracker.saw_parameters,
                                     .saw_gradients = replay->survey.kinds[MT_GRADIENT] &&
                                                      !replay->question.no_labels,
@@ -80,8 +81,9 @@ void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at
 {
     mt_tracker_ended(&replay->tracker, block, at_end);
     watch(replay, block);
-    if (replay->question.whole_run && !at_end)
-        mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block);
+    if (replay->question.whole_run)
+        mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block,
+                        at_end);
     draw(replay, block, at_end ? UINT64_MAX : replay->time_ns);
 }
 
@@ -100,12 +102,22 @@ static void end_block(struct mt_replay *replay, struct mt_block *block)
     mt_heap_end(&replay->blocks, block);
 }
 
+int mt_replay_see(struct mt_replay *replay, unsigned slot, const struct mt_totals *now)
+{
+    struct mt_range_most most = {now->allocated, now->time_ns, now->event};
+    if (now->range && mt_ranges_see(&replay->tracker.ranges, slot, now->range, &most))
+        return -ENOMEM;
+    return mt_spans_see(&replay->spans[slot], &replay->tracker.now, replay->events, replay->time_ns,
+                        now->allocated);
+}
+
 static int see_total(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
     struct mt_totals *now = &replay->now[slot];
     /* One by one: gcc makes a compound literal elsewhere first, and waits for it to be copied. */
     now->when = replay->tracker.now;
+    now->range = mt_tracker_range(&replay->tracker, event->thread);
     now->event = replay->events;
     now->time_ns = event->time_ns;
     now->allocated = event->arg[2];
@@ -119,8 +131,7 @@ static int see_total(struct mt_replay *replay, const struct mt_event *event)
         if (replay->question.moment.kind == MT_AT_PEAK)
             mt_replay_take_device(replay, slot);
     }
-    return mt_spans_see(&replay->spans[slot], &replay->tracker.now, replay->events, event->time_ns,
-                        event->arg[2]);
+    return mt_replay_see(replay, slot, now);
 }
 
 /* PyTorch begins to use a device: what CUDA hands out on it is no block of its own any more. */
@@ -129,6 +140,7 @@ static void begin_blocks(struct mt_replay *replay, unsigned slot)
     mt_spans_clear(&replay->spans[slot]);
     mt_timeline_clear(&replay->timeline[slot]);
     mt_places_clear(&replay->places[slot]);
+    mt_ranges_forget(&replay->tracker.ranges, slot);
 }
 
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
@@ -240,6 +252,9 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_MAP:
     case MT_CUDA_UNMAP:
         return mt_replay_cuda(replay, event);
+    case MT_CUDA_COPY:
+    case MT_CUDA_SET:
+        return mt_cuda_event(&replay->cuda, event);
     case MT_DEVICE_MEMORY:
         on_sample(replay, event);
         return 0;
@@ -289,6 +304,9 @@ static void finish(struct mt_replay *replay)
     }
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_spans_number(&replay->spans[slot]);
+    mt_ranges_finish(&replay->tracker.ranges);
+    mt_origins_sort(&replay->cuda.twice);
+    mt_origins_sort(&replay->cuda.by_others);
 }
 
 int mt_replay(const char *path, const struct mt_question *question, struct mt_replay *replay,

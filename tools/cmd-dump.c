@@ -19,8 +19,8 @@ struct dump {
 
 static const char *definition_name(enum mt_definition_kind kind)
 {
-    static const char *const names[] = {"?",    "string", "frame",        "stack", "thread",
-                                        "info", "module", "native_frame", "symbol"};
+    static const char *const names[] = {"?",    "string", "frame",        "stack",  "thread",
+                                        "info", "module", "native_frame", "symbol", "call"};
     return names[kind < MT_DEF_LIMIT ? kind : 0];
 }
 
@@ -36,7 +36,7 @@ struct fields {
     struct {
         const char *name;
         uint64_t value;
-    } field[4];
+    } field[5];
     int has_text;
 };
 
@@ -49,6 +49,14 @@ static struct fields fields_of(const struct mt_definition *d)
             3,
             {{"function", d->frame.function}, {"file", d->frame.file}, {"line", d->frame.line}},
             0};
+    case MT_DEF_CALL:
+        return (struct fields){5,
+                               {{"function", d->frame.function},
+                                {"file", d->frame.file},
+                                {"line", d->frame.line},
+                                {"root", d->frame.root},
+                                {"path", d->frame.path}},
+                               0};
     case MT_DEF_STACK:
         return (struct fields){2, {{"parent", d->stack.parent}, {"frame", d->stack.frame}}, 0};
     case MT_DEF_THREAD:
@@ -68,8 +76,11 @@ static struct fields fields_of(const struct mt_definition *d)
 
 static int is_address(const char *field)
 {
-    return !strcmp(field, "address") || !strcmp(field, "node") || !strcmp(field, "handle") ||
-           !strcmp(field, "stream");
+    static const char *const addresses[] = {"address", "node", "handle", "stream", "to", "from"};
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
+        if (!strcmp(field, addresses[i]))
+            return 1;
+    return 0;
 }
 
 /* The name behind a number, for fields that have names; NULL for others. */

@@ -15,6 +15,17 @@ static int take_text(struct mt_cursor *cursor, struct mt_definition *out)
     return 0;
 }
 
+static int take_frame(struct mt_cursor *cursor, struct mt_definition *out)
+{
+    if (mt_take32(cursor, &out->frame.function) || mt_take32(cursor, &out->frame.file) ||
+        mt_take32(cursor, &out->frame.line))
+        return -EINVAL;
+    if (out->kind == MT_DEF_CALL &&
+        (mt_take32(cursor, &out->frame.root) || mt_take32(cursor, &out->frame.path)))
+        return -EINVAL;
+    return 0;
+}
+
 static int decode_definition(struct mt_cursor *cursor, struct mt_definition *out)
 {
     memset(out, 0, sizeof *out);
@@ -28,10 +39,8 @@ static int decode_definition(struct mt_cursor *cursor, struct mt_definition *out
         return take_text(cursor, out);
     case MT_DEF_FRAME:
     case MT_DEF_SYMBOL:
-        return mt_take32(cursor, &out->frame.function) || mt_take32(cursor, &out->frame.file) ||
-                       mt_take32(cursor, &out->frame.line)
-                   ? -EINVAL
-                   : 0;
+    case MT_DEF_CALL:
+        return take_frame(cursor, out);
     case MT_DEF_STACK:
         return mt_take32(cursor, &out->stack.parent) || mt_take32(cursor, &out->stack.frame)
                    ? -EINVAL

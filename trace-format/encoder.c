@@ -186,9 +186,14 @@ static void put_definition(struct buffer *out, const struct mt_definition *defin
     switch (definition->kind) {
     case MT_DEF_FRAME:
     case MT_DEF_SYMBOL:
+    case MT_DEF_CALL:
         put(out, definition->frame.function);
         put(out, definition->frame.file);
         put(out, definition->frame.line);
+        if (definition->kind == MT_DEF_CALL) {
+            put(out, definition->frame.root);
+            put(out, definition->frame.path);
+        }
         return;
     case MT_DEF_STACK:
         put(out, definition->stack.parent);
@@ -230,7 +235,7 @@ int mt_encoder_definition(struct mt_encoder *encoder, const struct mt_definition
     int rc = begin_record(encoder, MT_BLOCK_DEFINITIONS);
     if (rc)
         return rc;
-    if (buffer_reserve(&encoder->definitions, 5 * MT_VARINT_SIZE + definition->text_size))
+    if (buffer_reserve(&encoder->definitions, 7 * MT_VARINT_SIZE + definition->text_size))
         return -ENOMEM;
     put_definition(&encoder->definitions, definition);
     encoder->records++;

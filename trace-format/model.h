@@ -106,7 +106,13 @@ enum mt_code {
     /* What the whole device has, free or taken by anybody: bytes. own: of this process, others:   \
      * of all others, by NVML; 0: it does not tell. */                                             \
     M(DEVICE_MEMORY, 28, "device_memory",                                                          \
-      F(total, PLAIN) F(free, PLAIN) F(own, PLAIN) F(others, PLAIN))
+      F(total, PLAIN) F(free, PLAIN) F(own, PLAIN) F(others, PLAIN))                               \
+    /* Memory was copied or set, by a call of a program without PyTorch. Addresses may point into  \
+     * what was allocated, or be the host's. */                                                    \
+    M(CUDA_COPY, 29, "cuda_copy",                                                                  \
+      F(to, DELTA) F(from, DELTA) F(size, PLAIN) F(api, PLAIN))                                    \
+    M(CUDA_SET, 30, "cuda_set",                                                                    \
+      F(address, DELTA) F(size, PLAIN) F(api, PLAIN))
 /* clang-format on */
 
 enum mt_kind {
@@ -153,6 +159,9 @@ enum mt_definition_kind {
     MT_DEF_MODULE = 6, /* id, build_id: string id (0: none), path: string id */
     MT_DEF_NATIVE = 7, /* id, of a frame: module: module id (0: none), address in it */
     MT_DEF_SYMBOL = 8, /* id, of a native frame: its function, file and line, as in FRAME */
+    MT_DEF_CALL = 9,   /* id, of a frame as in FRAME that is at work for a module of torch.nn: root:
+                        * string id of the outermost module's class, path: string id of the module's
+                        * name in it, "layers.3.mlp" (0: it is that one) */
     MT_DEF_LIMIT,
 };
 
@@ -162,6 +171,7 @@ struct mt_definition {
     union {
         struct {
             uint32_t function, file, line;
+            uint32_t root, path; /* of a CALL */
         } frame;
         struct {
             uint32_t parent, frame;

@@ -112,10 +112,13 @@ static struct mt_definition random_definition(void)
                                        .id = (uint32_t)any_number(),
                                        .text = text,
                                        .text_size = strlen(text)};
-    if (definition.kind == MT_DEF_FRAME || definition.kind == MT_DEF_SYMBOL) {
+    if (definition.kind == MT_DEF_FRAME || definition.kind == MT_DEF_SYMBOL ||
+        definition.kind == MT_DEF_CALL) {
         definition.frame.function = (uint32_t)any_number();
         definition.frame.file = (uint32_t)any_number();
         definition.frame.line = (uint32_t)any_number();
+        definition.frame.root = (uint32_t)any_number();
+        definition.frame.path = (uint32_t)any_number();
     } else if (definition.kind == MT_DEF_STACK) {
         definition.stack.parent = (uint32_t)any_number();
         definition.stack.frame = (uint32_t)any_number();

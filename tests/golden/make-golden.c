@@ -46,6 +46,7 @@ int main(int argc, char **argv)
     mt_build_info(builder, "command=python train.py");
     uint32_t stack =
         mt_build_stack(builder, "/home/user/train.py:12 main", "/home/user/train.py:77 Net.forward",
+                       "/usr/lib/torch/nn/modules/module.py:1787 Module._call_impl|Net|layers.3",
                        "/usr/lib/libexample.so@1234", NULL);
     mt_build_symbol(builder, "example.cc:9 example");
     for (uint64_t round = 0; round < ROUNDS; round++)

@@ -193,6 +193,55 @@ START_TEST(native_frames_have_names)
 }
 END_TEST
 
+static void add_call(struct mt_definitions *d, uint32_t id, uint32_t root, uint32_t path)
+{
+    struct mt_definition call = {.kind = MT_DEF_CALL, .id = id, .frame = {1, 1, 7, root, path}};
+    ck_assert_int_eq(mt_definitions_add(d, &call), 0);
+    ck_assert_int_eq(add_stack(d, id, id - 1, id), 0);
+}
+
+/* main > Net > Net.layers.3 > relu, and a loss beside it */
+static struct mt_definitions *calls(void)
+{
+    struct mt_definitions *d = mt_definitions_create();
+    static const char *const strings[] = {"f", "Net", "layers.3", "CrossEntropyLoss", "Critic"};
+    for (uint32_t i = 0; i < 5; i++)
+        add(d, MT_DEF_STRING, i + 1, strings[i]);
+    add_frame(d, 1, 1, 1);
+    add_stack(d, 1, 0, 1);
+    add_call(d, 2, 2, 0);
+    add_call(d, 3, 2, 3);
+    add_stack(d, 4, 3, 1);
+    add_call(d, 5, 4, 0);
+    return d;
+}
+
+START_TEST(stacks_have_modules)
+{
+    struct mt_definitions *d = calls();
+    ck_assert_int_eq(mt_definitions_finish(d), 0);
+    ck_assert_str_eq(mt_stack_module(d, 0), "");
+    ck_assert_str_eq(mt_stack_module(d, 1), "");
+    ck_assert_str_eq(mt_stack_module(d, 2), "Net");
+    ck_assert_str_eq(mt_stack_module(d, 4), "layers.3");
+    ck_assert_str_eq(mt_stack_module(d, 5), "CrossEntropyLoss");
+    ck_assert_str_eq(mt_stack_module(d, 99), "");
+    mt_definitions_destroy(d);
+}
+END_TEST
+
+START_TEST(modules_of_several_models_have_their_classes)
+{
+    struct mt_definitions *d = calls();
+    add_call(d, 6, 5, 3);
+    ck_assert_int_eq(mt_definitions_finish(d), 0);
+    ck_assert_str_eq(mt_stack_module(d, 2), "Net");
+    ck_assert_str_eq(mt_stack_module(d, 4), "Net.layers.3");
+    ck_assert_str_eq(mt_stack_module(d, 6), "Critic.layers.3");
+    mt_definitions_destroy(d);
+}
+END_TEST
+
 START_TEST(modules_have_marks)
 {
     static const struct {
@@ -353,6 +402,8 @@ int main(void)
     tcase_add_test(test, frames_have_marks);
     tcase_add_test(test, python_comes_before_native);
     tcase_add_test(test, native_frames_have_names);
+    tcase_add_test(test, stacks_have_modules);
+    tcase_add_test(test, modules_of_several_models_have_their_classes);
     tcase_add_test(test, modules_have_marks);
     tcase_add_test(test, function_names_are_plain);
     tcase_add_test(test, type_names_are_short);

@@ -88,6 +88,8 @@ static void make_trace(void)
     define(encoder,
            (struct mt_definition){.kind = MT_DEF_NATIVE, .id = 2, .native = {UINT64_MAX - 5, 1}});
     define(encoder, (struct mt_definition){.kind = MT_DEF_SYMBOL, .id = 2, .frame = {1, 2, 3}});
+    define(encoder,
+           (struct mt_definition){.kind = MT_DEF_CALL, .id = 3, .frame = {1, 2, 78, 300, 4}});
     finish(encoder);
     uint64_t time = 1000;
     for (int i = 0; i < N_EVENTS; i++) {
@@ -157,7 +159,7 @@ START_TEST(records_come_back)
 
     ck_assert_int_eq(mt_reader_next(reader, &batch, &error), 1);
     ck_assert_int_eq(batch.type, MT_BATCH_DEFINITIONS);
-    ck_assert_uint_eq(batch.n_definitions, 8);
+    ck_assert_uint_eq(batch.n_definitions, 9);
     ck_assert_mem_eq(batch.definitions[0].text, "pid=1", 5);
     ck_assert_uint_eq(batch.definitions[2].frame.line, 77);
     ck_assert_uint_eq(batch.definitions[3].stack.frame, 1);
@@ -168,6 +170,10 @@ START_TEST(records_come_back)
     ck_assert_uint_eq(batch.definitions[6].native.address, UINT64_MAX - 5);
     ck_assert_int_eq(batch.definitions[7].kind, MT_DEF_SYMBOL);
     ck_assert_uint_eq(batch.definitions[7].frame.line, 3);
+    ck_assert_int_eq(batch.definitions[8].kind, MT_DEF_CALL);
+    ck_assert_uint_eq(batch.definitions[8].frame.line, 78);
+    ck_assert_uint_eq(batch.definitions[8].frame.root, 300);
+    ck_assert_uint_eq(batch.definitions[8].frame.path, 4);
 
     size_t done = 0;
     while (done < N_EVENTS) {
@@ -257,7 +263,8 @@ START_TEST(bad_records_are_refused_and_change_nothing)
     struct mt_encoder *encoder = mt_encoder_create(1);
     ck_assert_int_eq(mt_encoder_event(encoder, &(struct mt_event){.kind = 0}), -EINVAL);
     ck_assert_int_eq(mt_encoder_event(encoder, &(struct mt_event){.kind = MT_KIND_LIMIT}), -EINVAL);
-    ck_assert_int_eq(mt_encoder_definition(encoder, &(struct mt_definition){.kind = 9}), -EINVAL);
+    ck_assert_int_eq(mt_encoder_definition(encoder, &(struct mt_definition){.kind = MT_DEF_LIMIT}),
+                     -EINVAL);
     struct mt_definition longest = {MT_DEF_STRING, 1, .text = text, .text_size = sizeof text};
     ck_assert_int_eq(mt_encoder_definition(encoder, &longest), -EINVAL);
     ck_assert_int_eq(mt_encoder_finish(encoder, &bytes, &size), 0);

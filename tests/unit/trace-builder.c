@@ -150,11 +150,27 @@ static void build_native(struct mt_builder *b, const char *text, const char *sig
     mt_build_definition(b, &frame);
 }
 
+/* "FILE:LINE FUNCTION|ROOT|PATH" */
+static void build_call(struct mt_builder *b, const char *text, const char *bar)
+{
+    char plain[256], root[64];
+    const char *path = strchr(bar + 1, '|');
+    must(path && bar - text < 256 && path - bar < 64, text);
+    snprintf(plain, sizeof plain, "%.*s", (int)(bar - text), text);
+    snprintf(root, sizeof root, "%.*s", (int)(path - bar - 1), bar + 1);
+    struct mt_definition call = {.kind = MT_DEF_CALL, .id = ++b->frames};
+    call.frame.root = mt_build_string(b, root);
+    call.frame.path = path[1] ? mt_build_string(b, path + 1) : 0;
+    build_names(b, call, plain);
+}
+
 static uint32_t build_frame(struct mt_builder *b, const char *text)
 {
-    const char *sign = strchr(text, '@');
+    const char *sign = strchr(text, '@'), *bar = strchr(text, '|');
     if (sign)
         build_native(b, text, sign);
+    else if (bar)
+        build_call(b, text, bar);
     else
         build_names(b, (struct mt_definition){.kind = MT_DEF_FRAME, .id = ++b->frames}, text);
     return b->frames;

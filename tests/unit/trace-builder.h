@@ -26,8 +26,8 @@ void mt_build_info(struct mt_builder *builder, const char *text);
 
 uint32_t mt_build_string(struct mt_builder *builder, const char *text);
 
-/* A stack from the outermost frame to the innermost, each "FILE:LINE FUNCTION" or, a native one,
- * "LIBRARY@ADDRESS", ended by NULL. */
+/* A stack from the outermost frame to the innermost, each "FILE:LINE FUNCTION", one that calls a
+ * torch.nn module "FILE:LINE FUNCTION|ROOT|PATH", a native one "LIBRARY@ADDRESS", ended by NULL. */
 uint32_t mt_build_stack(struct mt_builder *builder, ...);
 
 /* Says what the native frame is that was built last: "FILE:LINE FUNCTION". */
