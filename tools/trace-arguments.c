@@ -108,12 +108,7 @@ int mt_read_rules(const char *path, struct mt_user_rules **rules)
     int rc = mt_user_rules_read(rules, path, &error);
     if (!rc)
         return 0;
-    if (rc == -ENOMEM)
-        mt_fail("%s: out of memory", path);
-    else if (error.line)
-        mt_fail("%s:%u:%u: %s", path, error.line, error.column, error.text);
-    else
-        mt_fail("%s: %s", path, error.text);
+    mt_fail_rules(path, rc, &error);
     return -1;
 }
 
