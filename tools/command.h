@@ -73,6 +73,8 @@ struct mt_trace_arguments {
     struct mt_question question;
     struct mt_user_rules *rules; /* the question's */
     int bottom_up;               /* stacks */
+    int has_rank;                /* of several traces, only that of one rank */
+    long rank;
     const char *what;            /* explain: an address or a stack */
 };
 extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks_options[],

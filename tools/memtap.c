@@ -23,7 +23,7 @@ const struct mt_command mt_commands[] = {
      "Explains a trace: how much memory was allocated at the peak, what for, and by\n"
      "which lines. Several traces are those of the ranks of one job.",
      mt_report_options, 0, mt_run_report},
-    {"oom", "[OPTION]... TRACE", "explain why memory ran out",
+    {"oom", "[OPTION]... TRACE...", "explain why memory ran out",
      "Explains the last out-of-memory of a trace: what was asked for and by which line,\n"
      "what was live, why what was free did not help, and what would.",
      mt_oom_options, 0, mt_run_oom},
@@ -33,7 +33,7 @@ const struct mt_command mt_commands[] = {
      "several of each (OLD... --to NEW...) are ranks of a job, matched by rank, or\n"
      "repeated runs: then what differs no more than these by themselves is noise.",
      mt_diff_options, 0, mt_run_diff},
-    {"stacks", "[OPTION]... TRACE", "what was live, by whole stacks",
+    {"stacks", "[OPTION]... TRACE...", "what was live, by whole stacks",
      "Shows what was live at a moment as a tree of stacks; frames of PyTorch itself and\n"
      "of Python's library, and what has less than a hundredth of all, are left out.\n"
      "folded is for flame graphs.",
@@ -43,7 +43,7 @@ const struct mt_command mt_commands[] = {
      "of a stack (a number that memtap blocks shows): what was seen of it, every rule,\n"
      "and which of them decided.",
      mt_explain_options, 0, mt_run_explain},
-    {"blocks", "[OPTION]... TRACE", "every live block at a moment of a trace",
+    {"blocks", "[OPTION]... TRACE...", "every live block at a moment of a trace",
      "Lists every block of memory that was live at a moment: address, size, what it\n"
      "was for and by which rule, how old it was, and the line that asked for it.",
      mt_blocks_options, 0, mt_run_blocks},
