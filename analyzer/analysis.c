@@ -94,7 +94,7 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
     if (!rc)
         rc = find_story(device, replay, slot);
     if (!rc && replay->question.by != MT_BY_SITE)
-        rc = mt_groups_collect(&device->groups, replay->definitions, replay->question.by,
+        rc = mt_groups_collect(&device->groups, &device->context, replay->question.by,
                                device->verdicts, device->n_verdicts);
     if (!rc && device->of_cuda)
         rc = mt_leaks_find(&device->leaks, replay, slot);

@@ -29,6 +29,7 @@ const char *mt_moment_name(enum mt_moment_kind kind);
 
 struct mt_totals {
     struct mt_when when;
+    uint32_t range; /* the path of ranges that were open (ranges.h); 0: none */
     uint64_t event; /* the number in the trace of the last event before, from 1; 0: none yet */
     uint64_t time_ns;
     uint64_t allocated;   /* bytes, after the event */

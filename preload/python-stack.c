@@ -33,7 +33,7 @@ static struct {
     const void *code_type, *str_type;
     _Atomic int status;
     struct mt_cache stacks;
-} python;
+} python = {.stacks.forgets = 1};
 
 struct frame {
     uint64_t code, instruction;

@@ -11,12 +11,16 @@
 /* Exit codes of memtap itself; `run` and `simulate` give the program's own where it ran. */
 enum { MT_EXIT_OK = 0, MT_EXIT_BAD = 2, MT_EXIT_NOT_EXECUTABLE = 126, MT_EXIT_NOT_FOUND = 127 };
 
+/* Among the choices of an option: every simulated card. */
+#define MT_CARDS "<cards>"
+
 /* A table of options ends with a row of zeros. Every command has --help besides. */
 struct mt_option {
     int letter; /* what mt_options_next returns; a printable one is the short form as well */
     const char *name;
     const char *value; /* "FILE"; NULL: it takes none */
     const char *help;  /* one or more lines */
+    const char *choices; /* of its value, with spaces between; NULL: a file, or anything */
 };
 
 struct mt_command {
@@ -29,6 +33,9 @@ struct mt_command {
     /* argv[0] is the command's name. Returns the exit code. */
     int (*run)(const struct mt_command *command, int argc, char **argv);
 };
+
+/* The table of memtap.c, which ends with a row of zeros. */
+extern const struct mt_command mt_commands[];
 
 /* The next option's letter with *value set; 0 when they end, and *operand is the index of the
  * first operand in argv; -1 after a wrong one, about which the user has been told. */
@@ -67,9 +74,12 @@ extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks
 /* Whether the moment and the device that are asked for are in the trace; else the user has been
  * told. */
 int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
+/* Reads a file of rules instead of those that *rules has. 0, or -1 after a message. */
+int mt_read_rules(const char *path, struct mt_user_rules **rules);
 void mt_trace_arguments_clear(struct mt_trace_arguments *arguments);
 
-/* What a command shows of a trace: an exit code (MT_EXIT_BAD after a message), or a negative errno. */
+/* What a command shows of a trace: an exit code (MT_EXIT_BAD after a message), or a negative errno.
+ */
 typedef int mt_trace_printer(const struct mt_analysis *analysis,
                              const struct mt_trace_arguments *arguments);
 
@@ -86,6 +96,7 @@ int mt_read_trace_arguments(const struct mt_command *command, int argc, char **a
 int mt_finish_output(int code);
 
 int mt_run_info(const struct mt_command *command, int argc, char **argv);
+int mt_run_diff(const struct mt_command *command, int argc, char **argv);
 int mt_run_dump(const struct mt_command *command, int argc, char **argv);
 int mt_run_report(const struct mt_command *command, int argc, char **argv);
 int mt_run_explain(const struct mt_command *command, int argc, char **argv);
@@ -96,9 +107,10 @@ int mt_run_recover(const struct mt_command *command, int argc, char **argv);
 int mt_run_run(const struct mt_command *command, int argc, char **argv);
 int mt_run_simulate(const struct mt_command *command, int argc, char **argv);
 int mt_run_symbolize(const struct mt_command *command, int argc, char **argv);
+int mt_run_completion(const struct mt_command *command, int argc, char **argv);
 int mt_run_lib(const struct mt_command *command, int argc, char **argv);
 
-extern const struct mt_option mt_recover_options[], mt_run_options[], mt_simulate_options[],
-    mt_symbolize_options[], mt_no_options[];
+extern const struct mt_option mt_diff_options[], mt_recover_options[], mt_run_options[],
+    mt_simulate_options[], mt_symbolize_options[], mt_no_options[];
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct mt_command commands[] = {
+const struct mt_command mt_commands[] = {
     {"run", "[OPTION]... [--] COMMAND [ARGUMENT]...", "run a program and record a trace",
      "Runs a program with memtap's recording library preloaded. Every process of it\n"
      "that uses CUDA writes a trace; where they are is said at the end. The exit code\n"
@@ -27,6 +27,12 @@ static const struct mt_command commands[] = {
      "Explains the last out-of-memory of a trace: what was asked for and by which line,\n"
      "what was live, why what was free did not help, and what would.",
      mt_oom_options, 0, mt_run_oom},
+    {"diff", "[OPTION]... OLD NEW", "what has changed between two runs",
+     "Compares two runs of a program: how the peak has changed, and which categories,\n"
+     "phases and call sites are to blame. OLD and NEW are traces, or folders of them;\n"
+     "several of each (OLD... --to NEW...) are ranks of a job, matched by rank, or\n"
+     "repeated runs: then what differs no more than these by themselves is noise.",
+     mt_diff_options, 0, mt_run_diff},
     {"stacks", "[OPTION]... TRACE", "what was live, by whole stacks",
      "Shows what was live at a moment as a tree of stacks; frames of PyTorch itself and\n"
      "of Python's library, and what has less than a hundredth of all, are left out.\n"
@@ -64,15 +70,20 @@ static const struct mt_command commands[] = {
      "Prints the path of libmemtap.so, for\n"
      "  LD_PRELOAD=$(memtap lib) python train.py",
      mt_no_options, 0, mt_run_lib},
+    {"completion", "bash|zsh|fish", "completion of memtap's command lines, for a shell",
+     "Prints what completes memtap's command lines in a shell, for\n"
+     "  source <(memtap completion bash)",
+     mt_no_options, 0, mt_run_completion},
+    {0},
 };
 
 static const struct mt_command itself = {.name = ""};
 
 static const struct mt_command *find(const char *name)
 {
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (!strcmp(commands[i].name, name))
-            return &commands[i];
+    for (const struct mt_command *command = mt_commands; command->name; command++)
+        if (!strcmp(command->name, name))
+            return command;
     return NULL;
 }
 
@@ -81,8 +92,8 @@ static void print_overview(void)
     puts("Usage: memtap COMMAND [OPTION]...\n\n"
          "Records and explains the GPU memory of unmodified PyTorch and C programs.\n\n"
          "Commands:");
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+    for (const struct mt_command *command = mt_commands; command->name; command++)
+        printf("  %-10s %s\n", command->name, command->summary);
     puts("\nOptions:\n"
          "  --help     show this help\n"
          "  --version  show memtap's version\n\n"

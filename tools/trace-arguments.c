@@ -9,9 +9,9 @@
 enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY };
 
 /* clang-format off */
-#define FORMAT_OPTION(help) {'f', "format", "FORMAT", help}
+#define FORMAT_OPTION(help, choices) {'f', "format", "FORMAT", help, choices}
 #define AT_OPTION {AT, "at", "MOMENT",                                                             \
-    "peak (the default), end, oom, a time such as 1.5s,\n20ms or 8000ns, or event:N"}
+    "peak (the default), end, oom, a time such as 1.5s,\n20ms or 8000ns, or event:N", "peak end oom"}
 #define DEVICE_OPTION {DEVICE, "device", "N", "only CUDA's device N"}
 #define NO_LABELS_OPTION {NO_LABELS, "no-labels", NULL,                                            \
     "classify without what autograd said: by stacks and lifetimes"}
@@ -21,18 +21,20 @@ enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY };
 /* What is asked of the trace, for all that classify it. */
 #define QUESTION_OPTIONS AT_OPTION, DEVICE_OPTION, NO_LABELS_OPTION, RULES_OPTION
 
-const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) or json"), {0}};
+const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) or json", "text json"), {0}};
 const struct mt_option mt_report_options[] = {
-    FORMAT_OPTION("text (the default) or json"),
-    {BY, "by", "WHAT", "instead of call sites: dtype, file, function,\noperator, rule or stack"},
+    FORMAT_OPTION("text (the default) or json", "text json"),
+    {BY, "by", "WHAT",
+     "instead of call sites: dtype, file, function, name,\noperator, range, rule or stack",
+     "dtype file function name operator range rule stack"},
     QUESTION_OPTIONS, {0}};
 const struct mt_option mt_blocks_options[] = {
-    FORMAT_OPTION("text (the default), csv or json"), QUESTION_OPTIONS, {0}};
+    FORMAT_OPTION("text (the default), csv or json", "text csv json"), QUESTION_OPTIONS, {0}};
 const struct mt_option mt_explain_options[] = {QUESTION_OPTIONS, {0}};
 const struct mt_option mt_oom_options[] = {
-    FORMAT_OPTION("text (the default) or json"), NO_LABELS_OPTION, RULES_OPTION, {0}};
+    FORMAT_OPTION("text (the default) or json", "text json"), NO_LABELS_OPTION, RULES_OPTION, {0}};
 const struct mt_option mt_stacks_options[] = {
-    FORMAT_OPTION("text (the default), folded or json"),
+    FORMAT_OPTION("text (the default), folded or json", "text folded json"),
     {BOTTOM_UP, "bottom-up", NULL, "begin with the innermost frames"}, QUESTION_OPTIONS, {0}};
 /* clang-format on */
 
@@ -45,7 +47,7 @@ static const char *const formats[] = {[MT_FORMAT_TEXT] = "text",
 static int read_format(const struct mt_command *command, const char *value, enum mt_format *format)
 {
     for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (!strcmp(value, formats[i]) && strstr(command->options->help, value)) {
+        if (!strcmp(value, formats[i]) && strstr(command->options->choices, value)) {
             *format = (enum mt_format)i;
             return 0;
         }
@@ -87,12 +89,11 @@ static int read_moment(const struct mt_command *command, const char *value,
     return -1;
 }
 
-static int read_rules(const char *path, struct mt_trace_arguments *arguments)
+int mt_read_rules(const char *path, struct mt_user_rules **rules)
 {
     struct mt_rules_error error;
-    mt_user_rules_destroy(arguments->rules);
-    int rc = mt_user_rules_read(&arguments->rules, path, &error);
-    arguments->question.rules = arguments->rules;
+    mt_user_rules_destroy(*rules);
+    int rc = mt_user_rules_read(rules, path, &error);
     if (!rc)
         return 0;
     if (rc == -ENOMEM)
@@ -122,8 +123,11 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case BOTTOM_UP:
         arguments->bottom_up = 1;
         return 0;
-    case RULES:
-        return read_rules(value, arguments);
+    case RULES: {
+        int rc = mt_read_rules(value, &arguments->rules);
+        arguments->question.rules = arguments->rules;
+        return rc;
+    }
     }
     return -1;
 }
