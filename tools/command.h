@@ -32,6 +32,8 @@ struct mt_command {
     int takes_command; /* what follows the first operand belongs to a program that is started */
     /* argv[0] is the command's name. Returns the exit code. */
     int (*run)(const struct mt_command *command, int argc, char **argv);
+    /* Commands of its own, whose names begin with its name; a row of zeros ends them. run is NULL. */
+    const struct mt_command *verbs;
 };
 
 /* The table of memtap.c, which ends with a row of zeros. */
@@ -56,6 +58,10 @@ __attribute__((format(printf, 2, 3))) int mt_fail_usage(const struct mt_command 
  * MT_EXIT_BAD. */
 int mt_fail_trace(const char *path, const struct mt_trace_error *error);
 
+/* "memtap: FILE:LINE:COLUMN: WHAT" for rules that cannot be read: what mt_user_rules_read returned.
+ * Returns MT_EXIT_BAD. */
+int mt_fail_rules(const char *path, int rc, const struct mt_rules_error *error);
+
 /* The commands that read a trace take it as their operand, and some of these options
  * (trace-arguments.c). 0, or -1 after a message. */
 enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV, MT_FORMAT_FOLDED };
@@ -67,6 +73,8 @@ struct mt_trace_arguments {
     struct mt_question question;
     struct mt_user_rules *rules; /* the question's */
     int bottom_up;               /* stacks */
+    int has_rank;                /* of several traces, only that of one rank */
+    long rank;
     const char *what;            /* explain: an address or a stack */
 };
 extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks_options[],
@@ -110,6 +118,7 @@ int mt_run_symbolize(const struct mt_command *command, int argc, char **argv);
 int mt_run_completion(const struct mt_command *command, int argc, char **argv);
 int mt_run_lib(const struct mt_command *command, int argc, char **argv);
 
+extern const struct mt_command mt_history_verbs[];
 extern const struct mt_option mt_diff_options[], mt_recover_options[], mt_run_options[],
     mt_simulate_options[], mt_symbolize_options[], mt_no_options[];
 

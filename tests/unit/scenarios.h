@@ -53,6 +53,9 @@ void mt_scenario_fragmented(struct mt_builder *builder);
 /* PyTorch, a library beside it, another process, and a device that was asked; memory runs out. */
 void mt_scenario_balance(struct mt_builder *builder);
 
+/* A program that runs every night: 8 MiB of parameters, and bytes of activations. */
+void mt_scenario_night(struct mt_builder *builder, unsigned night, uint64_t activations);
+
 /* One rank of a job of two. */
 void mt_scenario_rank(struct mt_builder *builder, unsigned rank);
 
