@@ -91,7 +91,7 @@ find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p
 runtime = ctypes.CDLL("libcudart.so.13")
 def call(name, *arguments):
     ctypes.CFUNCTYPE(ctypes.c_int)(find(runtime._handle, name, b"libcudart.so.13"))(*arguments)
-call(b"cudaFree", None)
+call(b"cudaFree", ctypes.c_void_p())
 call(b"cudaMalloc", ctypes.byref(address), ctypes.c_size_t(4096))
 """
 MALLOC = "cuda_malloc cudaMalloc 4096"
