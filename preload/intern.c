@@ -28,6 +28,7 @@ struct frame {
     union {
         struct {
             uint32_t function, file, line;
+            uint32_t root, path; /* of a module's call; root 0: it is none */
         };
         struct {
             uint32_t module;
@@ -156,16 +157,30 @@ uint32_t mt_intern_string(const char *text, size_t size)
     return id;
 }
 
+const char *mt_intern_text(uint32_t string, size_t *size)
+{
+    *size = string ? tables.string[string].size : 0;
+    return string ? tables.text + tables.string[string].at : "";
+}
+
 uint32_t mt_intern_frame(uint32_t function, uint32_t file, uint32_t line)
 {
-    struct mt_key key = {.a = function, .b = file, .parent = line};
+    return mt_intern_call(function, file, line, 0, 0);
+}
+
+uint32_t mt_intern_call(uint32_t function, uint32_t file, uint32_t line, uint32_t root,
+                        uint32_t path)
+{
+    struct mt_key key = {
+        .a = (uint64_t)root << 32 | function, .b = (uint64_t)path << 32 | file, .parent = line};
     uint32_t id = mt_cache_find(&tables.frame_ids, &key);
     if (id)
         return id;
     id = next_id(&tables.frames, MOST_FRAMES);
     if (!id)
         return 0;
-    tables.frame[id] = (struct frame){.function = function, .file = file, .line = line};
+    tables.frame[id] = (struct frame){
+        .function = function, .file = file, .line = line, .root = root, .path = path};
     publish(&tables.frames, id);
     mt_cache_add(&tables.frame_ids, &key, id);
     return id;
@@ -230,7 +245,9 @@ static void read_frame(const struct frame *frame, struct mt_definition *out)
         out->native.module = frame->module;
         out->native.address = frame->address;
     } else {
-        out->kind = MT_DEF_FRAME;
+        out->kind = frame->root ? MT_DEF_CALL : MT_DEF_FRAME;
+        out->frame.root = frame->root;
+        out->frame.path = frame->path;
         out->frame.function = frame->function;
         out->frame.file = frame->file;
         out->frame.line = frame->line;
