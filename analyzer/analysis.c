@@ -97,7 +97,11 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
         rc = mt_groups_collect(&device->groups, replay->definitions, replay->question.by,
                                device->verdicts, device->n_verdicts);
     if (!rc && device->of_cuda)
-        rc = mt_leaks_find(&device->leaks, replay, slot, &device->context);
+        rc = mt_leaks_find(&device->leaks, replay, slot);
+    if (!rc && device->of_cuda)
+        rc = mt_idle_find(&device->idle, replay,
+                          device->is_peak ? device->at.time_ns : replay->at_time_ns,
+                          device->verdicts, device->n_verdicts);
     return rc ? rc
               : mt_sites_collect(&device->sites, replay->definitions, device->verdicts,
                                  device->n_verdicts);
@@ -138,7 +142,8 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
         free(analysis->devices[i].verdicts);
         mt_sites_clear(&analysis->devices[i].sites);
         mt_groups_clear(&analysis->devices[i].groups);
-        mt_leaks_clear(&analysis->devices[i].leaks);
+        mt_origins_clear(&analysis->devices[i].leaks);
+        mt_idle_clear(&analysis->devices[i].idle);
         mt_segments_clear(&analysis->devices[i].segments);
         mt_growth_clear(&analysis->devices[i].growth);
         mt_copies_clear(&analysis->devices[i].context.copies);

@@ -8,6 +8,7 @@
 
 #include "balance.h"
 #include "growth.h"
+#include "idle.h"
 #include "leaks.h"
 #include "pins.h"
 #include "precision.h"
@@ -39,8 +40,9 @@ struct mt_device {
     struct mt_growth growth;
     struct mt_segments segments; /* of PyTorch's; none on a device of CUDA's level */
     struct mt_balance balance;
-    struct mt_leaks leaks; /* on a device of CUDA's level */
-    struct mt_pins pins;   /* of both pools */
+    struct mt_origins leaks; /* on a device of CUDA's level */
+    struct mt_idle idle;     /* the same */
+    struct mt_pins pins;     /* of both pools */
     struct mt_precision precision;
     struct mt_rule_context context; /* of the verdicts */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-level.h"
+#include "grow.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
@@ -9,6 +10,11 @@ void mt_cuda_clear(struct mt_cuda_level *level)
 {
     mt_heap_clear(&level->heap);
     mt_heap_clear(&level->mapped);
+    mt_touches_clear(&level->touches);
+    mt_origins_clear(&level->twice);
+    mt_origins_clear(&level->by_others);
+    mt_address_map_clear(&level->freed);
+    free(level->gone);
     memset(level, 0, sizeof *level);
 }
 
@@ -39,6 +45,7 @@ static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event)
     if (!block)
         return -ENOMEM;
     block->api = (uint8_t)event->arg[3];
+    mt_touches_forget(&level->touches, block);
     return 0;
 }
 
@@ -68,16 +75,43 @@ static void on_unmap(struct mt_cuda_level *level, const struct mt_event *event)
     }
 }
 
-static void on_free(struct mt_cuda_level *level, const struct mt_event *event)
+static int remember(struct mt_cuda_level *level, const struct mt_block *block)
+{
+    uint32_t place = mt_address_map_get(&level->freed, block->address);
+    if (!place) {
+        if (mt_grow(&level->gone, &level->gone_capacity, level->n_gone + 1, sizeof *level->gone) ||
+            mt_address_map_put(&level->freed, block->address, (uint32_t)level->n_gone + 1))
+            return -ENOMEM;
+        place = (uint32_t)++level->n_gone;
+    }
+    level->gone[place - 1] = (struct mt_origin){.bytes = block->size, .stack = block->stack};
+    return 0;
+}
+
+/* Nothing is there. Should the call fail, which it does, nothing comes back to life. */
+static int on_bad_free(struct mt_cuda_level *level, uint64_t address)
+{
+    uint32_t place = mt_address_map_get(&level->freed, address);
+    for (unsigned i = 0; i < MT_CUDA_RECENT; i++)
+        if (level->recent[i].arg[0] == address)
+            level->recent[i].kind = 0;
+    if (place)
+        return mt_origins_add(&level->twice, level->gone[place - 1].stack,
+                              level->gone[place - 1].bytes);
+    level->unknown++;
+    return 0;
+}
+
+static int on_free(struct mt_cuda_level *level, const struct mt_event *event)
 {
     if (!event->arg[0])
-        return; /* allowed, and does nothing */
+        return 0; /* allowed, and does nothing */
     struct mt_block *block = mt_heap_at(&level->heap, event->arg[0]);
-    if (!block) {
-        level->unknown++;
-        return;
-    }
-    level->by_others += block->thread != event->thread;
+    if (!block)
+        return on_bad_free(level, event->arg[0]);
+    if (remember(level, block) || (block->thread != event->thread &&
+                                   mt_origins_add(&level->by_others, block->stack, block->size)))
+        return -ENOMEM;
     level->recent[level->next_recent++ % MT_CUDA_RECENT] =
         (struct mt_event){.time_ns = block->time_ns,
                           .arg = {block->address, block->size, 0, block->api},
@@ -86,6 +120,7 @@ static void on_free(struct mt_cuda_level *level, const struct mt_event *event)
                           .kind = MT_CUDA_MALLOC,
                           .device = block->device};
     mt_heap_end(&level->heap, block);
+    return 0;
 }
 
 /* The memory is live after all, unless something else is there by now. */
@@ -129,14 +164,14 @@ int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
     case MT_CUDA_MALLOC_ASYNC:
         return is_counted(event->arg[3]) ? on_malloc(level, event) : 0;
     case MT_CUDA_FREE:
-        if (is_counted(event->arg[1]))
-            on_free(level, event);
-        return 0;
+        return is_counted(event->arg[1]) ? on_free(level, event) : 0;
     case MT_CUDA_FREE_ASYNC:
-        on_free(level, event);
-        return 0;
+        return on_free(level, event);
     case MT_CUDA_FREE_FAILED:
         return on_free_failed(level, event);
+    case MT_CUDA_COPY:
+    case MT_CUDA_SET:
+        return mt_touches_event(&level->touches, &level->heap, event);
     case MT_CUDA_MAP:
         return on_map(level, event);
     case MT_CUDA_UNMAP:

@@ -8,18 +8,27 @@
 
 #include "heap.h"
 #include "moment.h"
+#include "origins.h"
+#include "touches.h"
 
 #define MT_CUDA_RECENT 16u
 
 struct mt_cuda_level {
     struct mt_heap heap;
     struct mt_heap mapped; /* not counted again: its bytes are in heap, by handle */
+    struct mt_touches touches;
     /* The frees that may still turn out to have failed: a free is recorded before the call. */
     struct mt_event recent[MT_CUDA_RECENT]; /* as the allocation's event; kind 0: none */
     unsigned next_recent;
-    uint64_t replaced;  /* allocations at an address that was live */
-    uint64_t unknown;   /* frees of what was not live */
-    uint64_t by_others; /* frees by another thread than the one that had allocated */
+    uint64_t replaced; /* allocations at an address that was live */
+    uint64_t unknown;  /* frees of what was never seen */
+    /* Of allocations: freed though nothing is there since the last time; freed by another thread
+     * than the one that had allocated. */
+    struct mt_origins twice, by_others;
+    /* What was freed last at each address where nothing is now: its place in gone, and 1. */
+    struct mt_address_map freed;
+    struct mt_origin *gone;
+    size_t n_gone, gone_capacity;
 };
 
 /* A level of zeros is empty. */

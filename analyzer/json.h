@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "definitions.h"
+#include "origins.h"
 
 /* A string from any bytes: what is not UTF-8 becomes U+FFFD. A new reference; NULL: no memory. */
 json_t *mt_json_text(const char *text);
@@ -19,6 +20,9 @@ json_t *mt_json_number(uint64_t number);
 
 /* {"function": ..., "file": ..., "line": ...}, null where the stack is not known. */
 json_t *mt_json_frame(const struct mt_definitions *definitions, uint32_t stack);
+
+/* {"bytes", "blocks", "sites": [{"bytes", "blocks", "line", "callers"}]} */
+json_t *mt_json_origins(const struct mt_definitions *definitions, const struct mt_origins *origins);
 
 /* A device's number, null where it is not known. */
 json_t *mt_json_device(int device);

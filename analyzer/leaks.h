@@ -7,17 +7,9 @@
 #define MT_LEAKS_H
 
 #include "replay.h"
-#include "sites.h"
-
-struct mt_leaks {
-    uint64_t bytes, blocks;
-    struct mt_sites sites; /* by the line, or the native frame, that asked for it */
-};
 
 /* Nothing where the program was killed, or has PyTorch, whose tensors live to the end. 0 or
  * -ENOMEM; to be cleared in any case. */
-int mt_leaks_find(struct mt_leaks *leaks, const struct mt_replay *replay, unsigned slot,
-                  const struct mt_rule_context *context);
-void mt_leaks_clear(struct mt_leaks *leaks);
+int mt_leaks_find(struct mt_origins *leaks, const struct mt_replay *replay, unsigned slot);
 
 #endif

@@ -58,6 +58,8 @@ static void print_extent(const struct mt_page *page)
     char text[WIDTH * 4 + 1];
     if (info(page, "dropped", text, sizeof text))
         fprintf(page->out, "Dropped, since only the newest are kept: %s.\n", text);
+    if (info(page, "left_out", text, sizeof text))
+        fprintf(page->out, "Not known where new later on, since there were too many: %s.\n", text);
     if (mt_survey_trouble(survey))
         fprintf(page->out, "Not complete: %s.\n", mt_survey_trouble(survey));
 }

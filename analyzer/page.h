@@ -6,6 +6,7 @@
 #define MT_PAGE_H
 
 #include "analysis.h"
+#include "origins.h"
 #include "text.h"
 
 struct mt_page {
@@ -21,6 +22,9 @@ struct mt_page mt_page_of(const struct mt_analysis *analysis, FILE *out,
 
 /* The program, and how much was recorded. */
 void mt_page_head(const struct mt_page *page);
+
+/* Where allocations come from, a list. */
+void mt_page_origins(const struct mt_page *page, const struct mt_origins *origins);
 
 /* A bar for each category that has bytes. */
 void mt_page_categories(const struct mt_page *page, const struct mt_device *device);
@@ -42,6 +46,7 @@ void mt_page_growth(const struct mt_page *page, const struct mt_device *device);
 void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *device);
 void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins);
 void mt_page_balance(const struct mt_page *page, const struct mt_device *device);
+void mt_page_idle(const struct mt_page *page, const struct mt_device *device);
 void mt_page_leaks(const struct mt_page *page, const struct mt_device *device);
 void mt_page_precision(const struct mt_page *page, const struct mt_device *device);
 void mt_page_timeline(const struct mt_page *page, const struct mt_device *device);

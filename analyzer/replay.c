@@ -80,8 +80,9 @@ void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at
 {
     mt_tracker_ended(&replay->tracker, block, at_end);
     watch(replay, block);
-    if (replay->question.whole_run && !at_end)
-        mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block);
+    if (replay->question.whole_run)
+        mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block,
+                        at_end);
     draw(replay, block, at_end ? UINT64_MAX : replay->time_ns);
 }
 
@@ -247,6 +248,9 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_MAP:
     case MT_CUDA_UNMAP:
         return mt_replay_cuda(replay, event);
+    case MT_CUDA_COPY:
+    case MT_CUDA_SET:
+        return mt_cuda_event(&replay->cuda, event);
     case MT_DEVICE_MEMORY:
         on_sample(replay, event);
         return 0;
@@ -296,6 +300,8 @@ static void finish(struct mt_replay *replay)
     }
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_spans_number(&replay->spans[slot]);
+    mt_origins_sort(&replay->cuda.twice);
+    mt_origins_sort(&replay->cuda.by_others);
 }
 
 int mt_replay(const char *path, const struct mt_question *question, struct mt_replay *replay,

@@ -140,18 +140,13 @@ static json_t *groups(const struct mt_device *device, enum mt_group_by by)
     return json_pack("{s:s, s:o}", "by", mt_group_by_name(by), "groups", array);
 }
 
-static json_t *leaks(const struct mt_definitions *definitions, const struct mt_leaks *leaks)
+static json_t *idle(const struct mt_definitions *definitions, const struct mt_idle *idle)
 {
-    json_t *sites = json_array();
-    for (size_t i = 0; i < leaks->sites.n; i++) {
-        const struct mt_site *site = &leaks->sites.site[i];
-        json_array_append_new(sites,
-                              json_pack("{s:o, s:o, s:o}", "bytes", mt_json_number(site->bytes),
-                                        "blocks", mt_json_number(site->blocks), "line",
-                                        mt_json_frame(definitions, site->stack)));
-    }
-    return json_pack("{s:o, s:o, s:o}", "bytes", mt_json_number(leaks->bytes), "blocks",
-                     mt_json_number(leaks->blocks), "sites", sites);
+    json_t *object = json_object();
+    for (enum mt_idle_kind kind = 0; kind < MT_IDLE_KINDS; kind++)
+        json_object_set_new(object, mt_idle_name(kind),
+                            mt_json_origins(definitions, &idle->kind[kind]));
+    return object;
 }
 
 static json_t *devices(const struct mt_analysis *analysis)
@@ -168,7 +163,9 @@ static json_t *devices(const struct mt_analysis *analysis)
             call_sites(analysis->replay.definitions, device));
         if (device->of_cuda && analysis->replay.survey.complete)
             json_object_set_new(object, "not_freed",
-                                leaks(analysis->replay.definitions, &device->leaks));
+                                mt_json_origins(analysis->replay.definitions, &device->leaks));
+        if (device->idle.is_known)
+            json_object_set_new(object, "idle", idle(analysis->replay.definitions, &device->idle));
         json_object_set_new(object, "precision", precision(&device->precision));
         json_object_set_new(object, "balance", mt_json_balance(&device->balance));
         if (analysis->replay.question.by != MT_BY_SITE)

@@ -130,6 +130,7 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
         mt_page_balance(&page, device);
         mt_page_growth(&page, device);
         mt_page_leaks(&page, device);
+        mt_page_idle(&page, device);
         mt_page_timeline(&page, device);
     }
     if (!analysis->n_devices)

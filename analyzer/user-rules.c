@@ -331,7 +331,7 @@ static int frame_meets(const struct user_rule *rule, const struct mt_frame *fram
 static int stack_meets(const struct user_rule *rule, const struct mt_definitions *d, uint32_t stack)
 {
     for (; mt_stack(d, stack)->depth; stack = mt_stack(d, stack)->parent)
-        if (frame_meets(rule, mt_stack_frame(d, stack)))
+        if (frame_meets(rule, mt_named_frame(d, mt_stack(d, stack)->frame)))
             return 1;
     return 0;
 }

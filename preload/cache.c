@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cache.h"
 #include "memory.h"
+#include "writer.h"
+
+#include <errno.h>
 
 #define FIRST_ENTRIES 4096u
 #define MOST_ENTRIES (1u << 24)
@@ -21,25 +24,76 @@ static void insert(struct mt_cache_table *table, const struct mt_key *key, uint3
     table->used++;
 }
 
-/* A table with room for one more. The old one stays mapped: another thread may be reading it, and
- * all the old ones together are smaller than the new one. */
+/* Tables that were replaced: another thread may still be reading them. */
+#define MOST_RETIRED 8u
+static struct mt_cache_table *_Atomic retired[MOST_RETIRED];
+
+static unsigned free_place(void)
+{
+    unsigned i = 0;
+    while (i < MOST_RETIRED && atomic_load_explicit(&retired[i], memory_order_relaxed))
+        i++;
+    return i;
+}
+
+/* One of a cache that only grows stays: all the old ones together are smaller than the new one. */
+static int replace(struct mt_cache *cache, struct mt_cache_table *table)
+{
+    unsigned place = free_place();
+    struct mt_cache_table *old = atomic_load_explicit(&cache->table, memory_order_relaxed);
+    int must_retire = old && cache->forgets;
+    if (must_retire && place == MOST_RETIRED)
+        return -EAGAIN;
+    atomic_store_explicit(&cache->table, table, memory_order_release);
+    if (must_retire) {
+        atomic_store_explicit(&retired[place], old, memory_order_release);
+        mt_writer_wake();
+    }
+    return 0;
+}
+
+uint32_t mt_cache_retired(void)
+{
+    uint32_t places = 0;
+    for (unsigned i = 0; i < MOST_RETIRED; i++)
+        if (atomic_load_explicit(&retired[i], memory_order_acquire))
+            places |= 1u << i;
+    return places;
+}
+
+void mt_cache_free(uint32_t places)
+{
+    for (unsigned i = 0; i < MOST_RETIRED; i++)
+        if (places & 1u << i) { /* a child that is forked in between does not free it again */
+            struct mt_cache_table *table = atomic_exchange(&retired[i], NULL);
+            mt_unmap(table, table_size(table->mask + 1));
+        }
+}
+
+/* A table with room for one more. */
 static struct mt_cache_table *with_room(struct mt_cache *cache)
 {
     struct mt_cache_table *old = atomic_load_explicit(&cache->table, memory_order_relaxed);
-    uint32_t entries = old ? old->mask + 1 : FIRST_ENTRIES / 2;
+    uint32_t entries = old ? old->mask + 1 : 0, larger = entries ? 2 * entries : FIRST_ENTRIES;
     if (old && old->used < entries / 2)
         return old;
-    if (entries >= MOST_ENTRIES)
-        return NULL;
-    struct mt_cache_table *table = mt_map(table_size(entries * 2));
+    if (larger > (cache->forgets ? MT_CACHE_MOST : MOST_ENTRIES)) {
+        if (!cache->forgets)
+            return NULL;
+        entries = 0;
+        larger = FIRST_ENTRIES;
+    }
+    struct mt_cache_table *table = mt_map(table_size(larger));
     if (!table)
         return NULL;
-    table->mask = entries * 2 - 1;
-    for (uint32_t i = 0; old && i < entries; i++)
+    table->mask = larger - 1;
+    for (uint32_t i = 0; i < entries; i++)
         if (old->entry[i].id)
             insert(table, &old->entry[i].key, old->entry[i].id);
-    atomic_store_explicit(&cache->table, table, memory_order_release);
-    return table;
+    if (!replace(cache, table))
+        return table;
+    mt_unmap(table, table_size(larger));
+    return NULL;
 }
 
 void mt_cache_add(struct mt_cache *cache, const struct mt_key *key, uint32_t id)

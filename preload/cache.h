@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A map from what the hot path sees (addresses) to an id that was interned for it. Found without a
- * lock; added to under the caller's lock. Entries are never removed: an address that is reused for
- * something else comes with another stamp, and so is another key.
+ * lock; added to under the caller's lock. An address that is reused for something else comes with
+ * another stamp, and so is another key. A program that makes new code all day would fill any memory
+ * so: a cache that forgets begins anew when it is full, and is looked into within hooks only
+ * (mt_enter), so that the writer knows when nobody looks into what it was before.
  */
 #ifndef MT_PRELOAD_CACHE_H
 #define MT_PRELOAD_CACHE_H
@@ -28,7 +30,10 @@ struct mt_cache_table {
 
 struct mt_cache {
     struct mt_cache_table *_Atomic table;
+    int forgets;
 };
+
+#define MT_CACHE_MOST (1u << 17) /* entries of one that forgets: 5 MiB */
 
 static inline uint64_t mt_mix(uint64_t hash, uint64_t word)
 {
@@ -61,6 +66,11 @@ static inline uint32_t mt_cache_find(struct mt_cache *cache, const struct mt_key
 /* Adds a key that is not there, with an id that is not 0. One thread at a time. Does nothing when
  * there is no memory: the key is then found by the slow way each time. */
 void mt_cache_add(struct mt_cache *cache, const struct mt_key *key, uint32_t id);
+
+/* What was replaced so far, as a set; and gives that back to the kernel, once no thread can be
+ * reading it. Writer. */
+uint32_t mt_cache_retired(void);
+void mt_cache_free(uint32_t places);
 
 /* Forgets everything; no other thread may be using the cache (a forked child's). */
 void mt_cache_reset(struct mt_cache *cache);

@@ -2,6 +2,7 @@
 #include "cuda-memory.h"
 #include "native-stack.h"
 #include "python-stack.h"
+#include "real.h"
 #include "recorder.h"
 
 #include <string.h>
@@ -133,6 +134,28 @@ void mt_cuda_unmapping(struct mt_cuda_call call, uint64_t address, uint64_t size
 {
     if (!is_inside() && mt_is_recording())
         record(&call, MT_CUDA_UNMAP, (uint64_t[]){address, size, call.api});
+}
+
+/* Neither who copies nor where is asked: they say when memory is in use. */
+static void record_touch(unsigned kind, unsigned result, const uint64_t *arguments)
+{
+    struct mt_thread *self =
+        result || is_inside() || MT_REAL_NOW(report_memory) ? NULL : mt_enter();
+    if (!self)
+        return;
+    mt_record(self, kind, MT_NO_DEVICE, 0, arguments);
+    mt_leave(self);
+}
+
+void mt_cuda_copied(enum mt_cuda_api api, unsigned result, uint64_t to, uint64_t from,
+                    uint64_t size)
+{
+    record_touch(MT_CUDA_COPY, result, (uint64_t[]){to, from, size, api});
+}
+
+void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, uint64_t size)
+{
+    record_touch(MT_CUDA_SET, result, (uint64_t[]){address, size, api});
 }
 
 void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *handle)

@@ -21,10 +21,10 @@
 
 #define MT_CUDA_NO_FUNCTION 999u /* cudaErrorUnknown: the library has no such function */
 
-struct mt_cuda_call {
-    enum mt_cuda_api api;
+struct mt_cuda_call {                    /* 16 bytes: it is passed in registers */
     unsigned (*get_device)(int *device); /* the caller's current one; NULL: not known */
-    int told;                            /* 1 + the device that the call itself tells; 0: none */
+    enum mt_cuda_api api;
+    int told; /* 1 + the device that the call itself tells; 0: none */
 };
 
 extern _Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));
@@ -69,6 +69,12 @@ void mt_cuda_freed(const struct mt_cuda_free *free, unsigned result);
 void mt_cuda_mapped(struct mt_cuda_call call, unsigned result, uint64_t address, uint64_t size,
                     uint64_t handle);
 void mt_cuda_unmapping(struct mt_cuda_call call, uint64_t address, uint64_t size);
+
+/* Memory that is there was copied or set. Their addresses may point anywhere into it, or be the
+ * host's. Nothing is recorded in a process with PyTorch, whose blocks are not CUDA's. */
+void mt_cuda_copied(enum mt_cuda_api api, unsigned result, uint64_t to, uint64_t from,
+                    uint64_t size);
+void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, uint64_t size);
 
 /* Contexts and modules: also those that another call makes on the way. */
 void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *handle);

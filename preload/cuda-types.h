@@ -37,6 +37,52 @@ struct mt_array_3d { /* CUDA_ARRAY3D_DESCRIPTOR */
     unsigned format, channels, flags;
 };
 
+struct mt_corner { /* cudaPos */
+    size_t x, y, z;
+};
+
+struct mt_box_copy { /* cudaMemcpy3DParms: of an array, or of memory where that is NULL */
+    const void *from_array;
+    struct mt_corner from_corner;
+    struct mt_pitched from;
+    const void *to_array;
+    struct mt_corner to_corner;
+    struct mt_pitched to;
+    struct mt_extent extent;
+    unsigned kind;
+};
+
+struct mt_flat_end { /* each end of a CUDA_MEMCPY2D; memory: CUmemorytype */
+    size_t x, y;
+    unsigned memory;
+    const void *host;
+    unsigned long long device;
+    const void *array;
+    size_t pitch;
+};
+
+struct mt_flat_copy { /* CUDA_MEMCPY2D */
+    struct mt_flat_end from, to;
+    size_t width, height; /* bytes, rows */
+};
+
+struct mt_deep_end { /* of a CUDA_MEMCPY3D */
+    size_t x, y, z, level;
+    unsigned memory;
+    const void *host;
+    unsigned long long device;
+    const void *array, *reserved;
+    size_t pitch, height;
+};
+
+struct mt_deep_copy { /* CUDA_MEMCPY3D */
+    struct mt_deep_end from, to;
+    size_t width, height, depth;
+};
+
+#define MT_MEMORY_HOST 1u  /* CU_MEMORYTYPE_HOST */
+#define MT_MEMORY_ARRAY 3u /* CU_MEMORYTYPE_ARRAY; the others: by their address on a device */
+
 struct mt_physical { /* CUmemAllocationProp: where, and more */
     unsigned type, handle_types, location_type;
     int location;

@@ -4,6 +4,7 @@
 #ifndef MT_PRELOAD_CUDART_H
 #define MT_PRELOAD_CUDART_H
 
+#include "cuda-memory.h"
 #include "hooks.h"
 
 /* Its functions by the names of their hooks; NULL: this version has none. */
@@ -17,6 +18,17 @@ struct mt_cudart {
 /* The runtime that the module of this return address is linked to, else any that is loaded; NULL:
  * none. It stays. Takes the loader's lock at a caller's first call. */
 const struct mt_cudart *mt_cudart_of(const void *caller);
+
+/* Calls the runtime's own function as a hook does: its result. */
+#define MT_CUDART_ASK(runtime, function, ...)                                                      \
+    ({                                                                                             \
+        unsigned ask_result = MT_CUDA_NO_FUNCTION;                                                 \
+        mt_cuda_begin();                                                                           \
+        if ((runtime) && (runtime)->function)                                                      \
+            ask_result = (runtime)->function(__VA_ARGS__);                                         \
+        mt_cuda_end();                                                                             \
+        ask_result;                                                                                \
+    })
 
 /* A handle in whose scope stands what the module of this address is linked to: RTLD_NEXT for the
  * program itself; NULL: not known. It holds a reference. Takes the loader's lock. */

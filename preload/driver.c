@@ -18,12 +18,11 @@ static const struct row {
     {base, symbol, since, until, (void *)mt_hook_##name, (void **)(void *)&mt_driver.name},
     MT_DRIVER_HOOKS(ROW)};
 
-static const char per_thread_suffix[] = "_ptsz";
-
+/* Of calls that take a stream, and of those that take none. */
 static int is_per_thread(const struct row *row)
 {
-    size_t n = strlen(row->symbol), suffix = sizeof per_thread_suffix - 1;
-    return n > suffix && !strcmp(row->symbol + n - suffix, per_thread_suffix);
+    const char *suffix = strrchr(row->symbol, '_');
+    return suffix && (!strcmp(suffix, "_ptsz") || !strcmp(suffix, "_ptds"));
 }
 
 /* A program may unload the driver and load it again at another place. */

@@ -7,6 +7,7 @@
 #ifndef MT_PRELOAD_DRIVER_H
 #define MT_PRELOAD_DRIVER_H
 
+#include "cuda-memory.h"
 #include "hooks.h"
 
 #define MT_CUDA_ANY_VERSION 0u /* the look-up did not say which */
@@ -35,6 +36,17 @@ extern struct mt_driver_functions mt_driver;
     (__builtin_expect(MT_DRIVER_NOW(name) != NULL, 1)                                              \
          ? MT_DRIVER_NOW(name)                                                                     \
          : (mt_driver_resolve(MT_DRIVER_##name), MT_DRIVER_NOW(name)))
+
+/* Calls the driver's own function as a hook does: its result. */
+#define MT_DRIVER_ASK(function, ...)                                                               \
+    ({                                                                                             \
+        unsigned ask_result = MT_CUDA_NO_FUNCTION;                                                 \
+        mt_cuda_begin();                                                                           \
+        if (MT_DRIVER_REAL(function))                                                              \
+            ask_result = MT_DRIVER_NOW(function)(__VA_ARGS__);                                     \
+        mt_cuda_end();                                                                             \
+        ask_result;                                                                                \
+    })
 
 void mt_driver_resolve(enum mt_driver_hook hook);
 

@@ -8,6 +8,8 @@
 #include "cuda-types.h"
 #endif
 
+#include "hooks-copies.h"
+
 /* The last six parameters of cudaLibraryLoad* and cuLibraryLoad*. */
 #define MT_LOAD_OPTIONS                                                                            \
     void *options, void **values, unsigned n, void *library_options, void **library_values,        \
@@ -16,6 +18,7 @@
 /* clang-format off */
 /* The runtime's; all return a cudaError_t. */
 #define MT_CUDART_HOOKS(H)                                                                         \
+    MT_CUDART_COPY_HOOKS(H)                                                                        \
     H(cuda_malloc, "cudaMalloc", "libcudart.so.13", unsigned,                                      \
       (void **address, size_t size))                                                               \
     H(cuda_malloc_managed, "cudaMallocManaged", "libcudart.so.13", unsigned,                       \
@@ -85,11 +88,11 @@
       (const char *symbol, void **function, unsigned version, unsigned long long flags,            \
        unsigned *status))
 /* D(name, base, symbol, since, until, parameters): the driver's. base: the name that
- * cuGetProcAddress takes; since, until: the CUDA versions (1000 major + 10 minor, until: not any
- * more,                                                                                           \
-       0: none) that are asked for where this signature is meant; a symbol that ends in _ptsz is
- * meant where the flags ask for the thread's own default stream. All return a CUresult. */
+ * cuGetProcAddress takes; since, until: the CUDA versions (1000 major + 10 minor; until: not any
+ * more, 0: none) that are asked for where this signature is meant; a symbol that ends in _ptsz or
+ * _ptds is meant where the flags ask for the thread's own default stream. All return a CUresult. */
 #define MT_DRIVER_HOOKS(D)                                                                         \
+    MT_DRIVER_COPY_HOOKS(D)                                                                        \
     D(cu_mem_alloc, "cuMemAlloc", "cuMemAlloc_v2", 3020, 0,                                        \
       (uint64_t *address, size_t size))                                                            \
     D(cu_mem_alloc_pitch, "cuMemAllocPitch", "cuMemAllocPitch_v2", 3020, 0,                        \

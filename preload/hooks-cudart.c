@@ -6,16 +6,7 @@
 #include "driver.h"
 #include "hooks.h"
 
-/* Calls the runtime's own function: its result. */
-#define ASK(runtime, function, ...)                                                                \
-    ({                                                                                             \
-        unsigned ask_result = MT_CUDA_NO_FUNCTION;                                                 \
-        mt_cuda_begin();                                                                           \
-        if ((runtime) && (runtime)->function)                                                      \
-            ask_result = (runtime)->function(__VA_ARGS__);                                         \
-        mt_cuda_end();                                                                             \
-        ask_result;                                                                                \
-    })
+#define ASK MT_CUDART_ASK
 #define RUNTIME() mt_cudart_of(__builtin_return_address(0))
 
 static struct mt_cuda_call call_of(enum mt_cuda_api api, const struct mt_cudart *runtime)

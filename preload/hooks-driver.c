@@ -5,16 +5,7 @@
 #include "cuda-sizes.h"
 #include "driver.h"
 
-/* Calls the driver's own function: its result. */
-#define ASK(function, ...)                                                                         \
-    ({                                                                                             \
-        unsigned ask_result = MT_CUDA_NO_FUNCTION;                                                 \
-        mt_cuda_begin();                                                                           \
-        if (MT_DRIVER_REAL(function))                                                              \
-            ask_result = MT_DRIVER_NOW(function)(__VA_ARGS__);                                     \
-        mt_cuda_end();                                                                             \
-        ask_result;                                                                                \
-    })
+#define ASK MT_DRIVER_ASK
 
 static struct mt_cuda_call call_of(enum mt_cuda_api api)
 {

@@ -9,7 +9,8 @@
 
 #include "trace-format/model.h"
 
-/* Ids, or 0 when there is no more room. Call with the lock held. */
+/* Ids, or 0 when there is no more room: all that is interned has 20 MiB at most. Call with the lock
+ * held. */
 uint32_t mt_intern_string(const char *text, size_t size);
 uint32_t mt_intern_frame(uint32_t function, uint32_t file, uint32_t line);
 /* One that is at work for a torch.nn module: string ids of the outermost one's class and the path.
@@ -34,6 +35,9 @@ struct mt_intern_position {
 /* The next definition after the position, what it refers to before itself: 1, or 0 where there is
  * none. The text is this module's and stays. Another thread than the adding ones. */
 int mt_intern_read(struct mt_intern_position *position, struct mt_definition *out);
+
+/* Whether something got no id, and of which sort, in words. Any thread. */
+int mt_intern_full(char *out, size_t size);
 
 /* Forgets everything; for a forked child. */
 void mt_intern_reset(void);

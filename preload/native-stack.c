@@ -15,7 +15,7 @@ static struct {
     int has_failed;
     uintptr_t own[2]; /* libmemtap.so's code */
     struct mt_cache stacks, frames;
-} native;
+} native = {.stacks.forgets = 1, .frames.forgets = 1};
 
 void mt_native_find(void)
 {

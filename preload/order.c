@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "order.h"
+#include "cache.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -76,6 +77,8 @@ static void look_ahead(struct mt_source *source)
 
 int mt_order_collect(struct mt_order *order, int is_last)
 {
+    uint32_t retired = mt_cache_retired();
+    int is_nobody_in = 1;
     if (list_threads(order))
         return -ENOMEM;
     order->horizon_ns = mt_now();
@@ -83,11 +86,15 @@ int mt_order_collect(struct mt_order *order, int is_last)
     for (size_t i = 0; i < order->n; i++) {
         struct mt_source *source = &order->source[i];
         struct mt_ring *ring = &source->thread->ring;
+        /* A thread that is in no hook now has not begun to read what was retired before. */
+        is_nobody_in = is_nobody_in && !mt_is_in_hook(source->thread);
         wait_until_published(ring);
         source->end = atomic_load_explicit(&ring->put, memory_order_acquire);
         source->at = atomic_load_explicit(&ring->taken, memory_order_relaxed);
         look_ahead(source);
     }
+    if (is_nobody_in)
+        mt_cache_free(retired);
     if (is_last)
         order->horizon_ns = UINT64_MAX;
     order->current = SIZE_MAX;

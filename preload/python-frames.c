@@ -10,7 +10,7 @@
 #define BY_OBJECT UINT32_MAX
 
 static const struct mt_python_layout *layout;
-static struct mt_cache stacks;
+static struct mt_cache stacks = {.forgets = 1};
 
 void mt_frames_start(const struct mt_python_layout *of_this_python)
 {

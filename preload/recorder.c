@@ -139,7 +139,7 @@ struct mt_thread *mt_enter_slow(void)
     }
     self = make_thread();
     if (self)
-        self->inside = 1;
+        mt_go_inside(self);
     return self;
 }
 

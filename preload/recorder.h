@@ -35,7 +35,7 @@ struct mt_thread {
     struct mt_ring ring;
     uint32_t id;         /* in the trace */
     int slot;            /* of the ring, in the tail; -1: it is not there */
-    int inside;          /* in a hook: one called from within is not recorded */
+    _Atomic int inside;  /* in a hook: one called from within is not recorded */
     _Atomic int is_over; /* the thread has ended: to be drained and given back */
     struct mt_thread *next;
     struct mt_stack_bounds bounds;
@@ -76,20 +76,32 @@ static inline void mt_start(void)
         mt_start_slow();
 }
 
+static inline int mt_is_in_hook(const struct mt_thread *thread)
+{
+    return atomic_load_explicit(&thread->inside, memory_order_acquire);
+}
+
+/* Before anything of ours is read: the writer has the other half of the fence (order.c). */
+static inline void mt_go_inside(struct mt_thread *self)
+{
+    atomic_store_explicit(&self->inside, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
 static inline struct mt_thread *mt_enter(void)
 {
     struct mt_thread *self = mt_self;
     if (__builtin_expect(!mt_is_recording(), 0))
         return NULL;
-    if (__builtin_expect(!self || self->inside, 0))
+    if (__builtin_expect(!self || mt_is_in_hook(self), 0))
         return mt_enter_slow();
-    self->inside = 1;
+    mt_go_inside(self);
     return self;
 }
 
 static inline void mt_leave(struct mt_thread *self)
 {
-    self->inside = 0;
+    atomic_store_explicit(&self->inside, 0, memory_order_release);
 }
 
 /* Waits a little for the writer to make room: 0, or -EAGAIN and the event is counted as lost. */

@@ -59,6 +59,7 @@ static struct {
     int is_beginning, rc;       /* a segment is being begun, and how that went */
     struct known_thread *threads;
     size_t n_threads, threads_capacity;
+    char left_out[128];     /* as the trace has it */
     struct mt_event sample; /* of a device, the next to be written */
     int has_sample;
 } writer;
@@ -204,6 +205,17 @@ static void meet_thread(const struct mt_thread *thread)
         remember_thread(&known);
 }
 
+/* Once for each sort of definition that there is no more room for. */
+static void define_left_out(void)
+{
+    char text[128];
+    int n = snprintf(text, sizeof text, "left_out=");
+    if (!mt_intern_full(text + n, sizeof text - (size_t)n) || !strcmp(text, writer.left_out))
+        return;
+    strcpy(writer.left_out, text);
+    define_info(NULL, text, strlen(text));
+}
+
 /* All that the events collected so far refer to: it was published before they were. */
 static void write_definitions(void)
 {
@@ -218,6 +230,7 @@ static void write_definitions(void)
     }
     while (mt_intern_read(&writer.known, &definition))
         define(&definition);
+    define_left_out();
     writer.mark.journal = journal;
     end_block();
 }
@@ -336,6 +349,7 @@ static void write_past(void)
     for (size_t i = 0; i < writer.n_threads; i++)
         define_thread(&writer.threads[i]);
     memset(&writer.known, 0, sizeof writer.known);
+    *writer.left_out = '\0';
     write_definitions();
     int rc = mt_live_each(writer.live, write_carried);
     if (rc)

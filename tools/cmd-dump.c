@@ -76,8 +76,11 @@ static struct fields fields_of(const struct mt_definition *d)
 
 static int is_address(const char *field)
 {
-    return !strcmp(field, "address") || !strcmp(field, "node") || !strcmp(field, "handle") ||
-           !strcmp(field, "stream");
+    static const char *const addresses[] = {"address", "node", "handle", "stream", "to", "from"};
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
+        if (!strcmp(field, addresses[i]))
+            return 1;
+    return 0;
 }
 
 /* The name behind a number, for fields that have names; NULL for others. */

@@ -67,9 +67,12 @@ extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks
 /* Whether the moment and the device that are asked for are in the trace; else the user has been
  * told. */
 int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
+/* Reads a file of rules instead of those that *rules has. 0, or -1 after a message. */
+int mt_read_rules(const char *path, struct mt_user_rules **rules);
 void mt_trace_arguments_clear(struct mt_trace_arguments *arguments);
 
-/* What a command shows of a trace: an exit code (MT_EXIT_BAD after a message), or a negative errno. */
+/* What a command shows of a trace: an exit code (MT_EXIT_BAD after a message), or a negative errno.
+ */
 typedef int mt_trace_printer(const struct mt_analysis *analysis,
                              const struct mt_trace_arguments *arguments);
 
@@ -86,6 +89,7 @@ int mt_read_trace_arguments(const struct mt_command *command, int argc, char **a
 int mt_finish_output(int code);
 
 int mt_run_info(const struct mt_command *command, int argc, char **argv);
+int mt_run_diff(const struct mt_command *command, int argc, char **argv);
 int mt_run_dump(const struct mt_command *command, int argc, char **argv);
 int mt_run_report(const struct mt_command *command, int argc, char **argv);
 int mt_run_explain(const struct mt_command *command, int argc, char **argv);
@@ -98,7 +102,7 @@ int mt_run_simulate(const struct mt_command *command, int argc, char **argv);
 int mt_run_symbolize(const struct mt_command *command, int argc, char **argv);
 int mt_run_lib(const struct mt_command *command, int argc, char **argv);
 
-extern const struct mt_option mt_recover_options[], mt_run_options[], mt_simulate_options[],
-    mt_symbolize_options[], mt_no_options[];
+extern const struct mt_option mt_diff_options[], mt_recover_options[], mt_run_options[],
+    mt_simulate_options[], mt_symbolize_options[], mt_no_options[];
 
 #endif

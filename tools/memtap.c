@@ -27,6 +27,12 @@ static const struct mt_command commands[] = {
      "Explains the last out-of-memory of a trace: what was asked for and by which line,\n"
      "what was live, why what was free did not help, and what would.",
      mt_oom_options, 0, mt_run_oom},
+    {"diff", "[OPTION]... OLD NEW", "what has changed between two runs",
+     "Compares two runs of a program: how the peak has changed, and which categories,\n"
+     "phases and call sites are to blame. OLD and NEW are traces, or folders of them;\n"
+     "several of each (OLD... --to NEW...) are ranks of a job, matched by rank, or\n"
+     "repeated runs: then what differs no more than these by themselves is noise.",
+     mt_diff_options, 0, mt_run_diff},
     {"stacks", "[OPTION]... TRACE", "what was live, by whole stacks",
      "Shows what was live at a moment as a tree of stacks; frames of PyTorch itself and\n"
      "of Python's library, and what has less than a hundredth of all, are left out.\n"

@@ -16,6 +16,7 @@ enum mt_space {
     MT_SPACE_IMPORTED, /* memory that belongs to another process or API: not counted again */
     MT_SPACE_CONTEXT,  /* a context, by handle: CUDA does not tell its size */
     MT_SPACE_MODULE,   /* loaded code, by handle: CUDA does not tell its size */
+    MT_SPACE_IN_USE,   /* memory that is there, by addresses into it: copies, sets */
     MT_SPACE_UNKNOWN,  /* a call that this version does not know */
 };
 
@@ -47,6 +48,20 @@ enum mt_space {
     A(CUDA_IPC_CLOSE, 38, "cudaIpcCloseMemHandle", IMPORTED)                                       \
     A(CUDA_LIBRARY_UNLOAD, 39, "cudaLibraryUnload", MODULE)                                        \
     A(CUDA_DEVICE_RESET, 40, "cudaDeviceReset", CONTEXT)                                           \
+    A(CUDA_COPY, 41, "cudaMemcpy", IN_USE)                                                         \
+    A(CUDA_COPY_ASYNC, 42, "cudaMemcpyAsync", IN_USE)                                              \
+    A(CUDA_COPY_2D, 43, "cudaMemcpy2D", IN_USE)                                                    \
+    A(CUDA_COPY_2D_ASYNC, 44, "cudaMemcpy2DAsync", IN_USE)                                         \
+    A(CUDA_COPY_3D, 45, "cudaMemcpy3D", IN_USE)                                                    \
+    A(CUDA_COPY_3D_ASYNC, 46, "cudaMemcpy3DAsync", IN_USE)                                         \
+    A(CUDA_COPY_PEER, 47, "cudaMemcpyPeer", IN_USE)                                                \
+    A(CUDA_COPY_PEER_ASYNC, 48, "cudaMemcpyPeerAsync", IN_USE)                                     \
+    A(CUDA_SET, 49, "cudaMemset", IN_USE)                                                          \
+    A(CUDA_SET_ASYNC, 50, "cudaMemsetAsync", IN_USE)                                               \
+    A(CUDA_SET_2D, 51, "cudaMemset2D", IN_USE)                                                     \
+    A(CUDA_SET_2D_ASYNC, 52, "cudaMemset2DAsync", IN_USE)                                          \
+    A(CUDA_SET_3D, 53, "cudaMemset3D", IN_USE)                                                     \
+    A(CUDA_SET_3D_ASYNC, 54, "cudaMemset3DAsync", IN_USE)                                          \
     A(CU_MEM_ALLOC, 64, "cuMemAlloc", DEVICE)                                                      \
     A(CU_MEM_ALLOC_PITCH, 65, "cuMemAllocPitch", DEVICE)                                           \
     A(CU_MEM_ALLOC_MANAGED, 66, "cuMemAllocManaged", MANAGED)                                      \
@@ -84,7 +99,34 @@ enum mt_space {
     A(CU_PRIMARY_CTX_RELEASE, 106, "cuDevicePrimaryCtxRelease", CONTEXT)                           \
     A(CU_PRIMARY_CTX_RESET, 107, "cuDevicePrimaryCtxReset", CONTEXT)                               \
     A(CU_MODULE_UNLOAD, 108, "cuModuleUnload", MODULE)                                             \
-    A(CU_LIBRARY_UNLOAD, 109, "cuLibraryUnload", MODULE)
+    A(CU_LIBRARY_UNLOAD, 109, "cuLibraryUnload", MODULE)                                           \
+    A(CU_COPY, 110, "cuMemcpy", IN_USE)                                                            \
+    A(CU_COPY_ASYNC, 111, "cuMemcpyAsync", IN_USE)                                                 \
+    A(CU_COPY_IN, 112, "cuMemcpyHtoD", IN_USE)                                                     \
+    A(CU_COPY_IN_ASYNC, 113, "cuMemcpyHtoDAsync", IN_USE)                                          \
+    A(CU_COPY_OUT, 114, "cuMemcpyDtoH", IN_USE)                                                    \
+    A(CU_COPY_OUT_ASYNC, 115, "cuMemcpyDtoHAsync", IN_USE)                                         \
+    A(CU_COPY_WITHIN, 116, "cuMemcpyDtoD", IN_USE)                                                 \
+    A(CU_COPY_WITHIN_ASYNC, 117, "cuMemcpyDtoDAsync", IN_USE)                                      \
+    A(CU_COPY_PEER, 118, "cuMemcpyPeer", IN_USE)                                                   \
+    A(CU_COPY_PEER_ASYNC, 119, "cuMemcpyPeerAsync", IN_USE)                                        \
+    A(CU_COPY_2D, 120, "cuMemcpy2D", IN_USE)                                                       \
+    A(CU_COPY_2D_ASYNC, 121, "cuMemcpy2DAsync", IN_USE)                                            \
+    A(CU_COPY_3D, 122, "cuMemcpy3D", IN_USE)                                                       \
+    A(CU_COPY_3D_ASYNC, 123, "cuMemcpy3DAsync", IN_USE)                                            \
+    A(CU_SET_8, 124, "cuMemsetD8", IN_USE)                                                         \
+    A(CU_SET_8_ASYNC, 125, "cuMemsetD8Async", IN_USE)                                              \
+    A(CU_SET_16, 126, "cuMemsetD16", IN_USE)                                                       \
+    A(CU_SET_16_ASYNC, 127, "cuMemsetD16Async", IN_USE)                                            \
+    A(CU_SET_32, 128, "cuMemsetD32", IN_USE)                                                       \
+    A(CU_SET_32_ASYNC, 129, "cuMemsetD32Async", IN_USE)                                            \
+    A(CU_SET_2D_8, 130, "cuMemsetD2D8", IN_USE)                                                    \
+    A(CU_SET_2D_8_ASYNC, 131, "cuMemsetD2D8Async", IN_USE)                                         \
+    A(CU_SET_2D_16, 132, "cuMemsetD2D16", IN_USE)                                                  \
+    A(CU_SET_2D_16_ASYNC, 133, "cuMemsetD2D16Async", IN_USE)                                       \
+    A(CU_SET_2D_32, 134, "cuMemsetD2D32", IN_USE)                                                  \
+    A(CU_SET_2D_32_ASYNC, 135, "cuMemsetD2D32Async", IN_USE)                                       \
+    A(CU_COPY_2D_UNALIGNED, 136, "cuMemcpy2DUnaligned", IN_USE)
 /* clang-format on */
 
 enum mt_cuda_api {

@@ -106,7 +106,13 @@ enum mt_code {
     /* What the whole device has, free or taken by anybody: bytes. own: of this process, others:   \
      * of all others, by NVML; 0: it does not tell. */                                             \
     M(DEVICE_MEMORY, 28, "device_memory",                                                          \
-      F(total, PLAIN) F(free, PLAIN) F(own, PLAIN) F(others, PLAIN))
+      F(total, PLAIN) F(free, PLAIN) F(own, PLAIN) F(others, PLAIN))                               \
+    /* Memory was copied or set, by a call of a program without PyTorch. Addresses may point into  \
+     * what was allocated, or be the host's. */                                                    \
+    M(CUDA_COPY, 29, "cuda_copy",                                                                  \
+      F(to, DELTA) F(from, DELTA) F(size, PLAIN) F(api, PLAIN))                                    \
+    M(CUDA_SET, 30, "cuda_set",                                                                    \
+      F(address, DELTA) F(size, PLAIN) F(api, PLAIN))
 /* clang-format on */
 
 enum mt_kind {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench.py loop|qwen|simulation|native PROGRAM: prints `name value unit` lines.
+"""bench.py loop|qwen|simulation|native PROGRAM|driver PROGRAM PAIRS: prints `name value unit` lines.
 
 loop  a step of qwen_loop.py on the simulated device: alone, traced and with PyTorch's own recorder,
       each in a process of its own, in turns; medians, and the medians of each turn's ratios
@@ -7,6 +7,7 @@ loop  a step of qwen_loop.py on the simulated device: alone, traced and with PyT
 qwen  seconds and host memory of a recorded run of tests/zoo/qwen_adamw.py
 native  an event of native-loop.c, a C program on a CUDA runtime that does nothing: alone, traced
       without stacks and with native ones, in turns; medians, and the median of each turn's cost
+driver  the same by the driver's functions, and a pair of pair-loop.c, traced without stacks
 simulation  what simulation costs: `import torch` with and without it, in turns, and a step of
       qwen_loop.py
 """
@@ -68,25 +69,34 @@ def qwen(work):
     show("qwen_adamw_host_memory", usage.ru_maxrss / 1024, "MiB")
 
 
-def native(work):
-    trace, events = Path(work) / "native.mtap", "2000000"
+def costs(work, name, program, count, stacks):
+    """What a C program pays for what it counts: alone, and with each kind of stacks."""
+    trace = Path(work) / f"{name}.mtap"
     shim = harness.must_run([harness.MEMTAP, "lib"]).stdout.strip()
-    kinds = {
-        "bare": {},
-        "unstacked": {"LD_PRELOAD": shim, "MEMTAP_STACKS": "none"},
-        "stacked": {"LD_PRELOAD": shim, "MEMTAP_STACKS": "native"},
-    }
+    kinds = {"bare": {}}
+    for kind in stacks:
+        which = "native" if kind == "stacked" else "none"
+        kinds[kind] = {"LD_PRELOAD": shim, "MEMTAP_STACKS": which}
     times = {kind: [] for kind in kinds}
     for _ in range(TURNS):
         for kind, environment in kinds.items():
             trace.unlink(missing_ok=True)
             environment |= {"MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1"}
-            done = harness.must_run([sys.argv[2], events], env=environment)
+            done = harness.must_run([program, count], env=environment)
             times[kind].append(float(done.stdout))
     for kind, values in times.items():
-        show(f"native_event_{kind}", statistics.median(values), "ns")
-    costs = [a - b for a, b in zip(times["stacked"], times["bare"])]
-    show("native_event_cost", statistics.median(costs), "ns")
+        show(f"{name}_{kind}", statistics.median(values), "ns")
+    last = [a - b for a, b in zip(times[stacks[-1]], times["bare"])]
+    show(f"{name}_cost", statistics.median(last), "ns")
+
+
+def native(work):
+    costs(work, "native_event", sys.argv[2], "2000000", ["unstacked", "stacked"])
+
+
+def driver(work):
+    costs(work, "driver_event", sys.argv[2], "2000000", ["unstacked", "stacked"])
+    costs(work, "driver_pair", sys.argv[3], "60", ["unstacked"])
 
 
 def import_seconds(*before, **environment):
@@ -110,8 +120,8 @@ def simulation(_):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] != "native":
+    if sys.argv[1] not in ("native", "driver"):
         harness.need_torch("transformers")
     with harness.folder() as work_folder:
         {"loop": loop, "qwen": qwen, "simulation": simulation,
-         "native": native}[sys.argv[1]](work_folder)
+         "native": native, "driver": driver}[sys.argv[1]](work_folder)

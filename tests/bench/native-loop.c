@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* native-loop EVENTS: cudaMalloc and cudaFree from 15 frames deep, by 512 different ways, with
- * 4,096 blocks live; prints ns an event. */
+/* native-loop EVENTS: cudaMalloc and cudaFree (with DRIVER: cuMemAlloc and cuMemFree) from 15
+ * frames deep, by 512 different ways, with 4,096 blocks live; prints ns an event. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,16 @@
 #define WAYS 9  /* bits, and frames, each called from one of two places */
 #define PLAIN 0 /* frames before that */
 
-unsigned cudaMalloc(void **address, size_t size);
-unsigned cudaFree(void *address);
+#ifdef DRIVER
+#define ALLOCATE cuMemAlloc_v2
+#define FREE cuMemFree_v2
+#else
+#define ALLOCATE cudaMalloc
+#define FREE cudaFree
+#endif
+
+unsigned ALLOCATE(void **address, size_t size);
+unsigned FREE(void *address);
 
 static void *live[LIVE];
 static unsigned long turn;
@@ -22,8 +30,8 @@ static __attribute__((noinline)) void allocate(void)
 {
     void **slot = &live[turn++ % LIVE];
     if (*slot)
-        cudaFree(*slot);
-    cudaMalloc(slot, 512);
+        FREE(*slot);
+    ALLOCATE(slot, 512);
     odd++;
 }
 

@@ -11,6 +11,11 @@ static void training(struct mt_builder *builder)
     mt_scenario_training(builder, 3);
 }
 
+static void keeping(struct mt_builder *builder)
+{
+    mt_scenario_keeping(builder, 3);
+}
+
 /* Names that try to break the output. */
 static void hostile(struct mt_builder *builder)
 {
@@ -62,7 +67,9 @@ int main(void)
         const char *name;
         void (*make)(struct mt_builder *builder);
     } traces[] = {{"training.mtap", training},
+                  {"keeping.mtap", keeping},
                   {"c-program.mtap", mt_scenario_c_program},
+                  {"copies.mtap", mt_scenario_copies},
                   {"native.mtap", mt_scenario_native},
                   {"mixed.mtap", mt_scenario_mixed},
                   {"oom.mtap", mt_scenario_oom},

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-cuda-calls.py MEMTAP PROGRAM NESTED: each CUDA call that gives or takes memory is one record
-of the trace, by whatever route the program got at the function, on the simulated device."""
+"""test-cuda-calls.py MEMTAP PROGRAM NESTED COPIES...: each CUDA call that gives or takes memory, copies or
+sets it is one record of the trace, by whatever route the program got at the function, on the simulated
+device."""
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
-memtap, program, nested = sys.argv[1:]
+memtap, program, nested, *copies = sys.argv[1:]
 faults = []
 
 
@@ -55,10 +56,11 @@ def check_life(what, events):
 
 
 for route in ("linked", "dlsym", "lookup", "runtime"):
-    expected, events = record([program, route])
-    check(route, expected, [as_line(event) for event in events])
-    check_life(route, events)
-    print(f"{route}: {len(events)} records")
+    for calls in [program, *copies]:
+        expected, events = record([calls, route])
+        check(route, expected, [as_line(event) for event in events])
+        check_life(route, events)
+        print(f"{route}: {len(events)} records")
 
 # A runtime that asks the driver: the runtime's call is the record.
 expected, events = record([sys.executable, "-c",

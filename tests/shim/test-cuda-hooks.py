@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-cuda-hooks.py INCLUDE HOOKS-CUDA.H NOT-HOOKED.LIST CC...: every function of CUDA's headers
-that gives or takes memory is hooked, with the headers' parameters, or on the list with a reason."""
+"""test-cuda-hooks.py INCLUDE HOOKS-CUDA.H HOOKS-COPIES.H NOT-HOOKED.LIST CC...: every function of
+CUDA's headers that gives or takes memory, copies or sets it is hooked, with the headers' parameters,
+or on the list with a reason."""
 import re
 import subprocess
 import sys
 
-include, table, unhooked_list, *compiler = sys.argv[1:]
+include, table, copies, unhooked_list, *compiler = sys.argv[1:]
 MEMORY = re.compile(
     r"Malloc|Alloc|Free|Host(Unr|R)egister|Mem(Create|Release|Map|Unmap)|Import|Export|Ipc|"
     r"Array(3D)?Create|ArrayDestroy|Ctx(Create|Destroy)|PrimaryCtx(Retain|Release|Reset)|"
     r"ModuleLoad|ModuleUnload|Library(Load|Unload)|MulticastCreate|PoolCreate|PoolDestroy|"
-    r"ExternalMemory|DeviceReset|GraphMem|Checkpoint")
+    r"ExternalMemory|DeviceReset|GraphMem|Checkpoint|Memcpy|Memset|MemPrefetch|MemDiscard")
 # The newest headers that were compared. What newer ones have in addition is told, and no fault; what
 # older ones lack, neither.
 KNOWN_VERSION = 13020
@@ -18,7 +19,7 @@ KNOWN_VERSION = 13020
 OTHER = re.compile(r"GetLoadingMode|Semaphores")
 EIGHT = {"size_t", "unsigned long long", "long long", "uint64_t", "cuuint64_t", "unsigned long"}
 BY_VALUE = {"struct mt_extent": 24, "struct cudaExtent": 24,
-            "struct mt_ipc_handle": 64, "cudaIpcMemHandle_t": 64, "CUipcMemHandle": 64}
+            "struct mt_pitched": 32, "struct cudaPitchedPtr": 32, "struct mt_ipc_handle": 64, "cudaIpcMemHandle_t": 64, "CUipcMemHandle": 64}
 
 
 def preprocess(header):
@@ -70,12 +71,12 @@ def read_hooks(text):
 
 
 def without_version(symbol):
-    return re.sub(r"(_v\d+)?(_ptsz)?$", "", symbol)
+    return re.sub(r"(_v\d+)?(_ptsz|_ptds)?$", "", symbol)
 
 
 version = int(re.search(r"define CUDART_VERSION +(\d+)",
                         open(f"{include}/cuda_runtime_api.h").read())[1])
-hooks, faults = read_hooks(open(table).read()), []
+hooks, faults = read_hooks(open(table).read() + open(copies).read()), []
 reasons = {name for line in open(unhooked_list) if not line.startswith("#")
            for name in line.partition(":")[0].split("|")}
 seen, hooked = set(), {without_version(symbol) for symbol in hooks}

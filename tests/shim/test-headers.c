@@ -32,6 +32,25 @@ SAME(struct mt_array_3d, CUDA_ARRAY3D_DESCRIPTOR);
 SAME_MEMBER(struct mt_array_3d, format, CUDA_ARRAY3D_DESCRIPTOR, Format);
 SAME_MEMBER(struct mt_array_3d, channels, CUDA_ARRAY3D_DESCRIPTOR, NumChannels);
 
+SAME(struct mt_box_copy, struct cudaMemcpy3DParms);
+SAME_MEMBER(struct mt_box_copy, from, struct cudaMemcpy3DParms, srcPtr);
+SAME_MEMBER(struct mt_box_copy, to_array, struct cudaMemcpy3DParms, dstArray);
+SAME_MEMBER(struct mt_box_copy, to, struct cudaMemcpy3DParms, dstPtr);
+SAME_MEMBER(struct mt_box_copy, extent, struct cudaMemcpy3DParms, extent);
+SAME(struct mt_flat_copy, CUDA_MEMCPY2D);
+SAME_MEMBER(struct mt_flat_copy, from.memory, CUDA_MEMCPY2D, srcMemoryType);
+SAME_MEMBER(struct mt_flat_copy, from.device, CUDA_MEMCPY2D, srcDevice);
+SAME_MEMBER(struct mt_flat_copy, to.memory, CUDA_MEMCPY2D, dstMemoryType);
+SAME_MEMBER(struct mt_flat_copy, to.array, CUDA_MEMCPY2D, dstArray);
+SAME_MEMBER(struct mt_flat_copy, height, CUDA_MEMCPY2D, Height);
+SAME(struct mt_deep_copy, CUDA_MEMCPY3D);
+SAME_MEMBER(struct mt_deep_copy, from.memory, CUDA_MEMCPY3D, srcMemoryType);
+SAME_MEMBER(struct mt_deep_copy, to.memory, CUDA_MEMCPY3D, dstMemoryType);
+SAME_MEMBER(struct mt_deep_copy, to.device, CUDA_MEMCPY3D, dstDevice);
+SAME_MEMBER(struct mt_deep_copy, depth, CUDA_MEMCPY3D, Depth);
+_Static_assert(MT_MEMORY_HOST == (unsigned)CU_MEMORYTYPE_HOST, "has another number");
+_Static_assert(MT_MEMORY_ARRAY == (unsigned)CU_MEMORYTYPE_ARRAY, "has another number");
+
 SAME_MEMBER(struct mt_physical, location_type, CUmemAllocationProp, location);
 SAME_MEMBER(struct mt_physical, location, CUmemAllocationProp, location.id);
 _Static_assert(MT_LOCATION_DEVICE == CU_MEM_LOCATION_TYPE_DEVICE, "has another number");

@@ -25,6 +25,7 @@ struct training {
     struct mt_builder *b;
     uint32_t apply, input, forward, loss, init_group, step, zero_grad;
     uint32_t addmm, accumulate; /* node names */
+    unsigned keeps;             /* inputs that are kept so far, from 1; 0: none is */
 };
 
 static void describe(struct mt_builder *b, const char *command)
@@ -57,6 +58,11 @@ static struct training begin_training(struct mt_builder *b)
     return t;
 }
 
+static uint64_t inputs_at(const struct training *t)
+{
+    return t->keeps ? at(STEP_TEMPORARY + t->keeps) : at(X);
+}
+
 static void make_model(const struct training *t)
 {
     mt_build_on(t->b, 0, 1, t->apply);
@@ -69,10 +75,10 @@ static void make_model(const struct training *t)
 static void run_forward(const struct training *t)
 {
     mt_build_on(t->b, 0, 1, t->input);
-    mt_build_alloc(t->b, at(X), MT_TRAINING_INPUTS);
+    mt_build_alloc(t->b, inputs_at(t), MT_TRAINING_INPUTS);
     mt_build_on(t->b, 0, 1, t->forward);
     mt_build_event(t->b, MT_LEAF, at(W), 0, 0);
-    mt_build_event(t->b, MT_SAVED, at(X) + 128, 0, 0); /* a view */
+    mt_build_event(t->b, MT_SAVED, inputs_at(t) + 128, 0, 0); /* a view */
     mt_build_alloc(t->b, at(Y), 256 * MT_KIB);
     mt_build_event(t->b, MT_NODE_NEW, 0x1000, at(Y), 0);
     mt_build_alloc(t->b, at(MASK), 32 * MT_KIB);
@@ -111,7 +117,8 @@ static void run_step(const struct training *t, int is_first)
     mt_build_free(t->b, at(STEP_TEMPORARY));
     mt_build_on(t->b, 0, 1, t->zero_grad);
     mt_build_free(t->b, at(G));
-    mt_build_free(t->b, at(X));
+    if (!t->keeps)
+        mt_build_free(t->b, inputs_at(t));
 }
 
 void mt_scenario_training(struct mt_builder *b, unsigned steps)
@@ -122,6 +129,23 @@ void mt_scenario_training(struct mt_builder *b, unsigned steps)
         run_forward(&t);
         run_backward(&t);
         run_step(&t, i == 0);
+    }
+    mt_build_end(b);
+}
+
+void mt_scenario_keeping(struct mt_builder *b, unsigned steps)
+{
+    struct training t = begin_training(b);
+    t.input = mt_build_stack(b, USER ":9 main", NULL);
+    t.loss = mt_build_stack(b, USER ":11 main", NULL);
+    t.forward =
+        mt_build_stack(b, USER ":10 main", TORCH "nn/modules/module.py:1750 Module._call_impl",
+                       MODEL ":22 Net.forward", NULL);
+    make_model(&t);
+    for (t.keeps = 1; t.keeps <= steps; t.keeps++) {
+        run_forward(&t);
+        run_backward(&t);
+        run_step(&t, t.keeps == 1);
     }
     mt_build_end(b);
 }
@@ -185,6 +209,40 @@ void mt_scenario_c_program(struct mt_builder *b)
     mt_build_on(b, 0, 2, 0);
     mt_build_event(b, MT_CUDA_FREE, BASE, MT_API_CUDA_FREE, 0);
     mt_build_event(b, MT_CUDA_FREE, BASE, MT_API_CUDA_FREE, 0);
+    mt_build_end(b);
+}
+
+void mt_scenario_copies(struct mt_builder *b)
+{
+    describe(b, "command=./heat 100");
+    uint32_t table = mt_build_stack(b, "/src/heat.c:92 main", "/src/heat.c:54 begin",
+                                    "/src/heat.c:39 device_memory", NULL);
+    uint32_t field = mt_build_stack(b, "/src/heat.c:92 main", "/src/heat.c:52 begin",
+                                    "/src/heat.c:39 device_memory", NULL);
+    uint32_t snapshot = mt_build_stack(b, "/src/heat.c:97 main", "/src/heat.c:63 take_snapshot",
+                                       "/src/heat.c:39 device_memory", NULL);
+    mt_build_on(b, 0, 1, table);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE, 2 * MT_MIB, 0);
+    mt_build_on(b, 0, 1, field);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE + 8 * MT_MIB, 16 * MT_MIB, 0);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE + 32 * MT_MIB, 16 * MT_MIB, 0);
+    mt_build_event(b, MT_CUDA_SET, BASE + 8 * MT_MIB, 16 * MT_MIB, MT_API_CUDA_SET);
+    for (uint64_t i = 2; i < 5; i++) {
+        mt_build_on(b, 0, 1, snapshot);
+        mt_build_event(b, MT_CUDA_MALLOC, BASE + i * 32 * MT_MIB, 16 * MT_MIB, 0);
+        mt_build_on(b, MT_NO_DEVICE, 1, 0);
+        mt_build_event4(b, MT_CUDA_COPY, BASE + i * 32 * MT_MIB, BASE + 8 * MT_MIB, 16 * MT_MIB,
+                        MT_API_CUDA_COPY);
+    }
+    mt_build_event4(b, MT_CUDA_COPY, BASE + 32 * MT_MIB, BASE + 8 * MT_MIB, 16 * MT_MIB,
+                    MT_API_CU_COPY_WITHIN);
+    mt_build_on(b, 0, 1, 0);
+    mt_build_event(b, MT_CUDA_FREE, BASE, MT_API_CUDA_FREE, 0);
+    mt_build_event(b, MT_CUDA_FREE, BASE, MT_API_CUDA_FREE, 0);
+    mt_build_event(b, MT_CUDA_FREE_FAILED, BASE, 1, MT_API_CUDA_FREE);
+    mt_build_on(b, 0, 2, 0);
+    mt_build_event(b, MT_CUDA_FREE, BASE + 8 * MT_MIB, MT_API_CUDA_FREE, 0);
+    mt_build_event(b, MT_CUDA_FREE, BASE + 32 * MT_MIB, MT_API_CUDA_FREE, 0);
     mt_build_end(b);
 }
 

@@ -101,6 +101,48 @@ START_TEST(a_forked_child_begins_anew)
 }
 END_TEST
 
+static _Atomic int is_filled;
+static struct mt_cache forgetful = {.forgets = 1};
+
+/* Whatever is found is right, whatever is forgotten meanwhile. */
+static void *look(void *unused)
+{
+    for (uint64_t i = 0; !is_filled; i++) {
+        struct mt_key key = {.a = i % (4 * MT_CACHE_MOST), .b = ~key.a};
+        uint32_t id = mt_cache_find(&forgetful, &key);
+        ck_assert(!id || id == key.a + 1);
+    }
+    return unused;
+}
+
+START_TEST(a_full_cache_begins_anew)
+{
+    pthread_t thread;
+    unsigned replaced = 0, found = 0;
+    ck_assert(!pthread_create(&thread, NULL, look, NULL));
+    for (uint64_t i = 0; i < 4 * MT_CACHE_MOST; i++) {
+        struct mt_key key = {.a = i, .b = ~i};
+        mt_cache_add(&forgetful, &key, (uint32_t)i + 1);
+        replaced |= mt_cache_retired();
+        if (replaced == 0xff) /* nobody gives them back */
+            break;
+        ck_assert_uint_eq(mt_cache_find(&forgetful, &key), i + 1);
+    }
+    is_filled = 1;
+    pthread_join(thread, NULL);
+    ck_assert_uint_eq(replaced, 0xff);
+    mt_cache_free(replaced);
+    ck_assert_uint_eq(mt_cache_retired(), 0);
+    for (uint64_t i = 0; i < 4 * MT_CACHE_MOST; i++) {
+        struct mt_key key = {.a = i, .b = ~i};
+        found += mt_cache_find(&forgetful, &key) != 0;
+        mt_cache_add(&forgetful, &(struct mt_key){.a = i, .stamp = 1}, 1);
+        mt_cache_free(mt_cache_retired());
+    }
+    ck_assert_uint_lt(found, MT_CACHE_MOST);
+}
+END_TEST
+
 static _Atomic int is_locked;
 
 static void *hold_lock(void *unused)
@@ -135,6 +177,7 @@ int main(void)
 {
     TCase *tests = tcase_create("intern");
     tcase_add_test(tests, threads_agree_on_ids);
+    tcase_add_test(tests, a_full_cache_begins_anew);
     tcase_add_test(tests, a_forked_child_begins_anew);
     tcase_add_test(tests, a_forked_child_finds_no_lock_held);
     tcase_set_timeout(tests, 60);
