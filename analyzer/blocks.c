@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "blocks.h"
 #include "json.h"
+#include "modules.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -103,6 +104,11 @@ static void add_stack(json_t *stacks, const struct mt_definitions *d, uint32_t s
     json_object_set_new(stacks, id, frames);
 }
 
+static json_t *text_or_null(const char *text)
+{
+    return *text ? json_string(text) : json_null();
+}
+
 static json_t *number_or_null(uint32_t id)
 {
     return id ? json_integer(id) : json_null();
@@ -115,13 +121,14 @@ static json_t *block_object(const struct mt_analysis *analysis, const struct mt_
     const struct mt_block *block = verdict->block;
     add_stack(stacks, d, block->stack);
     add_stack(stacks, d, block->forward_stack);
-    return json_pack("{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "address",
+    return json_pack("{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "address",
                      mt_json_number(block->address), "size", mt_json_number(block->size),
                      "category", mt_categories[verdict->rule->category].name, "rule",
                      verdict->rule->name, "time_ns", mt_json_number(block->time_ns), "age_ns",
                      mt_json_number(age(device, block)), "stack", number_or_null(block->stack),
                      "forward_stack", number_or_null(block->forward_stack), "operator",
-                     mt_json_type_name(d, block->node_name));
+                     mt_json_type_name(d, block->node_name), "module",
+                     text_or_null(mt_stack_module(d, mt_block_module(d, verdict))));
 }
 
 static json_t *device_object(const struct mt_analysis *analysis, const struct mt_device *device,

@@ -13,6 +13,7 @@
     G(DTYPE, "dtype", name_dtype)                                                                  \
     G(FILE, "file", name_file)                                                                     \
     G(FUNCTION, "function", name_function)                                                         \
+    G(MODULE, "module", name_module)                                                               \
     G(OPERATOR, "operator", name_operator)                                                         \
     G(RULE, "rule", name_rule)                                                                     \
     G(STACK, "stack", name_stack)

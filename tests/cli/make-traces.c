@@ -71,6 +71,7 @@ int main(void)
                   {"c-program.mtap", mt_scenario_c_program},
                   {"copies.mtap", mt_scenario_copies},
                   {"native.mtap", mt_scenario_native},
+                  {"layers.mtap", mt_scenario_layers},
                   {"mixed.mtap", mt_scenario_mixed},
                   {"oom.mtap", mt_scenario_oom},
                   {"fragmented.mtap", mt_scenario_fragmented},
