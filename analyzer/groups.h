@@ -14,7 +14,9 @@
     G(FILE, "file", name_file)                                                                     \
     G(FUNCTION, "function", name_function)                                                         \
     G(MODULE, "module", name_module)                                                               \
+    G(NAME, "name", name_name)                                                                     \
     G(OPERATOR, "operator", name_operator)                                                         \
+    G(RANGE, "range", name_range)                                                                  \
     G(RULE, "rule", name_rule)                                                                     \
     G(STACK, "stack", name_stack)
 /* clang-format on */
@@ -44,7 +46,7 @@ struct mt_groups {
 };
 
 /* Files and functions are those of the user's own line. 0 or -ENOMEM; to be cleared in any case. */
-int mt_groups_collect(struct mt_groups *groups, const struct mt_definitions *definitions,
+int mt_groups_collect(struct mt_groups *groups, const struct mt_rule_context *context,
                       enum mt_group_by by, const struct mt_verdict *verdicts, size_t n);
 void mt_groups_clear(struct mt_groups *groups);
 
