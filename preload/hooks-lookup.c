@@ -27,13 +27,13 @@ static void *no_dlsym(void *handle, const char *symbol)
 /* Where to jump to; NULL: *answer is the result. */
 void *mt_lookup(void *handle, const char *symbol, void **answer)
 {
-    void *real = mt_real_dlsym_function();
+    void *(*real)(void *, const char *) = (void *(*)(void *, const char *))mt_real_dlsym_function();
     if (!real)
         return (void *)no_dlsym;
     if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !symbol || symbol[0] != 'c' ||
         symbol[1] != 'u' || symbol[2] < 'A' || symbol[2] > 'Z')
-        return real;
-    *answer = mt_driver_wrap_symbol(symbol, mt_real_dlsym(handle, symbol));
+        return (void *)real;
+    *answer = mt_driver_wrap_symbol(symbol, real(handle, symbol));
     return NULL;
 }
 
