@@ -321,6 +321,7 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
     replay->tracker.definitions = replay->definitions;
     replay->tracker.heap = &replay->blocks;
     replay->tracker.cuda = &replay->cuda.heap;
+    mt_replay_cuda_begin(replay);
     int rc = mt_scan(path, handle, replay, error);
     if (rc)
         return rc;
