@@ -41,10 +41,7 @@ enum mt_evidence {
 
 struct mt_block {
     uint64_t address, size, time_ns;
-    union {
-        uint64_t elements; /* of the largest parameter in it whose label tells; 0: not known */
-        uint64_t handle;   /* CUDA's mappings: of what is mapped there */
-    };
+    uint64_t elements;          /* of the largest parameter in it whose label tells; 0: not known */
     uint32_t thread, stack;     /* of the allocation */
     uint32_t evidence;          /* enum mt_evidence */
     uint32_t save_stack;        /* of the first save */

@@ -34,8 +34,7 @@ static inline void mt_replay_went_on(struct mt_replay *replay)
         replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT].went_on = 1;
 }
 
-/* CUDA's level is to tell the replay; an event of CUDA's own memory. 0 or -ENOMEM. */
-void mt_replay_cuda_begin(struct mt_replay *replay);
+/* An event of CUDA's own memory. 0 or -ENOMEM. */
 int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event);
 
 #endif
