@@ -311,8 +311,16 @@ static int take_places(struct mt_replay *replay, unsigned slot)
     return rc == -ENOMEM ? rc : 0;
 }
 
-/* A compact trace tells what only all blocks can show, since it has not all; so PyTorch's totals
- * leap in it. */
+/* Those of the whole trace, since totals leap where blocks are missing. */
+static void take_oddities(struct mt_oddities *odd, const char *text)
+{
+    *odd = (struct mt_oddities){0};
+    if (text)
+        sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &odd->replaced, &odd->unknown,
+               &odd->wrong_size, &odd->drift);
+}
+
+/* A compact trace tells what only all blocks can show, since it has not all. */
 static int take_whole(struct mt_replay *replay)
 {
     char key[64];
