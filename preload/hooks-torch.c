@@ -90,11 +90,12 @@ void *mt_hook_accumulate(void *result, void *node, void *gradients)
     result = MT_REAL(accumulate)(result, node, gradients);
     struct mt_thread *self = mt_enter();
     if (self) {
-        const void *gradient = mt_leaf_gradient(node);
+        const void *leaf = mt_leaf_of(node), *gradient = mt_leaf_gradient(leaf);
         struct mt_place place = mt_impl_place(gradient);
         if (place.address)
-            mt_record(self, MT_GRADIENT, place.device, 0,
-                      (uint64_t[]){place.address, mt_impl_dtype(gradient)});
+            mt_record(
+                self, MT_GRADIENT, place.device, 0,
+                (uint64_t[]){place.address, mt_impl_dtype(gradient), mt_impl_place(leaf).address});
         mt_leave(self);
     }
     return result;
