@@ -29,6 +29,12 @@ static double part(uint64_t a, uint64_t b)
     return b ? (double)a / (double)b : 0;
 }
 
+/* In an iteration, where there are any. */
+static double each(uint64_t number, const struct mt_digest_device *device)
+{
+    return part(number, device->iterations ? device->iterations : 1);
+}
+
 /* The line asks for as much as before, as far as can be told: as often in an iteration, and blocks
  * of the same size; or it had as much before, at another moment than the peak's. */
 static int asks_for_the_same(const struct mt_diff_device *device, const struct mt_diff_site *site)
@@ -36,9 +42,9 @@ static int asks_for_the_same(const struct mt_diff_device *device, const struct m
     int same_size =
         !site->blocks.old || !site->blocks.now ||
         about(part(site->bytes.old, site->blocks.old), part(site->bytes.now, site->blocks.now));
-    int as_often = site->allocations.old == site->allocations.now ||
-                   about(part(site->allocations.old, device->old->iterations),
-                         part(site->allocations.now, device->now->iterations));
+    int as_often =
+        site->allocations.old == site->allocations.now ||
+        about(each(site->allocations.old, device->old), each(site->allocations.now, device->now));
     uint64_t most = site->bytes.now > site->bytes.old ? site->most.old : site->most.now;
     uint64_t bytes = site->bytes.now > site->bytes.old ? site->bytes.now : site->bytes.old;
     return most >= bytes || (same_size && as_often && site->blocks.old != site->blocks.now);

@@ -79,6 +79,8 @@ static void tell_change(FILE *out, const struct mt_diff_device *device)
     fputs(mt_signed_size_text(size, mt_change_of(told)), out);
     if (told->old)
         fprintf(out, " (%s)", mt_percent_text(percent, told));
+    if (told == peak && device->peak_moved)
+        fprintf(out, " and moved to the %s", mt_phase_names[device->now->phase].label);
     if (told->is_noise)
         fputs(", no more than the runs differ by themselves", out);
 }
