@@ -47,6 +47,8 @@ struct mt_block {
     uint32_t save_stack;        /* of the first save */
     uint32_t node_name;         /* string id: the backward node that was running; 0: none */
     uint32_t forward_stack;     /* where that node was made */
+    uint32_t range;             /* the path of ranges that it was made in (ranges.h); 0: none */
+    uint32_t name;              /* string id: what the program calls it; 0: nothing */
     uint32_t step;              /* the optimizer step it was made in; 0: none */
     uint32_t steps_before;      /* optimizer steps that had ended when it was made */
     struct mt_when born, ended; /* ended: or the end of the trace */

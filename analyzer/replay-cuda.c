@@ -12,6 +12,7 @@ static int see_cuda_total(struct mt_replay *replay, const struct mt_event *event
     struct mt_totals *now = &replay->cuda_now[slot];
     uint64_t bytes = replay->cuda.heap.total[slot].bytes;
     *now = (struct mt_totals){.when = replay->tracker.now,
+                              .range = mt_tracker_range(&replay->tracker, event->thread),
                               .event = replay->events,
                               .time_ns = event->time_ns,
                               .allocated = bytes,
@@ -22,10 +23,7 @@ static int see_cuda_total(struct mt_replay *replay, const struct mt_event *event
         if (replay->question.moment.kind == MT_AT_PEAK && mt_replay_is_of_cuda(replay, slot))
             mt_replay_take_device(replay, slot);
     }
-    return mt_replay_is_of_cuda(replay, slot)
-               ? mt_spans_see(&replay->spans[slot], &now->when, now->event, now->time_ns,
-                              now->allocated)
-               : 0;
+    return mt_replay_is_of_cuda(replay, slot) ? mt_replay_see(replay, slot, now) : 0;
 }
 
 static int out_of_memory(const struct mt_event *event)

@@ -23,6 +23,9 @@ int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block);
  * the block does not. */
 void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end);
 
+/* What is allocated on the device of that slot, at its level. 0 or -ENOMEM. */
+int mt_replay_see(struct mt_replay *replay, unsigned slot, const struct mt_totals *now);
+
 /* Memory ran out; and then the program allocated all the same. */
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom);
 void mt_replay_went_on(struct mt_replay *replay);

@@ -49,6 +49,7 @@ static int is_past(const struct mt_replay *replay, const struct mt_event *event)
 struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
 {
     return (struct mt_rule_context){.definitions = replay->definitions,
+                                    .ranges = &replay->tracker.ranges,
                                     .saw_parameters = replay->tracker.saw_parameters,
                                     .saw_gradients = replay->survey.kinds[MT_GRADIENT] &&
                                                      !replay->question.no_labels,
@@ -101,11 +102,20 @@ static void end_block(struct mt_replay *replay, struct mt_block *block)
     mt_heap_end(&replay->blocks, block);
 }
 
+int mt_replay_see(struct mt_replay *replay, unsigned slot, const struct mt_totals *now)
+{
+    struct mt_range_most most = {now->allocated, now->time_ns, now->event};
+    if (now->range && mt_ranges_see(&replay->tracker.ranges, slot, now->range, &most))
+        return -ENOMEM;
+    return mt_spans_see(&replay->spans[slot], &now->when, now->event, now->time_ns, now->allocated);
+}
+
 static int see_total(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
     struct mt_totals *now = &replay->now[slot];
     *now = (struct mt_totals){.when = replay->tracker.now,
+                              .range = mt_tracker_range(&replay->tracker, event->thread),
                               .event = replay->events,
                               .time_ns = event->time_ns,
                               .allocated = event->arg[2],
@@ -119,7 +129,7 @@ static int see_total(struct mt_replay *replay, const struct mt_event *event)
         if (replay->question.moment.kind == MT_AT_PEAK)
             mt_replay_take_device(replay, slot);
     }
-    return mt_spans_see(&replay->spans[slot], &now->when, now->event, now->time_ns, now->allocated);
+    return mt_replay_see(replay, slot, now);
 }
 
 void mt_replay_went_on(struct mt_replay *replay)
@@ -134,6 +144,7 @@ static void begin_blocks(struct mt_replay *replay, unsigned slot)
     mt_spans_clear(&replay->spans[slot]);
     mt_timeline_clear(&replay->timeline[slot]);
     mt_places_clear(&replay->places[slot]);
+    mt_ranges_forget(&replay->tracker.ranges, slot);
 }
 
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
@@ -300,6 +311,7 @@ static void finish(struct mt_replay *replay)
     }
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_spans_number(&replay->spans[slot]);
+    mt_ranges_finish(&replay->tracker.ranges);
     mt_origins_sort(&replay->cuda.twice);
     mt_origins_sort(&replay->cuda.by_others);
 }

@@ -82,6 +82,16 @@ const struct mt_span *mt_spans_highest(const struct mt_spans *spans, int but_pha
     return best;
 }
 
+const struct mt_span *mt_spans_of_iteration(const struct mt_spans *spans, uint64_t iteration)
+{
+    const struct mt_span *best = NULL;
+    for (size_t i = 0; i < spans->n; i++)
+        if (iteration && spans->span[i].iteration == iteration &&
+            (!best || spans->span[i].most > best->most))
+            best = &spans->span[i];
+    return best;
+}
+
 /* The least that was allocated in an iteration whose spans begin at *i, which moves on. */
 static uint64_t iteration_floor(const struct mt_spans *spans, size_t *i)
 {

@@ -43,6 +43,9 @@ const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run);
 /* The highest span; that of another phase than this one (enum mt_phase, -1: any). NULL: none. */
 const struct mt_span *mt_spans_highest(const struct mt_spans *spans, int but_phase);
 
+/* The highest span of an iteration. NULL: it is not there. */
+const struct mt_span *mt_spans_of_iteration(const struct mt_spans *spans, uint64_t iteration);
+
 /* How much more is left over from one iteration to the next, in bytes, where that goes on to the
  * end; 0 where it does not. */
 uint64_t mt_spans_growth(const struct mt_spans *spans);

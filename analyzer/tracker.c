@@ -31,6 +31,7 @@ void mt_tracker_clear(struct mt_tracker *tracker)
         free(tracker->threads[i].nodes);
     free(tracker->threads);
     mt_address_map_clear(&tracker->forward);
+    mt_ranges_clear(&tracker->ranges);
     memset(tracker, 0, sizeof *tracker);
 }
 
@@ -195,13 +196,15 @@ static void saw_elements(struct mt_block *block, uint64_t elements)
         block->elements = elements;
 }
 
-/* The type of the tensor's elements; 0: the label does not tell. */
-static uint64_t label_dtype(const struct mt_event *event)
+/* Which argument of a label has the type of the tensor's elements; 0: none. */
+static const uint8_t dtype_argument[MT_KIND_LIMIT] = {
+    [MT_SAVED] = 2, [MT_LEAF] = 1, [MT_GRADIENT] = 1, [MT_SET_DATA] = 1, [MT_REQUIRES_GRAD] = 2};
+
+static void saw_dtype(struct mt_block *block, const struct mt_event *event)
 {
-    uint64_t dtype = event->kind == MT_SAVED || event->kind == MT_REQUIRES_GRAD ? event->arg[2]
-                     : event->kind == MT_NODE_NEW                               ? 0
-                                                                                : event->arg[1];
-    return dtype < MT_DTYPE_LIMIT ? dtype : 0;
+    unsigned argument = dtype_argument[event->kind];
+    if (argument && !block->dtype && event->arg[argument] < MT_DTYPE_LIMIT)
+        block->dtype = (uint8_t)event->arg[argument];
 }
 
 /* Evidence from a label on the tensor at `address`, which may be a view into its block. */
@@ -210,8 +213,7 @@ static void label(struct mt_tracker *tracker, const struct mt_event *event, uint
     struct mt_block *block = block_around(tracker, address);
     if (!block)
         return;
-    if (!block->dtype)
-        block->dtype = (uint8_t)label_dtype(event);
+    saw_dtype(block, event);
     switch (event->kind) {
     case MT_LEAF:
         saw_leaf(block);
@@ -230,6 +232,9 @@ static void label(struct mt_tracker *tracker, const struct mt_event *event, uint
     case MT_NODE_NEW:
         block->evidence |= MT_SAW_GRAPH_OUTPUT;
         break;
+    case MT_NAMED:
+        block->name = event->arg[1] > UINT32_MAX ? 0 : (uint32_t)event->arg[1];
+        break;
     case MT_SAVED:
         if (!(block->evidence & MT_SAW_SAVED))
             block->save_stack = event->stack;
@@ -238,6 +243,21 @@ static void label(struct mt_tracker *tracker, const struct mt_event *event, uint
     }
     if (block->evidence & (MT_SAW_PARAMETER | MT_SAW_SET_DATA))
         tracker->saw_parameters = 1;
+}
+
+/* Autograd's threads work for the one that trains. */
+static uint32_t range_around(const struct mt_tracker *tracker, const struct mt_thread_state *thread)
+{
+    return thread->is_autograds ? mt_ranges_of_thread(&tracker->ranges, tracker->leader) : 0;
+}
+
+uint32_t mt_tracker_range(const struct mt_tracker *tracker, uint32_t thread)
+{
+    uint32_t own, at = thread < THREAD_LIMIT ? thread : 0;
+    if (!tracker->ranges.n_ranges)
+        return 0;
+    own = mt_ranges_of_thread(&tracker->ranges, thread);
+    return own || at >= tracker->n_threads ? own : range_around(tracker, &tracker->threads[at]);
 }
 
 int mt_tracker_event(struct mt_tracker *tracker, const struct mt_event *event)
@@ -255,6 +275,7 @@ int mt_tracker_event(struct mt_tracker *tracker, const struct mt_event *event)
     case MT_GRADIENT:
     case MT_SET_DATA:
     case MT_REQUIRES_GRAD:
+    case MT_NAMED:
         label(tracker, event, event->arg[0]);
         return 0;
     case MT_NODE_NEW:
@@ -269,7 +290,7 @@ int mt_tracker_event(struct mt_tracker *tracker, const struct mt_event *event)
         thread->n_nodes = 0; /* ends of nodes may be among what was lost */
         return 0;
     }
-    return 0;
+    return mt_ranges_event(&tracker->ranges, event, range_around(tracker, thread));
 }
 
 void mt_tracker_made(struct mt_tracker *tracker, struct mt_block *block)
@@ -277,6 +298,7 @@ void mt_tracker_made(struct mt_tracker *tracker, struct mt_block *block)
     const struct mt_thread_state *thread = thread_state(tracker, block->thread);
     block->steps_before = tracker->steps_ended;
     block->born = tracker->now;
+    block->range = mt_tracker_range(tracker, block->thread);
     if (!thread)
         return;
     block->born.phase = thread->phase; /* other threads may be elsewhere */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the traces that the cases use into the working directory. */
+/* make-traces [NIGHTS]: writes the traces that the cases use into the working directory, and those
+ * of a program that ran for so many nights (10), from the seventh on with more memory. */
 #include "scenarios.h"
 #include "tail-builder.h"
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
 static void training(struct mt_builder *builder)
 {
@@ -61,8 +64,22 @@ static void write_tail(const char *trace, size_t trace_size)
     mt_tail_builder_destroy(tail);
 }
 
-int main(void)
+static void write_night(unsigned night)
 {
+    char name[32];
+    struct mt_builder *builder = mt_builder_create();
+    snprintf(name, sizeof name, "nights/%02u.mtap", night);
+    mt_scenario_night(builder, night, (4 + (night >= 7)) * MT_MIB);
+    mt_builder_write(builder, name);
+    mt_builder_destroy(builder);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned nights = argc > 1 ? (unsigned)atoi(argv[1]) : 10;
+    mkdir("nights", 0777);
+    for (unsigned night = 1; night <= nights; night++)
+        write_night(night);
     static const struct {
         const char *name;
         void (*make)(struct mt_builder *builder);
@@ -72,6 +89,7 @@ int main(void)
                   {"copies.mtap", mt_scenario_copies},
                   {"native.mtap", mt_scenario_native},
                   {"mixed.mtap", mt_scenario_mixed},
+                  {"phases.mtap", mt_scenario_phases},
                   {"oom.mtap", mt_scenario_oom},
                   {"fragmented.mtap", mt_scenario_fragmented},
                   {"balance.mtap", mt_scenario_balance},

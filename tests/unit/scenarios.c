@@ -3,6 +3,7 @@
 #include "trace-format/cuda-apis.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #define USER "/home/user/train.py"
 #define TORCH "/venv/lib/python3.11/site-packages/torch/"
@@ -212,6 +213,33 @@ void mt_scenario_c_program(struct mt_builder *b)
     mt_build_end(b);
 }
 
+void mt_scenario_phases(struct mt_builder *b)
+{
+    describe(b, "command=./simulate");
+    uint32_t whole = mt_build_string(b, "simulate"), first = mt_build_string(b, "assemble"),
+             second = mt_build_string(b, "solve"), library = mt_build_string(b, "fft"),
+             plan = mt_build_string(b, "plan"), field = mt_build_string(b, "velocity field"),
+             mark = mt_build_string(b, "converged");
+    mt_build_event(b, MT_RANGE_PUSH, whole, 0, 0);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE, 4 * MT_MIB, 0);
+    mt_build_event(b, MT_NAMED, BASE + 100, field, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        mt_build_event(b, MT_RANGE_PUSH, first, 0, 0);
+        mt_build_event(b, MT_CUDA_MALLOC, BASE + 16 * MT_MIB, (2 + i) * MT_MIB, 0);
+        mt_build_event(b, MT_RANGE_POP, 0, 0, 0);
+        mt_build_event(b, MT_RANGE_PUSH, second, 0, 0);
+        mt_build_event(b, MT_RANGE_PUSH, plan, library, 0);
+        mt_build_event(b, MT_CUDA_MALLOC, BASE + 32 * MT_MIB, 8 * MT_MIB, 0);
+        mt_build_event(b, MT_RANGE_POP, library, 0, 0);
+        mt_build_event(b, MT_CUDA_FREE, BASE + 32 * MT_MIB, MT_API_CUDA_FREE, 0);
+        mt_build_event(b, MT_RANGE_MARK, mark, 0, 0);
+        mt_build_event(b, MT_CUDA_FREE, BASE + 16 * MT_MIB, MT_API_CUDA_FREE, 0);
+        mt_build_event(b, MT_RANGE_POP, 0, 0, 0);
+    }
+    mt_build_event(b, MT_RANGE_POP, 0, 0, 0);
+    mt_build_end(b);
+}
+
 void mt_scenario_copies(struct mt_builder *b)
 {
     describe(b, "command=./heat 100");
@@ -329,6 +357,29 @@ void mt_scenario_balance(struct mt_builder *b)
 void mt_scenario_idle(struct mt_builder *b)
 {
     describe(b, "command=python idle.py");
+    mt_build_end(b);
+}
+
+void mt_scenario_night(struct mt_builder *b, unsigned night, uint64_t activations)
+{
+    char started[64];
+    describe(b, "command=python nightly.py");
+    snprintf(started, sizeof started, "start_realtime_ns=%llu",
+             (1709175600ull + night * 86400) * 1000000000);
+    mt_build_info(b, started);
+    mt_build_info(b, "torch=2.15.0+cu132");
+    mt_build_on(
+        b, 0, 1,
+        mt_build_stack(b, USER ":5 main", TORCH "nn/modules/module.py:980 Module._apply", NULL));
+    mt_build_alloc(b, BASE, 8 * MT_MIB);
+    mt_build_event(b, MT_SET_DATA, BASE, 0, 0);
+    mt_build_on(b, 0, 1,
+                mt_build_stack(b, USER ":9 main",
+                               TORCH "nn/modules/module.py:1750 Module._call_impl",
+                               MODEL ":20 Net.forward", NULL));
+    mt_build_alloc(b, BASE + 64 * MT_MIB, activations);
+    mt_build_event(b, MT_SAVED, BASE + 64 * MT_MIB, 0, 0);
+    mt_build_free(b, BASE + 64 * MT_MIB);
     mt_build_end(b);
 }
 
