@@ -117,7 +117,8 @@ void mt_diff_verdict(char *text, size_t size, const struct mt_diff *diff)
     if (!device) {
         fputs("no device memory was allocated in either", out);
     } else if (mt_diff_is_same(device)) {
-        fprintf(out, "no difference: peak %s allocated, %s reserved",
+        fprintf(out, "no difference%s: peak %s allocated, %s reserved",
+                has_other_settings(diff) ? " with other allocator settings" : "",
                 mt_size_text(bytes, device->allocated.now),
                 mt_size_text(more, device->reserved.now));
     } else {
