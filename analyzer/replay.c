@@ -107,21 +107,23 @@ int mt_replay_see(struct mt_replay *replay, unsigned slot, const struct mt_total
     struct mt_range_most most = {now->allocated, now->time_ns, now->event};
     if (now->range && mt_ranges_see(&replay->tracker.ranges, slot, now->range, &most))
         return -ENOMEM;
-    return mt_spans_see(&replay->spans[slot], &now->when, now->event, now->time_ns, now->allocated);
+    return mt_spans_see(&replay->spans[slot], &replay->tracker.now, replay->events, replay->time_ns,
+                        now->allocated);
 }
 
 static int see_total(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
     struct mt_totals *now = &replay->now[slot];
-    *now = (struct mt_totals){.when = replay->tracker.now,
-                              .range = mt_tracker_range(&replay->tracker, event->thread),
-                              .event = replay->events,
-                              .time_ns = event->time_ns,
-                              .allocated = event->arg[2],
-                              .reserved = event->arg[3],
-                              .known_bytes = replay->blocks.total[slot].bytes,
-                              .cuda_bytes = replay->cuda.heap.total[slot].bytes};
+    /* One by one: gcc makes a compound literal elsewhere first, and waits for it to be copied. */
+    now->when = replay->tracker.now;
+    now->range = mt_tracker_range(&replay->tracker, event->thread);
+    now->event = replay->events;
+    now->time_ns = event->time_ns;
+    now->allocated = event->arg[2];
+    now->reserved = event->arg[3];
+    now->known_bytes = replay->blocks.total[slot].bytes;
+    now->cuda_bytes = replay->cuda.heap.total[slot].bytes;
     if (replay->most_reserved[slot] < now->reserved)
         replay->most_reserved[slot] = now->reserved;
     if (mt_is_new_peak(&replay->peak[slot], now->allocated)) {
@@ -130,12 +132,6 @@ static int see_total(struct mt_replay *replay, const struct mt_event *event)
             mt_replay_take_device(replay, slot);
     }
     return mt_replay_see(replay, slot, now);
-}
-
-void mt_replay_went_on(struct mt_replay *replay)
-{
-    if (replay->n_ooms)
-        replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT].went_on = 1;
 }
 
 /* PyTorch begins to use a device: what CUDA hands out on it is no block of its own any more. */
@@ -237,10 +233,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     replay->time_ns = event->time_ns;
     if (replay->question.no_labels && is_label(event->kind))
         return 0;
-    /* What a program is doing, its Python stack says; in a thread without one, nothing does. */
-    struct mt_event in_python = *event;
-    in_python.stack = mt_stack(replay->definitions, event->stack)->python;
-    int rc = mt_tracker_event(&replay->tracker, &in_python);
+    int rc = mt_tracker_event(&replay->tracker, event);
     if (rc)
         return rc;
     switch (event->kind) {

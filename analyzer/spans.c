@@ -13,8 +13,8 @@ void mt_spans_clear(struct mt_spans *spans)
     memset(spans, 0, sizeof *spans);
 }
 
-int mt_spans_see(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
-                 uint64_t time_ns, uint64_t allocated)
+int mt_spans_extend(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
+                    uint64_t time_ns, uint64_t allocated)
 {
     struct mt_span *span = spans->n ? &spans->span[spans->n - 1] : NULL;
     if (!span || span->run != now->run) {

@@ -29,9 +29,18 @@ struct mt_spans {
 /* A list of zeros is empty. */
 void mt_spans_clear(struct mt_spans *spans);
 
+int mt_spans_extend(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
+                    uint64_t time_ns, uint64_t allocated);
+
 /* What is allocated after an event. 0 or -ENOMEM. */
-int mt_spans_see(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
-                 uint64_t time_ns, uint64_t allocated);
+static inline int mt_spans_see(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
+                               uint64_t time_ns, uint64_t allocated)
+{
+    const struct mt_span *last = spans->n ? &spans->span[spans->n - 1] : NULL;
+    if (last && last->run == now->run && allocated >= last->least && allocated <= last->most)
+        return 0; /* nearly always */
+    return mt_spans_extend(spans, now, event, time_ns, allocated);
+}
 
 /* Numbers the iterations. One ends with the optimizer's step (or several, one after the other);
  * without steps when forward follows backward; without backward each forward is one. */

@@ -46,8 +46,13 @@ void mt_tracker_made(struct mt_tracker *tracker, struct mt_block *block);
 /* Fills in what a block's end shows, or the end of the trace before its own (at_end). */
 void mt_tracker_ended(const struct mt_tracker *tracker, struct mt_block *block, int at_end);
 
+uint32_t mt_tracker_find_range(const struct mt_tracker *tracker, uint32_t thread);
+
 /* The path of ranges that the thread works in; 0: none. */
-uint32_t mt_tracker_range(const struct mt_tracker *tracker, uint32_t thread);
+static inline uint32_t mt_tracker_range(const struct mt_tracker *tracker, uint32_t thread)
+{
+    return tracker->ranges.n_ranges ? mt_tracker_find_range(tracker, thread) : 0;
+}
 
 /* The program has ended: so have the steps it was in. */
 void mt_tracker_finish(struct mt_tracker *tracker);
