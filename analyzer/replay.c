@@ -23,6 +23,7 @@ void mt_replay_take_device(struct mt_replay *replay, unsigned slot)
     replay->cuda_at[slot] = replay->cuda_now[slot];
     replay->sample_at[slot] = replay->sample[slot];
     replay->awaits_sample[slot] = 1;
+    replay->taken_ns[slot] = replay->time_ns;
     mt_heap_remember(&replay->blocks, slot);
     mt_heap_remember(&replay->cuda.heap, slot);
     mt_heap_remember(&replay->cuda.mapped, slot);
@@ -215,7 +216,10 @@ static void on_sample(struct mt_replay *replay, const struct mt_event *event)
                                               .own = event->arg[2],
                                               .others = event->arg[3],
                                               .cuda_bytes = replay->cuda.heap.total[slot].bytes};
-    if (replay->awaits_sample[slot])
+    const struct mt_sample *before = &replay->sample_at[slot];
+    uint64_t taken_ns = replay->taken_ns[slot];
+    if (replay->awaits_sample[slot] &&
+        (!before->time_ns || event->time_ns - taken_ns <= taken_ns - before->time_ns))
         replay->sample_at[slot] = replay->sample[slot];
     replay->awaits_sample[slot] = 0;
 }

@@ -201,6 +201,54 @@ void mt_scenario_mixed(struct mt_builder *b)
     mt_build_end(b);
 }
 
+#define CALL TORCH "nn/modules/module.py:1787 Module._wrapped_call_impl|Net|"
+enum { LAYERS = 4, WEIGHTS = 0, NORMS = 8, OUTPUTS = 12, LOSS_OUTPUT = 16, LAST_GRADIENT, MOMENT };
+
+/* A layer's weight, which it uses first, and its output: the larger one in layer 2. */
+static void run_layer(struct mt_builder *b, unsigned i, uint32_t norm, uint32_t linear)
+{
+    mt_build_on(b, 0, 1, norm);
+    mt_build_alloc(b, at(NORMS + i), 64 * MT_KIB);
+    mt_build_event(b, MT_SAVED, at(NORMS + i), 0, 0);
+    mt_build_on(b, 0, 1, linear);
+    mt_build_event(b, MT_LEAF, at(WEIGHTS + i), 0, 0);
+    mt_build_alloc(b, at(OUTPUTS + i), i == 2 ? 2 * MT_MIB : MT_MIB);
+    mt_build_event(b, MT_SAVED, at(OUTPUTS + i), 0, 0);
+}
+
+void mt_scenario_layers(struct mt_builder *b)
+{
+    static const char *const norms[] = {CALL "layers.0.norm", CALL "layers.1.norm",
+                                        CALL "layers.2.norm", CALL "layers.3.norm"};
+    static const char *const linears[] = {CALL "layers.0.fc", CALL "layers.1.fc",
+                                          CALL "layers.2.fc", CALL "layers.3.fc"};
+    struct training t = begin_training(b);
+    uint32_t make = mt_build_stack(b, USER ":6 main", TORCH "nn/modules/linear.py:99 __init__",
+                                   TORCH "nn/parameter.py:49 Parameter.__new__", NULL);
+    uint32_t loss = mt_build_stack(
+        b, USER ":10 main",
+        TORCH "nn/modules/module.py:1787 Module._wrapped_call_impl|CrossEntropyLoss|", NULL);
+    mt_build_on(b, 0, 1, make);
+    for (unsigned i = 0; i < LAYERS; i++) {
+        mt_build_alloc(b, at(WEIGHTS + i), 256 * MT_KIB);
+        mt_build_event(b, MT_REQUIRES_GRAD, at(WEIGHTS + i), 1, 0);
+    }
+    for (unsigned i = 0; i < LAYERS; i++)
+        run_layer(b, i, mt_build_stack(b, USER ":9 main", CALL, norms[i], NULL),
+                  mt_build_stack(b, USER ":9 main", CALL, linears[i], NULL));
+    mt_build_on(b, 0, 1, loss);
+    mt_build_alloc(b, at(LOSS_OUTPUT), 512);
+    mt_build_event(b, MT_SAVED, at(LOSS_OUTPUT), 0, 0);
+    mt_build_on(b, 0, 2, 0); /* the last layer's weight is the first to get a gradient */
+    mt_build_event(b, MT_NODE_BEGIN, at(40), t.accumulate, 0);
+    mt_build_alloc(b, at(LAST_GRADIENT), 256 * MT_KIB);
+    mt_build_event(b, MT_GRADIENT, at(LAST_GRADIENT), 0, at(WEIGHTS + 3));
+    mt_build_event(b, MT_NODE_END, at(40), 0, 0);
+    mt_build_on(b, 0, 1, t.init_group);
+    mt_build_alloc(b, at(MOMENT), 256 * MT_KIB);
+    mt_build_end(b);
+}
+
 void mt_scenario_c_program(struct mt_builder *b)
 {
     describe(b, "command=./simulate 3");
