@@ -61,7 +61,7 @@ SCRIPTS = {
                                    'for name in ["linear"] + 3 * ["conv"]'),)),
     "dataloader_workers": Script(("--batch", 64, "--images", 256, "--epochs", 1)),
     "ddp_two_ranks": Script(("--batch", 2, "--length", 16, "--width", 128, "--layers", 2), ranks=2),
-    "diffusion_unet": Script(("--batch", 2, "--steps", 4)),
+    "diffusion_unet": Script(("--batch", 16, "--steps", 4)),
     "fragmentation_oom": Script(("--fill", 0.02)),
     "gpt2_xl": Script(("--batch", 1, "--length", 128, "--steps", 4), (("n_layer=48", "n_layer=2"),),
                       modules=("transformers",)),

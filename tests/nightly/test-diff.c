@@ -362,6 +362,38 @@ START_TEST(state_that_grows_alone_is_to_blame)
 }
 END_TEST
 
+static void two_layers(uint64_t first, uint64_t second)
+{
+    begin_run();
+    keep("/u/net.py:9 Net.forward|Net|layers.0", first, 1);
+    keep("/u/net.py:9 Net.forward|Net|layers.1", second, 1);
+    end_run();
+}
+
+START_TEST(a_line_of_several_modules_is_one_site)
+{
+    two_layers(MT_MIB, MT_MIB);
+    end_old();
+    two_layers(2 * MT_MIB, 3 * MT_MIB);
+    const struct mt_diff_device *device = compare();
+    ck_assert_uint_eq(device->n_sites, 1);
+    ck_assert_int_eq(mt_change_of(&device->site[0].bytes), 3 * MT_MIB);
+    ck_assert_str_eq(device->site[0].module, "");
+    ck_assert_uint_eq(device->modules.n, 2);
+    ck_assert_str_eq(device->modules.share[1].name, "layers.1");
+    ck_assert_int_eq(mt_change_of(&device->modules.share[1].bytes), 2 * MT_MIB);
+}
+END_TEST
+
+START_TEST(the_one_module_that_has_changed_is_told)
+{
+    two_layers(MT_MIB, MT_MIB);
+    end_old();
+    two_layers(MT_MIB, 3 * MT_MIB);
+    ck_assert_str_eq(compare()->site[0].module, "layers.1");
+}
+END_TEST
+
 START_TEST(a_smaller_peak_is_told_by_what_is_less)
 {
     begin_run();
@@ -409,6 +441,8 @@ int main(void)
     tcase_add_test(cases, without_a_common_rank_the_highest_are_compared);
     tcase_add_test(cases, state_that_follows_parameters_is_their_doing);
     tcase_add_test(cases, state_that_grows_alone_is_to_blame);
+    tcase_add_test(cases, a_line_of_several_modules_is_one_site);
+    tcase_add_test(cases, the_one_module_that_has_changed_is_told);
     tcase_add_test(cases, a_smaller_peak_is_told_by_what_is_less);
     tcase_add_test(cases, a_run_without_memory_counts_as_nothing);
     return RUN_TESTS(cases);
