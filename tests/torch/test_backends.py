@@ -52,7 +52,7 @@ def compare(name, trace, moments):
             rounding = moment["allocated"] - device["peak"]["allocated"]
             check(0 <= rounding < ROUNDING * blocks(device), f"{what}: rounded up by {rounding}")
     # Its blocks are not CUDA's, so that its copies say nothing, and cost nothing.
-    equal(f"{name}: copies", info["kinds"]["cuda_copy"] + info["kinds"]["cuda_set"], 0)
+    equal(f"{name}: copies", info["records"]["cuda_copy"] + info["records"]["cuda_set"], 0)
     check(moments[-1]["storages"] > 0, f"{name} has tensors")
     equal(f"{name}: oddities", set(device_oddities(trace)), {0})
 
