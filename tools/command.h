@@ -81,11 +81,16 @@ int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print);
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
                             struct mt_trace_arguments *arguments);
 
+/* Reads a file of rules in place of those that *rules has. 0, or -1 after a message. */
+int mt_read_rules(const char *path, struct mt_user_rules **rules);
+
 /* Flushes stdout. The exit code: `code`, or MT_EXIT_BAD after a message where the output could not
  * be written. */
 int mt_finish_output(int code);
 
 int mt_run_info(const struct mt_command *command, int argc, char **argv);
+int mt_run_budget(const struct mt_command *command, int argc, char **argv);
+int mt_run_check(const struct mt_command *command, int argc, char **argv);
 int mt_run_dump(const struct mt_command *command, int argc, char **argv);
 int mt_run_report(const struct mt_command *command, int argc, char **argv);
 int mt_run_explain(const struct mt_command *command, int argc, char **argv);
@@ -98,7 +103,7 @@ int mt_run_simulate(const struct mt_command *command, int argc, char **argv);
 int mt_run_symbolize(const struct mt_command *command, int argc, char **argv);
 int mt_run_lib(const struct mt_command *command, int argc, char **argv);
 
-extern const struct mt_option mt_recover_options[], mt_run_options[], mt_simulate_options[],
+extern const struct mt_option mt_budget_options[], mt_check_options[], mt_recover_options[], mt_run_options[], mt_simulate_options[],
     mt_symbolize_options[], mt_no_options[];
 
 #endif

@@ -72,10 +72,12 @@ need() {
 install_build_packages() {
     local missing=()
     need gcc command -v gcc
+    need g++ command -v g++
     need libc6-dev test -e /usr/include/stdio.h
     need meson command -v meson
     need ninja-build command -v ninja
     need pkg-config command -v pkg-config
+    need libtomlplusplus-dev pkg-config --exists tomlplusplus
     need libzstd-dev pkg-config --exists libzstd
     need libjansson-dev pkg-config --exists jansson
     need libdw-dev pkg-config --exists libdw

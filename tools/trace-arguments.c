@@ -87,12 +87,11 @@ static int read_moment(const struct mt_command *command, const char *value,
     return -1;
 }
 
-static int read_rules(const char *path, struct mt_trace_arguments *arguments)
+int mt_read_rules(const char *path, struct mt_user_rules **rules)
 {
     struct mt_rules_error error;
-    mt_user_rules_destroy(arguments->rules);
-    int rc = mt_user_rules_read(&arguments->rules, path, &error);
-    arguments->question.rules = arguments->rules;
+    mt_user_rules_destroy(*rules);
+    int rc = mt_user_rules_read(rules, path, &error);
     if (!rc)
         return 0;
     if (rc == -ENOMEM)
@@ -107,6 +106,7 @@ static int read_rules(const char *path, struct mt_trace_arguments *arguments)
 static int read_option(const struct mt_command *command, int letter, const char *value,
                        struct mt_trace_arguments *arguments)
 {
+    int rc;
     switch (letter) {
     case 'f':
         return read_format(command, value, &arguments->format);
@@ -123,7 +123,9 @@ static int read_option(const struct mt_command *command, int letter, const char 
         arguments->bottom_up = 1;
         return 0;
     case RULES:
-        return read_rules(value, arguments);
+        rc = mt_read_rules(value, &arguments->rules);
+        arguments->question.rules = arguments->rules;
+        return rc;
     }
     return -1;
 }
