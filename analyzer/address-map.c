@@ -5,25 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The slot that holds the address, or the free one where it would go. There always is a free one:
- * at most half of the slots are used. */
-static struct mt_address_slot *locate(const struct mt_address_map *map, uint64_t address)
-{
-    size_t i = mt_address_map_home(map, address);
-    while (map->slots[i].value && map->slots[i].address != address)
-        i = (i + 1) & (map->capacity - 1);
-    return &map->slots[i];
-}
-
 void mt_address_map_clear(struct mt_address_map *map)
 {
     free(map->slots);
     memset(map, 0, sizeof *map);
-}
-
-uint32_t mt_address_map_get(const struct mt_address_map *map, uint64_t address)
-{
-    return map->capacity ? locate(map, address)->value : 0;
 }
 
 static int enlarge(struct mt_address_map *map)
@@ -36,7 +21,7 @@ static int enlarge(struct mt_address_map *map)
         return -ENOMEM;
     for (size_t i = 0; i < map->capacity; i++)
         if (map->slots[i].value)
-            *locate(&larger, map->slots[i].address) = map->slots[i];
+            *mt_address_map_locate(&larger, map->slots[i].address) = map->slots[i];
     free(map->slots);
     *map = larger;
     return 0;
@@ -46,7 +31,7 @@ int mt_address_map_put(struct mt_address_map *map, uint64_t address, uint32_t va
 {
     if ((map->used + 1) * 2 > map->capacity && enlarge(map))
         return -ENOMEM;
-    struct mt_address_slot *slot = locate(map, address);
+    struct mt_address_slot *slot = mt_address_map_locate(map, address);
     map->used += slot->value == 0;
     slot->address = address;
     slot->value = value;
@@ -72,7 +57,7 @@ uint32_t mt_address_map_take(struct mt_address_map *map, uint64_t address)
 {
     if (!map->capacity)
         return 0;
-    struct mt_address_slot *slot = locate(map, address);
+    struct mt_address_slot *slot = mt_address_map_locate(map, address);
     uint32_t value = slot->value;
     if (!value)
         return 0;

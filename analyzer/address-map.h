@@ -28,8 +28,22 @@ static inline size_t mt_address_map_home(const struct mt_address_map *map, uint6
 /* A map of zeros is empty. */
 void mt_address_map_clear(struct mt_address_map *map);
 
+/* The slot that holds the address, or the free one where it would go. There always is a free one:
+ * at most half of the slots are used. */
+static inline struct mt_address_slot *mt_address_map_locate(const struct mt_address_map *map,
+                                                            uint64_t address)
+{
+    size_t i = mt_address_map_home(map, address);
+    while (map->slots[i].value && map->slots[i].address != address)
+        i = (i + 1) & (map->capacity - 1);
+    return &map->slots[i];
+}
+
 /* The value at an address, 0 where there is none. */
-uint32_t mt_address_map_get(const struct mt_address_map *map, uint64_t address);
+static inline uint32_t mt_address_map_get(const struct mt_address_map *map, uint64_t address)
+{
+    return map->capacity ? mt_address_map_locate(map, address)->value : 0;
+}
 
 /* The address is about to be asked for: memory may bring its slot while other work is done. */
 static inline void mt_address_map_expect(const struct mt_address_map *map, uint64_t address)

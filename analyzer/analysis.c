@@ -94,7 +94,7 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
     if (!rc)
         rc = find_story(device, replay, slot);
     if (!rc && replay->question.by != MT_BY_SITE)
-        rc = mt_groups_collect(&device->groups, replay->definitions, replay->question.by,
+        rc = mt_groups_collect(&device->groups, &device->context, replay->question.by,
                                device->verdicts, device->n_verdicts);
     if (!rc && device->of_cuda)
         rc = mt_leaks_find(&device->leaks, replay, slot);
@@ -125,11 +125,51 @@ static int analyze_devices(struct mt_analysis *analysis)
     return 0;
 }
 
+static unsigned highest_slot(const struct mt_replay *replay)
+{
+    const struct mt_question *question = &replay->question;
+    unsigned best = question->one_device ? mt_device_slot(question->device) : 0;
+    uint64_t most = 0;
+    for (unsigned slot = 0; slot < MT_DEVICES && !question->one_device; slot++) {
+        const struct mt_totals *peak =
+            replay->peak[slot].event ? &replay->peak[slot] : &replay->cuda_peak[slot];
+        if (peak->event && peak->allocated > most) {
+            most = peak->allocated;
+            best = slot;
+        }
+    }
+    return best;
+}
+
+/* Which events an iteration has is known at the trace's end only: it is read once more. Where the
+ * iteration is not there, the replay is that of the peak. */
+static int replay_step(struct mt_analysis *analysis, const char *path,
+                       const struct mt_question *question)
+{
+    struct mt_question step = *question;
+    step.moment.kind = MT_AT_PEAK;
+    int rc = mt_replay(path, &step, &analysis->replay, &analysis->fault);
+    const struct mt_span *span =
+        rc ? NULL
+           : mt_spans_of_iteration(&analysis->replay.spans[highest_slot(&analysis->replay)],
+                                   question->moment.value);
+    if (span) {
+        step.moment = (struct mt_moment){MT_AT_EVENT, span->most_event};
+        mt_replay_clear(&analysis->replay);
+        rc = mt_replay(path, &step, &analysis->replay, &analysis->fault);
+    }
+    analysis->replay.question.moment = question->moment;
+    analysis->has_no_step = !span;
+    return rc;
+}
+
 int mt_analysis_create(struct mt_analysis *analysis, const char *path,
                        const struct mt_question *question)
 {
     memset(analysis, 0, sizeof *analysis);
-    int rc = mt_replay(path, question, &analysis->replay, &analysis->fault);
+    int rc = question->moment.kind == MT_AT_STEP
+                 ? replay_step(analysis, path, question)
+                 : mt_replay(path, question, &analysis->replay, &analysis->fault);
     if (!rc)
         rc = analyze_devices(analysis);
     return rc;

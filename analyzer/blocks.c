@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "blocks.h"
 #include "json.h"
+#include "trace-format/dtypes.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,7 +30,8 @@ static void print_row(const struct mt_analysis *analysis, const struct mt_device
     char size[MT_SIZE_TEXT], lived[MT_SIZE_TEXT], place[512], shown[PLACE_WIDTH * 4 + 1];
     const struct mt_definitions *d = analysis->replay.definitions;
     const struct mt_category_info *category = &mt_categories[verdict->rule->category];
-    mt_place_text(place, sizeof place, d, line_stack(d, verdict->block));
+    mt_named_place_text(place, sizeof place, d, verdict->block->name,
+                        line_stack(d, verdict->block));
     mt_safe_text(shown, sizeof shown, place, PLACE_WIDTH, MT_CUT_END, style);
     fprintf(out, "%#-14" PRIx64 " %11s  ", verdict->block->address,
             mt_size_text(size, verdict->block->size));
@@ -70,7 +72,9 @@ static void print_quoted(FILE *out, const char *text)
 void mt_blocks_csv(const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_definitions *d = analysis->replay.definitions;
-    fputs("device,address,size,category,rule,time_ns,age_ns,stack,function,file,line\n", out);
+    char range[1024];
+    fputs("device,address,size,category,rule,time_ns,age_ns,stack,function,file,line,name,range\n",
+          out);
     for (size_t i = 0; i < analysis->n_devices; i++) {
         const struct mt_device *device = &analysis->devices[i];
         for (size_t j = 0; j < device->n_verdicts; j++) {
@@ -85,7 +89,12 @@ void mt_blocks_csv(const struct mt_analysis *analysis, FILE *out)
             print_quoted(out, frame->function);
             putc(',', out);
             print_quoted(out, frame->file);
-            fprintf(out, ",%u\n", frame->line);
+            fprintf(out, ",%u,", frame->line);
+            print_quoted(out, mt_string(d, block->name));
+            putc(',', out);
+            mt_range_text(range, sizeof range, d, &analysis->replay.tracker.ranges, block->range);
+            print_quoted(out, block->range ? range : "");
+            putc('\n', out);
         }
     }
 }
@@ -115,13 +124,19 @@ static json_t *block_object(const struct mt_analysis *analysis, const struct mt_
     const struct mt_block *block = verdict->block;
     add_stack(stacks, d, block->stack);
     add_stack(stacks, d, block->forward_stack);
-    return json_pack("{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "address",
-                     mt_json_number(block->address), "size", mt_json_number(block->size),
-                     "category", mt_categories[verdict->rule->category].name, "rule",
-                     verdict->rule->name, "time_ns", mt_json_number(block->time_ns), "age_ns",
-                     mt_json_number(age(device, block)), "stack", number_or_null(block->stack),
-                     "forward_stack", number_or_null(block->forward_stack), "operator",
-                     mt_json_type_name(d, block->node_name));
+    json_t *object = json_pack(
+        "{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "address", mt_json_number(block->address),
+        "size", mt_json_number(block->size), "category",
+        mt_categories[verdict->rule->category].name, "rule", verdict->rule->name, "time_ns",
+        mt_json_number(block->time_ns), "age_ns", mt_json_number(age(device, block)), "stack",
+        number_or_null(block->stack), "forward_stack", number_or_null(block->forward_stack),
+        "operator", mt_json_type_name(d, block->node_name));
+    json_object_set_new(object, "dtype",
+                        block->dtype ? json_string(mt_dtype_name(block->dtype)) : json_null());
+    json_object_set_new(object, "name", mt_json_name(d, block->name));
+    json_object_set_new(object, "range",
+                        mt_json_range(d, &analysis->replay.tracker.ranges, block->range));
+    return object;
 }
 
 static json_t *device_object(const struct mt_analysis *analysis, const struct mt_device *device,

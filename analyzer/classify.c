@@ -239,7 +239,7 @@ const struct mt_rule *mt_classify(const struct mt_rule_context *context,
 {
     const struct mt_rule *rule = mt_rules;
     for (size_t i = 0, n = mt_user_rules_count(context->user); i < n; i++)
-        if (mt_user_rule_holds(context->user, i, context->definitions, block))
+        if (mt_user_rule_holds(context->user, i, context, block))
             return mt_user_rule(context->user, i);
     while (!rule->holds(context, block))
         rule++;
@@ -269,7 +269,7 @@ size_t mt_rule_index(const struct mt_user_rules *user, const struct mt_rule *rul
 int mt_rule_holds(const struct mt_rule_context *context, size_t index, const struct mt_block *block)
 {
     size_t n = mt_user_rules_count(context->user);
-    return index < n ? mt_user_rule_holds(context->user, index, context->definitions, block)
+    return index < n ? mt_user_rule_holds(context->user, index, context, block)
                      : mt_rules[index - n].holds(context, block);
 }
 

@@ -10,14 +10,16 @@
 #include "copies.h"
 #include "definitions.h"
 #include "heap.h"
+#include "ranges.h"
 #include "user-rules.h"
 
 /* What rules may look at besides the block. */
 struct mt_rule_context {
     const struct mt_definitions *definitions;
-    int saw_parameters; /* the trace tells which tensors are parameters */
-    int saw_gradients;  /* and which are gradients */
-    int saw_steps;      /* an optimizer of PyTorch's kind was at work */
+    const struct mt_ranges *ranges; /* that blocks were made in */
+    int saw_parameters;             /* the trace tells which tensors are parameters */
+    int saw_gradients;              /* and which are gradients */
+    int saw_steps;                  /* an optimizer of PyTorch's kind was at work */
     struct mt_copies copies;
     const struct mt_user_rules *user; /* NULL: none */
 };

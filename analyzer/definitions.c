@@ -446,6 +446,18 @@ void mt_place_text(char *out, size_t size, const struct mt_definitions *d, uint3
         snprintf(out, size, "%s %s", file, frame->function);
 }
 
+void mt_named_place_text(char *out, size_t size, const struct mt_definitions *d, uint32_t name,
+                         uint32_t stack)
+{
+    int is_known = mt_stack(d, stack)->depth > 0;
+    size_t named = 0;
+    if (name)
+        named =
+            (size_t)snprintf(out, size, "\"%.100s\"%s", mt_string(d, name), is_known ? " " : "");
+    if (!named || is_known)
+        mt_place_text(out + named, size - named, d, stack);
+}
+
 const char *mt_thread(const struct mt_definitions *d, uint32_t id, uint32_t *os_thread)
 {
     *os_thread = id < d->n_threads ? d->threads[id].os_thread : 0;

@@ -83,6 +83,10 @@ const struct mt_frame *mt_named_frame(const struct mt_definitions *definitions, 
 void mt_place_text(char *out, size_t size, const struct mt_definitions *definitions,
                    uint32_t stack);
 
+/* The same after the name that the program gave to what was made there, in quotes; 0: none. */
+void mt_named_place_text(char *out, size_t size, const struct mt_definitions *definitions,
+                         uint32_t name, uint32_t stack);
+
 /* The torch.nn module that a stack is at work for: "layers.3.mlp", the class's name of the
  * outermost one; "": none, or not known. Where the program called several that have named parts,
  * each name begins with the class of its outermost one: "Generator.main.0" (after

@@ -58,6 +58,7 @@ static void print_life(const struct mt_page *page, const struct mt_device *devic
                        const struct mt_block *block)
 {
     char size[MT_SIZE_TEXT], name[MT_SIZE_TEXT], time[MT_SIZE_TEXT], when[96];
+    char text[256], shown[260];
     uint32_t os_thread;
     fprintf(page->out, "Block %#" PRIx64 ", %s (%" PRIu64 " bytes) on %s\n", block->address,
             mt_size_text(size, block->size), block->size, mt_device_text(name, block->device));
@@ -65,6 +66,15 @@ static void print_life(const struct mt_page *page, const struct mt_device *devic
     mt_thread(page->definitions, block->thread, &os_thread);
     fprintf(page->out, "  made at %s, %s, by thread %u\n", mt_time_text(time, block->time_ns), when,
             os_thread ? os_thread : block->thread);
+    if (block->name) {
+        snprintf(text, sizeof text, "%s", mt_string(page->definitions, block->name));
+        mt_safe_text(shown, sizeof shown, text, 64, MT_CUT_END, page->style);
+        fprintf(page->out, "  called \"%s\"\n", shown);
+    }
+    if (block->range) {
+        mt_page_range_text(page, block->range, shown, sizeof shown, 64);
+        fprintf(page->out, "  in the range %s\n", shown);
+    }
     when_text(when, sizeof when, device, &block->ended);
     if (block->evidence & MT_SAW_END)
         fprintf(page->out, "  freed %s\n", when);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef void group_namer(char *out, size_t size, const struct mt_definitions *d,
+typedef void group_namer(char *out, size_t size, const struct mt_rule_context *context,
                          const struct mt_verdict *verdict);
 
 /* The user's own line, for what backward made that of its forward call. */
@@ -21,46 +21,59 @@ static const struct mt_frame *user_frame(const struct mt_definitions *d,
 }
 
 /* Labels know types: what is in no parameter, gradient or graph has none. */
-static void name_dtype(char *out, size_t size, const struct mt_definitions *d,
+static void name_dtype(char *out, size_t size, const struct mt_rule_context *context,
                        const struct mt_verdict *verdict)
 {
-    (void)d;
+    (void)context;
     snprintf(out, size, "%s, %s", mt_categories[verdict->rule->category].label,
              verdict->block->dtype ? mt_dtype_name(verdict->block->dtype) : "unknown");
 }
 
-static void name_file(char *out, size_t size, const struct mt_definitions *d,
+static void name_file(char *out, size_t size, const struct mt_rule_context *context,
                       const struct mt_verdict *verdict)
 {
-    snprintf(out, size, "%s", user_frame(d, verdict->block)->file);
+    snprintf(out, size, "%s", user_frame(context->definitions, verdict->block)->file);
 }
 
-static void name_function(char *out, size_t size, const struct mt_definitions *d,
+static void name_function(char *out, size_t size, const struct mt_rule_context *context,
                           const struct mt_verdict *verdict)
 {
-    snprintf(out, size, "%s", user_frame(d, verdict->block)->function);
+    snprintf(out, size, "%s", user_frame(context->definitions, verdict->block)->function);
 }
 
-static void name_operator(char *out, size_t size, const struct mt_definitions *d,
+static void name_name(char *out, size_t size, const struct mt_rule_context *context,
+                      const struct mt_verdict *verdict)
+{
+    const char *name = mt_string(context->definitions, verdict->block->name);
+    snprintf(out, size, "%s", verdict->block->name ? name : "no name");
+}
+
+static void name_range(char *out, size_t size, const struct mt_rule_context *context,
+                       const struct mt_verdict *verdict)
+{
+    mt_range_text(out, size, context->definitions, context->ranges, verdict->block->range);
+}
+
+static void name_operator(char *out, size_t size, const struct mt_rule_context *context,
                           const struct mt_verdict *verdict)
 {
     if (verdict->block->node_name)
-        mt_short_type_name(mt_string(d, verdict->block->node_name), out, size);
+        mt_short_type_name(mt_string(context->definitions, verdict->block->node_name), out, size);
     else
         snprintf(out, size, "no backward operator");
 }
 
-static void name_rule(char *out, size_t size, const struct mt_definitions *d,
+static void name_rule(char *out, size_t size, const struct mt_rule_context *context,
                       const struct mt_verdict *verdict)
 {
-    (void)d;
+    (void)context;
     snprintf(out, size, "%s", verdict->rule->name);
 }
 
-static void name_stack(char *out, size_t size, const struct mt_definitions *d,
+static void name_stack(char *out, size_t size, const struct mt_rule_context *context,
                        const struct mt_verdict *verdict)
 {
-    (void)d;
+    (void)context;
     snprintf(out, size, "%u", verdict->block->stack);
 }
 
@@ -132,7 +145,7 @@ static void merge(struct mt_groups *groups)
     qsort(groups->group, groups->n, sizeof *groups->group, by_bytes);
 }
 
-int mt_groups_collect(struct mt_groups *groups, const struct mt_definitions *definitions,
+int mt_groups_collect(struct mt_groups *groups, const struct mt_rule_context *context,
                       enum mt_group_by by, const struct mt_verdict *verdicts, size_t n)
 {
     char name[4096];
@@ -140,7 +153,7 @@ int mt_groups_collect(struct mt_groups *groups, const struct mt_definitions *def
     if (!groups->group)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        groupings[by].name_of(name, sizeof name, definitions, &verdicts[i]);
+        groupings[by].name_of(name, sizeof name, context, &verdicts[i]);
         struct mt_group group = {strdup(name), verdicts[i].block->size, 1};
         if (!group.name)
             return -ENOMEM;

@@ -13,7 +13,9 @@
     G(DTYPE, "dtype", name_dtype)                                                                  \
     G(FILE, "file", name_file)                                                                     \
     G(FUNCTION, "function", name_function)                                                         \
+    G(NAME, "name", name_name)                                                                     \
     G(OPERATOR, "operator", name_operator)                                                         \
+    G(RANGE, "range", name_range)                                                                  \
     G(RULE, "rule", name_rule)                                                                     \
     G(STACK, "stack", name_stack)
 /* clang-format on */
@@ -43,7 +45,7 @@ struct mt_groups {
 };
 
 /* Files and functions are those of the user's own line. 0 or -ENOMEM; to be cleared in any case. */
-int mt_groups_collect(struct mt_groups *groups, const struct mt_definitions *definitions,
+int mt_groups_collect(struct mt_groups *groups, const struct mt_rule_context *context,
                       enum mt_group_by by, const struct mt_verdict *verdicts, size_t n);
 void mt_groups_clear(struct mt_groups *groups);
 

@@ -2,13 +2,6 @@
 #include "heap.h"
 #include "grow.h"
 
-#define CHUNK 4096u
-
-static struct mt_block *block_at(const struct mt_heap *heap, uint32_t index)
-{
-    return &heap->chunks[index / CHUNK][index % CHUNK];
-}
-
 void mt_heap_clear(struct mt_heap *heap)
 {
     for (size_t i = 0; i < heap->n_chunks; i++)
@@ -24,24 +17,24 @@ void mt_heap_clear(struct mt_heap *heap)
 static struct mt_block *take_record(struct mt_heap *heap)
 {
     if (heap->first_free) {
-        struct mt_block *block = block_at(heap, heap->first_free);
+        struct mt_block *block = mt_heap_record(heap, heap->first_free);
         heap->first_free = block->next;
         return block;
     }
     uint32_t index = heap->n_records ? heap->n_records : 1;
     if (index == UINT32_MAX)
         return NULL;
-    if (index / CHUNK >= heap->n_chunks) {
+    if (index / MT_HEAP_CHUNK >= heap->n_chunks) {
         if (mt_grow(&heap->chunks, &heap->chunks_capacity, heap->n_chunks + 1,
                     sizeof *heap->chunks))
             return NULL;
-        heap->chunks[heap->n_chunks] = calloc(CHUNK, sizeof **heap->chunks);
+        heap->chunks[heap->n_chunks] = calloc(MT_HEAP_CHUNK, sizeof **heap->chunks);
         if (!heap->chunks[heap->n_chunks])
             return NULL;
         heap->n_chunks++;
     }
     heap->n_records = index + 1;
-    struct mt_block *block = block_at(heap, index);
+    struct mt_block *block = mt_heap_record(heap, index);
     block->index = index;
     return block;
 }
@@ -72,14 +65,14 @@ static void leave_order(struct mt_heap *heap, struct mt_block *block)
     }
     uint32_t last = heap->pending[--heap->n_pending];
     heap->pending[block->pending - 1] = last;
-    block_at(heap, last)->pending = block->pending;
+    mt_heap_record(heap, last)->pending = block->pending;
     block->pending = 0;
 }
 
 static int bring_order(struct mt_heap *heap)
 {
     while (heap->n_pending) {
-        struct mt_block *block = block_at(heap, heap->pending[heap->n_pending - 1]);
+        struct mt_block *block = mt_heap_record(heap, heap->pending[heap->n_pending - 1]);
         if (mt_ordered_put(&heap->ordered, block->address, block->index))
             return -ENOMEM;
         heap->n_pending--;
@@ -94,15 +87,17 @@ struct mt_block *mt_heap_add(struct mt_heap *heap, const struct mt_event *event)
     struct mt_block *block = take_record(heap);
     if (!block)
         return NULL;
-    *block = (struct mt_block){.address = event->arg[0],
-                               .size = event->arg[1],
-                               .time_ns = event->time_ns,
-                               .thread = event->thread,
-                               .stack = event->stack,
-                               .device = event->device,
-                               .state = MT_BLOCK_LIVE,
-                               .index = block->index,
-                               .moment = heap->memory[slot].moments};
+    uint32_t index = block->index;
+    *block = heap->none; /* known zeros gcc fills in by `rep stos`, which is slow to begin */
+    block->state = MT_BLOCK_LIVE;
+    block->index = index;
+    block->address = event->arg[0];
+    block->size = event->arg[1];
+    block->time_ns = event->time_ns;
+    block->thread = event->thread;
+    block->stack = event->stack;
+    block->device = event->device;
+    block->moment = heap->memory[slot].moments;
     if (mt_address_map_put(&heap->by_address, block->address, block->index) ||
         await_order(heap, block)) {
         mt_address_map_take(&heap->by_address, block->address);
@@ -114,12 +109,6 @@ struct mt_block *mt_heap_add(struct mt_heap *heap, const struct mt_event *event)
     return block;
 }
 
-struct mt_block *mt_heap_at(const struct mt_heap *heap, uint64_t address)
-{
-    uint32_t index = mt_address_map_get(&heap->by_address, address);
-    return index ? block_at(heap, index) : NULL;
-}
-
 struct mt_block *mt_heap_around(struct mt_heap *heap, uint64_t address)
 {
     struct mt_block *block = mt_heap_at(heap, address);
@@ -128,7 +117,7 @@ struct mt_block *mt_heap_around(struct mt_heap *heap, uint64_t address)
         return block;
     if (bring_order(heap) || !mt_ordered_below(&heap->ordered, address, &index))
         return NULL;
-    block = block_at(heap, index);
+    block = mt_heap_record(heap, index);
     return address - block->address < block->size ? block : NULL;
 }
 
@@ -152,21 +141,10 @@ void mt_heap_remember(struct mt_heap *heap, unsigned slot)
 {
     uint32_t index = heap->memory[slot].first_kept;
     while (index) {
-        struct mt_block *block = block_at(heap, index);
+        struct mt_block *block = mt_heap_record(heap, index);
         index = block->next;
         give_record(heap, block);
     }
     heap->memory[slot].first_kept = 0;
     heap->memory[slot].moments++;
-}
-
-int mt_heap_is_remembered(const struct mt_heap *heap, const struct mt_block *block)
-{
-    return block->state != MT_BLOCK_UNUSED &&
-           block->moment < heap->memory[mt_device_slot(block->device)].moments;
-}
-
-struct mt_block *mt_heap_record(const struct mt_heap *heap, uint32_t index)
-{
-    return block_at(heap, index);
 }

@@ -47,6 +47,8 @@ struct mt_block {
     uint32_t save_stack;        /* of the first save */
     uint32_t node_name;         /* string id: the backward node that was running; 0: none */
     uint32_t forward_stack;     /* where that node was made */
+    uint32_t range;             /* the path of ranges that it was made in (ranges.h); 0: none */
+    uint32_t name;              /* string id: what the program calls it; 0: nothing */
     uint32_t step;              /* the optimizer step it was made in; 0: none */
     uint32_t steps_before;      /* optimizer steps that had ended when it was made */
     struct mt_when born, ended; /* ended: or the end of the trace */
@@ -61,6 +63,8 @@ struct mt_block {
 };
 
 enum mt_block_state { MT_BLOCK_UNUSED, MT_BLOCK_LIVE, MT_BLOCK_KEPT };
+
+#define MT_HEAP_CHUNK 4096u /* records that are allocated together */
 
 struct mt_heap_total {
     uint64_t bytes, blocks; /* live */
@@ -82,6 +86,7 @@ struct mt_heap {
     uint32_t *pending;
     size_t n_pending, pending_capacity;
     struct mt_heap_total total[MT_DEVICES];
+    struct mt_block none; /* zeros, ever */
     struct {
         uint64_t moments;    /* remembered so far */
         uint32_t first_kept; /* index, 0: none */
@@ -95,8 +100,20 @@ void mt_heap_clear(struct mt_heap *heap);
  * memory. */
 struct mt_block *mt_heap_add(struct mt_heap *heap, const struct mt_event *event);
 
-/* The live block that begins at the address / that the address points into. NULL: none. */
-struct mt_block *mt_heap_at(const struct mt_heap *heap, uint64_t address);
+/* Every record, to look for live or remembered blocks: index 1 .. heap->n_records - 1. */
+static inline struct mt_block *mt_heap_record(const struct mt_heap *heap, uint32_t index)
+{
+    return &heap->chunks[index / MT_HEAP_CHUNK][index % MT_HEAP_CHUNK];
+}
+
+/* The live block that begins at the address; NULL: none. */
+static inline struct mt_block *mt_heap_at(const struct mt_heap *heap, uint64_t address)
+{
+    uint32_t index = mt_address_map_get(&heap->by_address, address);
+    return index ? mt_heap_record(heap, index) : NULL;
+}
+
+/* The live block that the address points into; NULL: none. */
 struct mt_block *mt_heap_around(struct mt_heap *heap, uint64_t address);
 
 /* Ends a block's life. */
@@ -106,9 +123,10 @@ void mt_heap_end(struct mt_heap *heap, struct mt_block *block);
 void mt_heap_remember(struct mt_heap *heap, unsigned slot);
 
 /* Whether the block was live at its device's remembered moment. */
-int mt_heap_is_remembered(const struct mt_heap *heap, const struct mt_block *block);
-
-/* Every record, to look for live or remembered blocks: index 1 .. heap->n_records - 1. */
-struct mt_block *mt_heap_record(const struct mt_heap *heap, uint32_t index);
+static inline int mt_heap_is_remembered(const struct mt_heap *heap, const struct mt_block *block)
+{
+    return block->state != MT_BLOCK_UNUSED &&
+           block->moment < heap->memory[mt_device_slot(block->device)].moments;
+}
 
 #endif

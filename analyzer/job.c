@@ -12,12 +12,43 @@ static const char *info(const struct mt_analysis *analysis, const char *key)
     return value ? value : "";
 }
 
-long mt_rank(const struct mt_analysis *analysis)
+static long parse_rank(const char *text)
 {
-    const char *text = info(analysis, "env.RANK");
     char *end;
     long rank = strtol(text, &end, 10);
     return *text >= '0' && *text <= '9' && !*end ? rank : -1;
+}
+
+long mt_rank(const struct mt_analysis *analysis)
+{
+    return parse_rank(info(analysis, "env.RANK"));
+}
+
+static void look_for_rank(const struct mt_definition *definition, long *rank)
+{
+    static const char key[] = "env.RANK=";
+    char value[16] = "";
+    if (definition->kind != MT_DEF_INFO || definition->text_size < sizeof key - 1 ||
+        memcmp(definition->text, key, sizeof key - 1))
+        return;
+    size_t size = definition->text_size - (sizeof key - 1);
+    memcpy(value, definition->text + sizeof key - 1, size < sizeof value ? size : sizeof value - 1);
+    *rank = parse_rank(value);
+}
+
+int mt_trace_rank(const char *path, long *rank, struct mt_trace_error *error)
+{
+    struct mt_reader *reader;
+    struct mt_batch batch = {0};
+    *rank = -1;
+    int rc = mt_reader_open(&reader, path, error);
+    if (rc)
+        return rc;
+    while (!batch.n_events && (rc = mt_reader_next(reader, &batch, error)) > 0)
+        for (size_t i = 0; i < batch.n_definitions; i++)
+            look_for_rank(&batch.definitions[i], rank);
+    mt_reader_close(reader);
+    return rc < 0 ? rc : 0;
 }
 
 int mt_same_job(const struct mt_analysis *a, const struct mt_analysis *b, const char **why)

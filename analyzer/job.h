@@ -11,6 +11,9 @@
 /* A process's rank; -1 where the trace does not tell. */
 long mt_rank(const struct mt_analysis *analysis);
 
+/* The same without reading more than a trace's begin: 0 and *rank; else as mt_reader_open. */
+int mt_trace_rank(const char *path, long *rank, struct mt_trace_error *error);
+
 /* Whether two traces can be of one job; else why not, in words. */
 int mt_same_job(const struct mt_analysis *a, const struct mt_analysis *b, const char **why);
 

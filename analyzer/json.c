@@ -60,6 +60,26 @@ json_t *mt_json_type_name(const struct mt_definitions *definitions, uint32_t nod
     return mt_json_text(name);
 }
 
+json_t *mt_json_name(const struct mt_definitions *definitions, uint32_t name)
+{
+    return name ? mt_json_text(mt_string(definitions, name)) : json_null();
+}
+
+json_t *mt_json_range(const struct mt_definitions *definitions, const struct mt_ranges *ranges,
+                      uint32_t path)
+{
+    char text[1024];
+    if (!path)
+        return json_null();
+    json_t *array = json_array();
+    for (; path; path = ranges->range[path].parent) {
+        const struct mt_range *range = &ranges->range[path];
+        mt_range_name_text(text, sizeof text, definitions, range->name, range->domain);
+        json_array_insert_new(array, 0, mt_json_text(text));
+    }
+    return array;
+}
+
 json_t *mt_json_process(const struct mt_definitions *definitions)
 {
     json_t *process = json_object();

@@ -11,6 +11,7 @@
 
 #include "definitions.h"
 #include "origins.h"
+#include "ranges.h"
 
 /* A string from any bytes: what is not UTF-8 becomes U+FFFD. A new reference; NULL: no memory. */
 json_t *mt_json_text(const char *text);
@@ -29,6 +30,13 @@ json_t *mt_json_device(int device);
 
 /* The short name of a backward node's type, null for 0. */
 json_t *mt_json_type_name(const struct mt_definitions *definitions, uint32_t node_name);
+
+/* What the program calls a block, null for 0. */
+json_t *mt_json_name(const struct mt_definitions *definitions, uint32_t name);
+
+/* ["outermost", ..., "innermost"] of a path of ranges, null for 0. */
+json_t *mt_json_range(const struct mt_definitions *definitions, const struct mt_ranges *ranges,
+                      uint32_t path);
 
 /* The info records. */
 json_t *mt_json_process(const struct mt_definitions *definitions);

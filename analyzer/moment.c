@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {[MT_AT_PEAK] = "peak",
-                                    [MT_AT_END] = "end",
-                                    [MT_AT_OOM] = "oom",
-                                    [MT_AT_TIME] = "time",
-                                    [MT_AT_EVENT] = "event"};
+static const char *const names[] = {
+    [MT_AT_PEAK] = "peak", [MT_AT_END] = "end",     [MT_AT_OOM] = "oom",
+    [MT_AT_TIME] = "time", [MT_AT_EVENT] = "event", [MT_AT_STEP] = "step"};
 
 static const struct {
     const char *name;
@@ -55,20 +53,27 @@ const char *mt_moment_name(enum mt_moment_kind kind)
     return names[kind];
 }
 
+/* "event:17" */
+static int parse_number(const char *text, enum mt_moment_kind kind, struct mt_moment *moment)
+{
+    size_t length = strlen(names[kind]);
+    if (strncmp(text, names[kind], length) || text[length] != ':')
+        return -EINVAL;
+    text += length + 1;
+    moment->kind = kind;
+    return parse_decimal(&text, 0, &moment->value) || *text ? -EINVAL : 0;
+}
+
 int mt_moment_parse(const char *text, struct mt_moment *moment)
 {
-    static const char event[] = "event:";
     *moment = (struct mt_moment){MT_AT_PEAK, 0};
     for (enum mt_moment_kind kind = MT_AT_PEAK; kind <= MT_AT_OOM; kind++)
         if (!strcmp(text, names[kind])) {
             moment->kind = kind;
             return 0;
         }
-    if (strncmp(text, event, sizeof event - 1)) {
-        moment->kind = MT_AT_TIME;
-        return parse_time(text, &moment->value);
-    }
-    text += sizeof event - 1;
-    moment->kind = MT_AT_EVENT;
-    return parse_decimal(&text, 0, &moment->value) || *text ? -EINVAL : 0;
+    if (!parse_number(text, MT_AT_EVENT, moment) || !parse_number(text, MT_AT_STEP, moment))
+        return 0;
+    moment->kind = MT_AT_TIME;
+    return parse_time(text, &moment->value);
 }

@@ -13,6 +13,8 @@ enum mt_moment_kind {
     MT_AT_OOM,   /* the last out-of-memory */
     MT_AT_TIME,  /* after the last event up to value ns */
     MT_AT_EVENT, /* after event number value, from 1 */
+    MT_AT_STEP, /* when most was allocated in iteration number value, from 1, on the device with the
+                 * highest peak */
 };
 
 struct mt_moment {
@@ -20,15 +22,17 @@ struct mt_moment {
     uint64_t value;
 };
 
-/* Reads "peak", "end", "oom", a time with its unit ("1.5s", "20ms", "7us", "8000ns"), or "event:N".
+/* Reads "peak", "end", "oom", a time with its unit ("1.5s", "20ms", "7us", "8000ns"), "event:N"
+ * or "step:N".
  * 0, or -EINVAL where the text is none of them. */
 int mt_moment_parse(const char *text, struct mt_moment *moment);
 
-/* "peak", "end", "oom", "time" or "event". */
+/* "peak", "end", "oom", "time", "event" or "step". */
 const char *mt_moment_name(enum mt_moment_kind kind);
 
 struct mt_totals {
     struct mt_when when;
+    uint32_t range; /* the path of ranges that were open (ranges.h); 0: none */
     uint64_t event; /* the number in the trace of the last event before, from 1; 0: none yet */
     uint64_t time_ns;
     uint64_t allocated;   /* bytes, after the event */

@@ -68,6 +68,9 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     json_object_set_new(object, "phase",
                         story->span ? json_string(mt_phase_names[story->span->phase].name)
                                     : json_null());
+    json_object_set_new(
+        object, "range",
+        mt_json_range(d, &analysis->replay.tracker.ranges, story->device->at.range));
     json_object_set_new(object, "iteration",
                         json_integer(story->span ? story->span->iteration : 0));
     json_object_set_new(object, "pinned_by", mt_json_pins(&story->pins, d));

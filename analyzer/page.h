@@ -33,6 +33,10 @@ void mt_page_categories(const struct mt_page *page, const struct mt_device *devi
 void mt_page_place(const struct mt_page *page, uint32_t stack, char *out, size_t size,
                    size_t columns);
 
+/* "step > forward" of a path of ranges, in at most that many columns. */
+void mt_page_range_text(const struct mt_page *page, uint32_t path, char *out, size_t size,
+                        size_t columns);
+
 /* What does not fit together in the trace. */
 void mt_page_notes(const struct mt_page *page);
 
@@ -48,6 +52,8 @@ void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins);
 void mt_page_balance(const struct mt_page *page, const struct mt_device *device);
 void mt_page_idle(const struct mt_page *page, const struct mt_device *device);
 void mt_page_leaks(const struct mt_page *page, const struct mt_device *device);
+void mt_page_ranges(const struct mt_page *page, const struct mt_device *device);
+void mt_page_marks(const struct mt_page *page);
 void mt_page_precision(const struct mt_page *page, const struct mt_device *device);
 void mt_page_timeline(const struct mt_page *page, const struct mt_device *device);
 

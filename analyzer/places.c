@@ -48,11 +48,14 @@ int mt_places_made(struct mt_places *places, const struct mt_definitions *defini
 }
 
 void mt_places_ended(struct mt_places *places, const struct mt_definitions *definitions,
-                     const struct mt_block *block)
+                     const struct mt_block *block, int at_end)
 {
     uint32_t stack = mt_line_stack(definitions, block);
     struct mt_place *place = find(places, key_of(definitions, stack, block->node_name));
-    if (place && place->live >= block->size) /* less: the table was begun anew since */
+    if (!place || place->live < block->size) /* the table was begun anew since */
+        return;
+    place->phases += block->ended.run - block->born.run;
+    if (!at_end)
         place->live -= block->size;
 }
 

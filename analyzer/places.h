@@ -15,6 +15,7 @@ struct mt_place {
     uint32_t node_name; /* string id of the backward node's type: stack is its forward line */
     uint64_t allocations;
     uint64_t live, most; /* bytes */
+    uint64_t phases;     /* changes of phase that blocks lived through, those of all blocks */
 };
 
 struct mt_places {
@@ -26,11 +27,11 @@ struct mt_places {
 /* A table of zeros is empty. */
 void mt_places_clear(struct mt_places *places);
 
-/* A block was made / ends. 0 or -ENOMEM. */
+/* A block was made (0 or -ENOMEM) / has ended, or lives at the trace's end (at_end). */
 int mt_places_made(struct mt_places *places, const struct mt_definitions *definitions,
                    const struct mt_block *block);
 void mt_places_ended(struct mt_places *places, const struct mt_definitions *definitions,
-                     const struct mt_block *block);
+                     const struct mt_block *block, int at_end);
 
 /* That of a line, as mt_line_stack gives it, and an operator; NULL: none. */
 const struct mt_place *mt_places_find(const struct mt_places *places,

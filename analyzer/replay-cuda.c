@@ -12,6 +12,7 @@ static int see_cuda_total(struct mt_replay *replay, const struct mt_event *event
     struct mt_totals *now = &replay->cuda_now[slot];
     uint64_t bytes = replay->cuda.heap.total[slot].bytes;
     *now = (struct mt_totals){.when = replay->tracker.now,
+                              .range = mt_tracker_range(&replay->tracker, event->thread),
                               .event = replay->events,
                               .time_ns = event->time_ns,
                               .allocated = bytes,
@@ -22,10 +23,7 @@ static int see_cuda_total(struct mt_replay *replay, const struct mt_event *event
         if (replay->question.moment.kind == MT_AT_PEAK && mt_replay_is_of_cuda(replay, slot))
             mt_replay_take_device(replay, slot);
     }
-    return mt_replay_is_of_cuda(replay, slot)
-               ? mt_spans_see(&replay->spans[slot], &now->when, now->event, now->time_ns,
-                              now->allocated)
-               : 0;
+    return mt_replay_is_of_cuda(replay, slot) ? mt_replay_see(replay, slot, now) : 0;
 }
 
 static int out_of_memory(const struct mt_event *event)
@@ -41,7 +39,7 @@ static int reach(struct mt_replay *replay, unsigned slot, uint64_t time_ns)
 
 /* The device of a free is its block's: the call may be made with another one current. So may an
  * allocation be at the address of another device's block, in a damaged trace. */
-int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
+static int one_event(struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_block *block = mt_cuda_ends(&replay->cuda, event);
     unsigned slot = mt_device_slot(event->device);
@@ -69,5 +67,23 @@ int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
                                                    .stack = event->stack,
                                                    .device = event->device,
                                                    .of_cuda = 1});
+    return rc;
+}
+
+/* An unmap may be of several pieces, each of which may end some memory's life. */
+int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_event left = *event;
+    uint64_t size;
+    int rc = 0;
+    if (event->kind != MT_CUDA_UNMAP)
+        return one_event(replay, event);
+    while (!rc && (size = mt_cuda_piece(&replay->cuda, &left))) {
+        struct mt_event piece = left;
+        piece.arg[1] = size;
+        rc = one_event(replay, &piece);
+        left.arg[0] += size;
+        left.arg[1] -= size;
+    }
     return rc;
 }

@@ -23,9 +23,16 @@ int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block);
  * the block does not. */
 void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end);
 
+/* What is allocated on the device of that slot, at its level. 0 or -ENOMEM. */
+int mt_replay_see(struct mt_replay *replay, unsigned slot, const struct mt_totals *now);
+
 /* Memory ran out; and then the program allocated all the same. */
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom);
-void mt_replay_went_on(struct mt_replay *replay);
+static inline void mt_replay_went_on(struct mt_replay *replay)
+{
+    if (replay->n_ooms)
+        replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT].went_on = 1;
+}
 
 /* An event of CUDA's own memory. 0 or -ENOMEM. */
 int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event);

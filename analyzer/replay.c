@@ -49,6 +49,7 @@ static int is_past(const struct mt_replay *replay, const struct mt_event *event)
 struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
 {
     return (struct mt_rule_context){.definitions = replay->definitions,
+                                    .ranges = &replay->tracker.ranges,
                                     .saw_parameters = replay->tracker.saw_parameters,
                                     .saw_gradients = replay->survey.kinds[MT_GRADIENT] &&
                                                      !replay->question.no_labels,
@@ -80,8 +81,9 @@ void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at
 {
     mt_tracker_ended(&replay->tracker, block, at_end);
     watch(replay, block);
-    if (replay->question.whole_run && !at_end)
-        mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block);
+    if (replay->question.whole_run)
+        mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block,
+                        at_end);
     draw(replay, block, at_end ? UINT64_MAX : replay->time_ns);
 }
 
@@ -100,17 +102,28 @@ static void end_block(struct mt_replay *replay, struct mt_block *block)
     mt_heap_end(&replay->blocks, block);
 }
 
+int mt_replay_see(struct mt_replay *replay, unsigned slot, const struct mt_totals *now)
+{
+    struct mt_range_most most = {now->allocated, now->time_ns, now->event};
+    if (now->range && mt_ranges_see(&replay->tracker.ranges, slot, now->range, &most))
+        return -ENOMEM;
+    return mt_spans_see(&replay->spans[slot], &replay->tracker.now, replay->events, replay->time_ns,
+                        now->allocated);
+}
+
 static int see_total(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
     struct mt_totals *now = &replay->now[slot];
-    *now = (struct mt_totals){.when = replay->tracker.now,
-                              .event = replay->events,
-                              .time_ns = event->time_ns,
-                              .allocated = event->arg[2],
-                              .reserved = event->arg[3],
-                              .known_bytes = replay->blocks.total[slot].bytes,
-                              .cuda_bytes = replay->cuda.heap.total[slot].bytes};
+    /* One by one: gcc makes a compound literal elsewhere first, and waits for it to be copied. */
+    now->when = replay->tracker.now;
+    now->range = mt_tracker_range(&replay->tracker, event->thread);
+    now->event = replay->events;
+    now->time_ns = event->time_ns;
+    now->allocated = event->arg[2];
+    now->reserved = event->arg[3];
+    now->known_bytes = replay->blocks.total[slot].bytes;
+    now->cuda_bytes = replay->cuda.heap.total[slot].bytes;
     if (replay->most_reserved[slot] < now->reserved)
         replay->most_reserved[slot] = now->reserved;
     if (mt_is_new_peak(&replay->peak[slot], now->allocated)) {
@@ -118,13 +131,7 @@ static int see_total(struct mt_replay *replay, const struct mt_event *event)
         if (replay->question.moment.kind == MT_AT_PEAK)
             mt_replay_take_device(replay, slot);
     }
-    return mt_spans_see(&replay->spans[slot], &now->when, now->event, now->time_ns, now->allocated);
-}
-
-void mt_replay_went_on(struct mt_replay *replay)
-{
-    if (replay->n_ooms)
-        replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT].went_on = 1;
+    return mt_replay_see(replay, slot, now);
 }
 
 /* PyTorch begins to use a device: what CUDA hands out on it is no block of its own any more. */
@@ -133,6 +140,7 @@ static void begin_blocks(struct mt_replay *replay, unsigned slot)
     mt_spans_clear(&replay->spans[slot]);
     mt_timeline_clear(&replay->timeline[slot]);
     mt_places_clear(&replay->places[slot]);
+    mt_ranges_forget(&replay->tracker.ranges, slot);
 }
 
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
@@ -225,10 +233,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     replay->time_ns = event->time_ns;
     if (replay->question.no_labels && is_label(event->kind))
         return 0;
-    /* What a program is doing, its Python stack says; in a thread without one, nothing does. */
-    struct mt_event in_python = *event;
-    in_python.stack = mt_stack(replay->definitions, event->stack)->python;
-    int rc = mt_tracker_event(&replay->tracker, &in_python);
+    int rc = mt_tracker_event(&replay->tracker, event);
     if (rc)
         return rc;
     switch (event->kind) {
@@ -299,6 +304,7 @@ static void finish(struct mt_replay *replay)
     }
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_spans_number(&replay->spans[slot]);
+    mt_ranges_finish(&replay->tracker.ranges);
     mt_origins_sort(&replay->cuda.twice);
     mt_origins_sort(&replay->cuda.by_others);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "balance-json.h"
 #include "pins-json.h"
+#include "precision-json.h"
+#include "ranges-json.h"
 #include "report.h"
-#include "trace-format/dtypes.h"
 
 #include <errno.h>
 
@@ -49,6 +50,9 @@ static json_t *peak(const struct mt_device *device)
         json_object_set_new(object, "phase", json_string(mt_phase_names[device->span->phase].name));
         json_object_set_new(object, "iteration", json_integer(device->span->iteration));
     }
+    json_object_set_new(
+        object, "range",
+        mt_json_range(device->context.definitions, device->context.ranges, device->at.range));
     json_object_set_new(object, "categories", mt_categories_json(device));
     json_object_set_new(object, "rules", rules(device));
     return object;
@@ -98,34 +102,15 @@ static json_t *call_sites(const struct mt_definitions *definitions, const struct
     for (size_t i = 0; i < device->sites.n; i++) {
         const struct mt_site *site = &device->sites.site[i];
         json_array_append_new(
-            array, json_pack("{s:o, s:o, s:s, s:o, s:o, s:o}", "bytes", mt_json_number(site->bytes),
-                             "blocks", mt_json_number(site->blocks), "category",
-                             mt_categories[site->category].name, "operator",
+            array, json_pack("{s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "bytes",
+                             mt_json_number(site->bytes), "blocks", mt_json_number(site->blocks),
+                             "category", mt_categories[site->category].name, "operator",
                              mt_json_type_name(definitions, site->node_name), "line",
                              mt_json_frame(definitions, site->stack), "called_from",
-                             mt_json_frame(definitions, mt_site_caller(definitions, site))));
+                             mt_json_frame(definitions, mt_site_caller(definitions, site)), "name",
+                             mt_json_name(definitions, site->name)));
     }
     return array;
-}
-
-static json_t *precision(const struct mt_precision *precision)
-{
-    if (!precision->parameters)
-        return json_null();
-    json_t *roles = json_array();
-    for (size_t i = 0; i < precision->n; i++) {
-        const struct mt_precision_row *row = &precision->row[i];
-        json_array_append_new(
-            roles,
-            json_pack("{s:s, s:o, s:o, s:o, s:o}", "role", mt_role_names[row->role].name, "dtype",
-                      row->dtype ? json_string(mt_dtype_name(row->dtype)) : json_null(),
-                      "element_size", row->width ? json_integer(row->width) : json_null(), "bytes",
-                      mt_json_number(row->bytes), "blocks", mt_json_number(row->blocks)));
-    }
-    return json_pack("{s:o, s:f, s:o, s:o}", "parameters", mt_json_number(precision->parameters),
-                     "bytes_per_parameter",
-                     (double)precision->bytes / (double)precision->parameters, "rounding",
-                     mt_json_number(precision->rounding), "roles", roles);
 }
 
 static json_t *groups(const struct mt_device *device, enum mt_group_by by)
@@ -166,7 +151,9 @@ static json_t *devices(const struct mt_analysis *analysis)
                                 mt_json_origins(analysis->replay.definitions, &device->leaks));
         if (device->idle.is_known)
             json_object_set_new(object, "idle", idle(analysis->replay.definitions, &device->idle));
-        json_object_set_new(object, "precision", precision(&device->precision));
+        json_object_set_new(object, "ranges",
+                            mt_json_ranges(&device->context, mt_device_slot(device->device)));
+        json_object_set_new(object, "precision", mt_json_precision(&device->precision));
         json_object_set_new(object, "balance", mt_json_balance(&device->balance));
         if (analysis->replay.question.by != MT_BY_SITE)
             json_object_set_new(object, "groups", groups(device, analysis->replay.question.by));
@@ -204,7 +191,7 @@ static json_t *oddities(const struct mt_oddities *oddities)
 json_t *mt_report_object(const struct mt_analysis *analysis)
 {
     const struct mt_survey *survey = &analysis->replay.survey;
-    return json_pack(
+    json_t *object = json_pack(
         "{s:s, s:o, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.report/1",
         "events", mt_json_number(survey->events), "bytes", mt_json_number(survey->bytes), "lost",
         mt_json_number(mt_survey_lost(survey)), "complete", survey->complete, "length_ns",
@@ -213,6 +200,10 @@ json_t *mt_report_object(const struct mt_analysis *analysis)
         mt_json_process(analysis->replay.definitions), "peak",
         peak(mt_analysis_main_device(analysis)), "devices", devices(analysis), "out_of_memory",
         out_of_memory(&analysis->replay), "oddities", oddities(&analysis->replay.oddities));
+    json_object_set_new(
+        object, "marks",
+        mt_json_marks(analysis->replay.definitions, &analysis->replay.tracker.ranges));
+    return object;
 }
 
 int mt_report_json(const struct mt_analysis *analysis, FILE *out)

@@ -8,6 +8,7 @@
 #define ROWS 8u
 #define GROWTH_SHOWN 5u
 #define MOST_COLUMNS 200u
+#define WHERE_WIDTH 64u
 
 /* "the forward of iteration 3", "start-up" */
 static void span_text(char *out, size_t size, const struct mt_span *span)
@@ -21,7 +22,11 @@ static void span_text(char *out, size_t size, const struct mt_span *span)
 
 void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
 {
-    char where[64];
+    char where[WHERE_WIDTH * 4 + 1];
+    if (device->at.range) {
+        mt_page_range_text(page, device->at.range, where, sizeof where, WHERE_WIDTH);
+        fprintf(page->out, "  in the range %s\n", where);
+    }
     if (!device->span || (device->of_cuda && !device->spans->iterations))
         return; /* programs without PyTorch have no phases */
     span_text(where, sizeof where, device->span);

@@ -51,6 +51,14 @@ static void print_site_place(const struct mt_page *page, const struct mt_site *s
     char name[256], text[1024];
     size_t room = page->width - BEFORE_PLACE < 200 ? page->width - BEFORE_PLACE : 200;
     uint32_t caller = mt_site_caller(page->definitions, site);
+    if (site->name) {
+        snprintf(name, sizeof name, "\"%s\"", mt_string(page->definitions, site->name));
+        mt_safe_text(text, sizeof text, name, room, MT_CUT_END, page->style);
+        fprintf(page->out, "%s\n", text);
+        if (!mt_stack(page->definitions, site->stack)->depth && !site->node_name)
+            return;
+        fprintf(page->out, "%*s", (int)BEFORE_PLACE, "");
+    }
     if (site->node_name) {
         mt_short_type_name(mt_string(page->definitions, site->node_name), name, sizeof name);
         mt_safe_text(text, sizeof text, name, room, MT_CUT_END, page->style);
@@ -125,6 +133,7 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
             print_sites(&page, device);
         else
             print_groups(&page, device, analysis->replay.question.by);
+        mt_page_ranges(&page, device);
         mt_page_precision(&page, device);
         mt_page_fragmentation(&page, device);
         mt_page_balance(&page, device);
@@ -135,6 +144,7 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
     }
     if (!analysis->n_devices)
         fputs("\nNo device memory was allocated.\n", out);
+    mt_page_marks(&page);
     mt_page_frees(&page);
     mt_page_notes(&page);
 }

@@ -26,7 +26,8 @@ static struct entry locate(const struct mt_definitions *definitions,
                                    .blocks = 1,
                                    .category = verdict->rule->category,
                                    .stack = mt_line_stack(definitions, block),
-                                   .node_name = block->node_name}};
+                                   .node_name = block->node_name,
+                                   .name = block->name}};
     entry.frame = mt_stack(definitions, entry.site.stack)->frame;
     return entry;
 }
@@ -41,6 +42,8 @@ static int by_key(const void *left, const void *right)
         order = COMPARE(a->frame, b->frame);
     if (!order)
         order = COMPARE(a->site.node_name, b->site.node_name);
+    if (!order)
+        order = COMPARE(a->site.name, b->site.name);
     if (!order) /* the stack that stands for the site: the largest block's */
         order = COMPARE(b->site.bytes, a->site.bytes);
     return order ? order : COMPARE(a->site.stack, b->site.stack);
@@ -54,13 +57,15 @@ static int by_size(const void *left, const void *right)
         order = COMPARE(a->category, b->category);
     if (!order)
         order = COMPARE(a->stack, b->stack);
-    return order ? order : COMPARE(a->node_name, b->node_name);
+    if (!order)
+        order = COMPARE(a->node_name, b->node_name);
+    return order ? order : COMPARE(a->name, b->name);
 }
 
 static int same_site(const struct entry *a, const struct entry *b)
 {
     return a->site.category == b->site.category && a->frame == b->frame &&
-           a->site.node_name == b->site.node_name;
+           a->site.node_name == b->site.node_name && a->site.name == b->site.name;
 }
 
 int mt_sites_collect(struct mt_sites *sites, const struct mt_definitions *definitions,

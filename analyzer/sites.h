@@ -14,6 +14,7 @@ struct mt_site {
     enum mt_category category;
     uint32_t stack;     /* one whose innermost frame is the line; 0: not known */
     uint32_t node_name; /* string id of the backward node's type: stack is its forward line */
+    uint32_t name;      /* string id: what the program calls it; 0: nothing */
 };
 
 struct mt_sites {

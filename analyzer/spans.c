@@ -13,8 +13,8 @@ void mt_spans_clear(struct mt_spans *spans)
     memset(spans, 0, sizeof *spans);
 }
 
-int mt_spans_see(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
-                 uint64_t time_ns, uint64_t allocated)
+int mt_spans_extend(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
+                    uint64_t time_ns, uint64_t allocated)
 {
     struct mt_span *span = spans->n ? &spans->span[spans->n - 1] : NULL;
     if (!span || span->run != now->run) {
@@ -78,6 +78,16 @@ const struct mt_span *mt_spans_highest(const struct mt_spans *spans, int but_pha
     const struct mt_span *best = NULL;
     for (size_t i = 0; i < spans->n; i++)
         if (spans->span[i].phase != but_phase && (!best || spans->span[i].most > best->most))
+            best = &spans->span[i];
+    return best;
+}
+
+const struct mt_span *mt_spans_of_iteration(const struct mt_spans *spans, uint64_t iteration)
+{
+    const struct mt_span *best = NULL;
+    for (size_t i = 0; i < spans->n; i++)
+        if (iteration && spans->span[i].iteration == iteration &&
+            (!best || spans->span[i].most > best->most))
             best = &spans->span[i];
     return best;
 }

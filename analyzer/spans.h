@@ -29,9 +29,18 @@ struct mt_spans {
 /* A list of zeros is empty. */
 void mt_spans_clear(struct mt_spans *spans);
 
+int mt_spans_extend(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
+                    uint64_t time_ns, uint64_t allocated);
+
 /* What is allocated after an event. 0 or -ENOMEM. */
-int mt_spans_see(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
-                 uint64_t time_ns, uint64_t allocated);
+static inline int mt_spans_see(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
+                               uint64_t time_ns, uint64_t allocated)
+{
+    const struct mt_span *last = spans->n ? &spans->span[spans->n - 1] : NULL;
+    if (last && last->run == now->run && allocated >= last->least && allocated <= last->most)
+        return 0; /* nearly always */
+    return mt_spans_extend(spans, now, event, time_ns, allocated);
+}
 
 /* Numbers the iterations. One ends with the optimizer's step (or several, one after the other);
  * without steps when forward follows backward; without backward each forward is one. */
@@ -42,6 +51,9 @@ const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run);
 
 /* The highest span; that of another phase than this one (enum mt_phase, -1: any). NULL: none. */
 const struct mt_span *mt_spans_highest(const struct mt_spans *spans, int but_phase);
+
+/* The highest span of an iteration. NULL: it is not there. */
+const struct mt_span *mt_spans_of_iteration(const struct mt_spans *spans, uint64_t iteration);
 
 /* How much more is left over from one iteration to the next, in bytes, where that goes on to the
  * end; 0 where it does not. */

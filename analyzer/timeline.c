@@ -13,11 +13,6 @@ void mt_timeline_clear(struct mt_timeline *timeline)
     memset(timeline, 0, sizeof *timeline);
 }
 
-static size_t point_of(const struct mt_timeline *timeline, uint64_t time_ns)
-{
-    return time_ns <= timeline->begin_ns ? 0 : (time_ns - timeline->begin_ns) >> timeline->shift;
-}
-
 /* Point 2i and 2i + 1 become point i. */
 static void halve(struct mt_timeline *timeline)
 {
@@ -39,7 +34,7 @@ int mt_timeline_enlarge(struct mt_timeline *timeline, uint64_t time_ns)
         timeline->begin_ns = time_ns;
         timeline->shift = FIRST_SHIFT;
     }
-    while (point_of(timeline, time_ns) + 1 >= MT_TIMELINE_POINTS)
+    while (mt_timeline_point(timeline, time_ns) + 1 >= MT_TIMELINE_POINTS)
         halve(timeline);
     timeline->end_ns = UINT64_MAX;
     if (MT_TIMELINE_POINTS - 1 < (UINT64_MAX - timeline->begin_ns) >> timeline->shift)
@@ -48,16 +43,11 @@ int mt_timeline_enlarge(struct mt_timeline *timeline, uint64_t time_ns)
     return 0;
 }
 
-int mt_timeline_sees(const struct mt_timeline *timeline, uint64_t from_ns, uint64_t to_ns)
-{
-    return timeline->change && point_of(timeline, from_ns) != point_of(timeline, to_ns);
-}
-
 void mt_timeline_add(struct mt_timeline *timeline, enum mt_category category, uint64_t bytes,
                      uint64_t from_ns, uint64_t to_ns)
 {
-    size_t from = point_of(timeline, from_ns);
-    size_t to = to_ns == UINT64_MAX ? MT_TIMELINE_POINTS : point_of(timeline, to_ns);
+    size_t from = mt_timeline_point(timeline, from_ns);
+    size_t to = to_ns == UINT64_MAX ? MT_TIMELINE_POINTS : mt_timeline_point(timeline, to_ns);
     if (from < MT_TIMELINE_POINTS)
         timeline->change[from][category] += bytes;
     if (to < MT_TIMELINE_POINTS)
@@ -78,7 +68,7 @@ size_t mt_timeline_columns(const struct mt_timeline *timeline, uint64_t last_ns,
     uint64_t now[MT_CATEGORY_COUNT] = {0};
     if (!timeline->change)
         return 0;
-    size_t points = point_of(timeline, last_ns) + 1;
+    size_t points = mt_timeline_point(timeline, last_ns) + 1;
     points = points < MT_TIMELINE_POINTS ? points : MT_TIMELINE_POINTS;
     n = n < points ? n : points;
     memset(columns, 0, n * sizeof *columns);

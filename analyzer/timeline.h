@@ -32,9 +32,20 @@ static inline int mt_timeline_reach(struct mt_timeline *timeline, uint64_t time_
                                                           : mt_timeline_enlarge(timeline, time_ns);
 }
 
+/* The point that a time falls to, which may be none of them. */
+static inline size_t mt_timeline_point(const struct mt_timeline *timeline, uint64_t time_ns)
+{
+    return time_ns <= timeline->begin_ns ? 0 : (time_ns - timeline->begin_ns) >> timeline->shift;
+}
+
 /* Whether a block that lived from one time to the other is seen at any point; times that were
  * reached. */
-int mt_timeline_sees(const struct mt_timeline *timeline, uint64_t from_ns, uint64_t to_ns);
+static inline int mt_timeline_sees(const struct mt_timeline *timeline, uint64_t from_ns,
+                                   uint64_t to_ns)
+{
+    return timeline->change &&
+           mt_timeline_point(timeline, from_ns) != mt_timeline_point(timeline, to_ns);
+}
 
 /* Adds a block; to_ns UINT64_MAX: it is live at the end. */
 void mt_timeline_add(struct mt_timeline *timeline, enum mt_category category, uint64_t bytes,

@@ -17,6 +17,7 @@ struct mt_thread_state {
     int known;           /* has had an event */
     int is_autograds;    /* one of those that autograd makes, one a device, to run backward */
     uint32_t stack;      /* of the last event, */
+    uint32_t python;     /* from its innermost frame of Python on, */
     size_t n_stacked;    /* the nodes that ran then, */
     uint8_t phase;       /* and what that made the thread's phase */
     uint32_t step;       /* 0: in none */
@@ -31,6 +32,7 @@ void mt_tracker_clear(struct mt_tracker *tracker)
         free(tracker->threads[i].nodes);
     free(tracker->threads);
     mt_address_map_clear(&tracker->forward);
+    mt_ranges_clear(&tracker->ranges);
     memset(tracker, 0, sizeof *tracker);
 }
 
@@ -90,30 +92,38 @@ static enum mt_phase thread_phase(const struct mt_tracker *tracker,
     return s->phase & MT_MARK_MODULE_CALL ? MT_PHASE_FORWARD : MT_PHASE_OUTSIDE;
 }
 
+/* What a program is doing, its Python stack says; in a thread without one, nothing does. */
+static void look_at_stack(struct mt_tracker *tracker, struct mt_thread_state *thread,
+                          const struct mt_event *event)
+{
+    if (!thread->known)
+        thread->is_autograds = is_autograd_thread(tracker->definitions, event->thread);
+    thread->known = 1;
+    thread->stack = event->stack;
+    thread->python = mt_stack(tracker->definitions, event->stack)->python;
+    thread->n_stacked = thread->n_nodes;
+    follow_step(tracker, thread, thread->python);
+    thread->phase = (uint8_t)thread_phase(tracker, thread, thread->python);
+}
+
 /* A node that is made outside of modules makes it forward all the same. Threads besides the one
  * that trains (loaders of data) say nothing of the program's phase by working outside. */
-static void follow_phase(struct mt_tracker *tracker, struct mt_thread_state *thread,
+static void follow_phase(struct mt_tracker *tracker, const struct mt_thread_state *thread,
                          const struct mt_event *event)
 {
-    if (thread->stack != event->stack || thread->n_stacked != thread->n_nodes || !thread->known) {
-        thread->stack = event->stack;
-        thread->n_stacked = thread->n_nodes;
-        thread->known = 1;
-        thread->phase = (uint8_t)thread_phase(tracker, thread, event->stack);
-    }
     enum mt_phase phase = (enum mt_phase)thread->phase;
     if (phase == MT_PHASE_OUTSIDE && (event->kind == MT_NODE_NEW || event->kind == MT_SAVED))
         phase = MT_PHASE_FORWARD;
     if (phase == MT_PHASE_FORWARD || phase == MT_PHASE_STEP)
         tracker->leader = event->thread;
-    if (phase != MT_PHASE_OUTSIDE || (event->stack && event->thread == tracker->leader))
+    if (phase != MT_PHASE_OUTSIDE || (thread->python && event->thread == tracker->leader))
         mt_when_enter(&tracker->now, phase);
 }
 
-static int node_new(struct mt_tracker *tracker, const struct mt_event *event)
+static int node_new(struct mt_tracker *tracker, const struct mt_event *event, uint32_t stack)
 {
-    if (event->stack)
-        return mt_address_map_put(&tracker->forward, event->arg[0], event->stack);
+    if (stack)
+        return mt_address_map_put(&tracker->forward, event->arg[0], stack);
     mt_address_map_take(&tracker->forward, event->arg[0]); /* another node was here */
     return 0;
 }
@@ -195,29 +205,31 @@ static void saw_elements(struct mt_block *block, uint64_t elements)
         block->elements = elements;
 }
 
-/* The type of the tensor's elements; 0: the label does not tell. */
-static uint64_t label_dtype(const struct mt_event *event)
+/* Which argument of a label has the type of the tensor's elements; 0: none. */
+static const uint8_t dtype_argument[MT_KIND_LIMIT] = {
+    [MT_SAVED] = 2, [MT_LEAF] = 1, [MT_GRADIENT] = 1, [MT_SET_DATA] = 1, [MT_REQUIRES_GRAD] = 2};
+
+static void saw_dtype(struct mt_block *block, const struct mt_event *event)
 {
-    uint64_t dtype = event->kind == MT_SAVED || event->kind == MT_REQUIRES_GRAD ? event->arg[2]
-                     : event->kind == MT_NODE_NEW                               ? 0
-                                                                                : event->arg[1];
-    return dtype < MT_DTYPE_LIMIT ? dtype : 0;
+    unsigned argument = dtype_argument[event->kind];
+    if (argument && !block->dtype && event->arg[argument] < MT_DTYPE_LIMIT)
+        block->dtype = (uint8_t)event->arg[argument];
 }
 
 /* Evidence from a label on the tensor at `address`, which may be a view into its block. */
-static void label(struct mt_tracker *tracker, const struct mt_event *event, uint64_t address)
+static void label(struct mt_tracker *tracker, const struct mt_event *event, uint64_t address,
+                  uint32_t stack)
 {
     struct mt_block *block = block_around(tracker, address);
     if (!block)
         return;
-    if (!block->dtype)
-        block->dtype = (uint8_t)label_dtype(event);
+    saw_dtype(block, event);
     switch (event->kind) {
     case MT_LEAF:
         saw_leaf(block);
         break;
     case MT_REQUIRES_GRAD:
-        saw_requires_grad(tracker, block, event->stack, event->arg[1] != 0);
+        saw_requires_grad(tracker, block, stack, event->arg[1] != 0);
         saw_elements(block, event->arg[3]);
         break;
     case MT_SET_DATA:
@@ -230,9 +242,12 @@ static void label(struct mt_tracker *tracker, const struct mt_event *event, uint
     case MT_NODE_NEW:
         block->evidence |= MT_SAW_GRAPH_OUTPUT;
         break;
+    case MT_NAMED:
+        block->name = event->arg[1] > UINT32_MAX ? 0 : (uint32_t)event->arg[1];
+        break;
     case MT_SAVED:
         if (!(block->evidence & MT_SAW_SAVED))
-            block->save_stack = event->stack;
+            block->save_stack = stack;
         block->evidence |= MT_SAW_SAVED;
         break;
     }
@@ -240,14 +255,26 @@ static void label(struct mt_tracker *tracker, const struct mt_event *event, uint
         tracker->saw_parameters = 1;
 }
 
+/* Autograd's threads work for the one that trains. */
+static uint32_t range_around(const struct mt_tracker *tracker, const struct mt_thread_state *thread)
+{
+    return thread->is_autograds ? mt_ranges_of_thread(&tracker->ranges, tracker->leader) : 0;
+}
+
+uint32_t mt_tracker_find_range(const struct mt_tracker *tracker, uint32_t thread)
+{
+    uint32_t own = mt_ranges_of_thread(&tracker->ranges, thread);
+    uint32_t at = thread < THREAD_LIMIT ? thread : 0;
+    return own || at >= tracker->n_threads ? own : range_around(tracker, &tracker->threads[at]);
+}
+
 int mt_tracker_event(struct mt_tracker *tracker, const struct mt_event *event)
 {
     struct mt_thread_state *thread = thread_state(tracker, event->thread);
     if (!thread)
         return -ENOMEM;
-    if (!thread->known)
-        thread->is_autograds = is_autograd_thread(tracker->definitions, event->thread);
-    follow_step(tracker, thread, event->stack);
+    if (thread->stack != event->stack || thread->n_stacked != thread->n_nodes || !thread->known)
+        look_at_stack(tracker, thread, event);
     follow_phase(tracker, thread, event);
     switch (event->kind) {
     case MT_SAVED:
@@ -255,11 +282,12 @@ int mt_tracker_event(struct mt_tracker *tracker, const struct mt_event *event)
     case MT_GRADIENT:
     case MT_SET_DATA:
     case MT_REQUIRES_GRAD:
-        label(tracker, event, event->arg[0]);
+    case MT_NAMED:
+        label(tracker, event, event->arg[0], thread->python);
         return 0;
     case MT_NODE_NEW:
-        label(tracker, event, event->arg[1]);
-        return node_new(tracker, event);
+        label(tracker, event, event->arg[1], thread->python);
+        return node_new(tracker, event, thread->python);
     case MT_NODE_BEGIN:
         return node_begin(tracker, thread, event);
     case MT_NODE_END:
@@ -268,6 +296,12 @@ int mt_tracker_event(struct mt_tracker *tracker, const struct mt_event *event)
     case MT_LOST:
         thread->n_nodes = 0; /* ends of nodes may be among what was lost */
         return 0;
+    case MT_RANGE_PUSH:
+    case MT_RANGE_POP:
+    case MT_RANGE_START:
+    case MT_RANGE_END:
+    case MT_RANGE_MARK:
+        return mt_ranges_event(&tracker->ranges, event, range_around(tracker, thread));
     }
     return 0;
 }
@@ -277,10 +311,11 @@ void mt_tracker_made(struct mt_tracker *tracker, struct mt_block *block)
     const struct mt_thread_state *thread = thread_state(tracker, block->thread);
     block->steps_before = tracker->steps_ended;
     block->born = tracker->now;
+    block->range = mt_tracker_range(tracker, block->thread);
     if (!thread)
         return;
     block->born.phase = thread->phase; /* other threads may be elsewhere */
-    if (mt_stack(tracker->definitions, block->stack)->phase & MT_MARK_OPTIMIZER)
+    if (thread->step && mt_stack(tracker->definitions, block->stack)->phase & MT_MARK_OPTIMIZER)
         block->step = thread->step;
     if (thread->n_nodes) {
         block->node_name = thread->nodes[thread->n_nodes - 1].name;

@@ -9,6 +9,7 @@
 
 #include "definitions.h"
 #include "heap.h"
+#include "ranges.h"
 
 #define MT_NODE_NAMES 64u
 
@@ -22,6 +23,7 @@ struct mt_tracker {
     size_t n_threads, threads_capacity;
     struct mt_address_map forward; /* node -> stack where it was made */
     struct mt_when now;
+    struct mt_ranges ranges;
     uint32_t leader; /* the thread that runs the training loop: it was last in forward or a step */
     uint32_t steps_begun, steps_ended;
     struct {
@@ -43,6 +45,14 @@ void mt_tracker_made(struct mt_tracker *tracker, struct mt_block *block);
 
 /* Fills in what a block's end shows, or the end of the trace before its own (at_end). */
 void mt_tracker_ended(const struct mt_tracker *tracker, struct mt_block *block, int at_end);
+
+uint32_t mt_tracker_find_range(const struct mt_tracker *tracker, uint32_t thread);
+
+/* The path of ranges that the thread works in; 0: none. */
+static inline uint32_t mt_tracker_range(const struct mt_tracker *tracker, uint32_t thread)
+{
+    return tracker->ranges.n_ranges ? mt_tracker_find_range(tracker, thread) : 0;
+}
 
 /* The program has ended: so have the steps it was in. */
 void mt_tracker_finish(struct mt_tracker *tracker);

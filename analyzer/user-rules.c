@@ -10,11 +10,21 @@
 
 #define TEXT_LIMIT (1u << 20)
 
-enum condition_kind { IS_FILE, IS_FUNCTION, IS_OPERATOR, IS_PHASE, IS_SIZE, IS_DEVICE };
+enum condition_kind {
+    IS_FILE,
+    IS_FUNCTION,
+    IS_OPERATOR,
+    IS_RANGE,
+    IS_NAME,
+    IS_PHASE,
+    IS_SIZE,
+    IS_DEVICE
+};
 
 static const char *const condition_names[] = {
     [IS_FILE] = "file",   [IS_FUNCTION] = "function", [IS_OPERATOR] = "operator",
-    [IS_PHASE] = "phase", [IS_SIZE] = "size",         [IS_DEVICE] = "device"};
+    [IS_RANGE] = "range", [IS_NAME] = "name",         [IS_PHASE] = "phase",
+    [IS_SIZE] = "size",   [IS_DEVICE] = "device"};
 #define CONDITIONS (sizeof condition_names / sizeof *condition_names)
 
 static const char *const phases[] = {[MT_PHASE_OUTSIDE] = "outside",
@@ -194,7 +204,8 @@ static int parse_condition(struct parser *parser, struct condition *condition)
                                               : text(parser, &condition->pattern);
     }
     return wrong(parser, begin,
-                 "unknown condition; use file, function, operator, phase, size or device");
+                 "unknown condition; use file, function, operator, range, name, phase, size or "
+                 "device");
 }
 
 static int parse_category(struct parser *parser, enum mt_category *category)
@@ -336,15 +347,32 @@ static int stack_meets(const struct user_rule *rule, const struct mt_definitions
     return 0;
 }
 
-static int block_meets(const struct condition *condition, const struct mt_definitions *d,
+/* Any of the ranges that were open around the block's allocation may be meant. */
+static int range_meets(const struct condition *condition, const struct mt_rule_context *context,
+                       uint32_t path)
+{
+    for (; path; path = context->ranges->range[path].parent) {
+        uint32_t name = context->ranges->range[path].name;
+        if (!fnmatch(condition->pattern, mt_string(context->definitions, name), 0))
+            return 1;
+    }
+    return 0;
+}
+
+static int block_meets(const struct condition *condition, const struct mt_rule_context *context,
                        const struct mt_block *block)
 {
+    const struct mt_definitions *d = context->definitions;
     char name[256];
     uint64_t has;
     switch (condition->kind) {
     case IS_OPERATOR:
         mt_short_type_name(mt_string(d, block->node_name), name, sizeof name);
         return block->node_name && !fnmatch(condition->pattern, name, 0);
+    case IS_RANGE:
+        return range_meets(condition, context, block->range);
+    case IS_NAME:
+        return block->name && !fnmatch(condition->pattern, mt_string(d, block->name), 0);
     case IS_PHASE:
         has = block->born.phase;
         break;
@@ -361,13 +389,14 @@ static int block_meets(const struct condition *condition, const struct mt_defini
 }
 
 int mt_user_rule_holds(const struct mt_user_rules *rules, size_t index,
-                       const struct mt_definitions *d, const struct mt_block *block)
+                       const struct mt_rule_context *context, const struct mt_block *block)
 {
+    const struct mt_definitions *d = context->definitions;
     const struct user_rule *rule = &rules->rule[index];
     int of_frames = 0;
     for (size_t i = 0; i < rule->n; i++) {
         of_frames |= rule->condition[i].kind == IS_FILE || rule->condition[i].kind == IS_FUNCTION;
-        if (!block_meets(&rule->condition[i], d, block))
+        if (!block_meets(&rule->condition[i], context, block))
             return 0;
     }
     return !of_frames || stack_meets(rule, d, block->stack) ||

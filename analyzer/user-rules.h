@@ -10,6 +10,7 @@
 #include "heap.h"
 
 struct mt_rule;
+struct mt_rule_context;
 struct mt_user_rules;
 
 struct mt_rules_error {
@@ -29,6 +30,6 @@ void mt_user_rules_destroy(struct mt_user_rules *rules);
 size_t mt_user_rules_count(const struct mt_user_rules *rules);
 const struct mt_rule *mt_user_rule(const struct mt_user_rules *rules, size_t index);
 int mt_user_rule_holds(const struct mt_user_rules *rules, size_t index,
-                       const struct mt_definitions *definitions, const struct mt_block *block);
+                       const struct mt_rule_context *context, const struct mt_block *block);
 
 #endif

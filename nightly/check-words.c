@@ -84,8 +84,18 @@ static void add_blame(char out[MT_FINDING_TEXT], const struct mt_finding *findin
     else if (blame->is_growth)
         add(out, "; most of the growth, %s of %s by ", amount, category);
     else
-        add(out, "; most of it, %s of %s by ", amount, category);
+        add(out, "; the largest part, %s of %s by ", amount, category);
     add_line(out, site);
+}
+
+/* What decides of reserved memory besides what is allocated. */
+static void add_allocator(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
+{
+    const struct mt_digest *baseline = finding->baseline;
+    if (!baseline || !strcmp(baseline->allocator, finding->run->allocator))
+        return;
+    add(out, "; the allocator's settings were '%s' and are '%s'", baseline->allocator,
+        finding->run->allocator);
 }
 
 const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
@@ -102,6 +112,7 @@ const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *
     }
     add_excess(out, finding);
     add_limit(out, finding);
+    add_allocator(out, finding);
     add_blame(out, finding);
     return out;
 }

@@ -100,10 +100,6 @@ static void judge(struct mt_finding *finding, const struct mt_budget *budget, co
     if (finding->allowance)
         finding->most += extra(finding, finding->allowance);
     finding->is_broken = finding->value > finding->most;
-    if (finding->is_broken)
-        finding->blame = mt_blame_find(
-            limit, pattern, finding->device,
-            finding->baseline ? mt_same_device(finding->baseline, finding->device) : NULL);
 }
 
 static int hold(struct mt_check *check, const struct mt_finding *of,
@@ -222,9 +218,40 @@ static struct baselines baselines_of(const struct mt_digest *run, const struct m
     return baselines;
 }
 
+static const char *pattern_of(const struct mt_finding *finding)
+{
+    return finding->limit->of_each ? strchr(finding->name, '.') + 1 : finding->limit->pattern;
+}
+
+static const struct mt_diff_device *difference_of(const struct mt_diff *diff,
+                                                  const struct mt_digest_device *device)
+{
+    for (size_t i = 0; i < diff->n_devices; i++)
+        if (diff->device[i].now == device)
+            return &diff->device[i];
+    return NULL;
+}
+
+/* Finds the lines behind the broken limits of a run, the findings from `first` on. */
+static int blame_run(struct mt_check *check, size_t first, const struct mt_digest *run,
+                     const struct mt_digest *baseline)
+{
+    struct mt_diff diff = {0};
+    int rc = baseline ? mt_diff_make(&diff, baseline, 1, run, 1) : 0;
+    for (size_t i = first; i < check->n && !rc; i++) {
+        struct mt_finding *finding = &check->finding[i];
+        if (finding->is_broken)
+            finding->blame = mt_blame_find(finding->limit, pattern_of(finding), finding->device,
+                                           difference_of(&diff, finding->device));
+    }
+    mt_diff_clear(&diff);
+    return rc;
+}
+
 static int hold_run(struct mt_check *check, const struct mt_digest *run,
                     const struct baselines *baselines)
 {
+    size_t first = check->n, broken = check->broken;
     int rc = 0;
     for (size_t i = 0; i < run->n_devices; i++)
         for (size_t j = 0; j < check->budget->n_limits && !rc; j++) {
@@ -233,6 +260,8 @@ static int hold_run(struct mt_check *check, const struct mt_digest *run,
             rc = limit->of_each ? hold_each(check, &of, baselines)
                                 : hold(check, &of, baselines, limit->pattern, limit->name);
         }
+    if (!rc && check->broken > broken)
+        rc = blame_run(check, first, run, baselines->median);
     return rc;
 }
 

@@ -7,7 +7,7 @@
 #define MT_CHECK_H
 
 #include "budget.h"
-#include "digest.h"
+#include "diff.h"
 
 /* Where what is over most likely comes from: a call site at the peak, and by how much it has grown
  * since the baseline; without one, what it has. */
@@ -46,10 +46,10 @@ int mt_check_make(struct mt_check *check, const struct mt_budget *budget,
                   size_t n_baselines);
 void mt_check_clear(struct mt_check *check);
 
-/* Finds where a broken limit comes from. before: the baseline's device, or NULL. */
+/* Finds where a broken limit comes from. diff: from the baseline to the run, or NULL. */
 struct mt_blame mt_blame_find(const struct mt_limit *limit, const char *pattern,
-                              const struct mt_digest_device *now,
-                              const struct mt_digest_device *before);
+                              const struct mt_digest_device *device,
+                              const struct mt_diff_device *diff);
 
 /* What a device has of what is limited; pattern: of a module or call site. */
 uint64_t mt_measure(const struct mt_limit *limit, const char *pattern,

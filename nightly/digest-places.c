@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int same_place(const void *left, const void *right)
+int mt_digest_place_order(const void *left, const void *right)
 {
     const struct mt_digest_place *a = left, *b = right;
     int order = strcmp(a->file, b->file);
     if (!order)
         order = strcmp(a->function, b->function);
     if (!order)
-        order = strcmp(a->operator_name, b->operator_name);
-    return order ? order : (a->line > b->line) - (a->line < b->line);
+        order = (a->line > b->line) - (a->line < b->line);
+    return order ? order : strcmp(a->operator_name, b->operator_name);
 }
 
 int mt_take_places(const struct mt_taker *taker, struct mt_digest_device *to,
@@ -33,11 +33,12 @@ int mt_take_places(const struct mt_taker *taker, struct mt_digest_device *to,
     }
     if (!to->place)
         return -ENOMEM;
-    qsort(to->place, to->n_places, sizeof *to->place, same_place);
+    qsort(to->place, to->n_places, sizeof *to->place, mt_digest_place_order);
     for (size_t i = 0; i < to->n_places; i++) {
-        if (n && !same_place(&to->place[n - 1], &to->place[i])) {
+        if (n && !mt_digest_place_order(&to->place[n - 1], &to->place[i])) {
             to->place[n - 1].allocations += to->place[i].allocations;
             to->place[n - 1].most_bytes += to->place[i].most_bytes;
+            to->place[n - 1].phases += to->place[i].phases;
             mt_digest_place_clear(&to->place[i]);
         } else {
             to->place[n++] = to->place[i];
@@ -53,7 +54,7 @@ void mt_count_whole_run(struct mt_digest_device *to)
         struct mt_digest_site *site = &to->site[i];
         struct mt_digest_place key = {site->function, site->file, site->line, site->operator_name};
         const struct mt_digest_place *place =
-            bsearch(&key, to->place, to->n_places, sizeof *to->place, same_place);
+            bsearch(&key, to->place, to->n_places, sizeof *to->place, mt_digest_place_order);
         if (place) {
             site->allocations = place->allocations;
             site->most_bytes = place->most_bytes;

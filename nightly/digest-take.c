@@ -4,6 +4,7 @@
 #include "taker.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,10 +92,21 @@ static const char *python_of(const char *program)
     return !strncmp(at, "python3.", 8) ? at + 6 : "";
 }
 
+/* What the environment says of PyTorch's allocator; its setting has an old and a new name. */
+static void describe_allocator(char *out, size_t size, const struct mt_definitions *definitions)
+{
+    const char *setting = info(definitions, "env.PYTORCH_ALLOC_CONF");
+    if (!*setting)
+        setting = info(definitions, "env.PYTORCH_CUDA_ALLOC_CONF");
+    snprintf(out, size, "%s%s", setting,
+             *info(definitions, "env.PYTORCH_NO_CUDA_MEMORY_CACHING") ? " no caching" : "");
+}
+
 static int take_process(struct mt_digest *digest, const struct mt_replay *replay)
 {
     const struct mt_definitions *d = replay->definitions;
-    char program[1024];
+    char program[1024], allocator[4096];
+    describe_allocator(allocator, sizeof allocator, d);
     mt_program_name(program, sizeof program, info(d, "command"));
     const struct {
         char **to;
@@ -106,7 +118,8 @@ static int take_process(struct mt_digest *digest, const struct mt_replay *replay
                  {&digest->torch, info(d, "torch")},
                  {&digest->cuda, cuda_of(info(d, "torch"))},
                  {&digest->python, python_of(info(d, "program"))},
-                 {&digest->memtap, info(d, "memtap")}};
+                 {&digest->memtap, info(d, "memtap")},
+                 {&digest->allocator, allocator}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!(*texts[i].to = strdup(texts[i].text)))
             return -ENOMEM;

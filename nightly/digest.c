@@ -43,9 +43,9 @@ static void clear_device(struct mt_digest_device *device)
 
 void mt_digest_clear(struct mt_digest *digest)
 {
-    char *texts[] = {digest->path,        digest->program, digest->command, digest->host,
-                     digest->device_name, digest->torch,   digest->cuda,    digest->python,
-                     digest->memtap,      digest->fault};
+    char *texts[] = {digest->path,        digest->program, digest->command,  digest->host,
+                     digest->device_name, digest->torch,   digest->cuda,     digest->python,
+                     digest->memtap,      digest->fault,   digest->allocator};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     for (size_t i = 0; i < digest->n_devices; i++)
@@ -63,16 +63,23 @@ const struct mt_digest_device *mt_digest_main_device(const struct mt_digest *dig
     return most;
 }
 
-int mt_digest_read(struct mt_digest *digest, const char *path, const struct mt_user_rules *rules,
-                   struct mt_trace_error *error)
+int mt_digest_ask(struct mt_digest *digest, const char *path, const struct mt_question *question,
+                  struct mt_trace_error *error)
 {
     struct mt_analysis analysis;
-    const struct mt_question question = {.rules = rules, .whole_run = 1};
+    struct mt_question asked = *question;
+    asked.whole_run = 1;
     memset(digest, 0, sizeof *digest);
-    int rc = mt_analysis_create(&analysis, path, &question);
+    int rc = mt_analysis_create(&analysis, path, &asked);
     *error = analysis.fault;
     if (!rc)
         rc = mt_digest_take(digest, path, &analysis);
     mt_analysis_destroy(&analysis);
     return rc;
+}
+
+int mt_digest_read(struct mt_digest *digest, const char *path, const struct mt_user_rules *rules,
+                   struct mt_trace_error *error)
+{
+    return mt_digest_ask(digest, path, &(struct mt_question){.rules = rules}, error);
 }

@@ -30,6 +30,7 @@ struct mt_digest_place {
     uint32_t line;
     char *operator_name;
     uint64_t allocations, most_bytes; /* how many, and the most that was live at one time */
+    uint64_t phases;                  /* changes of phase that its blocks lived through, in all */
 };
 
 struct mt_digest_share {
@@ -60,7 +61,7 @@ struct mt_digest_device {
     uint64_t at_end;                   /* allocated after the last event */
     struct mt_digest_site *site;       /* by category, file, function, operator, module, line */
     size_t n_sites;
-    struct mt_digest_place *place; /* by file, function, operator, line */
+    struct mt_digest_place *place; /* by mt_digest_place_order */
     size_t n_places;
     struct mt_digest_shares modules, operators;
     /* "activations;main (train.py);...;forward (net.py)": whole stacks, without lines. */
@@ -71,6 +72,7 @@ struct mt_digest {
     char *path;
     /* The process, as its info records tell; "": not known. */
     char *program, *command, *host, *device_name, *torch, *cuda, *python, *memtap;
+    char *allocator; /* PyTorch's settings of it: "expandable_segments:True"; "": none */
     uint64_t started_unix_ns, length_ns;
     long rank, world_size; /* -1: not known */
     uint64_t events, lost;
@@ -92,9 +94,16 @@ void mt_digest_clear(struct mt_digest *digest);
 int mt_digest_read(struct mt_digest *digest, const char *path, const struct mt_user_rules *rules,
                    struct mt_trace_error *error);
 
+/* The same with more to ask for; the moment has to be the peak. */
+int mt_digest_ask(struct mt_digest *digest, const char *path, const struct mt_question *question,
+                  struct mt_trace_error *error);
+
 /* The parts' own. */
 void mt_digest_site_clear(struct mt_digest_site *site);
 void mt_digest_place_clear(struct mt_digest_place *place);
+
+/* For qsort: by file, function, line, operator. */
+int mt_digest_place_order(const void *left, const void *right);
 
 /* The device with the highest peak; NULL: no memory was allocated. */
 const struct mt_digest_device *mt_digest_main_device(const struct mt_digest *digest);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cupti.h"
+#include "injection.h"
 #include "message.h"
 #include "objects.h"
 #include "real.h"
@@ -15,7 +16,6 @@
 
 /* From libmemtap.so's folder: installed, and as it is built. */
 static const char *const places[] = {"libmemtap-cupti.so", "../cupti/libmemtap-cupti.so"};
-#define INJECTION "CUDA_INJECTION64_PATH"
 
 static struct {
     pthread_mutex_t lock; /* of opening and stepping back */
@@ -62,31 +62,11 @@ static int is_wish(const char *wish)
     return value && !strcmp(value, wish);
 }
 
-/* A file beside libmemtap.so, or it itself where name is NULL: 0, or -ENOENT. */
-static int own_path(char out[PATH_MAX], const char *name)
-{
-    Dl_info info;
-    if (!dladdr((const void *)&recorder, &info) || !realpath(info.dli_fname, out))
-        return -ENOENT;
-    char *slash = strrchr(out, '/') + 1;
-    if (name && (size_t)snprintf(slash, (size_t)(out + PATH_MAX - slash), "%s", name) >=
-                    (size_t)(out + PATH_MAX - slash))
-        return -ENOENT;
-    return 0;
-}
-
-/* Whether programs' calls come to our hooks at all. */
-static int is_preloaded(void)
-{
-    void *found = mt_real_dlsym(RTLD_DEFAULT, "InitializeInjection");
-    return found && mt_is_ours(found) && mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, "cuMemAlloc_v2"));
-}
-
 /* Who is about to use the driver is linked to it or to the runtime, or has looked its functions up
  * before: where none of it is so, it came by a way that we do not stand in. */
 static int see_hooks(int was_looked_up)
 {
-    return is_preloaded() &&
+    return mt_is_preloaded() &&
            (was_looked_up || mt_objects_need("libcuda.so.") || mt_objects_need("libcudart.so."));
 }
 
@@ -95,7 +75,7 @@ static void *load_module(void)
     char path[PATH_MAX];
     void *module = NULL;
     for (size_t i = 0; !module && i < sizeof places / sizeof *places; i++)
-        if (!own_path(path, places[i]))
+        if (!mt_own_path(path, places[i]))
             module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     return module;
 }
@@ -137,7 +117,7 @@ void mt_cupti_open(int was_looked_up)
     else if (!cupti.stop)
         start();
     pthread_mutex_unlock(&cupti.lock);
-    if (strncmp(cupti.status, "not used", 8) == 0 && (is_on || !is_preloaded()))
+    if (strncmp(cupti.status, "not used", 8) == 0 && (is_on || !mt_is_preloaded()))
         mt_message("CUPTI is %s", cupti.status);
 }
 
@@ -155,7 +135,7 @@ void mt_cupti_step_back(void)
 
 const char *mt_cupti_status(void)
 {
-    const char *injected = getenv(INJECTION);
+    const char *injected = getenv(MT_CUDA_INJECTION);
     if (*cupti.status)
         return cupti.status;
     if (is_wish("off"))
@@ -163,7 +143,7 @@ const char *mt_cupti_status(void)
     if (!is_wish("on"))
         return "not needed";
     if (injected && *injected)
-        say("not used: " INJECTION " is %.160s", injected);
+        say("not used: " MT_CUDA_INJECTION " is %.160s", injected);
     else
         say("not used: CUDA did not load it");
     return cupti.status;
@@ -175,12 +155,4 @@ void mt_cupti_reset(void)
     pthread_mutex_init(&cupti.lock, NULL);
     atomic_store(&mt_cuda_subscription, 0);
     mt_cuda_told = 0;
-}
-
-/* The driver loads us as its tool when it is initialized, unless it is to load another one. */
-__attribute__((constructor)) static void ask_for_injection(void)
-{
-    char path[PATH_MAX];
-    if (is_wish("on") && !own_path(path, NULL))
-        setenv(INJECTION, path, 0);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a program says of its own phases: the functions behind memtap.h, and NVTX. NVTX's header,
- * which is compiled into the program, loads the library that NVTX_INJECTION64_PATH names and asks
- * its InitializeInjectionNvtx2 to fill in tables of functions; `memtap run` names libmemtap.so.
- * Numbers and structures are those of NVTX 3 (nvtx3/nvtxDetail/nvtxTypes.h, nvToolsExt.h).
+ * which is compiled into the program, loads the library that NVTX_INJECTION64_PATH names
+ * (injection.c) and asks its InitializeInjectionNvtx2 to fill in tables of functions. Numbers and
+ * structures are those of NVTX 3 (nvtx3/nvtxDetail/nvtxTypes.h, nvToolsExt.h).
  */
 #include "hooks.h"
 #include "ranges.h"

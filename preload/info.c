@@ -67,15 +67,17 @@ void mt_info_prepare(void)
 
 static void tell_command(struct sink sink)
 {
-    char text[4096], exe[PATH_MAX];
+    char text[4096], path[PATH_MAX];
     size_t n = mt_read_file("/proc/self/cmdline", text, sizeof text);
     for (size_t i = 0; i + 1 < n; i++)
         if (!text[i])
             text[i] = ' ';
     tell(sink, "command=%s", text);
-    ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (length > 0)
-        tell(sink, "program=%.*s", (int)length, exe);
+        tell(sink, "program=%.*s", (int)length, path);
+    if (getcwd(path, sizeof path))
+        tell(sink, "working_directory=%s", path);
 }
 
 /* The path of a library that is loaded; "" where it is not. The loader is not asked: who waits for

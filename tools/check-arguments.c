@@ -30,17 +30,12 @@ struct reading {
 };
 
 /* A shell makes many words of a pattern: all are baselines. */
-static int read_against(struct reading *reading, int argc, char **argv, const char *value)
+static int read_against(struct reading *reading, int argc, char **argv)
 {
-    struct mt_check_arguments *arguments = reading->arguments;
-    if (!arguments->baselines)
-        arguments->baselines = calloc((size_t)argc + 1, sizeof *arguments->baselines);
-    if (!arguments->baselines)
-        return mt_fail("out of memory");
-    arguments->baselines[arguments->n_baselines++] = (char *)value;
+    int begin = optind - 1;
     while (optind < argc && *argv[optind] != '-')
-        arguments->baselines[arguments->n_baselines++] = argv[optind++];
-    return 0;
+        optind++;
+    return mt_trace_list_add(&reading->arguments->baselines, argv + begin, optind - begin);
 }
 
 static int read_format(struct reading *reading, const char *value)
@@ -80,7 +75,7 @@ static int read_option(struct reading *reading, int letter, int argc, char **arg
 {
     switch (letter) {
     case AGAINST:
-        return read_against(reading, argc, argv, value);
+        return read_against(reading, argc, argv);
     case BUDGET:
         reading->budget = value;
         return 0;
@@ -117,7 +112,7 @@ static int read_budget(struct reading *reading)
     const struct mt_limit *relative = rc ? NULL : mt_budget_relative(&arguments->budget);
     if (rc)
         return fail_budget(path, rc, &error);
-    if (relative && !arguments->n_baselines)
+    if (relative && !arguments->baselines.n)
         return mt_fail("%s:%u:%u: \"%s\" for %s is relative: it needs --against BASELINE", path,
                        relative->line, relative->column, relative->text, relative->name);
     mt_budget_set_today(&arguments->budget, reading->year, reading->month, reading->day);
@@ -127,12 +122,12 @@ static int read_budget(struct reading *reading)
 static int is_complete(const struct reading *reading)
 {
     const struct mt_check_arguments *arguments = reading->arguments;
-    if (!arguments->n_runs && arguments->n_baselines > 1)
+    if (!arguments->runs.n && arguments->baselines.n > 1)
         mt_fail_usage(reading->command, "no trace to check: all that follow --against are "
                                         "baselines; give the new ones first");
-    else if (!arguments->n_runs)
+    else if (!arguments->runs.n)
         mt_fail_usage(reading->command, "no trace given");
-    else if (!reading->budget && !arguments->n_baselines)
+    else if (!reading->budget && !arguments->baselines.n)
         mt_fail_usage(reading->command, "give --against BASELINE, or --budget FILE, or both");
     else
         return 1;
@@ -173,8 +168,8 @@ int mt_read_check_arguments(struct mt_check_arguments *arguments, const struct m
             return -1;
     if (letter < 0)
         return -1;
-    arguments->runs = argv + operand;
-    arguments->n_runs = (size_t)(argc - operand);
+    if (mt_trace_list_add(&arguments->runs, argv + operand, argc - operand))
+        return -1;
     set_defaults(arguments);
     return !is_complete(&reading) || read_budget(&reading) ? -1 : 0;
 }
@@ -183,5 +178,6 @@ void mt_check_arguments_clear(struct mt_check_arguments *arguments)
 {
     mt_budget_clear(&arguments->budget);
     mt_user_rules_destroy(arguments->rules);
-    free(arguments->baselines);
+    mt_trace_list_clear(&arguments->runs);
+    mt_trace_list_clear(&arguments->baselines);
 }

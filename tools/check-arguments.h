@@ -7,14 +7,12 @@
 
 #include "command.h"
 #include "nightly/check-formats.h"
+#include "traces.h"
 
 #define MT_MOST_OUTPUTS 8
 
 struct mt_check_arguments {
-    char *const *runs;
-    size_t n_runs;
-    char **baselines;
-    size_t n_baselines;
+    struct mt_trace_list runs, baselines;
     struct mt_budget budget;
     struct mt_user_rules *rules;
     const char *summary; /* a file to add to; NULL: none is wanted */

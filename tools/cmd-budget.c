@@ -3,6 +3,7 @@
 #include "digests.h"
 #include "nightly/amount.h"
 #include "nightly/propose.h"
+#include "traces.h"
 
 #include <stdio.h>
 
@@ -52,5 +53,10 @@ int mt_run_budget(const struct mt_command *command, int argc, char **argv)
         return MT_EXIT_BAD;
     if (operand == argc)
         return mt_fail_usage(command, "no trace given");
-    return propose(argv + operand, (size_t)(argc - operand), headroom);
+    struct mt_trace_list traces = {0};
+    int code = mt_trace_list_add(&traces, argv + operand, argc - operand)
+                   ? MT_EXIT_BAD
+                   : propose(traces.path, traces.n, headroom);
+    mt_trace_list_clear(&traces);
+    return code;
 }

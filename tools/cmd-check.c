@@ -59,9 +59,10 @@ int mt_run_check(const struct mt_command *command, int argc, char **argv)
     struct mt_digests runs = {0}, baselines = {0};
     int code = MT_EXIT_BAD;
     if (!mt_read_check_arguments(&arguments, command, argc, argv) &&
-        !mt_digests_read(&baselines, arguments.baselines, arguments.n_baselines, arguments.rules) &&
+        !mt_digests_read(&baselines, arguments.baselines.path, arguments.baselines.n,
+                         arguments.rules) &&
         mt_digests_are_whole(&baselines, "a baseline") &&
-        !mt_digests_read(&runs, arguments.runs, arguments.n_runs, arguments.rules))
+        !mt_digests_read(&runs, arguments.runs.path, arguments.runs.n, arguments.rules))
         code = hold(&arguments, &runs, &baselines);
     mt_digests_clear(&runs);
     mt_digests_clear(&baselines);

@@ -25,14 +25,16 @@ const struct mt_option mt_run_options[] = {
     {'o', "output", "FILE",
      "the trace, by default " DEFAULT_OUTPUT "; %p: process id,\n"
      "%e: program, %h: host, %r: rank, %%: a percent sign"},
-    {STACKS, "stacks", "WHICH", "the stacks to record: python (the default), native, both or none"},
+    {STACKS, "stacks", "WHICH", "the stacks to record: python (the default), native, both or none",
+     "python native both none"},
     {'k', "keep", "SIZE",
      "keep the newest events only, at least of this size (such as 512M),\n"
      "and what was live before them; by default all"},
     {CUPTI, "cupti", "WHEN",
      "have CUPTI tell of CUDA's calls: auto (the default: where they\n"
-     "cannot be seen otherwise), on or off"},
-    {'s', "simulate", "NAME", "run on this simulated card; list shows them all"},
+     "cannot be seen otherwise), on or off",
+     "auto on off"},
+    {'s', "simulate", "NAME", "run on this simulated card; list shows them all", "list " MT_CARDS},
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},
     {'n', "gpus", "N", "how many simulated cards; 1"},
     {0},
@@ -95,8 +97,7 @@ static int preload(void)
     if (!list)
         return mt_fail("out of memory");
     snprintf(list, size, "%s%s%s", shim, already && *already ? ":" : "", already ? already : "");
-    /* NVTX's one place for a tool, where nobody has taken it. */
-    int rc = setenv("LD_PRELOAD", list, 1) || setenv("NVTX_INJECTION64_PATH", shim, 0);
+    int rc = setenv("LD_PRELOAD", list, 1);
     free(list);
     return rc ? mt_fail("out of memory") : 0;
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 const struct mt_option mt_simulate_options[] = {
-    {'g', "gpu", "NAME", "the card: h200, rtx4090, ...; list shows them all"},
+    {'g', "gpu", "NAME", "the card: h200, rtx4090, ...; list shows them all", "list " MT_CARDS},
     {'m', "memory", "SIZE", "its memory, such as 24G or 512MiB, instead of the card's"},
     {'n', "gpus", "N", "how many of them; 1"},
     {'c', "copy-limit", "SIZE", "larger copies to the card are not really made; 1M"},

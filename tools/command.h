@@ -11,12 +11,16 @@
 /* Exit codes of memtap itself; `run` and `simulate` give the program's own where it ran. */
 enum { MT_EXIT_OK = 0, MT_EXIT_BAD = 2, MT_EXIT_NOT_EXECUTABLE = 126, MT_EXIT_NOT_FOUND = 127 };
 
+/* Among the choices of an option: every simulated card. */
+#define MT_CARDS "<cards>"
+
 /* A table of options ends with a row of zeros. Every command has --help besides. */
 struct mt_option {
     int letter; /* what mt_options_next returns; a printable one is the short form as well */
     const char *name;
     const char *value; /* "FILE"; NULL: it takes none */
     const char *help;  /* one or more lines */
+    const char *choices; /* of its value, with spaces between; NULL: a file, or anything */
 };
 
 struct mt_command {
@@ -28,7 +32,12 @@ struct mt_command {
     int takes_command; /* what follows the first operand belongs to a program that is started */
     /* argv[0] is the command's name. Returns the exit code. */
     int (*run)(const struct mt_command *command, int argc, char **argv);
+    /* Commands of its own, whose names begin with its name; a row of zeros ends them. run is NULL. */
+    const struct mt_command *verbs;
 };
+
+/* The table of memtap.c, which ends with a row of zeros. */
+extern const struct mt_command mt_commands[];
 
 /* The next option's letter with *value set; 0 when they end, and *operand is the index of the
  * first operand in argv; -1 after a wrong one, about which the user has been told. */
@@ -49,6 +58,10 @@ __attribute__((format(printf, 2, 3))) int mt_fail_usage(const struct mt_command 
  * MT_EXIT_BAD. */
 int mt_fail_trace(const char *path, const struct mt_trace_error *error);
 
+/* "memtap: FILE:LINE:COLUMN: WHAT" for rules that cannot be read: what mt_user_rules_read returned.
+ * Returns MT_EXIT_BAD. */
+int mt_fail_rules(const char *path, int rc, const struct mt_rules_error *error);
+
 /* The commands that read a trace take it as their operand, and some of these options
  * (trace-arguments.c). 0, or -1 after a message. */
 enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV, MT_FORMAT_FOLDED };
@@ -60,6 +73,8 @@ struct mt_trace_arguments {
     struct mt_question question;
     struct mt_user_rules *rules; /* the question's */
     int bottom_up;               /* stacks */
+    int has_rank;                /* of several traces, only that of one rank */
+    long rank;
     const char *what;            /* explain: an address or a stack */
 };
 extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks_options[],
@@ -67,9 +82,12 @@ extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks
 /* Whether the moment and the device that are asked for are in the trace; else the user has been
  * told. */
 int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
+/* Reads a file of rules instead of those that *rules has. 0, or -1 after a message. */
+int mt_read_rules(const char *path, struct mt_user_rules **rules);
 void mt_trace_arguments_clear(struct mt_trace_arguments *arguments);
 
-/* What a command shows of a trace: an exit code (MT_EXIT_BAD after a message), or a negative errno. */
+/* What a command shows of a trace: an exit code (MT_EXIT_BAD after a message), or a negative errno.
+ */
 typedef int mt_trace_printer(const struct mt_analysis *analysis,
                              const struct mt_trace_arguments *arguments);
 
@@ -81,9 +99,6 @@ int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print);
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
                             struct mt_trace_arguments *arguments);
 
-/* Reads a file of rules in place of those that *rules has. 0, or -1 after a message. */
-int mt_read_rules(const char *path, struct mt_user_rules **rules);
-
 /* Flushes stdout. The exit code: `code`, or MT_EXIT_BAD after a message where the output could not
  * be written. */
 int mt_finish_output(int code);
@@ -91,6 +106,7 @@ int mt_finish_output(int code);
 int mt_run_info(const struct mt_command *command, int argc, char **argv);
 int mt_run_budget(const struct mt_command *command, int argc, char **argv);
 int mt_run_check(const struct mt_command *command, int argc, char **argv);
+int mt_run_diff(const struct mt_command *command, int argc, char **argv);
 int mt_run_dump(const struct mt_command *command, int argc, char **argv);
 int mt_run_report(const struct mt_command *command, int argc, char **argv);
 int mt_run_explain(const struct mt_command *command, int argc, char **argv);
@@ -101,9 +117,11 @@ int mt_run_recover(const struct mt_command *command, int argc, char **argv);
 int mt_run_run(const struct mt_command *command, int argc, char **argv);
 int mt_run_simulate(const struct mt_command *command, int argc, char **argv);
 int mt_run_symbolize(const struct mt_command *command, int argc, char **argv);
+int mt_run_completion(const struct mt_command *command, int argc, char **argv);
 int mt_run_lib(const struct mt_command *command, int argc, char **argv);
 
-extern const struct mt_option mt_budget_options[], mt_check_options[], mt_recover_options[], mt_run_options[], mt_simulate_options[],
-    mt_symbolize_options[], mt_no_options[];
+extern const struct mt_command mt_history_verbs[];
+extern const struct mt_option mt_budget_options[], mt_check_options[], mt_diff_options[], mt_recover_options[], mt_run_options[],
+    mt_simulate_options[], mt_symbolize_options[], mt_no_options[];
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "digests.h"
 #include "command.h"
+#include "nightly/read-all.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,19 +11,25 @@
 int mt_digests_read(struct mt_digests *digests, char *const *paths, size_t n,
                     const struct mt_user_rules *rules)
 {
-    struct mt_trace_error error;
+    const struct mt_question question = {.rules = rules};
+    struct mt_reading *readings = calloc(n + 1, sizeof *readings);
+    int rc = 0;
     *digests = (struct mt_digests){.digest = calloc(n + 1, sizeof *digests->digest)};
-    if (!digests->digest) {
+    if (!readings || !digests->digest) {
+        free(readings);
         mt_fail("out of memory");
         return -1;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (mt_digest_read(&digests->digest[digests->n++], paths[i], rules, &error)) {
-            mt_fail_trace(paths[i], &error);
-            return -1;
-        }
-    }
-    return 0;
+    digests->n = n;
+    for (size_t i = 0; i < n; i++)
+        readings[i] = (struct mt_reading){
+            .path = paths[i], .question = &question, .digest = &digests->digest[i]};
+    mt_read_all(readings, n);
+    for (size_t i = 0; i < n && !rc; i++)
+        if ((rc = readings[i].rc))
+            mt_fail_trace(paths[i], &readings[i].error);
+    free(readings);
+    return rc ? -1 : 0;
 }
 
 void mt_digests_clear(struct mt_digests *digests)

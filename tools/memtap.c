@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct mt_command commands[] = {
+const struct mt_command mt_commands[] = {
     {"run", "[OPTION]... [--] COMMAND [ARGUMENT]...", "run a program and record a trace",
      "Runs a program with memtap's recording library preloaded. Every process of it\n"
      "that uses CUDA writes a trace; where they are is said at the end. The exit code\n"
@@ -23,11 +23,17 @@ static const struct mt_command commands[] = {
      "Explains a trace: how much memory was allocated at the peak, what for, and by\n"
      "which lines. Several traces are those of the ranks of one job.",
      mt_report_options, 0, mt_run_report},
-    {"oom", "[OPTION]... TRACE", "explain why memory ran out",
+    {"oom", "[OPTION]... TRACE...", "explain why memory ran out",
      "Explains the last out-of-memory of a trace: what was asked for and by which line,\n"
      "what was live, why what was free did not help, and what would.",
      mt_oom_options, 0, mt_run_oom},
-    {"stacks", "[OPTION]... TRACE", "what was live, by whole stacks",
+    {"diff", "[OPTION]... OLD NEW", "what has changed between two runs",
+     "Compares two runs of a program: how the peak has changed, and which categories,\n"
+     "phases and call sites are to blame. OLD and NEW are traces, or folders of them;\n"
+     "several of each (OLD... --to NEW...) are ranks of a job, matched by rank, or\n"
+     "repeated runs: then what differs no more than these by themselves is noise.",
+     mt_diff_options, 0, mt_run_diff},
+    {"stacks", "[OPTION]... TRACE...", "what was live, by whole stacks",
      "Shows what was live at a moment as a tree of stacks; frames of PyTorch itself and\n"
      "of Python's library, and what has less than a hundredth of all, are left out.\n"
      "folded is for flame graphs.",
@@ -37,7 +43,7 @@ static const struct mt_command commands[] = {
      "of a stack (a number that memtap blocks shows): what was seen of it, every rule,\n"
      "and which of them decided.",
      mt_explain_options, 0, mt_run_explain},
-    {"blocks", "[OPTION]... TRACE", "every live block at a moment of a trace",
+    {"blocks", "[OPTION]... TRACE...", "every live block at a moment of a trace",
      "Lists every block of memory that was live at a moment: address, size, what it\n"
      "was for and by which rule, how old it was, and the line that asked for it.",
      mt_blocks_options, 0, mt_run_blocks},
@@ -59,6 +65,10 @@ static const struct mt_command commands[] = {
      "frames, stacks, threads, info) before the events that use them. json: one object\n"
      "a line.",
      mt_trace_options, 0, mt_run_dump},
+    {"history", "VERB [OPTION]...", "runs night after night: add, list, show, trend, prune",
+     "Keeps what the traces of many runs say in one file, with the commit of each run, and\n"
+     "finds the commit at which memory grew.",
+     mt_no_options, 0, NULL, mt_history_verbs},
     {"recover", "[OPTION]... TRACE", "finish the trace of a program that was killed",
      "Makes one complete file of the trace of a program that was killed and of what is\n"
      "beside it (TRACE.tail), or of a trace that was cut. The other commands read such\n"
@@ -73,16 +83,38 @@ static const struct mt_command commands[] = {
      "Prints the path of libmemtap.so, for\n"
      "  LD_PRELOAD=$(memtap lib) python train.py",
      mt_no_options, 0, mt_run_lib},
+    {"completion", "bash|zsh|fish", "completion of memtap's command lines, for a shell",
+     "Prints what completes memtap's command lines in a shell, for\n"
+     "  source <(memtap completion bash)",
+     mt_no_options, 0, mt_run_completion},
+    {0},
 };
 
 static const struct mt_command itself = {.name = ""};
 
 static const struct mt_command *find(const char *name)
 {
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (!strcmp(commands[i].name, name))
-            return &commands[i];
+    for (const struct mt_command *command = mt_commands; command->name; command++)
+        if (!strcmp(command->name, name))
+            return command;
     return NULL;
+}
+
+static const struct mt_command *find_verb(const struct mt_command *command, const char *name)
+{
+    const struct mt_command *verb = command->verbs;
+    while (verb->name && strcmp(strrchr(verb->name, ' ') + 1, name))
+        verb++;
+    return verb->name ? verb : NULL;
+}
+
+static void print_verbs(const struct mt_command *command)
+{
+    printf("Usage: memtap %s %s\n\n%s\n\nVerbs:\n", command->name, command->operands,
+           command->description);
+    for (const struct mt_command *verb = command->verbs; verb->name; verb++)
+        printf("  %-14s %s\n", verb->name, verb->summary);
+    printf("\nmemtap %s VERB --help explains a verb.\n", command->name);
 }
 
 static void print_overview(void)
@@ -90,8 +122,8 @@ static void print_overview(void)
     puts("Usage: memtap COMMAND [OPTION]...\n\n"
          "Records and explains the GPU memory of unmodified PyTorch and C programs.\n\n"
          "Commands:");
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+    for (const struct mt_command *command = mt_commands; command->name; command++)
+        printf("  %-10s %s\n", command->name, command->summary);
     puts("\nOptions:\n"
          "  --help     show this help\n"
          "  --version  show memtap's version\n\n"
@@ -112,6 +144,27 @@ static int wants_help(const struct mt_command *command, int argc, char **argv)
     return 0;
 }
 
+/* argv[0] is the command's name. */
+static int run_command(const struct mt_command *command, int argc, char **argv)
+{
+    const struct mt_command *verb = command->verbs && argc > 1 ? find_verb(command, argv[1]) : NULL;
+    if (verb)
+        return run_command(verb, argc - 1, argv + 1);
+    if (wants_help(command, argc, argv)) {
+        if (command->verbs)
+            print_verbs(command);
+        else
+            mt_print_help(command);
+        return MT_EXIT_OK;
+    }
+    if (command->verbs)
+        return argc > 1 ? mt_fail_usage(command, "unknown verb '%s'", argv[1])
+                        : mt_fail_usage(command, "no verb given");
+    if (!command->takes_command)
+        signal(SIGPIPE, SIG_DFL); /* memtap dump ... | head ends quietly */
+    return command->run(command, argc, argv);
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2)
@@ -128,13 +181,7 @@ static int dispatch(int argc, char **argv)
     if (!command)
         return mt_fail_usage(&itself, "unknown %s %s", argv[1][0] == '-' ? "option" : "command",
                              argv[1]);
-    if (wants_help(command, argc - 1, argv + 1)) {
-        mt_print_help(command);
-        return MT_EXIT_OK;
-    }
-    if (!command->takes_command)
-        signal(SIGPIPE, SIG_DFL); /* memtap dump ... | head ends quietly */
-    return command->run(command, argc - 1, argv + 1);
+    return run_command(command, argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)

@@ -78,6 +78,15 @@ int mt_fail_trace(const char *path, const struct mt_trace_error *error)
     return mt_fail("%s: %s%s", path, error->text, advice(path, error));
 }
 
+int mt_fail_rules(const char *path, int rc, const struct mt_rules_error *error)
+{
+    if (rc == -ENOMEM)
+        return mt_fail("%s: out of memory", path);
+    if (error->line)
+        return mt_fail("%s:%u:%u: %s", path, error->line, error->column, error->text);
+    return mt_fail("%s: %s", path, error->text);
+}
+
 /* A reader that went away has ended the process already, by SIGPIPE. */
 int mt_finish_output(int code)
 {

@@ -12,6 +12,7 @@ TORCH=torch==2.15.0
 TRANSFORMERS=transformers==5.23.0
 # What PyTorch imports besides NVIDIA's libraries, which the simulated device stands in for.
 TORCH_NEEDS=(filelock 'typing-extensions>=4.13' 'setuptools>=77' sympy networkx jinja2 fsspec numpy)
+TEST_TOOLS=(meson-python pytest)
 CUDA_HEADERS=(nvidia-cuda-runtime==13.2.* nvidia-cuda-cupti==13.2.* nvidia-cuda-crt==13.2.*)
 
 # A program that catches an interrupt and ends must not make us try again.
@@ -81,29 +82,19 @@ install_build_packages() {
     need libzstd-dev pkg-config --exists libzstd
     need libjansson-dev pkg-config --exists jansson
     need libdw-dev pkg-config --exists libdw
+    need libsqlite3-dev pkg-config --exists sqlite3
     need check pkg-config --exists check
+    need libbz2-dev test -e /usr/include/bzlib.h
     [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
 }
 
 # --- CUDA headers ----------------------------------------------------------------------------
 
-# has_cuda_headers DIR: those of CUDA 12 or newer.
-has_cuda_headers() {
-    [ -e "$1/cuda_runtime_api.h" ] && [ -e "$1/crt/host_defines.h" ] && [ -e "$1/cupti.h" ] &&
-        grep -qE '^#define CUDA_VERSION 1[2-9]' "$1/cuda.h"
-}
-
 # Sets cuda_include: of an installed CUDA Toolkit, else of NVIDIA's wheels on PyPI.
 find_cuda_headers() {
-    local nvcc dir wheels=.cache/cuda-headers
-    nvcc=$(command -v nvcc || true)
-    for dir in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /opt/cuda \
-        "${nvcc:+$(dirname "$(dirname "$(readlink -f "${nvcc:-/}")")")}"; do
-        if [ -n "$dir" ] && has_cuda_headers "$dir/include"; then
-            cuda_include=$dir/include
-            return
-        fi
-    done
+    local dir wheels=.cache/cuda-headers
+    cuda_include=$(python3 tools/find-cuda-headers.py)
+    [ -z "$cuda_include" ] || return 0
     cuda_include=$PWD/$wheels/nvidia/cu13/include
     [ "$(cat $wheels/ready 2>/dev/null)" != "${CUDA_HEADERS[*]}" ] || return 0
     say "Fetching CUDA's headers (NVIDIA's wheels on PyPI; no CUDA Toolkit was found)"
@@ -116,7 +107,7 @@ find_cuda_headers() {
         python3 -m zipfile -e "$dir" $wheels
     done
     rm -rf $wheels/download
-    has_cuda_headers "$cuda_include" || die "NVIDIA's wheels lack a header in $cuda_include"
+    [ -e "$cuda_include/cuda.h" ] || die "NVIDIA's wheels lack a header in $cuda_include"
     printf '%s\n' "${CUDA_HEADERS[*]}" >$wheels/ready
 }
 
@@ -200,6 +191,12 @@ make_venv() {
         fetch pip-more .venv/bin/python -m pip install "${TORCH_NEEDS[@]}" "$TRANSFORMERS"
     fi
     printf '%s\n' "$kind $TORCH $TRANSFORMERS" >.venv/ready
+}
+
+# What tests of the wheel and of the pytest plugin want in .venv.
+install_test_tools() {
+    .venv/bin/python -c 'import mesonpy, pytest' 2>/dev/null ||
+        fetch pip-tests .venv/bin/python -m pip install "${TEST_TOOLS[@]}"
 }
 
 # Whether this machine has an NVIDIA GPU and its driver.

@@ -26,8 +26,8 @@ struct decoding {
     /* of this stretch */
     struct mt_event *events;
     unsigned n_events;
-    unsigned first[MT_KIND_LIMIT + 1]; /* of each kind, in by_kind */
-    uint16_t by_kind[STRETCH];         /* the records' indices */
+    unsigned n_of_kind[MT_KIND_LIMIT];
+    uint16_t by_kind[MT_KIND_LIMIT][STRETCH]; /* the records' indices */
     const unsigned char *kinds;
     uint64_t elapsed[STRETCH], thread[STRETCH], device[STRETCH], stack[STRETCH];
 };
@@ -99,21 +99,19 @@ static int take_values(struct decoding *decoding, unsigned column, unsigned n, u
 static int take_kinds(struct decoding *decoding)
 {
     struct mt_cursor *kinds = &decoding->column[MT_COLUMN_KIND];
-    unsigned n = decoding->n_events, next[MT_KIND_LIMIT], *first = decoding->first;
+    unsigned n = decoding->n_events, *n_of_kind = decoding->n_of_kind;
     if ((size_t)(kinds->end - kinds->at) < n)
         return -EINVAL;
-    memset(first, 0, sizeof decoding->first);
+    memset(n_of_kind, 0, sizeof decoding->n_of_kind);
     for (unsigned i = 0; i < n; i++) {
-        if (kinds->at[i] >= MT_KIND_LIMIT || !mt_kinds[kinds->at[i]].name)
+        unsigned kind = kinds->at[i];
+        if (kind >= MT_KIND_LIMIT)
             return -EINVAL;
-        first[kinds->at[i] + 1]++;
+        decoding->by_kind[kind][n_of_kind[kind]++] = (uint16_t)i;
     }
-    for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++) {
-        next[kind] = first[kind];
-        first[kind + 1] += first[kind];
-    }
-    for (unsigned i = 0; i < n; i++)
-        decoding->by_kind[next[kinds->at[i]]++] = (uint16_t)i;
+    for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++)
+        if (n_of_kind[kind] && !mt_kinds[kind].name)
+            return -EINVAL;
     decoding->kinds = kinds->at;
     kinds->at += n;
     return 0;
@@ -157,24 +155,30 @@ static int take_common(struct decoding *decoding)
 }
 
 /* All arguments of all records of a kind; as they are stored, where their codes look at other
- * kinds. Field by field in each record: the columns do not wait for each other. */
-static int take_arguments_of(struct decoding *decoding, unsigned kind)
+ * kinds. Field by field in each record: the columns do not wait for each other. Inline, so that
+ * each number of fields has a loop of its own. */
+static inline __attribute__((always_inline)) int take_fields(struct decoding *decoding,
+                                                             unsigned kind, unsigned n_fields)
 {
-    unsigned n_fields = mt_kinds[kind].n_fields;
     uint64_t *last = decoding->predictor.last[kind];
-    const uint8_t *code = decoding->code[kind];
+    const uint16_t *index = decoding->by_kind[kind];
+    uint64_t is_delta[MT_EVENT_ARGS];
     struct mt_cursor column[MT_EVENT_ARGS];
-    for (unsigned field = 0; field < n_fields; field++)
+    for (unsigned field = 0; field < n_fields; field++) {
         column[field] = begin_column(decoding, mt_arg_column(kind, field));
-    for (unsigned i = decoding->first[kind]; i < decoding->first[kind + 1]; i++) {
-        uint64_t *arg = decoding->events[decoding->by_kind[i]].arg;
+        is_delta[field] = decoding->code[kind][field] == MT_CODE_DELTA;
+    }
+    for (unsigned i = 0, n = decoding->n_of_kind[kind]; i < n; i++) {
+        uint64_t *arg = decoding->events[index[i]].arg;
+#pragma GCC unroll 4
         for (unsigned field = 0; field < n_fields; field++) {
-            struct mt_cursor *cursor = &column[field];
-            cursor->at = mt_varint_get(cursor->at, cursor->end, &arg[field]);
-            if (!cursor->at)
+            uint64_t value;
+            column[field].at = mt_varint_get(column[field].at, column[field].end, &value);
+            if (!column[field].at)
                 return -EINVAL;
-            if (code[field] == MT_CODE_DELTA)
-                arg[field] = last[field] += mt_unzigzag(arg[field]);
+            if (is_delta[field])
+                value = last[field] += mt_unzigzag(value);
+            arg[field] = value;
         }
     }
     for (unsigned field = 0; field < n_fields; field++)
@@ -182,10 +186,25 @@ static int take_arguments_of(struct decoding *decoding, unsigned kind)
     return 0;
 }
 
+static int take_arguments_of(struct decoding *decoding, unsigned kind)
+{
+    switch (mt_kinds[kind].n_fields) {
+    case 1:
+        return take_fields(decoding, kind, 1);
+    case 2:
+        return take_fields(decoding, kind, 2);
+    case 3:
+        return take_fields(decoding, kind, 3);
+    case 4:
+        return take_fields(decoding, kind, 4);
+    }
+    return 0;
+}
+
 static int take_arguments(struct decoding *decoding)
 {
     for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++)
-        if (decoding->first[kind] < decoding->first[kind + 1] && take_arguments_of(decoding, kind))
+        if (decoding->n_of_kind[kind] && take_arguments_of(decoding, kind))
             return -EINVAL;
     return 0;
 }

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the traces that the cases use into the working directory. */
+/* make-traces [NIGHTS]: writes the traces that the cases use into the working directory, and those
+ * of a program that ran for so many nights (10), from the seventh on with more memory. */
 #include "scenarios.h"
 #include "tail-builder.h"
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
 static void training(struct mt_builder *builder)
 {
     mt_scenario_training(builder, 3);
+}
+
+static void keeping(struct mt_builder *builder)
+{
+    mt_scenario_keeping(builder, 3);
 }
 
 /* Names that try to break the output. */
@@ -56,16 +64,32 @@ static void write_tail(const char *trace, size_t trace_size)
     mt_tail_builder_destroy(tail);
 }
 
-int main(void)
+static void write_night(unsigned night)
 {
+    char name[32];
+    struct mt_builder *builder = mt_builder_create();
+    snprintf(name, sizeof name, "nights/%02u.mtap", night);
+    mt_scenario_night(builder, night, (4 + (night >= 7)) * MT_MIB);
+    mt_builder_write(builder, name);
+    mt_builder_destroy(builder);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned nights = argc > 1 ? (unsigned)atoi(argv[1]) : 10;
+    mkdir("nights", 0777);
+    for (unsigned night = 1; night <= nights; night++)
+        write_night(night);
     static const struct {
         const char *name;
         void (*make)(struct mt_builder *builder);
     } traces[] = {{"training.mtap", training},
+                  {"keeping.mtap", keeping},
                   {"c-program.mtap", mt_scenario_c_program},
                   {"copies.mtap", mt_scenario_copies},
                   {"native.mtap", mt_scenario_native},
                   {"mixed.mtap", mt_scenario_mixed},
+                  {"phases.mtap", mt_scenario_phases},
                   {"oom.mtap", mt_scenario_oom},
                   {"fragmented.mtap", mt_scenario_fragmented},
                   {"balance.mtap", mt_scenario_balance},

@@ -3,7 +3,7 @@
  * rules [COUNT]: mutated files of rules through their parser. What is wrong in one must be told,
  * with a place in the text; what is read must answer for a block.
  */
-#include "analyzer/user-rules.h"
+#include "analyzer/classify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +46,8 @@ static void check(const char *text, size_t size)
     struct mt_rules_error error;
     struct mt_definitions *definitions = mt_definitions_create();
     struct mt_block block = {.address = 4096, .size = 512};
+    struct mt_ranges ranges = {0};
+    struct mt_rule_context context = {.definitions = definitions, .ranges = &ranges};
     size_t lines = 1;
     for (size_t i = 0; i < size; i++)
         lines += text[i] == '\n';
@@ -55,7 +57,7 @@ static void check(const char *text, size_t size)
             abort();
     } else {
         for (size_t i = 0; i < mt_user_rules_count(rules); i++)
-            mt_user_rule_holds(rules, i, definitions, &block);
+            mt_user_rule_holds(rules, i, &context, &block);
         mt_user_rules_destroy(rules);
     }
     mt_definitions_destroy(definitions);

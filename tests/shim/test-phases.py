@@ -45,6 +45,18 @@ def equal(what, found, wanted):
         faults.append(f"{what}: {found}, not {wanted}")
 
 
+def preloaded(environment):
+    """What is recorded where nothing but LD_PRELOAD is set."""
+    library = subprocess.run([memtap, "lib"], text=True, stdout=subprocess.PIPE, check=True)
+    with tempfile.TemporaryDirectory() as directory:
+        trace = os.path.join(directory, "t.mtap")
+        subprocess.run([program, "nvtx"], stdout=subprocess.DEVNULL, check=True, env={
+            **os.environ, "LD_PRELOAD": library.stdout.strip(), "MEMTAP_OUTPUT": trace,
+            **environment})
+        listing = subprocess.run([memtap, "dump", trace], check=True, stdout=subprocess.PIPE)
+    return listing.stdout.count(b" range_push ")
+
+
 equal("memtap.h", record("header"), ("", HEADER))
 alone = subprocess.run([program, "header"], check=False)
 equal("exit code without memtap", alone.returncode, 0)
@@ -52,6 +64,8 @@ if has_nvtx:
     equal("NVTX", record("nvtx"), ("nested as NVTX has it: 1\n", NVTX))
     taken = record("nvtx", {**os.environ, "NVTX_INJECTION64_PATH": "/no/such/tool.so"})
     equal("another tool's NVTX", taken[1], [])
+    equal("preloaded", preloaded({}), 3)
+    equal("preloaded beside another tool", preloaded({"NVTX_INJECTION64_PATH": "/no/tool.so"}), 0)
 else:
     print("there is no NVTX header: only memtap.h was tried")
 print("\n".join(faults) or "all phases are as named")

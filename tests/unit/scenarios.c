@@ -3,6 +3,7 @@
 #include "trace-format/cuda-apis.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #define USER "/home/user/train.py"
 #define TORCH "/venv/lib/python3.11/site-packages/torch/"
@@ -25,6 +26,7 @@ struct training {
     struct mt_builder *b;
     uint32_t apply, input, forward, loss, init_group, step, zero_grad;
     uint32_t addmm, accumulate; /* node names */
+    unsigned keeps;             /* inputs that are kept so far, from 1; 0: none is */
 };
 
 static void describe(struct mt_builder *b, const char *command)
@@ -57,6 +59,11 @@ static struct training begin_training(struct mt_builder *b)
     return t;
 }
 
+static uint64_t inputs_at(const struct training *t)
+{
+    return t->keeps ? at(STEP_TEMPORARY + t->keeps) : at(X);
+}
+
 static void make_model(const struct training *t)
 {
     mt_build_on(t->b, 0, 1, t->apply);
@@ -69,10 +76,10 @@ static void make_model(const struct training *t)
 static void run_forward(const struct training *t)
 {
     mt_build_on(t->b, 0, 1, t->input);
-    mt_build_alloc(t->b, at(X), MT_TRAINING_INPUTS);
+    mt_build_alloc(t->b, inputs_at(t), MT_TRAINING_INPUTS);
     mt_build_on(t->b, 0, 1, t->forward);
     mt_build_event(t->b, MT_LEAF, at(W), 0, 0);
-    mt_build_event(t->b, MT_SAVED, at(X) + 128, 0, 0); /* a view */
+    mt_build_event(t->b, MT_SAVED, inputs_at(t) + 128, 0, 0); /* a view */
     mt_build_alloc(t->b, at(Y), 256 * MT_KIB);
     mt_build_event(t->b, MT_NODE_NEW, 0x1000, at(Y), 0);
     mt_build_alloc(t->b, at(MASK), 32 * MT_KIB);
@@ -111,7 +118,8 @@ static void run_step(const struct training *t, int is_first)
     mt_build_free(t->b, at(STEP_TEMPORARY));
     mt_build_on(t->b, 0, 1, t->zero_grad);
     mt_build_free(t->b, at(G));
-    mt_build_free(t->b, at(X));
+    if (!t->keeps)
+        mt_build_free(t->b, inputs_at(t));
 }
 
 void mt_scenario_training(struct mt_builder *b, unsigned steps)
@@ -122,6 +130,23 @@ void mt_scenario_training(struct mt_builder *b, unsigned steps)
         run_forward(&t);
         run_backward(&t);
         run_step(&t, i == 0);
+    }
+    mt_build_end(b);
+}
+
+void mt_scenario_keeping(struct mt_builder *b, unsigned steps)
+{
+    struct training t = begin_training(b);
+    t.input = mt_build_stack(b, USER ":9 main", NULL);
+    t.loss = mt_build_stack(b, USER ":11 main", NULL);
+    t.forward =
+        mt_build_stack(b, USER ":10 main", TORCH "nn/modules/module.py:1750 Module._call_impl",
+                       MODEL ":22 Net.forward", NULL);
+    make_model(&t);
+    for (t.keeps = 1; t.keeps <= steps; t.keeps++) {
+        run_forward(&t);
+        run_backward(&t);
+        run_step(&t, t.keeps == 1);
     }
     mt_build_end(b);
 }
@@ -185,6 +210,33 @@ void mt_scenario_c_program(struct mt_builder *b)
     mt_build_on(b, 0, 2, 0);
     mt_build_event(b, MT_CUDA_FREE, BASE, MT_API_CUDA_FREE, 0);
     mt_build_event(b, MT_CUDA_FREE, BASE, MT_API_CUDA_FREE, 0);
+    mt_build_end(b);
+}
+
+void mt_scenario_phases(struct mt_builder *b)
+{
+    describe(b, "command=./simulate");
+    uint32_t whole = mt_build_string(b, "simulate"), first = mt_build_string(b, "assemble"),
+             second = mt_build_string(b, "solve"), library = mt_build_string(b, "fft"),
+             plan = mt_build_string(b, "plan"), field = mt_build_string(b, "velocity field"),
+             mark = mt_build_string(b, "converged");
+    mt_build_event(b, MT_RANGE_PUSH, whole, 0, 0);
+    mt_build_event(b, MT_CUDA_MALLOC, BASE, 4 * MT_MIB, 0);
+    mt_build_event(b, MT_NAMED, BASE + 100, field, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        mt_build_event(b, MT_RANGE_PUSH, first, 0, 0);
+        mt_build_event(b, MT_CUDA_MALLOC, BASE + 16 * MT_MIB, (2 + i) * MT_MIB, 0);
+        mt_build_event(b, MT_RANGE_POP, 0, 0, 0);
+        mt_build_event(b, MT_RANGE_PUSH, second, 0, 0);
+        mt_build_event(b, MT_RANGE_PUSH, plan, library, 0);
+        mt_build_event(b, MT_CUDA_MALLOC, BASE + 32 * MT_MIB, 8 * MT_MIB, 0);
+        mt_build_event(b, MT_RANGE_POP, library, 0, 0);
+        mt_build_event(b, MT_CUDA_FREE, BASE + 32 * MT_MIB, MT_API_CUDA_FREE, 0);
+        mt_build_event(b, MT_RANGE_MARK, mark, 0, 0);
+        mt_build_event(b, MT_CUDA_FREE, BASE + 16 * MT_MIB, MT_API_CUDA_FREE, 0);
+        mt_build_event(b, MT_RANGE_POP, 0, 0, 0);
+    }
+    mt_build_event(b, MT_RANGE_POP, 0, 0, 0);
     mt_build_end(b);
 }
 
@@ -305,6 +357,29 @@ void mt_scenario_balance(struct mt_builder *b)
 void mt_scenario_idle(struct mt_builder *b)
 {
     describe(b, "command=python idle.py");
+    mt_build_end(b);
+}
+
+void mt_scenario_night(struct mt_builder *b, unsigned night, uint64_t activations)
+{
+    char started[64];
+    describe(b, "command=python nightly.py");
+    snprintf(started, sizeof started, "start_realtime_ns=%llu",
+             (1709175600ull + night * 86400) * 1000000000);
+    mt_build_info(b, started);
+    mt_build_info(b, "torch=2.15.0+cu132");
+    mt_build_on(
+        b, 0, 1,
+        mt_build_stack(b, USER ":5 main", TORCH "nn/modules/module.py:980 Module._apply", NULL));
+    mt_build_alloc(b, BASE, 8 * MT_MIB);
+    mt_build_event(b, MT_SET_DATA, BASE, 0, 0);
+    mt_build_on(b, 0, 1,
+                mt_build_stack(b, USER ":9 main",
+                               TORCH "nn/modules/module.py:1750 Module._call_impl",
+                               MODEL ":20 Net.forward", NULL));
+    mt_build_alloc(b, BASE + 64 * MT_MIB, activations);
+    mt_build_event(b, MT_SAVED, BASE + 64 * MT_MIB, 0, 0);
+    mt_build_free(b, BASE + 64 * MT_MIB);
     mt_build_end(b);
 }
 

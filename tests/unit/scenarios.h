@@ -23,6 +23,9 @@ enum {
 };
 void mt_scenario_training(struct mt_builder *builder, unsigned steps);
 
+/* The same after a change: each iteration's inputs are kept, and the lines have moved. */
+void mt_scenario_keeping(struct mt_builder *builder, unsigned steps);
+
 /* A model of a matrix and a bias in bf16, their fp32 master weights and Adam: 16 bytes for each of
  * the parameters at the end of the second backward, and what blocks are rounded by. */
 enum { MT_MIXED_MATRIX = 3 << 20, MT_MIXED_BIAS = 1600 };
@@ -30,6 +33,9 @@ void mt_scenario_mixed(struct mt_builder *builder);
 
 /* A C program: three cudaMallocs, of which one fails, and a free by another thread, twice. */
 void mt_scenario_c_program(struct mt_builder *builder);
+
+/* A C program that names its phases and memory, twice around, and marks two moments. */
+void mt_scenario_phases(struct mt_builder *builder);
 
 /* A C program whose copies show memory that it does not use, with frees that are none. */
 void mt_scenario_copies(struct mt_builder *builder);
@@ -46,6 +52,9 @@ void mt_scenario_fragmented(struct mt_builder *builder);
 
 /* PyTorch, a library beside it, another process, and a device that was asked; memory runs out. */
 void mt_scenario_balance(struct mt_builder *builder);
+
+/* A program that runs every night: 8 MiB of parameters, and bytes of activations. */
+void mt_scenario_night(struct mt_builder *builder, unsigned night, uint64_t activations);
 
 /* One rank of a job of two. */
 void mt_scenario_rank(struct mt_builder *builder, unsigned rank);

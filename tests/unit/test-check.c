@@ -34,6 +34,7 @@ struct run {
     struct mt_digest digest;
     struct mt_digest_device device;
     struct mt_digest_site site[3];
+    struct mt_digest_place place[3];
 };
 
 static struct mt_digest made(struct run *run, uint64_t mib)
@@ -49,10 +50,21 @@ static struct mt_digest made(struct run *run, uint64_t mib)
                                             .phase = MT_PHASE_BACKWARD,
                                             .site = run->site,
                                             .n_sites = 3};
+    for (size_t i = 0; i < 3; i++)
+        run->place[i] = (struct mt_digest_place){.file = run->site[i].file,
+                                                 .function = run->site[i].function,
+                                                 .line = run->site[i].line,
+                                                 .operator_name = (char *)"",
+                                                 .allocations = 1,
+                                                 .most_bytes = run->site[i].bytes};
+    qsort(run->place, 3, sizeof *run->place, mt_digest_place_order);
+    run->device.place = run->place;
+    run->device.n_places = 3;
     run->device.category[MT_CATEGORY_PARAMETERS] = mib * MIB / 4;
     run->device.category[MT_CATEGORY_ACTIVATIONS] = mib * MIB * 3 / 4;
     run->device.most_in_phase[MT_PHASE_BACKWARD] = mib * MIB;
     run->digest = (struct mt_digest){.path = (char *)"run.mtap",
+                                     .allocator = (char *)"",
                                      .rank = -1,
                                      .world_size = -1,
                                      .devices = &run->device,
@@ -154,7 +166,7 @@ START_TEST(faults_have_a_place)
          4, 1, "there is no limit 'reserved'"},
         {"[limits]\npeak = \"1 B\"\n[[allow]]\nuntil = \"2027-01-01\"", 4, 1,
          "'until' is a text; expected a date"},
-        {"[limits]\npeak = \"1 B\"\n[[allow]]\nuntil = 2027-02-30", 4, 18, "Error"},
+        {"[limits]\npeak = \"1 B\"\n[[allow]]\nuntil = 2027-02-30", 4, 19, "expected day"},
         {"# a table\n[`limits]\npeak = \"1 B\"", 2, 1, "this is not TOML"},
         {"ignore = \"1 MiB\"", 0, 0, "it has no limit"},
         {"ignore = \"+1 MiB\"", 1, 1, "'ignore' is a size by itself"},
@@ -183,7 +195,7 @@ START_TEST(absolute_limits)
     ck_assert(f[4].is_broken && f[5].is_broken && !f[6].is_broken);
     ck_assert_uint_eq(f[2].value, 5000);
     ck_assert_ptr_eq(f[4].blame.site, &run.site[2]); /* the larger line of the function */
-    ck_assert_uint_eq(f[4].blame.bytes, 75 * MIB);
+    ck_assert_uint_eq(f[4].blame.bytes, 50 * MIB);
 }
 END_TEST
 
@@ -254,7 +266,8 @@ START_TEST(blames_what_has_grown)
     struct run run, base;
     struct mt_digest digest = made(&run, 100), before = made(&base, 100);
     run.site[0].bytes += 10 * MIB;
-    run.site[0].line = 33; /* moved */
+    run.site[0].line = run.place[2].line = 33; /* moved */
+    run.place[2].most_bytes += 10 * MIB;
     run.device.allocated += 10 * MIB;
     const struct mt_finding *f = hold("[limits]\npeak=\"+2 %\"", &digest, &before, 1);
     char text[MT_FINDING_TEXT];

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parameters by precision for the schema memtap.report/1. */
+#ifndef MT_PRECISION_JSON_H
+#define MT_PRECISION_JSON_H
+
+#include "json.h"
+#include "precision.h"
+
+/* null where nothing is known; NULL: no memory. */
+json_t *mt_json_precision(const struct mt_precision *precision);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is to be known before two runs are compared. */
+#include "diff-words.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *field_of(const struct mt_digest *digest, size_t field)
+{
+    return *(char *const *)((const char *)digest + field);
+}
+
+static int all_equal(const struct mt_digest *digests, size_t n, size_t field)
+{
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(field_of(digests, field), field_of(&digests[i], field)))
+            return 0;
+    return 1;
+}
+
+static const char *shown(const char *text)
+{
+    return *text ? text : "none";
+}
+
+/* "programs: a.py before, b.py now". Where one side has several, its first stands for it. */
+static void tell_texts(FILE *out, const struct mt_diff *diff, const char *what, size_t field)
+{
+    const char *old = field_of(diff->old, field), *now = field_of(diff->now, field);
+    if (strcmp(old, now))
+        fprintf(out, "%s: %s before, %s now\n", what, shown(old), shown(now));
+    else if (!all_equal(diff->old, diff->n_old, field) || !all_equal(diff->now, diff->n_new, field))
+        fprintf(out, "%s are not the same in all runs\n", what);
+}
+
+static uint64_t memory_of(const struct mt_digest *digest)
+{
+    const struct mt_digest_device *device = mt_digest_main_device(digest);
+    return device ? device->memory : 0;
+}
+
+static void tell_devices(FILE *out, const struct mt_diff *diff)
+{
+    char old[MT_SIZE_TEXT], now[MT_SIZE_TEXT];
+    uint64_t before = memory_of(diff->old), after = memory_of(diff->now);
+    tell_texts(out, diff, "different devices", offsetof(struct mt_digest, device_name));
+    if (before && after && before != after)
+        fprintf(out, "different devices: %s of memory before, %s now\n", mt_size_text(old, before),
+                mt_size_text(now, after));
+}
+
+static void tell_sizes(FILE *out, const struct mt_diff *diff)
+{
+    if (diff->old->world_size != diff->now->world_size)
+        fprintf(out, "jobs of different sizes: %ld process%s before, %ld now\n",
+                labs(diff->old->world_size), labs(diff->old->world_size) == 1 ? "" : "es",
+                labs(diff->now->world_size));
+}
+
+static int has_rank(const struct mt_digest *digests, size_t n, long rank)
+{
+    for (size_t i = 0; i < n; i++)
+        if (digests[i].rank == rank)
+            return 1;
+    return 0;
+}
+
+static void tell_alone(FILE *out, const struct mt_digest *digests, size_t n,
+                       const struct mt_digest *others, size_t n_others, const char *when)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!has_rank(others, n_others, digests[i].rank) &&
+            !has_rank(digests, i, digests[i].rank)) {
+            if (digests[i].rank >= 0)
+                fprintf(out, "rank %ld is only there %s\n", digests[i].rank, when);
+            else
+                fprintf(out, "%s: has no rank, as all others %s\n", digests[i].path, when);
+        }
+}
+
+static void tell_damage(FILE *out, const struct mt_digest *digests, size_t n)
+{
+    char count[MT_SIZE_TEXT];
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_digest *digest = &digests[i];
+        if (!digest->is_sound)
+            fprintf(out, "%s: %s; what stands before is compared\n", digest->path, digest->fault);
+        else if (!digest->complete)
+            fprintf(out, "%s: the recording was not closed: its end may be missing\n",
+                    digest->path);
+        if (digest->lost)
+            fprintf(out, "%s: %s events were lost: its numbers may be off\n", digest->path,
+                    mt_count_text(count, digest->lost));
+    }
+}
+
+static char *written(const struct mt_diff *diff, void (*write)(FILE *, const struct mt_diff *))
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    if (diff->n_old && diff->n_new)
+        write(out, diff);
+    if (!fclose(out))
+        return text;
+    free(text);
+    return NULL;
+}
+
+static void write_doubts(FILE *out, const struct mt_diff *diff)
+{
+    tell_texts(out, diff, "different programs", offsetof(struct mt_digest, program));
+    tell_devices(out, diff);
+    tell_sizes(out, diff);
+    tell_alone(out, diff->old, diff->n_old, diff->now, diff->n_new, "before");
+    tell_alone(out, diff->now, diff->n_new, diff->old, diff->n_old, "now");
+    tell_damage(out, diff->old, diff->n_old);
+    tell_damage(out, diff->now, diff->n_new);
+}
+
+static void write_changes(FILE *out, const struct mt_diff *diff)
+{
+    static const struct {
+        const char *what;
+        size_t field;
+    } texts[] = {
+        {"allocator settings", offsetof(struct mt_digest, allocator)},
+        {"PyTorch", offsetof(struct mt_digest, torch)},
+        {"Python", offsetof(struct mt_digest, python)},
+        {"memtap", offsetof(struct mt_digest, memtap)},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        tell_texts(out, diff, texts[i].what, texts[i].field);
+    const struct mt_diff_device *device = mt_diff_main_device(diff);
+    if (device && device->old->iterations != device->now->iterations)
+        fprintf(out, "iterations: %u before, %u now\n", device->old->iterations,
+                device->now->iterations);
+}
+
+char *mt_diff_doubts(const struct mt_diff *diff)
+{
+    return written(diff, write_doubts);
+}
+
+char *mt_diff_changes(const struct mt_diff *diff)
+{
+    return written(diff, write_changes);
+}

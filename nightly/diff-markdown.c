@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For the comment on a change: tables of GitHub's and GitLab's Markdown. */
+#include "diff-report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SITES_SHOWN 10u
+
+/* Text of a program's: nothing in it is markup. */
+static void put(FILE *out, const char *text)
+{
+    static const struct mt_style style = {.utf8 = 1};
+    char safe[4 * MT_WORDS + 1];
+    mt_safe_text(safe, sizeof safe, text, MT_WORDS, MT_CUT_END, &style);
+    for (const char *at = safe; *at; at++) {
+        if (strchr("\\`*_{}[]<>#|!~&@", *at))
+            putc('\\', out);
+        putc(*at, out);
+    }
+}
+
+static void put_lines(FILE *out, const char *before, const char *lines)
+{
+    while (*lines) {
+        size_t n = strcspn(lines, "\n");
+        char line[MT_WORDS];
+        snprintf(line, sizeof line, "%.*s", (int)n, lines);
+        fputs(before, out);
+        put(out, line);
+        putc('\n', out);
+        lines += n + (lines[n] == '\n');
+    }
+}
+
+static void put_change(FILE *out, const struct mt_change *change)
+{
+    char old[MT_SIZE_TEXT], now[MT_SIZE_TEXT], size[MT_SIZE_TEXT], percent[MT_SIZE_TEXT];
+    int64_t bytes = mt_change_of(change);
+    fprintf(out, " %s | %s | %s | %s |\n", mt_size_text(old, change->old),
+            mt_size_text(now, change->now), bytes ? mt_signed_size_text(size, bytes) : "=",
+            change->is_noise ? "noise"
+            : bytes          ? mt_percent_text(percent, change)
+                             : "");
+}
+
+static void put_totals(FILE *out, const struct mt_diff_device *device)
+{
+    struct mt_diff_total totals[MT_DIFF_TOTALS];
+    size_t n = mt_diff_totals(totals, device);
+    fputs("| | before | now | change | |\n|---|--:|--:|--:|--:|\n", out);
+    for (size_t i = 0; i < n; i++) {
+        fprintf(out, "| %s |", totals[i].label);
+        put_change(out, totals[i].change);
+    }
+}
+
+static void put_site(FILE *out, const struct mt_diff_site *site)
+{
+    char size[MT_SIZE_TEXT], now[MT_SIZE_TEXT], place[512], was[512];
+    fprintf(out, "| %s | %s | %s | ", mt_signed_size_text(size, mt_change_of(&site->bytes)),
+            mt_size_text(now, site->bytes.now), mt_categories[site->category].label);
+    mt_line_text(place, sizeof place, site->line);
+    mt_renamed_text(was, sizeof was, site);
+    put(out, place);
+    if (*site->operator_name) {
+        fputs(" for ", out);
+        put(out, site->operator_name);
+    }
+    if (*site->module) {
+        fputs(" in ", out);
+        put(out, site->module);
+    }
+    if (*was) {
+        fputs(", ", out);
+        put(out, was);
+    }
+    fprintf(out, " | %s |\n", site->bytes.is_noise ? "noise" : mt_diff_kind_names[site->kind]);
+}
+
+static void put_sites(FILE *out, const struct mt_diff_device *device)
+{
+    size_t shown = 0, all = 0;
+    for (size_t i = 0; i < device->n_sites; i++)
+        all += (size_t)mt_diff_is_shown(&device->site[i]);
+    if (!all)
+        return;
+    fputs("\n| change | now | category | call site | |\n|--:|--:|---|---|---|\n", out);
+    for (size_t i = 0; i < device->n_sites && shown < SITES_SHOWN; i++)
+        if (mt_diff_is_shown(&device->site[i])) {
+            put_site(out, &device->site[i]);
+            shown++;
+        }
+    if (shown < all)
+        fprintf(out, "\n%zu more call sites have changed.\n", all - shown);
+}
+
+static void put_device(FILE *out, const struct mt_diff *diff, const struct mt_diff_device *device)
+{
+    char old[128], now[128];
+    mt_peak_text(old, sizeof old, device->old);
+    mt_peak_text(now, sizeof now, device->now);
+    if (diff->n_devices > 1 && device->rank >= 0)
+        fprintf(out, "Of rank %ld, device %d, which has changed most of %zu:\n\n", device->rank,
+                device->device, diff->n_devices);
+    if (device->peak_moved)
+        fprintf(out, "The peak has moved from the %s to the %s.\n\n", old, now);
+    put_totals(out, device);
+    put_sites(out, device);
+}
+
+int mt_diff_markdown(const struct mt_diff *diff, FILE *out)
+{
+    char verdict[MT_WORDS];
+    const struct mt_diff_device *device = mt_diff_main_device(diff);
+    char *doubts = mt_diff_doubts(diff), *changes = mt_diff_changes(diff);
+    if (doubts && changes) {
+        mt_diff_verdict(verdict, sizeof verdict, diff);
+        put_lines(out, "> **Note:** ", doubts);
+        fputs(*doubts ? "\n**" : "**", out);
+        put(out, verdict);
+        fputs("**\n\n", out);
+        put_lines(out, "- ", changes);
+        if (*changes)
+            putc('\n', out);
+        if (device)
+            put_device(out, diff, device);
+    }
+    int rc = doubts && changes ? 0 : -ENOMEM;
+    free(doubts);
+    free(changes);
+    return rc;
+}

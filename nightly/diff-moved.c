@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is gone at one line and new at another may be the same: code that has moved. */
+#include "diff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How alike the sizes of what is gone and what is new are; 0: they are not the same. */
+static double alike(const struct mt_diff_site *gone, const struct mt_diff_site *new)
+{
+    double a = (double)gone->bytes.old, b = (double)new->bytes.now;
+    if (gone->category != new->category || strcmp(gone->operator_name, new->operator_name))
+        return 0;
+    double ratio = a < b ? a / b : b / a;
+    return ratio < 0.5 ? 0 : ratio + (gone->blocks.old == new->blocks.now);
+}
+
+static int is_gone(const struct mt_diff_site *site)
+{
+    return site->bytes.old && !site->bytes.now && !site->allocations.now;
+}
+
+static int is_new(const struct mt_diff_site *site)
+{
+    return site->bytes.now && !site->bytes.old && !site->allocations.old;
+}
+
+static struct mt_change join(struct mt_change gone, struct mt_change new)
+{
+    uint64_t spread = gone.spread > new.spread ? gone.spread : new.spread;
+    uint64_t apart = new.now > gone.old ? new.now - gone.old : gone.old - new.now;
+    return (struct mt_change){gone.old, new.now, spread, apart &&apart <= spread};
+}
+
+static void move(struct mt_diff_site *new, struct mt_diff_site *gone)
+{
+    new->was = gone->line;
+    new->bytes = join(gone->bytes, new->bytes);
+    new->blocks = join(gone->blocks, new->blocks);
+    new->allocations = join(gone->allocations, new->allocations);
+    new->most = join(gone->most, new->most);
+    new->phases = join(gone->phases, new->phases);
+    gone->line = NULL; /* to be left out */
+}
+
+void mt_diff_pair_moved(struct mt_diff_device *device)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < device->n_sites; i++) {
+        struct mt_diff_site *new = &device->site[i], *best = NULL;
+        for (size_t j = 0; is_new(new) && j < device->n_sites; j++) {
+            struct mt_diff_site *gone = &device->site[j];
+            if (gone->line && is_gone(gone) && alike(gone, new) > (best ? alike(best, new) : 0))
+                best = gone;
+        }
+        if (best)
+            move(new, best);
+    }
+    for (size_t i = 0; i < device->n_sites; i++)
+        if (device->site[i].line)
+            device->site[kept++] = device->site[i];
+    device->n_sites = kept;
+}

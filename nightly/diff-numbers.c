@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers of several runs beside each other. */
+#include "diff.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_size(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The middle one, and how far all are apart; sorts the values. */
+static uint64_t median(uint64_t *values, size_t n, uint64_t *spread)
+{
+    if (!n)
+        return 0;
+    qsort(values, n, sizeof *values, by_size);
+    if (*spread < values[n - 1] - values[0])
+        *spread = values[n - 1] - values[0];
+    uint64_t low = values[(n - 1) / 2], high = values[n / 2];
+    return low + (high - low) / 2;
+}
+
+struct mt_change mt_change_make(uint64_t *values, size_t n_new, size_t n_old)
+{
+    struct mt_change change = {0};
+    change.now = median(values, n_new, &change.spread);
+    change.old = median(values + n_new, n_old, &change.spread);
+    uint64_t apart = change.now > change.old ? change.now - change.old : change.old - change.now;
+    change.is_noise = apart && apart <= change.spread;
+    return change;
+}
+
+#define NUMBER(field, of)                                                                          \
+    {                                                                                              \
+        offsetof(struct mt_diff_device, field), offsetof(struct mt_digest_device, of), 1           \
+    }
+
+static const struct {
+    size_t to, from, n;
+} numbers[] = {
+    NUMBER(allocated, allocated),
+    NUMBER(reserved, most_reserved),
+    NUMBER(cached, cached),
+    NUMBER(unseen, unseen),
+    NUMBER(growth, growth),
+    NUMBER(at_end, at_end),
+    {offsetof(struct mt_diff_device, category), offsetof(struct mt_digest_device, category),
+     MT_CATEGORY_COUNT},
+    {offsetof(struct mt_diff_device, phase), offsetof(struct mt_digest_device, most_in_phase),
+     MT_PHASES},
+};
+
+int mt_diff_numbers(struct mt_diff_device *device)
+{
+    size_t n = device->n_new + device->n_old;
+    uint64_t *values = calloc(n + 1, sizeof *values);
+    if (!values)
+        return -ENOMEM;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        for (size_t j = 0; j < numbers[i].n; j++) {
+            struct mt_change *to = (struct mt_change *)((char *)device + numbers[i].to) + j;
+            for (size_t k = 0; k < n; k++)
+                values[k] =
+                    ((const uint64_t *)((const char *)device->runs[k] + numbers[i].from))[j];
+            *to = mt_change_make(values, device->n_new, device->n_old);
+        }
+    free(values);
+    return 0;
+}

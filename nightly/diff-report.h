@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Outputs of a comparison, one file each.
+ */
+#ifndef MT_DIFF_REPORT_H
+#define MT_DIFF_REPORT_H
+
+#include "diff-words.h"
+
+/* For people, at most 80 columns wide; and for the comment on a change. 0 or -ENOMEM. */
+int mt_diff_text(const struct mt_diff *diff, FILE *out, const struct mt_style *style);
+int mt_diff_markdown(const struct mt_diff *diff, FILE *out);
+
+/* Schema memtap.diff/1 (memtap-diff(1)). 0, -ENOMEM, or -EIO. */
+int mt_diff_json(const struct mt_diff *diff, FILE *out);
+
+/* "category;outermost frame;...;innermost frame OLD NEW", a line a stack, of all devices. */
+void mt_diff_flame(const struct mt_diff *diff, FILE *out);
+
+/* The sites that are worth a line: those that have changed, or have another name. */
+int mt_diff_is_shown(const struct mt_diff_site *site);
+
+/* The rows of a device's table of totals: what, and its change; at most MT_DIFF_TOTALS. How many.
+ */
+struct mt_diff_total {
+    const char *name, *label; /* name: JSON's */
+    const struct mt_change *change;
+    unsigned colour;    /* 0: none */
+    int begins_section; /* of totals, categories, phases */
+};
+#define MT_DIFF_TOTALS (6u + MT_CATEGORY_COUNT + MT_PHASES)
+size_t mt_diff_totals(struct mt_diff_total *totals, const struct mt_diff_device *device);
+
+#endif

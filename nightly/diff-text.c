@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diff-report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 80u
+#define BEFORE_PLACE 41u
+#define SITES_SHOWN 15u
+#define SHARES_SHOWN 5u
+
+struct page {
+    FILE *out;
+    const struct mt_style *style;
+    unsigned width;
+};
+
+int mt_diff_is_shown(const struct mt_diff_site *site)
+{
+    return mt_change_of(&site->bytes) || mt_change_of(&site->blocks) || site->was ||
+           site->line->old_file || site->line->old_function;
+}
+
+static int is_empty(const struct mt_change *change)
+{
+    return !change->old && !change->now;
+}
+
+static void add(struct mt_diff_total *totals, size_t *n, struct mt_diff_total total)
+{
+    if (!is_empty(total.change))
+        totals[(*n)++] = total;
+}
+
+size_t mt_diff_totals(struct mt_diff_total *totals, const struct mt_diff_device *d)
+{
+    size_t n = 0, section;
+    add(totals, &n, (struct mt_diff_total){"allocated", "peak allocated", &d->allocated});
+    add(totals, &n, (struct mt_diff_total){"reserved", "most reserved", &d->reserved});
+    add(totals, &n, (struct mt_diff_total){"cached", "cached at the peak", &d->cached});
+    add(totals, &n, (struct mt_diff_total){"at_end", "left at the end", &d->at_end});
+    add(totals, &n, (struct mt_diff_total){"growth", "grows an iteration", &d->growth});
+    section = n;
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        add(totals, &n,
+            (struct mt_diff_total){mt_categories[i].name, mt_categories[i].label, &d->category[i],
+                                   mt_categories[i].colour, n == section});
+    add(totals, &n, (struct mt_diff_total){"unseen", "not seen", &d->unseen});
+    section = n;
+    for (unsigned i = 0; i < MT_PHASES; i++)
+        add(totals, &n,
+            (struct mt_diff_total){mt_phase_names[i].name, mt_phase_names[i].label, &d->phase[i], 0,
+                                   n == section});
+    return n;
+}
+
+/* Growth is red, less is green; what the runs do by themselves is neither. */
+static void print_change(const struct page *page, const struct mt_change *change)
+{
+    char size[MT_SIZE_TEXT];
+    int64_t bytes = mt_change_of(change);
+    if (bytes && !change->is_noise)
+        mt_colour(page->out, page->style, bytes > 0 ? 160 : 34);
+    fprintf(page->out, "%12s", bytes ? mt_signed_size_text(size, bytes) : "=");
+    if (bytes && !change->is_noise)
+        mt_colour(page->out, page->style, 0);
+}
+
+static void print_total(const struct page *page, const struct mt_diff_total *total)
+{
+    char old[MT_SIZE_TEXT], now[MT_SIZE_TEXT], percent[MT_SIZE_TEXT];
+    const struct mt_change *change = total->change;
+    if (total->begins_section)
+        putc('\n', page->out);
+    fputs("  ", page->out);
+    mt_colour(page->out, page->style, total->colour);
+    fprintf(page->out, "%-20s", total->label);
+    if (total->colour)
+        mt_colour(page->out, page->style, 0);
+    fprintf(page->out, "%12s%12s", mt_size_text(old, change->old), mt_size_text(now, change->now));
+    print_change(page, change);
+    if (change->is_noise)
+        fputs("   noise", page->out);
+    else if (mt_change_of(change) && change->old)
+        fprintf(page->out, "%10s", mt_percent_text(percent, change));
+    putc('\n', page->out);
+}
+
+static void print_totals(const struct page *page, const struct mt_diff_device *device)
+{
+    struct mt_diff_total totals[MT_DIFF_TOTALS];
+    size_t n = mt_diff_totals(totals, device);
+    fprintf(page->out, "\n%-22s%12s%12s%12s\n", "", "before", "now", "change");
+    for (size_t i = 0; i < n; i++)
+        print_total(page, &totals[i]);
+}
+
+static void print_below(const struct page *page, const char *before, const char *text)
+{
+    char safe[WIDTH * 4 + 1];
+    size_t room = WIDTH - BEFORE_PLACE - strlen(before);
+    mt_safe_text(safe, sizeof safe, text, room, MT_CUT_END, page->style);
+    fprintf(page->out, "%*s%s%s\n", (int)BEFORE_PLACE, "", before, safe);
+}
+
+static void print_site(const struct page *page, const struct mt_diff_site *site)
+{
+    char place[512], was[512], safe[WIDTH * 4 + 1], now[MT_SIZE_TEXT];
+    print_change(page, &site->bytes);
+    fprintf(page->out, "%11s  ", mt_size_text(now, site->bytes.now));
+    mt_colour(page->out, page->style, mt_categories[site->category].colour);
+    fprintf(page->out, "%-16s", mt_categories[site->category].label);
+    mt_colour(page->out, page->style, 0);
+    mt_line_text(place, sizeof place, site->line);
+    mt_renamed_text(was, sizeof was, site);
+    mt_safe_text(safe, sizeof safe, place, WIDTH - BEFORE_PLACE, MT_CUT_END, page->style);
+    fprintf(page->out, "%s\n", safe);
+    if (*site->operator_name)
+        print_below(page, "for ", site->operator_name);
+    if (*site->module)
+        print_below(page, "in ", site->module);
+    if (site->bytes.is_noise)
+        print_below(page, "", "noise");
+    else if (site->kind != MT_DIFF_GROWN && site->kind != MT_DIFF_SHRUNK &&
+             site->kind != MT_DIFF_SAME)
+        print_below(page, "", mt_diff_kind_names[site->kind]);
+    if (*was)
+        print_below(page, "", was);
+}
+
+static void print_sites(const struct page *page, const struct mt_diff_device *device)
+{
+    char count[MT_SIZE_TEXT];
+    size_t shown = 0, all = 0;
+    for (size_t i = 0; i < device->n_sites; i++)
+        all += (size_t)mt_diff_is_shown(&device->site[i]);
+    if (!all)
+        return;
+    fprintf(page->out, "\n%12s%11s  %-16s%s\n", "change", "now", "category", "call sites");
+    for (size_t i = 0; i < device->n_sites && shown < SITES_SHOWN; i++)
+        if (mt_diff_is_shown(&device->site[i])) {
+            print_site(page, &device->site[i]);
+            shown++;
+        }
+    if (shown < all)
+        fprintf(page->out, "%25sand %s more\n", "", mt_count_text(count, all - shown));
+}
+
+static uint64_t size_of(const struct mt_change *change)
+{
+    return change->is_noise ? 0 : (uint64_t)llabs(mt_change_of(change));
+}
+
+/* The largest change that is smaller than the last one, or comes after it among equal ones. */
+static const struct mt_diff_share *next_share(const struct mt_diff_shares *shares,
+                                              const struct mt_diff_share *last)
+{
+    const struct mt_diff_share *best = NULL;
+    for (size_t i = 0; i < shares->n; i++) {
+        const struct mt_diff_share *share = &shares->share[i];
+        uint64_t size = size_of(&share->bytes);
+        int is_left = !last || size < size_of(&last->bytes) ||
+                      (size == size_of(&last->bytes) && share > last);
+        if (size && is_left && (!best || size > size_of(&best->bytes)))
+            best = share;
+    }
+    return best;
+}
+
+static void print_shares(const struct page *page, const struct mt_diff_shares *shares,
+                         const char *what)
+{
+    char now[MT_SIZE_TEXT], safe[WIDTH * 4 + 1];
+    const struct mt_diff_share *share = next_share(shares, NULL);
+    if (!share)
+        return;
+    fprintf(page->out, "\n%12s%11s  %s\n", "change", "now", what);
+    for (size_t i = 0; i < SHARES_SHOWN && share; i++) {
+        print_change(page, &share->bytes);
+        mt_safe_text(safe, sizeof safe, share->name, WIDTH - 25, MT_CUT_END, page->style);
+        fprintf(page->out, "%11s  %s\n", mt_size_text(now, share->bytes.now), safe);
+        share = next_share(shares, share);
+    }
+}
+
+static void print_peak(const struct page *page, const struct mt_diff_device *device)
+{
+    char old[128], now[128];
+    mt_peak_text(old, sizeof old, device->old);
+    mt_peak_text(now, sizeof now, device->now);
+    if (device->peak_moved)
+        fprintf(page->out, "\nThe peak has moved from the %s\n  to the %s.\n", old, now);
+    else if (device->now->iterations)
+        fprintf(page->out, "\nThe peak is in the %s.\n", now);
+}
+
+static void print_lines(const struct page *page, const char *before, const char *lines)
+{
+    char safe[4 * MT_WORDS + 1];
+    while (*lines) {
+        size_t n = strcspn(lines, "\n");
+        char line[MT_WORDS];
+        snprintf(line, sizeof line, "%.*s", (int)n, lines);
+        mt_safe_text(safe, sizeof safe, line, MT_WORDS, MT_CUT_END, page->style);
+        fprintf(page->out, "%s%s\n", before, safe);
+        lines += n + (lines[n] == '\n');
+    }
+}
+
+/* Broken between words. */
+static void print_verdict(const struct page *page, const struct mt_diff *diff)
+{
+    char verdict[MT_WORDS], safe[4 * MT_WORDS + 1];
+    mt_diff_verdict(verdict, sizeof verdict, diff);
+    mt_safe_text(safe, sizeof safe, verdict, MT_WORDS, MT_CUT_END, page->style);
+    size_t column = 0;
+    for (const char *word = safe; *word;) {
+        size_t n = strcspn(word, " ");
+        const char *before = !column ? "" : column + 1 + n > WIDTH ? "\n  " : " ";
+        column = *before == '\n' ? 2 + n : column + strlen(before) + n;
+        fprintf(page->out, "%s%.*s", before, (int)n, word);
+        word += n + (word[n] == ' ');
+    }
+    fputs("\n\n", page->out);
+}
+
+static void print_run(const struct page *page, const char *before, const struct mt_digest *digest,
+                      size_t n)
+{
+    char safe[WIDTH * 4 + 1], more[64] = "";
+    if (n > 1)
+        snprintf(more, sizeof more, " and %zu more", n - 1);
+    mt_safe_text(safe, sizeof safe, digest->path, WIDTH - 8 - strlen(more), MT_CUT_BEGIN,
+                 page->style);
+    fprintf(page->out, "%-8s%s%s\n", before, safe, more);
+}
+
+/* A line for each rank, where there are several. */
+static void print_ranks(const struct page *page, const struct mt_diff *diff)
+{
+    char old[MT_SIZE_TEXT], now[MT_SIZE_TEXT];
+    int has_ranks = 0;
+    if (diff->n_devices < 2)
+        return;
+    for (size_t i = 0; i < diff->n_devices; i++)
+        has_ranks |= diff->device[i].rank >= 0;
+    fprintf(page->out, "\n%s%8s%14s%12s%12s\n", has_ranks ? "  rank" : "", "device", "before",
+            "now", "change");
+    for (size_t i = 0; i < diff->n_devices; i++) {
+        const struct mt_diff_device *device = &diff->device[i];
+        if (has_ranks && device->rank < 0)
+            fprintf(page->out, "%6s", "?");
+        else if (has_ranks)
+            fprintf(page->out, "%6ld", device->rank);
+        fprintf(page->out, "%8d%14s%12s", device->device, mt_size_text(old, device->allocated.old),
+                mt_size_text(now, device->allocated.now));
+        print_change(page, &device->allocated);
+        fputs(device->allocated.is_noise ? "   noise\n" : "\n", page->out);
+    }
+}
+
+static void print_device(const struct page *page, const struct mt_diff *diff,
+                         const struct mt_diff_device *device)
+{
+    if (diff->n_devices > 1 && device->rank >= 0)
+        fprintf(page->out, "\nRank %ld, device %d\n", device->rank, device->device);
+    else if (diff->n_devices > 1)
+        fprintf(page->out, "\nDevice %d\n", device->device);
+    print_peak(page, device);
+    print_totals(page, device);
+    print_sites(page, device);
+    print_shares(page, &device->modules, "modules");
+    print_shares(page, &device->operators, "operators of backward");
+}
+
+int mt_diff_text(const struct mt_diff *diff, FILE *out, const struct mt_style *style)
+{
+    const struct page page = {out, style, WIDTH};
+    const struct mt_diff_device *device = mt_diff_main_device(diff);
+    char *doubts = mt_diff_doubts(diff), *changes = mt_diff_changes(diff);
+    if (doubts && changes) {
+        print_lines(&page, "Note: ", doubts);
+        print_verdict(&page, diff);
+        print_run(&page, "before", diff->old, diff->n_old);
+        print_run(&page, "now", diff->now, diff->n_new);
+        print_lines(&page, "other   ", changes);
+        print_ranks(&page, diff);
+        if (device)
+            print_device(&page, diff, device);
+    }
+    int rc = doubts && changes ? 0 : -ENOMEM;
+    free(doubts);
+    free(changes);
+    return rc;
+}

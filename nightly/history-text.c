@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* list and show for people. */
+#include "history.h"
+
+#include <string.h>
+
+#define MOST_SITES 10
+
+static const char *doubt(const struct mt_run *run)
+{
+    if (!run->complete)
+        return "  not complete";
+    return run->lost ? "  lost events" : "";
+}
+
+void mt_runs_text(const struct mt_runs *runs, FILE *out, const struct mt_style *style)
+{
+    char date[MT_DATE_TEXT], commit[64], branch[64], program[64], size[MT_SIZE_TEXT];
+    if (!runs->n) {
+        fputs("No runs\n", out);
+        return;
+    }
+    fprintf(out, "%5s  %-16s  %-12s  %-12s  %-16s %11s\n", "run", "began", "commit", "branch",
+            "program", "peak");
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct mt_run *run = &runs->run[i];
+        mt_safe_text(commit, sizeof commit, run->text[MT_RUN_COMMIT], 0, MT_CUT_END, style);
+        mt_safe_text(branch, sizeof branch, run->text[MT_RUN_BRANCH], 12, MT_CUT_END, style);
+        mt_safe_text(program, sizeof program, mt_run_program(run), 16, MT_CUT_END, style);
+        fprintf(out, "%5lld  %-16s  %-12.12s  %-12s  %-16s %11s%s\n", (long long)run->id,
+                mt_date_text(date, run->started_unix_ns), commit, branch, program,
+                run->has_memory ? mt_size_text(size, run->bytes[MT_SERIES_PEAK]) : "-", doubt(run));
+    }
+}
+
+static void print_line(FILE *out, const struct mt_style *style, const char *name, const char *text)
+{
+    char safe[1024];
+    mt_safe_text(safe, sizeof safe, text, 0, MT_CUT_END, style);
+    if (*safe)
+        fprintf(out, "  %-16s %s\n", name, safe);
+}
+
+static void print_size(FILE *out, const char *name, uint64_t bytes)
+{
+    char size[MT_SIZE_TEXT];
+    if (bytes)
+        fprintf(out, "  %-22s %11s\n", name, mt_size_text(size, bytes));
+}
+
+static void print_traces(struct mt_store *store, const struct mt_run *run, FILE *out,
+                         const struct mt_style *style)
+{
+    char path[1024], rank[32], size[MT_SIZE_TEXT];
+    sqlite3_stmt *row = mt_sql(store,
+                               "SELECT path, sha256, size, kept, ifnull(rank, -1) FROM trace"
+                               " WHERE run = ? ORDER BY rank, id",
+                               "i", run->id);
+    while (mt_sql_next(store, row)) {
+        mt_safe_text(path, sizeof path, mt_sql_text(row, 0), 0, MT_CUT_END, style);
+        snprintf(rank, sizeof rank,
+                 sqlite3_column_int64(row, 4) < 0 ? "trace" : "trace of rank %lld",
+                 (long long)sqlite3_column_int64(row, 4));
+        fprintf(out, "  %-16s %s\n  %-16s %s, sha256 %.16s%s\n", rank, path, "",
+                mt_size_text(size, (uint64_t)sqlite3_column_int64(row, 2)), mt_sql_text(row, 1),
+                sqlite3_column_int(row, 3) ? ", a copy of the history's" : "");
+    }
+}
+
+static void print_sites(struct mt_store *store, const struct mt_run *run, FILE *out,
+                        const struct mt_style *style)
+{
+    char place[256], size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT];
+    sqlite3_stmt *row =
+        mt_sql(store,
+               "SELECT size, blocks, category, file || ':' || line || ' ' || function"
+               " FROM named_site WHERE run = ?"
+               " ORDER BY size DESC, category, file, line LIMIT ?",
+               "ii", run->id, (int64_t)MOST_SITES);
+    fprintf(out, "\n  %11s %8s  %-15s %s\n", "bytes", "blocks", "category", "call site");
+    while (mt_sql_next(store, row)) {
+        mt_safe_text(place, sizeof place, mt_sql_text(row, 3), 40, MT_CUT_BEGIN, style);
+        fprintf(out, "  %11s %8s  %-15s %s\n",
+                mt_size_text(size, (uint64_t)sqlite3_column_int64(row, 0)),
+                mt_count_text(blocks, (uint64_t)sqlite3_column_int64(row, 1)),
+                mt_series_label(mt_sql_text(row, 2)), place);
+    }
+}
+
+int mt_run_text(struct mt_store *store, const struct mt_run *run, FILE *out,
+                const struct mt_style *style)
+{
+    char date[MT_DATE_TEXT], time[MT_SIZE_TEXT];
+    fprintf(out, "Run %lld\n  %-16s %s, %s%s\n", (long long)run->id, "began",
+            mt_date_text(date, run->started_unix_ns), mt_time_text(time, run->length_ns),
+            doubt(run));
+    for (unsigned i = 0; i < MT_RUN_TEXT_COUNT; i++)
+        print_line(out, style, mt_run_text_names[i], run->text[i]);
+    print_line(out, style, "tags", run->tags);
+    if (run->world_size > 0)
+        fprintf(out, "  %-16s %zu of %ld\n", "ranks", run->n_traces, run->world_size);
+    print_traces(store, run, out, style);
+    putc('\n', out);
+    for (unsigned i = 0; i < MT_SERIES_COUNT; i++)
+        print_size(out, mt_series_names[i].label, run->bytes[i]);
+    print_size(out, "growth", run->growth);
+    for (unsigned i = 0; i < MT_PHASES; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "most in %s", mt_phase_names[i].label);
+        print_size(out, name, run->most_in_phase[i]);
+    }
+    print_sites(store, run, out, style);
+    return store->failed ? -1 : 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which line of code of one run is which of another, although lines have moved within functions,
+ * and files and functions may have other names.
+ */
+#ifndef MT_MATCH_H
+#define MT_MATCH_H
+
+#include "digest.h"
+
+struct mt_line {
+    const char *file, *function; /* the digests' own */
+    uint32_t line;
+    /* What an old run calls it, where that is not only another folder; NULL: the same. */
+    const char *old_file, *old_function;
+    uint32_t old_line;
+    const struct mt_digest_place *place;
+    size_t n_places; /* one for each operator */
+};
+
+struct mt_matching {
+    struct mt_line *line;
+    size_t n, capacity;
+    struct mt_function *function; /* match.c's */
+    size_t n_functions, functions_capacity;
+    uint32_t **of_place; /* by run and place: an index of line */
+    size_t n_runs, first_old;
+};
+
+/* Matches the places of some runs on one device; the old ones stand last, from first_old on. The
+ * first run that has a line gives it its names. 0 or -ENOMEM; to be cleared in any case. The
+ * digests have to live as long. */
+int mt_match(struct mt_matching *matching, const struct mt_digest_device *const *runs, size_t n,
+             size_t first_old);
+void mt_matching_clear(struct mt_matching *matching);
+
+/* The index of a site's line; UINT32_MAX: its digest has no such place. */
+uint32_t mt_matching_line(const struct mt_matching *matching, size_t run,
+                          const struct mt_digest_device *device, const struct mt_digest_site *site);
+
+/* How likely two functions, that have no namesakes, are one under two names: 1 and more is likely.
+ */
+struct mt_function {
+    const char *file, *name;
+    const struct mt_digest_place *place;
+    size_t n_places;
+    uint32_t *lines; /* indices of mt_matching.line, in the order of the code */
+    size_t n, capacity;
+};
+double mt_rename_score(const struct mt_function *a, const struct mt_function *b);
+
+/* Pairs lines of one function, a[i] of one run with b[pair[i]] of another, or SIZE_MAX: none; the
+ * order stays. 0 or -ENOMEM. */
+int mt_align_lines(size_t *pair, const struct mt_line *const *a, size_t n, const struct mt_line *b,
+                   size_t m);
+
+#endif

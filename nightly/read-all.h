@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Digests of several traces, which are read at the same time as far as there are processors.
+ */
+#ifndef MT_READ_ALL_H
+#define MT_READ_ALL_H
+
+#include "digest.h"
+
+struct mt_reading {
+    const char *path;
+    const struct mt_question *question;
+    struct mt_digest *digest;
+    int rc; /* as of mt_digest_ask */
+    struct mt_trace_error error;
+};
+
+/* Reads them all, whatever happens to each. */
+void mt_read_all(struct mt_reading *readings, size_t n);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The history's tables, as memtap-history(1) describes them. A step that was released never
+ * changes: what comes later is another step.
+ */
+#include "store.h"
+
+/* Sizes are bytes, times ns since 1970, texts that are not known "", numbers that are not NULL. */
+static const char first[] =
+    "CREATE TABLE run ("
+    " id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    " started INTEGER NOT NULL, added INTEGER NOT NULL, length INTEGER NOT NULL,"
+    " program TEXT NOT NULL, command TEXT NOT NULL, host TEXT NOT NULL,"
+    " commit_id TEXT NOT NULL, branch TEXT NOT NULL,"
+    " device TEXT NOT NULL, allocator TEXT NOT NULL, torch TEXT NOT NULL, cuda TEXT NOT NULL, "
+    "python TEXT NOT NULL,"
+    " memtap TEXT NOT NULL, world_size INTEGER,"
+    " events INTEGER NOT NULL, lost INTEGER NOT NULL, complete INTEGER NOT NULL);"
+    "CREATE INDEX run_started ON run (started);"
+
+    "CREATE TABLE tag ("
+    " run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, name TEXT NOT NULL,"
+    " PRIMARY KEY (run, name)) WITHOUT ROWID;"
+
+    "CREATE TABLE trace ("
+    " id INTEGER PRIMARY KEY,"
+    " run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,"
+    " path TEXT NOT NULL, sha256 TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,"
+    " kept INTEGER NOT NULL, rank INTEGER);"
+    "CREATE INDEX trace_run ON trace (run);"
+
+    "CREATE TABLE device ("
+    " id INTEGER PRIMARY KEY,"
+    " trace INTEGER NOT NULL REFERENCES trace ON DELETE CASCADE,"
+    " number INTEGER, allocated INTEGER NOT NULL, reserved INTEGER NOT NULL,"
+    " most_reserved INTEGER NOT NULL, phase TEXT NOT NULL, iteration INTEGER NOT NULL,"
+    " iterations INTEGER NOT NULL, growth INTEGER NOT NULL, at_end INTEGER NOT NULL);"
+    "CREATE INDEX device_trace ON device (trace);"
+
+    "CREATE TABLE category ("
+    " device INTEGER NOT NULL REFERENCES device ON DELETE CASCADE,"
+    " name TEXT NOT NULL, size INTEGER NOT NULL, PRIMARY KEY (device, name)) WITHOUT ROWID;"
+
+    "CREATE TABLE phase ("
+    " device INTEGER NOT NULL REFERENCES device ON DELETE CASCADE,"
+    " name TEXT NOT NULL, allocated INTEGER NOT NULL, PRIMARY KEY (device, name)) WITHOUT ROWID;"
+
+    "CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);"
+
+    "CREATE TABLE site ("
+    " device INTEGER NOT NULL REFERENCES device ON DELETE CASCADE,"
+    " category TEXT NOT NULL, function INTEGER NOT NULL REFERENCES name,"
+    " file INTEGER NOT NULL REFERENCES name, line INTEGER NOT NULL,"
+    " operator INTEGER NOT NULL REFERENCES name, module INTEGER NOT NULL REFERENCES name,"
+    " size INTEGER NOT NULL, blocks INTEGER NOT NULL);"
+    "CREATE INDEX site_device ON site (device);"
+
+    "CREATE VIEW named_site AS"
+    " SELECT trace.run, site.device, site.category, f.text AS function, p.text AS file, site.line,"
+    " o.text AS operator, m.text AS module, site.size, site.blocks FROM site"
+    " JOIN device ON device.id = site.device JOIN trace ON trace.id = device.trace"
+    " JOIN name f ON f.id = site.function JOIN name p ON p.id = site.file"
+    " JOIN name o ON o.id = site.operator JOIN name m ON m.id = site.module;";
+
+const char *const mt_schema_steps[] = {first};
+const int mt_schema_version = sizeof mt_schema_steps / sizeof *mt_schema_steps;

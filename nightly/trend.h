@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A history's runs as series, and where they have changed.
+ */
+#ifndef MT_TREND_H
+#define MT_TREND_H
+
+#include "change-point.h"
+#include "history.h"
+
+/* Series that changed at one night, or in noise at two that follow each other. */
+struct mt_trend_step {
+    size_t at;                           /* index of the first run after it */
+    struct mt_step *of[MT_SERIES_COUNT]; /* NULL: not this one */
+};
+
+struct mt_trend {
+    struct mt_runs runs; /* those that can be compared */
+    size_t left_out;     /* runs that were not recorded to their end, or with losses */
+    struct mt_changes changes[MT_SERIES_COUNT];
+    struct mt_trend_step *step; /* by night */
+    size_t n_steps;
+};
+
+/* Takes the newest run that fits the filter, and of its program and, unless the filter names one,
+ * its branch, so many others as the filter says. 0, or -1 and store->error; to be cleared in any
+ * case. */
+int mt_trend_find(struct mt_trend *trend, struct mt_store *store,
+                  const struct mt_run_filter *filter);
+void mt_trend_clear(struct mt_trend *trend);
+
+/* A call site that has not the same size in two runs; names as in struct mt_digest_site. */
+struct mt_site_change {
+    char *category, *function, *file, *operator_name, *module;
+    uint32_t line;
+    uint64_t before, after; /* bytes */
+};
+struct mt_site_changes {
+    struct mt_site_change *site; /* the greatest difference first */
+    size_t n;
+};
+int mt_site_changes_find(struct mt_site_changes *changes, struct mt_store *store, int64_t before,
+                         int64_t after, unsigned most);
+void mt_site_changes_clear(struct mt_site_changes *changes);
+
+/* 0, or -1 and store->error. JSON: schema memtap.trend/1; -EIO as well. */
+int mt_trend_text(const struct mt_trend *trend, struct mt_store *store, FILE *out,
+                  const struct mt_style *style);
+int mt_trend_json(const struct mt_trend *trend, struct mt_store *store, FILE *out);
+
+/* What two runs differ in besides their memory: texts that may matter for it. */
+extern const enum mt_run_text mt_run_causes[];
+extern const size_t mt_run_causes_count;
+
+#endif

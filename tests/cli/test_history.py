@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_history.py MAKE-TRACES MEMTAP: a history that is killed in the middle of writing, written by
+several at a time, locked, of a newer version, another program's, on a disk that is full or cannot be
+written to."""
+import concurrent.futures
+import contextlib
+import os
+import pathlib
+import random
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+make_traces, memtap = map(os.path.abspath, sys.argv[1:])
+NIGHTS = 60
+
+
+def history(verb, *arguments, db="h.db", **more):
+    return subprocess.run([memtap, "history", verb, "--db", db, *arguments], capture_output=True,
+                          text=True, check=False, **more)
+
+
+def add(*traces, **more):
+    return history("add", "--commit", "c", "--branch", "b", *traces, **more)
+
+
+def refused(done, *words):
+    """One clear line, exit code 2."""
+    assert done.returncode == 2, done
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("memtap"), done
+    assert all(word in done.stderr for word in words), (words, done.stderr)
+
+
+def check(db="h.db"):
+    """Whatever happened, each run is whole. How many there are."""
+    with contextlib.closing(sqlite3.connect(db)) as base:
+        assert base.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert not base.execute("PRAGMA foreign_key_check").fetchall()
+        if not base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            return 0
+        sizes = base.execute("""SELECT run.id, allocated,
+            (SELECT sum(size) FROM category WHERE category.device = device.id),
+            (SELECT sum(size) FROM site WHERE site.device = device.id) FROM run
+            LEFT JOIN trace ON trace.run = run.id LEFT JOIN device ON device.trace = trace.id""")
+        runs = sizes.fetchall()
+    assert all(peak and peak == categories == sites for _, peak, categories, sites in runs), runs
+    return len(runs)
+
+
+def killed():
+    """Killed 50 times in the middle of add: where it does not come to its end, nothing is added,
+    and where it is asked again, all is."""
+    begin = time.monotonic()
+    assert add("nights/51.mtap").returncode == 0
+    took, chance = time.monotonic() - begin, random.Random(8)
+    added = 1
+    for night in range(1, 51):
+        trace = f"nights/{night:02}.mtap"
+        with subprocess.Popen([memtap, "history", "add", "--db", "h.db", "--commit", "c",
+                               "--branch", "b", "--keep", "kept", trace],
+                              stdout=subprocess.DEVNULL) as process:
+            time.sleep(took * 0.9 * chance.random())
+            process.kill()
+        before, added = added, check()
+        assert added - before in (0, 1)
+    print(f"{added - 1} of 50 were faster than their end")
+    assert add("--keep", "kept", *[f"nights/{night:02}.mtap" for night in range(1, 51)]).returncode == 0
+    assert check() == 51
+
+
+def killed_at_birth():
+    """The same with a new file each time."""
+    chance = random.Random(9)
+    for i in range(20):
+        with subprocess.Popen([memtap, "history", "add", "--db", "new.db", "--commit", "c",
+                               "--branch", "b", "nights/01.mtap"],
+                              stdout=subprocess.DEVNULL) as process:
+            time.sleep(0.03 * chance.random())
+            process.kill()
+        if os.path.exists("new.db"):
+            check("new.db")
+        assert add("nights/01.mtap", db="new.db").returncode == 0, i
+        assert check("new.db") == 1
+        for path in pathlib.Path().glob("new.db*"):
+            path.unlink()
+
+
+def together():
+    """Four at a time on a file that none of them has made, each trace by two of them."""
+    def some(begin):
+        return add(*[f"nights/{1 + (begin + i) % 40:02}.mtap" for i in range(20)], db="many.db")
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for done in pool.map(some, (0, 10, 20, 30)):
+            assert done.returncode == 0, done
+    assert check("many.db") == 40
+
+
+def ranks_together():
+    """Two ranks of a job, each of which adds itself, are one run."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for done in pool.map(lambda trace: add(trace, db="ranks.db"), ("rank0.mtap", "rank1.mtap")):
+            assert done.returncode == 0, done
+    listed = history("list", db="ranks.db").stdout
+    assert listed.count("ddp.py") == 1, listed
+
+
+def locked():
+    with contextlib.closing(sqlite3.connect("h.db", isolation_level=None)) as base:
+        base.execute("BEGIN IMMEDIATE")
+        refused(add("--wait", "0", "nights/60.mtap"), "h.db: another process keeps it locked")
+        assert history("list").returncode == 0
+    assert add("nights/60.mtap").returncode == 0
+
+
+def foreign():
+    pathlib.Path("text.db").write_text("This is not a database, but long enough to be looked at." * 20)
+    for verb in ("list", "trend", "show"):
+        refused(history(verb, db="text.db"), "text.db: not an SQLite file")
+    refused(add("nights/01.mtap", db="text.db"), "text.db: not an SQLite file")
+    with contextlib.closing(sqlite3.connect("other.db")) as base:
+        base.execute("CREATE TABLE run (id)")
+    before = pathlib.Path("other.db").read_bytes()
+    refused(add("nights/01.mtap", db="other.db"), "no history of memtap")
+    refused(history("list", db="other.db"), "no history of memtap")
+    assert pathlib.Path("other.db").read_bytes() == before
+    pathlib.Path("empty.db").touch()
+    refused(history("list", db="empty.db"), "an empty file")
+    refused(add("nights/01.mtap", db="."), ".: ")
+    refused(history("list", db="."), ".: ")
+
+
+def newer():
+    shutil.copy("new.db", "newer.db")
+    with contextlib.closing(sqlite3.connect("newer.db")) as base:
+        base.execute("PRAGMA user_version = 1000")
+    before = pathlib.Path("newer.db").read_bytes()
+    refused(history("list", db="newer.db"), "newer memtap (version 1000")
+    refused(add("nights/02.mtap", db="newer.db"), "newer memtap (version 1000")
+    assert pathlib.Path("newer.db").read_bytes() == before
+
+
+def damaged():
+    content = bytearray(pathlib.Path("new.db").read_bytes())
+    content[4096:] = b"x" * (len(content) - 4096)
+    pathlib.Path("damaged.db").write_bytes(content)
+    refused(history("list", db="damaged.db"), "damaged")
+    refused(add("nights/02.mtap", db="damaged.db"), "damaged")
+
+
+def limited():
+    """As on a disk that is full: files may not grow over some size."""
+    seen = set()
+    for size in (0, 1000, 4096, 20000, 33000, 40000, 60000, 70000, 100000, 1000000):
+        for path in pathlib.Path().glob("small.db*"):
+            path.unlink()
+        done = add("nights/01.mtap", db="small.db", preexec_fn=lambda most=size: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (most, most)))
+        seen.add(done.returncode)
+        if done.returncode:
+            refused(done, "small.db: ", "nothing was changed")
+        if os.path.exists("small.db"):
+            assert check("small.db") == (not done.returncode)
+        assert add("nights/01.mtap", db="small.db").returncode == 0
+    assert seen == {0, 2}
+
+
+def full():
+    """A real disk that is full, where this process may mount one."""
+    script = """mount -t tmpfs -o size=128k none disk && cp {0} disk/h.db
+        dd if=/dev/zero of=disk/rest 2>/dev/null
+        {1} history add --db disk/h.db --commit c --branch b nights/02.mtap; code=$?
+        {1} history list --db disk/h.db; cp disk/h.db after.db; exit $code"""
+    pathlib.Path("disk").mkdir()
+    if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "disk"],
+                      capture_output=True, check=False).returncode:
+        print("no disk of our own: left out")
+        return
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script.format("new.db", memtap)],
+                          capture_output=True, text=True, check=False)
+    refused(done, "nothing was changed")
+    assert done.stdout.count("nightly.py") == 1, done
+    assert check("after.db") == 1
+
+
+def read_only():
+    """Reading needs no right to write; adding says that it does."""
+    pathlib.Path("still").mkdir()
+    shutil.copy("new.db", "still/h.db")
+    os.chmod("still/h.db", 0o444)
+    os.chmod("still", 0o555)
+    os.chmod(".", 0o755)
+    other = {"user": 65534, "group": 65534, "extra_groups": []} if os.getuid() == 0 else {}
+    done = history("list", db="still/h.db", **other)
+    assert done.returncode == 0 and "nightly.py" in done.stdout, done
+    refused(add("nights/02.mtap", db="still/h.db", **other), "still/h.db: ", "nothing was changed")
+    refused(add("nights/02.mtap", db="still/more.db", **other), "still/more.db: ")
+    os.chmod("still", 0o755)
+
+
+def no_git():
+    """The commit of the working directory, where there is git; else none is known."""
+    def commit(**more):
+        for path in pathlib.Path().glob("git.db*"):
+            path.unlink()
+        done = history("add", os.path.abspath("nights/01.mtap"), db=os.path.abspath("git.db"), **more)
+        assert done.returncode == 0 and not done.stderr, done
+        with contextlib.closing(sqlite3.connect("git.db")) as base:
+            return base.execute("SELECT commit_id, branch FROM run").fetchone()
+    bare = {"PATH": "/nonexistent", "HOME": os.environ.get("HOME", "/")}
+    assert commit(env=bare) == ("", "")
+    assert commit(env=bare | {"GITHUB_SHA": "abc", "GITHUB_REF_NAME": "main"}) == ("abc", "main")
+    assert commit(env=bare | {"CI_COMMIT_SHA": "def", "CI_COMMIT_REF_NAME": "x"}) == ("def", "x")
+    if not shutil.which("git"):
+        return
+    clean = {name: value for name, value in os.environ.items()
+             if not name.startswith(("GIT", "CI_", "BUILD", "CIRCLE", "BITBUCKET", "TRAVIS"))}
+    git = ["git", "-c", "user.name=n", "-c", "user.email=e", "-C", "code"]
+    subprocess.run(["git", "init", "-q", "-b", "trunk", "code"], check=True, env=clean)
+    assert commit(env=clean, cwd="code") == ("", "trunk")
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "m"], check=True, env=clean)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, env=clean, text=True,
+                          capture_output=True).stdout.strip()
+    assert commit(env=clean, cwd="code") == (head, "trunk")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    subprocess.run([make_traces, str(NIGHTS)], check=True)
+    for test in (killed, killed_at_birth, together, ranks_together, locked, foreign):
+        test()
+    assert add("nights/01.mtap", db="new.db").returncode == 0
+    for test in (newer, damaged, limited, full, read_only, no_git):
+        test()
+    os.chdir("/")

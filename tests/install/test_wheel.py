@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_wheel.py SOURCE: builds the wheel as pip does, installs it into a fresh virtual environment, and
+records and explains a program there. Skipped (77) where MEMTAP_TEST_PYTHON has no meson-python."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+source = sys.argv[1]
+python = os.environ.get("MEMTAP_TEST_PYTHON", "")
+
+PROGRAM = str(pathlib.Path(__file__).parent / "uses_cuda.py")
+# Of the system, not of packages: the C library, and what GCC's own code needs.
+SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2",
+          "libgcc_s.so.1"}
+
+
+def run(*command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, **more)
+    if done.returncode:
+        sys.exit(f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def needed(path):
+    """The libraries that a file says it needs."""
+    return set(re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", str(path))))
+
+
+if not python or subprocess.run([python, "-c", "import mesonpy"], stderr=subprocess.DEVNULL).returncode:
+    print("MEMTAP_TEST_PYTHON has no meson-python")
+    sys.exit(77)
+with tempfile.TemporaryDirectory() as folder:
+    run(python, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder,
+        f"-Cbuild-dir={folder}/build", source)
+    wheel = next(pathlib.Path(folder).glob("memtap-*-py3-none-*.whl"))
+    assert wheel.stat().st_size < 5 << 20, wheel.stat().st_size
+
+    run(python, "-m", "venv", folder + "/venv")
+    venv = pathlib.Path(folder, "venv").resolve()
+    run(venv / "bin" / "python", "-m", "pip", "install", "--no-index", str(wheel))
+    memtap = str(venv / "bin" / "memtap")
+    run(memtap, "run", "--simulate", "h100", "-o", "trace.mtap", "--", venv / "bin" / "python", PROGRAM,
+        cwd=folder)
+    assert "10.00 MiB allocated" in run(memtap, "report", "trace.mtap", cwd=folder)
+    assert (venv / "share/man/man1/memtap-report.1").exists()
+    assert (venv / "share/bash-completion/completions/memtap.bash").exists()
+
+    files = [pathlib.Path(memtap), *(venv / "lib" / "memtap").rglob("*.so*")]
+    assert len(files) > 20
+    carried = {path.name for path in files}
+    for path in files:
+        assert needed(path) <= SYSTEM | carried, f"{path.name} needs {needed(path) - SYSTEM - carried}"
+    print(f"{wheel.stat().st_size:,} bytes, {len(files)} programs and libraries")

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completion for shells, made of the tables of commands and options. One function a shell. */
+#include "command.h"
+#include "simulator/catalogue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int is_short(const struct mt_option *option)
+{
+    return option->letter > ' ' && option->letter < 127;
+}
+
+/* A value that is the name of a file. */
+static int is_file(const struct mt_option *option)
+{
+    return option->value && !option->choices &&
+           (!strcmp(option->value, "FILE") || !strcmp(option->value, "FOLDER"));
+}
+
+/* The words that a value can be, with spaces between. */
+static void print_choices(const struct mt_option *option)
+{
+    const char *text = option->choices ? option->choices : "";
+    const char *cards = strstr(text, MT_CARDS);
+    const struct sim_gpu *gpu;
+    printf("%.*s", (int)(cards ? cards - text : (long)strlen(text)), text);
+    for (size_t i = 0; cards && (gpu = sim_gpu_at(i)); i++)
+        printf("%s%s", i ? " " : "", gpu->name);
+    printf("%s", cards ? cards + strlen(MT_CARDS) : "");
+}
+
+/* The help in one line, for between single quotes; `special` gets a backslash before it. */
+static void print_help(const char *help, const char *special)
+{
+    for (; *help; help++) {
+        if (*help == '\n')
+            putchar(' ');
+        else if (*help == '\'')
+            fputs("'\\''", stdout);
+        else if (strchr(special, *help))
+            printf("\\%c", *help);
+        else
+            putchar(*help);
+    }
+}
+
+/* --- bash ------------------------------------------------------------------------------------ */
+
+static void bash_options(const struct mt_command *command)
+{
+    printf("    %s) options='--help", command->name);
+    for (const struct mt_option *option = command->options; option->name; option++)
+        printf(" --%s", option->name);
+    printf("' valued='");
+    for (const struct mt_option *option = command->options; option->name; option++)
+        if (option->value)
+            printf(is_short(option) ? " --%s -%c" : " --%s", option->name, option->letter);
+    printf("' program=%s ;;\n", command->takes_command ? "yes" : "");
+}
+
+static void bash_values(const struct mt_command *command)
+{
+    for (const struct mt_option *option = command->options; option->name; option++) {
+        if (!option->value)
+            continue;
+        printf("    '%s --%s'", command->name, option->name);
+        if (is_short(option))
+            printf(" | '%s -%c'", command->name, option->letter);
+        printf(") kind=%s words='", is_file(option) ? "files" : "words");
+        print_choices(option);
+        printf("' ;;\n");
+    }
+}
+
+static void print_bash(void)
+{
+    fputs("# Completes memtap's command lines in bash. Made by: memtap completion bash\n"
+          "_memtap() {\n"
+          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+          "    local command=${COMP_WORDS[1]} options= valued= program= kind= words= i\n"
+          "    # bash takes --option=value apart.\n"
+          "    if [ \"$word\" = = ]; then word=; elif [ \"$before\" = = ]; then\n"
+          "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
+          "    fi\n"
+          "    case $command in\n",
+          stdout);
+    for (const struct mt_command *command = mt_commands; command->name; command++)
+        bash_options(command);
+    fputs("    esac\n"
+          "    case \"$command $before\" in\n",
+          stdout);
+    for (const struct mt_command *command = mt_commands; command->name; command++)
+        bash_values(command);
+    fputs("    esac\n"
+          "    COMPREPLY=()\n"
+          "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+          "        kind=words words='--help --version",
+          stdout);
+    for (const struct mt_command *command = mt_commands; command->name; command++)
+        printf(" %s", command->name);
+    fputs("'\n"
+          "    elif [ -n \"$program\" ]; then\n"
+          "        # What follows the first operand belongs to the program that is started.\n"
+          "        for ((i = 2; i < COMP_CWORD; i++)); do\n"
+          "            case ${COMP_WORDS[i]} in\n"
+          "            --) i=$((i + 1)) && break ;;\n"
+          "            -*) [[ \" $valued \" != *\" ${COMP_WORDS[i]} \"* ]] || i=$((i + 1))\n"
+          "                [ \"${COMP_WORDS[i]}\" != = ] || i=$((i + 1)) ;;\n"
+          "            *) break ;;\n"
+          "            esac\n"
+          "        done\n"
+          "        if [ \"$i\" -lt \"$COMP_CWORD\" ]; then\n"
+          "            kind=files\n"
+          "            if declare -F _command_offset >/dev/null; then _command_offset \"$i\"; "
+          "return; fi\n"
+          "        elif [ -z \"$kind\" ] && [[ $word != -* ]]; then\n"
+          "            kind=programs\n"
+          "        fi\n"
+          "    fi\n"
+          "    if [ -z \"$kind\" ]; then\n"
+          "        kind=files\n"
+          "        if [[ $word == -* ]]; then kind=words words=$options; fi\n"
+          "    fi\n"
+          "    case $kind in\n"
+          "    words) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\") ;;\n"
+          "    programs) mapfile -t COMPREPLY < <(compgen -c -- \"$word\") ;;\n"
+          "    files) compopt -o filenames 2>/dev/null\n"
+          "        mapfile -t COMPREPLY < <(compgen -f -- \"$word\") ;;\n"
+          "    esac\n"
+          "}\n"
+          "complete -F _memtap memtap\n",
+          stdout);
+}
+
+/* --- zsh ------------------------------------------------------------------------------------- */
+
+static void zsh_option(const struct mt_option *option)
+{
+    char name[64];
+    snprintf(name, sizeof name, "--%s%s", option->name, option->value ? "=" : "");
+    if (is_short(option))
+        printf(" \\\n        '(-%c --%s)'{-%c%s,%s}'[", option->letter, option->name,
+               option->letter, option->value ? "+" : "", name);
+    else
+        printf(" \\\n        '%s[", name);
+    print_help(option->help, "[]\\");
+    putchar(']');
+    if (option->value) {
+        printf(":%s:", option->value);
+        if (option->choices) {
+            putchar('(');
+            print_choices(option);
+            putchar(')');
+        } else if (is_file(option)) {
+            fputs("_files", stdout);
+        }
+    }
+    putchar('\'');
+}
+
+static void print_zsh(void)
+{
+    fputs("#compdef memtap\n"
+          "# Completes memtap's command lines in zsh. Made by: memtap completion zsh\n"
+          "_memtap() {\n"
+          "    local -a commands\n"
+          "    commands=(\n",
+          stdout);
+    for (const struct mt_command *command = mt_commands; command->name; command++) {
+        printf("        '%s:", command->name);
+        print_help(command->summary, ":\\");
+        fputs("'\n", stdout);
+    }
+    fputs("    )\n"
+          "    if (( CURRENT == 2 )); then\n"
+          "        _describe -t commands 'memtap command' commands\n"
+          "        _values 'option' --help --version\n"
+          "        return\n"
+          "    fi\n"
+          "    local command=$words[2]\n"
+          "    shift words\n"
+          "    (( CURRENT-- ))\n"
+          "    case $command in\n",
+          stdout);
+    for (const struct mt_command *command = mt_commands; command->name; command++) {
+        printf("    %s)\n        _arguments -s -S%s", command->name,
+               command->takes_command ? " -A '-*'" : "");
+        for (const struct mt_option *option = command->options; option->name; option++)
+            zsh_option(option);
+        printf(" \\\n        '--help[show this help]' %s ;;\n",
+               command->takes_command ? "'(-): :_command_names -e' '*:: :_normal'"
+                                      : "'*:file:_files'");
+    }
+    fputs("    esac\n"
+          "}\n"
+          "if [ \"$funcstack[1]\" = _memtap ]; then _memtap \"$@\"; else compdef _memtap memtap; "
+          "fi\n",
+          stdout);
+}
+
+/* --- fish ------------------------------------------------------------------------------------ */
+
+static void fish_option(const struct mt_command *command, const struct mt_option *option)
+{
+    printf("complete -c memtap -n '__fish_seen_subcommand_from %s' -l %s", command->name,
+           option->name);
+    if (is_short(option))
+        printf(" -s %c", option->letter);
+    if (option->value)
+        fputs(is_file(option) ? " -r -F" : " -x", stdout);
+    if (option->choices) {
+        fputs(" -a '", stdout);
+        print_choices(option);
+        putchar('\'');
+    }
+    fputs(" -d '", stdout);
+    print_help(option->help, "\\");
+    fputs("'\n", stdout);
+}
+
+static void print_fish(void)
+{
+    fputs("# Completes memtap's command lines in fish. Made by: memtap completion fish\n"
+          "complete -c memtap -n __fish_use_subcommand -f\n"
+          "complete -c memtap -l help -d 'show help'\n"
+          "complete -c memtap -n __fish_use_subcommand -l version -d 'show the version'\n",
+          stdout);
+    for (const struct mt_command *command = mt_commands; command->name; command++) {
+        printf("complete -c memtap -n __fish_use_subcommand -a %s -d '", command->name);
+        print_help(command->summary, "\\");
+        fputs("'\n", stdout);
+        if (command->takes_command)
+            printf("complete -c memtap -n '__fish_seen_subcommand_from %s' -x "
+                   "-a '(__fish_complete_subcommand --fcs-skip=2)'\n",
+                   command->name);
+        for (const struct mt_option *option = command->options; option->name; option++)
+            fish_option(command, option);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*print)(void);
+} shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+
+int mt_run_completion(const struct mt_command *command, int argc, char **argv)
+{
+    const char *value;
+    int operand;
+    if (mt_options_next(command, argc, argv, &value, &operand))
+        return MT_EXIT_BAD;
+    if (operand == argc)
+        return mt_fail_usage(command, "no shell given; use bash, zsh or fish");
+    if (operand + 1 < argc)
+        return mt_fail_usage(command, "'%s' is one argument too many", argv[operand + 1]);
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+        if (!strcmp(argv[operand], shells[i].name)) {
+            shells[i].print();
+            return MT_EXIT_OK;
+        }
+    return mt_fail_usage(command, "unknown shell '%s'; use bash, zsh or fish", argv[operand]);
+}

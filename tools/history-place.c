@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd-history.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int mt_history_place_option(const struct mt_command *command, int letter, const char *value,
+                            struct mt_history_place *place)
+{
+    if (letter == MT_OPTION_DB) {
+        place->db = value;
+        return 0;
+    }
+    char *end;
+    unsigned long seconds = strtoul(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || seconds > 86400) {
+        mt_fail_usage(command, "'%s' is no number of seconds", value);
+        return -1;
+    }
+    place->wait_ms = (unsigned)seconds * 1000;
+    return 0;
+}
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+int mt_history_place_find(const struct mt_command *command, struct mt_history_place *place)
+{
+    const char *named = place->db ? place->db : variable("MEMTAP_HISTORY");
+    const char *data = variable("XDG_DATA_HOME"), *home = variable("HOME");
+    int n = -1;
+    if (named)
+        n = snprintf(place->path, sizeof place->path, "%s", named);
+    else if (data)
+        n = snprintf(place->path, sizeof place->path, "%s/memtap/history.db", data);
+    else if (home)
+        n = snprintf(place->path, sizeof place->path, "%s/.local/share/memtap/history.db", home);
+    else
+        mt_fail_usage(command, "there is no HOME to have a history in; give --db FILE");
+    if (n >= (int)sizeof place->path)
+        mt_fail_usage(command, "the path of the history's file is too long");
+    place->db = named;
+    return n > 0 && n < (int)sizeof place->path ? 0 : -1;
+}
+
+static void make_folders(const char *path)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(folder, 0755);
+        *slash = '/';
+    }
+}
+
+/* A limit on the size of files is to be an error like others. */
+int mt_history_place_open(const struct mt_history_place *place, struct mt_store *store,
+                          enum mt_store_use use)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    if (!place->db && use == MT_STORE_WRITE)
+        make_folders(place->path);
+    return mt_store_open(store, place->path, use, place->wait_ms);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operands that are traces, or folders of traces: those of a job's ranks, or of a night.
+ */
+#ifndef MT_TRACES_H
+#define MT_TRACES_H
+
+#include <stddef.h>
+
+struct mt_trace_list {
+    char **path;
+    size_t n, capacity;
+};
+
+/* Adds operands; of a folder every *.mtap in it, by name. 0, or -1 after a message. */
+int mt_trace_list_add(struct mt_trace_list *list, char *const *operands, int n);
+void mt_trace_list_clear(struct mt_trace_list *list);
+
+#endif
