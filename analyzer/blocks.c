@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "blocks.h"
 #include "json.h"
+#include "modules.h"
 #include "trace-format/dtypes.h"
 
 #include <errno.h>
@@ -112,6 +113,11 @@ static void add_stack(json_t *stacks, const struct mt_definitions *d, uint32_t s
     json_object_set_new(stacks, id, frames);
 }
 
+static json_t *text_or_null(const char *text)
+{
+    return *text ? json_string(text) : json_null();
+}
+
 static json_t *number_or_null(uint32_t id)
 {
     return id ? json_integer(id) : json_null();
@@ -133,6 +139,8 @@ static json_t *block_object(const struct mt_analysis *analysis, const struct mt_
         "operator", mt_json_type_name(d, block->node_name));
     json_object_set_new(object, "dtype",
                         block->dtype ? json_string(mt_dtype_name(block->dtype)) : json_null());
+    json_object_set_new(object, "module",
+                        text_or_null(mt_stack_module(d, mt_block_module(d, verdict))));
     json_object_set_new(object, "name", mt_json_name(d, block->name));
     json_object_set_new(object, "range",
                         mt_json_range(d, &analysis->replay.tracker.ranges, block->range));

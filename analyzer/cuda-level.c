@@ -65,7 +65,7 @@ static struct mt_block *last_of(const struct mt_cuda_level *level, const struct 
     if (!memory || memory->api != MT_API_CU_MEM_CREATE)
         return NULL; /* of a damaged trace */
     const struct mt_physical_use *use = mt_physical_use(&level->physical, memory);
-    return use->is_released && use->maps == 1 ? memory : NULL;
+    return !use->handles && use->maps == 1 ? memory : NULL;
 }
 
 static void end_piece(struct mt_cuda_level *level, struct mt_block *piece)
@@ -107,14 +107,14 @@ static void on_unmap(struct mt_cuda_level *level, const struct mt_event *event)
     }
 }
 
-/* Physical memory that is mapped stays. */
+/* Physical memory that is mapped stays, or that has another handle. */
 static struct mt_block *ended_by_free(const struct mt_cuda_level *level, uint64_t address)
 {
     struct mt_block *block = mt_heap_at(&level->heap, address);
-    return block && block->api == MT_API_CU_MEM_CREATE &&
-                   mt_physical_use(&level->physical, block)->maps
-               ? NULL
-               : block;
+    if (!block || block->api != MT_API_CU_MEM_CREATE)
+        return block;
+    const struct mt_physical_use *use = mt_physical_use(&level->physical, block);
+    return use->maps || use->handles > 1 ? NULL : block;
 }
 
 static int remember(struct mt_cuda_level *level, const struct mt_block *block)
@@ -156,16 +156,32 @@ static void end_freed(struct mt_cuda_level *level, struct mt_block *block)
     mt_heap_end(&level->heap, block);
 }
 
-/* A handle may be released once more than it was made: cuMemRetainAllocationHandle is not seen. */
-static void on_release(struct mt_cuda_level *level, uint64_t handle)
+/* The memory of a handle that was made here; NULL: it is imported, or gone. */
+static struct mt_block *memory_of(const struct mt_cuda_level *level, uint64_t handle)
 {
     struct mt_block *memory = mt_heap_at(&level->heap, handle);
-    if (!memory || memory->api != MT_API_CU_MEM_CREATE)
-        return; /* imported, or gone */
+    return memory && memory->api == MT_API_CU_MEM_CREATE ? memory : NULL;
+}
+
+/* One more handle to memory that is there: it is to be released once more. */
+static void on_retain(struct mt_cuda_level *level, uint64_t handle)
+{
+    const struct mt_block *memory = memory_of(level, handle);
+    if (memory)
+        mt_physical_use(&level->physical, memory)->handles++;
+}
+
+/* Older traces do not have what retains a handle: there may be one release more. */
+static void on_release(struct mt_cuda_level *level, uint64_t handle)
+{
+    struct mt_block *memory = memory_of(level, handle);
+    if (!memory)
+        return;
+    struct mt_physical_use *use = mt_physical_use(&level->physical, memory);
     if (ended_by_free(level, handle))
         end_freed(level, memory);
     else
-        mt_physical_use(&level->physical, memory)->is_released = 1;
+        use->handles -= use->handles > 0;
 }
 
 static int on_free(struct mt_cuda_level *level, const struct mt_event *event)
@@ -185,9 +201,8 @@ static int on_free(struct mt_cuda_level *level, const struct mt_event *event)
 /* The memory is live after all, unless something else is there by now. */
 static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *event)
 {
-    const struct mt_block *memory = mt_heap_at(&level->heap, event->arg[0]);
-    if (memory && memory->api == MT_API_CU_MEM_CREATE)
-        mt_physical_use(&level->physical, memory)->is_released = 0;
+    if (event->arg[2] == MT_API_CU_MEM_RELEASE)
+        on_retain(level, event->arg[0]);
     for (unsigned i = 0; i < MT_CUDA_RECENT; i++) {
         struct mt_event *made = &level->recent[i];
         if (!made->kind || made->arg[0] != event->arg[0])
@@ -230,6 +245,8 @@ int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
     switch (event->kind) {
     case MT_CUDA_MALLOC:
     case MT_CUDA_MALLOC_ASYNC:
+        if (event->arg[3] == MT_API_CU_MEM_RETAIN || event->arg[3] == MT_API_CU_MEM_IMPORT)
+            on_retain(level, event->arg[0]);
         return is_counted(event->arg[3]) ? on_malloc(level, event) : 0;
     case MT_CUDA_FREE:
         if (event->arg[1] != MT_API_CU_MEM_RELEASE)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "groups.h"
 #include "demangle.h"
+#include "modules.h"
 #include "trace-format/dtypes.h"
 
 #include <errno.h>
@@ -39,6 +40,14 @@ static void name_function(char *out, size_t size, const struct mt_rule_context *
                           const struct mt_verdict *verdict)
 {
     snprintf(out, size, "%s", user_frame(context->definitions, verdict->block)->function);
+}
+
+static void name_module(char *out, size_t size, const struct mt_rule_context *context,
+                        const struct mt_verdict *verdict)
+{
+    const struct mt_definitions *d = context->definitions;
+    const char *module = mt_stack_module(d, mt_block_module(d, verdict));
+    snprintf(out, size, "%s", *module ? module : "no module known");
 }
 
 static void name_name(char *out, size_t size, const struct mt_rule_context *context,

@@ -13,6 +13,7 @@
     G(DTYPE, "dtype", name_dtype)                                                                  \
     G(FILE, "file", name_file)                                                                     \
     G(FUNCTION, "function", name_function)                                                         \
+    G(MODULE, "module", name_module)                                                               \
     G(NAME, "name", name_name)                                                                     \
     G(OPERATOR, "operator", name_operator)                                                         \
     G(RANGE, "range", name_range)                                                                  \

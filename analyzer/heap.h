@@ -45,6 +45,7 @@ struct mt_block {
     uint32_t thread, stack;     /* of the allocation */
     uint32_t evidence;          /* enum mt_evidence */
     uint32_t save_stack;        /* of the first save */
+    uint32_t leaf_stack;        /* of a leaf, its first use in forward; of a gradient, its leaf's */
     uint32_t node_name;         /* string id: the backward node that was running; 0: none */
     uint32_t forward_stack;     /* where that node was made */
     uint32_t range;             /* the path of ranges that it was made in (ranges.h); 0: none */

@@ -14,7 +14,7 @@ int mt_physical_made(struct mt_physical *physical, const struct mt_block *memory
     if (mt_grow(&physical->use, &physical->n_uses, memory->index + (size_t)1,
                 sizeof *physical->use))
         return -ENOMEM;
-    physical->use[memory->index] = (struct mt_physical_use){0};
+    physical->use[memory->index] = (struct mt_physical_use){.handles = 1};
     return 0;
 }
 

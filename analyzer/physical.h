@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory that has no address of its own (cuMemCreate). It lives until it is mapped nowhere and its
- * handle was released, which many programs do as soon as it is mapped. Kept by the numbers of the
+ * handles were released, which many programs do as soon as it is mapped. Kept by the numbers of the
  * records in the heaps of handles and of mapped pieces.
  */
 #ifndef MT_PHYSICAL_H
@@ -11,7 +11,7 @@
 
 struct mt_physical_use {
     uint32_t maps;
-    int is_released;
+    uint32_t handles; /* that are to be released: one is retained, or imported, more than once */
 };
 
 struct mt_physical {

@@ -131,6 +131,8 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
         mt_page_movement(&page, device);
         if (analysis->replay.question.by == MT_BY_SITE)
             print_sites(&page, device);
+        else if (analysis->replay.question.by == MT_BY_MODULE)
+            mt_page_modules(&page, device);
         else
             print_groups(&page, device, analysis->replay.question.by);
         mt_page_ranges(&page, device);
@@ -144,6 +146,7 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
     }
     if (!analysis->n_devices)
         fputs("\nNo device memory was allocated.\n", out);
+    mt_page_host(&page);
     mt_page_marks(&page);
     mt_page_frees(&page);
     mt_page_notes(&page);

@@ -216,6 +216,15 @@ static void saw_dtype(struct mt_block *block, const struct mt_event *event)
         block->dtype = (uint8_t)event->arg[argument];
 }
 
+/* Of a leaf: where forward used it first, or where its data was put on the device for a module. */
+static uint32_t first_use(struct mt_tracker *tracker, uint64_t leaf)
+{
+    const struct mt_block *block = block_around(tracker, leaf);
+    if (!block)
+        return 0;
+    return mt_stack(tracker->definitions, block->stack)->call ? block->stack : block->leaf_stack;
+}
+
 /* Evidence from a label on the tensor at `address`, which may be a view into its block. */
 static void label(struct mt_tracker *tracker, const struct mt_event *event, uint64_t address,
                   uint32_t stack)
@@ -226,6 +235,8 @@ static void label(struct mt_tracker *tracker, const struct mt_event *event, uint
     saw_dtype(block, event);
     switch (event->kind) {
     case MT_LEAF:
+        if (!(block->evidence & MT_SAW_LEAF))
+            block->leaf_stack = event->stack;
         saw_leaf(block);
         break;
     case MT_REQUIRES_GRAD:
@@ -238,6 +249,7 @@ static void label(struct mt_tracker *tracker, const struct mt_event *event, uint
         break;
     case MT_GRADIENT:
         block->evidence |= MT_SAW_GRADIENT;
+        block->leaf_stack = first_use(tracker, event->arg[2]);
         break;
     case MT_NODE_NEW:
         block->evidence |= MT_SAW_GRAPH_OUTPUT;

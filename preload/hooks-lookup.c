@@ -61,18 +61,18 @@ static int is_capital(char letter)
 /* Where to jump to; NULL: *answer is the result. */
 void *mt_lookup(void *handle, const char *symbol, void **answer)
 {
-    void *real = mt_real_dlsym_function();
+    void *(*real)(void *, const char *) = (void *(*)(void *, const char *))mt_real_dlsym_function();
     if (!real)
         return (void *)no_dlsym;
     if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !symbol || symbol[0] != 'c' ||
         symbol[1] != 'u')
-        return real;
+        return (void *)real;
     if (is_capital(symbol[2]))
-        *answer = mt_driver_wrap_symbol(symbol, mt_real_dlsym(handle, symbol));
+        *answer = mt_driver_wrap_symbol(symbol, real(handle, symbol));
     else if (symbol[2] == 'd' && symbol[3] == 'a' && is_capital(symbol[4]))
-        *answer = wrap_runtime(symbol, mt_real_dlsym(handle, symbol));
+        *answer = wrap_runtime(symbol, real(handle, symbol));
     else
-        return real;
+        return (void *)real;
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 #include "cupti.h"
 #include "device-memory.h"
 #include "native-stack.h"
+#include "python-modules.h"
 #include "python-stack.h"
 #include "read-file.h"
 #include "real.h"
@@ -137,6 +138,7 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
     char missing[512];
     struct sink sink = {call, data};
     tell(sink, "python_stacks=%s", mt_python_status());
+    tell(sink, "modules=%s", mt_modules_status());
     tell(sink, "native_stacks=%s", mt_native_status());
     tell(sink, "labels=%s", mt_tensor_status());
     tell(sink, "dtypes=%s", mt_dtype_status());

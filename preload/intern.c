@@ -26,6 +26,7 @@ struct module {
 struct frame {
     uint64_t address; /* of a native one, which has a module */
     uint32_t module, function, file, line;
+    uint32_t root, path; /* of a torch.nn module's call; root 0: it is none */
     uint32_t is_native, zero;
 };
 
@@ -170,9 +171,23 @@ uint32_t mt_intern_string(const char *text, size_t size)
     return add_string(hash, text, size);
 }
 
+const char *mt_intern_text(uint32_t string, size_t *size)
+{
+    *size = string ? string_of(string)->size : 0;
+    return string ? tables.text + string_of(string)->at : "";
+}
+
 uint32_t mt_intern_frame(uint32_t function, uint32_t file, uint32_t line)
 {
-    return intern(FRAMES, &(struct frame){.function = function, .file = file, .line = line});
+    return mt_intern_call(function, file, line, 0, 0);
+}
+
+uint32_t mt_intern_call(uint32_t function, uint32_t file, uint32_t line, uint32_t root,
+                        uint32_t path)
+{
+    return intern(
+        FRAMES, &(struct frame){
+                    .function = function, .file = file, .line = line, .root = root, .path = path});
 }
 
 uint32_t mt_intern_module(uint32_t build_id, uint32_t path)
@@ -233,7 +248,9 @@ static void read_frame(const struct frame *frame, struct mt_definition *out)
         out->native.module = frame->module;
         out->native.address = frame->address;
     } else {
-        out->kind = MT_DEF_FRAME;
+        out->kind = frame->root ? MT_DEF_CALL : MT_DEF_FRAME;
+        out->frame.root = frame->root;
+        out->frame.path = frame->path;
         out->frame.function = frame->function;
         out->frame.file = frame->file;
         out->frame.line = frame->line;

@@ -9,13 +9,20 @@
 
 #include "trace-format/model.h"
 
-/* Ids, or 0 when there is no more room: all that is interned has 19 MiB at most. Call with the lock
+/* Ids, or 0 when there is no more room: all that is interned has 20 MiB at most. Call with the lock
  * held. */
 uint32_t mt_intern_string(const char *text, size_t size);
 uint32_t mt_intern_frame(uint32_t function, uint32_t file, uint32_t line);
+/* One that is at work for a torch.nn module: string ids of the outermost one's class and the path.
+ */
+uint32_t mt_intern_call(uint32_t function, uint32_t file, uint32_t line, uint32_t root,
+                        uint32_t path);
 uint32_t mt_intern_module(uint32_t build_id, uint32_t path); /* string ids */
 uint32_t mt_intern_native_frame(uint32_t module, uint64_t address);
 uint32_t mt_intern_stack(uint32_t parent, uint32_t frame);
+
+/* A string's text, not terminated: *size bytes; "" for 0. */
+const char *mt_intern_text(uint32_t string, size_t *size);
 
 void mt_intern_lock(void);
 void mt_intern_unlock(void);

@@ -152,10 +152,8 @@ static uint32_t character(const unsigned char *data, unsigned kind, size_t i)
     return four & 0x1fffff;
 }
 
-/* A str object as UTF-8, interned. Texts beyond the buffer lose their end. */
-static uint32_t intern_str(const struct mt_python_layout *layout, uint64_t str)
+size_t mt_py_utf8(const struct mt_python_layout *layout, uint64_t str, char *out, size_t size)
 {
-    char text[4096];
     uint32_t state = (uint32_t)mt_py_int(str, MT_STRING_STATE);
     uint64_t length = mt_py_word(str, MT_STRING_LENGTH);
     unsigned kind = (state >> 2) & 7, is_compact = (state >> 5) & 1, is_ascii = (state >> 6) & 1;
@@ -164,15 +162,21 @@ static uint32_t intern_str(const struct mt_python_layout *layout, uint64_t str)
     int offset = is_ascii ? layout->string_data : layout->string_data_wide;
     const unsigned char *data = (const unsigned char *)(uintptr_t)str + offset;
     size_t used = 0;
-    for (uint64_t i = 0; i < length && used + 4 <= sizeof text; i++)
-        used += put_utf8(text + used, character(data, kind, i));
-    return mt_intern_string(text, used);
+    for (uint64_t i = 0; i < length && used + 4 <= size; i++)
+        used += put_utf8(out + used, character(data, kind, i));
+    return used;
+}
+
+static uint32_t intern_str(const struct mt_python_layout *layout, uint64_t str)
+{
+    char text[4096];
+    return mt_intern_string(text, mt_py_utf8(layout, str, text, sizeof text));
 }
 
 uint32_t mt_py_intern_frame(const struct mt_python_layout *layout, uint64_t code,
-                            uint64_t instruction)
+                            uint64_t instruction, struct mt_module_name module)
 {
-    return mt_intern_frame(intern_str(layout, mt_py_word(code, layout->code_name)),
-                           intern_str(layout, mt_py_word(code, layout->code_filename)),
-                           mt_py_line(layout, code, instruction));
+    return mt_intern_call(intern_str(layout, mt_py_word(code, layout->code_name)),
+                          intern_str(layout, mt_py_word(code, layout->code_filename)),
+                          mt_py_line(layout, code, instruction), module.root, module.path);
 }

@@ -5,7 +5,7 @@
 #define MT_PRELOAD_PYTHON_CODE_H
 
 #include "cache.h"
-#include "python-versions.h"
+#include "python-modules.h"
 
 #include <string.h>
 
@@ -62,11 +62,15 @@ static inline uint64_t mt_py_code_stamp(const struct mt_python_layout *layout, u
     return mt_mix(mt_mix(names, line_ends), numbers);
 }
 
+/* A str as UTF-8, not terminated: how many bytes. Texts beyond the buffer lose their end. */
+size_t mt_py_utf8(const struct mt_python_layout *layout, uint64_t str, char *out, size_t size);
+
 /* The line of a frame's instruction (frame_instruction's value); 0: it has none. */
 uint32_t mt_py_line(const struct mt_python_layout *layout, uint64_t code, uint64_t instruction);
 
-/* Interns the frame: its id, or 0. Call with the intern lock. */
+/* Interns the frame: its id, or 0. module: that it is at work for, zeros: for none that is known.
+ * Call with the intern lock. */
 uint32_t mt_py_intern_frame(const struct mt_python_layout *layout, uint64_t code,
-                            uint64_t instruction);
+                            uint64_t instruction, struct mt_module_name module);
 
 #endif

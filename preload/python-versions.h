@@ -6,6 +6,15 @@
 
 #include <stdint.h>
 
+/* How an object keeps its attributes. */
+enum mt_python_attributes {
+    MT_ATTRIBUTES_UNKNOWN,
+    MT_ATTRIBUTES_310, /* up to 3.10: in a dict, where the type says */
+    MT_ATTRIBUTES_311, /* in a dict, or in values; both stand before the object */
+    MT_ATTRIBUTES_312, /* in either, and one word before the object says which */
+    MT_ATTRIBUTES_313, /* in values behind the object, and perhaps in a dict too */
+};
+
 enum mt_python_lines { MT_LINES_LNOTAB, MT_LINES_310, MT_LINES_311 };
 
 struct mt_python_layout {
@@ -23,7 +32,10 @@ struct mt_python_layout {
     int16_t code_instructions;        /* first instruction; -1: the frame has f_lasti */
     int16_t string_data;              /* of a compact ASCII str; others: 8 bytes a field more */
     int16_t string_data_wide;
+    int16_t frame_locals;   /* the first local variable, which is the first argument ... */
+    int16_t code_arguments; /* ... where this int is not 0 */
     enum mt_python_lines lines;
+    enum mt_python_attributes attributes;
 };
 
 /* NULL: memtap does not know this version. */

@@ -24,8 +24,11 @@
 
 /* A frame of the stack that this thread recorded last, outermost first (python-stack.c). */
 struct mt_known_frame {
-    uint64_t code, instruction, stamp;
-    uint32_t stack; /* id of the stack that ends with this frame */
+    uint64_t code; /* the lowest bit is set where the object counts, too */
+    uint64_t instruction, stamp;
+    uint64_t object; /* the first argument, where that is a torch.nn module */
+    uint32_t stack;  /* id of the stack that ends with this frame */
+    uint32_t module; /* the one that the frame is at work for (python-modules.h) */
 };
 
 struct mt_thread {

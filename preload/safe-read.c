@@ -4,21 +4,34 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-/* The kernel reads for us: write() says EFAULT where we would crash. A pipe, since not every
- * sandbox lets a process call process_vm_readv. */
+/* write() says EFAULT where we would crash. */
+static int read_by_pipe(const void *address, void *out, size_t size)
+{
+    int end[2], rc = -EFAULT;
+    if (pipe2(end, O_CLOEXEC | O_NONBLOCK))
+        return rc;
+    if (write(end[1], address, size) == (ssize_t)size && read(end[0], out, size) == (ssize_t)size)
+        rc = 0;
+    close(end[0]);
+    close(end[1]);
+    return rc;
+}
+
+/* The kernel reads for us: in one call, or by a pipe, since not every sandbox lets a process call
+ * process_vm_readv. */
 int mt_safe_read(const void *address, void *out, size_t size)
 {
     MT_NO_CANCEL();
-    int saved = errno, end[2], rc = -EFAULT;
-    if (!pipe2(end, O_CLOEXEC | O_NONBLOCK)) {
-        if (write(end[1], address, size) == (ssize_t)size &&
-            read(end[0], out, size) == (ssize_t)size)
-            rc = 0;
-        close(end[0]);
-        close(end[1]);
-    }
+    struct iovec to = {out, size}, from = {(void *)(uintptr_t)address, size};
+    int saved = errno;
+    ssize_t n = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+    int rc = n == (ssize_t)size ? 0 : -EFAULT;
+    if (n < 0 && errno != EFAULT)
+        rc = read_by_pipe(address, out, size);
     errno = saved;
     return rc;
 }

@@ -171,22 +171,26 @@ unsigned mt_impl_dtype_slow(const void *impl)
     return mt_dtype_offset > 0 ? mt_impl_dtype(impl) : 0;
 }
 
-const void *mt_leaf_gradient(const void *node)
+const void *mt_leaf_of(const void *node)
+{
+    const void *impl = NULL;
+    int offset = atomic_load_explicit(&leaf_offset, memory_order_relaxed);
+    if (offset > 0)
+        memcpy(&impl, (const char *)node + offset, sizeof impl);
+    return impl;
+}
+
+const void *mt_leaf_gradient(const void *leaf)
 {
     typedef const void *get_gradient(const void *impl);
     static get_gradient *_Atomic gradient;
     static _Atomic int is_resolved;
-    int offset = atomic_load_explicit(&leaf_offset, memory_order_relaxed);
     if (!atomic_load_explicit(&is_resolved, memory_order_acquire)) {
         /* c10::TensorImpl::grad() const: a reference to an at::Tensor, perhaps an undefined one */
         gradient = (get_gradient *)mt_find_real("_ZNK3c1010TensorImpl4gradEv", "libc10.so");
         atomic_store_explicit(&is_resolved, 1, memory_order_release);
     }
-    if (offset <= 0 || !gradient)
-        return NULL;
-    const void *impl;
-    memcpy(&impl, (const char *)node + offset, sizeof impl);
-    return impl ? mt_tensor_impl(gradient(impl)) : NULL;
+    return leaf && gradient ? mt_tensor_impl(gradient(leaf)) : NULL;
 }
 
 const char *mt_dtype_status(void)

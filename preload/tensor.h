@@ -93,9 +93,11 @@ static inline uint64_t mt_impl_elements(const void *impl)
     return elements > 0 ? (uint64_t)elements : 0;
 }
 
-/* The TensorImpl of a leaf's gradient, from its AccumulateGrad node; NULL: not known yet, or no
- * gradient. */
-const void *mt_leaf_gradient(const void *node);
+/* The TensorImpl of the leaf of an AccumulateGrad node; NULL: not known yet. */
+const void *mt_leaf_of(const void *node);
+
+/* That of its gradient; NULL: it has none. */
+const void *mt_leaf_gradient(const void *leaf);
 
 /* Learns where an AccumulateGrad node keeps its leaf; the node was made for this impl. */
 void mt_learn_leaf(const void *node, const void *impl);

@@ -46,13 +46,14 @@ enum mt_code {
     M(CUDA_FREE_FAILED, 6, "cuda_free_failed",                                                     \
       F(address, DELTA) F(result, PLAIN) F(api, PLAIN))                                            \
     /* autograd: the tensor at address is saved for backward; a leaf that needs a gradient; the    \
-     * gradient that a leaf keeps after an accumulation. dtype: of its elements (dtypes.h). */      \
+     * gradient that a leaf (its address, 0: not known) keeps after an accumulation. dtype: of its  \
+     * elements (dtypes.h). */                                                                     \
     M(SAVED, 7, "saved",                                                                           \
       F(address, DELTA) F(is_output, PLAIN) F(dtype, PLAIN))                                       \
     M(LEAF, 8, "leaf",                                                                             \
       F(address, DELTA) F(dtype, PLAIN))                                                           \
     M(GRADIENT, 9, "gradient",                                                                     \
-      F(address, DELTA) F(dtype, PLAIN))                                                           \
+      F(address, DELTA) F(dtype, PLAIN) F(leaf, DELTA))                                                           \
     /* A backward node gets its output, the tensor at address on a device, in forward:             \
      * the event's stack is the forward line. It runs in backward. node: its address, reused after \
      * it is gone. name: string id of its C++ type's mangled name. */                              \

@@ -88,6 +88,7 @@ int main(int argc, char **argv)
                   {"c-program.mtap", mt_scenario_c_program},
                   {"copies.mtap", mt_scenario_copies},
                   {"native.mtap", mt_scenario_native},
+                  {"layers.mtap", mt_scenario_layers},
                   {"mixed.mtap", mt_scenario_mixed},
                   {"phases.mtap", mt_scenario_phases},
                   {"oom.mtap", mt_scenario_oom},

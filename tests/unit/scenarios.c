@@ -201,6 +201,54 @@ void mt_scenario_mixed(struct mt_builder *b)
     mt_build_end(b);
 }
 
+#define CALL TORCH "nn/modules/module.py:1787 Module._wrapped_call_impl|Net|"
+enum { LAYERS = 4, WEIGHTS = 0, NORMS = 8, OUTPUTS = 12, LOSS_OUTPUT = 16, LAST_GRADIENT, MOMENT };
+
+/* A layer's weight, which it uses first, and its output: the larger one in layer 2. */
+static void run_layer(struct mt_builder *b, unsigned i, uint32_t norm, uint32_t linear)
+{
+    mt_build_on(b, 0, 1, norm);
+    mt_build_alloc(b, at(NORMS + i), 64 * MT_KIB);
+    mt_build_event(b, MT_SAVED, at(NORMS + i), 0, 0);
+    mt_build_on(b, 0, 1, linear);
+    mt_build_event(b, MT_LEAF, at(WEIGHTS + i), 0, 0);
+    mt_build_alloc(b, at(OUTPUTS + i), i == 2 ? 2 * MT_MIB : MT_MIB);
+    mt_build_event(b, MT_SAVED, at(OUTPUTS + i), 0, 0);
+}
+
+void mt_scenario_layers(struct mt_builder *b)
+{
+    static const char *const norms[] = {CALL "layers.0.norm", CALL "layers.1.norm",
+                                        CALL "layers.2.norm", CALL "layers.3.norm"};
+    static const char *const linears[] = {CALL "layers.0.fc", CALL "layers.1.fc",
+                                          CALL "layers.2.fc", CALL "layers.3.fc"};
+    struct training t = begin_training(b);
+    uint32_t make = mt_build_stack(b, USER ":6 main", TORCH "nn/modules/linear.py:99 __init__",
+                                   TORCH "nn/parameter.py:49 Parameter.__new__", NULL);
+    uint32_t loss = mt_build_stack(
+        b, USER ":10 main",
+        TORCH "nn/modules/module.py:1787 Module._wrapped_call_impl|CrossEntropyLoss|", NULL);
+    mt_build_on(b, 0, 1, make);
+    for (unsigned i = 0; i < LAYERS; i++) {
+        mt_build_alloc(b, at(WEIGHTS + i), 256 * MT_KIB);
+        mt_build_event(b, MT_REQUIRES_GRAD, at(WEIGHTS + i), 1, 0);
+    }
+    for (unsigned i = 0; i < LAYERS; i++)
+        run_layer(b, i, mt_build_stack(b, USER ":9 main", CALL, norms[i], NULL),
+                  mt_build_stack(b, USER ":9 main", CALL, linears[i], NULL));
+    mt_build_on(b, 0, 1, loss);
+    mt_build_alloc(b, at(LOSS_OUTPUT), 512);
+    mt_build_event(b, MT_SAVED, at(LOSS_OUTPUT), 0, 0);
+    mt_build_on(b, 0, 2, 0); /* the last layer's weight is the first to get a gradient */
+    mt_build_event(b, MT_NODE_BEGIN, at(40), t.accumulate, 0);
+    mt_build_alloc(b, at(LAST_GRADIENT), 256 * MT_KIB);
+    mt_build_event(b, MT_GRADIENT, at(LAST_GRADIENT), 0, at(WEIGHTS + 3));
+    mt_build_event(b, MT_NODE_END, at(40), 0, 0);
+    mt_build_on(b, 0, 1, t.init_group);
+    mt_build_alloc(b, at(MOMENT), 256 * MT_KIB);
+    mt_build_end(b);
+}
+
 void mt_scenario_c_program(struct mt_builder *b)
 {
     describe(b, "command=./simulate 3");
@@ -333,6 +381,19 @@ void mt_scenario_fragmented(struct mt_builder *b)
     mt_build_event(b, MT_OOM, 30 * MT_MIB, 6 * MT_MIB + 64 * MT_KIB, 62 * MT_MIB);
 }
 
+/* Three times, of which two are live when it is most, and one at the end; a free that fails. */
+static void pin_memory(struct mt_builder *b)
+{
+    uint64_t host = 0x10000000;
+    mt_build_on(b, MT_NO_DEVICE, 1, mt_build_stack(b, "/home/user/serve.py:7 load", NULL));
+    mt_build_event4(b, MT_CUDA_MALLOC, host, 3 * MT_MIB, 0, MT_API_CUDA_HOST_ALLOC);
+    mt_build_event4(b, MT_CUDA_MALLOC, host + 8 * MT_MIB, 2 * MT_MIB, 0, MT_API_CUDA_HOST_REGISTER);
+    mt_build_event(b, MT_CUDA_FREE, host, MT_API_CUDA_FREE_HOST, 0);
+    mt_build_event(b, MT_CUDA_FREE, host + 8 * MT_MIB, MT_API_CUDA_HOST_UNREGISTER, 0);
+    mt_build_event(b, MT_CUDA_FREE_FAILED, host + 8 * MT_MIB, 1, MT_API_CUDA_HOST_UNREGISTER);
+    mt_build_event4(b, MT_CUDA_MALLOC, host + 16 * MT_MIB, 1 * MT_MIB, 0, MT_API_CU_MEM_HOST_ALLOC);
+}
+
 /* A workspace of cuBLAS beside PyTorch's segment, and what the device says of it all. */
 void mt_scenario_balance(struct mt_builder *b)
 {
@@ -346,6 +407,7 @@ void mt_scenario_balance(struct mt_builder *b)
     mt_build_event(b, MT_CUDA_MALLOC, BASE, 20 * MT_MIB, 0);
     mt_build_on(b, 0, 1, library);
     mt_build_event(b, MT_CUDA_MALLOC, BASE + 128 * MT_MIB, 8 * MT_MIB, 0);
+    pin_memory(b);
     mt_build_on(b, 0, 1, segment);
     mt_build_alloc(b, BASE, 20 * MT_MIB);
     mt_build_event(b, MT_CUDA_MALLOC, 0, 100 * MT_MIB, 2);

@@ -31,6 +31,10 @@ void mt_scenario_keeping(struct mt_builder *builder, unsigned steps);
 enum { MT_MIXED_MATRIX = 3 << 20, MT_MIXED_BIAS = 1600 };
 void mt_scenario_mixed(struct mt_builder *builder);
 
+/* A model of four layers, each a norm and a matrix, and a loss, in a step: its modules have names.
+ * Layer 2's output is larger; the last layer's weight has a gradient. */
+void mt_scenario_layers(struct mt_builder *builder);
+
 /* A C program: three cudaMallocs, of which one fails, and a free by another thread, twice. */
 void mt_scenario_c_program(struct mt_builder *builder);
 

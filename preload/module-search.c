@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "module-search.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_OPENED 256u /* modules that are looked into for one name */
+#define MOST_VALUES 24u  /* attributes without a dict that are looked at */
+
+/* Modules that stand for another one: the name under which they have it. NULL: any class. */
+static const struct {
+    const char *class, *child;
+} wrappers[] = {
+    {NULL, "_orig_mod"},
+    {NULL, "_fsdp_wrapped_module"},
+    {NULL, "_checkpoint_wrapped_module"},
+    {"DistributedDataParallel", "module"},
+    {"DataParallel", "module"},
+    {"FullyShardedDataParallel", "module"},
+};
+
+static uint64_t children_key; /* the str "_modules" that was met last */
+
+/* Most often it is one str for all. */
+static int find_children(const struct mt_python_layout *layout, struct mt_py_dict *attributes,
+                         struct mt_py_entry *entry)
+{
+    for (unsigned i = 0; children_key && i < attributes->n && !mt_py_dict_at(attributes, i, entry);
+         i++)
+        if (entry->key == children_key && entry->value)
+            return 0;
+    if (mt_py_dict_find(layout, attributes, "_modules", entry))
+        return -ENOENT;
+    children_key = entry->key;
+    return 0;
+}
+
+static int open_children(const struct mt_python_layout *layout, uint64_t object,
+                         struct mt_py_dict *children)
+{
+    struct mt_py_dict attributes;
+    struct mt_py_entry entry;
+    struct mt_py_proof proof;
+    uint64_t values;
+    if (mt_py_attributes(layout, object, &attributes, &values, &proof) != 1 ||
+        find_children(layout, &attributes, &entry))
+        return -ENOENT;
+    return mt_py_dict_open(layout, entry.value, children);
+}
+
+/* Modules to be looked into, and where they were found. */
+struct step {
+    uint64_t object, key;
+    unsigned parent;
+};
+
+static int is_wrapper(uint64_t holder, const char *child)
+{
+    char class[64];
+    for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+        if (!strcmp(child, wrappers[i].child) &&
+            (!wrappers[i].class ||
+             (!mt_py_type_name(holder, class, sizeof class) && !strcmp(class, wrappers[i].class))))
+            return 1;
+    return 0;
+}
+
+static int append(const struct mt_python_layout *layout, struct mt_module_path *path,
+                  uint64_t holder, const struct step *step)
+{
+    char name[256];
+    size_t used = strlen(path->text);
+    if (mt_py_text(layout, step->key, name, sizeof name))
+        return -ENOENT;
+    if (is_wrapper(holder, name)) {
+        path->root = used ? path->root : step->object;
+        return 0;
+    }
+    int more = snprintf(path->text + used, sizeof path->text - used, used ? ".%s" : "%s", name);
+    return more < 0 || (size_t)more >= sizeof path->text - used ? -ENOENT : 0;
+}
+
+static int spell(const struct mt_python_layout *layout, struct mt_module_path *path,
+                 const struct step *steps, unsigned last)
+{
+    unsigned way[MOST_OPENED], n = 0;
+    for (unsigned at = last; at; at = steps[at].parent)
+        way[n++] = at;
+    while (n--)
+        if (append(layout, path, steps[steps[way[n]].parent].object, &steps[way[n]]))
+            return -ENOENT;
+    return 0;
+}
+
+int mt_module_search(const struct mt_python_layout *layout, uint64_t owner, uint64_t object,
+                     struct mt_module_path *path)
+{
+    static struct step steps[MOST_OPENED + 1];
+    struct mt_py_dict children;
+    struct mt_py_entry entry;
+    unsigned n = 1;
+    steps[0] = (struct step){owner, 0, 0};
+    for (unsigned at = 0; at < n; at++) {
+        if (open_children(layout, steps[at].object, &children))
+            continue;
+        for (unsigned i = 0; i < children.n && !mt_py_dict_at(&children, i, &entry); i++) {
+            unsigned place = entry.value == object ? n : n < MOST_OPENED ? n++ : MOST_OPENED;
+            steps[place] = (struct step){entry.value, entry.key, at};
+            if (entry.value == object)
+                return spell(layout, path, steps, place);
+        }
+    }
+    return -ENOENT;
+}
+
+int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object)
+{
+    static const char *const made[] = {"_modules", "_parameters", "_buffers"};
+    struct mt_py_dict attributes;
+    struct mt_py_entry entry;
+    struct mt_py_proof proof;
+    uint64_t values, version[3];
+    int rc = mt_py_attributes(layout, object, &attributes, &values, &proof);
+    if (rc <= 0)
+        return rc ? 0 : -1;
+    for (unsigned i = 0; i < 3; i++) {
+        struct mt_py_dict found;
+        if (mt_py_dict_find(layout, &attributes, made[i], &entry) ||
+            mt_py_dict_open(layout, entry.value, &found))
+            return 0;
+        version[i] = mt_py_dict_version(entry.value);
+    }
+    return version[0] && version[1] && version[2] && version[0] != version[1] &&
+           version[0] != version[2] && version[1] != version[2];
+}
+
+static void add_word(struct mt_py_proof *proof, uint64_t address, uint64_t value)
+{
+    proof->word[proof->n].address = address;
+    proof->word[proof->n++].value = value;
+}
+
+/* The dict of children was made with the object and goes with it: its version is the object's. */
+int mt_module_prove(const struct mt_python_layout *layout, uint64_t object,
+                    struct mt_py_proof *proof)
+{
+    struct mt_py_dict attributes, found;
+    struct mt_py_entry entry = {0};
+    uint64_t values, version;
+    int rc = mt_py_attributes(layout, object, &attributes, &values, proof);
+    if (rc < 0 || (rc == 1 && find_children(layout, &attributes, &entry)))
+        return -ENOENT;
+    for (unsigned i = 0; !rc && i < MOST_VALUES; i++) {
+        entry.slot = values + i * sizeof(uint64_t);
+        if (mt_py_read(entry.slot, &entry.value))
+            return -ENOENT;
+        if (entry.value && !mt_py_dict_open(layout, entry.value, &found))
+            break;
+    }
+    version = mt_py_dict_version(entry.value);
+    if (mt_py_dict_open(layout, entry.value, &found) || !version)
+        return -ENOENT;
+    add_word(proof, entry.slot, entry.value);
+    add_word(proof, entry.value + MT_DICT_VERSION, version);
+    return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tree of torch.nn modules as their objects' memory shows it. Call with the intern lock. */
+#ifndef MT_PRELOAD_MODULE_SEARCH_H
+#define MT_PRELOAD_MODULE_SEARCH_H
+
+#include "python-objects.h"
+
+#define MT_MODULE_PATH 1024u
+
+/* A place in the tree. */
+struct mt_module_path {
+    uint64_t root;             /* the outermost module */
+    char text[MT_MODULE_PATH]; /* "layers.3.mlp", "": the outermost one itself */
+};
+
+/* Goes on from the owner, whose own place is in path, to a module that it has: 0, or -ENOENT. A few
+ * hundred modules are looked into, the nearest first. Wrappers are not part of a path. */
+int mt_module_search(const struct mt_python_layout *layout, uint64_t owner, uint64_t object,
+                     struct mt_module_path *path);
+
+/* Whether the object's memory is a module's, by the attributes that torch.nn.Module makes; -1: it
+ * cannot be told of this one. */
+int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object);
+
+/* What shows that it is still the same object later on: 0, or -ENOENT. */
+int mt_module_prove(const struct mt_python_layout *layout, uint64_t object,
+                    struct mt_py_proof *proof);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "python-modules.h"
+#include "cache.h"
+#include "intern.h"
+#include "memory.h"
+#include "message.h"
+#include "module-search.h"
+#include "python-code.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ENTRIES 16384u
+#define PROBES 8u
+#define MISSES 256u
+#define MOST_TRIES 4u
+
+enum status { UNSEEN, SOUND, WRONG_LAYOUT, UNKNOWN_VERSION };
+
+/* A module that has a name, as called from within another. Addresses are used again: the proof
+ * shows that the object is still the one. turn is odd while the entry is being written. */
+struct entry {
+    _Atomic uint32_t turn, enclosing, id, n;
+    _Atomic uint64_t object;
+    struct {
+        _Atomic uint64_t address, value;
+    } word[4];
+};
+
+static struct {
+    const struct mt_python_layout *layout;
+    _Atomic int status;
+    struct entry *_Atomic table;
+    struct mt_module_name *name; /* by id */
+    uint32_t n_names;
+    struct mt_cache ids;
+    struct {
+        uint64_t class;
+        uint32_t enclosing, tries;
+    } missed[MISSES];
+} modules;
+
+void mt_modules_start(const struct mt_python_layout *layout)
+{
+    modules.layout = layout;
+    modules.status = layout->attributes == MT_ATTRIBUTES_UNKNOWN ? UNKNOWN_VERSION : UNSEEN;
+}
+
+/* Functions of torch.nn.Module, and what a module's class has that is called without them. */
+static const struct {
+    const char *function, *file;
+} callers[] = {
+    {"_wrapped_call_impl", "torch/nn/modules/module.py"},
+    {"_call_impl", "torch/nn/modules/module.py"},
+    {"_apply", "torch/nn/modules/module.py"}, /* .to(), .cuda(): not a call, but for a module */
+    {"forward", NULL},
+};
+
+static size_t read_str(uint64_t code, int offset, char *out, size_t size)
+{
+    size_t used = mt_py_utf8(modules.layout, mt_py_word(code, offset), out, size - 1);
+    out[used] = '\0';
+    return used;
+}
+
+static int ends_with(const char *text, size_t size, const char *end)
+{
+    size_t n = strlen(end);
+    return size >= n && !strcmp(text + size - n, end);
+}
+
+static int is_sound(uint64_t object)
+{
+    int sound = mt_module_is_sound(modules.layout, object);
+    if (modules.status == UNSEEN && sound >= 0) {
+        modules.status = sound ? SOUND : WRONG_LAYOUT;
+        if (!sound)
+            mt_message("this Python 3.%d keeps objects in a way that memtap does not know; "
+                       "recording without names of modules",
+                       modules.layout->minor);
+    }
+    return modules.status == SOUND;
+}
+
+int mt_module_is_caller(uint64_t code, uint64_t object)
+{
+    char function[256], file[4096];
+    if (modules.status > SOUND || !object)
+        return 0;
+    read_str(code, modules.layout->code_name, function, sizeof function);
+    const char *dot = strrchr(function, '.'), *last = dot ? dot + 1 : function;
+    for (size_t i = 0; i < sizeof callers / sizeof *callers; i++) {
+        if (strcmp(last, callers[i].function))
+            continue;
+        if (!callers[i].file)
+            return modules.status == SOUND && mt_module_is_sound(modules.layout, object) > 0;
+        size_t size = read_str(code, modules.layout->code_filename, file, sizeof file);
+        if (ends_with(file, size, callers[i].file))
+            return is_sound(object);
+    }
+    return 0;
+}
+
+static unsigned place(uint64_t object, uint32_t enclosing, unsigned probe)
+{
+    return (unsigned)(mt_mix(mt_mix(0, object), enclosing) + probe) % ENTRIES;
+}
+
+static int is_for(struct entry *entry, uint64_t object, uint32_t enclosing)
+{
+    return atomic_load_explicit(&entry->object, memory_order_relaxed) == object &&
+           atomic_load_explicit(&entry->enclosing, memory_order_relaxed) == enclosing;
+}
+
+/* The name, or 0 where somebody is writing. */
+static uint32_t read_entry(struct entry *entry, struct mt_py_proof *proof)
+{
+    uint32_t turn = atomic_load_explicit(&entry->turn, memory_order_acquire);
+    uint32_t id = atomic_load_explicit(&entry->id, memory_order_relaxed);
+    proof->n = atomic_load_explicit(&entry->n, memory_order_relaxed) % 5;
+    for (unsigned i = 0; i < proof->n; i++) {
+        proof->word[i].address =
+            atomic_load_explicit(&entry->word[i].address, memory_order_relaxed);
+        proof->word[i].value = atomic_load_explicit(&entry->word[i].value, memory_order_relaxed);
+    }
+    atomic_thread_fence(memory_order_acquire);
+    return turn % 2 || atomic_load_explicit(&entry->turn, memory_order_relaxed) != turn ? 0 : id;
+}
+
+static int holds(const struct mt_py_proof *proof)
+{
+    for (unsigned i = 0; i < proof->n; i++)
+        if (mt_py_word(proof->word[i].address, 0) != proof->word[i].value)
+            return 0;
+    return 1;
+}
+
+uint32_t mt_module_find(uint64_t object, uint32_t enclosing)
+{
+    struct entry *table = atomic_load_explicit(&modules.table, memory_order_acquire);
+    struct mt_py_proof proof;
+    for (unsigned probe = 0; table && probe < PROBES; probe++) {
+        struct entry *entry = &table[place(object, enclosing, probe)];
+        if (!is_for(entry, object, enclosing))
+            continue;
+        uint32_t id = read_entry(entry, &proof);
+        return id && is_for(entry, object, enclosing) && holds(&proof) ? id : 0;
+    }
+    return 0;
+}
+
+/* The one that is there already, an empty one, or any. */
+static struct entry *place_for(struct entry *table, uint64_t object, uint32_t enclosing)
+{
+    struct entry *empty = NULL;
+    for (unsigned probe = 0; probe < PROBES; probe++) {
+        struct entry *entry = &table[place(object, enclosing, probe)];
+        if (is_for(entry, object, enclosing))
+            return entry;
+        if (!empty && !entry->object)
+            empty = entry;
+    }
+    static unsigned turns;
+    return empty ? empty : &table[place(object, enclosing, turns++ % PROBES)];
+}
+
+static void put(uint64_t object, uint32_t enclosing, uint32_t id, const struct mt_py_proof *proof)
+{
+    struct entry *table = modules.table;
+    if (!table) {
+        table = mt_map(ENTRIES * sizeof *table);
+        if (!table)
+            return;
+        atomic_store_explicit(&modules.table, table, memory_order_release);
+    }
+    struct entry *entry = place_for(table, object, enclosing);
+    uint32_t turn = atomic_load_explicit(&entry->turn, memory_order_relaxed);
+    atomic_store_explicit(&entry->turn, turn + 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    atomic_store_explicit(&entry->object, object, memory_order_relaxed);
+    atomic_store_explicit(&entry->enclosing, enclosing, memory_order_relaxed);
+    atomic_store_explicit(&entry->id, id, memory_order_relaxed);
+    atomic_store_explicit(&entry->n, proof->n, memory_order_relaxed);
+    for (unsigned i = 0; i < proof->n; i++) {
+        atomic_store_explicit(&entry->word[i].address, proof->word[i].address,
+                              memory_order_relaxed);
+        atomic_store_explicit(&entry->word[i].value, proof->word[i].value, memory_order_relaxed);
+    }
+    atomic_store_explicit(&entry->turn, turn + 2, memory_order_release);
+}
+
+static uint32_t id_of(uint32_t root, const char *path)
+{
+    uint32_t text = *path ? mt_intern_string(path, strlen(path)) : 0;
+    struct mt_key key = {.a = root, .b = text};
+    uint32_t id = mt_cache_find(&modules.ids, &key);
+    if (id || !root || (*path && !text))
+        return id;
+    if (!modules.name && !(modules.name = mt_map(MT_MOST_MODULES * sizeof *modules.name)))
+        return 0;
+    if (modules.n_names + 1 == MT_MOST_MODULES)
+        return 0;
+    id = ++modules.n_names;
+    modules.name[id] = (struct mt_module_name){root, text};
+    mt_cache_add(&modules.ids, &key, id);
+    return id;
+}
+
+struct mt_module_name mt_module_name(uint32_t id)
+{
+    return id && id <= modules.n_names ? modules.name[id] : (struct mt_module_name){0, 0};
+}
+
+static uint32_t class_of(uint64_t object)
+{
+    char class[256];
+    return mt_py_type_name(object, class, sizeof class) ? 0
+                                                        : mt_intern_string(class, strlen(class));
+}
+
+/* Where an owner is itself: by its name, or it stands for itself. */
+static uint32_t begin(struct mt_module_path *path, const struct mt_module_owner *owner)
+{
+    uint32_t id = owner->id ? owner->id : mt_module_find(owner->object, 0);
+    struct mt_module_name name = mt_module_name(id);
+    size_t size;
+    const char *text = mt_intern_text(name.path, &size);
+    snprintf(path->text, sizeof path->text, "%.*s", (int)size, text);
+    path->root = owner->object;
+    return name.root;
+}
+
+static uint32_t search(uint64_t object, const struct mt_module_owner *owner)
+{
+    static struct mt_module_path path;
+    uint32_t root = begin(&path, owner);
+    if (mt_module_search(modules.layout, owner->object, object, &path))
+        return 0;
+    return id_of(root && path.root == owner->object ? root : class_of(path.root), path.text);
+}
+
+/* Modules that are made anew for each call have no name, and are not looked for again and again.
+ */
+static uint32_t *tries(uint64_t object, uint32_t enclosing)
+{
+    uint64_t class = mt_py_word(object, MT_OBJECT_TYPE);
+    unsigned at = (unsigned)mt_mix(mt_mix(0, class), enclosing) % MISSES;
+    if (modules.missed[at].class != class || modules.missed[at].enclosing != enclosing) {
+        modules.missed[at].class = class;
+        modules.missed[at].enclosing = enclosing;
+        modules.missed[at].tries = 0;
+    }
+    return &modules.missed[at].tries;
+}
+
+uint32_t mt_module_resolve(uint64_t object, uint32_t enclosing,
+                           const struct mt_module_owner *owners, unsigned n)
+{
+    struct mt_py_proof proof;
+    uint32_t id = mt_module_find(object, enclosing), *missed = tries(object, enclosing);
+    for (unsigned i = 0; !id && i < n && *missed < MOST_TRIES; i++)
+        id = search(object, &owners[i]);
+    uint32_t elsewhere = mt_module_find(object, 0);
+    *missed += !id && *missed < MOST_TRIES;
+    if (!id && elsewhere)
+        id = elsewhere;
+    if (!id && enclosing)
+        return enclosing;
+    if (!id)
+        id = id_of(class_of(object), "");
+    if (!id || mt_module_prove(modules.layout, object, &proof))
+        return id;
+    put(object, enclosing, id, &proof);
+    if (!elsewhere || (!mt_module_name(elsewhere).path && mt_module_name(id).path))
+        put(object, 0, id, &proof);
+    return id;
+}
+
+const char *mt_modules_status(void)
+{
+    switch (modules.status) {
+    case UNSEEN:
+        return "no: no torch.nn module was seen";
+    case WRONG_LAYOUT:
+        return "no: this Python keeps objects in an unknown way";
+    case UNKNOWN_VERSION:
+        return "no: objects of this version of Python are not known";
+    }
+    return "yes";
+}
+
+void mt_modules_reset(void)
+{
+    if (modules.table)
+        mt_unmap(modules.table, ENTRIES * sizeof *modules.table);
+    if (modules.name)
+        mt_unmap(modules.name, MT_MOST_MODULES * sizeof *modules.name);
+    mt_cache_reset(&modules.ids);
+    memset(&modules, 0, sizeof modules);
+}

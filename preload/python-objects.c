@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "python-objects.h"
+#include "python-code.h"
+#include "safe-read.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct mt_py_types mt_py_types;
+
+/* Byte offsets that all versions have in common. */
+enum {
+    TYPE_NAME = 24,
+    TYPE_BASIC_SIZE = 32,
+    TYPE_FLAGS = 168,
+    TYPE_DICT_OFFSET = 288, /* up to 3.10 */
+    DICT_KEYS = 32,
+    DICT_VALUES = 40,
+    /* an object with a managed dict, from 3.11 on; its values are there in 3.11 only */
+    MANAGED_DICT = -24,
+    MANAGED_VALUES = -32,
+};
+
+enum { FLAG_INLINE_VALUES = 1 << 2, FLAG_MANAGED_DICT = 1 << 4 };
+
+#define MOST_ENTRIES (1u << 20)
+
+static int read_bytes(uint64_t address, void *out, size_t size)
+{
+    return mt_safe_read((const void *)(uintptr_t)address, out, size);
+}
+
+int mt_py_read(uint64_t address, uint64_t *out)
+{
+    return read_bytes(address, out, sizeof *out);
+}
+
+/* Up to 3.10: size, entries; then indices as wide as the size needs. */
+static void open_keys_310(struct mt_py_dict *dict, uint64_t keys, const uint64_t head[5])
+{
+    uint64_t size = head[1];
+    unsigned width = size <= 0xff ? 1 : size <= 0xffff ? 2 : size <= 0xffffffff ? 4 : 8;
+    dict->entries = keys + 40 + size * width;
+    dict->n = head[4] < MOST_ENTRIES && size < MOST_ENTRIES * 2 ? (unsigned)head[4] : 0;
+    dict->stride = 3;
+}
+
+/* From 3.11 on: logarithms of size and of the bytes of indices, and what sort of keys they are. */
+static void open_keys_311(struct mt_py_dict *dict, uint64_t keys, const uint64_t head[5])
+{
+    unsigned char byte[8];
+    memcpy(byte, &head[1], sizeof byte);
+    dict->entries = keys + 32 + ((uint64_t)1 << (byte[1] & 31));
+    dict->n = head[3] < MOST_ENTRIES ? (unsigned)head[3] : 0;
+    dict->stride = byte[2] ? 2 : 3; /* keys that are all str have no hash beside them */
+}
+
+int mt_py_dict_open(const struct mt_python_layout *layout, uint64_t object, struct mt_py_dict *dict)
+{
+    uint64_t word[6], head[5];
+    memset(dict, 0, offsetof(struct mt_py_dict, entry));
+    if (!object || read_bytes(object, word, sizeof word) ||
+        (word[1] != (uint64_t)(uintptr_t)mt_py_types.dict &&
+         word[1] != (uint64_t)(uintptr_t)mt_py_types.ordered_dict) ||
+        read_bytes(word[DICT_KEYS / 8], head, sizeof head))
+        return -EINVAL;
+    dict->object = object;
+    if (layout->attributes == MT_ATTRIBUTES_310)
+        open_keys_310(dict, word[DICT_KEYS / 8], head);
+    else
+        open_keys_311(dict, word[DICT_KEYS / 8], head);
+    if (word[DICT_VALUES / 8])
+        dict->values = word[DICT_VALUES / 8] + (layout->attributes == MT_ATTRIBUTES_313 ? 8 : 0);
+    return 0;
+}
+
+static int fill(struct mt_py_dict *dict, unsigned first)
+{
+    unsigned n = dict->n - first < MT_PY_CHUNK ? dict->n - first : MT_PY_CHUNK;
+    size_t size = (size_t)dict->stride * 8;
+    dict->filled = 0;
+    if (read_bytes(dict->entries + first * size, dict->entry, n * size) ||
+        (dict->values &&
+         read_bytes(dict->values + first * sizeof(uint64_t), dict->value, n * sizeof(uint64_t))))
+        return -EFAULT;
+    dict->first = first;
+    dict->filled = n;
+    return 0;
+}
+
+int mt_py_dict_at(struct mt_py_dict *dict, unsigned i, struct mt_py_entry *entry)
+{
+    if (i >= dict->n || ((i < dict->first || i - dict->first >= dict->filled) && fill(dict, i)))
+        return -EFAULT;
+    const uint64_t *words = &dict->entry[(i - dict->first) * dict->stride];
+    entry->key = words[dict->stride - 2];
+    entry->value = dict->values ? dict->value[i - dict->first] : words[dict->stride - 1];
+    entry->slot = dict->values
+                      ? dict->values + i * sizeof(uint64_t)
+                      : dict->entries + ((uint64_t)i * dict->stride + dict->stride - 1) * 8;
+    return 0;
+}
+
+int mt_py_dict_find(const struct mt_python_layout *layout, struct mt_py_dict *dict,
+                    const char *name, struct mt_py_entry *entry)
+{
+    char text[64];
+    for (unsigned i = 0; i < dict->n && !mt_py_dict_at(dict, i, entry); i++)
+        if (entry->value && !mt_py_text(layout, entry->key, text, sizeof text) &&
+            !strcmp(text, name))
+            return 0;
+    return -ENOENT;
+}
+
+uint64_t mt_py_dict_version(uint64_t dict)
+{
+    uint64_t version;
+    return mt_py_read(dict + MT_DICT_VERSION, &version) ? 0 : version;
+}
+
+static int prove(struct mt_py_proof *proof, uint64_t address)
+{
+    proof->word[proof->n].address = address;
+    return mt_py_read(address, &proof->word[proof->n++].value);
+}
+
+/* From 3.11 on: the dict, else the values. In 3.12 one word is either, with a mark for values. */
+static int managed(const struct mt_python_layout *layout, uint64_t object, uint64_t type,
+                   uint64_t *dict, uint64_t *values, struct mt_py_proof *proof)
+{
+    uint64_t flags, size;
+    if (mt_py_read(type + TYPE_FLAGS, &flags) || !(flags & FLAG_MANAGED_DICT) ||
+        prove(proof, object + (uint64_t)MANAGED_DICT))
+        return -EINVAL;
+    *dict = proof->word[0].value;
+    *values = 0;
+    if (layout->attributes == MT_ATTRIBUTES_312 && *dict & 1) {
+        *values = *dict - 1;
+        *dict = 0;
+    } else if (layout->attributes == MT_ATTRIBUTES_311 && !*dict) {
+        if (prove(proof, object + (uint64_t)MANAGED_VALUES))
+            return -EINVAL;
+        *values = proof->word[1].value;
+    } else if (layout->attributes == MT_ATTRIBUTES_313 && !*dict) {
+        if (!(flags & FLAG_INLINE_VALUES) || mt_py_read(type + TYPE_BASIC_SIZE, &size))
+            return -EINVAL;
+        *values = object + size + 8;
+    }
+    return 0;
+}
+
+static int find_dict(const struct mt_python_layout *layout, uint64_t object, uint64_t *dict,
+                     uint64_t *values, struct mt_py_proof *proof)
+{
+    uint64_t type, offset;
+    *proof = (struct mt_py_proof){0};
+    if (!object || object % 8 || mt_py_read(object + MT_OBJECT_TYPE, &type))
+        return -EINVAL;
+    if (layout->attributes != MT_ATTRIBUTES_310)
+        return managed(layout, object, type, dict, values, proof);
+    if (mt_py_read(type + TYPE_DICT_OFFSET, &offset) || !offset || offset > 4096 ||
+        prove(proof, object + offset))
+        return -EINVAL;
+    *dict = proof->word[0].value;
+    *values = 0;
+    return 0;
+}
+
+int mt_py_attributes(const struct mt_python_layout *layout, uint64_t object,
+                     struct mt_py_dict *dict, uint64_t *values, struct mt_py_proof *proof)
+{
+    uint64_t found;
+    if (layout->attributes == MT_ATTRIBUTES_UNKNOWN ||
+        find_dict(layout, object, &found, values, proof))
+        return -EINVAL;
+    if (!found)
+        return *values ? 0 : -EINVAL;
+    if (mt_py_dict_open(layout, found, dict) ||
+        prove(proof, found + (dict->values ? DICT_VALUES : DICT_KEYS)))
+        return -EINVAL;
+    return 1;
+}
+
+int mt_py_text(const struct mt_python_layout *layout, uint64_t str, char *out, size_t size)
+{
+    uint64_t object[128];
+    if (!mt_py_is(str, mt_py_types.str) || read_bytes(str, object, MT_STRING_STATE + 8))
+        return -EINVAL;
+    uint64_t copy = (uint64_t)(uintptr_t)object;
+    size_t most = sizeof object - (size_t)layout->string_data_wide;
+    size_t length = (size_t)mt_py_word(copy, MT_STRING_LENGTH);
+    uint32_t state = (uint32_t)mt_py_int(copy, MT_STRING_STATE);
+    unsigned kind = (state >> 2) & 7, is_ascii = (state >> 6) & 1;
+    if (!kind || length > most / kind ||
+        read_bytes(str, object,
+                   (size_t)(is_ascii ? layout->string_data : layout->string_data_wide) +
+                       length * kind))
+        return -EINVAL;
+    size_t used = mt_py_utf8(layout, copy, out, size - 1);
+    out[used] = '\0';
+    return 0;
+}
+
+int mt_py_type_name(uint64_t object, char *out, size_t size)
+{
+    uint64_t type, name;
+    char text[256 + 16];
+    if (mt_py_read(object + MT_OBJECT_TYPE, &type) || mt_py_read(type + TYPE_NAME, &name))
+        return -EINVAL;
+    size_t whole = 0; /* eight bytes a time: none of them reaches beyond its page */
+    size_t step = 8 - name % 8;
+    for (; whole < 256; whole += step, step = 8) {
+        if (read_bytes(name + whole, text + whole, step))
+            return -EINVAL;
+        if (memchr(text + whole, 0, step))
+            break;
+    }
+    text[whole + 8] = '\0';
+    const char *dot = strrchr(text, '.');
+    const char *last = dot ? dot + 1 : text;
+    size_t length = strnlen(last, size - 1);
+    memcpy(out, last, length);
+    out[length] = '\0';
+    return 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Python's objects as their memory shows them, by reads that cannot crash, whatever the addresses
+ * are: nothing is called in CPython, no reference is taken. Slow: for what is looked up once.
+ */
+#ifndef MT_PRELOAD_PYTHON_OBJECTS_H
+#define MT_PRELOAD_PYTHON_OBJECTS_H
+
+#include "python-versions.h"
+
+#include <stddef.h>
+
+enum { MT_DICT_VERSION = 24, MT_CELL_VALUE = 16 }; /* byte offsets */
+
+/* The types that objects are checked against. */
+struct mt_py_types {
+    const void *str, *dict, *ordered_dict, *cell;
+};
+
+extern struct mt_py_types mt_py_types;
+
+/* A dict that is being gone through, with the entries that were read last. */
+#define MT_PY_CHUNK 32u
+
+struct mt_py_dict {
+    uint64_t object;
+    uint64_t entries, values; /* addresses; values 0: they are in the entries */
+    unsigned stride, n;       /* words an entry; entries, empty ones included */
+    unsigned first, filled;   /* the chunk */
+    uint64_t entry[MT_PY_CHUNK * 3], value[MT_PY_CHUNK];
+};
+
+/* Begins to go through a dict, or OrderedDict. 0, or -EINVAL: it is none. */
+int mt_py_dict_open(const struct mt_python_layout *layout, uint64_t object,
+                    struct mt_py_dict *dict);
+
+struct mt_py_entry {
+    uint64_t key, value; /* objects; value 0: there is no entry here */
+    uint64_t slot;       /* where the value stands */
+};
+
+/* Entry i: 0, or -EFAULT. */
+int mt_py_dict_at(struct mt_py_dict *dict, unsigned i, struct mt_py_entry *entry);
+
+/* The entry with that name as its key, which is ASCII: 0, or -ENOENT. */
+int mt_py_dict_find(const struct mt_python_layout *layout, struct mt_py_dict *dict,
+                    const char *name, struct mt_py_entry *entry);
+
+/* A number that no other dict has had, nor this one before its last change. 0: not known. */
+uint64_t mt_py_dict_version(uint64_t dict);
+
+/* Words of memory that together show that an object is still the same one: each is read only where
+ * those before it are as they were, and lies in something that they keep alive. */
+struct mt_py_proof {
+    unsigned n;
+    struct {
+        uint64_t address, value;
+    } word[4];
+};
+
+/* Where an object's attributes are, and the proof's first words. Its dict, if it has one: 1. Only
+ * values, whose names its type has: 0, with their address. Neither is known: -EINVAL. */
+int mt_py_attributes(const struct mt_python_layout *layout, uint64_t object,
+                     struct mt_py_dict *dict, uint64_t *values, struct mt_py_proof *proof);
+
+/* A str as UTF-8, terminated; what does not fit is cut. 0, or -EINVAL. */
+int mt_py_text(const struct mt_python_layout *layout, uint64_t str, char *out, size_t size);
+
+/* Likewise the name of an object's type, without the package it is in. */
+int mt_py_type_name(uint64_t object, char *out, size_t size);
+
+/* A word of memory: 0, or -EFAULT. */
+int mt_py_read(uint64_t address, uint64_t *out);
+
+static inline int mt_py_is(uint64_t object, const void *type)
+{
+    uint64_t found;
+    return type && object && !mt_py_read(object + MT_OBJECT_TYPE, &found) &&
+           found == (uint64_t)(uintptr_t)type;
+}
+
+#endif
