@@ -66,13 +66,16 @@ static void put_whole(const struct proposal *p)
     struct mt_limit limit = {.subject = MT_OF_RESERVED};
     fputs("[limits]\n", p->out);
     put_limit(p, "", "peak", p->peak);
-    put_limit(p, "", "reserved", most_of(p, &limit, ""));
+    uint64_t reserved = most_of(p, &limit, "");
+    if (reserved) /* PyTorch's allocator holds nothing where it has no part */
+        put_limit(p, "", "reserved", reserved);
     limit.subject = MT_OF_GROWTH;
     put_limit(p, "", "growth", most_of(p, &limit, ""));
     limit.subject = MT_OF_FRAGMENTATION;
     uint64_t part = most_of(p, &limit, "");
-    fprintf(p->out, "fragmentation = \"%d %%\"  # measured: %.1f %%\n",
-            (int)((part + p->headroom + 99) / 100), (double)part / 100);
+    if (reserved)
+        fprintf(p->out, "fragmentation = \"%d %%\"  # measured: %.1f %%\n",
+                (int)((part + p->headroom + 99) / 100), (double)part / 100);
 }
 
 static void put_categories(const struct proposal *p)
