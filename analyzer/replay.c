@@ -34,6 +34,7 @@ static void take_all(struct mt_replay *replay)
 {
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_replay_take_device(replay, slot);
+    mt_host_take(&replay->host);
     replay->taken = replay->question.moment.kind != MT_AT_OOM; /* the last one counts */
     replay->at_event = replay->events;
     replay->at_time_ns = replay->time_ns;
@@ -285,6 +286,8 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_FREE_ASYNC:
     case MT_CUDA_MAP:
     case MT_CUDA_UNMAP:
+        if (mt_host_event(&replay->host, event, replay->events))
+            return -ENOMEM;
         return mt_replay_cuda(replay, event);
     case MT_CUDA_COPY:
     case MT_CUDA_SET:
@@ -373,6 +376,7 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_tracker_clear(&replay->tracker);
     mt_heap_clear(&replay->blocks);
     mt_cuda_clear(&replay->cuda);
+    mt_host_clear(&replay->host);
     mt_definitions_destroy(replay->definitions);
     memset(replay, 0, sizeof *replay);
 }

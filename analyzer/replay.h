@@ -11,6 +11,7 @@
 #include "cuda-level.h"
 #include "definitions.h"
 #include "groups.h"
+#include "host.h"
 #include "moment.h"
 #include "places.h"
 #include "spans.h"
@@ -83,6 +84,7 @@ struct mt_replay {
     struct mt_worst worst[MT_DEVICES];
     struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
     uint64_t n_ooms;
+    struct mt_host host;
     struct mt_sample sample[MT_DEVICES];    /* the last one */
     struct mt_sample sample_at[MT_DEVICES]; /* the nearest to the moment */
     struct mt_oddities oddities;

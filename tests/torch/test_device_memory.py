@@ -29,16 +29,18 @@ def check_balance(work):
     harness.must_run([*harness.recorded(path), harness.PYTHON, PROGRAM],
                      env={"CUDASIM_OTHERS": str(OTHERS), "CUDASIM_UNOWNED": str(UNOWNED)})
     done = harness.must_run([harness.MEMTAP, "report", "--format", "json", path])
-    (device,) = json.loads(done.stdout)["devices"]
+    whole = json.loads(done.stdout)
+    (device,), (pinned,) = whole["devices"], whole["host"]["sites"]
+    equal("page-locked", (pinned["bytes"], pinned["line"]["line"]), (4 * MIB, 11))
     balance, peak = device["balance"], device["peak"]
     rows = {"pytorch": peak["reserved"], "cuda": 6 * MIB, "runtime": CONTEXT,
             "other_processes": OTHERS, "unexplained": UNOWNED}
     equal("rows of the balance", {row: balance[row] for row in rows}, rows)
     equal("their sum", balance["used"], sum(rows.values()))
     (part,) = balance["by_library"]
-    equal("beside PyTorch", (part["name"].split()[0], part["bytes"]), ("beside.py:9", 6 * MIB))
+    equal("beside PyTorch", (part["name"].split()[0], part["bytes"]), ("beside.py:10", 6 * MIB))
     page = harness.must_run([harness.MEMTAP, "report", path]).stdout
-    for row in ("PyTorch's segments", "other CUDA allocations", "beside.py:9", "context and modules",
+    for row in ("PyTorch's segments", "other CUDA allocations", "beside.py:10", "context and modules",
                 "other processes", "not explained"):
         check(f"  {row}" in page, f"no row of {row} in the page")
 
