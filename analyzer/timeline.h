@@ -56,4 +56,10 @@ void mt_timeline_add(struct mt_timeline *timeline, enum mt_category category, ui
 size_t mt_timeline_columns(const struct mt_timeline *timeline, uint64_t last_ns, size_t n,
                            uint64_t (*columns)[MT_CATEGORY_COUNT]);
 
+/* Writes it as text that mt_timeline_parse reads, at most 60 KiB: of each group of points the
+ * highest. A text that is none leaves the timeline as it was. */
+void mt_timeline_print(const struct mt_timeline *timeline, uint64_t last_ns, char *out,
+                       size_t size);
+int mt_timeline_parse(struct mt_timeline *timeline, const char *text);
+
 #endif
