@@ -4,6 +4,8 @@
 #include "segments.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* PyTorch counts too: after each event its total has to have moved by the event's size. */
@@ -203,7 +205,7 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
         replay->oddities.wrong_size++;
     if (block)
         end_block(replay, block);
-    else
+    else if (event->arg[0]) /* in a compact trace, frees of nothing carry totals */
         replay->oddities.unknown++;
     return see_total(replay, event); /* the first event may be a free */
 }
@@ -305,6 +307,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
 static int handle(void *data, const struct mt_batch *batch)
 {
     struct mt_replay *replay = data;
+    const struct mt_watcher *watcher = replay->question.watcher;
     mt_survey_batch(&replay->survey, batch);
     for (size_t i = 0; i < batch->n_definitions; i++)
         if (mt_definitions_add(replay->definitions, &batch->definitions[i]) == -ENOMEM)
@@ -314,10 +317,56 @@ static int handle(void *data, const struct mt_batch *batch)
             mt_address_map_expect(&replay->blocks.by_address,
                                   batch->events[i + EVENTS_AHEAD].arg[0]);
         mt_survey_event(&replay->survey, &batch->events[i]);
-        if (on_event(replay, &batch->events[i]))
+        if (on_event(replay, &batch->events[i]) ||
+            (watcher && watcher->saw(watcher->data, replay, &batch->events[i])))
             return -ENOMEM;
     }
     return 0;
+}
+
+/* As a compact trace tells them, in one or several records. */
+static int take_places(struct mt_replay *replay, unsigned slot)
+{
+    const char *text;
+    char key[64];
+    int rc = 0;
+    for (size_t part = 0; !rc; part++) {
+        snprintf(key, sizeof key, MT_WHOLE "places.%d.%zu", (int)slot - 1, part);
+        if (!(text = mt_info(replay->definitions, key)))
+            return 0;
+        if (!part)
+            mt_places_clear(&replay->places[slot]);
+        rc = mt_places_parse(&replay->places[slot], replay->definitions, text);
+    }
+    return rc == -ENOMEM ? rc : 0;
+}
+
+/* Those of the whole trace, since totals leap where blocks are missing. */
+static void take_oddities(struct mt_oddities *odd, const char *text)
+{
+    *odd = (struct mt_oddities){0};
+    if (text)
+        sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &odd->replaced, &odd->unknown,
+               &odd->wrong_size, &odd->drift);
+}
+
+/* A compact trace tells what only all blocks can show, since it has not all. */
+static int take_whole(struct mt_replay *replay)
+{
+    char key[64];
+    int rc = 0;
+    if (!mt_info(replay->definitions, "compact"))
+        return 0;
+    take_oddities(&replay->oddities, mt_info(replay->definitions, MT_WHOLE "oddities"));
+    for (unsigned slot = 0; !rc && slot < MT_DEVICES; slot++) {
+        snprintf(key, sizeof key, MT_WHOLE "chart.%d", (int)slot - 1);
+        const char *chart = mt_info(replay->definitions, key);
+        if (chart && replay->timeline[slot].change)
+            rc = mt_timeline_parse(&replay->timeline[slot], chart) == -ENOMEM ? -ENOMEM : 0;
+        if (!rc && replay->question.whole_run)
+            rc = take_places(replay, slot);
+    }
+    return rc;
 }
 
 /* The blocks that are still live have reached the end of what is known of them. */
@@ -363,7 +412,7 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
         return rc;
     rc = mt_definitions_finish(replay->definitions);
     finish(replay);
-    return rc;
+    return rc ? rc : take_whole(replay);
 }
 
 void mt_replay_clear(struct mt_replay *replay)

@@ -19,6 +19,13 @@
 #include "timeline.h"
 #include "tracker.h"
 
+/* Sees each event after it has been taken into account. Returns 0 or -ENOMEM. */
+struct mt_replay;
+struct mt_watcher {
+    int (*saw)(void *data, const struct mt_replay *replay, const struct mt_event *event);
+    void *data;
+};
+
 /* What is asked of a trace. */
 struct mt_question {
     struct mt_moment moment;
@@ -27,7 +34,8 @@ struct mt_question {
     enum mt_group_by by;               /* what a report puts blocks together by */
     int one_device, device;            /* only this one, where one_device is set */
     int whole_run;                     /* places, which takes a little longer */
-    int no_labels; /* do without what autograd says: stacks and lifetimes only */
+    int no_labels;                    /* do without what autograd says: stacks and lifetimes only */
+    const struct mt_watcher *watcher; /* the caller's; NULL: none */
 };
 
 struct mt_oom {

@@ -67,4 +67,10 @@ size_t mt_timeline_columns(const struct mt_timeline *timeline, uint64_t from, ui
 /* What is allocated, of all categories. */
 uint64_t mt_timeline_sum(const struct mt_timeline_bytes *bytes);
 
+/* Writes it as text that mt_timeline_parse reads, at most 60 KiB: of each group of points the
+ * highest. A text that is none leaves the timeline as it was. */
+void mt_timeline_print(const struct mt_timeline *timeline, uint64_t last_ns, char *out,
+                       size_t size);
+int mt_timeline_parse(struct mt_timeline *timeline, const char *text);
+
 #endif
