@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay-parts.h"
 #include "scan.h"
-#include "segments.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -63,14 +62,14 @@ struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
 }
 
 /* What is known of the block when it ends has to do here: no other blocks are looked at. */
-static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end)
+static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end_ns)
 {
     struct mt_timeline *timeline = &replay->timeline[mt_device_slot(block->device)];
-    if (end != UINT64_MAX && !mt_timeline_sees(timeline, block->event, end))
+    if (end_ns != UINT64_MAX && !mt_timeline_sees(timeline, block->time_ns, end_ns))
         return;
     struct mt_rule_context context = mt_replay_context(replay);
-    mt_timeline_add(timeline, mt_classify(&context, block)->category, block->size, block->event,
-                    end);
+    mt_timeline_add(timeline, mt_classify(&context, block)->category, block->size, block->time_ns,
+                    end_ns);
 }
 
 /* Keeps a copy of a block that has ended, or lives at the trace's end, if it is asked for. */
@@ -89,12 +88,11 @@ void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at
     if (replay->question.whole_run)
         mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block,
                         at_end);
-    draw(replay, block, at_end ? UINT64_MAX : replay->events);
+    draw(replay, block, at_end ? UINT64_MAX : replay->time_ns);
 }
 
 int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block)
 {
-    block->event = replay->events;
     mt_tracker_made(&replay->tracker, block);
     return replay->question.whole_run
                ? mt_places_made(&replay->places[mt_device_slot(block->device)], replay->definitions,
@@ -114,38 +112,13 @@ int mt_replay_see(struct mt_replay *replay, unsigned slot, const struct mt_total
     if (now->range && mt_ranges_see(&replay->tracker.ranges, slot, now->range, &most))
         return -ENOMEM;
     return mt_spans_see(&replay->spans[slot], &replay->tracker.now, replay->events, replay->time_ns,
-                        now->allocated, now->reserved);
-}
-
-/* What is reserved changes. Where it grows though as much as was wanted lay free, in pieces. */
-static void see_reserved(struct mt_replay *replay, const struct mt_totals *before,
-                         const struct mt_event *event)
-{
-    unsigned slot = mt_device_slot(event->device);
-    uint64_t lay_free = before->reserved - before->allocated;
-    struct mt_worst *worst = &replay->worst[slot];
-    mt_timeline_reserve(&replay->timeline[slot], event->arg[3] - before->reserved, replay->events);
-    if (event->kind != MT_ALLOC || event->arg[3] < before->reserved ||
-        before->reserved < before->allocated || lay_free < event->arg[1] ||
-        event->arg[1] <= MT_SMALL_BLOCK) /* small ones have a pool of their own */
-        return;
-    worst->times++;
-    if (lay_free > worst->lay_free)
-        *worst = (struct mt_worst){.times = worst->times,
-                                   .time_ns = event->time_ns,
-                                   .event = replay->events,
-                                   .wanted = event->arg[1],
-                                   .lay_free = lay_free,
-                                   .reserved = before->reserved,
-                                   .stack = event->stack};
+                        now->allocated);
 }
 
 static int see_total(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
     struct mt_totals *now = &replay->now[slot];
-    if (event->arg[3] != now->reserved)
-        see_reserved(replay, now, event);
     /* One by one: gcc makes a compound literal elsewhere first, and waits for it to be copied. */
     now->when = replay->tracker.now;
     now->range = mt_tracker_range(&replay->tracker, event->thread);
@@ -179,7 +152,7 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
     mt_replay_went_on(replay);
     if (mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
         begin_blocks(replay, mt_device_slot(event->device));
-    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], replay->events))
+    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], event->time_ns))
         return -ENOMEM;
     compare_total(replay, event);
     struct mt_block *block = mt_heap_at(&replay->blocks, event->arg[0]);
@@ -197,7 +170,7 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
 {
     if (mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
         begin_blocks(replay, mt_device_slot(event->device));
-    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], replay->events))
+    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], event->time_ns))
         return -ENOMEM;
     compare_total(replay, event);
     struct mt_block *block = mt_heap_at(&replay->blocks, event->arg[0]);
@@ -227,11 +200,8 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
 static void on_oom(struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_totals *now = &replay->now[mt_device_slot(event->device)];
-    if (now->event) { /* what was cached has just been given back to CUDA */
-        mt_timeline_reserve(&replay->timeline[mt_device_slot(event->device)],
-                            event->arg[2] - now->reserved, now->event);
+    if (now->event) /* what was cached has just been given back to CUDA */
         now->reserved = event->arg[2];
-    }
     mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
                                                .wanted = event->arg[0],
                                                .allocated = event->arg[1],
