@@ -69,6 +69,10 @@ const struct mt_command mt_commands[] = {
      "Keeps what the traces of many runs say in one file, with the commit of each run, and\n"
      "finds the commit at which memory grew.",
      mt_no_options, 0, NULL, mt_history_verbs},
+    {"compact", "[OPTION]... TRACE", "a small copy of a trace, to be kept",
+     "Writes a copy of a trace that has its peaks, iterations and totals, but not every event:\n"
+     "reports of it say the same, and it is a small part of the size.",
+     mt_compact_options, 0, mt_run_compact},
     {"recover", "[OPTION]... TRACE", "finish the trace of a program that was killed",
      "Makes one complete file of the trace of a program that was killed and of what is\n"
      "beside it (TRACE.tail), or of a trace that was cut. The other commands read such\n"
