@@ -70,27 +70,28 @@ static unsigned count_known(const struct walk *walk)
     return i;
 }
 
-/* The object of the nearest caller that is at work for a module. */
-static uint64_t enclosing_object(const struct walk *walk, unsigned i)
+/* The nearest caller that is at work for a module. */
+static struct mt_module_caller caller_of(const struct walk *walk, unsigned i)
 {
-    while (i--)
-        if (walk->self->known[i].object)
-            return walk->self->known[i].object;
-    return 0;
+    const struct mt_known_frame *known = walk->self->known;
+    while (i && !known[i - 1].object)
+        i--;
+    return i ? (struct mt_module_caller){known[i - 1].object, known[i - 1].module}
+             : (struct mt_module_caller){0, 0};
 }
 
 /* Callers that may have a module among their parts: modules that were called, else any function's
  * first argument. */
-static unsigned owners_of(const struct walk *walk, unsigned i, struct mt_module_owner *owner)
+static unsigned owners_of(const struct walk *walk, unsigned i, struct mt_module_caller *owner)
 {
     unsigned n = 0;
     uint32_t enclosing = i ? walk->self->known[i - 1].module : 0;
     while (i-- && n < MT_MODULE_OWNERS) {
         const struct mt_known_frame *known = &walk->self->known[i];
         if (known->object)
-            owner[n++] = (struct mt_module_owner){known->object, known->module};
+            owner[n++] = (struct mt_module_caller){known->object, known->module};
         else if (!enclosing && has_argument(frame_at(walk, i)))
-            owner[n++] = (struct mt_module_owner){argument_of(frame_at(walk, i)), 0};
+            owner[n++] = (struct mt_module_caller){argument_of(frame_at(walk, i)), 0};
     }
     return n;
 }
@@ -102,7 +103,7 @@ static int enters_module(const struct walk *walk, unsigned i, uint64_t code)
     if (!has_argument(frame_at(walk, i)))
         return 0;
     uint64_t object = argument_of(frame_at(walk, i));
-    return object && object != enclosing_object(walk, i) && mt_module_is_caller(code, object);
+    return object && object != caller_of(walk, i).object && mt_module_is_caller(code, object);
 }
 
 static uint32_t intern(const struct walk *walk, unsigned i, const struct mt_key *key, uint64_t code,
@@ -124,10 +125,10 @@ static uint32_t intern(const struct walk *walk, unsigned i, const struct mt_key 
 
 static uint32_t resolve(const struct walk *walk, unsigned i, uint64_t object)
 {
-    struct mt_module_owner owner[MT_MODULE_OWNERS];
+    struct mt_module_caller owner[MT_MODULE_OWNERS];
     unsigned n = owners_of(walk, i, owner);
     mt_intern_lock();
-    uint32_t module = mt_module_resolve(object, i ? walk->self->known[i - 1].module : 0, owner, n);
+    uint32_t module = mt_module_resolve(object, caller_of(walk, i), owner, n);
     mt_intern_unlock();
     return module;
 }
@@ -136,10 +137,9 @@ static uint32_t resolve(const struct walk *walk, unsigned i, uint64_t object)
 static void look_up_by_object(const struct walk *walk, unsigned i, struct mt_key key)
 {
     struct mt_known_frame *known = &walk->self->known[i];
-    uint32_t enclosing = i ? walk->self->known[i - 1].module : 0;
     uint64_t code = key.a, instruction = key.b;
     uint64_t object = argument_of(frame_at(walk, i));
-    uint32_t module = object ? mt_module_find(object, enclosing) : 0;
+    uint32_t module = object ? mt_module_find(object, caller_of(walk, i)) : 0;
     if (object && !module)
         module = resolve(walk, i, object);
     key.a = code | 1;
