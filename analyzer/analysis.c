@@ -172,6 +172,8 @@ int mt_analysis_create(struct mt_analysis *analysis, const char *path,
                  : mt_replay(path, question, &analysis->replay, &analysis->fault);
     if (!rc)
         rc = analyze_devices(analysis);
+    if (!rc)
+        rc = mt_host_find(&analysis->host, &analysis->replay.host, analysis->replay.definitions);
     return rc;
 }
 
@@ -189,6 +191,7 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
         mt_copies_clear(&analysis->devices[i].context.copies);
     }
     free(analysis->devices);
+    mt_origins_clear(&analysis->host);
     mt_replay_clear(&analysis->replay);
     memset(analysis, 0, sizeof *analysis);
 }

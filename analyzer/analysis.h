@@ -51,6 +51,7 @@ struct mt_analysis {
     struct mt_replay replay;
     struct mt_device *devices; /* those on which memory was ever allocated, by index */
     size_t n_devices;
+    struct mt_origins host;      /* page-locked memory of the host that was live at the moment */
     int has_no_step;             /* the iteration that is asked for is not in the trace */
     struct mt_trace_error fault; /* where the trace stops being sound; MT_FAULT_NONE: nowhere */
 };

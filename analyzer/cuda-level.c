@@ -10,6 +10,7 @@ void mt_cuda_clear(struct mt_cuda_level *level)
 {
     mt_heap_clear(&level->heap);
     mt_heap_clear(&level->mapped);
+    mt_physical_clear(&level->physical);
     mt_touches_clear(&level->touches);
     mt_origins_clear(&level->twice);
     mt_origins_clear(&level->by_others);
@@ -46,7 +47,38 @@ static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event)
         return -ENOMEM;
     block->api = (uint8_t)event->arg[3];
     mt_touches_forget(&level->touches, block);
+    if (block->api == MT_API_CU_MEM_CREATE)
+        return mt_physical_made(&level->physical, block);
     return 0;
+}
+
+uint64_t mt_cuda_piece(const struct mt_cuda_level *level, const struct mt_event *unmap)
+{
+    const struct mt_block *piece = mt_heap_at(&level->mapped, unmap->arg[0]);
+    return piece && piece->size <= unmap->arg[1] ? piece->size : 0;
+}
+
+/* The memory of a piece, where nothing else keeps it. */
+static struct mt_block *last_of(const struct mt_cuda_level *level, const struct mt_block *piece)
+{
+    struct mt_block *memory = mt_heap_at(&level->heap, mt_physical_handle(&level->physical, piece));
+    if (!memory || memory->api != MT_API_CU_MEM_CREATE)
+        return NULL; /* of a damaged trace */
+    const struct mt_physical_use *use = mt_physical_use(&level->physical, memory);
+    return !use->handles && use->maps == 1 ? memory : NULL;
+}
+
+static void end_piece(struct mt_cuda_level *level, struct mt_block *piece)
+{
+    struct mt_block *memory = last_of(level, piece);
+    if (memory) {
+        mt_heap_end(&level->heap, memory);
+    } else if ((memory = mt_heap_at(&level->heap, mt_physical_handle(&level->physical, piece))) &&
+               memory->api == MT_API_CU_MEM_CREATE) {
+        struct mt_physical_use *use = mt_physical_use(&level->physical, memory);
+        use->maps -= use->maps > 0;
+    }
+    mt_heap_end(&level->mapped, piece);
 }
 
 /* Whose memory it is, its handle says; the call itself may be made with any device current. */
@@ -58,21 +90,31 @@ static int on_map(struct mt_cuda_level *level, const struct mt_event *event)
     if (!memory || memory->api != MT_API_CU_MEM_CREATE)
         return 0; /* imported: it belongs to another process */
     if (old)
-        mt_heap_end(&level->mapped, old);
+        end_piece(level, old);
     map.device = memory->device;
-    return mt_heap_add(&level->mapped, &map) ? 0 : -ENOMEM;
+    const struct mt_block *piece = mt_heap_add(&level->mapped, &map);
+    return piece ? mt_physical_mapped(&level->physical, memory, piece) : -ENOMEM;
 }
 
 /* One call may take the addresses of several neighbours. */
 static void on_unmap(struct mt_cuda_level *level, const struct mt_event *event)
 {
-    uint64_t at = event->arg[0], left = event->arg[1];
-    struct mt_block *block;
-    while ((block = mt_heap_at(&level->mapped, at)) && block->size && block->size <= left) {
-        at += block->size;
-        left -= block->size;
-        mt_heap_end(&level->mapped, block);
+    struct mt_event left = *event;
+    for (uint64_t size; (size = mt_cuda_piece(level, &left));) {
+        end_piece(level, mt_heap_at(&level->mapped, left.arg[0]));
+        left.arg[0] += size;
+        left.arg[1] -= size;
     }
+}
+
+/* Physical memory that is mapped stays, or that has another handle. */
+static struct mt_block *ended_by_free(const struct mt_cuda_level *level, uint64_t address)
+{
+    struct mt_block *block = mt_heap_at(&level->heap, address);
+    if (!block || block->api != MT_API_CU_MEM_CREATE)
+        return block;
+    const struct mt_physical_use *use = mt_physical_use(&level->physical, block);
+    return use->maps || use->handles > 1 ? NULL : block;
 }
 
 static int remember(struct mt_cuda_level *level, const struct mt_block *block)
@@ -102,6 +144,46 @@ static int on_bad_free(struct mt_cuda_level *level, uint64_t address)
     return 0;
 }
 
+static void end_freed(struct mt_cuda_level *level, struct mt_block *block)
+{
+    level->recent[level->next_recent++ % MT_CUDA_RECENT] =
+        (struct mt_event){.time_ns = block->time_ns,
+                          .arg = {block->address, block->size, 0, block->api},
+                          .thread = block->thread,
+                          .stack = block->stack,
+                          .kind = MT_CUDA_MALLOC,
+                          .device = block->device};
+    mt_heap_end(&level->heap, block);
+}
+
+/* The memory of a handle that was made here; NULL: it is imported, or gone. */
+static struct mt_block *memory_of(const struct mt_cuda_level *level, uint64_t handle)
+{
+    struct mt_block *memory = mt_heap_at(&level->heap, handle);
+    return memory && memory->api == MT_API_CU_MEM_CREATE ? memory : NULL;
+}
+
+/* One more handle to memory that is there: it is to be released once more. */
+static void on_retain(struct mt_cuda_level *level, uint64_t handle)
+{
+    const struct mt_block *memory = memory_of(level, handle);
+    if (memory)
+        mt_physical_use(&level->physical, memory)->handles++;
+}
+
+/* Older traces do not have what retains a handle: there may be one release more. */
+static void on_release(struct mt_cuda_level *level, uint64_t handle)
+{
+    struct mt_block *memory = memory_of(level, handle);
+    if (!memory)
+        return;
+    struct mt_physical_use *use = mt_physical_use(&level->physical, memory);
+    if (ended_by_free(level, handle))
+        end_freed(level, memory);
+    else
+        use->handles -= use->handles > 0;
+}
+
 static int on_free(struct mt_cuda_level *level, const struct mt_event *event)
 {
     if (!event->arg[0])
@@ -112,20 +194,15 @@ static int on_free(struct mt_cuda_level *level, const struct mt_event *event)
     if (remember(level, block) || (block->thread != event->thread &&
                                    mt_origins_add(&level->by_others, block->stack, block->size)))
         return -ENOMEM;
-    level->recent[level->next_recent++ % MT_CUDA_RECENT] =
-        (struct mt_event){.time_ns = block->time_ns,
-                          .arg = {block->address, block->size, 0, block->api},
-                          .thread = block->thread,
-                          .stack = block->stack,
-                          .kind = MT_CUDA_MALLOC,
-                          .device = block->device};
-    mt_heap_end(&level->heap, block);
+    end_freed(level, block);
     return 0;
 }
 
 /* The memory is live after all, unless something else is there by now. */
 static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *event)
 {
+    if (event->arg[2] == MT_API_CU_MEM_RELEASE)
+        on_retain(level, event->arg[0]);
     for (unsigned i = 0; i < MT_CUDA_RECENT; i++) {
         struct mt_event *made = &level->recent[i];
         if (!made->kind || made->arg[0] != event->arg[0])
@@ -146,10 +223,16 @@ static int is_malloc(const struct mt_event *event)
 
 struct mt_block *mt_cuda_ends(const struct mt_cuda_level *level, const struct mt_event *event)
 {
-    int is_free = event->kind == MT_CUDA_FREE_ASYNC ||
-                  (event->kind == MT_CUDA_FREE && is_counted(event->arg[1]));
-    return (is_free || is_malloc(event)) && event->arg[0] ? mt_heap_at(&level->heap, event->arg[0])
-                                                          : NULL;
+    if (event->kind == MT_CUDA_UNMAP)
+        return mt_cuda_piece(level, event)
+                   ? last_of(level, mt_heap_at(&level->mapped, event->arg[0]))
+                   : NULL;
+    if (!event->arg[0])
+        return NULL;
+    if (event->kind == MT_CUDA_FREE_ASYNC ||
+        (event->kind == MT_CUDA_FREE && is_counted(event->arg[1])))
+        return ended_by_free(level, event->arg[0]);
+    return is_malloc(event) ? mt_heap_at(&level->heap, event->arg[0]) : NULL;
 }
 
 struct mt_block *mt_cuda_made(const struct mt_cuda_level *level, const struct mt_event *event)
@@ -162,9 +245,14 @@ int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
     switch (event->kind) {
     case MT_CUDA_MALLOC:
     case MT_CUDA_MALLOC_ASYNC:
+        if (event->arg[3] == MT_API_CU_MEM_RETAIN || event->arg[3] == MT_API_CU_MEM_IMPORT)
+            on_retain(level, event->arg[0]);
         return is_counted(event->arg[3]) ? on_malloc(level, event) : 0;
     case MT_CUDA_FREE:
-        return is_counted(event->arg[1]) ? on_free(level, event) : 0;
+        if (event->arg[1] != MT_API_CU_MEM_RELEASE)
+            return is_counted(event->arg[1]) ? on_free(level, event) : 0;
+        on_release(level, event->arg[0]);
+        return 0;
     case MT_CUDA_FREE_ASYNC:
         return on_free(level, event);
     case MT_CUDA_FREE_FAILED:

@@ -9,6 +9,7 @@
 #include "heap.h"
 #include "moment.h"
 #include "origins.h"
+#include "physical.h"
 #include "touches.h"
 
 #define MT_CUDA_RECENT 16u
@@ -16,6 +17,7 @@
 struct mt_cuda_level {
     struct mt_heap heap;
     struct mt_heap mapped; /* not counted again: its bytes are in heap, by handle */
+    struct mt_physical physical;
     struct mt_touches touches;
     /* The frees that may still turn out to have failed: a free is recorded before the call. */
     struct mt_event recent[MT_CUDA_RECENT]; /* as the allocation's event; kind 0: none */
@@ -35,11 +37,14 @@ struct mt_cuda_level {
 void mt_cuda_clear(struct mt_cuda_level *level);
 
 /* The allocation that the event is about to end, at its own address or as what was there before;
- * NULL: none. */
+ * NULL: none. An unmap has to be of one piece. */
 struct mt_block *mt_cuda_ends(const struct mt_cuda_level *level, const struct mt_event *event);
 
 /* The allocation that the event has just made; NULL: none. */
 struct mt_block *mt_cuda_made(const struct mt_cuda_level *level, const struct mt_event *event);
+
+/* The bytes of the first piece that an unmap takes the address of; 0: none, or not all of it. */
+uint64_t mt_cuda_piece(const struct mt_cuda_level *level, const struct mt_event *unmap);
 
 /* Takes a CUDA event into account; other kinds change nothing. 0 or -ENOMEM. */
 int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event);

@@ -75,6 +75,7 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
                         json_integer(story->span ? story->span->iteration : 0));
     json_object_set_new(object, "pinned_by", mt_json_pins(&story->pins, d));
     json_object_set_new(object, "suggestions", suggestions(story));
+    json_object_set_new(object, "host", mt_json_host(analysis));
     json_object_set_new(object, "all", all(analysis));
     return mt_json_print(out, object, 0);
 }

@@ -133,6 +133,7 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
     }
     mt_page_pins(&page, &story->pins);
     mt_page_balance(&page, story->device);
+    mt_page_host(&page);
     print_iterations(&page, story);
     print_advice(&page, story);
     print_others(&page);

@@ -55,6 +55,7 @@ void mt_page_leaks(const struct mt_page *page, const struct mt_device *device);
 void mt_page_modules(const struct mt_page *page, const struct mt_device *device);
 void mt_page_ranges(const struct mt_page *page, const struct mt_device *device);
 void mt_page_marks(const struct mt_page *page);
+void mt_page_host(const struct mt_page *page);
 void mt_page_precision(const struct mt_page *page, const struct mt_device *device);
 void mt_page_timeline(const struct mt_page *page, const struct mt_device *device);
 

@@ -39,7 +39,7 @@ static int reach(struct mt_replay *replay, unsigned slot, uint64_t time_ns)
 
 /* The device of a free is its block's: the call may be made with another one current. So may an
  * allocation be at the address of another device's block, in a damaged trace. */
-int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
+static int one_event(struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_block *block = mt_cuda_ends(&replay->cuda, event);
     unsigned slot = mt_device_slot(event->device);
@@ -67,5 +67,23 @@ int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
                                                    .stack = event->stack,
                                                    .device = event->device,
                                                    .of_cuda = 1});
+    return rc;
+}
+
+/* An unmap may be of several pieces, each of which may end some memory's life. */
+int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_event left = *event;
+    uint64_t size;
+    int rc = 0;
+    if (event->kind != MT_CUDA_UNMAP)
+        return one_event(replay, event);
+    while (!rc && (size = mt_cuda_piece(&replay->cuda, &left))) {
+        struct mt_event piece = left;
+        piece.arg[1] = size;
+        rc = one_event(replay, &piece);
+        left.arg[0] += size;
+        left.arg[1] -= size;
+    }
     return rc;
 }

@@ -23,6 +23,7 @@ void mt_replay_take_device(struct mt_replay *replay, unsigned slot)
     replay->cuda_at[slot] = replay->cuda_now[slot];
     replay->sample_at[slot] = replay->sample[slot];
     replay->awaits_sample[slot] = 1;
+    replay->taken_ns[slot] = replay->time_ns;
     mt_heap_remember(&replay->blocks, slot);
     mt_heap_remember(&replay->cuda.heap, slot);
     mt_heap_remember(&replay->cuda.mapped, slot);
@@ -32,6 +33,7 @@ static void take_all(struct mt_replay *replay)
 {
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_replay_take_device(replay, slot);
+    mt_host_take(&replay->host);
     replay->taken = replay->question.moment.kind != MT_AT_OOM; /* the last one counts */
     replay->at_event = replay->events;
     replay->at_time_ns = replay->time_ns;
@@ -215,7 +217,10 @@ static void on_sample(struct mt_replay *replay, const struct mt_event *event)
                                               .own = event->arg[2],
                                               .others = event->arg[3],
                                               .cuda_bytes = replay->cuda.heap.total[slot].bytes};
-    if (replay->awaits_sample[slot])
+    const struct mt_sample *before = &replay->sample_at[slot];
+    uint64_t taken_ns = replay->taken_ns[slot];
+    if (replay->awaits_sample[slot] &&
+        (!before->time_ns || event->time_ns - taken_ns <= taken_ns - before->time_ns))
         replay->sample_at[slot] = replay->sample[slot];
     replay->awaits_sample[slot] = 0;
 }
@@ -251,6 +256,8 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_FREE_ASYNC:
     case MT_CUDA_MAP:
     case MT_CUDA_UNMAP:
+        if (mt_host_event(&replay->host, event, replay->events))
+            return -ENOMEM;
         return mt_replay_cuda(replay, event);
     case MT_CUDA_COPY:
     case MT_CUDA_SET:
@@ -339,6 +346,7 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_tracker_clear(&replay->tracker);
     mt_heap_clear(&replay->blocks);
     mt_cuda_clear(&replay->cuda);
+    mt_host_clear(&replay->host);
     mt_definitions_destroy(replay->definitions);
     memset(replay, 0, sizeof *replay);
 }

@@ -11,6 +11,7 @@
 #include "cuda-level.h"
 #include "definitions.h"
 #include "groups.h"
+#include "host.h"
 #include "moment.h"
 #include "places.h"
 #include "spans.h"
@@ -73,8 +74,9 @@ struct mt_replay {
     uint64_t most_reserved[MT_DEVICES];
     struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
     uint64_t n_ooms;
+    struct mt_host host;
     struct mt_sample sample[MT_DEVICES];    /* the last one */
-    struct mt_sample sample_at[MT_DEVICES]; /* the first after the moment, else the last before */
+    struct mt_sample sample_at[MT_DEVICES]; /* the nearest to the moment */
     struct mt_oddities oddities;
     uint64_t unseen[MT_DEVICES];   /* bytes that were allocated before the recording began */
     uint64_t at_event, at_time_ns; /* when the moment was, but for peaks: each device has its own */
@@ -85,6 +87,7 @@ struct mt_replay {
     uint64_t time_ns; /* of the last one */
     int taken;        /* the moment has passed */
     uint8_t awaits_sample[MT_DEVICES];
+    uint64_t taken_ns[MT_DEVICES]; /* when the device's moment was */
 };
 
 /* Replays a whole trace. Returns as mt_scan does; to be cleared in any case. */

@@ -200,6 +200,7 @@ json_t *mt_report_object(const struct mt_analysis *analysis)
         mt_json_process(analysis->replay.definitions), "peak",
         peak(mt_analysis_main_device(analysis)), "devices", devices(analysis), "out_of_memory",
         out_of_memory(&analysis->replay), "oddities", oddities(&analysis->replay.oddities));
+    json_object_set_new(object, "host", mt_json_host(analysis));
     json_object_set_new(
         object, "marks",
         mt_json_marks(analysis->replay.definitions, &analysis->replay.tracker.ranges));

@@ -146,6 +146,7 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
     }
     if (!analysis->n_devices)
         fputs("\nNo device memory was allocated.\n", out);
+    mt_page_host(&page);
     mt_page_marks(&page);
     mt_page_frees(&page);
     mt_page_notes(&page);

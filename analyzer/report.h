@@ -15,6 +15,9 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
 /* Bytes by category at the moment that was asked for, as an object; NULL: no memory. */
 json_t *mt_categories_json(const struct mt_device *device);
 
+/* Page-locked memory of the host as an object; NULL: no memory. */
+json_t *mt_json_host(const struct mt_analysis *analysis);
+
 /* Schema memtap.report/1 (memtap-report(1)) as an object; NULL: no memory. */
 json_t *mt_report_object(const struct mt_analysis *analysis);
 

@@ -51,6 +51,7 @@
     C(DRIVER, cuMipmappedArrayCreate, 347, CU_MIPMAPPED_ARRAY_CREATE, deep_levels)                 \
     C(DRIVER, cuMemCreate, 549, CU_MEM_CREATE, physical)                                           \
     C(DRIVER, cuMemImportFromShareableHandle, 555, CU_MEM_IMPORT, import)                          \
+    C(DRIVER, cuMemRetainAllocationHandle, 565, CU_MEM_RETAIN, import)                             \
     C(DRIVER, cuMemMap, 551, CU_MEM_MAP, map)                                                      \
     C(DRIVER, cuIpcOpenMemHandle, 329, CU_IPC_OPEN, import)                                        \
     C(DRIVER, cuIpcOpenMemHandle_v2, 567, CU_IPC_OPEN, import)                                     \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-memory.h"
+#include "device-watch.h"
 #include "native-stack.h"
 #include "python-stack.h"
 #include "real.h"
@@ -50,6 +51,7 @@ static void record(const struct mt_cuda_call *call, unsigned kind, const uint64_
         return;
     mt_record(self, kind, device, mt_stack(self), arguments);
     mt_leave(self);
+    mt_watch_hint();
 }
 
 static uint64_t read_word(const void *where)

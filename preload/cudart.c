@@ -13,6 +13,8 @@
 
 static struct mt_cudart runtimes[MOST_RUNTIMES];
 static _Atomic uint32_t n_runtimes;
+static _Atomic uint32_t looked_up; /* the index + 1 of the one whose functions were asked for */
+_Thread_local char mt_cudart_is_looked_up;
 /* Return address -> index in runtimes + 1. It holds in a forked child too, where the loader may be
  * in the middle of something and must not be asked again. */
 static struct mt_cache callers;
@@ -116,8 +118,48 @@ static uint32_t add_runtime(const struct mt_cudart *runtime)
     return ++n_runtimes;
 }
 
+/* As the module of this function has them, whoever stands in front of it. */
+static struct mt_cudart runtime_with(const void *function)
+{
+    struct mt_cudart runtime = {0};
+    void *handle = is_cudart(function) ? hold(module_of(function)) : NULL; /* for good */
+    for (size_t i = 0; handle && i < sizeof functions / sizeof *functions; i++) {
+        void *found = mt_real_dlsym(handle, functions[i].symbol);
+        memcpy((char *)&runtime + functions[i].offset, &found, sizeof found);
+    }
+    return runtime;
+}
+
+/* The runtime that is looked up, with this function of it if it is the first. Its index + 1. */
+static uint32_t looked_up_with(const void *function)
+{
+    if (!looked_up) {
+        struct mt_cudart runtime = runtime_with(function);
+        mt_expect_fork();
+        mt_intern_lock();
+        if (!looked_up)
+            looked_up = add_runtime(&runtime);
+        mt_intern_unlock();
+    }
+    return looked_up;
+}
+
+int mt_cudart_is_of_looked_up(const char *symbol, const void *found)
+{
+    uint32_t index = looked_up_with(found);
+    for (size_t i = 0; index && i < sizeof functions / sizeof *functions; i++)
+        if (!strcmp(functions[i].symbol, symbol))
+            return !memcmp((const char *)&runtimes[index - 1] + functions[i].offset, &found,
+                           sizeof found);
+    return 0;
+}
+
 const struct mt_cudart *mt_cudart_of(const void *caller)
 {
+    if (__builtin_expect(mt_cudart_is_looked_up, 0)) {
+        mt_cudart_is_looked_up = 0;
+        return &runtimes[looked_up - 1];
+    }
     struct mt_key key = {.a = (uint64_t)(uintptr_t)caller};
     uint32_t index = mt_cache_find(&callers, &key);
     if (!index) {

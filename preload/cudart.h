@@ -19,6 +19,16 @@ struct mt_cudart {
  * none. It stays. Takes the loader's lock at a caller's first call. */
 const struct mt_cudart *mt_cudart_of(const void *caller);
 
+/*
+ * A program that asks for functions by name (dlsym) has no link to a runtime that would tell which
+ * one it means. There is one runtime that is asked so, the first; another one's functions are left
+ * as they are, and are not seen. Whether this function of this name is of that runtime.
+ */
+int mt_cudart_is_of_looked_up(const char *symbol, const void *found);
+
+/* Set before a hook is called by who has looked it up; mt_cudart_of takes it back. */
+extern _Thread_local char mt_cudart_is_looked_up __attribute__((tls_model("initial-exec")));
+
 /* Calls the runtime's own function as a hook does: its result. */
 #define MT_CUDART_ASK(runtime, function, ...)                                                      \
     ({                                                                                             \

@@ -4,12 +4,18 @@
 #include "recorder.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define MOST_DEVICES 64
 #define MOST_SAMPLES 256 /* not taken yet; more are dropped */
 #define LAST_WAIT_NS 500000000u
+#define PAUSE_NS 100000000u
+#define PAUSES_FOR_A_SAMPLE 20u /* a pause is at least so many times as long as it took to ask */
 
 enum thread { NONE, RUNNING, IMPOSSIBLE };
 
@@ -17,10 +23,11 @@ static struct {
     uint64_t seen; /* devices, by bit; the writer's */
     int has_changed;
     enum thread thread;
+    _Atomic uint32_t bell; /* a futex: ends the pause */
     /* Below: with the lock held. */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    uint64_t wanted;
+    uint64_t wanted, known; /* devices, by bit: to be asked for, and all that were so far */
     int is_asking, is_over;
     struct mt_device_memory last[MOST_DEVICES];
     struct mt_event sample[MOST_SAMPLES];
@@ -67,25 +74,91 @@ static void sample(uint64_t devices)
     }
 }
 
+_Atomic uint32_t mt_watch_state;
+
+static void wake(_Atomic uint32_t *word)
+{
+    int saved = errno;
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    errno = saved;
+}
+
+/* While the word has this value. */
+static void wait_on(_Atomic uint32_t *word, uint32_t value, const struct timespec *most)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, most, NULL, 0);
+}
+
+void mt_watch_note_slowly(void)
+{
+    uint32_t waits = MT_WATCH_WAITS, asks = MT_WATCH_ASKS;
+    if (atomic_compare_exchange_strong(&mt_watch_state, &waits, MT_WATCH_NOTED))
+        wake(&mt_watch_state);
+    else
+        atomic_compare_exchange_strong(&mt_watch_state, &asks, MT_WATCH_NOTED);
+}
+
+static void ring(void)
+{
+    mt_watch_hint();
+    atomic_fetch_add(&watch.bell, 1);
+    wake(&watch.bell);
+}
+
+void mt_watch_request(void)
+{
+    if (!mt_is_recording())
+        return;
+    if (atomic_load(&mt_watch_state) == MT_WATCH_OFF)
+        mt_writer_wake(); /* which begins the thread, and asks */
+    else
+        ring();
+}
+
+/* What is to be asked for now; 0: no more. */
+static uint64_t take_wanted(void)
+{
+    pthread_mutex_lock(&watch.lock);
+    uint64_t devices = watch.is_over ? 0 : watch.wanted | watch.known;
+    watch.known = devices;
+    watch.wanted = 0;
+    watch.is_asking = devices != 0;
+    pthread_mutex_unlock(&watch.lock);
+    return devices;
+}
+
+static void sample_and_pause(uint64_t devices)
+{
+    uint32_t rung = atomic_load(&watch.bell);
+    uint64_t begin = mt_now();
+    sample(devices);
+    uint64_t pause = (mt_now() - begin) * PAUSES_FOR_A_SAMPLE;
+    pthread_mutex_lock(&watch.lock);
+    watch.is_asking = 0;
+    pthread_cond_broadcast(&watch.changed);
+    pthread_mutex_unlock(&watch.lock);
+    if (pause < PAUSE_NS)
+        pause = PAUSE_NS;
+    wait_on(&watch.bell, rung,
+            &(struct timespec){(time_t)(pause / 1000000000u), (long)(pause % 1000000000u)});
+}
+
 static void *run(void *unused)
 {
+    uint64_t devices;
     pthread_setname_np(pthread_self(), "memtap-nvml");
-    pthread_mutex_lock(&watch.lock);
     for (;;) {
-        while (!watch.wanted && !watch.is_over)
-            pthread_cond_wait(&watch.changed, &watch.lock);
-        if (!watch.wanted)
+        uint32_t asks = MT_WATCH_ASKS;
+        while (atomic_load(&mt_watch_state) == MT_WATCH_WAITS)
+            wait_on(&mt_watch_state, MT_WATCH_WAITS, NULL);
+        atomic_store(&mt_watch_state, MT_WATCH_ASKS);
+        devices = take_wanted();
+        if (!devices)
             break;
-        uint64_t devices = watch.wanted;
-        watch.wanted = 0;
-        watch.is_asking = 1;
-        pthread_mutex_unlock(&watch.lock);
-        sample(devices);
-        pthread_mutex_lock(&watch.lock);
-        watch.is_asking = 0;
-        pthread_cond_broadcast(&watch.changed);
+        sample_and_pause(devices);
+        atomic_compare_exchange_strong(&mt_watch_state, &asks, MT_WATCH_WAITS);
     }
-    pthread_mutex_unlock(&watch.lock);
+    atomic_store(&mt_watch_state, MT_WATCH_OFF);
     return unused;
 }
 
@@ -98,8 +171,11 @@ static enum thread begin(void)
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&watch.changed, &clock);
     pthread_condattr_destroy(&clock);
-    if (pthread_create(&thread, NULL, run, NULL))
+    atomic_store(&mt_watch_state, MT_WATCH_WAITS);
+    if (pthread_create(&thread, NULL, run, NULL)) {
+        atomic_store(&mt_watch_state, MT_WATCH_OFF);
         return IMPOSSIBLE;
+    }
     pthread_detach(thread);
     return RUNNING;
 }
@@ -112,8 +188,8 @@ static void ask(void)
         return;
     pthread_mutex_lock(&watch.lock);
     watch.wanted = watch.seen;
-    pthread_cond_broadcast(&watch.changed);
     pthread_mutex_unlock(&watch.lock);
+    ring();
 }
 
 void mt_watch_ask(void)
@@ -159,13 +235,14 @@ void mt_watch_finish(void)
         ;
     watch.wanted = 0;
     watch.is_over = 1;
-    pthread_cond_broadcast(&watch.changed);
     pthread_mutex_unlock(&watch.lock);
+    ring();
 }
 
 void mt_watch_reset(void)
 {
     memset(&watch, 0, sizeof watch);
+    atomic_store(&mt_watch_state, MT_WATCH_OFF);
     pthread_mutex_init(&watch.lock, NULL);
     mt_device_memory_reset();
 }

@@ -1,13 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When the devices' memory is asked for (device-memory.h): after CUDA's own memory has changed, and
- * at the end. A thread of its own asks, since NVML's first call may take longer than a ring takes
- * to fill, and its library's loading may wait for the host. For the writer only, but for reset.
+ * When the devices' memory is asked for (device-memory.h): soon after CUDA has given memory, as
+ * often as a pause of 0.1 s allows, when the program wants it, and at the end. A thread of its own
+ * asks, since NVML's first call may take longer than a ring takes to fill, and its library's
+ * loading may wait for the host. It begins with the writer's first look at the rings. For the
+ * writer only, but for hint, request and reset.
  */
 #ifndef MT_PRELOAD_DEVICE_WATCH_H
 #define MT_PRELOAD_DEVICE_WATCH_H
 
 #include "trace-format/model.h"
+
+#include <stdatomic.h>
+
+/* NOTED: it is to ask once more when it has asked and paused. */
+enum mt_watch_state { MT_WATCH_OFF, MT_WATCH_WAITS, MT_WATCH_ASKS, MT_WATCH_NOTED };
+extern _Atomic uint32_t mt_watch_state; /* a futex */
+
+void mt_watch_note_slowly(void);
+
+/* CUDA has given memory, or none was left. Any thread, under any lock of the host's; almost always
+ * one load. errno is kept. */
+static inline void mt_watch_hint(void)
+{
+    uint32_t state = atomic_load_explicit(&mt_watch_state, memory_order_relaxed);
+    if (__builtin_expect(state == MT_WATCH_WAITS || state == MT_WATCH_ASKS, 0))
+        mt_watch_note_slowly();
+}
+
+/* The program wants to know: without a pause. Any thread. */
+void mt_watch_request(void);
 
 /* This event was written: it may have changed what a device's memory is taken by. */
 void mt_watch_note(const struct mt_event *event);

@@ -34,15 +34,28 @@ static void hold_library_of(const void *function)
         dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY); /* and never closed */
 }
 
+/* What callers that are linked to the function would get without us, where that is not the same as
+ * what was looked up: a layer over the driver that is preloaded after us. They have no other way
+ * than our hook, so that it is theirs, and who looks up does without. */
+static void *for_linked(const struct row *row, void *found)
+{
+    void *next = mt_real_dlsym(RTLD_NEXT, row->symbol);
+    return next && !mt_are_of_one_library(next, found) ? next : found;
+}
+
 /* The hook, where that calls what was found: the first pointer stays. A driver may give several for
  * one function; but what another library has under that name is a layer over the driver, which
  * calls the other one, or is called by it. */
 static void *keep(const struct row *row, void *found)
 {
-    void *kept = NULL;
-    hold_library_of(found);
-    if (__atomic_compare_exchange_n(row->real, &kept, found, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        return row->hook;
+    void *kept = __atomic_load_n(row->real, __ATOMIC_ACQUIRE);
+    if (!kept) {
+        hold_library_of(found);
+        void *first = for_linked(row, found);
+        if (__atomic_compare_exchange_n(row->real, &kept, first, 0, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+            kept = first;
+    }
     return kept == found || mt_are_of_one_library(kept, found) ? row->hook : found;
 }
 

@@ -126,6 +126,8 @@
     D(cu_mem_import, "cuMemImportFromShareableHandle", "cuMemImportFromShareableHandle", 10020,    \
       0,                                                                                           \
       (uint64_t *handle, void *shared, unsigned type))                                             \
+    D(cu_mem_retain, "cuMemRetainAllocationHandle", "cuMemRetainAllocationHandle", 11000, 0,       \
+      (uint64_t *handle, void *address))                                                           \
     D(cu_mem_map, "cuMemMap", "cuMemMap", 10020, 0,                                                \
       (uint64_t address, size_t size, size_t offset, uint64_t handle, unsigned long long flags))   \
     D(cu_ipc_open, "cuIpcOpenMemHandle", "cuIpcOpenMemHandle_v2", 11000, 0,                        \

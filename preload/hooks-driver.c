@@ -122,6 +122,14 @@ unsigned mt_hook_cu_mem_import(uint64_t *handle, void *shared, unsigned type)
     return result;
 }
 
+/* One more handle to memory that is there: it takes one more release. */
+unsigned mt_hook_cu_mem_retain(uint64_t *handle, void *address)
+{
+    unsigned result = ASK(cu_mem_retain, handle, address);
+    mt_cuda_allocated(call_of(MT_API_CU_MEM_RETAIN), result, handle, 0);
+    return result;
+}
+
 unsigned mt_hook_cu_mem_map(uint64_t address, size_t size, size_t offset, uint64_t handle,
                             unsigned long long flags)
 {

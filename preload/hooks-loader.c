@@ -2,6 +2,7 @@
 /* Where code goes away, another's may come to its addresses: what native stacks know is checked. */
 #include "hooks.h"
 #include "native-stack.h"
+#include "real.h"
 
 #include <dlfcn.h>
 
@@ -10,7 +11,7 @@ int mt_hook_dlclose(void *library)
     static int (*_Atomic real)(void *library);
     int (*close)(void *) = atomic_load(&real);
     if (!close) {
-        *(void **)&close = dlsym(RTLD_NEXT, "dlclose");
+        *(void **)&close = mt_real_dlsym(RTLD_NEXT, "dlclose");
         atomic_store(&real, close);
     }
     int result = close(library);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlsym: a program that looks the CUDA driver's functions up gets our hooks. What RTLD_NEXT and
- * RTLD_DEFAULT mean depends on the caller, so that the real dlsym has to see it: the hook jumps
- * there with the stack as it was, and answers by itself only for the driver's names.
+ * dlsym: a program that looks functions of CUDA's driver or runtime up gets our hooks. What
+ * RTLD_NEXT and RTLD_DEFAULT mean depends on the caller, so that the real dlsym has to see it: the
+ * hook jumps there with the stack as it was, and answers by itself only for CUDA's names.
  */
+#include "cudart.h"
 #include "driver.h"
 #include "hooks.h"
 #include "real.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 #if !defined(__x86_64__)
 #error "the dlsym hook is written for x86-64"
@@ -24,16 +26,53 @@ static void *no_dlsym(void *handle, const char *symbol)
     return NULL;
 }
 
+/* The runtime's hooks for callers that have looked them up: they say so, and go on to the hook. */
+#define WAY_IN(name, symbol, library, result, parameters)                                          \
+    __attribute__((visibility("hidden"))) void mt_looked_up_##name(void);                          \
+    __asm__(".text\n"                                                                              \
+            ".type mt_looked_up_" #name ", @function\n"                                            \
+            "mt_looked_up_" #name ":\n"                                                            \
+            "    movq mt_cudart_is_looked_up@gottpoff(%rip), %rax\n"                               \
+            "    movb $1, %fs:(%rax)\n"                                                            \
+            "    jmp " symbol "@PLT\n"                                                             \
+            ".size mt_looked_up_" #name ", . - mt_looked_up_" #name "\n");
+MT_CUDART_HOOKS(WAY_IN)
+
+static const struct {
+    const char *symbol;
+    void *way_in;
+} ways_in[] = {
+#define WAY_IN_ROW(name, symbol, library, result, parameters) {symbol, (void *)mt_looked_up_##name},
+    MT_CUDART_HOOKS(WAY_IN_ROW)};
+
+static void *wrap_runtime(const char *symbol, void *found)
+{
+    for (size_t i = 0; found && !mt_is_ours(found) && i < sizeof ways_in / sizeof *ways_in; i++)
+        if (!strcmp(ways_in[i].symbol, symbol))
+            return mt_cudart_is_of_looked_up(symbol, found) ? ways_in[i].way_in : found;
+    return found;
+}
+
+static int is_capital(char letter)
+{
+    return letter >= 'A' && letter <= 'Z';
+}
+
 /* Where to jump to; NULL: *answer is the result. */
 void *mt_lookup(void *handle, const char *symbol, void **answer)
 {
-    void *real = mt_real_dlsym_function();
+    void *(*real)(void *, const char *) = (void *(*)(void *, const char *))mt_real_dlsym_function();
     if (!real)
         return (void *)no_dlsym;
     if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !symbol || symbol[0] != 'c' ||
-        symbol[1] != 'u' || symbol[2] < 'A' || symbol[2] > 'Z')
-        return real;
-    *answer = mt_driver_wrap_symbol(symbol, mt_real_dlsym(handle, symbol));
+        symbol[1] != 'u')
+        return (void *)real;
+    if (is_capital(symbol[2]))
+        *answer = mt_driver_wrap_symbol(symbol, real(handle, symbol));
+    else if (symbol[2] == 'd' && symbol[3] == 'a' && is_capital(symbol[4]))
+        *answer = wrap_runtime(symbol, real(handle, symbol));
+    else
+        return (void *)real;
     return NULL;
 }
 

@@ -5,6 +5,7 @@
  * (injection.c) and asks its InitializeInjectionNvtx2 to fill in tables of functions. Numbers and
  * structures are those of NVTX 3 (nvtx3/nvtxDetail/nvtxTypes.h, nvToolsExt.h).
  */
+#include "device-watch.h"
 #include "hooks.h"
 #include "ranges.h"
 
@@ -54,6 +55,11 @@ void mt_hook_mark(const char *name)
 void mt_hook_name(const void *address, const char *name)
 {
     mt_range_name(address, name);
+}
+
+void mt_hook_sample(void)
+{
+    mt_watch_request();
 }
 
 /* UTF-8 of a wide text, which is cut where it is too long. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's allocator and autograd. C++ exceptions pass through here: build with -fexceptions. */
+#include "device-watch.h"
 #include "native-stack.h"
 #include "node-names.h"
 #include "python-stack.h"
@@ -34,6 +35,7 @@ void mt_hook_report_memory(void *block, int64_t size, size_t allocated, size_t r
 void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved, uint16_t device)
 {
     record_memory(MT_OOM, device, (uint64_t[]){(uint64_t)size, allocated, reserved});
+    mt_watch_hint();
     MT_REAL(report_oom)(size, allocated, reserved, device);
 }
 

@@ -66,6 +66,7 @@
     H(range_pop, "memtap_range_pop", NULL, void, (void))                                           \
     H(mark, "memtap_mark", NULL, void, (const char *name))                                         \
     H(name, "memtap_name", NULL, void, (const void *address, const char *name))                    \
+    H(sample, "memtap_sample", NULL, void, (void))                                                 \
     H(nvtx, "InitializeInjectionNvtx2", NULL, int, (const void *(*export_table)(uint32_t table)))
 /* The driver's way to a tool (CUDA_INJECTION64_PATH), and what each client of CUPTI begins with. */
 #define MT_CUPTI_HOOKS(H)                                                                          \

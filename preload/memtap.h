@@ -73,6 +73,14 @@ static inline void memtap_mark(const char *name)
     memtap_call_(&kept, "memtap_mark", name);
 }
 
+/* What the devices hold is asked for now, context, modules and other processes included, and is in
+ * the trace a little later: `memtap report --at TIME` has the answer nearest to a moment. */
+static inline void memtap_sample(void)
+{
+    static void *kept;
+    memtap_call_(&kept, "memtap_sample", NULL);
+}
+
 /* The device memory at this address (any in it) is called so in reports, until it is freed. */
 static inline void memtap_name(const void *address, const char *name)
 {

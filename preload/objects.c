@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "objects.h"
+#include "real.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +24,7 @@ static int (*find_object)(void *address, struct found *out); /* _dl_find_object 
 
 void mt_objects_prepare(void)
 {
-    *(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+    *(void **)&find_object = mt_real_dlsym(RTLD_DEFAULT, "_dl_find_object");
 }
 
 struct search {

@@ -36,7 +36,10 @@ void *mt_real_dlsym_function(void)
 void *mt_real_dlsym(void *handle, const char *symbol)
 {
     void *(*real)(void *, const char *) = (void *(*)(void *, const char *))mt_real_dlsym_function();
-    return real ? real(handle, symbol) : NULL;
+    void *found = real ? real(handle, symbol) : NULL;
+    if (real && !found)
+        dlerror(); /* forgets that */
+    return found;
 }
 
 /* dlsym(RTLD_NEXT) does not see libraries that Python loaded RTLD_LOCAL; a handle does. */
@@ -83,7 +86,7 @@ static int collect_path(struct dl_phdr_info *info, size_t size, void *data)
 /* Another preloaded library may stand in front of PyTorch's function, as the simulator does. */
 static void *find_torch(const char *symbol, const char *library)
 {
-    void *next = dlsym(RTLD_NEXT, symbol);
+    void *next = mt_real_dlsym(RTLD_NEXT, symbol);
     return next ? next : find_in(symbol, library);
 }
 

@@ -37,7 +37,7 @@ void mt_resolve(enum mt_hook hook);
 int mt_missing_in_torch(char *missing, size_t size);
 
 /* dlsym, which is a hook, too: what we look up ourselves is to be the real thing. With RTLD_NEXT,
- * what comes after libmemtap.so. */
+ * what comes after libmemtap.so. That nothing is found, the program's dlerror does not tell. */
 void *mt_real_dlsym(void *handle, const char *symbol);
 void *mt_real_dlsym_function(void);
 

@@ -2,6 +2,7 @@
 #include "rules.h"
 #include "cache.h"
 #include "memory.h"
+#include "real.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -64,7 +65,7 @@ int mt_rules_prepare(void)
 void mt_rules_find_python(void)
 {
     mt_objects_prepare();
-    atomic_store(&state.python, (uintptr_t)dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault"));
+    atomic_store(&state.python, (uintptr_t)mt_real_dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault"));
 }
 
 static void forget_range(uintptr_t start, uintptr_t end)

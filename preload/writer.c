@@ -29,6 +29,7 @@
 #define PERIOD_NS 2000000000
 #define PERIOD_WITHOUT_TAIL_NS 200000000
 #define PAUSE_NS 200000000
+#define FIRST_PERIOD_NS 200000000 /* then NVML is asked for the first time */
 #define FIRST_WAIT_S 10
 #define LAST_WAIT_S 10
 
@@ -95,9 +96,11 @@ static void say(_Atomic uint32_t *word)
     futex(word, FUTEX_WAKE, INT_MAX, NULL);
 }
 
-static void wait_for_work(void)
+static void wait_for_work(int is_first)
 {
-    uint64_t ns = mt_tail_exists() ? PERIOD_NS : PERIOD_WITHOUT_TAIL_NS;
+    uint64_t ns = is_first           ? FIRST_PERIOD_NS
+                  : mt_tail_exists() ? PERIOD_NS
+                                     : PERIOD_WITHOUT_TAIL_NS;
     struct timespec period = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     futex(&writer.wake, FUTEX_WAIT, 0, &period);
     atomic_store(&writer.wake, 0);
@@ -488,8 +491,8 @@ static void *run(void *unused)
     if (is_open())
         write_head();
     sign_roster();
-    while (!atomic_load(&writer.stop)) {
-        wait_for_work();
+    for (int is_first = 1; !atomic_load(&writer.stop); is_first = 0) {
+        wait_for_work(is_first);
         drain(0);
     }
     drain(0);

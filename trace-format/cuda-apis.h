@@ -13,7 +13,7 @@ enum mt_space {
     MT_SPACE_HOST,     /* page-locked memory of the host, by address */
     MT_SPACE_ARRAY,    /* an array of texels, by handle; its size is that of its texels */
     MT_SPACE_PHYSICAL, /* memory of a device without an address yet, by handle */
-    MT_SPACE_IMPORTED, /* memory that belongs to another process or API: not counted again */
+    MT_SPACE_IMPORTED, /* memory of another process or API, or another handle: not counted again */
     MT_SPACE_CONTEXT,  /* a context, by handle: CUDA does not tell its size */
     MT_SPACE_MODULE,   /* loaded code, by handle: CUDA does not tell its size */
     MT_SPACE_IN_USE,   /* memory that is there, by addresses into it: copies, sets */
@@ -86,6 +86,7 @@ enum mt_space {
     A(CU_MODULE_LOAD_FAT_BINARY, 85, "cuModuleLoadFatBinary", MODULE)                              \
     A(CU_LIBRARY_LOAD_DATA, 86, "cuLibraryLoadData", MODULE)                                       \
     A(CU_LIBRARY_LOAD_FILE, 87, "cuLibraryLoadFromFile", MODULE)                                   \
+    A(CU_MEM_RETAIN, 88, "cuMemRetainAllocationHandle", IMPORTED)                                  \
     A(CU_MEM_FREE, 96, "cuMemFree", DEVICE)                                                        \
     A(CU_MEM_FREE_ASYNC, 97, "cuMemFreeAsync", DEVICE)                                             \
     A(CU_MEM_FREE_HOST, 98, "cuMemFreeHost", HOST)                                                 \

@@ -14,15 +14,24 @@ struct buffer {
     size_t used, capacity;
 };
 
+/* An event's numbers in a column. There is room for a whole block, of which the system gives only
+ * what is used. */
+struct column {
+    unsigned char *bytes; /* NULL: no event of its kind was seen yet */
+    size_t used;
+};
+#define COLUMN_ROOM ((size_t)MT_BLOCK_RECORDS * MT_VARINT_SIZE)
+
 struct mt_encoder {
     ZSTD_CCtx *zstd;
     struct mt_crc crc;
     int level;
+    unsigned char has_columns[MT_KIND_LIMIT];
     enum mt_block_type type; /* of the block under construction, once it has a record */
     uint32_t records;
     uint64_t base_time_ns, last_time_ns;
     struct mt_predictor predictor;
-    struct buffer column[MT_COLUMNS]; /* events */
+    struct column column[MT_COLUMNS]; /* events */
     struct buffer definitions;
     struct buffer raw;   /* columns put together */
     struct buffer block; /* the result */
@@ -104,35 +113,39 @@ static int begin_record(struct mt_encoder *encoder, enum mt_block_type type)
     return 0;
 }
 
-/* Room for a number in every column of a kind. */
-static int reserve_event(struct mt_encoder *encoder, unsigned kind)
+static int make_column(struct column *column)
 {
-    const unsigned first = mt_arg_column(kind, 0), end = first + mt_kinds[kind].n_fields;
-    for (unsigned i = 0; i < end; i = i + 1 == MT_COLUMN_COMMON ? first : i + 1) {
-        struct buffer *column = &encoder->column[i];
-        if (__builtin_expect(column->capacity - column->used < MT_VARINT_SIZE, 0) &&
-            buffer_reserve(column, MT_VARINT_SIZE))
-            return -ENOMEM;
-    }
-    return 0;
+    if (!column->bytes)
+        column->bytes = malloc(COLUMN_ROOM);
+    return column->bytes ? 0 : -ENOMEM;
 }
 
-static inline void put_byte(struct mt_encoder *encoder, unsigned column, unsigned char byte)
+/* The columns of a kind that is seen for the first time, and those that all have. */
+static int make_columns(struct mt_encoder *encoder, unsigned kind)
 {
-    struct buffer *buffer = &encoder->column[column];
-    buffer->bytes[buffer->used++] = byte;
+    int rc = 0;
+    for (unsigned i = 0; i < MT_COLUMN_COMMON && !rc; i++)
+        rc = make_column(&encoder->column[i]);
+    for (unsigned i = 0; i < mt_kinds[kind].n_fields && !rc; i++)
+        rc = make_column(&encoder->column[mt_arg_column(kind, i)]);
+    encoder->has_columns[kind] = !rc;
+    return rc;
 }
 
-static inline void put_column(struct mt_encoder *encoder, unsigned column, uint64_t value)
+static inline void put_byte(struct column *column, unsigned char byte)
 {
-    if (value < 0x80)
-        put_byte(encoder, column, (unsigned char)value);
-    else
-        put(&encoder->column[column], value);
+    column->bytes[column->used++] = byte;
+}
+
+static inline void put_number(struct column *column, uint64_t value)
+{
+    unsigned char *at = column->bytes + column->used;
+    column->used = (size_t)(mt_varint_put(at, value) - column->bytes);
 }
 
 /* The number to store for an argument; the event's earlier ones must have been. */
-static uint64_t predict(struct mt_predictor *state, const struct mt_event *event, unsigned field)
+static inline uint64_t predict(struct mt_predictor *state, const struct mt_event *event,
+                               unsigned field)
 {
     uint64_t value = event->arg[field];
     uint64_t *base = mt_predicted(state, event, field, mt_kinds[event->kind].field[field].code);
@@ -149,7 +162,11 @@ static int add_event(struct mt_encoder *encoder, const struct mt_event *event,
     if (event->kind >= MT_KIND_LIMIT || !mt_kinds[event->kind].name || event->device < -1)
         return -EINVAL;
     int rc = begin_record(encoder, type);
-    if (rc || (rc = reserve_event(encoder, event->kind)))
+    if (!rc && encoder->records >= MT_BLOCK_RECORDS)
+        rc = -EINVAL;
+    if (!rc && !encoder->has_columns[event->kind])
+        rc = make_columns(encoder, event->kind);
+    if (rc)
         return rc;
     if (!encoder->records++) {
         encoder->base_time_ns = event->time_ns;
@@ -157,14 +174,15 @@ static int add_event(struct mt_encoder *encoder, const struct mt_event *event,
         memset(&encoder->predictor, 0, sizeof encoder->predictor);
     }
     uint64_t elapsed = event->time_ns - encoder->last_time_ns;
-    put_byte(encoder, MT_COLUMN_KIND, (unsigned char)event->kind);
-    put_byte(encoder, MT_COLUMN_TIME, (unsigned char)elapsed);
-    put_column(encoder, MT_COLUMN_TIME_HIGH, elapsed >> 8);
-    put_column(encoder, MT_COLUMN_THREAD, event->thread);
-    put_column(encoder, MT_COLUMN_DEVICE, (uint64_t)(event->device + 1));
-    put_column(encoder, MT_COLUMN_STACK, event->stack);
-    for (unsigned i = 0; i < mt_kinds[event->kind].n_fields; i++)
-        put_column(encoder, mt_arg_column(event->kind, i), predict(&encoder->predictor, event, i));
+    struct column *column = encoder->column, *argument = &column[mt_arg_column(event->kind, 0)];
+    put_byte(&column[MT_COLUMN_KIND], (unsigned char)event->kind);
+    put_byte(&column[MT_COLUMN_TIME], (unsigned char)elapsed);
+    put_number(&column[MT_COLUMN_TIME_HIGH], elapsed >> 8);
+    put_number(&column[MT_COLUMN_THREAD], event->thread);
+    put_number(&column[MT_COLUMN_DEVICE], (uint64_t)(event->device + 1));
+    put_number(&column[MT_COLUMN_STACK], event->stack);
+    for (unsigned i = 0, n = mt_kinds[event->kind].n_fields; i < n; i++)
+        put_number(&argument[i], predict(&encoder->predictor, event, i));
     encoder->last_time_ns = event->time_ns;
     return 0;
 }
@@ -258,7 +276,7 @@ static unsigned column_at(unsigned place)
     return place + (place >= MT_COLUMN_TIME_HIGH);
 }
 
-static int is_all_zeros(const struct buffer *column)
+static int is_all_zeros(const struct column *column)
 {
     const unsigned char *bytes = column->bytes;
     return !column->used || (!bytes[0] && !memcmp(bytes, bytes + 1, column->used - 1));
@@ -280,14 +298,14 @@ static int join_columns(struct mt_encoder *encoder)
         return -ENOMEM;
     put(raw, count);
     for (unsigned i = 0; i < MT_COLUMNS; i++) {
-        const struct buffer *column = &encoder->column[column_at(i)];
+        const struct column *column = &encoder->column[column_at(i)];
         if (column->used) {
             put(raw, column_at(i));
             put(raw, column->used);
         }
     }
     for (unsigned i = 0; i < MT_COLUMNS; i++) {
-        const struct buffer *column = &encoder->column[column_at(i)];
+        const struct column *column = &encoder->column[column_at(i)];
         put_bytes(raw, column->bytes, column->used);
     }
     return 0;

@@ -32,7 +32,9 @@ struct sim_context {
 struct sim_device {
     const struct sim_gpu *gpu;
     uint64_t total;         /* bytes */
-    _Atomic uint64_t used;  /* contexts and allocations, whole pages */
+    _Atomic uint64_t used;  /* contexts and allocations, whole pages, and these two: */
+    uint64_t others;        /* of another process */
+    uint64_t unowned;       /* of no process that NVML tells of */
     _Atomic bool alive;     /* the primary context exists */
     _Atomic uint32_t peers; /* whose memory it may use: a bit each */
     struct sim_context primary;

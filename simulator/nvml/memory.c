@@ -47,40 +47,45 @@ int nvmlDeviceGetMemoryInfo_v2(const void *handle, struct nvml_memory_v2 *memory
 }
 
 /*
- * The only process that we know of is the own one. Returns whether it uses the device; checks the
- * caller's room first.
+ * Who uses a device: this process, and one that stands for all others (CUDASIM_OTHERS). Returns a
+ * code; *count is how many there are, and the caller's room first.
  */
-static int own_process(const void *handle, unsigned *count, const void *processes, uint64_t *used)
+static int find_processes(const void *handle, unsigned *count, const void *to,
+                          struct nvml_process_v1 found[2])
 {
     int ordinal;
-    unsigned room = *count;
+    unsigned room = to ? *count : 0;
     const struct sim_device *device = nvml_device(handle, &ordinal);
 
     if (!device)
         return NVML_INVALID_ARGUMENT;
-    *used = device->used;
-    *count = *used ? 1 : 0;
-    return *count && (!room || !processes) ? NVML_INSUFFICIENT_SIZE : NVML_SUCCESS;
+    uint64_t own = device->used - device->others - device->unowned;
+    *count = 0;
+    if (own)
+        found[(*count)++] = (struct nvml_process_v1){(unsigned)getpid(), own};
+    if (device->others)
+        found[(*count)++] = (struct nvml_process_v1){(unsigned)getppid(), device->others};
+    return *count > room ? NVML_INSUFFICIENT_SIZE : NVML_SUCCESS;
 }
 
 int nvmlDeviceGetComputeRunningProcesses(const void *handle, unsigned *count,
                                          struct nvml_process_v1 *processes)
 {
-    uint64_t used;
-    int code = own_process(handle, count, processes, &used);
+    struct nvml_process_v1 found[2];
+    int code = find_processes(handle, count, processes, found);
 
-    if (!code && *count)
-        processes[0] = (struct nvml_process_v1){(unsigned)getpid(), used};
+    for (unsigned i = 0; !code && i < *count; i++)
+        processes[i] = found[i];
     return code;
 }
 
 static int running_v2(const void *handle, unsigned *count, struct nvml_process_v2 *processes)
 {
-    uint64_t used;
-    int code = own_process(handle, count, processes, &used);
+    struct nvml_process_v1 found[2];
+    int code = find_processes(handle, count, processes, found);
 
-    if (!code && *count)
-        processes[0] = (struct nvml_process_v2){(unsigned)getpid(), used, ~0u, ~0u};
+    for (unsigned i = 0; !code && i < *count; i++)
+        processes[i] = (struct nvml_process_v2){found[i].pid, found[i].used, ~0u, ~0u};
     return code;
 }
 

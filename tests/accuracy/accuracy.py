@@ -47,6 +47,9 @@ PROGRAMS = {
 NO_CACHE = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
 POOLS = {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"}
 EXPANDABLE = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
+PLUGGED = {"MEMTAP_TEST_ALLOCATOR": "plugged"}
+POOL = {"MEMTAP_TEST_ALLOCATOR": "pool"}
+PLUGGED_POOL = {"MEMTAP_TEST_ALLOCATOR": "plugged pool"}
 VARIANTS = {
     "adamw-plain-uncached": ("adamw-plain", NO_CACHE),
     "amp-uncached": ("amp", NO_CACHE),
@@ -54,6 +57,9 @@ VARIANTS = {
     "masters-pools": ("masters", POOLS),
     "checkpointing-pools": ("checkpointing", POOLS),
     "lstm-expandable": ("lstm", EXPANDABLE),
+    "gan-plugged": ("gan", PLUGGED),
+    "ema-pool": ("ema", POOL),
+    "accumulation-plugged-pool": ("accumulation", PLUGGED_POOL),
 }
 # With labels and without: the least part that has to be right over all programs, and of each.
 LEAST = {"labels": (0.995, 0.98), "no labels": (0.95, 0.90)}

@@ -11,7 +11,9 @@ import sys
 import time
 import weakref
 
-import torch
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "torch"))
+import allocator_choice  # noqa: E402
+import torch  # noqa: E402
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 MOST = 6  # moments of a kind that are looked at
@@ -202,12 +204,14 @@ def watch_backward():
 def main():
     global log
     log = open(sys.argv[1], "w", encoding="utf-8")
+    kept = allocator_choice.choose()
     watch_modules()
     watch_backward()
     register_optimizer_step_post_hook(lambda *_: look("step", []))
     sys.argv = sys.argv[2:]
     sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
     runpy.run_path(sys.argv[0], run_name="__main__")
+    del kept
 
 
 main()

@@ -25,6 +25,9 @@ unsigned cuMemFree_v2(uint64_t address)
 #else
 #include <dlfcn.h>
 
+extern int calls_of_layer;
+int calls_of_layer;
+
 static void *below(const char *symbol)
 {
     return dlsym(dlopen("libdriver-below.so", RTLD_NOW), symbol);
@@ -35,6 +38,7 @@ unsigned cuMemAlloc_v2(uint64_t *address, size_t size)
     static unsigned (*real)(uint64_t *, size_t);
     if (!real)
         *(void **)&real = below("cuMemAlloc_v2");
+    calls_of_layer++;
     return real(address, size);
 }
 

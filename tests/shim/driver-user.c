@@ -4,6 +4,7 @@
  * old place taken. It exits with 3 where there is no driver.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -12,12 +13,26 @@ static int (*initialize)(unsigned);
 static int (*allocate)(uint64_t *, size_t);
 static int (*release)(uint64_t);
 
+/* As manuals have it: an error is what dlerror tells, and nothing else changes errno. */
+static void *look_up(void *library, const char *symbol)
+{
+    dlerror();
+    errno = ERANGE;
+    void *found = dlsym(library, symbol);
+    const char *error = dlerror();
+    if (error)
+        printf("%s: %s\n", symbol, error);
+    if (errno != ERANGE)
+        printf("%s: errno is %d\n", symbol, errno);
+    return found;
+}
+
 static void *load(void)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-    *(void **)&initialize = driver ? dlsym(driver, "cuInit") : NULL;
-    *(void **)&allocate = driver ? dlsym(driver, "cuMemAlloc_v2") : NULL;
-    *(void **)&release = driver ? dlsym(driver, "cuMemFree_v2") : NULL;
+    *(void **)&initialize = driver ? look_up(driver, "cuInit") : NULL;
+    *(void **)&allocate = driver ? look_up(driver, "cuMemAlloc_v2") : NULL;
+    *(void **)&release = driver ? look_up(driver, "cuMemFree_v2") : NULL;
     return driver;
 }
 
@@ -38,10 +53,13 @@ int main(void)
     void *place = place_of(driver);
     dlclose(driver);
     mmap(place, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    dlerror();
     driver = load();
     if (!driver || initialize(0) || allocate(&address, 5000) || release(address))
         return 5;
-    dlclose(driver);
+    errno = ERANGE;
+    if (dlclose(driver) || errno != ERANGE || dlerror())
+        return 6;
     puts("done");
     return 0;
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hold-memory [long|fork]: takes device memory by four routes (runtime, stream order, driver,
- * physical memory with addresses) and ends with all of it taken but the first 48 MiB. With `long`
- * it waits before that until memtap has asked NVML what the device holds; with `fork` it does so,
- * too, and then has a child take 8 MiB more.
+ * hold-memory [long|more|sample|fork]: takes device memory by four routes (runtime, stream order,
+ * driver, physical memory with addresses) and ends with all of it taken but the first 48 MiB. With
+ * `long` it waits before that until memtap has asked NVML what the device holds; so it does with
+ * the others, and then with `more` has 16 MiB more for a second, with `sample` frees these 48 MiB,
+ * wants memtap to ask, and after a second has 6 MiB less, and with `fork` has a child take 8 MiB
+ * more.
  */
+#include "preload/memtap.h"
+
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dirent.h>
@@ -55,6 +59,18 @@ int main(int argc, char **argv)
     if (argc > 1) {
         for (int i = 0; i < MOST_PAUSES && !has_watcher(); i++)
             usleep(PAUSE_US);
+        usleep(20 * PAUSE_US);
+    }
+    if (argc > 1 && !strcmp(argv[1], "more")) {
+        if (cudaMalloc(&second, 16 * MIB))
+            return 3;
+        usleep(20 * PAUSE_US);
+        cudaFree(second);
+    }
+    if (argc > 1 && !strcmp(argv[1], "sample")) {
+        cudaFree(first);
+        first = second;
+        memtap_sample();
         usleep(20 * PAUSE_US);
     }
     if (argc > 1 && !strcmp(argv[1], "fork")) {

@@ -65,6 +65,7 @@ SAME(struct mt_form_register, size, cuMemHostRegister_v2_params, bytesize);
 SAME(struct mt_form_import, address, cudaIpcOpenMemHandle_v4010_params, devPtr);
 SAME(struct mt_form_import, address, cuIpcOpenMemHandle_v2_params, pdptr);
 SAME(struct mt_form_import, address, cuMemImportFromShareableHandle_params, handle);
+SAME(struct mt_form_import, address, cuMemRetainAllocationHandle_params, handle);
 SAME(struct mt_form_buffer, buffer, cudaExternalMemoryGetMappedBuffer_v10000_params, bufferDesc);
 SAME(struct mt_form_buffer, buffer, cuExternalMemoryGetMappedBuffer_params, bufferDesc);
 SAME(struct mt_form_flat, wanted, cuArrayCreate_v2_params, pAllocateArray);

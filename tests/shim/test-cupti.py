@@ -79,15 +79,25 @@ equal("the injection's place is taken", taken.cupti,
       "not used: CUDA_INJECTION64_PATH is /no/such/tool.so")
 equal("what the hooks see then", taken.lines, taken.out)
 
-# A function that is looked up in the runtime itself does not come to a hook.
+# A function that is looked up in the runtime comes to a hook, but for a look-up with a version.
 BY_HANDLE = """import ctypes
 runtime, address = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p()
 runtime.cudaFree(None)
 runtime.cudaMalloc(ctypes.byref(address), 4096)
 """
-equal("unseen by the hooks", hooked(sys.executable, "-c", BY_HANDLE).lines, [])
-equal("seen by CUPTI", hooked(sys.executable, "-c", BY_HANDLE, cupti="on").lines,
-      [CONTEXT, "cuda_malloc cudaMalloc 4096"])
+BY_VERSION = """import ctypes
+find, address = ctypes.CDLL(None).dlvsym, ctypes.c_void_p()
+find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
+runtime = ctypes.CDLL("libcudart.so.13")
+def call(name, *arguments):
+    ctypes.CFUNCTYPE(ctypes.c_int)(find(runtime._handle, name, b"libcudart.so.13"))(*arguments)
+call(b"cudaFree", ctypes.c_void_p())
+call(b"cudaMalloc", ctypes.byref(address), ctypes.c_size_t(4096))
+"""
+MALLOC = "cuda_malloc cudaMalloc 4096"
+equal("looked up", hooked(sys.executable, "-c", BY_HANDLE).lines, [MALLOC])
+equal("unseen by the hooks", hooked(sys.executable, "-c", BY_VERSION).lines, [])
+equal("seen by CUPTI", hooked(sys.executable, "-c", BY_VERSION, cupti="on").lines, [CONTEXT, MALLOC])
 
 # Another subscriber comes: it must be able to, and is told what it wants.
 SIZES = ("1000", "2000", "3000")

@@ -12,6 +12,7 @@ memtap, program = sys.argv[1:]
 MIB = 1 << 20
 CONTEXT, POOL = 300 * MIB, 32 * MIB  # a pool takes pieces of 32 MiB
 HELD = (6 + 20 + 4) * MIB + POOL
+OTHERS, UNOWNED = 700 * MIB, 90 * MIB
 faults = []
 
 
@@ -29,24 +30,37 @@ def read(trace):
     return [event for event in events if "time_ns" in event]
 
 
-def record(mode):
+def record(mode, look=read):
     """The events of each process, in the order of their numbers of events."""
     with tempfile.TemporaryDirectory() as directory:
         subprocess.run([memtap, "run", "--simulate", "t4", "--output", directory + "/%p.mtap", "--",
                         program, *([mode] if mode else [])], check=True,
-                       env={**os.environ, "CUDASIM_CONTEXT": str(CONTEXT)})
-        return sorted(map(read, glob.glob(directory + "/*.mtap")), key=len)
+                       env={**os.environ, "CUDASIM_CONTEXT": str(CONTEXT),
+                            "CUDASIM_OTHERS": str(OTHERS), "CUDASIM_UNOWNED": str(UNOWNED)})
+        return sorted(map(look, glob.glob(directory + "/*.mtap")), key=len)
 
 
 def taken(event):
-    equal("own", event["own"], event["total"] - event["free"])
-    equal("others", event["others"], 0)
-    return event["total"] - event["free"]
+    """What this process has."""
+    equal("all of it", event["own"] + OTHERS + UNOWNED, event["total"] - event["free"])
+    equal("others", event["others"], OTHERS)
+    return event["own"]
+
+
+def balance(trace):
+    """The report's table for the peak."""
+    done = subprocess.run([memtap, "report", "--format", "json", trace], check=True,
+                          stdout=subprocess.PIPE)
+    return json.loads(done.stdout)["devices"][0]["balance"]
 
 
 def check(what, events, wanted):
+    """There may be samples more, of the same states: they are taken soon after an allocation."""
     samples = [event for event in events if event["record"] == "device_memory"]
-    equal(f"{what}: samples", [taken(sample) for sample in samples], wanted)
+    found = [taken(sample) for sample in samples]
+    equal(f"{what}: states", [state for state in wanted if state not in found], [])
+    equal(f"{what}: no others", set(found) - set(wanted) - {FIRST}, set())
+    equal(f"{what}: the last", found[-1:], wanted[-1:])
     equal(f"{what}: devices", {sample["device"] for sample in samples}, {0})
     equal(f"{what}: threads", {sample["thread"] for sample in samples}, {0})
     times = [event["time_ns"] for event in events]
@@ -56,8 +70,17 @@ def check(what, events, wanted):
 FIRST = CONTEXT + HELD + 48 * MIB
 check("short", *record(""), [CONTEXT + HELD])
 check("long", *record("long"), [FIRST, CONTEXT + HELD])
+check("more", *record("more"), [FIRST, FIRST + 16 * MIB, CONTEXT + HELD])
+check("sample", *record("sample"), [FIRST, CONTEXT + HELD, CONTEXT + HELD - 6 * MIB])
 child, parent = record("fork")
 check("child", child, [FIRST + 8 * MIB])
 check("its parent", parent, [FIRST, CONTEXT + HELD])
+
+(table,) = record("more", balance)
+wanted = {"pytorch": 0, "cuda": (48 + 6 + 10 + 20 + 4 + 16) * MIB, "runtime": CONTEXT + 22 * MIB,
+          "other_processes": OTHERS, "unexplained": UNOWNED}
+equal("balance", {row: table[row] for row in wanted}, wanted)
+equal("its sum", table["used"], sum(wanted.values()))
+equal("by library", sum(part["bytes"] for part in table["by_library"]), table["cuda"])
 print("\n".join(faults) or "the device is accounted for to the byte")
 sys.exit(bool(faults))

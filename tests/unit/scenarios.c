@@ -381,6 +381,19 @@ void mt_scenario_fragmented(struct mt_builder *b)
     mt_build_event(b, MT_OOM, 30 * MT_MIB, 6 * MT_MIB + 64 * MT_KIB, 62 * MT_MIB);
 }
 
+/* Three times, of which two are live when it is most, and one at the end; a free that fails. */
+static void pin_memory(struct mt_builder *b)
+{
+    uint64_t host = 0x10000000;
+    mt_build_on(b, MT_NO_DEVICE, 1, mt_build_stack(b, "/home/user/serve.py:7 load", NULL));
+    mt_build_event4(b, MT_CUDA_MALLOC, host, 3 * MT_MIB, 0, MT_API_CUDA_HOST_ALLOC);
+    mt_build_event4(b, MT_CUDA_MALLOC, host + 8 * MT_MIB, 2 * MT_MIB, 0, MT_API_CUDA_HOST_REGISTER);
+    mt_build_event(b, MT_CUDA_FREE, host, MT_API_CUDA_FREE_HOST, 0);
+    mt_build_event(b, MT_CUDA_FREE, host + 8 * MT_MIB, MT_API_CUDA_HOST_UNREGISTER, 0);
+    mt_build_event(b, MT_CUDA_FREE_FAILED, host + 8 * MT_MIB, 1, MT_API_CUDA_HOST_UNREGISTER);
+    mt_build_event4(b, MT_CUDA_MALLOC, host + 16 * MT_MIB, 1 * MT_MIB, 0, MT_API_CU_MEM_HOST_ALLOC);
+}
+
 /* A workspace of cuBLAS beside PyTorch's segment, and what the device says of it all. */
 void mt_scenario_balance(struct mt_builder *b)
 {
@@ -394,6 +407,7 @@ void mt_scenario_balance(struct mt_builder *b)
     mt_build_event(b, MT_CUDA_MALLOC, BASE, 20 * MT_MIB, 0);
     mt_build_on(b, 0, 1, library);
     mt_build_event(b, MT_CUDA_MALLOC, BASE + 128 * MT_MIB, 8 * MT_MIB, 0);
+    pin_memory(b);
     mt_build_on(b, 0, 1, segment);
     mt_build_alloc(b, BASE, 20 * MT_MIB);
     mt_build_event(b, MT_CUDA_MALLOC, 0, 100 * MT_MIB, 2);

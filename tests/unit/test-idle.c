@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C programs: what copies and sets show of their memory, and frees that are none. */
+/* C programs: what copies and sets show of their memory, frees that are none, physical memory. */
 #include "analyzed.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
@@ -215,9 +215,117 @@ START_TEST(leaks_are_told_by_whole_stacks)
 }
 END_TEST
 
+#define HANDLE 0x5500u
+
+static void create(uint64_t handle, uint64_t size)
+{
+    mt_build_event4(builder, MT_CUDA_MALLOC, handle, size, 0, MT_API_CU_MEM_CREATE);
+}
+
+static void map(uint64_t address, uint64_t size, uint64_t handle)
+{
+    mt_build_event4(builder, MT_CUDA_MAP, address, size, handle, MT_API_CU_MEM_MAP);
+}
+
+static void unmap(uint64_t address, uint64_t size)
+{
+    mt_build_event(builder, MT_CUDA_UNMAP, address, size, MT_API_CU_MEM_UNMAP);
+}
+
+static void release_handle(uint64_t handle)
+{
+    mt_build_event(builder, MT_CUDA_FREE, handle, MT_API_CU_MEM_RELEASE, 0);
+}
+
+static void expect_live(uint64_t bytes)
+{
+    ck_assert_uint_eq(analyze()->leaks.bytes, bytes);
+    ck_assert_uint_eq(analysis.replay.cuda.unknown, 0);
+    ck_assert_uint_eq(analysis.replay.cuda.twice.blocks, 0);
+}
+
+START_TEST(what_is_mapped_outlives_its_handle)
+{
+    create(HANDLE, 2 * MT_MIB);
+    map(A, 2 * MT_MIB, HANDLE);
+    release_handle(HANDLE);
+    expect_live(2 * MT_MIB);
+}
+END_TEST
+
+START_TEST(the_last_unmap_ends_what_was_released)
+{
+    create(HANDLE, 2 * MT_MIB);
+    map(A, 2 * MT_MIB, HANDLE);
+    map(B, 2 * MT_MIB, HANDLE);
+    release_handle(HANDLE);
+    unmap(A, 2 * MT_MIB);
+    peak();
+    unmap(B, 2 * MT_MIB);
+    expect_live(MT_MIB);
+    ck_assert_uint_eq(mt_analysis_main_device(&analysis)->peak.allocated, 3 * MT_MIB);
+}
+END_TEST
+
+START_TEST(one_unmap_may_end_several)
+{
+    for (uint64_t i = 0; i < 3; i++) {
+        create(HANDLE + i, 2 * MT_MIB);
+        map(A + i * 2 * MT_MIB, 2 * MT_MIB, HANDLE + i);
+        if (i != 1)
+            release_handle(HANDLE + i);
+    }
+    unmap(A, 6 * MT_MIB);
+    expect_live(2 * MT_MIB);
+}
+END_TEST
+
+/* As NCCL gives memory back: by a handle that it asks for anew. */
+START_TEST(a_handle_that_was_asked_for_is_released_too)
+{
+    create(HANDLE, 2 * MT_MIB);
+    map(A, 2 * MT_MIB, HANDLE);
+    release_handle(HANDLE);
+    unmap(A, 2 * MT_MIB);
+    release_handle(HANDLE);
+    peak();
+    expect_live(MT_MIB);
+}
+END_TEST
+
+START_TEST(a_release_that_fails_changes_nothing)
+{
+    create(HANDLE, 2 * MT_MIB);
+    map(A, 2 * MT_MIB, HANDLE);
+    release_handle(HANDLE);
+    mt_build_event(builder, MT_CUDA_FREE_FAILED, HANDLE, 1, MT_API_CU_MEM_RELEASE);
+    unmap(A, 2 * MT_MIB);
+    expect_live(2 * MT_MIB);
+}
+END_TEST
+
+START_TEST(imported_memory_is_nobodys_here)
+{
+    mt_build_event4(builder, MT_CUDA_MALLOC, HANDLE, 0, 0, MT_API_CU_MEM_IMPORT);
+    map(A, 2 * MT_MIB, HANDLE);
+    unmap(A, 2 * MT_MIB);
+    release_handle(HANDLE);
+    peak();
+    expect_live(MT_MIB);
+}
+END_TEST
+
 int main(void)
 {
-    TCase *idle = tcase_create("idle"), *frees = tcase_create("frees");
+    TCase *idle = tcase_create("idle"), *frees = tcase_create("frees"),
+          *physical = tcase_create("physical");
+    tcase_add_checked_fixture(physical, begin, end);
+    tcase_add_test(physical, what_is_mapped_outlives_its_handle);
+    tcase_add_test(physical, the_last_unmap_ends_what_was_released);
+    tcase_add_test(physical, one_unmap_may_end_several);
+    tcase_add_test(physical, a_handle_that_was_asked_for_is_released_too);
+    tcase_add_test(physical, a_release_that_fails_changes_nothing);
+    tcase_add_test(physical, imported_memory_is_nobodys_here);
     tcase_add_checked_fixture(idle, begin, end);
     tcase_add_test(idle, what_no_copy_touches_is_told_apart);
     tcase_add_test(idle, what_is_copied_before_and_after_is_in_use);
@@ -232,5 +340,5 @@ int main(void)
     tcase_add_test(frees, a_second_free_is_told_with_its_allocation);
     tcase_add_test(frees, an_address_that_is_used_again_may_be_freed_again);
     tcase_add_test(frees, leaks_are_told_by_whole_stacks);
-    return RUN_TESTS(idle, frees);
+    return RUN_TESTS(idle, frees, physical);
 }

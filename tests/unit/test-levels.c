@@ -103,6 +103,96 @@ START_TEST(one_unmap_may_take_several_pieces)
 }
 END_TEST
 
+static uint64_t live_at_end(void)
+{
+    question.moment.kind = MT_AT_END;
+    return analyze()->at.cuda_bytes;
+}
+
+static void release(uint64_t handle)
+{
+    mt_build_event(builder, MT_CUDA_FREE, handle, MT_API_CU_MEM_RELEASE, 0);
+}
+
+static void unmap(unsigned i)
+{
+    mt_build_event(builder, MT_CUDA_UNMAP, A + i * PIECE, PIECE, MT_API_CU_MEM_UNMAP);
+}
+
+START_TEST(a_mapping_keeps_memory_whose_handle_was_released)
+{
+    map_piece(0);
+    release(HANDLE);
+    ck_assert_uint_eq(live_at_end(), PIECE);
+    ck_assert_uint_eq(analysis.replay.cuda.unknown, 0);
+}
+END_TEST
+
+START_TEST(the_last_unmap_frees_memory_whose_handle_was_released)
+{
+    map_piece(0);
+    map_piece(1);
+    release(HANDLE);
+    unmap(0);
+    ck_assert_uint_eq(live_at_end(), PIECE);
+    ck_assert_uint_eq(analysis.replay.cuda_peak[mt_device_slot(0)].allocated, 2 * PIECE);
+    ck_assert_uint_eq(analysis.replay.cuda.unknown, 0);
+}
+END_TEST
+
+START_TEST(a_handle_keeps_memory_that_is_mapped_nowhere)
+{
+    map_piece(0);
+    unmap(0);
+    ck_assert_uint_eq(live_at_end(), PIECE);
+}
+END_TEST
+
+START_TEST(a_retained_handle_takes_one_more_release)
+{
+    map_piece(0);
+    mt_build_event4(builder, MT_CUDA_MALLOC, HANDLE, 0, 0, MT_API_CU_MEM_RETAIN);
+    release(HANDLE);
+    unmap(0);
+    ck_assert_uint_eq(live_at_end(), PIECE);
+}
+END_TEST
+
+START_TEST(after_all_releases_nothing_is_left)
+{
+    map_piece(0);
+    map_piece(1);
+    mt_build_event4(builder, MT_CUDA_MALLOC, HANDLE, 0, 0, MT_API_CU_MEM_RETAIN);
+    release(HANDLE);
+    unmap(0);
+    release(HANDLE);
+    ck_assert_uint_eq(live_at_end(), PIECE);
+    ck_assert_uint_eq(analysis.replay.cuda.unknown, 0);
+}
+END_TEST
+
+START_TEST(a_release_that_failed_keeps_the_handle)
+{
+    map_piece(0);
+    release(HANDLE);
+    mt_build_event(builder, MT_CUDA_FREE_FAILED, HANDLE, 1, MT_API_CU_MEM_RELEASE);
+    unmap(0);
+    ck_assert_uint_eq(live_at_end(), PIECE);
+}
+END_TEST
+
+START_TEST(imported_memory_is_nobodys_here)
+{
+    map_piece(0);
+    mt_build_event4(builder, MT_CUDA_MALLOC, HANDLE + 7, 0, 0, MT_API_CU_MEM_IMPORT);
+    mt_build_event4(builder, MT_CUDA_MAP, A + 7 * PIECE, PIECE, HANDLE + 7, MT_API_CU_MEM_MAP);
+    release(HANDLE + 7);
+    unmap(7);
+    ck_assert_uint_eq(live_at_end(), PIECE);
+    ck_assert_uint_eq(analysis.replay.cuda.unknown, 0);
+}
+END_TEST
+
 START_TEST(growing_segments_need_no_advice_to_grow)
 {
     struct mt_oom_story story;
@@ -363,6 +453,13 @@ int main(void)
     tcase_add_test(segments, pieces_that_are_mapped_are_one_segment);
     tcase_add_test(segments, what_is_unmapped_is_in_no_segment);
     tcase_add_test(segments, one_unmap_may_take_several_pieces);
+    tcase_add_test(segments, a_mapping_keeps_memory_whose_handle_was_released);
+    tcase_add_test(segments, the_last_unmap_frees_memory_whose_handle_was_released);
+    tcase_add_test(segments, a_handle_keeps_memory_that_is_mapped_nowhere);
+    tcase_add_test(segments, a_retained_handle_takes_one_more_release);
+    tcase_add_test(segments, after_all_releases_nothing_is_left);
+    tcase_add_test(segments, a_release_that_failed_keeps_the_handle);
+    tcase_add_test(segments, imported_memory_is_nobodys_here);
     tcase_add_test(segments, growing_segments_need_no_advice_to_grow);
     tcase_add_test(segments, the_oom_is_told_after_what_was_given_back);
     tcase_add_checked_fixture(blocks, begin, end);

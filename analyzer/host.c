@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host.h"
+#include "sites.h"
+#include "trace-format/cuda-apis.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SLOT 0u /* of MT_NO_DEVICE */
+
+void mt_host_clear(struct mt_host *host)
+{
+    mt_heap_clear(&host->heap);
+    memset(host, 0, sizeof *host);
+}
+
+static int on_malloc(struct mt_host *host, const struct mt_event *event, uint64_t number)
+{
+    struct mt_event made = *event;
+    struct mt_block *old = mt_heap_at(&host->heap, event->arg[0]);
+    if (!event->arg[0])
+        return 0; /* the call failed */
+    if (old)
+        mt_heap_end(&host->heap, old);
+    made.device = MT_NO_DEVICE;
+    struct mt_block *block = mt_heap_add(&host->heap, &made);
+    if (!block)
+        return -ENOMEM;
+    block->api = (uint8_t)event->arg[3];
+    uint64_t bytes = host->heap.total[SLOT].bytes;
+    if (bytes <= host->most)
+        return 0;
+    host->most = bytes;
+    host->most_ns = event->time_ns;
+    host->most_event = number;
+    if (!host->is_taken)
+        mt_heap_remember(&host->heap, SLOT);
+    return 0;
+}
+
+static void on_free(struct mt_host *host, const struct mt_event *event)
+{
+    struct mt_block *block = mt_heap_at(&host->heap, event->arg[0]);
+    host->freed.kind = 0;
+    if (!block)
+        return; /* of before the recording */
+    host->freed = (struct mt_event){.time_ns = block->time_ns,
+                                    .arg = {block->address, block->size, 0, block->api},
+                                    .thread = block->thread,
+                                    .stack = block->stack,
+                                    .kind = MT_CUDA_MALLOC};
+    mt_heap_end(&host->heap, block);
+}
+
+int mt_host_event(struct mt_host *host, const struct mt_event *event, uint64_t number)
+{
+    unsigned api = event->kind == MT_CUDA_MALLOC        ? 3
+                   : event->kind == MT_CUDA_FREE        ? 1
+                   : event->kind == MT_CUDA_FREE_FAILED ? 2
+                                                        : 0;
+    if (!api || mt_cuda_api_space(event->arg[api]) != MT_SPACE_HOST)
+        return 0;
+    if (event->kind == MT_CUDA_MALLOC)
+        return on_malloc(host, event, number);
+    if (event->kind == MT_CUDA_FREE)
+        on_free(host, event);
+    else if (host->freed.kind && host->freed.arg[0] == event->arg[0])
+        return on_malloc(host, &host->freed, number);
+    return 0;
+}
+
+void mt_host_take(struct mt_host *host)
+{
+    host->is_taken = 1;
+    mt_heap_remember(&host->heap, SLOT);
+}
+
+int mt_host_find(struct mt_origins *origins, const struct mt_host *host,
+                 const struct mt_definitions *definitions)
+{
+    *origins = (struct mt_origins){0};
+    for (uint32_t i = 1; i < host->heap.n_records; i++) {
+        const struct mt_block *block = mt_heap_record(&host->heap, i);
+        if (mt_heap_is_remembered(&host->heap, block) &&
+            mt_origins_add(origins, mt_line_stack(definitions, block), block->size))
+            return -ENOMEM;
+    }
+    mt_origins_sort(origins);
+    return 0;
+}

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever allocator PyTorch works with, the trace says at every moment what PyTorch's own counters
+say, or the allocator's where PyTorch has none, or the tensors' sizes where nobody counts; and of
+what is PyTorch's cache what it has from CUDA."""
+import json
+
+import harness
+from harness import MEMTAP, PYTHON, check, equal
+
+BACKENDS = {
+    "native": {},
+    "expandable": {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"},
+    "pools": {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"},
+    "uncached": {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
+    "plugged": {"MEMTAP_TEST_ALLOCATOR": "plugged"},
+    "pool": {"MEMTAP_TEST_ALLOCATOR": "pool"},
+    "plugged pool": {"MEMTAP_TEST_ALLOCATOR": "plugged pool"},
+}
+# Whose counter says what is allocated, and whether PyTorch's cache lies between it and CUDA.
+# What PyTorch says of CUDA's pools is what they have rounded up.
+COUNTER = {"uncached": "storages", "plugged": "plugged", "pools": "storages"}
+CACHED = {"native", "expandable", "pool", "plugged pool"}
+ROUNDING = 512
+SCRIPT = harness.ROOT / "tests" / "torch" / "backends.py"
+
+
+def report_at(trace, time_ns):
+    done = harness.must_run([MEMTAP, "report", "--format", "json", "--at", f"{time_ns}ns", trace])
+    device, = json.loads(done.stdout)["devices"]
+    return device
+
+
+def blocks(device):
+    return sum(rule["blocks"] for rule in device["peak"]["rules"])
+
+
+def compare(name, trace, moments):
+    info = json.loads(harness.must_run([MEMTAP, "info", "--format", "json", trace]).stdout)
+    start = int(info["process"]["start_monotonic_ns"])
+    for number, moment in enumerate(moments):
+        device = report_at(trace, moment["time_ns"] - start)
+        what = f"{name}, moment {number}"
+        equal(f"{what}: level", device["level"], "pytorch" if name in CACHED else "cuda")
+        equal(f"{what}: allocated", device["peak"]["allocated"],
+              moment[COUNTER.get(name, "allocated")])
+        if name in CACHED:
+            equal(f"{what}: reserved", device["peak"]["reserved"], moment["reserved"])
+            equal(f"{what}: from CUDA", device["balance"]["pytorch"], moment["reserved"])
+        if name == "plugged pool":
+            check(0 < moment["plugged"] <= moment["reserved"], f"{what}: the pool's segments")
+        if name == "pools":
+            rounding = moment["allocated"] - device["peak"]["allocated"]
+            check(0 <= rounding < ROUNDING * blocks(device), f"{what}: rounded up by {rounding}")
+    check(moments[-1]["storages"] > 0, f"{name} has tensors")
+    equal(f"{name}: oddities", set(device_oddities(trace)), {0})
+
+
+def device_oddities(trace):
+    return json.loads(harness.must_run([MEMTAP, "report", "--format", "json", trace]).stdout)[
+        "oddities"].values()
+
+
+def main():
+    harness.need_torch()
+    for name, environment in BACKENDS.items():
+        with harness.folder() as work:
+            trace, log = f"{work}/trace.mtap", f"{work}/log.json"
+            harness.must_run([*harness.recorded(trace), PYTHON, SCRIPT, log], env=environment)
+            moments = [json.loads(line) for line in open(log, encoding="utf-8")]
+            compare(name, trace, moments)
+            print(name, len(moments), "moments,", moments[-1], flush=True)
+    harness.finish()
+
+
+main()
