@@ -2,6 +2,7 @@
 #include "demangle.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,18 +41,15 @@ void mt_short_type_name(const char *mangled, char *out, size_t size)
 
 typedef char *demangler(const char *mangled, char *buffer, size_t *size, int *status);
 
-/* The C++ runtime's own, where there is one: most machines have it, and the build needs no C++. */
-static demangler *find_demangler(void)
+/* The C++ runtime's own, where there is one: most machines have it, and the build needs no C++.
+ * Traces may be read by several threads. */
+static demangler *demangle;
+
+static void find_demangler(void)
 {
-    static demangler *found;
-    static int was_sought;
-    if (!was_sought) {
-        void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
-        if (library)
-            *(void **)&found = dlsym(library, "__cxa_demangle");
-        was_sought = 1;
-    }
-    return found;
+    void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+    if (library)
+        *(void **)&demangle = dlsym(library, "__cxa_demangle");
 }
 
 /* The end of the name, where its parameters begin: before the '(' of the last ')'. */
@@ -90,9 +88,12 @@ static const char *after_type(const char *name)
 
 char *mt_function_name(const char *symbol)
 {
-    demangler *demangle = strncmp(symbol, "_Z", 2) ? NULL : find_demangler();
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     int status = 0;
-    char *whole = demangle ? demangle(symbol, NULL, NULL, &status) : NULL;
+    char *whole = NULL;
+    pthread_once(&once, find_demangler);
+    if (demangle && !strncmp(symbol, "_Z", 2))
+        whole = demangle(symbol, NULL, NULL, &status);
     if (!whole)
         return strdup(symbol);
     cut_parameters(whole);

@@ -29,19 +29,24 @@ static double part(uint64_t a, uint64_t b)
     return b ? (double)a / (double)b : 0;
 }
 
+/* In an iteration, where there are any. */
+static double each(uint64_t number, const struct mt_digest_device *device)
+{
+    return part(number, device->iterations ? device->iterations : 1);
+}
+
 /* The line asks for as much as before, as far as can be told: as often in an iteration, and blocks
- * of the same size; or it had as much before, at another moment than the peak's. */
+ * of the same size; or, where one side has none at its peak, it had as much at another moment. */
 static int asks_for_the_same(const struct mt_diff_device *device, const struct mt_diff_site *site)
 {
-    int same_size =
-        !site->blocks.old || !site->blocks.now ||
-        about(part(site->bytes.old, site->blocks.old), part(site->bytes.now, site->blocks.now));
-    int as_often = site->allocations.old == site->allocations.now ||
-                   about(part(site->allocations.old, device->old->iterations),
-                         part(site->allocations.now, device->now->iterations));
-    uint64_t most = site->bytes.now > site->bytes.old ? site->most.old : site->most.now;
-    uint64_t bytes = site->bytes.now > site->bytes.old ? site->bytes.now : site->bytes.old;
-    return most >= bytes || (same_size && as_often && site->blocks.old != site->blocks.now);
+    int as_often =
+        about(each(site->allocations.old, device->old), each(site->allocations.now, device->now));
+    if (!site->blocks.old)
+        return as_often || site->most.old >= site->bytes.now;
+    if (!site->blocks.now)
+        return as_often || site->most.now >= site->bytes.old;
+    return as_often && site->blocks.old != site->blocks.now &&
+           about(part(site->bytes.old, site->blocks.old), part(site->bytes.now, site->blocks.now));
 }
 
 /* Whether its blocks live longer, in changes of phase. */

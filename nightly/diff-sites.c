@@ -19,22 +19,23 @@ struct entry {
     const struct mt_digest_place *place;
 };
 
+/* Modules that share a line are one site: which of them have changed is told beside it. */
 static int by_key(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
     int order = COMPARE(a->line, b->line);
     if (!order)
         order = strcmp(a->operator_name, b->operator_name);
-    if (!order)
-        order = COMPARE(a->category, b->category);
-    return order ? order : strcmp(a->module, b->module);
+    return order ? order : COMPARE(a->category, b->category);
 }
 
-static int by_key_and_run(const void *left, const void *right)
+static int by_key_and_module(const void *left, const void *right)
 {
+    const struct entry *a = left, *b = right;
     int order = by_key(left, right);
-    return order ? order
-                 : COMPARE(((const struct entry *)left)->run, ((const struct entry *)right)->run);
+    if (!order)
+        order = strcmp(a->module, b->module);
+    return order ? order : COMPARE(a->run, b->run);
 }
 
 struct entries {
@@ -57,7 +58,7 @@ static int list_sites(struct entries *to, const struct mt_diff_device *device)
                     site->category, line, site->operator_name, site->module, i, site, NULL};
         }
     if (to->n)
-        qsort(to->entry, to->n, sizeof *to->entry, by_key_and_run);
+        qsort(to->entry, to->n, sizeof *to->entry, by_key_and_module);
     return to->entry ? 0 : -ENOMEM;
 }
 
@@ -77,7 +78,7 @@ static int list_places(struct entries *to, const struct mt_diff_device *device)
                                                 .place = place};
         }
     if (to->n)
-        qsort(to->entry, to->n, sizeof *to->entry, by_key_and_run);
+        qsort(to->entry, to->n, sizeof *to->entry, by_key_and_module);
     return to->entry ? 0 : -ENOMEM;
 }
 
@@ -116,6 +117,33 @@ static void add_places(struct values *values, const struct entries *places, cons
     }
 }
 
+static void add_sites(struct values *values, const struct entry *from, const struct entry *end)
+{
+    for (; from < end; from++) {
+        values->bytes[from->run] += from->site->bytes;
+        values->blocks[from->run] += from->site->blocks;
+    }
+}
+
+/* The module where all of a site's change is; "": there are several, or none has changed. */
+static const char *changed_module(const struct mt_diff_device *device, const struct entry *from,
+                                  const struct entry *end, struct values *values)
+{
+    const char *changed = NULL;
+    for (const struct entry *next; from < end; from = next) {
+        for (next = from; next < end && !strcmp(from->module, next->module);)
+            next++;
+        clear_values(values, device->n_new + device->n_old);
+        add_sites(values, from, next);
+        struct mt_change change = mt_change_make(values->bytes, device->n_new, device->n_old);
+        if (mt_change_of(&change) && changed)
+            return "";
+        if (mt_change_of(&change))
+            changed = from->module;
+    }
+    return changed ? changed : "";
+}
+
 static struct mt_diff_site make_site(const struct mt_diff_device *device, const struct entry *first,
                                      struct values *values)
 {
@@ -123,7 +151,6 @@ static struct mt_diff_site make_site(const struct mt_diff_device *device, const 
     return (struct mt_diff_site){.category = first->category,
                                  .line = &device->matching.line[first->line],
                                  .operator_name = first->operator_name,
-                                 .module = first->module,
                                  .stack = first->site->stack,
                                  .bytes = mt_change_make(values->bytes, n, old),
                                  .blocks = mt_change_make(values->blocks, n, old),
@@ -135,14 +162,17 @@ static struct mt_diff_site make_site(const struct mt_diff_device *device, const 
 static void fold_sites(struct mt_diff_device *device, const struct entries *sites,
                        const struct entries *places, struct values *values)
 {
-    for (size_t i = 0, end; i < sites->n; i = end) {
+    const struct entry *last = sites->entry + sites->n;
+    for (const struct entry *from = sites->entry, *end; from < last; from = end) {
+        for (end = from; end < last && !by_key(from, end);)
+            end++;
+        const char *module = changed_module(device, from, end, values);
         clear_values(values, device->n_new + device->n_old);
-        for (end = i; end < sites->n && !by_key(&sites->entry[i], &sites->entry[end]); end++) {
-            values->bytes[sites->entry[end].run] += sites->entry[end].site->bytes;
-            values->blocks[sites->entry[end].run] += sites->entry[end].site->blocks;
-        }
-        add_places(values, places, &sites->entry[i]);
-        device->site[device->n_sites++] = make_site(device, &sites->entry[i], values);
+        add_sites(values, from, end);
+        add_places(values, places, from);
+        struct mt_diff_site *site = &device->site[device->n_sites++];
+        *site = make_site(device, from, values);
+        site->module = module;
     }
 }
 

@@ -79,6 +79,8 @@ static void tell_change(FILE *out, const struct mt_diff_device *device)
     fputs(mt_signed_size_text(size, mt_change_of(told)), out);
     if (told->old)
         fprintf(out, " (%s)", mt_percent_text(percent, told));
+    if (told == peak && device->peak_moved)
+        fprintf(out, " and moved to the %s", mt_phase_names[device->now->phase].label);
     if (told->is_noise)
         fputs(", no more than the runs differ by themselves", out);
 }
@@ -115,7 +117,8 @@ void mt_diff_verdict(char *text, size_t size, const struct mt_diff *diff)
     if (!device) {
         fputs("no device memory was allocated in either", out);
     } else if (mt_diff_is_same(device)) {
-        fprintf(out, "no difference: peak %s allocated, %s reserved",
+        fprintf(out, "no difference%s: peak %s allocated, %s reserved",
+                has_other_settings(diff) ? " with other allocator settings" : "",
                 mt_size_text(bytes, device->allocated.now),
                 mt_size_text(more, device->reserved.now));
     } else {

@@ -40,10 +40,11 @@ extern const char *const mt_diff_kind_names[MT_DIFF_KINDS];
 struct mt_diff_site {
     enum mt_category category;
     const struct mt_line *line;
-    const struct mt_line *was; /* the line that it seems to have been before; NULL: the same */
-    const char *operator_name, *module;         /* "": none */
-    const char *stack;                          /* of a new run where one has it */
-    struct mt_change bytes, blocks;             /* at the peak */
+    const struct mt_line *was;      /* the line that it seems to have been before; NULL: the same */
+    const char *operator_name;      /* "": none */
+    const char *module;             /* that all of its change is in; "": none, or several */
+    const char *stack;              /* of a new run where one has it */
+    struct mt_change bytes, blocks; /* at the peak */
     struct mt_change allocations, most, phases; /* over the whole run, as of its place */
     enum mt_diff_kind kind;
     double blame; /* bytes: its change, but what only follows parameters counts for these */

@@ -57,7 +57,7 @@ static int name_site(const struct mt_taker *taker, const struct entry *entry,
         .category = entry->category, .bytes = entry->bytes, .blocks = entry->blocks};
     int rc = mt_taker_line(taker, entry->line, &site->function, &site->file, &site->line);
     site->operator_name = mt_taker_operator(taker, entry->node_name);
-    site->module = strdup("");
+    site->module = strdup(mt_stack_module(taker->definitions, entry->stack));
     site->stack = mt_taker_stack(taker, "", entry->stack, 1);
     return rc || !site->operator_name || !site->module || !site->stack ? -ENOMEM : 0;
 }

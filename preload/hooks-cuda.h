@@ -76,6 +76,14 @@
       (void *library))                                                                             \
     H(cuda_device_reset, "cudaDeviceReset", "libcudart.so.13", unsigned,                           \
       (void))                                                                                      \
+    H(cuda_capture, "cudaStreamBeginCapture", "libcudart.so.13", unsigned,                         \
+      (void *stream, unsigned mode))                                                               \
+    H(cuda_capture_ptsz, "cudaStreamBeginCapture_ptsz", "libcudart.so.13", unsigned,               \
+      (void *stream, unsigned mode))                                                               \
+    H(cuda_capture_end, "cudaStreamEndCapture", "libcudart.so.13", unsigned,                       \
+      (void *stream, void **graph))                                                                \
+    H(cuda_capture_end_ptsz, "cudaStreamEndCapture_ptsz", "libcudart.so.13", unsigned,             \
+      (void *stream, void **graph))                                                                \
     H(cuda_entry_point, "cudaGetDriverEntryPoint", "libcudart.so.13", unsigned,                    \
       (const char *symbol, void **function, unsigned long long flags, unsigned *status))           \
     H(cuda_entry_point_ptsz, "cudaGetDriverEntryPoint_ptsz", "libcudart.so.13", unsigned,          \
@@ -185,6 +193,14 @@
       (void *module))                                                                              \
     D(cu_library_unload, "cuLibraryUnload", "cuLibraryUnload", 12000, 0,                           \
       (void *library))                                                                             \
+    D(cu_capture, "cuStreamBeginCapture", "cuStreamBeginCapture_v2", 10010, 0,                     \
+      (void *stream, unsigned mode))                                                               \
+    D(cu_capture_ptsz, "cuStreamBeginCapture", "cuStreamBeginCapture_v2_ptsz", 10010, 0,           \
+      (void *stream, unsigned mode))                                                               \
+    D(cu_capture_end, "cuStreamEndCapture", "cuStreamEndCapture", 10000, 0,                        \
+      (void *stream, void **graph))                                                                \
+    D(cu_capture_end_ptsz, "cuStreamEndCapture", "cuStreamEndCapture_ptsz", 10000, 0,              \
+      (void *stream, void **graph))                                                                \
     D(cu_get_proc, "cuGetProcAddress", "cuGetProcAddress", 11030, 12000,                           \
       (const char *symbol, void **function, int version, uint64_t flags))                          \
     D(cu_get_proc_v2, "cuGetProcAddress", "cuGetProcAddress_v2", 12000, 0,                         \

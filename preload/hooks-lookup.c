@@ -58,15 +58,26 @@ static int is_capital(char letter)
     return letter >= 'A' && letter <= 'Z';
 }
 
+/* A program may ask so whether there is CUDA at all: it must not find us alone. */
+static int is_only_ours(const char *symbol)
+{
+    return mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, symbol)) && !mt_find_real(symbol, NULL);
+}
+
 /* Where to jump to; NULL: *answer is the result. */
 void *mt_lookup(void *handle, const char *symbol, void **answer)
 {
     void *(*real)(void *, const char *) = (void *(*)(void *, const char *))mt_real_dlsym_function();
     if (!real)
         return (void *)no_dlsym;
-    if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !symbol || symbol[0] != 'c' ||
-        symbol[1] != 'u')
+    if (handle == RTLD_NEXT || !symbol || symbol[0] != 'c' || symbol[1] != 'u')
         return (void *)real;
+    if (handle == RTLD_DEFAULT) {
+        if (!is_only_ours(symbol))
+            return (void *)real;
+        *answer = real(RTLD_NEXT, symbol); /* nothing, and dlerror says so */
+        return NULL;
+    }
     if (is_capital(symbol[2]))
         *answer = mt_driver_wrap_symbol(symbol, real(handle, symbol));
     else if (symbol[2] == 'd' && symbol[3] == 'a' && is_capital(symbol[4]))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "live.h"
+#include "live-ranges.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -55,6 +56,7 @@ struct mt_live {
     struct running *running; /* by thread */
     struct node *nodes;      /* a cache: by a hash of the address */
     struct block *freed;     /* by the last cudaFree, which may fail */
+    struct mt_live_ranges ranges;
     struct {
         uint64_t allocated, reserved;
     } total[DEVICES];
@@ -114,6 +116,7 @@ void mt_live_destroy(struct mt_live *live)
     free(live->by_granule.bucket);
     free(live->running);
     free(live->nodes);
+    mt_live_ranges_clear(&live->ranges);
     free(live);
 }
 
@@ -386,7 +389,7 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
         running_on(live, event->thread)->depth = 0; /* its ends may be among what was lost */
         return 0;
     }
-    return 0;
+    return mt_live_ranges_event(&live->ranges, event);
 }
 
 struct list {
@@ -498,5 +501,5 @@ int mt_live_each(struct mt_live *live, int (*each)(const struct mt_event *event)
             list_block(&list, block);
     int rc = tell(live, &list);
     free(list.event);
-    return rc;
+    return rc ? rc : mt_live_ranges_each(&live->ranges, each);
 }

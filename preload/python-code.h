@@ -31,6 +31,19 @@ static inline uint64_t mt_py_frame_code(const struct mt_python_layout *layout, u
     return mt_py_word(frame, layout->frame_code) & ~(uint64_t)MT_PY_TAGS;
 }
 
+static inline uint64_t mt_word_at(const char *address)
+{
+    uint64_t word;
+    memcpy(&word, address, sizeof word);
+    return word;
+}
+
+/* Those bits of the word at frame_instruction that are its value: a pointer or an int. */
+static inline uint64_t mt_py_instruction_bits(const struct mt_python_layout *layout)
+{
+    return layout->code_instructions >= 0 ? UINT64_MAX : UINT32_MAX;
+}
+
 static inline uint64_t mt_py_rotate(uint64_t word, int bits)
 {
     return word << bits | word >> (64 - bits);

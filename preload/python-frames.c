@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "python-frames.h"
 #include "cache.h"
+#include "code-deaths.h"
 #include "intern.h"
 #include "python-code.h"
 #include "python-modules.h"
 #include "python-objects.h"
+
+#define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 
 /* What is found for a frame whose first argument counts: it is to be looked up with its module. */
 #define BY_OBJECT UINT32_MAX
@@ -12,18 +15,11 @@
 static const struct mt_python_layout *layout;
 static struct mt_cache stacks = {.forgets = 1};
 
-void mt_frames_start(const struct mt_python_layout *of_this_python)
+void mt_frames_start(const struct mt_python_layout *of_this_python, void *code_type)
 {
     layout = of_this_python;
     mt_modules_start(layout);
-}
-
-/* The value of frame_instruction: a pointer or an int. */
-static inline uint64_t instruction_of(uint64_t frame)
-{
-    if (layout->code_instructions >= 0)
-        return mt_py_word(frame, layout->frame_instruction);
-    return (uint64_t)(uint32_t)mt_py_int(frame, layout->frame_instruction);
+    mt_code_deaths_count(code_type);
 }
 
 /* The first argument, also where functions inside the function use it, too. The frame has one. */
@@ -41,77 +37,146 @@ static int has_argument(uint64_t frame)
            mt_py_int(mt_py_frame_code(layout, frame), layout->code_arguments) > 0;
 }
 
-/* A stack being identified: frames, innermost first. Place i is counted from the outermost one. */
+static uint64_t stamp_of(uint64_t frame)
+{
+    return mt_is_python_frame(layout, frame)
+               ? mt_py_code_stamp(layout, mt_py_frame_code(layout, frame))
+               : 0;
+}
+
+/* Whether a known frame, which is there, still does what it did, for the same object. is_sure: no
+ * code object was freed since. */
+static inline int is_same(const struct mt_python_layout *at, const struct mt_known_frame *known,
+                          int is_sure)
+{
+    const char *frame = (const char *)(uintptr_t)known->frame;
+    if (UNLIKELY(mt_word_at(frame + at->frame_code) != known->code) ||
+        UNLIKELY(mt_word_at(frame + at->frame_instruction) != known->instruction))
+        return 0;
+    if (known->by_object && mt_word_at(frame + at->frame_locals) != known->object &&
+        argument_of(known->frame) != known->object)
+        return 0;
+    return is_sure || stamp_of(known->frame) == known->stamp;
+}
+
+static uint16_t *place_of(struct mt_thread *self, uint64_t frame)
+{
+    return &self->place[(frame >> 4 ^ frame >> 12) % MT_STACK_DEPTH];
+}
+
+/* Where in self->known the frame is; 0: nowhere. */
+static unsigned find_known(struct mt_thread *self, uint64_t frame)
+{
+    unsigned i = *place_of(self, frame);
+    return i <= self->n_known && self->known[i].frame == frame ? i : 0;
+}
+
+#define DIFFERENT (MT_STACK_DEPTH + 1)
+
+/* How many of the known frames, the n-th of which is there, are as they were; or DIFFERENT, if its
+ * callers are others. */
+static unsigned count_same(const struct mt_thread *self, unsigned n, int is_sure)
+{
+    const struct mt_python_layout at = *layout; /* in registers, that is */
+    const struct mt_known_frame *known = &self->known[n], *same = known;
+    for (; known > self->known; known--) {
+        const char *frame = (const char *)(uintptr_t)known->frame;
+        if (mt_word_at(frame + at.frame_previous) != known[-1].frame)
+            return DIFFERENT;
+        if (!is_same(&at, known, is_sure))
+            same = known - 1;
+    }
+    return (unsigned)(same - self->known);
+}
+
+/* Frames that are to be looked up, innermost first; before them come the first n_known of the last
+ * event. */
 struct walk {
-    struct mt_thread *self;
-    unsigned n;
+    unsigned n, n_known;
+    int is_cut; /* there are more callers */
     uint64_t frame[MT_STACK_DEPTH];
 };
 
-static inline uint64_t frame_at(const struct walk *walk, unsigned i)
+/* Those of the innermost frames that there is room for. */
+static void walk_cut(uint64_t frame, struct walk *out)
 {
-    return walk->frame[walk->n - 1 - i];
+    for (out->n = 0; out->n < MT_STACK_DEPTH; out->n++) {
+        out->frame[out->n] = frame;
+        frame = mt_py_word(frame, layout->frame_previous);
+    }
+    out->n_known = 0;
+    out->is_cut = 1;
 }
 
-/* How many frames, from the outermost inwards, are as at the thread's last event. */
-static unsigned count_known(const struct walk *walk)
+/* From the innermost frame outwards, up to one whose callers are those of the last event. */
+static void walk(struct mt_thread *self, uint64_t innermost, int is_sure, struct walk *out)
 {
-    const struct mt_known_frame *known = walk->self->known;
-    unsigned most = walk->n < walk->self->n_known ? walk->n : walk->self->n_known, i;
-    for (i = 0; i < most; i++, known++) {
-        uint64_t frame = frame_at(walk, i), code = mt_py_frame_code(layout, frame);
-        if (known->code != code &&
-            (known->code != (code | 1) || known->object != argument_of(frame)))
+    uint64_t frame = innermost;
+    unsigned n = 0, known = 0, same = 0;
+    for (; frame && n < MT_STACK_DEPTH; n++) {
+        known = find_known(self, frame);
+        same = known ? count_same(self, known, is_sure) : DIFFERENT;
+        if (same != DIFFERENT)
             break;
-        if (known->instruction != instruction_of(frame) ||
-            known->stamp != mt_py_code_stamp(layout, code))
-            break;
+        known = same = 0;
+        out->frame[n] = frame;
+        frame = mt_py_word(frame, layout->frame_previous);
     }
-    return i;
+    out->is_cut = 0;
+    if ((frame && !known) || n + known > MT_STACK_DEPTH) {
+        walk_cut(innermost, out);
+        return;
+    }
+    for (; known > same; known--)
+        out->frame[n++] = self->known[known].frame;
+    out->n = n;
+    out->n_known = same;
 }
+
+/* Below, i is a frame's place among self->known, where all its callers are. */
 
 /* The nearest caller that is at work for a module. */
-static struct mt_module_caller caller_of(const struct walk *walk, unsigned i)
+static struct mt_module_caller caller_of(const struct mt_thread *self, unsigned i)
 {
-    const struct mt_known_frame *known = walk->self->known;
-    while (i && !known[i - 1].object)
-        i--;
-    return i ? (struct mt_module_caller){known[i - 1].object, known[i - 1].module}
-             : (struct mt_module_caller){0, 0};
+    while (i-- > 1)
+        if (self->known[i].object)
+            return (struct mt_module_caller){self->known[i].object, self->known[i].module};
+    return (struct mt_module_caller){0, 0};
 }
 
 /* Callers that may have a module among their parts: modules that were called, else any function's
  * first argument. */
-static unsigned owners_of(const struct walk *walk, unsigned i, struct mt_module_caller *owner)
+static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_module_caller *owner)
 {
     unsigned n = 0;
-    uint32_t enclosing = i ? walk->self->known[i - 1].module : 0;
-    while (i-- && n < MT_MODULE_OWNERS) {
-        const struct mt_known_frame *known = &walk->self->known[i];
+    uint32_t enclosing = self->known[i - 1].module;
+    while (i-- > 1 && n < MT_MODULE_OWNERS) {
+        const struct mt_known_frame *known = &self->known[i];
         if (known->object)
             owner[n++] = (struct mt_module_caller){known->object, known->module};
-        else if (!enclosing && has_argument(frame_at(walk, i)))
-            owner[n++] = (struct mt_module_caller){argument_of(frame_at(walk, i)), 0};
+        else if (!enclosing && mt_is_python_frame(layout, known->frame) &&
+                 has_argument(known->frame))
+            owner[n++] = (struct mt_module_caller){argument_of(known->frame), 0};
     }
     return n;
 }
 
-/* Whether the frame at place i is at work for its first argument, another module than its callers.
- */
-static int enters_module(const struct walk *walk, unsigned i, uint64_t code)
+/* Whether a frame is at work for its first argument, another module than its callers. */
+static int enters_module(const struct mt_thread *self, unsigned i, uint64_t code)
 {
-    if (!has_argument(frame_at(walk, i)))
+    uint64_t frame = self->known[i].frame;
+    if (!has_argument(frame))
         return 0;
-    uint64_t object = argument_of(frame_at(walk, i));
-    return object && object != caller_of(walk, i).object && mt_module_is_caller(code, object);
+    uint64_t object = argument_of(frame);
+    return object && object != caller_of(self, i).object && mt_module_is_caller(code, object);
 }
 
-static uint32_t intern(const struct walk *walk, unsigned i, const struct mt_key *key, uint64_t code,
-                       uint64_t instruction, uint32_t module)
+static uint32_t intern(const struct mt_thread *self, unsigned i, const struct mt_key *key,
+                       uint64_t code, uint64_t instruction, uint32_t module)
 {
     mt_intern_lock();
     uint32_t id = mt_cache_find(&stacks, key);
-    if (!id && key->a == code && enters_module(walk, i, code))
+    if (!id && key->a == code && enters_module(self, i, code))
         id = BY_OBJECT;
     if (!id) {
         uint32_t frame = mt_py_intern_frame(layout, code, instruction, mt_module_name(module));
@@ -123,61 +188,78 @@ static uint32_t intern(const struct walk *walk, unsigned i, const struct mt_key 
     return id;
 }
 
-static uint32_t resolve(const struct walk *walk, unsigned i, uint64_t object)
+static uint32_t resolve(const struct mt_thread *self, unsigned i, uint64_t object)
 {
     struct mt_module_caller owner[MT_MODULE_OWNERS];
-    unsigned n = owners_of(walk, i, owner);
+    unsigned n = owners_of(self, i, owner);
     mt_intern_lock();
-    uint32_t module = mt_module_resolve(object, caller_of(walk, i), owner, n);
+    uint32_t module = mt_module_resolve(object, caller_of(self, i), owner, n);
     mt_intern_unlock();
     return module;
 }
 
 /* The same line of the same function is another frame for each module. */
-static void look_up_by_object(const struct walk *walk, unsigned i, struct mt_key key)
+static uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_key key)
 {
-    struct mt_known_frame *known = &walk->self->known[i];
+    struct mt_known_frame *known = &self->known[i];
     uint64_t code = key.a, instruction = key.b;
-    uint64_t object = argument_of(frame_at(walk, i));
-    uint32_t module = object ? mt_module_find(object, caller_of(walk, i)) : 0;
+    uint64_t object = argument_of(known->frame);
+    uint32_t module = object ? mt_module_find(object, caller_of(self, i)) : 0;
     if (object && !module)
-        module = resolve(walk, i, object);
+        module = resolve(self, i, object);
     key.a = code | 1;
     key.b = instruction | (uint64_t)module << 48; /* addresses have 47 bits */
     uint32_t id = mt_cache_find(&stacks, &key);
     if (!id)
-        id = intern(walk, i, &key, code, instruction, module);
-    *known = (struct mt_known_frame){code | 1, instruction, key.stamp, object, id, module};
+        id = intern(self, i, &key, code, instruction, module);
+    known->by_object = 1;
+    known->object = object;
+    known->module = module;
+    return id;
 }
 
-static void look_up(const struct walk *walk, unsigned i)
+static uint32_t look_up(struct mt_thread *self, unsigned i)
 {
-    struct mt_known_frame *known = &walk->self->known[i];
-    uint64_t frame = frame_at(walk, i), code = mt_py_frame_code(layout, frame);
-    struct mt_key key = {code, instruction_of(frame), mt_py_code_stamp(layout, code),
-                         i ? known[-1].stack : 0};
+    const struct mt_known_frame *known = &self->known[i];
+    uint64_t code = mt_py_frame_code(layout, known->frame);
+    struct mt_key key = {code, known->instruction & mt_py_instruction_bits(layout), known->stamp,
+                         known[-1].stack};
     uint32_t id = mt_cache_find(&stacks, &key);
     if (!id)
-        id = intern(walk, i, &key, code, key.b, 0);
-    if (id == BY_OBJECT)
-        look_up_by_object(walk, i, key);
-    else
-        *known = (struct mt_known_frame){code, key.b, key.stamp, 0, id, i ? known[-1].module : 0};
+        id = intern(self, i, &key, code, key.b, 0);
+    return id == BY_OBJECT ? look_up_by_object(self, i, key) : id;
+}
+
+static void identify(struct mt_thread *self, unsigned i, uint64_t frame)
+{
+    struct mt_known_frame *known = &self->known[i];
+    *known = (struct mt_known_frame){
+        .frame = frame,
+        .code = mt_py_word(frame, layout->frame_code),
+        .instruction = mt_py_word(frame, layout->frame_instruction),
+        .stamp = stamp_of(frame),
+        .stack = known[-1].stack,
+        .module = known[-1].module,
+        .is_lost = known[-1].is_lost,
+    };
+    *place_of(self, frame) = (uint16_t)i;
+    if (!mt_is_python_frame(layout, frame))
+        return;
+    known->stack = known->is_lost ? 0 : look_up(self, i);
+    known->is_lost = !known->stack;
 }
 
 uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
 {
-    struct walk walk;
-    walk.self = self;
-    walk.n = 0;
-    for (uint64_t frame = innermost; frame && walk.n < MT_STACK_DEPTH;
-         frame = mt_py_word(frame, layout->frame_previous))
-        if (mt_is_python_frame(layout, frame))
-            walk.frame[walk.n++] = frame;
-    for (unsigned i = count_known(&walk); i < walk.n; i++)
-        look_up(&walk, i);
-    self->n_known = walk.n;
-    return walk.n ? self->known[walk.n - 1].stack : 0;
+    struct walk found;
+    uint64_t deaths = atomic_load_explicit(&mt_code_deaths, memory_order_acquire);
+    walk(self, innermost, deaths && deaths == self->code_deaths, &found);
+    unsigned n = found.n_known;
+    while (found.n > 0)
+        identify(self, ++n, found.frame[--found.n]);
+    self->n_known = found.is_cut ? 0 : n;
+    self->code_deaths = deaths;
+    return self->known[n].stack;
 }
 
 void mt_frames_reset(void)

@@ -27,7 +27,7 @@ static struct {
     const char *(*version)(void); /* Py_GetVersion */
     void *(*thread_state)(void);  /* PyGILState_GetThisThreadState: needs no GIL */
     int (*is_finalizing)(void);
-    const void *code_type;
+    void *code_type;
     _Atomic int status;
 } python;
 
@@ -66,7 +66,7 @@ void mt_python_start(void)
     python.layout = mt_python_layout_of(major, minor);
     python.status = python.layout ? UNCHECKED : UNKNOWN_VERSION;
     if (python.layout)
-        mt_frames_start(python.layout);
+        mt_frames_start(python.layout, python.code_type);
     else
         mt_message("Python %d.%d is not one that memtap knows; recording without Python stacks",
                    major, minor);

@@ -20,15 +20,17 @@
 #include <sys/types.h>
 #include <time.h>
 
-#define MT_STACK_DEPTH 256 /* Python frames kept; the outermost beyond are left out */
+#define MT_STACK_DEPTH 256u /* Python frames kept; the outermost beyond are left out */
 
-/* A frame of the stack that this thread recorded last, outermost first (python-stack.c). */
+/* A frame of the stack that this thread recorded last (python-frames.c); code and instruction are
+ * the words of the frame that say so. */
 struct mt_known_frame {
-    uint64_t code; /* the lowest bit is set where the object counts, too */
-    uint64_t instruction, stamp;
-    uint64_t object; /* the first argument, where that is a torch.nn module */
-    uint32_t stack;  /* id of the stack that ends with this frame */
-    uint32_t module; /* the one that the frame is at work for (python-modules.h) */
+    uint64_t frame, code, instruction, stamp;
+    uint64_t object;   /* the first argument, where that is a torch.nn module */
+    uint32_t stack;    /* id of the stack that ends with this frame */
+    uint32_t module;   /* the one that the frame is at work for (python-modules.h) */
+    uint8_t by_object; /* the object counts: with another one it would be another frame */
+    uint8_t is_lost;   /* it has no id: there was no room */
 };
 
 struct mt_thread {
@@ -39,8 +41,10 @@ struct mt_thread {
     _Atomic int is_over; /* the thread has ended: to be drained and given back */
     struct mt_thread *next;
     struct mt_stack_bounds bounds;
-    unsigned n_known;
-    struct mt_known_frame known[MT_STACK_DEPTH];
+    uint64_t code_deaths; /* when it was recorded (code-deaths.h) */
+    unsigned n_known;     /* outermost frame first, from known[1] on */
+    struct mt_known_frame known[1 + MT_STACK_DEPTH];
+    uint16_t place[MT_STACK_DEPTH]; /* in known, by the frame's address; or that of another */
 };
 
 enum mt_state {

@@ -8,13 +8,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* write() says EFAULT where we would crash. */
-static int read_by_pipe(const void *address, void *out, size_t size)
+/* The kernel says EFAULT where we would crash. */
+static int copy_by_pipe(const void *from, void *to, size_t size)
 {
     int end[2], rc = -EFAULT;
     if (pipe2(end, O_CLOEXEC | O_NONBLOCK))
         return rc;
-    if (write(end[1], address, size) == (ssize_t)size && read(end[0], out, size) == (ssize_t)size)
+    if (write(end[1], from, size) == (ssize_t)size && read(end[0], to, size) == (ssize_t)size)
         rc = 0;
     close(end[0]);
     close(end[1]);
@@ -31,7 +31,15 @@ int mt_safe_read(const void *address, void *out, size_t size)
     ssize_t n = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
     int rc = n == (ssize_t)size ? 0 : -EFAULT;
     if (n < 0 && errno != EFAULT)
-        rc = read_by_pipe(address, out, size);
+        rc = copy_by_pipe(address, out, size);
+    errno = saved;
+    return rc;
+}
+
+int mt_safe_write(void *address, const void *bytes, size_t size)
+{
+    MT_NO_CANCEL();
+    int saved = errno, rc = copy_by_pipe(bytes, address, size);
     errno = saved;
     return rc;
 }

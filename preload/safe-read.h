@@ -8,6 +8,9 @@
  * read, whatever the address is. Some system calls; keeps errno. */
 int mt_safe_read(const void *address, void *out, size_t size);
 
+/* Writes size bytes likewise: 0, or -EFAULT where they cannot be written. */
+int mt_safe_write(void *address, const void *bytes, size_t size);
+
 /* Whether it can be done at all just now: it takes two free descriptors. */
 int mt_can_read_safely(void);
 

@@ -5,6 +5,7 @@
 #include "analyzer/oom.h"
 #include "analyzer/report.h"
 #include "analyzer/stacks.h"
+#include "nightly/diff-report.h"
 #include "trace-format/encoder.h"
 #include "trace-format/tail.h"
 
@@ -40,6 +41,25 @@ static void explain_oom(const struct mt_analysis *analysis, FILE *out)
     }
 }
 
+/* With the trace before: two that have little in common. */
+static void compare(const struct mt_analysis *analysis, FILE *out)
+{
+    static struct mt_digest before, now;
+    struct mt_diff diff;
+    struct mt_style style = {0};
+    if (mt_digest_take(&now, "now", analysis))
+        abort();
+    if (before.path) {
+        if (mt_diff_make(&diff, &before, 1, &now, 1) || mt_diff_text(&diff, out, &style) ||
+            mt_diff_markdown(&diff, out) || mt_diff_json(&diff, out))
+            abort();
+        mt_diff_flame(&diff, out);
+        mt_diff_clear(&diff);
+    }
+    mt_digest_clear(&before);
+    before = now;
+}
+
 static void look(const char *path, size_t size)
 {
     static const struct mt_style styles[] = {{0, 0}, {1, 1}};
@@ -52,6 +72,7 @@ static void look(const char *path, size_t size)
     struct mt_question question = {.moment = {(enum mt_moment_kind)(size % 5), size * 1000},
                                    .address = 20 + size % 9,
                                    .by = (enum mt_group_by)(size % 6),
+                                   .whole_run = 1,
                                    .no_labels = size / 5 % 2};
     if (!mt_analysis_create(&analysis, path, &question)) {
         check_totals(&analysis);
@@ -61,6 +82,7 @@ static void look(const char *path, size_t size)
             mt_blocks_table(&analysis, nowhere, &styles[i]);
         mt_blocks_csv(&analysis, nowhere);
         explain_oom(&analysis, nowhere);
+        compare(&analysis, nowhere);
         mt_explain_address(&analysis, nowhere, &styles[0]);
         for (uint32_t stack = 0; stack < 8; stack++)
             mt_explain_stack(&analysis, stack, nowhere, &styles[1]);

@@ -6,6 +6,8 @@
  */
 #include "routes.h"
 
+#include <unistd.h>
+
 static void runtime_memory(void)
 {
     void *a;
@@ -143,6 +145,25 @@ static void driver_physical(void)
     cuMemAddressFree(at, 2 * MIB);
 }
 
+/* Memory that comes from elsewhere is recorded, without a size: it is counted there. */
+static void driver_imported(void)
+{
+    CUmemGenericAllocationHandle handle, imported;
+    CUmemAllocationProp wanted = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                  .location.type = CU_MEM_LOCATION_TYPE_DEVICE,
+                                  .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR};
+    int shared = -1;
+    expect("cuda_malloc", "cuMemCreate", 4 * MIB,
+           (int)DRIVER("cuMemCreate", cuMemCreate)(&handle, 4 * MIB, &wanted, 0));
+    cuMemExportToShareableHandle(&shared, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    int result = (int)DRIVER("cuMemImportFromShareableHandle", cuMemImportFromShareableHandle)(
+        &imported, (void *)(uintptr_t)shared, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    expect("cuda_malloc", "cuMemImportFromShareableHandle", 0, result);
+    expect("cuda_free", "cuMemRelease", 0, (int)DRIVER("cuMemRelease", cuMemRelease)(imported));
+    expect("cuda_free", "cuMemRelease", 0, (int)DRIVER("cuMemRelease", cuMemRelease)(handle));
+    close(shared);
+}
+
 static void driver_objects(void)
 {
     CUcontext context, own;
@@ -173,6 +194,7 @@ int main(int argc, char **argv)
     driver_host();
     driver_arrays();
     driver_physical();
+    driver_imported();
     if (strcmp(route, "linked"))
         driver_objects();
     return 0;

@@ -46,8 +46,11 @@ int main(void)
 {
     uint64_t address;
     void *driver = load();
-    if (!driver)
-        return 3;
+    if (!driver) /* nobody has its functions then, nor the runtime's */
+        return look_up(RTLD_DEFAULT, "cuMemAlloc_v2") || look_up(RTLD_DEFAULT, "cudaMalloc") ||
+                       !look_up(RTLD_DEFAULT, "memcpy")
+                   ? 7
+                   : 3;
     if (dlsym(driver, "cuMemCreate") || dlsym(driver, "cuGetProcAddress_v2"))
         return 4; /* it has none */
     void *place = place_of(driver);

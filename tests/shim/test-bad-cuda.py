@@ -47,7 +47,7 @@ CALLS = [("cuda_malloc", "cuMemAlloc", 5000), ("cuda_free", "cuMemFree", 0)]
 
 for choice in ("auto", "on"):
     none = Run(user, options=("--cupti", choice))
-    equal("no driver", (none.code, none.out, none.traces), (3, "", []))
+    equal("no driver", (none.code, none.out.count("undefined symbol: cu"), none.traces), (3, 2, []))
 
 # Old, and unloaded after its functions were looked up. No NVML: nothing about the device.
 for choice, status in (("auto", "not needed"),
@@ -68,6 +68,13 @@ for library, status in zip(cuptis, ("not used: CUPTI_ERROR_NOT_COMPATIBLE (1)",
         info, calls, _ = refused.traces[0]
         equal(name, (calls, info["cupti"]), (CALLS, status))
         equal(f"{name}: lines about it", refused.err.count("memtap: CUPTI is not used"), 1)
+
+# CUPTI of another CUDA is left alone, and so is what does not fit the driver.
+other = Run(user, options=("--cupti", "on"),
+            libraries=[("libcuda.so.1", driver_12), ("libcupti.so.13", cuptis[0])])
+equal("CUPTI is newer than the driver", (other.code, other.out, other.traces[0][1],
+                                         other.traces[0][0]["cupti"]),
+      (0, "done\n", CALLS, "not used: there is no libcupti.so.13 or .12 for this CUDA"))
 
 # Memory of another process is named, and not counted a second time.
 pair = Run(ipc_pair, options=("--simulate", "t4"))

@@ -51,6 +51,8 @@ def compare(name, trace, moments):
         if name == "pools":
             rounding = moment["allocated"] - device["peak"]["allocated"]
             check(0 <= rounding < ROUNDING * blocks(device), f"{what}: rounded up by {rounding}")
+    # Its blocks are not CUDA's, so that its copies say nothing, and cost nothing.
+    equal(f"{name}: copies", info["records"]["cuda_copy"] + info["records"]["cuda_set"], 0)
     check(moments[-1]["storages"] > 0, f"{name} has tensors")
     equal(f"{name}: oddities", set(device_oddities(trace)), {0})
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A step in a CUDA graph: what it allocates stays in the graph's pool, to the byte, replays allocate
 nothing, and all is given back with the graph. By PyTorch's own allocator and by CUDA's pools."""
+import json
 import re
 
 import harness
@@ -31,8 +32,23 @@ def check_script(**options):
     return phases, done.stdout
 
 
+def check_names():
+    """What the graph's pool holds has the name of its capture, in memtap's report of the moment after
+    it: the gradients and the loss, backward's thread included."""
+    with harness.folder() as work:
+        trace, phases = harness.record(work, "graph_capture.py")
+        start = harness.Trace(trace).start
+        captured, = [phase for phase in phases if phase["name"] == "captured"]
+        done = harness.must_run([harness.MEMTAP, "report", "--format", "json", "--by", "range",
+                                 "--at", f"{captured['time_ns'] - start}ns", trace])
+    device, = json.loads(done.stdout)["devices"]
+    groups = {group["name"]: group["bytes"] for group in device["groups"]["groups"]}
+    equal("what the capture made", groups.get("CUDA: graph 1"), PARAMETERS + SAMPLES)
+
+
 def main():
     harness.need_torch()
+    check_names()
     phases, output = check_script()
     equal("model", phases["model"][0], MODEL)
     equal("warm", phases["warm"][0], MODEL)

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_regressions.py SCRIPT: what a comparison says of regressions that were made in a reference
+script, and of two runs of the script as it is."""
+import json
+import sys
+from pathlib import Path
+
+import regressions
+from harness import MEMTAP, check, equal, finish, folder, must_run, need_torch
+
+
+def compare(old, new, *options):
+    done = must_run([MEMTAP, "diff", *options, "--format", "json", *old, "--to", *new])
+    return json.loads(done.stdout)
+
+
+def check_same(diff, what):
+    """Not even noise."""
+    check(diff["same"] and not diff["doubts"], f"{what}: {diff['verdict']}; {diff['doubts']}")
+    for device in diff["devices"]:
+        equal(f"{what}: sites that differ", device["sites"], [])
+        equal(f"{what}: operators that differ", device["operators"], [])
+
+
+def check_allocator(regression, diff):
+    check("with other allocator settings" in diff["verdict"],
+          f"{regression.name}: the verdict is {diff['verdict']!r}")
+    check(any(line.startswith("allocator settings: none before") for line in diff["other_changes"]),
+          f"{regression.name}: the settings are not told: {diff['other_changes']}")
+
+
+def check_blame(regression, diff):
+    device = diff["devices"][diff["main"]]
+    if not check(device["sites"], f"{regression.name}: {diff['verdict']}"):
+        return
+    first, number = device["sites"][0], regressions.line_of(regression)
+    place = (Path(first["file"]).name, first["line"]) if number else first["function"]
+    wanted = (f"{regression.script}.py", number) if number else regression.at
+    equal(f"{regression.name}: place of {diff['verdict']!r}", place, wanted)
+    equal(f"{regression.name}: category of {diff['verdict']!r}", first["category"],
+          regression.category)
+    check(device["allocated"]["change"] > 0, f"{regression.name}: the peak has not grown")
+
+
+def main():
+    script = sys.argv[1]
+    need_torch(*regressions.SCRIPTS[script].modules)
+    with folder() as work:
+        work = Path(work)
+        traces = {}  # of the script before regressions, by its edits
+        for count, regression in enumerate(regressions.of(script)):
+            old = traces.get(regression.before)
+            if not old:
+                old = traces[regression.before] = regressions.record(
+                    work / f"before-{count}", script, regression.before)
+            new = regressions.record(work / f"now-{count}", script,
+                                     (*regression.before, *regression.change),
+                                     regression.environment)
+            diff = compare(old, new)
+            print(f"{regression.name}: {diff['verdict']}", flush=True)
+            if regression.what == "allocator":
+                check_allocator(regression, diff)
+            else:
+                check_blame(regression, diff)
+        again = regressions.record(work / "again", script)
+        check_same(compare(traces[()], again), f"{script} run again")
+    finish()
+
+
+main()
