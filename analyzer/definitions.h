@@ -8,6 +8,8 @@
 
 #include "trace-format/model.h"
 
+#include <string.h>
+
 struct mt_definitions;
 
 struct mt_frame {
@@ -99,5 +101,16 @@ const char *mt_thread(const struct mt_definitions *definitions, uint32_t id, uin
 /* The value of an info record, NULL where there is none. Several with one key: the last. */
 const char *mt_info(const struct mt_definitions *definitions, const char *key);
 const struct mt_info *mt_info_at(const struct mt_definitions *definitions, size_t index);
+
+/* In a compact trace: records of its own for what only a whole one shows. They say nothing of the
+ * process. */
+#define MT_WHOLE "whole."
+static inline int mt_info_is_whole(const struct mt_info *info)
+{
+    return !strncmp(info->key, MT_WHOLE, sizeof MT_WHOLE - 1);
+}
+
+/* Events of the trace that a compact one was made of; 0: it is not one. */
+uint64_t mt_compact_of(const struct mt_definitions *definitions);
 
 #endif

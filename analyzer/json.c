@@ -85,7 +85,7 @@ json_t *mt_json_process(const struct mt_definitions *definitions)
     json_t *process = json_object();
     const struct mt_info *info;
     for (size_t i = 0; process && (info = mt_info_at(definitions, i)); i++) {
-        char *key = copy_valid(info->key);
+        char *key = mt_info_is_whole(info) ? NULL : copy_valid(info->key);
         if (key)
             json_object_set_new(process, key, mt_json_text(info->value));
         free(key);

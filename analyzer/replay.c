@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay-parts.h"
 #include "scan.h"
+#include "segments.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* PyTorch counts too: after each event its total has to have moved by the event's size. */
@@ -60,14 +63,14 @@ struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
 }
 
 /* What is known of the block when it ends has to do here: no other blocks are looked at. */
-static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end_ns)
+static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end)
 {
     struct mt_timeline *timeline = &replay->timeline[mt_device_slot(block->device)];
-    if (end_ns != UINT64_MAX && !mt_timeline_sees(timeline, block->time_ns, end_ns))
+    if (end != UINT64_MAX && !mt_timeline_sees(timeline, block->event, end))
         return;
     struct mt_rule_context context = mt_replay_context(replay);
-    mt_timeline_add(timeline, mt_classify(&context, block)->category, block->size, block->time_ns,
-                    end_ns);
+    mt_timeline_add(timeline, mt_classify(&context, block)->category, block->size, block->event,
+                    end);
 }
 
 /* Keeps a copy of a block that has ended, or lives at the trace's end, if it is asked for. */
@@ -86,11 +89,12 @@ void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at
     if (replay->question.whole_run)
         mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block,
                         at_end);
-    draw(replay, block, at_end ? UINT64_MAX : replay->time_ns);
+    draw(replay, block, at_end ? UINT64_MAX : replay->events);
 }
 
 int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block)
 {
+    block->event = replay->events;
     mt_tracker_made(&replay->tracker, block);
     return replay->question.whole_run
                ? mt_places_made(&replay->places[mt_device_slot(block->device)], replay->definitions,
@@ -110,13 +114,38 @@ int mt_replay_see(struct mt_replay *replay, unsigned slot, const struct mt_total
     if (now->range && mt_ranges_see(&replay->tracker.ranges, slot, now->range, &most))
         return -ENOMEM;
     return mt_spans_see(&replay->spans[slot], &replay->tracker.now, replay->events, replay->time_ns,
-                        now->allocated);
+                        now->allocated, now->reserved);
+}
+
+/* What is reserved changes. Where it grows though as much as was wanted lay free, in pieces. */
+static void see_reserved(struct mt_replay *replay, const struct mt_totals *before,
+                         const struct mt_event *event)
+{
+    unsigned slot = mt_device_slot(event->device);
+    uint64_t lay_free = before->reserved - before->allocated;
+    struct mt_worst *worst = &replay->worst[slot];
+    mt_timeline_reserve(&replay->timeline[slot], event->arg[3] - before->reserved, replay->events);
+    if (event->kind != MT_ALLOC || event->arg[3] < before->reserved ||
+        before->reserved < before->allocated || lay_free < event->arg[1] ||
+        event->arg[1] <= MT_SMALL_BLOCK) /* small ones have a pool of their own */
+        return;
+    worst->times++;
+    if (lay_free > worst->lay_free)
+        *worst = (struct mt_worst){.times = worst->times,
+                                   .time_ns = event->time_ns,
+                                   .event = replay->events,
+                                   .wanted = event->arg[1],
+                                   .lay_free = lay_free,
+                                   .reserved = before->reserved,
+                                   .stack = event->stack};
 }
 
 static int see_total(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
     struct mt_totals *now = &replay->now[slot];
+    if (event->arg[3] != now->reserved)
+        see_reserved(replay, now, event);
     /* One by one: gcc makes a compound literal elsewhere first, and waits for it to be copied. */
     now->when = replay->tracker.now;
     now->range = mt_tracker_range(&replay->tracker, event->thread);
@@ -150,7 +179,7 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
     mt_replay_went_on(replay);
     if (mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
         begin_blocks(replay, mt_device_slot(event->device));
-    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], event->time_ns))
+    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], replay->events))
         return -ENOMEM;
     compare_total(replay, event);
     struct mt_block *block = mt_heap_at(&replay->blocks, event->arg[0]);
@@ -168,7 +197,7 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
 {
     if (mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
         begin_blocks(replay, mt_device_slot(event->device));
-    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], event->time_ns))
+    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], replay->events))
         return -ENOMEM;
     compare_total(replay, event);
     struct mt_block *block = mt_heap_at(&replay->blocks, event->arg[0]);
@@ -176,7 +205,7 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
         replay->oddities.wrong_size++;
     if (block)
         end_block(replay, block);
-    else
+    else if (event->arg[0]) /* in a compact trace, frees of nothing carry totals */
         replay->oddities.unknown++;
     return see_total(replay, event); /* the first event may be a free */
 }
@@ -198,8 +227,11 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
 static void on_oom(struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_totals *now = &replay->now[mt_device_slot(event->device)];
-    if (now->event) /* what was cached has just been given back to CUDA */
+    if (now->event) { /* what was cached has just been given back to CUDA */
+        mt_timeline_reserve(&replay->timeline[mt_device_slot(event->device)],
+                            event->arg[2] - now->reserved, now->event);
         now->reserved = event->arg[2];
+    }
     mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
                                                .wanted = event->arg[0],
                                                .allocated = event->arg[1],
@@ -275,6 +307,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
 static int handle(void *data, const struct mt_batch *batch)
 {
     struct mt_replay *replay = data;
+    const struct mt_watcher *watcher = replay->question.watcher;
     mt_survey_batch(&replay->survey, batch);
     for (size_t i = 0; i < batch->n_definitions; i++)
         if (mt_definitions_add(replay->definitions, &batch->definitions[i]) == -ENOMEM)
@@ -284,10 +317,56 @@ static int handle(void *data, const struct mt_batch *batch)
             mt_address_map_expect(&replay->blocks.by_address,
                                   batch->events[i + EVENTS_AHEAD].arg[0]);
         mt_survey_event(&replay->survey, &batch->events[i]);
-        if (on_event(replay, &batch->events[i]))
+        if (on_event(replay, &batch->events[i]) ||
+            (watcher && watcher->saw(watcher->data, replay, &batch->events[i])))
             return -ENOMEM;
     }
     return 0;
+}
+
+/* As a compact trace tells them, in one or several records. */
+static int take_places(struct mt_replay *replay, unsigned slot)
+{
+    const char *text;
+    char key[64];
+    int rc = 0;
+    for (size_t part = 0; !rc; part++) {
+        snprintf(key, sizeof key, MT_WHOLE "places.%d.%zu", (int)slot - 1, part);
+        if (!(text = mt_info(replay->definitions, key)))
+            return 0;
+        if (!part)
+            mt_places_clear(&replay->places[slot]);
+        rc = mt_places_parse(&replay->places[slot], replay->definitions, text);
+    }
+    return rc == -ENOMEM ? rc : 0;
+}
+
+/* Those of the whole trace, since totals leap where blocks are missing. */
+static void take_oddities(struct mt_oddities *odd, const char *text)
+{
+    *odd = (struct mt_oddities){0};
+    if (text)
+        sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &odd->replaced, &odd->unknown,
+               &odd->wrong_size, &odd->drift);
+}
+
+/* A compact trace tells what only all blocks can show, since it has not all. */
+static int take_whole(struct mt_replay *replay)
+{
+    char key[64];
+    int rc = 0;
+    if (!mt_info(replay->definitions, "compact"))
+        return 0;
+    take_oddities(&replay->oddities, mt_info(replay->definitions, MT_WHOLE "oddities"));
+    for (unsigned slot = 0; !rc && slot < MT_DEVICES; slot++) {
+        snprintf(key, sizeof key, MT_WHOLE "chart.%d", (int)slot - 1);
+        const char *chart = mt_info(replay->definitions, key);
+        if (chart && replay->timeline[slot].change)
+            rc = mt_timeline_parse(&replay->timeline[slot], chart) == -ENOMEM ? -ENOMEM : 0;
+        if (!rc && replay->question.whole_run)
+            rc = take_places(replay, slot);
+    }
+    return rc;
 }
 
 /* The blocks that are still live have reached the end of what is known of them. */
@@ -333,7 +412,7 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
         return rc;
     rc = mt_definitions_finish(replay->definitions);
     finish(replay);
-    return rc;
+    return rc ? rc : take_whole(replay);
 }
 
 void mt_replay_clear(struct mt_replay *replay)

@@ -19,6 +19,13 @@
 #include "timeline.h"
 #include "tracker.h"
 
+/* Sees each event after it has been taken into account. Returns 0 or -ENOMEM. */
+struct mt_replay;
+struct mt_watcher {
+    int (*saw)(void *data, const struct mt_replay *replay, const struct mt_event *event);
+    void *data;
+};
+
 /* What is asked of a trace. */
 struct mt_question {
     struct mt_moment moment;
@@ -27,7 +34,8 @@ struct mt_question {
     enum mt_group_by by;               /* what a report puts blocks together by */
     int one_device, device;            /* only this one, where one_device is set */
     int whole_run;                     /* places, which takes a little longer */
-    int no_labels; /* do without what autograd says: stacks and lifetimes only */
+    int no_labels;                    /* do without what autograd says: stacks and lifetimes only */
+    const struct mt_watcher *watcher; /* the caller's; NULL: none */
 };
 
 struct mt_oom {
@@ -45,6 +53,15 @@ struct mt_sample {
     uint64_t time_ns; /* 0: it was not asked */
     uint64_t total, free, own, others;
     uint64_t cuda_bytes; /* what CUDA had handed out then */
+};
+
+/* PyTorch asked CUDA for more though as many bytes lay free in its pools: the time when the most
+ * did. */
+struct mt_worst {
+    uint64_t times; /* that it happened; 0: never */
+    uint64_t time_ns, event;
+    uint64_t wanted, lay_free, reserved; /* before it */
+    uint32_t stack;                      /* of the request */
 };
 
 /* What did not fit together. None of it is expected in a trace that lost nothing. */
@@ -72,6 +89,7 @@ struct mt_replay {
     struct mt_timeline timeline[MT_DEVICES];
     struct mt_places places[MT_DEVICES]; /* of question.whole_run */
     uint64_t most_reserved[MT_DEVICES];
+    struct mt_worst worst[MT_DEVICES];
     struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
     uint64_t n_ooms;
     struct mt_host host;

@@ -22,6 +22,20 @@ static void take_spans(struct mt_digest_device *to, const struct mt_device *devi
     }
 }
 
+static int take_growth(const struct mt_taker *taker, struct mt_digest_site *grows,
+                       const struct mt_growth *growth)
+{
+    if (!growth->n)
+        return 0;
+    const struct mt_growth_site *site = growth->site;
+    *grows = (struct mt_digest_site){.category = site->category, .bytes = site->bytes};
+    int rc = mt_taker_line(taker, site->stack, &grows->function, &grows->file, &grows->line);
+    grows->operator_name = strdup("");
+    grows->module = strdup("");
+    grows->stack = mt_taker_stack(taker, "", site->stack, 1);
+    return rc || !grows->operator_name || !grows->module || !grows->stack ? -ENOMEM : 0;
+}
+
 static int take_device(const struct mt_taker *taker, struct mt_digest_device *to,
                        const struct mt_device *device, const struct mt_replay *replay)
 {
@@ -40,7 +54,9 @@ static int take_device(const struct mt_taker *taker, struct mt_digest_device *to
     for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
         to->category[i] = device->category[i].bytes;
     take_spans(to, device);
-    int rc = mt_take_sites(taker, to, device);
+    int rc = take_growth(taker, &to->grows, &device->growth);
+    if (!rc)
+        rc = mt_take_sites(taker, to, device);
     if (!rc)
         rc = mt_take_places(taker, to, &replay->places[slot]);
     if (!rc)

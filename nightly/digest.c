@@ -32,6 +32,7 @@ static void clear_device(struct mt_digest_device *device)
     for (size_t i = 0; i < device->n_sites; i++)
         mt_digest_site_clear(&device->site[i]);
     free(device->site);
+    mt_digest_site_clear(&device->grows);
     for (size_t i = 0; i < device->n_places; i++)
         mt_digest_place_clear(&device->place[i]);
     free(device->place);

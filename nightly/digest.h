@@ -57,6 +57,7 @@ struct mt_digest_device {
     uint32_t iteration, iterations;    /* of the peak, from 1; how many there were */
     uint64_t most_in_phase[MT_PHASES]; /* the most allocated in each phase of the run */
     uint64_t growth;                   /* an iteration; 0: nothing grows */
+    struct mt_digest_site grows;       /* where most of that is from; function NULL: not known */
     uint64_t at_end;                   /* allocated after the last event */
     struct mt_digest_site *site;       /* by category, file, function, operator, module, line */
     size_t n_sites;

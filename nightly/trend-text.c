@@ -134,8 +134,10 @@ static void print_change(const struct page *page, unsigned series, const struct 
 static void print_commit(const struct page *page, const struct mt_run *run)
 {
     char commit[64];
-    mt_safe_text(commit, sizeof commit, run->text[MT_RUN_COMMIT], 12, MT_CUT_END, page->style);
-    if (strlen(run->text[MT_RUN_COMMIT]) == 40)
+    const char *known = run->text[MT_RUN_COMMIT];
+    size_t hash = strspn(known, "0123456789abcdef");
+    mt_safe_text(commit, sizeof commit, known, hash < 40 ? 24 : 0, MT_CUT_END, page->style);
+    if (hash >= 40)
         commit[12] = '\0';
     fprintf(page->out, *commit ? "%s (run %lld)" : "%srun %lld", commit, (long long)run->id);
 }

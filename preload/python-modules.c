@@ -117,18 +117,17 @@ static int is_for(struct entry *entry, uint64_t object, struct mt_module_caller 
            atomic_load_explicit(&entry->caller_id, memory_order_relaxed) == caller.id;
 }
 
-/* The name, or 0 where somebody is writing. */
+/* The name, or 0 where somebody is writing. Each load before the turn's second one. */
 static uint32_t read_entry(struct entry *entry, struct mt_py_proof *proof)
 {
     uint32_t turn = atomic_load_explicit(&entry->turn, memory_order_acquire);
-    uint32_t id = atomic_load_explicit(&entry->id, memory_order_relaxed);
-    proof->n = atomic_load_explicit(&entry->n, memory_order_relaxed) % (MT_PY_PROOF + 1);
+    uint32_t id = atomic_load_explicit(&entry->id, memory_order_acquire);
+    proof->n = atomic_load_explicit(&entry->n, memory_order_acquire) % (MT_PY_PROOF + 1);
     for (unsigned i = 0; i < proof->n; i++) {
         proof->word[i].address =
-            atomic_load_explicit(&entry->word[i].address, memory_order_relaxed);
-        proof->word[i].value = atomic_load_explicit(&entry->word[i].value, memory_order_relaxed);
+            atomic_load_explicit(&entry->word[i].address, memory_order_acquire);
+        proof->word[i].value = atomic_load_explicit(&entry->word[i].value, memory_order_acquire);
     }
-    atomic_thread_fence(memory_order_acquire);
     return turn % 2 || atomic_load_explicit(&entry->turn, memory_order_relaxed) != turn ? 0 : id;
 }
 
@@ -181,17 +180,16 @@ static void put(uint64_t object, struct mt_module_caller caller, uint32_t id,
     }
     struct entry *entry = place_for(table, object, caller);
     uint32_t turn = atomic_load_explicit(&entry->turn, memory_order_relaxed);
-    atomic_store_explicit(&entry->turn, turn + 1, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);
-    atomic_store_explicit(&entry->object, object, memory_order_relaxed);
-    atomic_store_explicit(&entry->caller, caller.object, memory_order_relaxed);
-    atomic_store_explicit(&entry->caller_id, caller.id, memory_order_relaxed);
-    atomic_store_explicit(&entry->id, id, memory_order_relaxed);
-    atomic_store_explicit(&entry->n, proof->n, memory_order_relaxed);
+    atomic_store_explicit(&entry->turn, turn + 1, memory_order_relaxed); /* before all below */
+    atomic_store_explicit(&entry->object, object, memory_order_release);
+    atomic_store_explicit(&entry->caller, caller.object, memory_order_release);
+    atomic_store_explicit(&entry->caller_id, caller.id, memory_order_release);
+    atomic_store_explicit(&entry->id, id, memory_order_release);
+    atomic_store_explicit(&entry->n, proof->n, memory_order_release);
     for (unsigned i = 0; i < proof->n; i++) {
         atomic_store_explicit(&entry->word[i].address, proof->word[i].address,
-                              memory_order_relaxed);
-        atomic_store_explicit(&entry->word[i].value, proof->word[i].value, memory_order_relaxed);
+                              memory_order_release);
+        atomic_store_explicit(&entry->word[i].value, proof->word[i].value, memory_order_release);
     }
     atomic_store_explicit(&entry->turn, turn + 2, memory_order_release);
 }

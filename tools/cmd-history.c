@@ -18,7 +18,7 @@
 enum { BRANCH = 256, TAG, PROGRAM, SINCE, LAST, KEEP_LAST, OLDER_THAN };
 
 /* clang-format off */
-#define FORMAT_OPTION {'f', "format", "FORMAT", "text (the default) or json"}
+#define FORMAT_OPTION {'f', "format", "FORMAT", "text (the default) or json", "text json"}
 #define FILTER_OPTIONS                                                                             \
     {BRANCH, "branch", "NAME", "only runs of this branch"},                                        \
     {TAG, "tag", "NAME", "only runs with this tag"},                                               \

@@ -104,6 +104,8 @@ int mt_read_trace_arguments(const struct mt_command *command, int argc, char **a
 int mt_finish_output(int code);
 
 int mt_run_info(const struct mt_command *command, int argc, char **argv);
+int mt_run_budget(const struct mt_command *command, int argc, char **argv);
+int mt_run_check(const struct mt_command *command, int argc, char **argv);
 int mt_run_diff(const struct mt_command *command, int argc, char **argv);
 int mt_run_dump(const struct mt_command *command, int argc, char **argv);
 int mt_run_report(const struct mt_command *command, int argc, char **argv);
@@ -111,6 +113,7 @@ int mt_run_explain(const struct mt_command *command, int argc, char **argv);
 int mt_run_stacks(const struct mt_command *command, int argc, char **argv);
 int mt_run_oom(const struct mt_command *command, int argc, char **argv);
 int mt_run_blocks(const struct mt_command *command, int argc, char **argv);
+int mt_run_compact(const struct mt_command *command, int argc, char **argv);
 int mt_run_recover(const struct mt_command *command, int argc, char **argv);
 int mt_run_run(const struct mt_command *command, int argc, char **argv);
 int mt_run_simulate(const struct mt_command *command, int argc, char **argv);
@@ -119,7 +122,14 @@ int mt_run_completion(const struct mt_command *command, int argc, char **argv);
 int mt_run_lib(const struct mt_command *command, int argc, char **argv);
 
 extern const struct mt_command mt_history_verbs[];
-extern const struct mt_option mt_diff_options[], mt_recover_options[], mt_run_options[],
-    mt_simulate_options[], mt_symbolize_options[], mt_no_options[];
+extern const struct mt_option mt_budget_options[];
+extern const struct mt_option mt_check_options[];
+extern const struct mt_option mt_compact_options[];
+extern const struct mt_option mt_diff_options[];
+extern const struct mt_option mt_recover_options[];
+extern const struct mt_option mt_run_options[];
+extern const struct mt_option mt_simulate_options[];
+extern const struct mt_option mt_symbolize_options[];
+extern const struct mt_option mt_no_options[];
 
 #endif

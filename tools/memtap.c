@@ -47,6 +47,15 @@ const struct mt_command mt_commands[] = {
      "Lists every block of memory that was live at a moment: address, size, what it\n"
      "was for and by which rule, how old it was, and the line that asked for it.",
      mt_blocks_options, 0, mt_run_blocks},
+    {"check", "TRACE... [OPTION]...", "hold runs to limits: exit code 1 where one is broken",
+     "Holds each trace to a budget, or to what earlier runs took, or both; a line for each\n"
+     "limit that is broken says how much it is over, by which line of code, and what to run\n"
+     "next. The exit code is 1 then, 0 where all limits hold, 2 where that cannot be told.",
+     mt_check_options, 0, mt_run_check},
+    {"budget", "[OPTION]... TRACE...", "propose limits for memtap check from good runs",
+     "Writes a budget for memtap check: the most that the runs took, a little more, in round\n"
+     "numbers, with comments.",
+     mt_budget_options, 0, mt_run_budget},
     {"info", "[OPTION]... TRACE", "what a trace has in it",
      "Says what a trace has in it: how many events of each kind, whether it is\n"
      "complete, and which process it is of.",
@@ -60,6 +69,10 @@ const struct mt_command mt_commands[] = {
      "Keeps what the traces of many runs say in one file, with the commit of each run, and\n"
      "finds the commit at which memory grew.",
      mt_no_options, 0, NULL, mt_history_verbs},
+    {"compact", "[OPTION]... TRACE", "a small copy of a trace, to be kept",
+     "Writes a copy of a trace that has its peaks, iterations and totals, but not every event:\n"
+     "reports of it say the same, and it is a small part of the size.",
+     mt_compact_options, 0, mt_run_compact},
     {"recover", "[OPTION]... TRACE", "finish the trace of a program that was killed",
      "Makes one complete file of the trace of a program that was killed and of what is\n"
      "beside it (TRACE.tail), or of a trace that was cut. The other commands read such\n"

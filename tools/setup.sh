@@ -12,6 +12,8 @@ TORCH=torch==2.15.0
 TRANSFORMERS=transformers==5.23.0
 # What PyTorch imports besides NVIDIA's libraries, which the simulated device stands in for.
 TORCH_NEEDS=(filelock 'typing-extensions>=4.13' 'setuptools>=77' sympy networkx jinja2 fsspec numpy)
+# For the tests of examples/ci.
+PYTEST=pytest==9.2.0
 TEST_TOOLS=(meson-python pytest)
 CUDA_HEADERS=(nvidia-cuda-runtime==13.2.* nvidia-cuda-cupti==13.2.* nvidia-cuda-crt==13.2.*)
 
@@ -73,10 +75,12 @@ need() {
 install_build_packages() {
     local missing=()
     need gcc command -v gcc
+    need g++ command -v g++
     need libc6-dev test -e /usr/include/stdio.h
     need meson command -v meson
     need ninja-build command -v ninja
     need pkg-config command -v pkg-config
+    need libtomlplusplus-dev pkg-config --exists tomlplusplus
     need libzstd-dev pkg-config --exists libzstd
     need libjansson-dev pkg-config --exists jansson
     need libdw-dev pkg-config --exists libdw
@@ -165,7 +169,7 @@ make_venv() {
     local kind=$1 ready package
     ready=$({ .venv/bin/python -c '' && cat .venv/ready; } 2>/dev/null) || true
     case $ready in
-    "gpu $TORCH $TRANSFORMERS" | "$kind $TORCH $TRANSFORMERS") return ;;
+    "gpu $TORCH $TRANSFORMERS $PYTEST" | "$kind $TORCH $TRANSFORMERS $PYTEST") return ;;
     esac
     find_python
     if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
@@ -181,14 +185,15 @@ make_venv() {
     export PIP_DISABLE_PIP_VERSION_CHECK=1
     if [ "$kind" = gpu ]; then
         say "Installing $TORCH with NVIDIA's libraries (about 3 GB; takes minutes)"
-        fetch pip .venv/bin/python -m pip install "$TORCH" numpy "$TRANSFORMERS"
+        fetch pip .venv/bin/python -m pip install "$TORCH" numpy "$TRANSFORMERS" "$PYTEST"
     else
         say "Installing $TORCH, its CUDA build (about 0.6 GB; takes a minute or two)"
         fetch pip .venv/bin/python -m pip install --no-deps "$TORCH"
         say "Installing $TRANSFORMERS and what PyTorch imports"
-        fetch pip-more .venv/bin/python -m pip install "${TORCH_NEEDS[@]}" "$TRANSFORMERS"
+        fetch pip-more .venv/bin/python -m pip install "${TORCH_NEEDS[@]}" "$TRANSFORMERS" \
+            "$PYTEST"
     fi
-    printf '%s\n' "$kind $TORCH $TRANSFORMERS" >.venv/ready
+    printf '%s\n' "$kind $TORCH $TRANSFORMERS $PYTEST" >.venv/ready
 }
 
 # What tests of the wheel and of the pytest plugin want in .venv.

@@ -153,6 +153,23 @@ static void tell_no_step(const struct mt_analysis *analysis,
         mt_fail("%s: it has no iterations; use --at with a time", arguments->path);
 }
 
+/* Of a compact trace, moments between those that it was made for have not all blocks. Returns 1. */
+static int tell_compact(const struct mt_analysis *analysis,
+                        const struct mt_trace_arguments *arguments)
+{
+    enum mt_moment_kind kind = arguments->question.moment.kind;
+    uint64_t unseen = 0;
+    for (size_t i = 0; i < analysis->n_devices; i++)
+        unseen += analysis->devices[i].unseen;
+    if (unseen && kind != MT_AT_PEAK && kind != MT_AT_END && kind != MT_AT_OOM &&
+        mt_compact_of(analysis->replay.definitions))
+        mt_say(
+            "%s: compact: blocks that were live at this moment are missing; the peak, the end and "
+            "some steps have all",
+            arguments->path);
+    return 1;
+}
+
 int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
 {
     const struct mt_question *question = &arguments->question;
@@ -163,7 +180,7 @@ int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_argu
     else if (question->one_device && !analysis->n_devices)
         mt_fail("%s: nothing was allocated on device %d", arguments->path, question->device);
     else
-        return 1;
+        return tell_compact(analysis, arguments);
     return 0;
 }
 

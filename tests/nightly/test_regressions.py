@@ -42,6 +42,31 @@ def check_blame(regression, diff):
     check(device["allocated"]["change"] > 0, f"{regression.name}: the peak has not grown")
 
 
+GATE = '''ignore = "0 B"
+[limits]
+peak = "+0 B"
+growth = "+0 B"
+'''
+
+
+def gate(work, old, new, ends):
+    """memtap check of the new runs: its limits."""
+    budget = work / "gate.toml"
+    budget.write_text(GATE)
+    done = must_run([MEMTAP, "check", *new, "--against", *old, "--budget", budget, "--format", "json"], ends=ends)
+    return json.loads(done.stdout)["limits"]
+
+
+def check_gate(regression, work, old, new):
+    """It fails, and one of its lines is that of the regression."""
+    broken = [limit for limit in gate(work, old, new, 1) if not limit["holds"] and limit["blame"]]
+    number = regressions.line_of(regression)
+    found = {(Path(limit["blame"]["file"]).name, limit["blame"]["line"]) if number
+             else limit["blame"]["function"] for limit in broken}
+    wanted = (f"{regression.script}.py", number) if number else regression.at
+    check(wanted in found, f"{regression.name}: check blames {found}, not {wanted}")
+
+
 def main():
     script = sys.argv[1]
     need_torch(*regressions.SCRIPTS[script].modules)
@@ -62,7 +87,9 @@ def main():
                 check_allocator(regression, diff)
             else:
                 check_blame(regression, diff)
+                check_gate(regression, work, old, new)
         again = regressions.record(work / "again", script)
+        gate(work, traces[()], again, 0)
         check_same(compare(traces[()], again), f"{script} run again")
     finish()
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compact.h"
+#include "scan.h"
+#include "trace-format/encoder.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define LEVEL 19 /* zstd's: it is written once */
+
+struct work {
+    const struct mt_keep_plan *plan;
+    struct mt_encoder *definitions, *events; /* what is used stands before */
+    uint64_t number;                         /* of the last event */
+    FILE *out;
+};
+
+static int write_bytes(struct work *work, const void *bytes, size_t size)
+{
+    return !size || fwrite(bytes, 1, size, work->out) == size ? 0 : errno ? -errno : -EIO;
+}
+
+static int end_block(struct work *work, struct mt_encoder *encoder)
+{
+    const unsigned char *bytes;
+    size_t size;
+    int rc = mt_encoder_finish(encoder, &bytes, &size);
+    return rc ? rc : write_bytes(work, bytes, size);
+}
+
+static int define(struct work *work, const struct mt_definition *definition)
+{
+    int rc = mt_encoder_definition(work->definitions, definition);
+    return rc || !mt_encoder_full(work->definitions) ? rc : end_block(work, work->definitions);
+}
+
+static int end_events(struct work *work)
+{
+    int rc = end_block(work, work->definitions);
+    return rc ? rc : end_block(work, work->events);
+}
+
+/* An event whose block is not kept is written as a free of nothing, with the totals after it. */
+static int write_event(struct work *work, const struct mt_event *event)
+{
+    struct mt_event kept = *event;
+    if (mt_kept_has(work->plan->kept.totals, work->number) &&
+        (kept.kind == MT_ALLOC || kept.kind == MT_FREE)) {
+        kept.kind = MT_FREE;
+        kept.arg[0] = kept.arg[1] = 0;
+    }
+    int rc = mt_encoder_event(work->events, &kept);
+    return rc || !mt_encoder_full(work->events) ? rc : end_events(work);
+}
+
+static int handle(void *data, const struct mt_batch *batch)
+{
+    struct work *work = data;
+    int rc = 0;
+    for (size_t i = 0; !rc && i < batch->n_definitions; i++)
+        rc = define(work, &batch->definitions[i]);
+    for (size_t i = 0; !rc && i < batch->n_events; i++)
+        if (mt_kept_has(work->plan->kept.bits, ++work->number))
+            rc = write_event(work, &batch->events[i]);
+    return rc;
+}
+
+static int write_info(struct work *work, const char *text)
+{
+    return define(work, &(struct mt_definition){
+                            .kind = MT_DEF_INFO, .text = text, .text_size = strlen(text)});
+}
+
+static int write_begin(struct work *work)
+{
+    unsigned char header[MT_FILE_HEADER_SIZE];
+    uint64_t trace_id;
+    char text[96];
+    if (getrandom(&trace_id, sizeof trace_id, 0) != sizeof trace_id)
+        return -errno;
+    mt_encode_file_header(header, trace_id | 1, 0);
+    snprintf(text, sizeof text, "compact=%llu events, %llu bytes",
+             (unsigned long long)work->plan->events, (unsigned long long)work->plan->bytes);
+    int rc = write_bytes(work, header, sizeof header);
+    if (!rc)
+        rc = write_info(work, text);
+    for (size_t i = 0; !rc && i < work->plan->n_info; i++)
+        rc = write_info(work, work->plan->info[i]);
+    return rc;
+}
+
+static int write_end(struct work *work)
+{
+    const unsigned char *bytes;
+    size_t size;
+    struct mt_end end = work->plan->end;
+    int rc = end_events(work);
+    if (rc || !work->plan->is_complete)
+        return rc;
+    end.events = work->plan->kept.n;
+    rc = mt_encoder_end(work->definitions, &end, &bytes, &size);
+    return rc ? rc : write_bytes(work, bytes, size);
+}
+
+int mt_compact(const char *path, const struct mt_keep_plan *plan, FILE *out,
+               struct mt_trace_error *error)
+{
+    struct work work = {.plan = plan,
+                        .definitions = mt_encoder_create(LEVEL),
+                        .events = mt_encoder_create(LEVEL),
+                        .out = out};
+    int rc = work.definitions && work.events ? write_begin(&work) : -ENOMEM;
+    if (!rc)
+        rc = mt_scan(path, handle, &work, error);
+    if (!rc)
+        rc = write_end(&work);
+    if (!rc && fflush(out))
+        rc = -errno;
+    mt_encoder_destroy(work.definitions);
+    mt_encoder_destroy(work.events);
+    return rc;
+}

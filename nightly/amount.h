@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Amounts as a budget has them: "22 GiB", "25 %", or more than a baseline: "+64 MiB", "+2 %".
+ */
+#ifndef MT_AMOUNT_H
+#define MT_AMOUNT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum mt_unit { MT_BYTES, MT_PERCENT };
+
+struct mt_amount {
+    enum mt_unit unit;
+    int is_relative;
+    uint64_t value; /* bytes, or hundredths of a percent */
+};
+
+/* 0, or -EINVAL with what was expected in why. */
+int mt_amount_parse(const char *text, struct mt_amount *amount, char *why, size_t size);
+
+/* What is measured in a unit: "1.50 GiB", "12.5 %". */
+#define MT_AMOUNT_TEXT 48
+const char *mt_amount_text(char out[MT_AMOUNT_TEXT], enum mt_unit unit, uint64_t value);
+
+/* part of whole, in hundredths of a percent, and the other way round. */
+uint64_t mt_percent_of(uint64_t part, uint64_t whole);
+uint64_t mt_part_by_percent(uint64_t whole, uint64_t percent);
+
+/* The next size from `bytes` on that has at most three digits in a budget, such as "17.5 GiB", and
+ * its text. */
+uint64_t mt_amount_round(char out[MT_AMOUNT_TEXT], uint64_t bytes);
+
+#endif

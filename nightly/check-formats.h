@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A check, written for people and for machines.
+ */
+#ifndef MT_CHECK_FORMATS_H
+#define MT_CHECK_FORMATS_H
+
+#include "check.h"
+
+#include <stdio.h>
+
+/* 0 or -ENOMEM; what could not be written is to be seen at the file. */
+typedef int mt_check_printer(const struct mt_check *check, FILE *out);
+
+mt_check_printer mt_check_text, mt_check_json, mt_check_junit, mt_check_github, mt_check_gitlab;
+
+/* For a page of GitHub's: markdown. */
+mt_check_printer mt_check_summary;
+
+struct mt_check_format {
+    const char *name;
+    mt_check_printer *print;
+};
+extern const struct mt_check_format mt_check_formats[]; /* ends with a row of zeros */
+
+/* The parts' own: the finding that comes nearest to its limit, or NULL; an expired allowance in
+ * words; text with what is no printable UTF-8 replaced. All return out. */
+#define MT_LINE 5000
+const struct mt_finding *mt_check_nearest(const struct mt_check *check);
+const char *mt_expired_text(char out[MT_LINE], const struct mt_budget *budget,
+                            const struct mt_allowance *allowance);
+const char *mt_printable(char out[MT_LINE], const char *text);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GitHub's workflow commands, which become annotations of lines, and a step's summary. */
+#include "analyzer/text.h"
+#include "check-formats.h"
+#include "check-words.h"
+
+#include <string.h>
+
+/* What ends a command, or a property of one, is written as a percentage. */
+static void put_escaped(const char *text, const char *special, FILE *out)
+{
+    char safe[MT_LINE];
+    for (const char *at = mt_printable(safe, text); *at; at++)
+        if (strchr(special, *at))
+            fprintf(out, "%%%02X", (unsigned char)*at);
+        else
+            putc(*at, out);
+}
+
+#define IN_PROPERTY "%,:"
+#define IN_TEXT "%"
+
+static void put_command(const char *level, const struct mt_place_in_tree *place, const char *title,
+                        const char *text, FILE *out)
+{
+    fprintf(out, "::%s ", level);
+    if (*place->file) {
+        fputs("file=", out);
+        put_escaped(place->file, IN_PROPERTY, out);
+        if (place->line)
+            fprintf(out, ",line=%u", place->line);
+        fputs(",", out);
+    }
+    fputs("title=", out);
+    put_escaped(title, IN_PROPERTY, out);
+    fputs("::", out);
+    put_escaped(text, IN_TEXT, out);
+    fputs("\n", out);
+}
+
+static void put_finding(const struct mt_check *check, const struct mt_finding *finding, FILE *out)
+{
+    char title[MT_FINDING_TEXT], text[MT_FINDING_TEXT], next[MT_FINDING_TEXT], line[MT_LINE];
+    struct mt_place_in_tree place = mt_finding_place(finding, check->budget);
+    snprintf(title, sizeof title, "GPU memory: %s", finding->name);
+    snprintf(line, sizeof line, "%.2400s; next: %.2400s", mt_finding_text(text, finding),
+             mt_finding_next(next, finding));
+    put_command("error", &place, title, line, out);
+}
+
+int mt_check_github(const struct mt_check *check, FILE *out)
+{
+    const struct mt_budget *budget = check->budget;
+    char line[MT_LINE];
+    for (size_t i = 0; i < check->n; i++)
+        if (check->finding[i].is_broken)
+            put_finding(check, &check->finding[i], out);
+    for (size_t i = 0; i < budget->n_allowances; i++) {
+        struct mt_place_in_tree place = {.line = budget->allowance[i].line};
+        if (!budget->allowance[i].has_expired)
+            continue;
+        snprintf(place.file, sizeof place.file, "%s", budget->path);
+        put_command("warning", &place, "an allowance has expired",
+                    mt_expired_text(line, budget, &budget->allowance[i]), out);
+    }
+    return 0;
+}
+
+/* --- the summary ---------------------------------------------------------------------------- */
+
+static void put_cell(const char *text, FILE *out)
+{
+    char safe[MT_LINE];
+    fputs("| ", out);
+    for (const char *at = mt_printable(safe, text); *at; at++) {
+        if (strchr("|\\`*_<[", *at))
+            putc('\\', out);
+        putc(*at, out);
+    }
+    putc(' ', out);
+}
+
+static void put_row(const struct mt_finding *finding, int with_trace, FILE *out)
+{
+    char value[MT_AMOUNT_TEXT], most[MT_AMOUNT_TEXT], base[MT_AMOUNT_TEXT], text[MT_FINDING_TEXT];
+    enum mt_unit unit = finding->limit->subject == MT_OF_FRAGMENTATION ? MT_PERCENT : MT_BYTES;
+    const struct mt_digest_site *site = finding->blame.site;
+    mt_amount_text(value, unit, finding->value);
+    mt_amount_text(most, unit, finding->most);
+    mt_amount_text(base, unit, finding->base);
+    fputs(finding->is_broken ? "| :x: " : "| :white_check_mark: ", out);
+    if (with_trace)
+        put_cell(finding->run->path, out);
+    put_cell(finding->name, out);
+    put_cell(value, out);
+    put_cell(most, out);
+    put_cell(finding->n_baselines ? base : "", out);
+    *text = '\0';
+    if (site)
+        snprintf(text, sizeof text, "%s by %s:%u %s", mt_categories[site->category].label,
+                 site->file, site->line, site->function);
+    put_cell(text, out);
+    fputs("|\n", out);
+}
+
+int mt_check_summary(const struct mt_check *check, FILE *out)
+{
+    int with_trace = check->n && check->finding[0].run != check->finding[check->n - 1].run;
+    char next[MT_FINDING_TEXT], line[MT_LINE], safe[MT_LINE];
+    fprintf(out, "### GPU memory: %zu of %zu limits broken\n\n", check->broken, check->n);
+    fprintf(out,
+            "| |%s limit | measured | at most | baseline | line |\n|---|%s---|--:|--:|--:|---|\n",
+            with_trace ? " trace |" : "", with_trace ? "---|" : "");
+    for (int broken = 1; broken >= 0; broken--)
+        for (size_t i = 0; i < check->n; i++)
+            if (check->finding[i].is_broken == broken)
+                put_row(&check->finding[i], with_trace, out);
+    for (size_t i = 0, said = 0; i < check->n && !said; i++)
+        if ((said = (size_t)check->finding[i].is_broken))
+            fprintf(out, "\nNext: `%s`\n",
+                    mt_printable(safe, mt_finding_next(next, &check->finding[i])));
+    for (size_t i = 0; i < check->budget->n_allowances; i++)
+        if (check->budget->allowance[i].has_expired)
+            fprintf(out, "\n%s\n",
+                    mt_printable(
+                        safe, mt_expired_text(line, check->budget, &check->budget->allowance[i])));
+    return 0;
+}

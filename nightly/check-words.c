@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check-words.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Adds to what is in out already. */
+__attribute__((format(printf, 2, 3))) static void add(char out[MT_FINDING_TEXT], const char *format,
+                                                      ...)
+{
+    size_t n = strlen(out);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out + n, MT_FINDING_TEXT - n, format, arguments);
+    va_end(arguments);
+}
+
+static enum mt_unit unit_of(const struct mt_finding *finding)
+{
+    return finding->limit->subject == MT_OF_FRAGMENTATION ? MT_PERCENT : MT_BYTES;
+}
+
+static void add_name(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
+{
+    if (finding->run->n_devices > 1)
+        add(out, "device %d: ", finding->device->device);
+    add(out, "%s", finding->name);
+}
+
+/* "(+2 % of 17.19 GiB, the median of 3 baselines that differ by 1.00 MiB)" */
+static void add_limit(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
+{
+    char amount[MT_AMOUNT_TEXT];
+    enum mt_unit unit = unit_of(finding);
+    add(out, "the limit of %s", mt_amount_text(amount, unit, finding->most));
+    if (finding->limit->most.is_relative) {
+        add(out, " (%s of %s", finding->limit->text, mt_amount_text(amount, unit, finding->base));
+        if (finding->n_baselines > 1)
+            add(out, ", the median of %zu baselines", finding->n_baselines);
+        if (finding->spread)
+            add(out, " that differ by %s", mt_amount_text(amount, unit, finding->spread));
+        add(out, ")");
+    }
+    if (finding->allowance)
+        add(out, ", %s of it allowed until %04d-%02d-%02d", finding->allowance->text,
+            finding->allowance->year, finding->allowance->month, finding->allowance->day);
+}
+
+/* "370.00 MiB (2.1 %) over " */
+static void add_excess(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
+{
+    char amount[MT_AMOUNT_TEXT];
+    uint64_t over = finding->value - finding->most;
+    add(out, "%s ", mt_amount_text(amount, unit_of(finding), over));
+    if (unit_of(finding) == MT_BYTES && finding->most)
+        add(out, "(%.1f %%) ", 100.0 * (double)over / (double)finding->most);
+    add(out, "over ");
+}
+
+static void add_line(char out[MT_FINDING_TEXT], const struct mt_digest_site *site)
+{
+    add(out, "%s", site->file);
+    if (site->line)
+        add(out, ":%u", site->line);
+    add(out, " %s", site->function);
+    if (*site->operator_name)
+        add(out, " (%s)", site->operator_name);
+}
+
+static void add_blame(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
+{
+    char amount[MT_AMOUNT_TEXT];
+    const struct mt_blame *blame = &finding->blame;
+    const struct mt_digest_site *site = blame->site;
+    if (!site)
+        return;
+    mt_amount_text(amount, MT_BYTES, blame->bytes);
+    const char *category = mt_categories[site->category].label;
+    if (finding->limit->subject == MT_OF_GROWTH)
+        add(out, "; left over, %s of %s in all by ", amount, category);
+    else if (blame->is_growth)
+        add(out, "; most of the growth, %s of %s by ", amount, category);
+    else
+        add(out, "; the largest part, %s of %s by ", amount, category);
+    add_line(out, site);
+}
+
+/* What decides of reserved memory besides what is allocated. */
+static void add_allocator(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
+{
+    const struct mt_digest *baseline = finding->baseline;
+    if (!baseline || !strcmp(baseline->allocator, finding->run->allocator))
+        return;
+    add(out, "; the allocator's settings were '%s' and are '%s'", baseline->allocator,
+        finding->run->allocator);
+}
+
+const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
+{
+    char amount[MT_AMOUNT_TEXT];
+    *out = '\0';
+    add_name(out, finding);
+    add(out, ": %s%s, ", mt_amount_text(amount, unit_of(finding), finding->value),
+        finding->limit->subject == MT_OF_GROWTH ? " an iteration" : "");
+    if (!finding->is_broken) {
+        add(out, "within ");
+        add_limit(out, finding);
+        return out;
+    }
+    add_excess(out, finding);
+    add_limit(out, finding);
+    add_allocator(out, finding);
+    add_blame(out, finding);
+    return out;
+}
+
+const char *mt_finding_title(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
+{
+    *out = '\0';
+    add_name(out, finding);
+    add(out, " is over its limit");
+    if (finding->blame.site) {
+        add(out, ": %s by ", mt_categories[finding->blame.site->category].label);
+        add(out, "%s %s", finding->blame.site->file, finding->blame.site->function);
+    }
+    return out;
+}
+
+/* As a shell takes it. */
+static void add_word(char out[MT_FINDING_TEXT], const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "/._-+:=@%,";
+    if (*word && !word[strspn(word, plain)]) {
+        add(out, " %s", word);
+        return;
+    }
+    add(out, " '");
+    for (; *word; word++)
+        add(out, *word == '\'' ? "'\\''" : "%c", *word);
+    add(out, "'");
+}
+
+const char *mt_finding_next(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
+{
+    int differs = finding->baseline != NULL;
+    snprintf(out, MT_FINDING_TEXT, "memtap %s", differs ? "diff" : "report");
+    if (differs)
+        add_word(out, finding->baseline->path);
+    add_word(out, finding->run->path);
+    return out;
+}
+
+/* --- a place in the source tree ------------------------------------------------------------- */
+
+/* A path from here on, of a file that is there; 0: it is none. */
+static int is_in_tree(char *out, size_t size, const char *file)
+{
+    char here[1024];
+    const char *at = file;
+    if (*file == '/') {
+        size_t n = getcwd(here, sizeof here) ? strlen(here) : 0;
+        if (!n || strncmp(file, here, n) || file[n] != '/')
+            return 0;
+        at = file + n + 1;
+    }
+    snprintf(out, size, "%s", at);
+    return !access(out, R_OK);
+}
+
+/* One frame: "function (file:line)". */
+static int take_frame(struct mt_place_in_tree *place, const char *begin, size_t n)
+{
+    char text[2048], *open, *colon;
+    snprintf(text, sizeof text, "%.*s", (int)n, begin);
+    open = strrchr(text, '(');
+    colon = open ? strrchr(open, ':') : NULL;
+    if (!colon)
+        return 0;
+    *colon = '\0';
+    place->line = (unsigned)strtoul(colon + 1, NULL, 10);
+    return is_in_tree(place->file, sizeof place->file, open + 1);
+}
+
+static int take_stack(struct mt_place_in_tree *place, const char *stack)
+{
+    const char *end = stack + strlen(stack);
+    while (end > stack) {
+        const char *begin = memrchr(stack, ';', (size_t)(end - stack));
+        begin = begin ? begin + 1 : stack;
+        if (take_frame(place, begin, (size_t)(end - begin)))
+            return 1;
+        end = begin > stack ? begin - 1 : stack;
+    }
+    return 0;
+}
+
+struct mt_place_in_tree mt_finding_place(const struct mt_finding *finding,
+                                         const struct mt_budget *budget)
+{
+    struct mt_place_in_tree place = {.line = 0};
+    const struct mt_digest_site *site = finding->blame.site;
+    if (site &&
+        (is_in_tree(place.file, sizeof place.file, site->file) ? (place.line = site->line, 1)
+                                                               : take_stack(&place, site->stack)))
+        return place;
+    snprintf(place.file, sizeof place.file, "%s", budget->path);
+    place.line = *budget->path ? finding->limit->line : 0;
+    return place;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A finding in words, for every format. All out buffers end up terminated.
+ */
+#ifndef MT_CHECK_WORDS_H
+#define MT_CHECK_WORDS_H
+
+#include "check.h"
+
+#define MT_FINDING_TEXT 4096
+
+/* "activations: 17.90 GiB, 370.00 MiB (2.1 %) over the limit of ..., of it ...". Returns out. */
+const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *finding);
+
+/* The same without amounts, which differ from night to night. Returns out. */
+const char *mt_finding_title(char out[MT_FINDING_TEXT], const struct mt_finding *finding);
+
+/* The command that tells more: "memtap diff old.mtap new.mtap". Returns out. */
+const char *mt_finding_next(char out[MT_FINDING_TEXT], const struct mt_finding *finding);
+
+/* Where a broken limit is to be shown in a source tree: the innermost line of the stack to blame
+ * that is in a file below this directory, else the budget's own line. */
+struct mt_place_in_tree {
+    char file[1024]; /* "": neither is known */
+    unsigned line;
+};
+struct mt_place_in_tree mt_finding_place(const struct mt_finding *finding,
+                                         const struct mt_budget *budget);
+
+#endif

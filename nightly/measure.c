@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a limit is about, measured on a run's device. */
+#include "check.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A module's pattern takes what is within it as well: "layers.3" has "layers.3.mlp". */
+static int is_in_module(const char *pattern, const char *module)
+{
+    char name[1024];
+    snprintf(name, sizeof name, "%s", module);
+    while (*name) {
+        if (!fnmatch(pattern, name, 0))
+            return 1;
+        char *dot = strrchr(name, '.');
+        *(dot ? dot : name) = '\0';
+    }
+    return 0;
+}
+
+/* "net.py" is "models/net.py" as well. */
+static int is_file(const char *pattern, const char *file)
+{
+    for (const char *at = file; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL)
+        if (!fnmatch(pattern, at, 0))
+            return 1;
+    return 0;
+}
+
+/* FILE, or FILE:FUNCTION. */
+static int is_site(const char *pattern, const struct mt_digest_site *site)
+{
+    char file[1024];
+    const char *colon = strchr(pattern, ':');
+    if (!colon)
+        return is_file(pattern, site->file);
+    snprintf(file, sizeof file, "%.*s", (int)(colon - pattern), pattern);
+    return is_file(file, site->file) && !fnmatch(colon + 1, site->function, 0);
+}
+
+/* Names may have what would mean something in a pattern. */
+static int is_named(const char *name, const struct mt_digest_site *site)
+{
+    size_t n = strlen(site->file);
+    return !strncmp(name, site->file, n) && name[n] == ':' && !strcmp(name + n + 1, site->function);
+}
+
+int mt_limit_has_site(const struct mt_limit *limit, const char *pattern,
+                      const struct mt_digest_site *site)
+{
+    switch (limit->subject) {
+    case MT_OF_CATEGORY:
+        return site->category == limit->index;
+    case MT_OF_MODULE:
+        return limit->of_each ? !strcmp(pattern, site->module)
+                              : is_in_module(pattern, site->module);
+    case MT_OF_SITE:
+        return limit->of_each ? is_named(pattern, site) : is_site(pattern, site);
+    default:
+        return 1;
+    }
+}
+
+static uint64_t of_sites(const struct mt_limit *limit, const char *pattern,
+                         const struct mt_digest_device *device)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < device->n_sites; i++)
+        if (mt_limit_has_site(limit, pattern, &device->site[i]))
+            bytes += device->site[i].bytes;
+    return bytes;
+}
+
+uint64_t mt_measure(const struct mt_limit *limit, const char *pattern,
+                    const struct mt_digest_device *device)
+{
+    switch (limit->subject) {
+    case MT_OF_PEAK:
+        return device->allocated;
+    case MT_OF_RESERVED:
+        return device->most_reserved;
+    case MT_OF_GROWTH:
+        return device->growth;
+    case MT_OF_FRAGMENTATION:
+        return mt_percent_of(device->cached, device->reserved);
+    case MT_OF_END:
+        return device->at_end;
+    case MT_OF_CATEGORY:
+        return device->category[limit->index];
+    case MT_OF_PHASE:
+        return device->most_in_phase[limit->index];
+    case MT_OF_MODULE:
+    case MT_OF_SITE:
+        break;
+    }
+    return of_sites(limit, pattern, device);
+}
+
+const struct mt_digest_device *mt_same_device(const struct mt_digest *baseline,
+                                              const struct mt_digest_device *device)
+{
+    for (size_t i = 0; i < baseline->n_devices; i++)
+        if (baseline->devices[i].device == device->device)
+            return &baseline->devices[i];
+    return mt_digest_main_device(baseline);
+}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""examples/ci/pytest_memtap.py under a real pytest, with PyTorch on the simulated device: outcomes, what
+failures say, settings, a baseline, and xdist where it is there."""
+import shutil
+import sys
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "torch"))
+from harness import GPU, MEMTAP, PYTHON, ROOT, check, equal, finish, folder, need_torch, run  # noqa: E402
+
+INI = "[pytest]\nmarkers = gpu\nmemtap_markers = gpu\nmemtap_peak = 40 MiB\n"
+WANTED = {
+    "test_unmarked": "passed", "test_within": "passed", "test_over": "failed",
+    "test_sizes[small::one]": "passed", "test_sizes[large[two]]": "failed", "test_method": "passed",
+    "test_nearest_marker": "failed", "test_own_reason": "failed", "test_skipped": "skipped",
+    "test_skips_itself": "skipped", "test_expected": "skipped", "test_killed": "failed",
+    "test_wrong_marker": "failed", "test_by_marker": "failed",
+}
+
+
+def pytest(work, *options, ini=INI):
+    """The outcomes by name, the texts of failures, and all that was printed."""
+    (work / "pytest.ini").write_text(ini)
+    shutil.copy(HERE / "plugin_tests.py", work / "test_memory.py")
+    done = run([PYTHON, "-m", "pytest", "-p", "pytest_memtap", "--memtap", "--memtap-simulate", GPU,
+                "--junitxml", "out.xml", *options], cwd=work,
+               env={"PYTHONPATH": str(ROOT / "examples" / "ci"), "MEMTAP": MEMTAP})
+    outcomes, texts = {}, {}
+    for case in xml.parse(work / "out.xml").iter("testcase"):
+        kinds = {child.tag: child for child in case}
+        name = case.get("name")
+        bad = kinds.get("failure", kinds.get("error"))
+        outcomes[name] = "failed" if bad is not None else "skipped" if "skipped" in kinds else "passed"
+        texts[name] = "" if bad is None else (bad.get("message") or "") + (bad.text or "")
+    return outcomes, texts, done.stdout + done.stderr
+
+
+def all_tests(work):
+    outcomes, texts, out = pytest(work)
+    print(out)
+    equal("the outcomes", outcomes, WANTED)
+    for name, words in {"test_over": ["peak: 32.00 MiB, 16.00 MiB (100.0 %) over the limit of 16.00 MiB",
+                                      "test_memory.py:12 take"],
+                        "test_sizes[large[two]]": ["peak: 128.00 MiB"],
+                        "test_own_reason": ["assert 8388608 == 7"],
+                        "test_killed": ["SIGABRT"],
+                        "test_wrong_marker": ["the marker has peek"],
+                        "test_by_marker": ["over the limit of 40.00 MiB"]}.items():
+        for word in words:
+            check(word in texts.get(name, ""), f"{name} says {word!r}: {texts.get(name)}")
+    check("said before" in out, "what a failed test printed is shown")
+    check("Peak of device 0: 8.00 MiB" in out and "memtap report " in out, "its report is shown")
+    check((work / "memtap-traces" / "test_memory.py-test_within").is_dir(), "its trace is kept")
+    check(not list(work.glob("memtap-traces/*unmarked*")), "unmarked tests are not recorded")
+
+
+def against(work):
+    """A test that takes more than the last time fails, also without a limit."""
+    test = "def test_it():\n    import torch\n    torch.empty({} * 2 ** 20, dtype=torch.uint8, device='cuda')\n"
+    options = ["-p", "pytest_memtap", "--memtap", "--memtap-simulate", GPU, "--memtap-against", "before"]
+    (work / "pytest.ini").write_text("[pytest]\nmemtap_paths = test_*.py\n")
+    for mib, traces, ends, word in [(16, "before", 0, "nothing of it in before"), (16, "now", 0, "1 passed"),
+                                    (24, "now", 1, "peak: 24.00 MiB")]:
+        (work / "test_grows.py").write_text(test.format(mib))
+        done = run([PYTHON, "-m", "pytest", *options, "--memtap-dir", traces, "test_grows.py"], cwd=work,
+                   env={"PYTHONPATH": str(ROOT / "examples" / "ci"), "MEMTAP": MEMTAP})
+        equal(f"exit code with {mib} MiB", done.returncode, ends)
+        check(word in done.stdout, f"{mib} MiB: {done.stdout}")
+
+
+def main():
+    need_torch("pytest")
+    with folder() as first, folder() as second, folder() as third:
+        all_tests(Path(first))
+        against(Path(second))
+        if run([PYTHON, "-c", "import xdist"]).returncode == 0:
+            outcomes, _, out = pytest(Path(third), "-n", "2", "-k", "within or over or skipped or unmarked")
+            equal("the outcomes with xdist", outcomes,
+                  {name: WANTED[name] for name in ("test_unmarked", "test_within", "test_over",
+                                                   "test_skipped")})
+    finish()
+
+
+main()

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check-arguments.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { AGAINST = 256, BUDGET, RULES, SUMMARY, TODAY };
+
+const struct mt_option mt_check_options[] = {
+    {AGAINST, "against", "BASELINE...", "runs to compare with: all traces up to the next option"},
+    {BUDGET, "budget", "FILE", "the limits: memtap-budget(5)"},
+    {'f', "format", "FORMAT[:FILE]",
+     "text (the default), json, junit, github or gitlab, to stdout\nor into a file; may be given "
+     "several times"},
+    {SUMMARY, "summary", "FILE", "add a page of markdown to a file"},
+    {TODAY, "today", "DATE", "the day that decides which allowances count (2027-01-31)"},
+    {RULES, "rules", "FILE", "rules of your own for categories: memtap-rules(5)"},
+    {0}};
+
+/* What is known of the options while they are read. */
+struct reading {
+    struct mt_check_arguments *arguments;
+    const struct mt_command *command;
+    const char *budget;
+    int year, month, day;
+};
+
+/* A shell makes many words of a pattern: all are baselines. */
+static int read_against(struct reading *reading, int argc, char **argv)
+{
+    int begin = optind - 1;
+    while (optind < argc && *argv[optind] != '-')
+        optind++;
+    return mt_trace_list_add(&reading->arguments->baselines, argv + begin, optind - begin);
+}
+
+static int read_format(struct reading *reading, const char *value)
+{
+    struct mt_check_arguments *arguments = reading->arguments;
+    size_t n = strcspn(value, ":");
+    const struct mt_check_format *format = mt_check_formats;
+    while (format->name && (strlen(format->name) != n || strncmp(format->name, value, n)))
+        format++;
+    if (!format->name)
+        return mt_fail_usage(reading->command,
+                             "unknown format '%.*s'; use text, json, junit, "
+                             "github or gitlab, with :FILE or without",
+                             (int)n, value);
+    if (arguments->n_outputs == MT_MOST_OUTPUTS)
+        return mt_fail_usage(reading->command, "%d formats are enough", MT_MOST_OUTPUTS);
+    arguments->output[arguments->n_outputs].format = format;
+    arguments->output[arguments->n_outputs++].path = value[n] ? value + n + 1 : "";
+    return 0;
+}
+
+static int read_today(struct reading *reading, const char *value)
+{
+    struct tm day = {0};
+    const char *end = strptime(value, "%Y-%m-%d", &day);
+    if (!end || *end)
+        return mt_fail_usage(reading->command, "'%s' is no date; give one such as 2027-01-31",
+                             value);
+    reading->year = day.tm_year + 1900;
+    reading->month = day.tm_mon + 1;
+    reading->day = day.tm_mday;
+    return 0;
+}
+
+static int read_option(struct reading *reading, int letter, int argc, char **argv,
+                       const char *value)
+{
+    switch (letter) {
+    case AGAINST:
+        return read_against(reading, argc, argv);
+    case BUDGET:
+        reading->budget = value;
+        return 0;
+    case 'f':
+        return read_format(reading, value);
+    case SUMMARY:
+        reading->arguments->summary = value;
+        return 0;
+    case TODAY:
+        return read_today(reading, value);
+    case RULES:
+        return mt_read_rules(value, &reading->arguments->rules);
+    }
+    return -1;
+}
+
+static int fail_budget(const char *path, int rc, const struct mt_budget_error *error)
+{
+    if (rc == -ENOMEM)
+        return mt_fail("%s: out of memory", path);
+    if (error->line)
+        return mt_fail("%s:%u:%u: %s", path, error->line, error->column, error->text);
+    return mt_fail("%s: %s", path, error->text);
+}
+
+static int read_budget(struct reading *reading)
+{
+    struct mt_check_arguments *arguments = reading->arguments;
+    struct mt_budget_error error;
+    const char *path = reading->budget ? reading->budget : "the default";
+    int rc = reading->budget ? mt_budget_read(&arguments->budget, path, &error)
+                             : mt_budget_parse(&arguments->budget, "", mt_budget_default,
+                                               strlen(mt_budget_default), &error);
+    const struct mt_limit *relative = rc ? NULL : mt_budget_relative(&arguments->budget);
+    if (rc)
+        return fail_budget(path, rc, &error);
+    if (relative && !arguments->baselines.n)
+        return mt_fail("%s:%u:%u: \"%s\" for %s is relative: it needs --against BASELINE", path,
+                       relative->line, relative->column, relative->text, relative->name);
+    mt_budget_set_today(&arguments->budget, reading->year, reading->month, reading->day);
+    return 0;
+}
+
+static int is_complete(const struct reading *reading)
+{
+    const struct mt_check_arguments *arguments = reading->arguments;
+    if (!arguments->runs.n && arguments->baselines.n > 1)
+        mt_fail_usage(reading->command, "no trace to check: all that follow --against are "
+                                        "baselines; give the new ones first");
+    else if (!arguments->runs.n)
+        mt_fail_usage(reading->command, "no trace given");
+    else if (!reading->budget && !arguments->baselines.n)
+        mt_fail_usage(reading->command, "give --against BASELINE, or --budget FILE, or both");
+    else
+        return 1;
+    return 0;
+}
+
+/* A step of a workflow shows its summary without being asked. */
+static void set_defaults(struct mt_check_arguments *arguments)
+{
+    const char *summary = getenv("GITHUB_STEP_SUMMARY");
+    int is_github = 0;
+    if (!arguments->n_outputs)
+        arguments->output[arguments->n_outputs++].format = mt_check_formats;
+    for (size_t i = 0; i < arguments->n_outputs; i++) {
+        if (!arguments->output[i].path)
+            arguments->output[i].path = "";
+        is_github |= arguments->output[i].format->print == mt_check_github;
+    }
+    if (!arguments->summary && is_github && summary && *summary)
+        arguments->summary = summary;
+}
+
+int mt_read_check_arguments(struct mt_check_arguments *arguments, const struct mt_command *command,
+                            int argc, char **argv)
+{
+    struct reading reading = {.arguments = arguments, .command = command};
+    const char *value;
+    int operand, letter;
+    time_t now = time(NULL);
+    struct tm today = {0};
+    memset(arguments, 0, sizeof *arguments);
+    gmtime_r(&now, &today);
+    reading.year = today.tm_year + 1900;
+    reading.month = today.tm_mon + 1;
+    reading.day = today.tm_mday;
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
+        if (read_option(&reading, letter, argc, argv, value))
+            return -1;
+    if (letter < 0)
+        return -1;
+    if (mt_trace_list_add(&arguments->runs, argv + operand, argc - operand))
+        return -1;
+    set_defaults(arguments);
+    return !is_complete(&reading) || read_budget(&reading) ? -1 : 0;
+}
+
+void mt_check_arguments_clear(struct mt_check_arguments *arguments)
+{
+    mt_budget_clear(&arguments->budget);
+    mt_user_rules_destroy(arguments->rules);
+    mt_trace_list_clear(&arguments->runs);
+    mt_trace_list_clear(&arguments->baselines);
+}

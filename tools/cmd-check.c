@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check-arguments.h"
+#include "command.h"
+#include "digests.h"
+#include "nightly/check-formats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BROKEN = 1 };
+
+static int print_to(const struct mt_check *check, mt_check_printer *print, const char *path,
+                    const char *mode)
+{
+    FILE *out = *path ? fopen(path, mode) : stdout;
+    errno = out ? 0 : errno;
+    int rc = out ? print(check, out) : -errno;
+    if (!rc && out != stdout && (fflush(out) || ferror(out)))
+        rc = -(errno ? errno : EIO);
+    if (out && out != stdout)
+        fclose(out);
+    if (rc == -ENOMEM)
+        mt_fail("out of memory");
+    else if (rc)
+        mt_fail("%s: the output could not be written: %s", path, strerror(-rc));
+    return rc;
+}
+
+static int print(const struct mt_check *check, const struct mt_check_arguments *arguments)
+{
+    int rc = 0;
+    for (size_t i = 0; i < arguments->n_outputs && !rc; i++)
+        rc = print_to(check, arguments->output[i].format->print, arguments->output[i].path, "we");
+    if (!rc && arguments->summary)
+        rc = print_to(check, mt_check_summary, arguments->summary, "ae");
+    return rc ? MT_EXIT_BAD : check->broken ? BROKEN : MT_EXIT_OK;
+}
+
+/* Runs are held to the limits even where they are cut, but then they cannot be found good. */
+static int hold(const struct mt_check_arguments *arguments, const struct mt_digests *runs,
+                const struct mt_digests *baselines)
+{
+    struct mt_check check;
+    mt_tell_differences(runs, baselines);
+    int code = mt_check_make(&check, &arguments->budget, runs->digest, runs->n, baselines->digest,
+                             baselines->n)
+                   ? mt_fail("out of memory")
+                   : print(&check, arguments);
+    mt_check_clear(&check);
+    if (code != MT_EXIT_BAD && !mt_digests_are_whole(runs, "what is to be found good") && !code)
+        code = MT_EXIT_BAD;
+    return code;
+}
+
+int mt_run_check(const struct mt_command *command, int argc, char **argv)
+{
+    struct mt_check_arguments arguments;
+    struct mt_digests runs = {0}, baselines = {0};
+    int code = MT_EXIT_BAD;
+    if (!mt_read_check_arguments(&arguments, command, argc, argv) &&
+        !mt_digests_read(&baselines, arguments.baselines.path, arguments.baselines.n,
+                         arguments.rules) &&
+        mt_digests_are_whole(&baselines, "a baseline") &&
+        !mt_digests_read(&runs, arguments.runs.path, arguments.runs.n, arguments.rules))
+        code = hold(&arguments, &runs, &baselines);
+    mt_digests_clear(&runs);
+    mt_digests_clear(&baselines);
+    mt_check_arguments_clear(&arguments);
+    return code;
+}
