@@ -19,7 +19,7 @@
 /* A trace larger than this is not read through just to count its events. */
 #define COUNTED_BYTES (256u << 20)
 
-enum { STACKS = 2, CUPTI }; /* have no short form */
+enum { STACKS = 2, CUPTI, LEVEL }; /* have no short form */
 
 const struct mt_option mt_run_options[] = {
     {'o', "output", "FILE",
@@ -34,6 +34,8 @@ const struct mt_option mt_run_options[] = {
      "have CUPTI tell of CUDA's calls: auto (the default: where they\n"
      "cannot be seen otherwise), on or off",
      "auto on off"},
+    {LEVEL, "level", "N", "the level of the trace's compression, 1 (the default) to 19"},
+    {'q', "quiet", NULL, "no line at the end"},
     {'s', "simulate", "NAME", "run on this simulated card; list shows them all", "list " MT_CARDS},
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},
     {'n', "gpus", "N", "how many simulated cards; 1"},
@@ -42,8 +44,9 @@ const struct mt_option mt_run_options[] = {
 
 struct arguments {
     struct mt_simulation simulation;
-    const char *output, *stacks, *keep, *cupti; /* but output: NULL: as the environment says */
-    int simulate;
+    const char *output, *stacks, *keep, *cupti,
+        *level; /* but output: NULL: as the environment says */
+    int quiet, simulate;
 };
 
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
@@ -65,6 +68,12 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
             break;
         case CUPTI:
             arguments->cupti = value;
+            break;
+        case LEVEL:
+            arguments->level = value;
+            break;
+        case 'q':
+            arguments->quiet = 1;
             break;
         case 's':
             arguments->simulate = 1;
@@ -120,6 +129,15 @@ static int set_cupti(const struct mt_command *command, const char *when)
     if (strcmp(when, "auto") && strcmp(when, "on") && strcmp(when, "off"))
         return mt_fail_usage(command, "unknown choice '%s' for --cupti; use auto, on or off", when);
     return setenv("MEMTAP_CUPTI", when, 1) ? mt_fail("out of memory") : 0;
+}
+
+static int set_level(const struct mt_command *command, const char *value)
+{
+    char *end;
+    long level = value ? strtol(value, &end, 10) : 1;
+    if (value && (*end || level < 1 || level > 19))
+        return mt_fail_usage(command, "unknown level '%s'; use 1 to 19", value);
+    return value && setenv("MEMTAP_LEVEL", value, 1) ? mt_fail("out of memory") : 0;
 }
 
 /* The working directory with its % doubled, since what follows is a pattern, and a slash. */
@@ -238,7 +256,12 @@ static void tell_none(const char *program)
         mt_say("no process used CUDA, so no trace was written");
 }
 
-static int record(char **program)
+static void tell_nothing(const char *trace)
+{
+    (void)trace;
+}
+
+static int record(char **program, int quiet)
 {
     struct mt_roster roster;
     int rc = mt_roster_create(&roster);
@@ -250,8 +273,8 @@ static int record(char **program)
         return mt_fail("out of memory");
     }
     int code = mt_child_run(program);
-    unsigned traces = mt_roster_each(&roster, tell_trace);
-    if (!traces && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
+    unsigned traces = mt_roster_each(&roster, quiet ? tell_nothing : tell_trace);
+    if (!traces && !quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
         tell_none(program[0]);
     mt_roster_destroy(&roster);
     return code;
@@ -273,6 +296,8 @@ int mt_run_run(const struct mt_command *command, int argc, char **argv)
     if (!rc)
         rc = set_cupti(command, arguments.cupti);
     if (!rc)
+        rc = set_level(command, arguments.level);
+    if (!rc)
         rc = set_output(arguments.output);
     if (!rc && arguments.keep && setenv("MEMTAP_KEEP", arguments.keep, 1))
         rc = mt_fail("out of memory");
@@ -280,5 +305,5 @@ int mt_run_run(const struct mt_command *command, int argc, char **argv)
         rc = preload();
     if (!rc && arguments.simulate)
         rc = mt_simulation_prepare(command, &arguments.simulation, argv[operand]);
-    return rc ? rc : record(argv + operand);
+    return rc ? rc : record(argv + operand, arguments.quiet);
 }
