@@ -21,9 +21,11 @@ uint32_t mt_block_module(const struct mt_definitions *d, const struct mt_verdict
 {
     const struct mt_block *block = verdict->block;
     int is_gradient = verdict->rule->category == MT_CATEGORY_GRADIENTS;
-    const uint32_t stacks[] = {is_gradient ? block->leaf_stack : 0, block->stack,
-                               block->forward_stack, block->leaf_stack,
-                               verdict->rule->category == MT_CATEGORY_PARAMETERS ? block->save_stack : 0};
+    const uint32_t stacks[] = {
+        is_gradient ? block->leaf_stack : 0, block->stack, block->forward_stack, block->leaf_stack,
+        verdict->rule->category == MT_CATEGORY_PARAMETERS ? block->save_stack : 0};
+    if (verdict->rule->category == MT_CATEGORY_WORKSPACE)
+        return 0; /* whoever needed it first, it is for all */
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
         if (has_module(d, stacks[i]))
             return stacks[i];

@@ -122,8 +122,8 @@ void mt_page_modules(const struct mt_page *page, const struct mt_device *device)
         if (left_out)
             fprintf(page->out, "%43s  and %s smaller ones\n", "", mt_count_text(size, left_out));
         if (tree.unknown)
-            fprintf(page->out, "%11s %31s  no module known\n", mt_size_text(size, tree.unknown),
-                    "");
+            fprintf(page->out, "%11s %31s  of no module, or not known\n",
+                    mt_size_text(size, tree.unknown), "");
     }
     free(is_shown);
     mt_modules_clear(&tree);

@@ -5,9 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_OPENED 256u /* modules that are looked into for one name */
-#define MOST_VALUES 24u  /* attributes without a dict that are looked at */
-
 /* Modules that stand for another one: the name under which they have it. NULL: any class. */
 static const struct {
     const char *class, *child;
@@ -42,8 +39,7 @@ static int open_children(const struct mt_python_layout *layout, uint64_t object,
     struct mt_py_dict attributes;
     struct mt_py_entry entry;
     struct mt_py_proof proof;
-    uint64_t values;
-    if (mt_py_attributes(layout, object, &attributes, &values, &proof) != 1 ||
+    if (mt_py_attributes(layout, object, &attributes, &proof) ||
         find_children(layout, &attributes, &entry))
         return -ENOENT;
     return mt_py_dict_open(layout, entry.value, children);
@@ -81,60 +77,6 @@ static int append(const struct mt_python_layout *layout, struct mt_module_path *
     return more < 0 || (size_t)more >= sizeof path->text - used ? -ENOENT : 0;
 }
 
-static int spell(const struct mt_python_layout *layout, struct mt_module_path *path,
-                 const struct step *steps, unsigned last)
-{
-    unsigned way[MOST_OPENED], n = 0;
-    for (unsigned at = last; at; at = steps[at].parent)
-        way[n++] = at;
-    while (n--)
-        if (append(layout, path, steps[steps[way[n]].parent].object, &steps[way[n]]))
-            return -ENOENT;
-    return 0;
-}
-
-int mt_module_search(const struct mt_python_layout *layout, uint64_t owner, uint64_t object,
-                     struct mt_module_path *path)
-{
-    static struct step steps[MOST_OPENED + 1];
-    struct mt_py_dict children;
-    struct mt_py_entry entry;
-    unsigned n = 1;
-    steps[0] = (struct step){owner, 0, 0};
-    for (unsigned at = 0; at < n; at++) {
-        if (open_children(layout, steps[at].object, &children))
-            continue;
-        for (unsigned i = 0; i < children.n && !mt_py_dict_at(&children, i, &entry); i++) {
-            unsigned place = entry.value == object ? n : n < MOST_OPENED ? n++ : MOST_OPENED;
-            steps[place] = (struct step){entry.value, entry.key, at};
-            if (entry.value == object)
-                return spell(layout, path, steps, place);
-        }
-    }
-    return -ENOENT;
-}
-
-int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object)
-{
-    static const char *const made[] = {"_modules", "_parameters", "_buffers"};
-    struct mt_py_dict attributes;
-    struct mt_py_entry entry;
-    struct mt_py_proof proof;
-    uint64_t values, version[3];
-    int rc = mt_py_attributes(layout, object, &attributes, &values, &proof);
-    if (rc <= 0)
-        return rc ? 0 : -1;
-    for (unsigned i = 0; i < 3; i++) {
-        struct mt_py_dict found;
-        if (mt_py_dict_find(layout, &attributes, made[i], &entry) ||
-            mt_py_dict_open(layout, entry.value, &found))
-            return 0;
-        version[i] = mt_py_dict_version(entry.value);
-    }
-    return version[0] && version[1] && version[2] && version[0] != version[1] &&
-           version[0] != version[2] && version[1] != version[2];
-}
-
 static void add_word(struct mt_py_proof *proof, uint64_t address, uint64_t value)
 {
     proof->word[proof->n].address = address;
@@ -146,22 +88,86 @@ int mt_module_prove(const struct mt_python_layout *layout, uint64_t object,
                     struct mt_py_proof *proof)
 {
     struct mt_py_dict attributes, found;
-    struct mt_py_entry entry = {0};
-    uint64_t values, version;
-    int rc = mt_py_attributes(layout, object, &attributes, &values, proof);
-    if (rc < 0 || (rc == 1 && find_children(layout, &attributes, &entry)))
+    struct mt_py_entry entry;
+    uint64_t version;
+    if (mt_py_attributes(layout, object, &attributes, proof) ||
+        find_children(layout, &attributes, &entry))
         return -ENOENT;
-    for (unsigned i = 0; !rc && i < MOST_VALUES; i++) {
-        entry.slot = values + i * sizeof(uint64_t);
-        if (mt_py_read(entry.slot, &entry.value))
-            return -ENOENT;
-        if (entry.value && !mt_py_dict_open(layout, entry.value, &found))
-            break;
-    }
     version = mt_py_dict_version(entry.value);
     if (mt_py_dict_open(layout, entry.value, &found) || !version)
         return -ENOENT;
     add_word(proof, entry.slot, entry.value);
     add_word(proof, entry.value + MT_DICT_VERSION, version);
     return 0;
+}
+
+/* Each module on the way has the next among its children, as long as these are not changed. */
+static void prove_way(const struct mt_python_layout *layout, struct mt_py_proof *proof,
+                      const struct step *steps, const unsigned *way, unsigned n)
+{
+    struct mt_py_proof one;
+    proof->n = 0;
+    while (n--) {
+        if (mt_module_prove(layout, steps[steps[way[n]].parent].object, &one) ||
+            proof->n + one.n > MT_PY_PROOF) {
+            proof->n = 0;
+            return;
+        }
+        memcpy(&proof->word[proof->n], one.word, one.n * sizeof *one.word);
+        proof->n += one.n;
+    }
+}
+
+static int spell(const struct mt_python_layout *layout, struct mt_module_path *path,
+                 struct mt_py_proof *proof, const struct step *steps, unsigned last)
+{
+    unsigned way[MT_MODULE_MOST], n = 0;
+    for (unsigned at = last; at; at = steps[at].parent)
+        way[n++] = at;
+    for (unsigned i = n; i--;)
+        if (append(layout, path, steps[steps[way[i]].parent].object, &steps[way[i]]))
+            return -ENOENT;
+    prove_way(layout, proof, steps, way, n);
+    return 0;
+}
+
+int mt_module_search(const struct mt_python_layout *layout, uint64_t owner, uint64_t object,
+                     unsigned most, struct mt_module_path *path, struct mt_py_proof *proof)
+{
+    static struct step steps[MT_MODULE_MOST + 1];
+    struct mt_py_dict children;
+    struct mt_py_entry entry;
+    unsigned n = 1;
+    steps[0] = (struct step){owner, 0, 0};
+    for (unsigned at = 0; at < n; at++) {
+        if (open_children(layout, steps[at].object, &children))
+            continue;
+        for (unsigned i = 0; i < children.n && !mt_py_dict_at(&children, i, &entry); i++) {
+            unsigned place = entry.value == object ? n : n < most ? n++ : most;
+            steps[place] = (struct step){entry.value, entry.key, at};
+            if (entry.value == object)
+                return spell(layout, path, proof, steps, place);
+        }
+    }
+    return -ENOENT;
+}
+
+int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object)
+{
+    static const char *const made[] = {"_modules", "_parameters", "_buffers"};
+    struct mt_py_dict attributes;
+    struct mt_py_entry entry;
+    struct mt_py_proof proof;
+    uint64_t version[3];
+    if (mt_py_attributes(layout, object, &attributes, &proof))
+        return 0;
+    for (unsigned i = 0; i < 3; i++) {
+        struct mt_py_dict found;
+        if (mt_py_dict_find(layout, &attributes, made[i], &entry) ||
+            mt_py_dict_open(layout, entry.value, &found))
+            return 0;
+        version[i] = mt_py_dict_version(entry.value);
+    }
+    return version[0] && version[1] && version[2] && version[0] != version[1] &&
+           version[0] != version[2] && version[1] != version[2];
 }

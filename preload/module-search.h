@@ -13,13 +13,15 @@ struct mt_module_path {
     char text[MT_MODULE_PATH]; /* "layers.3.mlp", "": the outermost one itself */
 };
 
-/* Goes on from the owner, whose own place is in path, to a module that it has: 0, or -ENOENT. A few
- * hundred modules are looked into, the nearest first. Wrappers are not part of a path. */
+/* Goes on from the owner, whose own place is in path, to a module that it has: 0, or -ENOENT. So
+ * many modules (MT_MODULE_MOST at most) are looked into, the nearest first. Wrappers are not part
+ * of a path. The proof shows that the owner still has it there, as long as the owner lives; it is
+ * empty where the way is too long. */
+#define MT_MODULE_MOST 256u
 int mt_module_search(const struct mt_python_layout *layout, uint64_t owner, uint64_t object,
-                     struct mt_module_path *path);
+                     unsigned most, struct mt_module_path *path, struct mt_py_proof *proof);
 
-/* Whether the object's memory is a module's, by the attributes that torch.nn.Module makes; -1: it
- * cannot be told of this one. */
+/* Whether the object's memory is a module's, by the attributes that torch.nn.Module makes. */
 int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object);
 
 /* What shows that it is still the same object later on: 0, or -ENOENT. */

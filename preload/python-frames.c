@@ -135,28 +135,28 @@ static void walk(struct mt_thread *self, uint64_t innermost, int is_sure, struct
 
 /* Below, i is a frame's place among self->known, where all its callers are. */
 
-/* The object of the nearest caller that is at work for a module. */
-static uint64_t enclosing_object(const struct mt_thread *self, unsigned i)
+/* The nearest caller that is at work for a module. */
+static struct mt_module_caller caller_of(const struct mt_thread *self, unsigned i)
 {
     while (i-- > 1)
         if (self->known[i].object)
-            return self->known[i].object;
-    return 0;
+            return (struct mt_module_caller){self->known[i].object, self->known[i].module};
+    return (struct mt_module_caller){0, 0};
 }
 
 /* Callers that may have a module among their parts: modules that were called, else any function's
  * first argument. */
-static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_module_owner *owner)
+static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_module_caller *owner)
 {
     unsigned n = 0;
     uint32_t enclosing = self->known[i - 1].module;
     while (i-- > 1 && n < MT_MODULE_OWNERS) {
         const struct mt_known_frame *known = &self->known[i];
         if (known->object)
-            owner[n++] = (struct mt_module_owner){known->object, known->module};
+            owner[n++] = (struct mt_module_caller){known->object, known->module};
         else if (!enclosing && mt_is_python_frame(layout, known->frame) &&
                  has_argument(known->frame))
-            owner[n++] = (struct mt_module_owner){argument_of(known->frame), 0};
+            owner[n++] = (struct mt_module_caller){argument_of(known->frame), 0};
     }
     return n;
 }
@@ -168,7 +168,7 @@ static int enters_module(const struct mt_thread *self, unsigned i, uint64_t code
     if (!has_argument(frame))
         return 0;
     uint64_t object = argument_of(frame);
-    return object && object != enclosing_object(self, i) && mt_module_is_caller(code, object);
+    return object && object != caller_of(self, i).object && mt_module_is_caller(code, object);
 }
 
 static uint32_t intern(const struct mt_thread *self, unsigned i, const struct mt_key *key,
@@ -190,10 +190,10 @@ static uint32_t intern(const struct mt_thread *self, unsigned i, const struct mt
 
 static uint32_t resolve(const struct mt_thread *self, unsigned i, uint64_t object)
 {
-    struct mt_module_owner owner[MT_MODULE_OWNERS];
+    struct mt_module_caller owner[MT_MODULE_OWNERS];
     unsigned n = owners_of(self, i, owner);
     mt_intern_lock();
-    uint32_t module = mt_module_resolve(object, self->known[i - 1].module, owner, n);
+    uint32_t module = mt_module_resolve(object, caller_of(self, i), owner, n);
     mt_intern_unlock();
     return module;
 }
@@ -204,7 +204,7 @@ static uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_
     struct mt_known_frame *known = &self->known[i];
     uint64_t code = key.a, instruction = key.b;
     uint64_t object = argument_of(known->frame);
-    uint32_t enclosing = known[-1].module, module = object ? mt_module_find(object, enclosing) : 0;
+    uint32_t module = object ? mt_module_find(object, caller_of(self, i)) : 0;
     if (object && !module)
         module = resolve(self, i, object);
     key.a = code | 1;

@@ -14,17 +14,19 @@
 #define PROBES 8u
 #define MISSES 256u
 #define MOST_TRIES 4u
+#define OPENED_WHEN_TIRED 8u
 
 enum status { UNSEEN, SOUND, WRONG_LAYOUT, UNKNOWN_VERSION };
 
-/* A module that has a name, as called from within another. Addresses are used again: the proof
- * shows that the object is still the one. turn is odd while the entry is being written. */
+/* A module that has a name, as called from within another. Addresses are used again, and modules
+ * move: the proof shows that it is still the one, and where it was. turn is odd while the entry is
+ * being written. */
 struct entry {
-    _Atomic uint32_t turn, enclosing, id, n;
-    _Atomic uint64_t object;
+    _Atomic uint32_t turn, caller_id, id, n;
+    _Atomic uint64_t object, caller;
     struct {
         _Atomic uint64_t address, value;
-    } word[4];
+    } word[MT_PY_PROOF];
 };
 
 static struct {
@@ -36,9 +38,11 @@ static struct {
     struct mt_cache ids;
     struct {
         uint64_t class;
-        uint32_t enclosing, tries;
+        uint32_t caller_id, tries;
     } missed[MISSES];
 } modules;
+
+static const struct mt_module_caller by_itself;
 
 void mt_modules_start(const struct mt_python_layout *layout)
 {
@@ -71,8 +75,8 @@ static int ends_with(const char *text, size_t size, const char *end)
 
 static int is_sound(uint64_t object)
 {
-    int sound = mt_module_is_sound(modules.layout, object);
-    if (modules.status == UNSEEN && sound >= 0) {
+    if (modules.status == UNSEEN) {
+        int sound = mt_module_is_sound(modules.layout, object);
         modules.status = sound ? SOUND : WRONG_LAYOUT;
         if (!sound)
             mt_message("this Python 3.%d keeps objects in a way that memtap does not know; "
@@ -93,7 +97,7 @@ int mt_module_is_caller(uint64_t code, uint64_t object)
         if (strcmp(last, callers[i].function))
             continue;
         if (!callers[i].file)
-            return modules.status == SOUND && mt_module_is_sound(modules.layout, object) > 0;
+            return modules.status == SOUND && mt_module_is_sound(modules.layout, object);
         size_t size = read_str(code, modules.layout->code_filename, file, sizeof file);
         if (ends_with(file, size, callers[i].file))
             return is_sound(object);
@@ -101,15 +105,16 @@ int mt_module_is_caller(uint64_t code, uint64_t object)
     return 0;
 }
 
-static unsigned place(uint64_t object, uint32_t enclosing, unsigned probe)
+static unsigned place(uint64_t object, struct mt_module_caller caller, unsigned probe)
 {
-    return (unsigned)(mt_mix(mt_mix(0, object), enclosing) + probe) % ENTRIES;
+    return (unsigned)(mt_mix(mt_mix(caller.id, object), caller.object) + probe) % ENTRIES;
 }
 
-static int is_for(struct entry *entry, uint64_t object, uint32_t enclosing)
+static int is_for(struct entry *entry, uint64_t object, struct mt_module_caller caller)
 {
     return atomic_load_explicit(&entry->object, memory_order_relaxed) == object &&
-           atomic_load_explicit(&entry->enclosing, memory_order_relaxed) == enclosing;
+           atomic_load_explicit(&entry->caller, memory_order_relaxed) == caller.object &&
+           atomic_load_explicit(&entry->caller_id, memory_order_relaxed) == caller.id;
 }
 
 /* The name, or 0 where somebody is writing. Each load before the turn's second one. */
@@ -117,7 +122,7 @@ static uint32_t read_entry(struct entry *entry, struct mt_py_proof *proof)
 {
     uint32_t turn = atomic_load_explicit(&entry->turn, memory_order_acquire);
     uint32_t id = atomic_load_explicit(&entry->id, memory_order_acquire);
-    proof->n = atomic_load_explicit(&entry->n, memory_order_acquire) % 5;
+    proof->n = atomic_load_explicit(&entry->n, memory_order_acquire) % (MT_PY_PROOF + 1);
     for (unsigned i = 0; i < proof->n; i++) {
         proof->word[i].address =
             atomic_load_explicit(&entry->word[i].address, memory_order_acquire);
@@ -134,36 +139,37 @@ static int holds(const struct mt_py_proof *proof)
     return 1;
 }
 
-uint32_t mt_module_find(uint64_t object, uint32_t enclosing)
+uint32_t mt_module_find(uint64_t object, struct mt_module_caller caller)
 {
     struct entry *table = atomic_load_explicit(&modules.table, memory_order_acquire);
     struct mt_py_proof proof;
     for (unsigned probe = 0; table && probe < PROBES; probe++) {
-        struct entry *entry = &table[place(object, enclosing, probe)];
-        if (!is_for(entry, object, enclosing))
+        struct entry *entry = &table[place(object, caller, probe)];
+        if (!is_for(entry, object, caller))
             continue;
         uint32_t id = read_entry(entry, &proof);
-        return id && is_for(entry, object, enclosing) && holds(&proof) ? id : 0;
+        return id && is_for(entry, object, caller) && holds(&proof) ? id : 0;
     }
     return 0;
 }
 
 /* The one that is there already, an empty one, or any. */
-static struct entry *place_for(struct entry *table, uint64_t object, uint32_t enclosing)
+static struct entry *place_for(struct entry *table, uint64_t object, struct mt_module_caller caller)
 {
     struct entry *empty = NULL;
     for (unsigned probe = 0; probe < PROBES; probe++) {
-        struct entry *entry = &table[place(object, enclosing, probe)];
-        if (is_for(entry, object, enclosing))
+        struct entry *entry = &table[place(object, caller, probe)];
+        if (is_for(entry, object, caller))
             return entry;
         if (!empty && !entry->object)
             empty = entry;
     }
     static unsigned turns;
-    return empty ? empty : &table[place(object, enclosing, turns++ % PROBES)];
+    return empty ? empty : &table[place(object, caller, turns++ % PROBES)];
 }
 
-static void put(uint64_t object, uint32_t enclosing, uint32_t id, const struct mt_py_proof *proof)
+static void put(uint64_t object, struct mt_module_caller caller, uint32_t id,
+                const struct mt_py_proof *proof)
 {
     struct entry *table = modules.table;
     if (!table) {
@@ -172,11 +178,12 @@ static void put(uint64_t object, uint32_t enclosing, uint32_t id, const struct m
             return;
         atomic_store_explicit(&modules.table, table, memory_order_release);
     }
-    struct entry *entry = place_for(table, object, enclosing);
+    struct entry *entry = place_for(table, object, caller);
     uint32_t turn = atomic_load_explicit(&entry->turn, memory_order_relaxed);
     atomic_store_explicit(&entry->turn, turn + 1, memory_order_relaxed); /* before all below */
     atomic_store_explicit(&entry->object, object, memory_order_release);
-    atomic_store_explicit(&entry->enclosing, enclosing, memory_order_release);
+    atomic_store_explicit(&entry->caller, caller.object, memory_order_release);
+    atomic_store_explicit(&entry->caller_id, caller.id, memory_order_release);
     atomic_store_explicit(&entry->id, id, memory_order_release);
     atomic_store_explicit(&entry->n, proof->n, memory_order_release);
     for (unsigned i = 0; i < proof->n; i++) {
@@ -217,9 +224,9 @@ static uint32_t class_of(uint64_t object)
 }
 
 /* Where an owner is itself: by its name, or it stands for itself. */
-static uint32_t begin(struct mt_module_path *path, const struct mt_module_owner *owner)
+static uint32_t begin(struct mt_module_path *path, const struct mt_module_caller *owner)
 {
-    uint32_t id = owner->id ? owner->id : mt_module_find(owner->object, 0);
+    uint32_t id = owner->id ? owner->id : mt_module_find(owner->object, by_itself);
     struct mt_module_name name = mt_module_name(id);
     size_t size;
     const char *text = mt_intern_text(name.path, &size);
@@ -228,49 +235,68 @@ static uint32_t begin(struct mt_module_path *path, const struct mt_module_owner 
     return name.root;
 }
 
-static uint32_t search(uint64_t object, const struct mt_module_owner *owner)
+static uint32_t search(uint64_t object, const struct mt_module_caller *owner, unsigned most,
+                       struct mt_py_proof *proof)
 {
     static struct mt_module_path path;
     uint32_t root = begin(&path, owner);
-    if (mt_module_search(modules.layout, owner->object, object, &path))
+    if (mt_module_search(modules.layout, owner->object, object, most, &path, proof))
         return 0;
     return id_of(root && path.root == owner->object ? root : class_of(path.root), path.text);
 }
 
-/* Modules that are made anew for each call have no name, and are not looked for again and again.
- */
-static uint32_t *tries(uint64_t object, uint32_t enclosing)
+/* Modules that are made anew for each call have no name, and are not looked for far and wide again
+ * and again. */
+static uint32_t *tries(uint64_t object, uint32_t caller_id)
 {
     uint64_t class = mt_py_word(object, MT_OBJECT_TYPE);
-    unsigned at = (unsigned)mt_mix(mt_mix(0, class), enclosing) % MISSES;
-    if (modules.missed[at].class != class || modules.missed[at].enclosing != enclosing) {
+    unsigned at = (unsigned)mt_mix(mt_mix(0, class), caller_id) % MISSES;
+    if (modules.missed[at].class != class || modules.missed[at].caller_id != caller_id) {
         modules.missed[at].class = class;
-        modules.missed[at].enclosing = enclosing;
+        modules.missed[at].caller_id = caller_id;
         modules.missed[at].tries = 0;
     }
     return &modules.missed[at].tries;
 }
 
-uint32_t mt_module_resolve(uint64_t object, uint32_t enclosing,
-                           const struct mt_module_owner *owners, unsigned n)
+/* Among the owners' parts; what proves it is the way from the caller, if that has it. */
+static uint32_t search_owners(uint64_t object, struct mt_module_caller caller,
+                              const struct mt_module_caller *owners, unsigned n,
+                              struct mt_py_proof *proof)
 {
-    struct mt_py_proof proof;
-    uint32_t id = mt_module_find(object, enclosing), *missed = tries(object, enclosing);
-    for (unsigned i = 0; !id && i < n && *missed < MOST_TRIES; i++)
-        id = search(object, &owners[i]);
-    uint32_t elsewhere = mt_module_find(object, 0);
-    *missed += !id && *missed < MOST_TRIES;
+    uint32_t *missed = tries(object, caller.id);
+    int is_tired = *missed == MOST_TRIES;
+    for (unsigned i = 0; i < (is_tired ? 1 : n); i++) {
+        uint32_t id =
+            search(object, &owners[i], is_tired ? OPENED_WHEN_TIRED : MT_MODULE_MOST, proof);
+        if (!id)
+            continue;
+        *missed = 0;
+        if (owners[i].object != caller.object)
+            proof->n = 0;
+        return id;
+    }
+    *missed += !is_tired;
+    return 0;
+}
+
+uint32_t mt_module_resolve(uint64_t object, struct mt_module_caller caller,
+                           const struct mt_module_caller *owners, unsigned n)
+{
+    struct mt_py_proof proof = {0}, identity;
+    uint32_t id = search_owners(object, caller, owners, n, &proof);
+    uint32_t elsewhere = mt_module_find(object, by_itself);
     if (!id && elsewhere)
         id = elsewhere;
-    if (!id && enclosing)
-        return enclosing;
+    if (!id && caller.id)
+        return caller.id;
     if (!id)
         id = id_of(class_of(object), "");
-    if (!id || mt_module_prove(modules.layout, object, &proof))
+    if (!id || mt_module_prove(modules.layout, object, &identity))
         return id;
-    put(object, enclosing, id, &proof);
-    if (!elsewhere || (!mt_module_name(elsewhere).path && mt_module_name(id).path))
-        put(object, 0, id, &proof);
+    put(object, caller, id, proof.n ? &proof : &identity);
+    if (id != elsewhere)
+        put(object, by_itself, id, &identity);
     return id;
 }
 

@@ -19,21 +19,23 @@ void mt_modules_start(const struct mt_python_layout *layout);
  * but mt_module_find. */
 int mt_module_is_caller(uint64_t code, uint64_t object);
 
-/* The name of a module when it is called from within another (0: from none), if it is known: not
- * where another object was at its address. The object is alive. Takes no lock. */
-uint32_t mt_module_find(uint64_t object, uint32_t enclosing);
-
-/* Who may have a module: those that call it, the innermost first. */
-struct mt_module_owner {
+/* The module within which another is called; zeros: it is called by itself. */
+struct mt_module_caller {
     uint64_t object;
-    uint32_t id; /* 0: has no name yet, or is no module */
+    uint32_t id;
 };
+
+/* The name of a module, if it is known: not where another object was at its address, or where it
+ * is no longer what it was to its caller. Both objects are alive. Takes no lock. */
+uint32_t mt_module_find(uint64_t object, struct mt_module_caller caller);
+
 #define MT_MODULE_OWNERS 16u
 
-/* Looks for a name that is not known. Where no owner has the module it is the enclosing one's, or
- * the module stands for itself. 0: it cannot be told. */
-uint32_t mt_module_resolve(uint64_t object, uint32_t enclosing,
-                           const struct mt_module_owner *owners, unsigned n);
+/* Looks for a name that is not known among the parts of those that may have the module: its caller
+ * first, then the callers of that one; id 0: it has no name yet, or is no module. Where no owner
+ * has the module it is its caller's, or the module stands for itself. 0: it cannot be told. */
+uint32_t mt_module_resolve(uint64_t object, struct mt_module_caller caller,
+                           const struct mt_module_caller *owners, unsigned n);
 
 /* String ids: the class of the outermost module, and the path in it (0: it is that one). */
 struct mt_module_name {

@@ -64,7 +64,6 @@ int mt_py_dict_open(const struct mt_python_layout *layout, uint64_t object, stru
          word[1] != (uint64_t)(uintptr_t)mt_py_types.ordered_dict) ||
         read_bytes(word[DICT_KEYS / 8], head, sizeof head))
         return -EINVAL;
-    dict->object = object;
     if (layout->attributes == MT_ATTRIBUTES_310)
         open_keys_310(dict, word[DICT_KEYS / 8], head);
     else
@@ -124,18 +123,36 @@ static int prove(struct mt_py_proof *proof, uint64_t address)
     return mt_py_read(address, &proof->word[proof->n++].value);
 }
 
-/* From 3.11 on: the dict, else the values. In 3.12 one word is either, with a mark for values. */
-static int managed(const struct mt_python_layout *layout, uint64_t object, uint64_t type,
-                   uint64_t *dict, uint64_t *values, struct mt_py_proof *proof)
+/* Attributes that are in values only have their names in a table that the type keeps. */
+static int open_values(const struct mt_python_layout *layout, uint64_t type, uint64_t values,
+                       struct mt_py_dict *attributes)
 {
-    uint64_t flags, size;
-    if (mt_py_read(type + TYPE_FLAGS, &flags) || !(flags & FLAG_MANAGED_DICT) ||
-        prove(proof, object + (uint64_t)MANAGED_DICT))
+    uint64_t keys, head[5];
+    memset(attributes, 0, offsetof(struct mt_py_dict, entry));
+    if (!values || mt_py_read(type + (uint64_t)layout->type_keys, &keys) || !keys ||
+        read_bytes(keys, head, sizeof head))
+        return -EINVAL;
+    open_keys_311(attributes, keys, head);
+    attributes->values = values;
+    return 0;
+}
+
+/* Up to 3.10 the type says where the dict is; from 3.11 on it stands before the object. Values
+ * instead: in 3.11 beside it, in 3.12 at its place with a mark, in 3.13 behind the object. */
+static int find_attributes(const struct mt_python_layout *layout, uint64_t object, uint64_t type,
+                           uint64_t *dict, uint64_t *values, struct mt_py_proof *proof)
+{
+    uint64_t at = (uint64_t)MANAGED_DICT, flags = 0, size;
+    if (layout->attributes == MT_ATTRIBUTES_310
+            ? mt_py_read(type + TYPE_DICT_OFFSET, &at) || !at || at > 4096
+            : mt_py_read(type + TYPE_FLAGS, &flags) || !(flags & FLAG_MANAGED_DICT))
+        return -EINVAL;
+    if (prove(proof, object + at))
         return -EINVAL;
     *dict = proof->word[0].value;
     *values = 0;
     if (layout->attributes == MT_ATTRIBUTES_312 && *dict & 1) {
-        *values = *dict - 1;
+        *values = *dict + 1;
         *dict = 0;
     } else if (layout->attributes == MT_ATTRIBUTES_311 && !*dict) {
         if (prove(proof, object + (uint64_t)MANAGED_VALUES))
@@ -149,36 +166,21 @@ static int managed(const struct mt_python_layout *layout, uint64_t object, uint6
     return 0;
 }
 
-static int find_dict(const struct mt_python_layout *layout, uint64_t object, uint64_t *dict,
-                     uint64_t *values, struct mt_py_proof *proof)
-{
-    uint64_t type, offset;
-    *proof = (struct mt_py_proof){0};
-    if (!object || object % 8 || mt_py_read(object + MT_OBJECT_TYPE, &type))
-        return -EINVAL;
-    if (layout->attributes != MT_ATTRIBUTES_310)
-        return managed(layout, object, type, dict, values, proof);
-    if (mt_py_read(type + TYPE_DICT_OFFSET, &offset) || !offset || offset > 4096 ||
-        prove(proof, object + offset))
-        return -EINVAL;
-    *dict = proof->word[0].value;
-    *values = 0;
-    return 0;
-}
-
 int mt_py_attributes(const struct mt_python_layout *layout, uint64_t object,
-                     struct mt_py_dict *dict, uint64_t *values, struct mt_py_proof *proof)
+                     struct mt_py_dict *attributes, struct mt_py_proof *proof)
 {
-    uint64_t found;
-    if (layout->attributes == MT_ATTRIBUTES_UNKNOWN ||
-        find_dict(layout, object, &found, values, proof))
+    uint64_t type, dict, values;
+    *proof = (struct mt_py_proof){0};
+    if (layout->attributes == MT_ATTRIBUTES_UNKNOWN || !object || object % 8 ||
+        mt_py_read(object + MT_OBJECT_TYPE, &type) ||
+        find_attributes(layout, object, type, &dict, &values, proof))
         return -EINVAL;
-    if (!found)
-        return *values ? 0 : -EINVAL;
-    if (mt_py_dict_open(layout, found, dict) ||
-        prove(proof, found + (dict->values ? DICT_VALUES : DICT_KEYS)))
-        return -EINVAL;
-    return 1;
+    if (!dict)
+        return open_values(layout, type, values, attributes);
+    return mt_py_dict_open(layout, dict, attributes) ||
+                   prove(proof, dict + (attributes->values ? DICT_VALUES : DICT_KEYS))
+               ? -EINVAL
+               : 0;
 }
 
 int mt_py_text(const struct mt_python_layout *layout, uint64_t str, char *out, size_t size)

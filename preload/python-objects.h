@@ -23,7 +23,6 @@ extern struct mt_py_types mt_py_types;
 #define MT_PY_CHUNK 32u
 
 struct mt_py_dict {
-    uint64_t object;
     uint64_t entries, values; /* addresses; values 0: they are in the entries */
     unsigned stride, n;       /* words an entry; entries, empty ones included */
     unsigned first, filled;   /* the chunk */
@@ -51,17 +50,17 @@ uint64_t mt_py_dict_version(uint64_t dict);
 
 /* Words of memory that together show that an object is still the same one: each is read only where
  * those before it are as they were, and lies in something that they keep alive. */
+#define MT_PY_PROOF 12u
 struct mt_py_proof {
     unsigned n;
     struct {
         uint64_t address, value;
-    } word[4];
+    } word[MT_PY_PROOF];
 };
 
-/* Where an object's attributes are, and the proof's first words. Its dict, if it has one: 1. Only
- * values, whose names its type has: 0, with their address. Neither is known: -EINVAL. */
+/* An object's attributes, as a dict is gone through, and the proof's first words. 0, or -EINVAL. */
 int mt_py_attributes(const struct mt_python_layout *layout, uint64_t object,
-                     struct mt_py_dict *dict, uint64_t *values, struct mt_py_proof *proof);
+                     struct mt_py_dict *attributes, struct mt_py_proof *proof);
 
 /* A str as UTF-8, terminated; what does not fit is cut. 0, or -EINVAL. */
 int mt_py_text(const struct mt_python_layout *layout, uint64_t str, char *out, size_t size);

@@ -34,6 +34,7 @@ struct mt_python_layout {
     int16_t string_data_wide;
     int16_t frame_locals;   /* the first local variable, which is the first argument ... */
     int16_t code_arguments; /* ... where this int is not 0 */
+    int16_t type_keys;      /* PyHeapTypeObject: the names of attributes without a dict */
     enum mt_python_lines lines;
     enum mt_python_attributes attributes;
 };

@@ -52,6 +52,10 @@ def pytest_configure(config):
     if not shutil.which(config.getoption("memtap_command")):
         raise pytest.UsageError(f"--memtap: there is no command {config.getoption('memtap_command')}; "
                                 "name it with --memtap-command, or in $MEMTAP")
+    if config.getoption("memtap_against") and (Path(config.getoption("memtap_against")).resolve() ==
+                                               Path(config.getoption("memtap_dir")).resolve()):
+        raise pytest.UsageError("--memtap-against and --memtap-dir are one folder: the new traces would "
+                                "take the place of those to compare with")
     config.pluginmanager.register(Recorder(config), "memtap-recorder")
 
 

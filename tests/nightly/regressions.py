@@ -56,7 +56,6 @@ class Script:
 SCRIPTS = {
     "amp": Script(("--batch", 4, "--steps", 4)),
     "checkpointing": Script(("--batch", 288, "--width", 320, "--depth", 3, "--steps", 4)),
-    "compiled": Script(("--depth", 1, "--batch", 2, "--width", 128)),
     "conv_vs_linear": Script((), (("for name in [args.layer] if args.layer else LAYERS",
                                    'for name in ["linear"] + 3 * ["conv"]'),)),
     "dataloader_workers": Script(("--batch", 64, "--images", 256, "--epochs", 1)),
@@ -127,7 +126,6 @@ REGRESSIONS = [
           ("nn.Linear(width, 4 * width)", "nn.Linear(width, 6 * width)"),
           ("nn.Linear(4 * width, width)", "nn.Linear(6 * width, width)")),
     allocator("checkpointing"),
-    kept("compiled", "images", "images = torch.randn"),
     Regression("conv_vs_linear", "kept", "activations", "outputs = layer(inputs)", (
         ("    loss.backward()\n", "    loss.backward()\n    train_once.held = outputs\n"),)),
     Regression("conv_vs_linear", "leak", "inputs", "inputs = torch.randn", (
@@ -158,12 +156,12 @@ REGRESSIONS = [
     wider("diffusion_unet", "parameters", '.to("cuda")',
           ("(128, 256, 512, 1024)", "(128, 256, 640, 1024)")),
     allocator("diffusion_unet"),
-    Regression("fragmentation_oom", "kept", "other", "self.smooth(pixels)", (
+    Regression("fragmentation_oom", "kept", "activations", "self.smooth(pixels)", (
         ("        del dropped\n", ""),)),
     kept("gpt2_xl", "tokens", "tokens = torch.randint"),
     leak("gpt2_xl", "tokens"),
     state("gpt2_xl", ("torch.optim.Adam(masters, lr=1e-4, fused=True)", "Momentum(masters)")),
-    wider("gpt2_xl", "parameters", "model.to(torch.bfloat16)", ("n_embd=1600", "n_embd=1800")),
+    wider("gpt2_xl", "parameters", "PreTrainedModel.to", ("n_embd=1600", "n_embd=1800")),
     allocator("gpt2_xl"),
     Regression("graph_capture", "leak", "inputs", "fresh = ", (
         ("        inputs.copy_(fresh)", "        inputs.copy_(fresh)\n        history.append(fresh)"),
@@ -172,7 +170,7 @@ REGRESSIONS = [
           ("nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)",
            "nn.Linear(width, 6 * width), nn.GELU(), nn.Linear(6 * width, width)")),
     allocator("graph_capture"),
-    wider("kv_cache", "parameters", "model = Qwen2ForCausalLM(config)",
+    wider("kv_cache", "parameters", "PreTrainedModel.to",
           ("intermediate_size=4864", "intermediate_size=6144")),
     allocator("kv_cache"),
     Regression("linear_loop", "kept", "activations", "outputs = model(inputs)", (

@@ -59,15 +59,17 @@ def all_tests(work):
 def against(work):
     """A test that takes more than the last time fails, also without a limit."""
     test = "def test_it():\n    import torch\n    torch.empty({} * 2 ** 20, dtype=torch.uint8, device='cuda')\n"
-    options = ["-p", "pytest_memtap", "--memtap", "--memtap-simulate", GPU, "--memtap-against", "before"]
+    options = ["-p", "pytest_memtap", "--memtap", "--memtap-simulate", GPU, "--memtap-against"]
     (work / "pytest.ini").write_text("[pytest]\nmemtap_paths = test_*.py\n")
-    for mib, traces, ends, word in [(16, "before", 0, "nothing of it in before"), (16, "now", 0, "1 passed"),
-                                    (24, "now", 1, "peak: 24.00 MiB")]:
+    for mib, old, new, ends, word in [(16, "none", "before", 0, "nothing of it in none"),
+                                      (16, "before", "now", 0, "1 passed"),
+                                      (24, "before", "now", 1, "peak: 24.00 MiB"),
+                                      (24, "now", "now", 4, "are one folder")]:
         (work / "test_grows.py").write_text(test.format(mib))
-        done = run([PYTHON, "-m", "pytest", *options, "--memtap-dir", traces, "test_grows.py"], cwd=work,
+        done = run([PYTHON, "-m", "pytest", *options, old, "--memtap-dir", new, "test_grows.py"], cwd=work,
                    env={"PYTHONPATH": str(ROOT / "examples" / "ci"), "MEMTAP": MEMTAP})
         equal(f"exit code with {mib} MiB", done.returncode, ends)
-        check(word in done.stdout, f"{mib} MiB: {done.stdout}")
+        check(word in done.stdout + done.stderr, f"{mib} MiB: {done.stdout}{done.stderr}")
 
 
 def main():

@@ -76,7 +76,7 @@ def main():
             print(f"night {night}: {code}\n{out}")
             equal(f"check in night {night}", code, int(night >= MISTAKE))
             if night >= MISTAKE:
-                check(LINE in out and "growth: " in out, f"night {night} names {LINE}")
+                check("peak: " in out and f"by {LINE} main" in out, f"night {night} names {LINE}")
         diff = memtap(work, "diff", *sorted((work / "good").iterdir()), "--to", f"traces/{MISTAKE}.mtap")
         check(diff.returncode == 0 and LINE in diff.stdout, f"diff names {LINE}: {diff.stdout}")
         trend = memtap(work, "history", "trend", "--db", "memory.db")

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python stacks in a trace against Python's own traceback, also those of a program that was killed
-before its definitions were written, for each Python that is found: those named
-in MEMTAP_TEST_PYTHONS (separated by colons), else python3 and python3.N on the PATH and pyenv's."""
-import glob
+before its definitions were written, for each Python that is found (pythons.py)."""
 import json
 import os
 import pathlib
@@ -11,26 +9,10 @@ import subprocess
 import sys
 import tempfile
 
-VERSIONS = range(8, 14)
+import pythons
+
 MOST_FRAMES = 256
 here = pathlib.Path(__file__).resolve().parent
-
-
-def pythons():
-    """One path a version."""
-    found = {}
-    named = os.environ.get("MEMTAP_TEST_PYTHONS")
-    root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
-    candidates = named.split(":") if named else (
-        ["python3"] + [f"python3.{n}" for n in VERSIONS] + glob.glob(f"{root}/versions/3*/bin/python3"))
-    for candidate in candidates:
-        path = shutil.which(candidate)
-        ask = "import sys; print(*sys.version_info[:2], sys.executable)"
-        answer = path and subprocess.run([path, "-c", ask], text=True, stdout=subprocess.PIPE,
-                                         stderr=subprocess.DEVNULL).stdout.split()
-        if answer and answer[0] == "3" and int(answer[1]) in VERSIONS:
-            found.setdefault(int(answer[1]), answer[2])
-    return sorted(found.items())
 
 
 def read_trace(path):
@@ -84,7 +66,7 @@ def test(minor, python, work, end):
 
 
 def main():
-    faults, versions = 0, pythons()
+    faults, versions = 0, pythons.found()
     with tempfile.TemporaryDirectory(prefix="memtap-test-") as work:
         for minor, python in versions:
             for end in ("", "killed"):

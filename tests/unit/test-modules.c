@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* torch.nn modules as a tree: what each has with all its parts, layers that are alike, deep names.
+ */
+#include "analyzed.h"
+#include "analyzer/modules.h"
+#include "scenarios.h"
+#include "tests/support/run-tests.h"
+
+#include <string.h>
+
+static struct mt_builder *builder;
+static struct mt_analysis analysis;
+static struct mt_question question;
+static struct mt_module_tree tree;
+
+static void begin(void)
+{
+    builder = mt_builder_create();
+}
+
+static void end(void)
+{
+    mt_modules_clear(&tree);
+    mt_analysis_destroy(&analysis);
+    mt_builder_destroy(builder);
+}
+
+static void collect(void)
+{
+    mt_analyze(&analysis, builder, &question);
+    const struct mt_device *device = mt_analysis_main_device(&analysis);
+    ck_assert_int_eq(mt_modules_collect(&tree, analysis.replay.definitions, device->verdicts,
+                                        device->n_verdicts),
+                     0);
+}
+
+/* The part with that name, NULL: none is shown. */
+static const struct mt_module_node *part(const struct mt_module_node *of, const char *name)
+{
+    for (uint32_t at = of->first_child; at; at = tree.node[at].next)
+        if (!strcmp(tree.node[at].name, name))
+            return &tree.node[at];
+    return NULL;
+}
+
+START_TEST(layers_that_are_alike_are_one)
+{
+    mt_scenario_layers(builder);
+    collect();
+    const struct mt_module_node *layers = part(part(&tree.node[0], "Net"), "layers");
+    const struct mt_module_node *first = part(layers, "0");
+    ck_assert_uint_eq(first->last, 1);
+    ck_assert_uint_eq(first->bytes, 2 * (MT_MIB + 320 * MT_KIB));
+    ck_assert_uint_eq(first->blocks, 6);
+    ck_assert_uint_eq(part(first, "fc")->bytes, 2 * (MT_MIB + 256 * MT_KIB));
+    ck_assert_uint_eq(part(first, "norm")->category[MT_CATEGORY_ACTIVATIONS], 2 * 64 * MT_KIB);
+    ck_assert_ptr_null(part(layers, "1"));
+    ck_assert_uint_eq(part(layers, "2")->last, 0);
+    ck_assert_uint_eq(part(part(layers, "2"), "fc")->bytes, 2 * MT_MIB + 256 * MT_KIB);
+    ck_assert_uint_eq(part(part(layers, "3"), "fc")->category[MT_CATEGORY_GRADIENTS], 256 * MT_KIB);
+    ck_assert_uint_eq(part(&tree.node[0], "CrossEntropyLoss")->bytes, 512);
+    ck_assert_uint_eq(tree.unknown, 256 * MT_KIB); /* the optimizer's */
+}
+END_TEST
+
+START_TEST(names_without_end_are_borne)
+{
+    char frame[200 + 2 * 100] = "/v/torch/nn/modules/module.py:1787 Module._call_impl|Net|a";
+    for (int i = 0; i < 100; i++)
+        strcat(frame, ".a");
+    mt_build_on(builder, 0, 1, mt_build_stack(builder, frame, NULL));
+    mt_build_alloc(builder, 0x7f0000000000, 4096);
+    mt_build_end(builder);
+    collect();
+    const struct mt_module_node *node = &tree.node[0];
+    unsigned depth = 0;
+    for (; node->first_child; node = &tree.node[node->first_child])
+        depth++;
+    ck_assert_uint_ge(depth, 32);
+    ck_assert_uint_le(depth, 100);
+    ck_assert_uint_eq(node->bytes, 4096);
+    ck_assert_uint_eq(tree.node[0].bytes, 4096);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("modules");
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_test(tests, layers_that_are_alike_are_one);
+    tcase_add_test(tests, names_without_end_are_borne);
+    return RUN_TESTS(tests);
+}
