@@ -6,8 +6,10 @@
 #include "pytorch-check.h"
 #include "roster.h"
 #include "simulation.h"
+#include "simulator/parse-size.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +140,20 @@ static int set_level(const struct mt_command *command, const char *value)
     if (value && (*end || level < 1 || level > 19))
         return mt_fail_usage(command, "unknown level '%s'; use 1 to 19", value);
     return value && setenv("MEMTAP_LEVEL", value, 1) ? mt_fail("out of memory") : 0;
+}
+
+/* The shim would say so too, and keep all: but then for hours. */
+static int set_keep(const struct mt_command *command, const char *value)
+{
+    uint64_t bytes = 0;
+    char text[24];
+    if (!value)
+        return 0;
+    if (strcmp(value, "all") && (sim_parse_size(value, &bytes) || bytes < 1 << 20))
+        return mt_fail_usage(command, "unknown size '%s' for --keep; use 1M or more, or all",
+                             value);
+    snprintf(text, sizeof text, "%" PRIu64, bytes);
+    return setenv("MEMTAP_KEEP", bytes ? text : "all", 1) ? mt_fail("out of memory") : 0;
 }
 
 /* The working directory with its % doubled, since what follows is a pattern, and a slash. */
@@ -299,8 +315,8 @@ int mt_run_run(const struct mt_command *command, int argc, char **argv)
         rc = set_level(command, arguments.level);
     if (!rc)
         rc = set_output(arguments.output);
-    if (!rc && arguments.keep && setenv("MEMTAP_KEEP", arguments.keep, 1))
-        rc = mt_fail("out of memory");
+    if (!rc)
+        rc = set_keep(command, arguments.keep);
     if (!rc)
         rc = preload();
     if (!rc && arguments.simulate)
