@@ -155,9 +155,34 @@ START_TEST(what_grew_once_is_no_growth)
 }
 END_TEST
 
+/* An event of PyTorch's allocator with the totals that a test says. */
+static void told(enum mt_kind kind, uint64_t address, uint64_t mib, uint64_t allocated,
+                 uint64_t reserved)
+{
+    mt_build_event4(builder, kind, address, mib * MT_MIB, allocated * MT_MIB, reserved * MT_MIB);
+}
+
+START_TEST(the_worst_fragmentation_is_found)
+{
+    told(MT_ALLOC, BASE, 20, 20, 20);                /* nothing lies free yet */
+    told(MT_ALLOC, BASE + 100 * MT_MIB, 20, 40, 40); /* nor now */
+    told(MT_FREE, BASE, 20, 20, 40);
+    told(MT_ALLOC, BASE + 200 * MT_MIB, 30, 50, 70); /* 20 MiB would not have been enough */
+    told(MT_FREE, BASE + 200 * MT_MIB, 30, 20, 70);
+    told(MT_ALLOC, BASE + 300 * MT_MIB, 40, 60, 110);  /* 50 would, but for being in pieces */
+    told(MT_ALLOC, BASE + 400 * MT_MIB, 42, 102, 152); /* the same with as many */
+    const struct mt_worst *worst = analyze()->worst;
+    ck_assert_uint_eq(worst->times, 2);
+    ck_assert_uint_eq(worst->event, 6);
+    ck_assert_uint_eq(worst->wanted, 40 * MT_MIB);
+    ck_assert_uint_eq(worst->lay_free, 50 * MT_MIB);
+    ck_assert_uint_eq(worst->reserved, 70 * MT_MIB);
+}
+END_TEST
+
 START_TEST(the_chart_adds_up)
 {
-    static uint64_t columns[64][MT_CATEGORY_COUNT];
+    static struct mt_timeline_at columns[64];
     mt_build_alloc(builder, BASE, 1000); /* for ever */
     mt_build_event(builder, MT_SET_DATA, BASE, 0, 0);
     for (unsigned i = 0; i < 5000; i++) { /* more than there are points */
@@ -167,13 +192,13 @@ START_TEST(the_chart_adds_up)
         mt_build_free(builder, BASE + 8192);
     }
     const struct mt_device *device = analyze();
-    uint64_t last = analysis.replay.survey.last_time_ns;
-    size_t n = mt_timeline_columns(device->timeline, last, 64, columns);
+    size_t n = mt_timeline_columns(device->timeline, 0, device->timeline->points, 64, columns);
     ck_assert_uint_eq(n, 64);
     for (size_t i = 0; i < n; i++) {
-        ck_assert_uint_eq(columns[i][MT_CATEGORY_PARAMETERS], 1000);
+        ck_assert_uint_eq(columns[i].category[MT_CATEGORY_PARAMETERS], 1000);
+        ck_assert_uint_eq(columns[i].reserved, 2 * MT_MIB);
         if (i < 31 || i > 33)
-            ck_assert_uint_eq(columns[i][MT_CATEGORY_OTHER] / 500, i > 32);
+            ck_assert_uint_eq(columns[i].category[MT_CATEGORY_OTHER] / 500, i > 32);
     }
 }
 END_TEST
@@ -253,6 +278,7 @@ int main(void)
     tcase_add_test(story, what_is_left_over_is_growth);
     tcase_add_test(story, what_grew_once_is_no_growth);
     tcase_add_test(story, the_chart_adds_up);
+    tcase_add_test(story, the_worst_fragmentation_is_found);
     tcase_add_checked_fixture(copies, begin, end);
     tcase_add_test(copies, copies_in_higher_precision_are_masters);
     tcase_add_test(copies, copies_beside_an_optimizer_are_parameters);
