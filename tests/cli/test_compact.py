@@ -73,6 +73,10 @@ def compare(memtap, trace, folder):
     first = [line for line in different.stdout.split("\n") if line and not line.startswith("Note")][:1]
     if different.returncode or not first or not re.match("no difference|no device memory", first[0]):
         faults.append(show(f"{trace}: diff", different.stdout, different.stderr))
+    for new, old in (trace, copy), (copy, trace):
+        checked = run(memtap, "check", new, "--against", old)
+        if checked.returncode != run(memtap, "check", trace, "--against", trace).returncode:
+            faults.append(show(f"{trace}: check", checked.stdout, checked.stderr))
     again = run(memtap, "compact", "-o", copy.with_suffix(".again"), copy)
     if again.returncode != 2 or "compact already" not in again.stderr:
         faults.append(f"{trace}: compact once more: {again}")
