@@ -315,9 +315,9 @@ static int describe_worst(struct mt_keep_plan *plan, unsigned slot, const struct
     char text[192];
     snprintf(text, sizeof text,
              MT_WHOLE "worst.%d=%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-                      " %" PRIu64 " %" PRIu32,
+                      " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32,
              (int)slot - 1, worst->times, worst->time_ns, worst->event, worst->wanted,
-             worst->lay_free, worst->reserved, worst->stack);
+             worst->lay_free, worst->reserved, worst->stack, worst->node_name, worst->unlabelled);
     return worst->times ? add_info(plan, text) : 0;
 }
 

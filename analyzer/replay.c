@@ -2,6 +2,7 @@
 #include "replay-parts.h"
 #include "scan.h"
 #include "segments.h"
+#include "sites.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -119,33 +120,39 @@ int mt_replay_see(struct mt_replay *replay, unsigned slot, const struct mt_total
 
 /* What is reserved changes. Where it grows though as much as was wanted lay free, in pieces. */
 static void see_reserved(struct mt_replay *replay, const struct mt_totals *before,
-                         const struct mt_event *event)
+                         const struct mt_event *event, const struct mt_block *made)
 {
     unsigned slot = mt_device_slot(event->device);
     uint64_t lay_free = before->reserved - before->allocated;
     struct mt_worst *worst = &replay->worst[slot];
     mt_timeline_reserve(&replay->timeline[slot], event->arg[3] - before->reserved, replay->events);
-    if (event->kind != MT_ALLOC || event->arg[3] < before->reserved ||
-        before->reserved < before->allocated || lay_free < event->arg[1] ||
+    if (!made || event->arg[3] < before->reserved || before->reserved < before->allocated ||
+        lay_free < event->arg[1] ||
         event->arg[1] <= MT_SMALL_BLOCK) /* small ones have a pool of their own */
         return;
     worst->times++;
     if (lay_free > worst->lay_free)
-        *worst = (struct mt_worst){.times = worst->times,
-                                   .time_ns = event->time_ns,
-                                   .event = replay->events,
-                                   .wanted = event->arg[1],
-                                   .lay_free = lay_free,
-                                   .reserved = before->reserved,
-                                   .stack = event->stack};
+        *worst =
+            (struct mt_worst){.times = worst->times,
+                              .time_ns = event->time_ns,
+                              .event = replay->events,
+                              .wanted = event->arg[1],
+                              .lay_free = lay_free,
+                              .reserved = before->reserved,
+                              .stack = mt_line_stack(replay->definitions, made),
+                              .node_name = made->node_name,
+                              .unlabelled = mt_line_stack(
+                                  replay->definitions, &(struct mt_block){.stack = event->stack})};
 }
 
-static int see_total(struct mt_replay *replay, const struct mt_event *event)
+/* made: the block of an allocation. */
+static int see_total(struct mt_replay *replay, const struct mt_event *event,
+                     const struct mt_block *made)
 {
     unsigned slot = mt_device_slot(event->device);
     struct mt_totals *now = &replay->now[slot];
     if (event->arg[3] != now->reserved)
-        see_reserved(replay, now, event);
+        see_reserved(replay, now, event, made);
     /* One by one: gcc makes a compound literal elsewhere first, and waits for it to be copied. */
     now->when = replay->tracker.now;
     now->range = mt_tracker_range(&replay->tracker, event->thread);
@@ -190,7 +197,7 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
     block = mt_heap_add(&replay->blocks, event);
     if (!block || mt_replay_begin_life(replay, block))
         return -ENOMEM;
-    return see_total(replay, event);
+    return see_total(replay, event, block);
 }
 
 static int on_free(struct mt_replay *replay, const struct mt_event *event)
@@ -207,7 +214,7 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
         end_block(replay, block);
     else if (event->arg[0]) /* in a compact trace, frees of nothing carry totals */
         replay->oddities.unknown++;
-    return see_total(replay, event); /* the first event may be a free */
+    return see_total(replay, event, block); /* the first event may be a free */
 }
 
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
@@ -357,12 +364,16 @@ static void take_worst(struct mt_replay *replay, unsigned slot)
     snprintf(key, sizeof key, MT_WHOLE "worst.%d", (int)slot - 1);
     const char *text = mt_info(replay->definitions, key);
     replay->worst[slot] = worst;
-    if (text &&
-        sscanf(text,
-               "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu32,
-               &worst.times, &worst.time_ns, &worst.event, &worst.wanted, &worst.lay_free,
-               &worst.reserved, &worst.stack) == 7)
+    if (text && sscanf(text,
+                       "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+                       " %" SCNu32 " %" SCNu32 " %" SCNu32,
+                       &worst.times, &worst.time_ns, &worst.event, &worst.wanted, &worst.lay_free,
+                       &worst.reserved, &worst.stack, &worst.node_name, &worst.unlabelled) == 9)
         replay->worst[slot] = worst;
+    if (replay->question.no_labels) {
+        replay->worst[slot].stack = worst.unlabelled;
+        replay->worst[slot].node_name = 0;
+    }
 }
 
 /* A compact trace tells what only all blocks can show, since it has not all. */

@@ -61,7 +61,8 @@ struct mt_worst {
     uint64_t times; /* that it happened; 0: never */
     uint64_t time_ns, event;
     uint64_t wanted, lay_free, reserved; /* before it */
-    uint32_t stack;                      /* of the request */
+    uint32_t stack, node_name;           /* the line of the request, as in mt_site */
+    uint32_t unlabelled;                 /* its stack when nothing is known of backward nodes */
 };
 
 /* What did not fit together. None of it is expected in a trace that lost nothing. */

@@ -126,6 +126,15 @@ static uint64_t iteration_at(const struct chart *chart, size_t x, uint64_t every
     return last > before ? last : before || !now ? 0 : 1;
 }
 
+/* 1, 2, 5, 10, 20, ... */
+static uint64_t next_round(uint64_t number)
+{
+    uint64_t digit = number;
+    while (digit >= 10)
+        digit /= 10;
+    return digit == 2 ? number / 2 * 5 : number * 2;
+}
+
 /* Where iterations begin, as many as there is room for. */
 static void print_iterations(const struct mt_page *page, const struct chart *chart)
 {
@@ -134,7 +143,7 @@ static void print_iterations(const struct mt_page *page, const struct chart *cha
     if (!n)
         return;
     while (every < n && n / every * (digits + 2) > chart->n - chart->startup)
-        every *= every % 10 == 2 || every % 10 == 0 ? 5 : 2;
+        every = next_round(every);
     fprintf(page->out, "%11s ", "iteration");
     for (; at < chart->startup; at++)
         putc('-', page->out);
@@ -146,23 +155,34 @@ static void print_iterations(const struct mt_page *page, const struct chart *cha
     putc('\n', page->out);
 }
 
+/* In bytes. A large cache is cut, that what is allocated has half of it. */
+static uint64_t height_of(const struct chart *chart)
+{
+    uint64_t allocated = 0, reserved = 0;
+    for (size_t x = 0; x < chart->n; x++) {
+        uint64_t sum = mt_timeline_sum(&chart->columns[x]);
+        allocated = sum > allocated ? sum : allocated;
+        if (chart->columns[x].reserved > reserved)
+            reserved = chart->columns[x].reserved;
+    }
+    if (reserved <= allocated)
+        return allocated;
+    return reserved / 2 < allocated ? reserved : 2 * allocated;
+}
+
 void mt_page_timeline(const struct mt_page *page, const struct mt_device *device)
 {
     static struct chart chart;
     char size[MT_SIZE_TEXT], begin[MT_SIZE_TEXT], end[MT_SIZE_TEXT];
     const struct mt_replay *replay = &page->analysis->replay;
-    uint64_t most = 0;
+    uint64_t most;
     unsigned used = 0;
     size_t room = page->width > MARGIN + MOST_COLUMNS ? MOST_COLUMNS : page->width - MARGIN;
     if (!device->timeline || device->timeline->points < 2)
         return;
     chart = (struct chart){0};
     fill(&chart, device->timeline, room);
-    for (size_t x = 0; x < chart.n; x++) {
-        uint64_t sum = mt_timeline_sum(&chart.columns[x]), reserved = chart.columns[x].reserved;
-        most = sum > most ? sum : most;
-        most = reserved > most ? reserved : most;
-    }
+    most = height_of(&chart);
     if (most < ROWS)
         return;
     putc('\n', page->out);

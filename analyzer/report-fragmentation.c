@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pages' parts about free pieces in segments. */
+#include "demangle.h"
 #include "page.h"
 
 #define PINS_SHOWN 5u
@@ -27,17 +28,25 @@ void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins)
 /* The worst moment of the run: more was reserved while enough lay free. */
 static void print_worst(const struct mt_page *page, const struct mt_device *device)
 {
-    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT], place[1024];
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT], name[256] = "", place[1024];
     const struct mt_worst *worst = device->worst;
     if (!worst->times)
         return;
-    uint32_t user = mt_stack(page->definitions, worst->stack)->user;
-    mt_page_place(page, user ? user : worst->stack, place, sizeof place, page->width - 8);
+    if (worst->node_name)
+        mt_short_type_name(mt_string(page->definitions, worst->node_name), name, sizeof name);
     fprintf(page->out, "More was reserved though enough lay free, in pieces: %s time%s.\n",
             mt_count_text(a, worst->times), worst->times == 1 ? "" : "s");
-    fprintf(page->out, "At worst, at %s, %s lay free when %s were wanted by\n        %s\n",
+    fprintf(page->out, "At worst, at %s, %s lay free when %s were wanted by\n",
             mt_time_text(a, worst->time_ns), mt_size_text(b, worst->lay_free),
-            mt_size_text(c, worst->wanted), place);
+            mt_size_text(c, worst->wanted));
+    if (*name) {
+        mt_safe_text(place, sizeof place, name, page->width - 8, MT_CUT_END, page->style);
+        fprintf(page->out, "        %s\n", place);
+    }
+    if (*name && !mt_stack(page->definitions, worst->stack)->depth)
+        return;
+    mt_page_place(page, worst->stack, place, sizeof place, page->width - 11);
+    fprintf(page->out, "        %s%s\n", *name ? "of " : "", place);
 }
 
 /* From iteration to iteration, each at its highest moment. */

@@ -88,11 +88,13 @@ static json_t *worst(const struct mt_definitions *definitions, const struct mt_w
 {
     if (!worst->times)
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "times", mt_json_number(worst->times),
-                     "time_ns", mt_json_number(worst->time_ns), "event",
-                     mt_json_number(worst->event), "wanted", mt_json_number(worst->wanted), "free",
-                     mt_json_number(worst->lay_free), "reserved", mt_json_number(worst->reserved),
-                     "line", mt_json_frame(definitions, worst->stack));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "times",
+                     mt_json_number(worst->times), "time_ns", mt_json_number(worst->time_ns),
+                     "event", mt_json_number(worst->event), "wanted", mt_json_number(worst->wanted),
+                     "free", mt_json_number(worst->lay_free), "reserved",
+                     mt_json_number(worst->reserved), "operator",
+                     mt_json_type_name(definitions, worst->node_name), "line",
+                     mt_json_frame(definitions, worst->stack));
 }
 
 static json_t *free_trend(const struct mt_spans *spans)
