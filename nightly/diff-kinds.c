@@ -128,8 +128,7 @@ static int by_blame(const void *left, const void *right)
         return (a->blame < 0) - (b->blame < 0);
     if (size_of(a->blame) != size_of(b->blame))
         return size_of(a->blame) < size_of(b->blame) ? 1 : -1;
-    uint64_t x = (uint64_t)llabs(mt_change_of(&a->bytes)),
-             y = (uint64_t)llabs(mt_change_of(&b->bytes));
+    uint64_t x = mt_magnitude(mt_change_of(&a->bytes)), y = mt_magnitude(mt_change_of(&b->bytes));
     if (x != y)
         return x < y ? 1 : -1;
     if (a->category != b->category)

@@ -149,7 +149,7 @@ static void print_sites(const struct page *page, const struct mt_diff_device *de
 
 static uint64_t size_of(const struct mt_change *change)
 {
-    return change->is_noise ? 0 : (uint64_t)llabs(mt_change_of(change));
+    return change->is_noise ? 0 : mt_magnitude(mt_change_of(change));
 }
 
 /* The largest change that is smaller than the last one, or comes after it among equal ones. */

@@ -7,7 +7,7 @@
 const char *mt_signed_size_text(char out[MT_SIZE_TEXT], int64_t bytes)
 {
     char size[MT_SIZE_TEXT];
-    mt_size_text(size, (uint64_t)llabs(bytes));
+    mt_size_text(size, mt_magnitude(bytes));
     snprintf(out, MT_SIZE_TEXT, "%s%.24s", bytes > 0 ? "+" : bytes < 0 ? "-" : "", size);
     return out;
 }

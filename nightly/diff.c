@@ -202,7 +202,7 @@ void mt_diff_clear(struct mt_diff *diff)
 
 static uint64_t apart(const struct mt_change *change)
 {
-    return change->is_noise ? 0 : (uint64_t)llabs(mt_change_of(change));
+    return change->is_noise ? 0 : mt_magnitude(mt_change_of(change));
 }
 
 const struct mt_diff_device *mt_diff_main_device(const struct mt_diff *diff)

@@ -21,6 +21,12 @@ static inline int64_t mt_change_of(const struct mt_change *change)
     return (int64_t)(change->now - change->old);
 }
 
+/* How large a change is, whichever way it goes. */
+static inline uint64_t mt_magnitude(int64_t bytes)
+{
+    return bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
+}
+
 enum mt_diff_kind {
     MT_DIFF_SAME,
     MT_DIFF_NEW,    /* the line had never allocated */

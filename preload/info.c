@@ -147,4 +147,5 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
     if (mt_missing_in_torch(missing, sizeof missing))
         tell(sink, "torch_hooks=%s%s", *missing ? "all but" : "all", missing);
     tell(sink, "kill_proof=%s", mt_tail_status());
+    tell(sink, "writer_cpu_ns=%llu", (unsigned long long)mt_clock(CLOCK_THREAD_CPUTIME_ID));
 }

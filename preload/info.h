@@ -15,7 +15,7 @@ void mt_info_prepare(void);
 /* At the start. start_ns: of the trace, on CLOCK_MONOTONIC. */
 void mt_info_collect(uint64_t start_ns, mt_info_sink *sink, void *data);
 
-/* At the end: what recording learned on the way. */
+/* At the end, in the writer's thread: what recording learned on the way, and what that took. */
 void mt_info_collect_late(mt_info_sink *sink, void *data);
 
 #endif

@@ -79,6 +79,8 @@ void mt_settings_read(void)
     read_stacks(mt_settings.stacks);
     mt_settings.is_quiet =
         choose("MEMTAP_QUIET", mt_settings.quiet, (const char *const[MOST_CHOICES]){"0", "1"}) == 1;
+    mt_settings.is_verbose = choose("MEMTAP_VERBOSE", mt_settings.verbose,
+                                    (const char *const[MOST_CHOICES]){"0", "1"}) == 1;
     choose("MEMTAP_CUPTI", mt_settings.cupti,
            (const char *const[MOST_CHOICES]){"auto", "on", "off"}); /* and see cupti.c */
     mt_settings.zstd_level = read_level(mt_settings.level);

@@ -18,7 +18,9 @@
       "and what was live before them")                                                             \
     S(cupti, "MEMTAP_CUPTI", "auto",                                                               \
       "whether CUPTI tells of CUDA's calls: auto (where the hooks cannot see them), on or off")    \
-    S(quiet, "MEMTAP_QUIET", "0", "1: no line at the end of the program")
+    S(quiet, "MEMTAP_QUIET", "0", "1: no line at the end of the program")                          \
+    S(verbose, "MEMTAP_VERBOSE", "0",                                                              \
+      "1: at the end, what could be recorded and what not, a line each")
 
 struct mt_settings {
 #define MT_SETTING_MEMBER(member, variable, value, meaning) char member[PATH_MAX];
@@ -27,7 +29,7 @@ struct mt_settings {
     int python_stacks, native_stacks; /* of which "both" is both */
     int zstd_level;
     uint64_t keep_bytes; /* 0: all */
-    int is_quiet;
+    int is_quiet, is_verbose;
 };
 
 extern struct mt_settings mt_settings;

@@ -176,6 +176,12 @@ static void define_info(void *unused, const char *text, size_t size)
     define(&(struct mt_definition){.kind = MT_DEF_INFO, .text = text, .text_size = size});
 }
 
+static void say_info(void *unused, const char *text, size_t size)
+{
+    (void)unused;
+    mt_message("%.*s", (int)size, text);
+}
+
 static void define_thread(const struct known_thread *thread)
 {
     define(&(struct mt_definition){.kind = MT_DEF_THREAD,
@@ -425,10 +431,11 @@ static void drain(int is_last)
 }
 
 /* memtap run reads there which traces its program has written; an empty line is one that could not
- * be created. */
-static void sign_roster(void)
+ * be created. At the end comes a second line, with the processor time that it took before the path.
+ */
+static void sign_roster(uint64_t cpu_ns)
 {
-    char line[PATH_MAX + 1], absolute[PATH_MAX] = "";
+    char line[PATH_MAX + 24], absolute[PATH_MAX] = "", cost[24] = "";
     if (!*mt_settings.roster)
         return;
     int fd = open(mt_settings.roster, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
@@ -437,7 +444,9 @@ static void sign_roster(void)
     const char *path = !is_open()                               ? ""
                        : realpath(writer.output.path, absolute) ? absolute
                                                                 : writer.output.path;
-    int n = snprintf(line, sizeof line, "%s\n", path);
+    if (cpu_ns)
+        snprintf(cost, sizeof cost, "%llu ", (unsigned long long)cpu_ns);
+    int n = snprintf(line, sizeof line, "%s%s\n", cost, path);
     ssize_t written = write(fd, line, (size_t)n);
     (void)written; /* only a message at the end is missing then */
     close(fd);
@@ -471,7 +480,10 @@ static void close_trace(void)
                          writer.lost};
     if (!is_open())
         return; /* and the tail has the rest */
+    sign_roster(mt_clock(CLOCK_THREAD_CPUTIME_ID));
     mt_info_collect_late(define_info, NULL);
+    if (mt_settings.is_verbose)
+        mt_info_collect_late(say_info, NULL);
     end_block();
     if (!mt_encoder_end(writer.encoder, &end, &bytes, &size))
         append(bytes, size);
@@ -490,7 +502,7 @@ static void *run(void *unused)
     say(&writer.is_open);
     if (is_open())
         write_head();
-    sign_roster();
+    sign_roster(0);
     for (int is_first = 1; !atomic_load(&writer.stop); is_first = 0) {
         wait_for_work(is_first);
         drain(0);

@@ -11,6 +11,30 @@ static int is_short(const struct mt_option *option)
     return option->letter > ' ' && option->letter < 127;
 }
 
+/* Calls it for each command that has options: for the verbs of one that has verbs. */
+static void each(void (*print)(const struct mt_command *command))
+{
+    for (const struct mt_command *command = mt_commands; command->name; command++) {
+        if (!command->verbs)
+            print(command);
+        for (const struct mt_command *verb = command->verbs; verb && verb->name; verb++)
+            print(verb);
+    }
+}
+
+/* Its name alone: of "history add" only "add". */
+static const char *word_of(const struct mt_command *command)
+{
+    const char *space = strrchr(command->name, ' ');
+    return space ? space + 1 : command->name;
+}
+
+static void print_words(const struct mt_command *commands)
+{
+    for (; commands->name; commands++)
+        printf(" %s", word_of(commands));
+}
+
 /* A value that is the name of a file. */
 static int is_file(const struct mt_option *option)
 {
@@ -49,7 +73,7 @@ static void print_help(const char *help, const char *special)
 
 static void bash_options(const struct mt_command *command)
 {
-    printf("    %s) options='--help", command->name);
+    printf("    '%s') options='--help", command->name);
     for (const struct mt_option *option = command->options; option->name; option++)
         printf(" --%s", option->name);
     printf("' valued='");
@@ -73,12 +97,21 @@ static void bash_values(const struct mt_command *command)
     }
 }
 
+/* A word that is complete joins its command; where it is typed, it is completed. */
+static void bash_verbs(const struct mt_command *command)
+{
+    printf("    %s) [ \"$COMP_CWORD\" -eq 2 ] && verbs='--help", command->name);
+    print_words(command->verbs);
+    fputs("' || command+=\" ${COMP_WORDS[2]}\" ;;\n", stdout);
+}
+
 static void print_bash(void)
 {
     fputs("# Completes memtap's command lines in bash. Made by: memtap completion bash\n"
           "_memtap() {\n"
           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-          "    local command=${COMP_WORDS[1]} options= valued= program= kind= words= i\n"
+          "    local command=${COMP_WORDS[1]} options= valued= program= kind= words= "
+          "verbs= i\n"
           "    # bash takes --option=value apart.\n"
           "    if [ \"$word\" = = ]; then word=; elif [ \"$before\" = = ]; then\n"
           "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
@@ -86,20 +119,25 @@ static void print_bash(void)
           "    case $command in\n",
           stdout);
     for (const struct mt_command *command = mt_commands; command->name; command++)
-        bash_options(command);
+        if (command->verbs)
+            bash_verbs(command);
+    fputs("    esac\n"
+          "    case $command in\n",
+          stdout);
+    each(bash_options);
     fputs("    esac\n"
           "    case \"$command $before\" in\n",
           stdout);
-    for (const struct mt_command *command = mt_commands; command->name; command++)
-        bash_values(command);
+    each(bash_values);
     fputs("    esac\n"
           "    COMPREPLY=()\n"
           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
           "        kind=words words='--help --version",
           stdout);
-    for (const struct mt_command *command = mt_commands; command->name; command++)
-        printf(" %s", command->name);
+    print_words(mt_commands);
     fputs("'\n"
+          "    elif [ -n \"$verbs\" ]; then\n"
+          "        kind=words words=$verbs\n"
           "    elif [ -n \"$program\" ]; then\n"
           "        # What follows the first operand belongs to the program that is started.\n"
           "        for ((i = 2; i < COMP_CWORD; i++)); do\n"
@@ -159,39 +197,61 @@ static void zsh_option(const struct mt_option *option)
     putchar('\'');
 }
 
+static void zsh_arguments(const struct mt_command *command)
+{
+    printf("    '%s')\n        _arguments -s -S%s", command->name,
+           command->takes_command ? " -A '-*'" : "");
+    for (const struct mt_option *option = command->options; option->name; option++)
+        zsh_option(option);
+    printf(" \\\n        '--help[show this help]' %s ;;\n",
+           command->takes_command ? "'(-): :_command_names -e' '*:: :_normal'" : "'*:file:_files'");
+}
+
+/* Completes the word of a command or verb, if that is where the cursor is. */
+static void zsh_words(const char *what, const struct mt_command *commands)
+{
+    printf("        names=(\n");
+    for (; commands->name; commands++) {
+        printf("            '%s:", word_of(commands));
+        print_help(commands->summary, ":\\");
+        fputs("'\n", stdout);
+    }
+    printf("        )\n"
+           "        if (( CURRENT == 2 )); then\n"
+           "            _describe -t commands 'memtap %s' names\n"
+           "            return\n"
+           "        fi\n",
+           what);
+}
+
 static void print_zsh(void)
 {
     fputs("#compdef memtap\n"
           "# Completes memtap's command lines in zsh. Made by: memtap completion zsh\n"
           "_memtap() {\n"
-          "    local -a commands\n"
-          "    commands=(\n",
+          "    local -a names\n"
+          "        (( CURRENT == 2 )) && _values 'option' --help --version\n",
           stdout);
-    for (const struct mt_command *command = mt_commands; command->name; command++) {
-        printf("        '%s:", command->name);
-        print_help(command->summary, ":\\");
-        fputs("'\n", stdout);
-    }
-    fputs("    )\n"
-          "    if (( CURRENT == 2 )); then\n"
-          "        _describe -t commands 'memtap command' commands\n"
-          "        _values 'option' --help --version\n"
-          "        return\n"
-          "    fi\n"
-          "    local command=$words[2]\n"
+    zsh_words("command", mt_commands);
+    fputs("    local command=$words[2]\n"
           "    shift words\n"
           "    (( CURRENT-- ))\n"
           "    case $command in\n",
           stdout);
     for (const struct mt_command *command = mt_commands; command->name; command++) {
-        printf("    %s)\n        _arguments -s -S%s", command->name,
-               command->takes_command ? " -A '-*'" : "");
-        for (const struct mt_option *option = command->options; option->name; option++)
-            zsh_option(option);
-        printf(" \\\n        '--help[show this help]' %s ;;\n",
-               command->takes_command ? "'(-): :_command_names -e' '*:: :_normal'"
-                                      : "'*:file:_files'");
+        if (!command->verbs)
+            continue;
+        printf("    %s)\n", command->name);
+        zsh_words(command->name, command->verbs);
+        fputs("        command+=\" $words[2]\"\n"
+              "        shift words\n"
+              "        (( CURRENT-- )) ;;\n",
+              stdout);
     }
+    fputs("    esac\n"
+          "    case $command in\n",
+          stdout);
+    each(zsh_arguments);
     fputs("    esac\n"
           "}\n"
           "if [ \"$funcstack[1]\" = _memtap ]; then _memtap \"$@\"; else compdef _memtap memtap; "
@@ -201,10 +261,21 @@ static void print_zsh(void)
 
 /* --- fish ------------------------------------------------------------------------------------ */
 
+/* Where the command, and the verb, have been typed. */
+static void fish_where(const struct mt_command *command)
+{
+    const char *verb = word_of(command);
+    printf("complete -c memtap -n '__fish_seen_subcommand_from %.*s",
+           (int)strcspn(command->name, " "), command->name);
+    if (verb != command->name)
+        printf("; and __fish_seen_subcommand_from %s", verb);
+    putchar('\'');
+}
+
 static void fish_option(const struct mt_command *command, const struct mt_option *option)
 {
-    printf("complete -c memtap -n '__fish_seen_subcommand_from %s' -l %s", command->name,
-           option->name);
+    fish_where(command);
+    printf(" -l %s", option->name);
     if (is_short(option))
         printf(" -s %c", option->letter);
     if (option->value)
@@ -219,6 +290,29 @@ static void fish_option(const struct mt_command *command, const struct mt_option
     fputs("'\n", stdout);
 }
 
+static void fish_options(const struct mt_command *command)
+{
+    if (command->takes_command) {
+        fish_where(command);
+        puts(" -x -a '(__fish_complete_subcommand --fcs-skip=2)'");
+    }
+    for (const struct mt_option *option = command->options; option->name; option++)
+        fish_option(command, option);
+}
+
+static void fish_verbs(const struct mt_command *command)
+{
+    for (const struct mt_command *verb = command->verbs; verb->name; verb++) {
+        printf("complete -c memtap -n '__fish_seen_subcommand_from %s; and not "
+               "__fish_seen_subcommand_from",
+               command->name);
+        print_words(command->verbs);
+        printf("' -f -a %s -d '", word_of(verb));
+        print_help(verb->summary, "\\");
+        fputs("'\n", stdout);
+    }
+}
+
 static void print_fish(void)
 {
     fputs("# Completes memtap's command lines in fish. Made by: memtap completion fish\n"
@@ -230,13 +324,10 @@ static void print_fish(void)
         printf("complete -c memtap -n __fish_use_subcommand -a %s -d '", command->name);
         print_help(command->summary, "\\");
         fputs("'\n", stdout);
-        if (command->takes_command)
-            printf("complete -c memtap -n '__fish_seen_subcommand_from %s' -x "
-                   "-a '(__fish_complete_subcommand --fcs-skip=2)'\n",
-                   command->name);
-        for (const struct mt_option *option = command->options; option->name; option++)
-            fish_option(command, option);
+        if (command->verbs)
+            fish_verbs(command);
     }
+    each(fish_options);
 }
 
 static const struct {

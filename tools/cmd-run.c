@@ -6,8 +6,10 @@
 #include "pytorch-check.h"
 #include "roster.h"
 #include "simulation.h"
+#include "simulator/parse-size.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,7 @@ const struct mt_option mt_run_options[] = {
      "auto on off"},
     {LEVEL, "level", "N", "the level of the trace's compression, 1 (the default) to 19"},
     {'q', "quiet", NULL, "no line at the end"},
+    {'v', "verbose", NULL, "at the end, what could be recorded and what not"},
     {'s', "simulate", "NAME", "run on this simulated card; list shows them all", "list " MT_CARDS},
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},
     {'n', "gpus", "N", "how many simulated cards; 1"},
@@ -46,7 +49,7 @@ struct arguments {
     struct mt_simulation simulation;
     const char *output, *stacks, *keep, *cupti,
         *level; /* but output: NULL: as the environment says */
-    int quiet, simulate;
+    int quiet, verbose, simulate;
 };
 
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
@@ -74,6 +77,9 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
             break;
         case 'q':
             arguments->quiet = 1;
+            break;
+        case 'v':
+            arguments->verbose = 1;
             break;
         case 's':
             arguments->simulate = 1;
@@ -138,6 +144,20 @@ static int set_level(const struct mt_command *command, const char *value)
     if (value && (*end || level < 1 || level > 19))
         return mt_fail_usage(command, "unknown level '%s'; use 1 to 19", value);
     return value && setenv("MEMTAP_LEVEL", value, 1) ? mt_fail("out of memory") : 0;
+}
+
+/* The shim would say so too, and keep all: but then for hours. */
+static int set_keep(const struct mt_command *command, const char *value)
+{
+    uint64_t bytes = 0;
+    char text[24];
+    if (!value)
+        return 0;
+    if (strcmp(value, "all") && (sim_parse_size(value, &bytes) || bytes < 1 << 20))
+        return mt_fail_usage(command, "unknown size '%s' for --keep; use 1M or more, or all",
+                             value);
+    snprintf(text, sizeof text, "%" PRIu64, bytes);
+    return setenv("MEMTAP_KEEP", bytes ? text : "all", 1) ? mt_fail("out of memory") : 0;
 }
 
 /* The working directory with its % doubled, since what follows is a pattern, and a slash. */
@@ -223,7 +243,7 @@ static int look(const char *trace, struct mt_survey *survey, struct mt_trace_err
     return rc;
 }
 
-static void tell_trace(const char *trace)
+static void tell_trace(const char *trace, uint64_t cpu_ns)
 {
     static const char *const states[MT_TRACE_STATES] = {
         [MT_TRACE_CLOSED] = "",
@@ -231,7 +251,7 @@ static void tell_trace(const char *trace)
         [MT_TRACE_KILLED] = ", the program was killed",
         [MT_TRACE_OPEN] = ", its recording was not closed",
     };
-    char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT];
+    char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT], cost[64] = "";
     struct mt_survey survey;
     struct mt_trace_error error;
     const char *name = short_path(trace), *quote = strpbrk(name, " '\"$&;()*?") ? "'" : "";
@@ -240,9 +260,14 @@ static void tell_trace(const char *trace)
         return;
     }
     int is_counted = survey.state == MT_TRACE_CLOSED || survey.bytes <= COUNTED_BYTES;
-    mt_say("%s: %s%s%s%s; to see it: memtap report %s%s%s", name,
+    if (cpu_ns)
+        snprintf(cost, sizeof cost,
+                 cpu_ns < 1000000000 ? ", %.1f ms of CPU time to write"
+                                     : ", %.1f s of CPU time to write",
+                 (double)cpu_ns / (cpu_ns < 1000000000 ? 1e6 : 1e9));
+    mt_say("%s: %s%s%s%s%s; to see it: memtap report %s%s%s", name,
            is_counted ? mt_count_text(events, survey.events) : "", is_counted ? " events, " : "",
-           mt_size_text(bytes, survey.bytes), states[survey.state], quote, name, quote);
+           mt_size_text(bytes, survey.bytes), cost, states[survey.state], quote, name, quote);
 }
 
 static void tell_none(const char *program)
@@ -256,9 +281,10 @@ static void tell_none(const char *program)
         mt_say("no process used CUDA, so no trace was written");
 }
 
-static void tell_nothing(const char *trace)
+static void tell_nothing(const char *trace, uint64_t cpu_ns)
 {
     (void)trace;
+    (void)cpu_ns;
 }
 
 static int record(char **program, int quiet)
@@ -299,8 +325,10 @@ int mt_run_run(const struct mt_command *command, int argc, char **argv)
         rc = set_level(command, arguments.level);
     if (!rc)
         rc = set_output(arguments.output);
-    if (!rc && arguments.keep && setenv("MEMTAP_KEEP", arguments.keep, 1))
+    if (!rc && arguments.verbose && setenv("MEMTAP_VERBOSE", "1", 1))
         rc = mt_fail("out of memory");
+    if (!rc)
+        rc = set_keep(command, arguments.keep);
     if (!rc)
         rc = preload();
     if (!rc && arguments.simulate)

@@ -25,16 +25,48 @@ int mt_roster_create(struct mt_roster *roster)
     return 0;
 }
 
-unsigned mt_roster_each(const struct mt_roster *roster, void (*tell)(const char *trace))
+/* The next line; *trace is its path, *cpu_ns what it says before that. */
+static int next(FILE *file, char **line, size_t *size, const char **trace, uint64_t *cpu_ns)
+{
+    char *path;
+    if (getline(line, size, file) <= 0)
+        return 0;
+    (*line)[strcspn(*line, "\n")] = '\0';
+    *cpu_ns = strtoull(*line, &path, 10);
+    *trace = path + (*path == ' ');
+    return 1;
+}
+
+static uint64_t cost_of(const struct mt_roster *roster, const char *wanted)
 {
     FILE *file = fopen(roster->path, "re");
     char *line = NULL;
+    const char *trace;
     size_t size = 0;
+    uint64_t cpu_ns = 0, found = 0;
+    while (file && next(file, &line, &size, &trace, &cpu_ns))
+        if (cpu_ns && !strcmp(trace, wanted))
+            found = cpu_ns;
+    free(line);
+    if (file)
+        fclose(file);
+    return found;
+}
+
+unsigned mt_roster_each(const struct mt_roster *roster,
+                        void (*tell)(const char *trace, uint64_t cpu_ns))
+{
+    FILE *file = fopen(roster->path, "re");
+    char *line = NULL;
+    const char *trace;
+    size_t size = 0;
+    uint64_t cpu_ns;
     unsigned n = 0;
-    while (file && getline(&line, &size, file) > 0) {
-        line[strcspn(line, "\n")] = '\0';
-        if (*line)
-            tell(line);
+    while (file && next(file, &line, &size, &trace, &cpu_ns)) {
+        if (cpu_ns)
+            continue;
+        if (*trace)
+            tell(trace, cost_of(roster, trace));
         n++;
     }
     free(line);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The roster: a temporary file to which every recorded process of a run appends the path of its
- * trace, a line each; an empty one where that could not be created (and has said so).
+ * trace, a line each; an empty one where that could not be created (and has said so). At its end it
+ * appends another one: the processor time that writing took, in ns, a space, and the path again.
  */
 #ifndef MT_ROSTER_H
 #define MT_ROSTER_H
 
 #include <limits.h>
+#include <stdint.h>
 
 struct mt_roster {
     char path[PATH_MAX];
@@ -18,8 +20,9 @@ const char *mt_roster_folder(void);
 /* Makes an empty one. 0 or a negative errno. */
 int mt_roster_create(struct mt_roster *roster);
 
-/* Calls tell for each trace. How many there were, those that could not be created included. */
-unsigned mt_roster_each(const struct mt_roster *roster, void (*tell)(const char *trace));
+/* Calls tell for each trace, with what writing it took; 0: not known. How many there were, those that could not be created included. */
+unsigned mt_roster_each(const struct mt_roster *roster,
+                        void (*tell)(const char *trace, uint64_t cpu_ns));
 
 void mt_roster_destroy(struct mt_roster *roster);
 

@@ -28,6 +28,7 @@ static int is_trace(const struct dirent *entry)
 
 static int add_folder(struct mt_trace_list *list, const char *folder)
 {
+    const char *slash = *folder && folder[strlen(folder) - 1] == '/' ? "" : "/";
     struct dirent **entries;
     int n = scandir(folder, &entries, is_trace, alphasort), rc = 0;
     if (n <= 0) {
@@ -39,8 +40,8 @@ static int add_folder(struct mt_trace_list *list, const char *folder)
     for (int i = 0; i < n; i++) {
         char *path = NULL;
         if (!rc)
-            rc = asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0 ? add(list, NULL)
-                                                                          : add(list, path);
+            rc = asprintf(&path, "%s%s%s", folder, slash, entries[i]->d_name) < 0 ? add(list, NULL)
+                                                                                  : add(list, path);
         free(entries[i]);
     }
     free(entries);

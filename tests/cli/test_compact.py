@@ -39,7 +39,7 @@ def report(memtap, question, trace):
         if isinstance(value, list):
             return [clean(item) for item in value]
         if isinstance(value, dict):
-            return {name: clean(item) for name, item in value.items() if name not in ("event", "compact")}
+            return {name: clean(item) for name, item in value.items() if name not in ("event", "most_event", "compact")}
         return value
     found = clean(json.loads(done.stdout))
     del found["events"], found["bytes"]

@@ -22,6 +22,9 @@ LINES = [
     (["memtap", "report", "--by", "file", "t"], {"trace.mtap"}, {"stack"}),
     (["memtap", "run", "--simulate", "h"], {"h100", "h200"}, {"list", "rtx4090"}),
     (["memtap", "run", "--output", "t"], {"trace.mtap"}, {"true"}),
+    (["memtap", "history", ""], {"add", "trend"}, {"report"}),
+    (["memtap", "history", "add", "--d"], {"--db"}, {"--keep-last"}),
+    (["memtap", "history", "add", "t"], {"trace.mtap"}, {"trend"}),
     (["memtap", "run", "tru"], {"true"}, {"trace.mtap"}),
     (["memtap", "run", "--", "tru"], {"true"}, {"trace.mtap"}),
 ]

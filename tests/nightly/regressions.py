@@ -159,7 +159,6 @@ REGRESSIONS = [
     Regression("fragmentation_oom", "kept", "activations", "self.smooth(pixels)", (
         ("        del dropped\n", ""),)),
     kept("gpt2_xl", "tokens", "tokens = torch.randint"),
-    leak("gpt2_xl", "tokens"),
     state("gpt2_xl", ("torch.optim.Adam(masters, lr=1e-4, fused=True)", "Momentum(masters)")),
     wider("gpt2_xl", "parameters", "PreTrainedModel.to", ("n_embd=1600", "n_embd=1800")),
     allocator("gpt2_xl"),

@@ -40,9 +40,11 @@ class Stacks(harness.Trace):
             self.frames[record["id"]] = (self.modules[record["module"]], None)
         elif kind == "frame":
             self.frames[record["id"]] = (self.strings[record["file"]], record["line"])
+        elif kind == "call":
+            self.frames[record["id"]] = None
         elif kind == "stack":
-            self.stacks[record["id"]] = (self.frames[record["frame"]],
-                                         *self.stacks[record["parent"]])
+            frame, callers = self.frames[record["frame"]], self.stacks[record["parent"]]
+            self.stacks[record["id"]] = (frame, *callers) if frame else callers
         else:
             super().add(record)
 
