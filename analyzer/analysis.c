@@ -59,6 +59,7 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
 {
     device->spans = &replay->spans[slot];
     device->timeline = &replay->timeline[slot];
+    device->worst = &replay->worst[slot];
     device->span = mt_spans_at(device->spans, device->at.when.run);
     int rc = device->of_cuda ? 0
                              : mt_segments_find(&device->segments, &replay->cuda, slot,

@@ -35,8 +35,9 @@ struct mt_device {
     struct mt_groups groups; /* unless question.by is MT_BY_SITE */
     const struct mt_spans *spans;
     const struct mt_timeline *timeline;
-    const struct mt_span *span; /* of the moment */
-    const struct mt_span *next; /* the highest of another phase than that one's */
+    const struct mt_worst *worst; /* fragmentation */
+    const struct mt_span *span;   /* of the moment */
+    const struct mt_span *next;   /* the highest of another phase than that one's */
     struct mt_growth growth;
     struct mt_segments segments; /* of PyTorch's; none on a device of CUDA's level */
     struct mt_balance balance;

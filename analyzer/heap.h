@@ -41,6 +41,7 @@ enum mt_evidence {
 
 struct mt_block {
     uint64_t address, size, time_ns;
+    uint64_t event; /* its allocation's number in the trace, from 1 */
     uint64_t elements;          /* of the largest parameter in it whose label tells; 0: not known */
     uint32_t thread, stack;     /* of the allocation */
     uint32_t evidence;          /* enum mt_evidence */

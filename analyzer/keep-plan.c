@@ -4,6 +4,7 @@
 #include "keep-moments.h"
 #include "replay-parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 /* A block that is live: the event that made it, and the labels that said something new. */
@@ -309,14 +310,27 @@ static int add_info(struct mt_keep_plan *plan, const char *text)
     return plan->info[plan->n_info++] ? 0 : -ENOMEM;
 }
 
+static int describe_worst(struct mt_keep_plan *plan, unsigned slot, const struct mt_worst *worst)
+{
+    char text[192];
+    snprintf(text, sizeof text,
+             MT_WHOLE "worst.%d=%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+                      " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32,
+             (int)slot - 1, worst->times, worst->time_ns, worst->event, worst->wanted,
+             worst->lay_free, worst->reserved, worst->stack, worst->node_name, worst->unlabelled);
+    return worst->times ? add_info(plan, text) : 0;
+}
+
 /* What is told of the whole run: over time, and of places. */
 static int describe(struct mt_keep_plan *plan, unsigned slot, const struct mt_replay *whole)
 {
     char text[MT_TEXT_LIMIT];
     const struct mt_places *places = &whole->places[slot];
     int n = snprintf(text, sizeof text, MT_WHOLE "chart.%d=", (int)slot - 1), rc;
-    mt_timeline_print(&whole->timeline[slot], whole->time_ns, text + n, sizeof text - (size_t)n);
+    mt_timeline_print(&whole->timeline[slot], text + n, sizeof text - (size_t)n);
     rc = add_info(plan, text);
+    if (!rc)
+        rc = describe_worst(plan, slot, &whole->worst[slot]);
     for (size_t i = 0, part = 0; !rc && i < places->n; part++) {
         n = snprintf(text, sizeof text, MT_WHOLE "places.%d.%zu=", (int)slot - 1, part);
         i = mt_places_print(places, i, text + n, sizeof text - (size_t)n);

@@ -31,10 +31,11 @@ static int out_of_memory(const struct mt_event *event)
     return event->kind == MT_CUDA_MALLOC && event->arg[2] == CUDA_OUT_OF_MEMORY;
 }
 
-static int reach(struct mt_replay *replay, unsigned slot, uint64_t time_ns)
+static int reach(struct mt_replay *replay, unsigned slot)
 {
-    return mt_replay_is_of_cuda(replay, slot) ? mt_timeline_reach(&replay->timeline[slot], time_ns)
-                                              : 0;
+    return mt_replay_is_of_cuda(replay, slot)
+               ? mt_timeline_reach(&replay->timeline[slot], replay->events)
+               : 0;
 }
 
 /* The device of a free is its block's: the call may be made with another one current. So may an
@@ -44,13 +45,17 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
     struct mt_block *block = mt_cuda_ends(&replay->cuda, event);
     unsigned slot = mt_device_slot(event->device);
     unsigned old = block ? mt_device_slot(block->device) : slot;
-    int rc =
-        reach(replay, slot, event->time_ns) || reach(replay, old, event->time_ns) ? -ENOMEM : 0;
+    int rc = reach(replay, slot) || reach(replay, old) ? -ENOMEM : 0;
     if (!rc && block && mt_replay_is_of_cuda(replay, old))
         mt_replay_conclude(replay, block, 0);
     if (!rc)
         rc = mt_cuda_event(&replay->cuda, event);
     block = rc ? NULL : mt_cuda_made(&replay->cuda, event);
+    if (event->kind == MT_CUDA_FREE_FAILED && !rc) {
+        struct mt_block *again = mt_heap_at(&replay->cuda.heap, event->arg[0]);
+        if (again && !again->event)
+            again->event = replay->events;
+    }
     if (block && mt_replay_is_of_cuda(replay, slot)) {
         rc = mt_replay_begin_life(replay, block);
         mt_replay_went_on(replay);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay-parts.h"
 #include "scan.h"
+#include "segments.h"
+#include "sites.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -62,14 +64,14 @@ struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
 }
 
 /* What is known of the block when it ends has to do here: no other blocks are looked at. */
-static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end_ns)
+static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end)
 {
     struct mt_timeline *timeline = &replay->timeline[mt_device_slot(block->device)];
-    if (end_ns != UINT64_MAX && !mt_timeline_sees(timeline, block->time_ns, end_ns))
+    if (end != UINT64_MAX && !mt_timeline_sees(timeline, block->event, end))
         return;
     struct mt_rule_context context = mt_replay_context(replay);
-    mt_timeline_add(timeline, mt_classify(&context, block)->category, block->size, block->time_ns,
-                    end_ns);
+    mt_timeline_add(timeline, mt_classify(&context, block)->category, block->size, block->event,
+                    end);
 }
 
 /* Keeps a copy of a block that has ended, or lives at the trace's end, if it is asked for. */
@@ -88,11 +90,12 @@ void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at
     if (replay->question.whole_run)
         mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block,
                         at_end);
-    draw(replay, block, at_end ? UINT64_MAX : replay->time_ns);
+    draw(replay, block, at_end ? UINT64_MAX : replay->events);
 }
 
 int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block)
 {
+    block->event = replay->events;
     mt_tracker_made(&replay->tracker, block);
     return replay->question.whole_run
                ? mt_places_made(&replay->places[mt_device_slot(block->device)], replay->definitions,
@@ -112,13 +115,44 @@ int mt_replay_see(struct mt_replay *replay, unsigned slot, const struct mt_total
     if (now->range && mt_ranges_see(&replay->tracker.ranges, slot, now->range, &most))
         return -ENOMEM;
     return mt_spans_see(&replay->spans[slot], &replay->tracker.now, replay->events, replay->time_ns,
-                        now->allocated);
+                        now->allocated, now->reserved);
 }
 
-static int see_total(struct mt_replay *replay, const struct mt_event *event)
+/* What is reserved changes. Where it grows though as much as was wanted lay free, in pieces. */
+static void see_reserved(struct mt_replay *replay, const struct mt_totals *before,
+                         const struct mt_event *event, const struct mt_block *made)
+{
+    unsigned slot = mt_device_slot(event->device);
+    uint64_t lay_free = before->reserved - before->allocated;
+    struct mt_worst *worst = &replay->worst[slot];
+    mt_timeline_reserve(&replay->timeline[slot], event->arg[3] - before->reserved, replay->events);
+    if (!made || event->arg[3] < before->reserved || before->reserved < before->allocated ||
+        lay_free < event->arg[1] ||
+        event->arg[1] <= MT_SMALL_BLOCK) /* small ones have a pool of their own */
+        return;
+    worst->times++;
+    if (lay_free > worst->lay_free)
+        *worst =
+            (struct mt_worst){.times = worst->times,
+                              .time_ns = event->time_ns,
+                              .event = replay->events,
+                              .wanted = event->arg[1],
+                              .lay_free = lay_free,
+                              .reserved = before->reserved,
+                              .stack = mt_line_stack(replay->definitions, made),
+                              .node_name = made->node_name,
+                              .unlabelled = mt_line_stack(
+                                  replay->definitions, &(struct mt_block){.stack = event->stack})};
+}
+
+/* made: the block of an allocation. */
+static int see_total(struct mt_replay *replay, const struct mt_event *event,
+                     const struct mt_block *made)
 {
     unsigned slot = mt_device_slot(event->device);
     struct mt_totals *now = &replay->now[slot];
+    if (event->arg[3] != now->reserved)
+        see_reserved(replay, now, event, made);
     /* One by one: gcc makes a compound literal elsewhere first, and waits for it to be copied. */
     now->when = replay->tracker.now;
     now->range = mt_tracker_range(&replay->tracker, event->thread);
@@ -152,7 +186,7 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
     mt_replay_went_on(replay);
     if (mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
         begin_blocks(replay, mt_device_slot(event->device));
-    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], event->time_ns))
+    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], replay->events))
         return -ENOMEM;
     compare_total(replay, event);
     struct mt_block *block = mt_heap_at(&replay->blocks, event->arg[0]);
@@ -163,14 +197,14 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
     block = mt_heap_add(&replay->blocks, event);
     if (!block || mt_replay_begin_life(replay, block))
         return -ENOMEM;
-    return see_total(replay, event);
+    return see_total(replay, event, block);
 }
 
 static int on_free(struct mt_replay *replay, const struct mt_event *event)
 {
     if (mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
         begin_blocks(replay, mt_device_slot(event->device));
-    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], event->time_ns))
+    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], replay->events))
         return -ENOMEM;
     compare_total(replay, event);
     struct mt_block *block = mt_heap_at(&replay->blocks, event->arg[0]);
@@ -180,7 +214,7 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
         end_block(replay, block);
     else if (event->arg[0]) /* in a compact trace, frees of nothing carry totals */
         replay->oddities.unknown++;
-    return see_total(replay, event); /* the first event may be a free */
+    return see_total(replay, event, block); /* the first event may be a free */
 }
 
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
@@ -200,8 +234,11 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
 static void on_oom(struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_totals *now = &replay->now[mt_device_slot(event->device)];
-    if (now->event) /* what was cached has just been given back to CUDA */
+    if (now->event) { /* what was cached has just been given back to CUDA */
+        mt_timeline_reserve(&replay->timeline[mt_device_slot(event->device)],
+                            event->arg[2] - now->reserved, now->event);
         now->reserved = event->arg[2];
+    }
     mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
                                                .wanted = event->arg[0],
                                                .allocated = event->arg[1],
@@ -320,6 +357,25 @@ static void take_oddities(struct mt_oddities *odd, const char *text)
                &odd->wrong_size, &odd->drift);
 }
 
+static void take_worst(struct mt_replay *replay, unsigned slot)
+{
+    struct mt_worst worst = {0};
+    char key[64];
+    snprintf(key, sizeof key, MT_WHOLE "worst.%d", (int)slot - 1);
+    const char *text = mt_info(replay->definitions, key);
+    replay->worst[slot] = worst;
+    if (text && sscanf(text,
+                       "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+                       " %" SCNu32 " %" SCNu32 " %" SCNu32,
+                       &worst.times, &worst.time_ns, &worst.event, &worst.wanted, &worst.lay_free,
+                       &worst.reserved, &worst.stack, &worst.node_name, &worst.unlabelled) == 9)
+        replay->worst[slot] = worst;
+    if (replay->question.no_labels) {
+        replay->worst[slot].stack = worst.unlabelled;
+        replay->worst[slot].node_name = 0;
+    }
+}
+
 /* A compact trace tells what only all blocks can show, since it has not all. */
 static int take_whole(struct mt_replay *replay)
 {
@@ -333,10 +389,21 @@ static int take_whole(struct mt_replay *replay)
         const char *chart = mt_info(replay->definitions, key);
         if (chart && replay->timeline[slot].change)
             rc = mt_timeline_parse(&replay->timeline[slot], chart) == -ENOMEM ? -ENOMEM : 0;
+        take_worst(replay, slot);
         if (!rc && replay->question.whole_run)
             rc = take_places(replay, slot);
     }
     return rc;
+}
+
+static void number_iterations(struct mt_replay *replay, unsigned slot)
+{
+    const struct mt_spans *spans = &replay->spans[slot];
+    mt_spans_number(&replay->spans[slot]);
+    for (size_t i = 0; i < spans->n; i++)
+        if (spans->span[i].iteration != (i ? spans->span[i - 1].iteration : 0))
+            mt_timeline_iteration(&replay->timeline[slot], spans->span[i].event);
+    mt_timeline_finish(&replay->timeline[slot], replay->events);
 }
 
 /* The blocks that are still live have reached the end of what is known of them. */
@@ -359,7 +426,7 @@ static void finish(struct mt_replay *replay)
             mt_replay_conclude(replay, block, 1);
     }
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
-        mt_spans_number(&replay->spans[slot]);
+        number_iterations(replay, slot);
     mt_ranges_finish(&replay->tracker.ranges);
     mt_origins_sort(&replay->cuda.twice);
     mt_origins_sort(&replay->cuda.by_others);

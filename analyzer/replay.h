@@ -55,6 +55,16 @@ struct mt_sample {
     uint64_t cuda_bytes; /* what CUDA had handed out then */
 };
 
+/* PyTorch asked CUDA for more though as many bytes lay free in its pools: the time when the most
+ * did. */
+struct mt_worst {
+    uint64_t times; /* that it happened; 0: never */
+    uint64_t time_ns, event;
+    uint64_t wanted, lay_free, reserved; /* before it */
+    uint32_t stack, node_name;           /* the line of the request, as in mt_site */
+    uint32_t unlabelled;                 /* its stack when nothing is known of backward nodes */
+};
+
 /* What did not fit together. None of it is expected in a trace that lost nothing. */
 struct mt_oddities {
     uint64_t replaced;   /* allocations at an address that was live */
@@ -80,6 +90,7 @@ struct mt_replay {
     struct mt_timeline timeline[MT_DEVICES];
     struct mt_places places[MT_DEVICES]; /* of question.whole_run */
     uint64_t most_reserved[MT_DEVICES];
+    struct mt_worst worst[MT_DEVICES];
     struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
     uint64_t n_ooms;
     struct mt_host host;

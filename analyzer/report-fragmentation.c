@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pages' parts about free pieces in segments. */
+#include "demangle.h"
 #include "page.h"
 
 #define PINS_SHOWN 5u
@@ -24,6 +25,39 @@ void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins)
     }
 }
 
+/* The worst moment of the run: more was reserved while enough lay free. */
+static void print_worst(const struct mt_page *page, const struct mt_device *device)
+{
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT], name[256] = "", place[1024];
+    const struct mt_worst *worst = device->worst;
+    if (!worst->times)
+        return;
+    if (worst->node_name)
+        mt_short_type_name(mt_string(page->definitions, worst->node_name), name, sizeof name);
+    fprintf(page->out, "More was reserved though enough lay free, in pieces: %s time%s.\n",
+            mt_count_text(a, worst->times), worst->times == 1 ? "" : "s");
+    fprintf(page->out, "At worst, at %s, %s lay free when %s were wanted by\n",
+            mt_time_text(a, worst->time_ns), mt_size_text(b, worst->lay_free),
+            mt_size_text(c, worst->wanted));
+    if (*name) {
+        mt_safe_text(place, sizeof place, name, page->width - 8, MT_CUT_END, page->style);
+        fprintf(page->out, "        %s\n", place);
+    }
+    if (*name && !mt_stack(page->definitions, worst->stack)->depth)
+        return;
+    mt_page_place(page, worst->stack, place, sizeof place, page->width - 11);
+    fprintf(page->out, "        %s%s\n", *name ? "of " : "", place);
+}
+
+/* From iteration to iteration, each at its highest moment. */
+static void print_trend(const struct mt_page *page, const struct mt_device *device)
+{
+    struct mt_free_trend trend = mt_spans_free_trend(device->spans);
+    if (trend.first && trend.last > trend.first)
+        fprintf(page->out, "Free at the top of iteration %u: %.1f %%, of iteration %u: %.1f %%.\n",
+                trend.first, 100 * trend.first_part, trend.last, 100 * trend.last_part);
+}
+
 void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *device)
 {
     char free_text[MT_SIZE_TEXT], count[MT_SIZE_TEXT], largest[MT_SIZE_TEXT];
@@ -38,11 +72,15 @@ void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *d
             100.0 * (double)device->cached / (double)device->at.reserved);
     if (!device->segments.n || device->segments.unplaced) {
         fputs(".\n", page->out);
+        print_worst(page, device);
+        print_trend(page, device);
         return;
     }
     fprintf(page->out, ", of it %s in %s pieces\nbetween blocks, the largest %s.\n",
             mt_size_text(free_text, in_pieces), mt_count_text(count, small->pieces + large->pieces),
             mt_size_text(largest, most));
+    print_worst(page, device);
+    print_trend(page, device);
     if (in_pieces > device->at.reserved / WORTH_PINS)
         mt_page_pins(page, &device->pins);
 }

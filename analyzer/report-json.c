@@ -83,17 +83,41 @@ static json_t *growth(const struct mt_definitions *definitions, const struct mt_
                      sites);
 }
 
+/* Over the whole run. */
+static json_t *worst(const struct mt_definitions *definitions, const struct mt_worst *worst)
+{
+    if (!worst->times)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "times",
+                     mt_json_number(worst->times), "time_ns", mt_json_number(worst->time_ns),
+                     "event", mt_json_number(worst->event), "wanted", mt_json_number(worst->wanted),
+                     "free", mt_json_number(worst->lay_free), "reserved",
+                     mt_json_number(worst->reserved), "operator",
+                     mt_json_type_name(definitions, worst->node_name), "line",
+                     mt_json_frame(definitions, worst->stack));
+}
+
+static json_t *free_trend(const struct mt_spans *spans)
+{
+    struct mt_free_trend trend = mt_spans_free_trend(spans);
+    if (!trend.first)
+        return json_null();
+    return json_pack("[{s:i, s:f}, {s:i, s:f}]", "iteration", (int)trend.first, "part_free",
+                     trend.first_part, "iteration", (int)trend.last, "part_free", trend.last_part);
+}
+
 static json_t *fragmentation(const struct mt_definitions *definitions,
                              const struct mt_device *device)
 {
     if (device->of_cuda || !device->segments.n || device->segments.unplaced)
         return json_null();
-    return json_pack("{s:f, s:o, s:o, s:o}", "part_free",
+    return json_pack("{s:f, s:o, s:o, s:o, s:o, s:o}", "part_free",
                      device->at.reserved ? (double)device->cached / (double)device->at.reserved
                                          : 0.0,
                      "small", mt_json_pool(&device->segments.pool[MT_POOL_SMALL]), "large",
                      mt_json_pool(&device->segments.pool[MT_POOL_LARGE]), "pinned_by",
-                     mt_json_pins(&device->pins, definitions));
+                     mt_json_pins(&device->pins, definitions), "worst",
+                     worst(definitions, device->worst), "iterations", free_trend(device->spans));
 }
 
 static json_t *call_sites(const struct mt_definitions *definitions, const struct mt_device *device)

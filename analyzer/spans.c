@@ -14,15 +14,18 @@ void mt_spans_clear(struct mt_spans *spans)
 }
 
 int mt_spans_extend(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
-                    uint64_t time_ns, uint64_t allocated)
+                    uint64_t time_ns, uint64_t allocated, uint64_t reserved)
 {
     struct mt_span *span = spans->n ? &spans->span[spans->n - 1] : NULL;
     if (!span || span->run != now->run) {
         if (mt_grow(&spans->span, &spans->capacity, spans->n + 1, sizeof *spans->span))
             return -ENOMEM;
         span = &spans->span[spans->n++];
-        *span = (struct mt_span){
-            .run = now->run, .phase = now->after, .time_ns = time_ns, .least = UINT64_MAX};
+        *span = (struct mt_span){.run = now->run,
+                                 .phase = now->after,
+                                 .time_ns = time_ns,
+                                 .event = event,
+                                 .least = UINT64_MAX};
     }
     if (allocated < span->least)
         span->least = allocated;
@@ -30,6 +33,7 @@ int mt_spans_extend(struct mt_spans *spans, const struct mt_when *now, uint64_t 
         span->most = allocated;
         span->most_event = event;
         span->most_time_ns = time_ns;
+        span->most_reserved = reserved;
     }
     return 0;
 }
@@ -122,6 +126,25 @@ uint64_t mt_spans_growth(const struct mt_spans *spans)
         before = least;
     }
     return steps && rises * 10 >= steps * 9 && before > first ? (before - first) / steps : 0;
+}
+
+/* Of an iteration, at its highest moment. */
+static double free_part(const struct mt_spans *spans, uint32_t iteration)
+{
+    const struct mt_span *highest = mt_spans_of_iteration(spans, iteration);
+    return highest && highest->most_reserved > highest->most
+               ? 1 - (double)highest->most / (double)highest->most_reserved
+               : 0;
+}
+
+struct mt_free_trend mt_spans_free_trend(const struct mt_spans *spans)
+{
+    if (spans->iterations < 2)
+        return (struct mt_free_trend){0};
+    return (struct mt_free_trend){.first = 2,
+                                  .last = spans->iterations,
+                                  .first_part = free_part(spans, 2),
+                                  .last_part = free_part(spans, spans->iterations)};
 }
 
 const struct mt_phase_name mt_phase_names[4] = {

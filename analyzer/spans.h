@@ -12,12 +12,12 @@
 #include <stddef.h>
 
 struct mt_span {
-    uint32_t run;       /* mt_when.run */
-    uint32_t iteration; /* from 1; 0: start-up. After mt_spans_number */
-    uint8_t phase;      /* enum mt_phase; OUTSIDE: start-up */
-    uint64_t time_ns;   /* of the first event in it */
+    uint32_t run;            /* mt_when.run */
+    uint32_t iteration;      /* from 1; 0: start-up. After mt_spans_number */
+    uint8_t phase;           /* enum mt_phase; OUTSIDE: start-up */
+    uint64_t time_ns, event; /* of the first event in it */
     uint64_t least, most;
-    uint64_t most_event, most_time_ns;
+    uint64_t most_event, most_time_ns, most_reserved; /* at the most */
 };
 
 struct mt_spans {
@@ -30,16 +30,16 @@ struct mt_spans {
 void mt_spans_clear(struct mt_spans *spans);
 
 int mt_spans_extend(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
-                    uint64_t time_ns, uint64_t allocated);
+                    uint64_t time_ns, uint64_t allocated, uint64_t reserved);
 
-/* What is allocated after an event. 0 or -ENOMEM. */
+/* What is allocated and reserved after an event. 0 or -ENOMEM. */
 static inline int mt_spans_see(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
-                               uint64_t time_ns, uint64_t allocated)
+                               uint64_t time_ns, uint64_t allocated, uint64_t reserved)
 {
     const struct mt_span *last = spans->n ? &spans->span[spans->n - 1] : NULL;
     if (last && last->run == now->run && allocated >= last->least && allocated <= last->most)
         return 0; /* nearly always */
-    return mt_spans_extend(spans, now, event, time_ns, allocated);
+    return mt_spans_extend(spans, now, event, time_ns, allocated, reserved);
 }
 
 /* Numbers the iterations. One ends with the optimizer's step (or several, one after the other);
@@ -58,6 +58,14 @@ const struct mt_span *mt_spans_of_iteration(const struct mt_spans *spans, uint64
 /* How much more is left over from one iteration to the next, in bytes, where that goes on to the
  * end; 0 where it does not. */
 uint64_t mt_spans_growth(const struct mt_spans *spans);
+
+/* What part of what is reserved is free at the highest moment of an iteration: of the second one
+ * (the first makes the pools) and of the last. first 0: there are fewer. */
+struct mt_free_trend {
+    uint32_t first, last;
+    double first_part, last_part;
+};
+struct mt_free_trend mt_spans_free_trend(const struct mt_spans *spans);
 
 /* For JSON, and for people. OUTSIDE is before anything else: start-up. */
 extern const struct mt_phase_name {

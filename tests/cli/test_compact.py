@@ -14,6 +14,7 @@ QUESTIONS = ["oom", "blocks --format csv", "blocks --format json", "blocks --at 
              "blocks --at oom --format csv", "blocks --no-labels --format csv", "stacks --format folded",
              "stacks --at end --format json"]
 REPORTS = ["report", "report --by stack", "report --by operator --no-labels", "report --at end"]
+DRAWN = 200  # events of a trace whose chart has no fewer points in a copy
 LONG, SHORTER = 8_000_000, 300_000  # events
 PART = 0.02
 
@@ -69,6 +70,11 @@ def compare(memtap, trace, folder):
             whole, kept = ask(memtap, question, trace), ask(memtap, question, copy)
             if whole != kept:
                 faults.append(show(f"{trace}: {question}", whole, kept))
+    if json.loads(run(memtap, "report", "--format", "json", trace).stdout)["events"] <= DRAWN and not (
+            "not closed" in run(memtap, "report", copy).stdout):  # how it ended is not in the copy
+        whole, kept = answer(memtap, "report", trace), answer(memtap, "report", copy)
+        if whole != kept:
+            faults.append(show(f"{trace}: report as text", whole, kept))
     different = run(memtap, "diff", trace, copy)
     first = [line for line in different.stdout.split("\n") if line and not line.startswith("Note")][:1]
     if different.returncode or not first or not re.match("no difference|no device memory", first[0]):

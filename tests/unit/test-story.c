@@ -6,6 +6,7 @@
 #include "tests/support/run-tests.h"
 
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -155,9 +156,34 @@ START_TEST(what_grew_once_is_no_growth)
 }
 END_TEST
 
+/* An event of PyTorch's allocator with the totals that a test says. */
+static void told(enum mt_kind kind, uint64_t address, uint64_t mib, uint64_t allocated,
+                 uint64_t reserved)
+{
+    mt_build_event4(builder, kind, address, mib * MT_MIB, allocated * MT_MIB, reserved * MT_MIB);
+}
+
+START_TEST(the_worst_fragmentation_is_found)
+{
+    told(MT_ALLOC, BASE, 20, 20, 20);                /* nothing lies free yet */
+    told(MT_ALLOC, BASE + 100 * MT_MIB, 20, 40, 40); /* nor now */
+    told(MT_FREE, BASE, 20, 20, 40);
+    told(MT_ALLOC, BASE + 200 * MT_MIB, 30, 50, 70); /* 20 MiB would not have been enough */
+    told(MT_FREE, BASE + 200 * MT_MIB, 30, 20, 70);
+    told(MT_ALLOC, BASE + 300 * MT_MIB, 40, 60, 110);  /* 50 would, but for being in pieces */
+    told(MT_ALLOC, BASE + 400 * MT_MIB, 42, 102, 152); /* the same with as many */
+    const struct mt_worst *worst = analyze()->worst;
+    ck_assert_uint_eq(worst->times, 2);
+    ck_assert_uint_eq(worst->event, 6);
+    ck_assert_uint_eq(worst->wanted, 40 * MT_MIB);
+    ck_assert_uint_eq(worst->lay_free, 50 * MT_MIB);
+    ck_assert_uint_eq(worst->reserved, 70 * MT_MIB);
+}
+END_TEST
+
 START_TEST(the_chart_adds_up)
 {
-    static uint64_t columns[64][MT_CATEGORY_COUNT];
+    static struct mt_timeline_at columns[64];
     mt_build_alloc(builder, BASE, 1000); /* for ever */
     mt_build_event(builder, MT_SET_DATA, BASE, 0, 0);
     for (unsigned i = 0; i < 5000; i++) { /* more than there are points */
@@ -167,13 +193,89 @@ START_TEST(the_chart_adds_up)
         mt_build_free(builder, BASE + 8192);
     }
     const struct mt_device *device = analyze();
-    uint64_t last = analysis.replay.survey.last_time_ns;
-    size_t n = mt_timeline_columns(device->timeline, last, 64, columns);
+    size_t n = mt_timeline_columns(device->timeline, 0, device->timeline->points, 64, columns);
     ck_assert_uint_eq(n, 64);
     for (size_t i = 0; i < n; i++) {
-        ck_assert_uint_eq(columns[i][MT_CATEGORY_PARAMETERS], 1000);
+        ck_assert_uint_eq(columns[i].category[MT_CATEGORY_PARAMETERS], 1000);
+        ck_assert_uint_eq(columns[i].reserved, 2 * MT_MIB);
         if (i < 31 || i > 33)
-            ck_assert_uint_eq(columns[i][MT_CATEGORY_OTHER] / 500, i > 32);
+            ck_assert_uint_eq(columns[i].category[MT_CATEGORY_OTHER] / 500, i > 32);
+    }
+}
+END_TEST
+
+/* Three iterations of so many visits each after start-up. */
+static const struct mt_timeline *train(unsigned visits)
+{
+    for (unsigned i = 0; i < 12; i++)
+        outside(BASE + i * 4096, 512);
+    for (unsigned i = 0; i < 3 * visits; i++) {
+        forward(2048);
+        if (i % visits == visits - 1) {
+            backward(4096);
+            step(1024);
+        }
+    }
+    return analyze()->timeline;
+}
+
+START_TEST(iterations_are_marked_where_they_begin)
+{
+    struct mt_timeline_at columns[68];
+    const struct mt_timeline *timeline = train(4);
+    ck_assert_uint_eq(timeline->points, 12 + 3 * 6 * 2);
+    ck_assert_uint_eq(mt_timeline_training(timeline), 12);
+    ck_assert_uint_eq(mt_timeline_columns(timeline, 0, timeline->points, 48, columns), 48);
+    for (size_t i = 0; i < 48; i++)
+        ck_assert_uint_eq(columns[i].iterations, i < 12 ? 0 : 1 + (i - 12) / 12);
+}
+END_TEST
+
+START_TEST(a_chart_is_read_as_it_was_written)
+{
+    static struct mt_timeline_at columns[68], again[68];
+    char text[MT_TEXT_LIMIT];
+    const struct mt_timeline *timeline = train(4);
+    struct mt_timeline read = {0};
+    mt_timeline_print(timeline, text, sizeof text);
+    ck_assert_int_eq(mt_timeline_parse(&read, text), 0);
+    ck_assert_uint_eq(read.points, timeline->points);
+    ck_assert_uint_eq(mt_timeline_columns(timeline, 0, timeline->points, 68, columns), 68);
+    ck_assert_uint_eq(mt_timeline_columns(&read, 0, read.points, 68, again), 68);
+    ck_assert(!memcmp(columns, again, sizeof columns));
+    mt_timeline_clear(&read);
+}
+END_TEST
+
+/* 2,000 visits an iteration: points stand for several events, and are written in groups. */
+START_TEST(a_long_chart_keeps_its_highest_and_its_iterations)
+{
+    static struct mt_timeline_at last[2], again[2];
+    char text[MT_TEXT_LIMIT];
+    const struct mt_timeline *timeline = train(2000);
+    struct mt_timeline read = {0};
+    mt_timeline_print(timeline, text, sizeof text);
+    ck_assert_int_eq(mt_timeline_parse(&read, text), 0);
+    ck_assert_uint_eq(mt_timeline_training(&read), mt_timeline_training(timeline));
+    mt_timeline_columns(timeline, 0, timeline->points, 1, last);
+    mt_timeline_columns(&read, 0, read.points, 1, again);
+    ck_assert_uint_eq(again->iterations, 3);
+    ck_assert(!memcmp(last, again, sizeof *last));
+    mt_timeline_clear(&read);
+}
+END_TEST
+
+START_TEST(a_text_that_is_no_chart_changes_nothing)
+{
+    static const char *const texts[] = {"",          "1 2",
+                                        "1 60 5",    "1 0 0",
+                                        "1 0 5 x",   "1 0 5 5,,,,,,,,,,,,,",
+                                        "1 0 5 1,,", "1 0 5 1,,,,,,,,,,,,,,",
+                                        "1 0 2049"};
+    struct mt_timeline timeline = {0};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        ck_assert_int_eq(mt_timeline_parse(&timeline, texts[i]), -EINVAL);
+        ck_assert_ptr_null(timeline.change);
     }
 }
 END_TEST
@@ -253,6 +355,11 @@ int main(void)
     tcase_add_test(story, what_is_left_over_is_growth);
     tcase_add_test(story, what_grew_once_is_no_growth);
     tcase_add_test(story, the_chart_adds_up);
+    tcase_add_test(story, iterations_are_marked_where_they_begin);
+    tcase_add_test(story, a_chart_is_read_as_it_was_written);
+    tcase_add_test(story, a_long_chart_keeps_its_highest_and_its_iterations);
+    tcase_add_test(story, a_text_that_is_no_chart_changes_nothing);
+    tcase_add_test(story, the_worst_fragmentation_is_found);
     tcase_add_checked_fixture(copies, begin, end);
     tcase_add_test(copies, copies_in_higher_precision_are_masters);
     tcase_add_test(copies, copies_beside_an_optimizer_are_parameters);
