@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job.h"
+#include "imbalance.h"
 #include "json.h"
 #include "report.h"
 
@@ -118,6 +119,40 @@ static void print_line(const struct mt_analysis *analysis, FILE *out, const stru
             mt_size_text(of, device->category[most].bytes), mt_categories[most].label);
 }
 
+/* Against the rank in the middle: the mean would hide one that is far off. */
+static void print_imbalance(const struct mt_analysis *analyses, size_t n, FILE *out)
+{
+    char above[MT_SIZE_TEXT], middle[MT_SIZE_TEXT], most[MT_SIZE_TEXT];
+    struct mt_imbalance imbalance;
+    if (mt_imbalance_find(&imbalance, analyses, n, highest(analyses, n)))
+        return;
+    if (!imbalance.above) {
+        fputs("\nThe ranks' peaks are the same.\n", out);
+        return;
+    }
+    fprintf(out, "\nThe highest peak is %s above the median rank's %s",
+            mt_size_text(above, imbalance.above), mt_size_text(middle, imbalance.median));
+    if (imbalance.category[imbalance.most] > 0)
+        fprintf(out, ", by %s more of\n%s",
+                mt_size_text(most, (uint64_t)imbalance.category[imbalance.most]),
+                mt_categories[imbalance.most].label);
+    fputs(".\n", out);
+}
+
+static json_t *imbalance_json(const struct mt_analysis *analyses, size_t n)
+{
+    struct mt_imbalance imbalance;
+    if (mt_imbalance_find(&imbalance, analyses, n, highest(analyses, n)))
+        return NULL;
+    json_t *categories = json_object();
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        if (imbalance.category[i])
+            json_object_set_new(categories, mt_categories[i].name,
+                                json_integer(imbalance.category[i]));
+    return json_pack("{s:o, s:o, s:o}", "median", mt_json_number(imbalance.median), "above",
+                     mt_json_number(imbalance.above), "categories", categories);
+}
+
 void mt_job_text(const struct mt_analysis *analyses, size_t n, FILE *out,
                  const struct mt_style *style)
 {
@@ -125,6 +160,7 @@ void mt_job_text(const struct mt_analysis *analyses, size_t n, FILE *out,
             "host", "device", "peak", "at", "in", "most of it");
     for (size_t i = 0; i < n; i++)
         print_line(&analyses[i], out, style);
+    print_imbalance(analyses, n, out);
     fputs("\nThe one with the highest peak:\n\n", out);
     mt_report_text(highest(analyses, n), out, style);
 }
@@ -139,7 +175,8 @@ int mt_job_json(const struct mt_analysis *analyses, size_t n, FILE *out)
                       mt_rank(&analyses[i]) < 0 ? json_null() : json_integer(mt_rank(&analyses[i])),
                       "report", mt_report_object(&analyses[i])));
     return mt_json_print(out,
-                         json_pack("{s:s, s:i, s:o}", "schema", "memtap.job/1", "highest",
-                                   (int)(highest(analyses, n) - analyses), "ranks", ranks),
+                         json_pack("{s:s, s:i, s:o, s:o}", "schema", "memtap.job/1", "highest",
+                                   (int)(highest(analyses, n) - analyses), "imbalance",
+                                   imbalance_json(analyses, n), "ranks", ranks),
                          0);
 }
