@@ -36,7 +36,7 @@ char *copy(std::string_view text)
     char *out = static_cast<char *>(std::malloc(text.size() + 1));
     if (!out)
         throw std::bad_alloc();
-    std::memcpy(out, text.data(), text.size());
+    text.copy(out, text.size());
     out[text.size()] = '\0';
     /* A zero byte ends a text in C; no name that we know has one, so it is shown as what it is not.
      */

@@ -64,8 +64,12 @@ static int is_only_ours(const char *symbol)
     return mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, symbol)) && !mt_find_real(symbol, NULL);
 }
 
+/* Sanitizers look functions up before their own memory is there. */
+#define UNSANITIZED                                                                                \
+    __attribute__((no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
+
 /* Where to jump to; NULL: *answer is the result. */
-void *mt_lookup(void *handle, const char *symbol, void **answer)
+UNSANITIZED void *mt_lookup(void *handle, const char *symbol, void **answer)
 {
     void *(*real)(void *, const char *) = (void *(*)(void *, const char *))mt_real_dlsym_function();
     if (!real)

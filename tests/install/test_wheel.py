@@ -34,7 +34,7 @@ if not python or subprocess.run([python, "-c", "import mesonpy"], stderr=subproc
     sys.exit(77)
 with tempfile.TemporaryDirectory() as folder:
     run(python, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder,
-        f"-Cbuild-dir={folder}/build", source)
+        f"--config-settings=build-dir={folder}/build", source)
     wheel = next(pathlib.Path(folder).glob("memtap-*-py3-none-*.whl"))
     assert wheel.stat().st_size < 5 << 20, wheel.stat().st_size
 
