@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_wheel.py SOURCE: builds the wheel as pip does, installs it into a fresh virtual environment, and
+"""test_wheel.py SOURCE CUDA_HEADERS: builds the wheel as pip does, installs it into a fresh virtual environment, and
 records and explains a program there. Skipped (77) where MEMTAP_TEST_PYTHON has no meson-python."""
 import os
 import pathlib
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-source = sys.argv[1]
+source, headers = sys.argv[1:]
 python = os.environ.get("MEMTAP_TEST_PYTHON", "")
 
 PROGRAM = str(pathlib.Path(__file__).parent / "uses_cuda.py")
@@ -34,7 +34,8 @@ if not python or subprocess.run([python, "-c", "import mesonpy"], stderr=subproc
     sys.exit(77)
 with tempfile.TemporaryDirectory() as folder:
     run(python, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder,
-        f"--config-settings=build-dir={folder}/build", source)
+        f"--config-settings=build-dir={folder}/build",
+        f"--config-settings=setup-args=-Dnvidia_include={headers}", source)
     wheel = next(pathlib.Path(folder).glob("memtap-*-py3-none-*.whl"))
     assert wheel.stat().st_size < 5 << 20, wheel.stat().st_size
 
