@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compact.h"
 #include "scan.h"
-#include "trace-format/encoder.h"
+#include "write.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,29 +16,10 @@ struct work {
     FILE *out;
 };
 
-static int write_bytes(struct work *work, const void *bytes, size_t size)
-{
-    return !size || fwrite(bytes, 1, size, work->out) == size ? 0 : errno ? -errno : -EIO;
-}
-
-static int end_block(struct work *work, struct mt_encoder *encoder)
-{
-    const unsigned char *bytes;
-    size_t size;
-    int rc = mt_encoder_finish(encoder, &bytes, &size);
-    return rc ? rc : write_bytes(work, bytes, size);
-}
-
-static int define(struct work *work, const struct mt_definition *definition)
-{
-    int rc = mt_encoder_definition(work->definitions, definition);
-    return rc || !mt_encoder_full(work->definitions) ? rc : end_block(work, work->definitions);
-}
-
 static int end_events(struct work *work)
 {
-    int rc = end_block(work, work->definitions);
-    return rc ? rc : end_block(work, work->events);
+    int rc = mt_write_block(work->out, work->definitions);
+    return rc ? rc : mt_write_block(work->out, work->events);
 }
 
 /* An event whose block is not kept is written as a free of nothing, with the totals after it. */
@@ -59,7 +40,7 @@ static int handle(void *data, const struct mt_batch *batch)
     struct work *work = data;
     int rc = 0;
     for (size_t i = 0; !rc && i < batch->n_definitions; i++)
-        rc = define(work, &batch->definitions[i]);
+        rc = mt_write_definition(work->out, work->definitions, &batch->definitions[i]);
     for (size_t i = 0; !rc && i < batch->n_events; i++)
         if (mt_kept_has(work->plan->kept.bits, ++work->number))
             rc = write_event(work, &batch->events[i]);
@@ -68,8 +49,8 @@ static int handle(void *data, const struct mt_batch *batch)
 
 static int write_info(struct work *work, const char *text)
 {
-    return define(work, &(struct mt_definition){
-                            .kind = MT_DEF_INFO, .text = text, .text_size = strlen(text)});
+    struct mt_definition info = {.kind = MT_DEF_INFO, .text = text, .text_size = strlen(text)};
+    return mt_write_definition(work->out, work->definitions, &info);
 }
 
 static int write_begin(struct work *work)
@@ -82,7 +63,7 @@ static int write_begin(struct work *work)
     mt_encode_file_header(header, trace_id | 1, 0);
     snprintf(text, sizeof text, "compact=%llu events, %llu bytes",
              (unsigned long long)work->plan->events, (unsigned long long)work->plan->bytes);
-    int rc = write_bytes(work, header, sizeof header);
+    int rc = mt_write_bytes(work->out, header, sizeof header);
     if (!rc)
         rc = write_info(work, text);
     for (size_t i = 0; !rc && i < work->plan->n_info; i++)
@@ -92,15 +73,12 @@ static int write_begin(struct work *work)
 
 static int write_end(struct work *work)
 {
-    const unsigned char *bytes;
-    size_t size;
     struct mt_end end = work->plan->end;
     int rc = end_events(work);
     if (rc || !work->plan->is_complete)
         return rc;
     end.events = work->plan->kept.n;
-    rc = mt_encoder_end(work->definitions, &end, &bytes, &size);
-    return rc ? rc : write_bytes(work, bytes, size);
+    return mt_write_end(work->out, work->definitions, &end);
 }
 
 int mt_compact(const char *path, const struct mt_keep_plan *plan, FILE *out,

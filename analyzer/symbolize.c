@@ -3,7 +3,7 @@
 #include "address-map.h"
 #include "definitions.h"
 #include "scan.h"
-#include "trace-format/encoder.h"
+#include "write.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,11 +31,6 @@ static int read_batch(void *data, const struct mt_batch *batch)
     return 0;
 }
 
-static int write_bytes(struct work *work, const void *bytes, size_t size)
-{
-    return !size || fwrite(bytes, 1, size, work->out) == size ? 0 : errno ? -errno : -EIO;
-}
-
 /* The file's bytes from one offset to another, or to its end. */
 static int copy(struct work *work, FILE *in, uint64_t from, uint64_t to)
 {
@@ -47,26 +42,12 @@ static int copy(struct work *work, FILE *in, uint64_t from, uint64_t to)
         size_t n = fread(buffer, 1, want, in);
         if (!n)
             return ferror(in) ? -EIO : 0;
-        int rc = write_bytes(work, buffer, n);
+        int rc = mt_write_bytes(work->out, buffer, n);
         if (rc)
             return rc;
         from += n;
     }
     return 0;
-}
-
-static int end_block(struct work *work)
-{
-    const unsigned char *bytes;
-    size_t size;
-    int rc = mt_encoder_finish(work->encoder, &bytes, &size);
-    return rc ? rc : write_bytes(work, bytes, size);
-}
-
-static int define(struct work *work, const struct mt_definition *definition)
-{
-    int rc = mt_encoder_definition(work->encoder, definition);
-    return rc || !mt_encoder_full(work->encoder) ? rc : end_block(work);
 }
 
 static uint64_t hash_of(const char *text)
@@ -91,7 +72,7 @@ static int string_id(struct work *work, const char *text, uint32_t *id)
                                    .text = text,
                                    .text_size = size < MT_TEXT_LIMIT ? size : MT_TEXT_LIMIT};
     int rc = mt_address_map_put(&work->strings, hash, *id);
-    return rc ? rc : define(work, &string);
+    return rc ? rc : mt_write_definition(work->out, work->encoder, &string);
 }
 
 static int name_frame(struct work *work, uint32_t id, struct mt_symbolized *result)
@@ -114,7 +95,7 @@ static int name_frame(struct work *work, uint32_t id, struct mt_symbolized *resu
     int rc = string_id(work, frame->function, &symbol.frame.function);
     if (!rc && frame->file != module)
         rc = string_id(work, frame->file, &symbol.frame.file);
-    return rc ? rc : define(work, &symbol);
+    return rc ? rc : mt_write_definition(work->out, work->encoder, &symbol);
 }
 
 static int write_names(struct work *work, struct mt_symbolized *result)
@@ -123,7 +104,7 @@ static int write_names(struct work *work, struct mt_symbolized *result)
     work->last_string = mt_definitions_string_limit(work->definitions);
     for (uint32_t id = 1; !rc && id < mt_definitions_frame_limit(work->definitions); id++)
         rc = name_frame(work, id, result);
-    return rc ? rc : end_block(work);
+    return rc ? rc : mt_write_block(work->out, work->encoder);
 }
 
 static int rewrite(struct work *work, const char *path, struct mt_symbolized *result)

@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "checksum.h"
+#include "analyzer/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sha2.h>
 #include <stdio.h>
 #include <unistd.h>
-
-static int write_all(int fd, const unsigned char *bytes, size_t size)
-{
-    while (size) {
-        ssize_t n = write(fd, bytes, size);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        bytes += n > 0 ? n : 0;
-        size -= n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
 
 int mt_checksum_file(char out[MT_CHECKSUM_TEXT], uint64_t *size, const char *path, int copy)
 {
@@ -35,7 +24,7 @@ int mt_checksum_file(char out[MT_CHECKSUM_TEXT], uint64_t *size, const char *pat
         } else {
             SHA256Update(&sum, bytes, (size_t)n);
             *size += (uint64_t)n;
-            rc = copy < 0 ? 0 : write_all(copy, bytes, (size_t)n);
+            rc = copy < 0 ? 0 : mt_write_all(copy, bytes, (size_t)n);
         }
     }
     close(fd);

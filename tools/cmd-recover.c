@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/grow.h"
 #include "analyzer/survey.h"
 #include "analyzer/text.h"
+#include "analyzer/write.h"
 #include "command.h"
-#include "trace-format/encoder.h"
 #include "trace-format/tail.h"
 
 #include <errno.h>
@@ -27,50 +26,25 @@ struct recovery {
     uint64_t sound;   /* bytes of the trace that stay */
     uint64_t of_tail; /* events */
     int has_older;    /* segment, which goes with a new file */
-    unsigned char *bytes;
-    size_t size, capacity;
-};
-
-static int append(struct recovery *recovery, const unsigned char *bytes, size_t size)
-{
-    if (mt_grow(&recovery->bytes, &recovery->capacity, recovery->size + size + 1, 1))
-        return -ENOMEM;
-    if (size)
-        memcpy(recovery->bytes + recovery->size, bytes, size);
-    recovery->size += size;
-    return 0;
-}
-
-static int end_block(struct recovery *recovery)
-{
-    const unsigned char *bytes;
+    FILE *made;       /* in memory: bytes, of which there are size once it is flushed */
+    char *bytes;
     size_t size;
-    int rc = mt_encoder_finish(recovery->encoder, &bytes, &size);
-    return rc ? rc : append(recovery, bytes, size);
-}
+};
 
 static int encode_batch(struct recovery *recovery, const struct mt_batch *batch)
 {
     int rc = 0;
-    for (size_t i = 0; !rc && i < batch->n_definitions; i++) {
-        rc = mt_encoder_definition(recovery->encoder, &batch->definitions[i]);
-        if (!rc && mt_encoder_full(recovery->encoder))
-            rc = end_block(recovery);
-    }
-    for (size_t i = 0; !rc && i < batch->n_events; i++) {
-        rc = mt_encoder_event(recovery->encoder, &batch->events[i]);
-        if (!rc && mt_encoder_full(recovery->encoder))
-            rc = end_block(recovery);
-    }
+    for (size_t i = 0; !rc && i < batch->n_definitions; i++)
+        rc = mt_write_definition(recovery->made, recovery->encoder, &batch->definitions[i]);
+    for (size_t i = 0; !rc && i < batch->n_events; i++)
+        rc = mt_write_event(recovery->made, recovery->encoder, &batch->events[i]);
     recovery->of_tail += batch->n_events;
-    return rc ? rc : end_block(recovery);
+    return rc ? rc : mt_write_block(recovery->made, recovery->encoder);
 }
 
 /* What was done to the trace, and its end block. */
 static int encode_end(struct recovery *recovery, const struct mt_trace_error *error)
 {
-    const unsigned char *bytes;
-    size_t size;
     char text[64 + sizeof error->text], number[MT_SIZE_TEXT];
     const struct mt_survey *survey = &recovery->survey;
     int n = error->fault ? snprintf(text, sizeof text, "recovered=%s", error->text)
@@ -78,12 +52,10 @@ static int encode_end(struct recovery *recovery, const struct mt_trace_error *er
                                     mt_count_text(number, recovery->of_tail));
     struct mt_end end = {mt_survey_length_ns(survey), survey->events, mt_survey_lost(survey)};
     struct mt_definition info = {.kind = MT_DEF_INFO, .text = text, .text_size = (size_t)n};
-    int rc = mt_encoder_definition(recovery->encoder, &info);
+    int rc = mt_write_definition(recovery->made, recovery->encoder, &info);
     if (!rc)
-        rc = end_block(recovery);
-    if (!rc)
-        rc = mt_encoder_end(recovery->encoder, &end, &bytes, &size);
-    return rc ? rc : append(recovery, bytes, size);
+        rc = mt_write_block(recovery->made, recovery->encoder);
+    return rc ? rc : mt_write_end(recovery->made, recovery->encoder, &end);
 }
 
 /* Reads the trace to its end, or to where it is no longer sound: error->fault. */
@@ -106,20 +78,6 @@ static int read_trace(struct recovery *recovery, struct mt_reader *reader,
     return rc;
 }
 
-static int write_all(int fd, const unsigned char *bytes, size_t size)
-{
-    while (size) {
-        ssize_t n = write(fd, bytes, size);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n > 0) {
-            bytes += n;
-            size -= (size_t)n;
-        }
-    }
-    return 0;
-}
-
 /* The first bytes of a file, or all that there are. */
 static int copy(const char *path, int to, uint64_t most)
 {
@@ -129,7 +87,7 @@ static int copy(const char *path, int to, uint64_t most)
         return -errno;
     for (ssize_t n = 1; !rc && n && most;) {
         n = read(from, bytes, most < sizeof bytes ? (size_t)most : sizeof bytes);
-        rc = n < 0 ? -errno : write_all(to, bytes, (size_t)n);
+        rc = n < 0 ? -errno : mt_write_all(to, bytes, (size_t)n);
         most -= n > 0 ? (uint64_t)n : 0;
     }
     close(from);
@@ -178,7 +136,7 @@ static int write_trace(const struct recovery *recovery)
         (ftruncate(fd, (off_t)recovery->sound) || lseek(fd, 0, SEEK_END) != (off_t)recovery->sound))
         rc = -errno;
     if (!rc)
-        rc = write_all(fd, recovery->bytes, recovery->size);
+        rc = mt_write_all(fd, recovery->bytes, recovery->size);
     if (!rc && fdatasync(fd) && errno != EINVAL)
         rc = -errno;
     close(fd);
@@ -233,8 +191,11 @@ static int recover(struct recovery *recovery)
     if (mt_reader_open(&reader, recovery->path, &error))
         return mt_fail_trace(recovery->path, &error);
     recovery->encoder = mt_encoder_create(3);
-    int rc = recovery->encoder ? read_trace(recovery, reader, &error) : -ENOMEM;
+    recovery->made = open_memstream(&recovery->bytes, &recovery->size);
+    int rc = recovery->encoder && recovery->made ? read_trace(recovery, reader, &error) : -ENOMEM;
     mt_reader_close(reader);
+    if (recovery->made && fclose(recovery->made) && !rc)
+        rc = -ENOMEM;
     rc = rc ? mt_fail("%s: %s", recovery->path, strerror(-rc)) : finish(recovery, &error);
     mt_encoder_destroy(recovery->encoder);
     free(recovery->bytes);
