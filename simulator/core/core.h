@@ -96,7 +96,7 @@ enum sim_kind {
 };
 
 /* Where it comes from, and goes back to. */
-enum sim_place { SIM_ALONE, SIM_IN_SLAB, SIM_IN_POOL, SIM_IN_GRAPH, SIM_OPENED };
+enum sim_place { SIM_ALONE, SIM_IN_SLAB, SIM_IN_POOL, SIM_IN_GRAPH, SIM_OPENED, SIM_EXTERNAL };
 
 struct sim_range {
     uintptr_t start;

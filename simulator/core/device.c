@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The devices of this process, as the environment describes them, and what they have left. */
 #include "core.h"
+#include "module.h"
 #include "trace.h"
 
 #include <errno.h>
@@ -189,6 +190,7 @@ void sim_primary_down(int number)
         device->alive = false;
         device->peers = 0;
         device->primary.references = 0;
+        sim_modules_reset(number);
         sim_release_all(number);
         sim_give(device, state.context);
     }

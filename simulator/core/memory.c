@@ -99,6 +99,8 @@ static void give_back(const struct sim_range *range)
         sim_slab_give(range->inside, range->start, range->size);
     } else if (range->place == SIM_IN_POOL) {
         sim_pool_take_back(range);
+    } else if (range->place == SIM_EXTERNAL) {
+        sim_pages_unmap((void *)range->start, size);
     } else {
         if (range->file)
             close(range->file);

@@ -25,13 +25,21 @@ struct sim_stream *sim_stream(void *handle)
     return (uintptr_t)handle <= 2 ? &default_stream : handle;
 }
 
+/* Whole pages. */
+static uint64_t memory_of_one(void)
+{
+    return sim_environment("CUDASIM_STREAM", 0) & ~(SIM_PAGE - 1);
+}
+
 int sim_stream_create(unsigned flags, int priority, struct sim_stream **out)
 {
     static _Atomic uint64_t last_id = 2;
     struct sim_stream *stream = calloc(1, sizeof(*stream));
 
-    if (!stream)
+    if (!stream || sim_take(sim_device(sim_thread.device), memory_of_one())) {
+        free(stream);
         return -ENOMEM;
+    }
     stream->device = sim_thread.device;
     stream->flags = flags;
     stream->priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
@@ -47,6 +55,7 @@ int sim_stream_destroy(struct sim_stream *stream)
         return -EINVAL;
     sim_capture_leave(stream);
     sim_tell_resource(SIM_STREAM_DESTROYED, sim_thread.context, stream);
+    sim_give(sim_device(stream->device), memory_of_one());
     free(stream->tips.nodes);
     free(stream);
     return 0;

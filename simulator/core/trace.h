@@ -18,6 +18,7 @@ enum sim_resource_event {
     SIM_STREAM_CREATED = 3,
     SIM_STREAM_DESTROYED = 4,
     SIM_INIT_FINISHED = 5,
+    SIM_MODULE_LOADED = 6,
 };
 
 struct sim_call {

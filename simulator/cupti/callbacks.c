@@ -28,8 +28,12 @@ static uint32_t context_id(const struct sim_context *context)
 
 static void tell_resource(CUpti_CallbackFunc function, void *data, const struct sim_call *call)
 {
-    CUpti_ResourceData told = {.context = (CUcontext)call->result,
-                               .resourceHandle.stream = (CUstream)(uintptr_t)call->parameters};
+    CUpti_ResourceData told = {.context = (CUcontext)call->result};
+
+    if (call->id == SIM_MODULE_LOADED)
+        told.resourceDescriptor = (void *)(uintptr_t)call->parameters;
+    else
+        told.resourceHandle.stream = (CUstream)(uintptr_t)call->parameters;
 
     function(data, CUPTI_CB_DOMAIN_RESOURCE, call->id, &told);
 }

@@ -74,7 +74,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, vo
                        import(handle, descriptor, type));
 }
 
-CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *address)
+static CUresult retain(CUmemGenericAllocationHandle *handle, void *address)
 {
     struct sim_physical *physical;
     CUresult result = driver_result(sim_physical_retain(address, &physical));
@@ -82,6 +82,11 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void 
     if (!result)
         *handle = (CUmemGenericAllocationHandle)(uintptr_t)physical;
     return result;
+}
+
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *address)
+{
+    return DRIVER_CALL(cuMemRetainAllocationHandle, (handle, address), retain(handle, address));
 }
 
 CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *properties,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/module.h"
 #include "runtime.h"
 
 /* What nvcc's host code calls; no header declares it. */
@@ -19,18 +20,6 @@ void **__cudaRegisterFatBinary(void *image);
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
                             int thread_limit, void *thread, void *block, void *block_limit,
                             void *grid, int *warp_size);
-
-/* What the compiler puts into a program, per source file: a wrapper around a list of images. */
-struct wrapper {
-    uint32_t magic, version;
-    const unsigned char *list;
-};
-
-struct list_header {
-    uint32_t magic;
-    uint16_t version, header_size;
-    uint64_t size; /* behind the header */
-};
 
 struct image_header {
     uint16_t kind, attributes;
@@ -41,12 +30,11 @@ struct image_header {
     uint32_t architecture;
 };
 
-enum { WRAPPER_MAGIC = 0x466243b1, PTX = 1, ELF = 2 };
-#define LIST_MAGIC 0xba55ed50u
+enum { PTX = 1, ELF = 2 };
 
 struct kernel {
     const void *host;
-    const struct wrapper *wrapper;
+    const struct sim_image_wrapper *wrapper;
     const char *name;
 };
 
@@ -80,7 +68,7 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
     /* Without memory it stays unknown, and is taken to fit the card. */
     if (registry.used < registry.room)
         registry.kernels[registry.used++] =
-            (struct kernel){host, (const struct wrapper *)handle, name};
+            (struct kernel){host, (const struct sim_image_wrapper *)handle, name};
     pthread_mutex_unlock(&registry.lock);
 }
 
@@ -123,17 +111,17 @@ static void consider(const struct image_header *image, int capability, struct si
         *best = (struct sim_code){architecture, 0};
 }
 
-static int choose(const struct wrapper *wrapper, int capability, struct sim_code *code)
+static int choose(const struct sim_image_wrapper *wrapper, int capability, struct sim_code *code)
 {
     const unsigned char *at, *end;
-    struct list_header list;
+    struct sim_image_list list;
     struct image_header image;
 
     *code = (struct sim_code){0, 0};
-    if (!wrapper || wrapper->magic != WRAPPER_MAGIC || !wrapper->list)
+    if (!wrapper || wrapper->magic != SIM_WRAPPER_MAGIC || !wrapper->list)
         return -EINVAL;
     memcpy(&list, wrapper->list, sizeof(list));
-    if (list.magic != LIST_MAGIC)
+    if (list.magic != SIM_LIST_MAGIC)
         return -EINVAL;
     at = wrapper->list + list.header_size;
     end = at + list.size;

@@ -142,6 +142,44 @@ START_TEST(pointers_are_known)
 }
 END_TEST
 
+START_TEST(modules_and_streams_take_memory)
+{
+    struct {
+        unsigned magic;
+        unsigned short version, header_size;
+        unsigned long long size;
+    } code = {0xba55ed50, 1, sizeof(code), MIB(6) - sizeof(code)};
+    CUmodule module, same, text;
+    CUlibrary library;
+    CUstream stream;
+    size_t before;
+
+    use_gpu("t4");
+    setenv("CUDASIM_STREAM", "4194304", 1);
+    before = available();
+    ck_cu(cuModuleLoadData(&module, &code));
+    ck_assert_uint_eq(before - available(), MIB(6));
+    ck_cu(cuModuleLoadData(&same, &code));
+    ck_assert_uint_eq(before - available(), MIB(12));
+    ck_cu(cuLibraryLoadData(&library, &code, NULL, NULL, 0, NULL, NULL, 0));
+    ck_assert_uint_eq(before - available(), MIB(18));
+    ck_cu(cuModuleLoadData(&text, ".version 8.0"));
+    ck_assert_uint_eq(before - available(), MIB(20)); /* a page that small ones share */
+    ck_cu(cuStreamCreate(&stream, 0));
+    ck_assert_uint_eq(before - available(), MIB(24));
+    ck_cu(cuStreamDestroy(stream));
+    ck_cu(cuModuleUnload(text));
+    ck_cu(cuLibraryUnload(library));
+    ck_cu(cuModuleUnload(same));
+    ck_cu(cuModuleUnload(module));
+    ck_assert_uint_eq(available(), before);
+    ck_assert_int_eq(cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
+    ck_assert_int_eq(cuModuleLoad(&module, "/no/such/file"), CUDA_ERROR_FILE_NOT_FOUND);
+    code.size = GIB(100);
+    ck_assert_int_eq(cuModuleLoadData(&module, &code), CUDA_ERROR_OUT_OF_MEMORY);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("driver");
@@ -153,5 +191,6 @@ int main(void)
     tcase_add_test(tests, functions_are_found_by_name_and_version);
     tcase_add_test(tests, the_runtime_finds_them_too);
     tcase_add_test(tests, pointers_are_known);
+    tcase_add_test(tests, modules_and_streams_take_memory);
     return run_tests(tests);
 }

@@ -3,6 +3,9 @@
 #include <pthread.h>
 
 #include "catalogue.h"
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "sim-test.h"
 
 START_TEST(context_takes_its_share)
@@ -229,6 +232,38 @@ START_TEST(reset_frees_everything)
 }
 END_TEST
 
+/* As Vulkan would export it; contents are those of the file. */
+START_TEST(external_memory_takes_nothing)
+{
+    struct cudaExternalMemoryHandleDesc desc = {.type = cudaExternalMemoryHandleTypeOpaqueFd,
+                                                .size = MIB(4)};
+    struct cudaExternalMemoryBufferDesc part = {.offset = MIB(1), .size = MIB(2)};
+    cudaExternalMemory_t external;
+    char *address, byte = 0, wanted = 7;
+    size_t before;
+
+    use_gpu("t4");
+    before = available();
+    desc.handle.fd = memfd_create("external", 0);
+    ck_assert_int_eq(ftruncate(desc.handle.fd, (off_t)MIB(4)), 0);
+    ck_assert_int_eq(pwrite(desc.handle.fd, &wanted, 1, (off_t)MIB(1) + 5), 1);
+    ck_cuda(cudaImportExternalMemory(&external, &desc));
+    ck_cuda(cudaExternalMemoryGetMappedBuffer((void **)&address, external, &part));
+    ck_cuda(cudaMemcpy(&byte, address + 5, 1, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(byte, 7);
+    ck_assert_uint_eq(available(), before);
+    ck_cuda(cudaFree(address));
+    ck_assert_int_eq(cudaFree(address), cudaErrorInvalidValue);
+    part.offset = MIB(3);
+    ck_assert_int_eq(cudaExternalMemoryGetMappedBuffer((void **)&address, external, &part),
+                     cudaErrorInvalidValue);
+    ck_cuda(cudaDestroyExternalMemory(external));
+    desc.handle.fd = -1;
+    ck_assert_int_ne(cudaImportExternalMemory(&external, &desc), cudaSuccess);
+    ck_assert_uint_eq(available(), before);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("memory");
@@ -246,5 +281,6 @@ int main(void)
     tcase_add_test(tests, pinned_memory_is_the_hosts);
     tcase_add_test(tests, threads_may_allocate);
     tcase_add_test(tests, reset_frees_everything);
+    tcase_add_test(tests, external_memory_takes_nothing);
     return run_tests(tests);
 }
