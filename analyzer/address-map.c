@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "address-map.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@ void mt_address_map_clear(struct mt_address_map *map)
     memset(map, 0, sizeof *map);
 }
 
-static int enlarge(struct mt_address_map *map)
+int mt_address_map_enlarge(struct mt_address_map *map)
 {
     struct mt_address_map larger = {.capacity = map->capacity ? map->capacity * 2 : 64,
                                     .shift = map->capacity ? map->shift - 1 : 58,
@@ -27,20 +26,9 @@ static int enlarge(struct mt_address_map *map)
     return 0;
 }
 
-int mt_address_map_put(struct mt_address_map *map, uint64_t address, uint32_t value)
-{
-    if ((map->used + 1) * 2 > map->capacity && enlarge(map))
-        return -ENOMEM;
-    struct mt_address_slot *slot = mt_address_map_locate(map, address);
-    map->used += slot->value == 0;
-    slot->address = address;
-    slot->value = value;
-    return 0;
-}
-
-/* Closes the gap at slot i: an entry further on that a search from its home would not reach any
+/* An entry further on that a search from its home would not reach any
  * more moves into it, which makes the next gap. */
-static void close_gap(struct mt_address_map *map, size_t gap)
+void mt_address_map_close_gap(struct mt_address_map *map, size_t gap)
 {
     size_t mask = map->capacity - 1;
     for (size_t i = (gap + 1) & mask; map->slots[i].value; i = (i + 1) & mask) {
@@ -51,17 +39,4 @@ static void close_gap(struct mt_address_map *map, size_t gap)
         gap = i;
     }
     map->slots[gap].value = 0;
-}
-
-uint32_t mt_address_map_take(struct mt_address_map *map, uint64_t address)
-{
-    if (!map->capacity)
-        return 0;
-    struct mt_address_slot *slot = mt_address_map_locate(map, address);
-    uint32_t value = slot->value;
-    if (!value)
-        return 0;
-    map->used--;
-    close_gap(map, (size_t)(slot - map->slots));
-    return value;
 }

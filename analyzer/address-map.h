@@ -6,6 +6,7 @@
 #ifndef MT_ADDRESS_MAP_H
 #define MT_ADDRESS_MAP_H
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,10 +53,40 @@ static inline void mt_address_map_expect(const struct mt_address_map *map, uint6
         __builtin_prefetch(&map->slots[mt_address_map_home(map, address)]);
 }
 
+/* Makes room for more. 0 or -ENOMEM. */
+int mt_address_map_enlarge(struct mt_address_map *map);
+
+/* Empties a slot that is not the last of a run. */
+void mt_address_map_close_gap(struct mt_address_map *map, size_t gap);
+
 /* Sets a value, which is not 0. 0 or -ENOMEM. */
-int mt_address_map_put(struct mt_address_map *map, uint64_t address, uint32_t value);
+static inline int mt_address_map_put(struct mt_address_map *map, uint64_t address, uint32_t value)
+{
+    if ((map->used + 1) * 2 > map->capacity && mt_address_map_enlarge(map))
+        return -ENOMEM;
+    struct mt_address_slot *slot = mt_address_map_locate(map, address);
+    map->used += slot->value == 0;
+    slot->address = address;
+    slot->value = value;
+    return 0;
+}
 
 /* Takes an address out. Its value, 0 where there was none. */
-uint32_t mt_address_map_take(struct mt_address_map *map, uint64_t address);
+static inline uint32_t mt_address_map_take(struct mt_address_map *map, uint64_t address)
+{
+    if (!map->capacity)
+        return 0;
+    struct mt_address_slot *slot = mt_address_map_locate(map, address);
+    uint32_t value = slot->value;
+    if (!value)
+        return 0;
+    size_t at = (size_t)(slot - map->slots);
+    map->used--;
+    if (map->slots[(at + 1) & (map->capacity - 1)].value)
+        mt_address_map_close_gap(map, at);
+    else
+        slot->value = 0;
+    return value;
+}
 
 #endif

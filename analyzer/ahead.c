@@ -45,6 +45,8 @@ void mt_ahead_begin(struct mt_ahead *ahead, struct mt_reader *reader)
     *ahead = (struct mt_ahead){.reader = reader};
     pthread_mutex_init(&ahead->lock, NULL);
     pthread_cond_init(&ahead->changed, NULL);
+    if (has_processors())
+        mt_reader_give_at_once(reader, MT_AHEAD_EVENTS);
     ahead->has_thread =
         has_processors() && !pthread_create(&ahead->thread, NULL, read_ahead, ahead);
 }

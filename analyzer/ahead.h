@@ -10,6 +10,10 @@
 
 #include <pthread.h>
 
+/* Events in a batch that is handed over: that costs some microseconds, and what is handed over is in
+ * the other processor's cache anyway. */
+#define MT_AHEAD_EVENTS 16384u
+
 struct mt_ahead {
     struct mt_reader *reader; /* the thread's, where there is one */
     int has_thread;

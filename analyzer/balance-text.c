@@ -2,6 +2,9 @@
 /* The pages' table of all memory of a device. */
 #include "page.h"
 
+#include <stdarg.h>
+#include <string.h>
+
 #define PART_WIDTH 40u
 
 static void print_row(const struct mt_page *page, const char *name, uint64_t bytes, uint64_t whole)
@@ -27,6 +30,53 @@ static void print_parts(const struct mt_page *page, const struct mt_balance *bal
         print_row(page, "  others", rest, balance->used);
 }
 
+/* Appends; the text is cut where it is full. */
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t size,
+                                                         const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, size - used, format, args);
+    va_end(args);
+}
+
+/* "  since: 3 modules (18.00 MiB), 1 stream": the bytes are those of the modules' images. */
+static void name_since(char *text, size_t size, const struct mt_object_counts *since)
+{
+    const struct {
+        uint64_t n, bytes;
+        const char *what;
+    } parts[] = {{since->contexts, 0, "context"},
+                 {since->modules, since->code, "module"},
+                 {since->streams, 0, "stream"}};
+    const char *separator = ": ";
+    char number[MT_SIZE_TEXT];
+    snprintf(text, size, "  since");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (!parts[i].n)
+            continue;
+        append(text, size, "%s%s %s%s", separator, mt_count_text(number, parts[i].n), parts[i].what,
+               parts[i].n == 1 ? "" : "s");
+        if (parts[i].bytes)
+            append(text, size, " (%s)", mt_size_text(number, parts[i].bytes));
+        separator = ", ";
+    }
+}
+
+/* The context is what was there first; what came later was made since, or loaded at its first use.
+ */
+static void print_runtime(const struct mt_page *page, const struct mt_balance *balance)
+{
+    char text[128], name[PART_WIDTH * 4 + 1];
+    if (balance->first == balance->runtime)
+        return;
+    print_row(page, "  when first asked", balance->first, balance->used);
+    name_since(text, sizeof text, &balance->since);
+    mt_safe_text(name, sizeof name, text, PART_WIDTH, MT_CUT_END, page->style);
+    print_row(page, name, balance->runtime - balance->first, balance->used);
+}
+
 static void print_sample(const struct mt_page *page, const struct mt_device *device)
 {
     const struct mt_balance *balance = &device->balance;
@@ -38,7 +88,32 @@ static void print_sample(const struct mt_page *page, const struct mt_device *dev
             sample > at ? "later" : "before");
 }
 
-void mt_page_balance(const struct mt_page *page, const struct mt_device *device)
+/* What PyTorch keeps and has no block in. */
+static void print_empty(const struct mt_page *page, const struct mt_balance *balance)
+{
+    char name[PART_WIDTH * 4 + 1], text[sizeof balance->empty->name + 16];
+    for (size_t i = 0; i < balance->n_empty; i++) {
+        snprintf(text, sizeof text, "  empty: %s", balance->empty[i].name);
+        mt_safe_text(name, sizeof name, text, PART_WIDTH, MT_CUT_END, page->style);
+        print_row(page, name, balance->empty[i].bytes, balance->used);
+    }
+}
+
+static void print_imported(const struct mt_page *page, const struct mt_imported *imported)
+{
+    char size[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
+    if (!imported->blocks)
+        return;
+    fprintf(page->out, "\nImported, and counted where it was made: %s allocation%s",
+            mt_count_text(count, imported->blocks), imported->blocks == 1 ? "" : "s");
+    if (imported->bytes)
+        fprintf(page->out, ", %s", mt_size_text(size, imported->bytes));
+    if (imported->unsized)
+        fprintf(page->out, ", %s of other processes", mt_count_text(count, imported->unsized));
+    putc('\n', page->out);
+}
+
+static void print_balance(const struct mt_page *page, const struct mt_device *device)
 {
     const struct mt_balance *balance = &device->balance;
     if (balance->known)
@@ -51,6 +126,8 @@ void mt_page_balance(const struct mt_page *page, const struct mt_device *device)
             page->out);
     if (balance->known && balance->pytorch)
         print_row(page, "PyTorch's segments", balance->pytorch, balance->used);
+    if (balance->known && balance->pytorch)
+        print_empty(page, balance);
     if (balance->cuda)
         print_row(page, device->of_cuda ? "CUDA allocations" : "other CUDA allocations",
                   balance->cuda, balance->used);
@@ -60,8 +137,15 @@ void mt_page_balance(const struct mt_page *page, const struct mt_device *device)
     print_row(page,
               balance->knows_own ? "context and modules" : "context, modules, other processes",
               balance->runtime, balance->used);
+    print_runtime(page, balance);
     if (balance->others)
         print_row(page, "other processes", balance->others, balance->used);
     if (balance->unexplained)
         print_row(page, "not explained", balance->unexplained, balance->used);
+}
+
+void mt_page_balance(const struct mt_page *page, const struct mt_device *device)
+{
+    print_balance(page, device);
+    print_imported(page, &device->balance.imported);
 }

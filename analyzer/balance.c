@@ -74,6 +74,18 @@ static int is_segment(const struct mt_replay *replay, const struct mt_block *blo
     return 1;
 }
 
+static void name_of_segment(char *out, size_t size, const struct mt_replay *replay,
+                            const struct mt_block *segment)
+{
+    uint32_t user = mt_stack(replay->definitions, segment->stack)->user;
+    if (segment->range)
+        mt_range_text(out, size, replay->definitions, &replay->tracker.ranges, segment->range);
+    else if (user)
+        mt_place_text(out, size, replay->definitions, user);
+    else
+        snprintf(out, size, "%s", mt_cuda_api_name(segment->api));
+}
+
 static int add(struct parts *parts, const char *name, uint64_t bytes)
 {
     for (size_t i = 0; i < parts->n; i++)
@@ -97,7 +109,8 @@ static int by_bytes(const void *left, const void *right)
                                 : strcmp(a->name, b->name);
 }
 
-static int find_parts(struct parts *parts, const struct mt_replay *replay, unsigned slot,
+static int find_parts(struct parts *parts, struct parts *empty_parts,
+                      const struct mt_replay *replay, unsigned slot,
                       const struct mt_segments *segments, const struct mt_verdict *verdicts,
                       size_t n, uint64_t reserved)
 {
@@ -110,15 +123,31 @@ static int find_parts(struct parts *parts, const struct mt_replay *replay, unsig
         const struct mt_block *block = mt_heap_record(heap, i);
         if (!mt_heap_is_remembered(heap, block) || mt_device_slot(block->device) != slot)
             continue;
-        if (holds_blocks(block, verdicts, n) || (n && is_segment(replay, block, segments, &empty)))
+        if (holds_blocks(block, verdicts, n))
             continue;
-        name_of(name, sizeof name, replay->definitions, block);
-        if (add(parts, name, block->size))
+        int is_empty = n && is_segment(replay, block, segments, &empty);
+        if (is_empty && block->api == MT_API_CU_MEM_CREATE)
+            continue; /* a piece of one that may hold blocks elsewhere */
+        if (is_empty)
+            name_of_segment(name, sizeof name, replay, block);
+        else
+            name_of(name, sizeof name, replay->definitions, block);
+        if (add(is_empty ? empty_parts : parts, name, block->size))
             return -ENOMEM;
     }
+    return 0;
+}
+
+/* The largest first: how many. */
+static size_t take_parts(struct mt_balance_part *out, struct parts *parts)
+{
     if (parts->n)
         qsort(parts->part, parts->n, sizeof *parts->part, by_bytes);
-    return 0;
+    size_t n = parts->n < MT_BALANCE_PARTS ? parts->n : MT_BALANCE_PARTS;
+    for (size_t i = 0; i < n; i++)
+        out[i] = parts->part[i];
+    free(parts->part);
+    return n;
 }
 
 static uint64_t less(uint64_t from, uint64_t bytes)
@@ -126,10 +155,18 @@ static uint64_t less(uint64_t from, uint64_t bytes)
     return from > bytes ? from - bytes : 0;
 }
 
+/* Of this process, and of other processes where NVML does not tell them apart. */
+static uint64_t runtime_of(const struct mt_sample *sample)
+{
+    uint64_t own =
+        sample->own ? sample->own : less(less(sample->total, sample->free), sample->others);
+    return less(own, sample->cuda_bytes);
+}
+
 /* The device was asked a little after the moment, or before it: what CUDA handed out and took back
  * in between is known exactly. */
 static void find_rest(struct mt_balance *balance, const struct mt_sample *sample,
-                      uint64_t cuda_bytes)
+                      const struct mt_sample *first, uint64_t cuda_bytes)
 {
     uint64_t used = less(sample->total, sample->free);
     balance->known = 1;
@@ -137,8 +174,14 @@ static void find_rest(struct mt_balance *balance, const struct mt_sample *sample
     balance->sample_time_ns = sample->time_ns;
     balance->total = sample->total;
     balance->used = less(used, sample->cuda_bytes) + cuda_bytes;
-    balance->runtime =
-        less(sample->own ? sample->own : less(used, sample->others), sample->cuda_bytes);
+    balance->runtime = runtime_of(sample);
+    balance->first = runtime_of(first) < balance->runtime ? runtime_of(first) : balance->runtime;
+    balance->objects = sample->objects;
+    balance->since = (struct mt_object_counts){
+        .contexts = less(sample->objects.contexts, first->objects.contexts),
+        .modules = less(sample->objects.modules, first->objects.modules),
+        .streams = less(sample->objects.streams, first->objects.streams),
+        .code = less(sample->objects.code, first->objects.code)};
     balance->others = sample->others;
     balance->unexplained = less(balance->used, cuda_bytes + balance->runtime + balance->others);
 }
@@ -147,15 +190,14 @@ int mt_balance_find(struct mt_balance *balance, const struct mt_replay *replay, 
                     const struct mt_totals *at, const struct mt_segments *segments,
                     const struct mt_verdict *verdicts, size_t n)
 {
-    struct parts parts = {0};
-    *balance = (struct mt_balance){.pytorch = at->reserved};
-    int rc = find_parts(&parts, replay, slot, segments, verdicts, n, at->reserved);
+    struct parts parts = {0}, empty = {0};
+    *balance = (struct mt_balance){.pytorch = at->reserved,
+                                   .imported = mt_imported_find(&replay->cuda.imported, slot)};
+    int rc = find_parts(&parts, &empty, replay, slot, segments, verdicts, n, at->reserved);
     balance->cuda = less(at->cuda_bytes, at->reserved);
-    balance->n_parts = parts.n < MT_BALANCE_PARTS ? parts.n : MT_BALANCE_PARTS;
-    for (size_t i = 0; i < balance->n_parts; i++)
-        balance->part[i] = parts.part[i];
-    free(parts.part);
+    balance->n_parts = take_parts(balance->part, &parts);
+    balance->n_empty = take_parts(balance->empty, &empty);
     if (!rc && replay->sample_at[slot].time_ns)
-        find_rest(balance, &replay->sample_at[slot], at->cuda_bytes);
+        find_rest(balance, &replay->sample_at[slot], &replay->first_sample[slot], at->cuda_bytes);
     return rc;
 }

@@ -6,6 +6,7 @@
 #ifndef MT_BALANCE_H
 #define MT_BALANCE_H
 
+#include "imported.h"
 #include "replay.h"
 #include "segments.h"
 
@@ -23,9 +24,16 @@ struct mt_balance {
         uint64_t bytes, blocks;
     } part[MT_BALANCE_PARTS]; /* the largest first */
     size_t n_parts;
-    uint64_t runtime;     /* this process's, and nothing that it asked for: context, modules */
-    uint64_t others;      /* other processes */
-    uint64_t unexplained; /* nobody's by what NVML tells */
+    /* Of PyTorch's segments those that no block is in, by the range or the line that they were
+     * asked for in: a graph's or a MemPool's, which others may not use, or PyTorch's own. */
+    struct mt_balance_part empty[MT_BALANCE_PARTS];
+    size_t n_empty;
+    uint64_t runtime; /* this process's, and nothing that it asked for: context, modules */
+    uint64_t first;   /* of that, what was there when the device was first asked */
+    struct mt_object_counts objects, since; /* there then; made since the device was first asked */
+    struct mt_imported imported;            /* counted where it was made: in no other part */
+    uint64_t others;                        /* other processes */
+    uint64_t unexplained;                   /* nobody's by what NVML tells */
 };
 
 /* Of the device of that slot at the moment in question. at: the totals of its level; verdicts: on

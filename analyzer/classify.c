@@ -60,7 +60,7 @@ static int died_in_phase(const struct mt_block *block)
 
 static int saw_forward_begin(const struct mt_block *block)
 {
-    return block->ended.forwards > block->born.forwards;
+    return block->ended.calls > block->born.calls;
 }
 
 /* The program's own code made it before the model ran, at least for the first time. */
@@ -120,12 +120,17 @@ RULE(is_gradient, saw(block, MT_SAW_GRADIENT))
  * never callers of PyTorch. */
 RULE(made_by_library, made_under(context, block, MT_MARK_MATH_LIBRARY))
 RULE(made_by_nccl, made_under(context, block, MT_MARK_NCCL))
+RULE(is_workspace, saw(block, MT_SAW_WORKSPACE))
+RULE(is_state, saw(block, MT_SAW_STATE))
+/* Else copies in higher precision, which are no leaves of the graph. */
+RULE(is_stepped, saw(block, MT_SAW_STEPPED) && saw(block, MT_SAW_LEAF))
+RULE(is_stepped_copy, saw(block, MT_SAW_STEPPED) && !saw(block, MT_SAW_SET_DATA))
 RULE(is_data, saw(block, MT_SAW_SET_DATA))
-RULE(is_leaf_again, true_leaf(block) && saw(block, MT_SAW_LEAF_AGAIN))
+RULE(is_leaf_again, true_leaf(block) && saw(block, MT_SAW_LEAF_AGAIN) && !context->saw_stepped)
 /* That it outlived a step would say nothing: the last iteration's inputs do too.
  * Older PyTorch does not say which tensors are parameters: then leaves are. */
-RULE(is_leaf, true_leaf(block) && !context->saw_parameters)
-RULE(is_leaf_input, true_leaf(block) && context->saw_parameters)
+RULE(is_leaf, true_leaf(block) && !context->saw_parameters && !context->saw_stepped)
+RULE(is_leaf_input, true_leaf(block) && (context->saw_parameters || context->saw_stepped))
 RULE(made_by_optimizer, !block->step && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
 /* What is left in a module, where its parameters are known, and where they are not. */
 RULE(was_moved, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_APPLY))
@@ -150,6 +155,7 @@ RULE(is_communication,
      is_unlabelled(block) &&
          mt_stack_frame(context->definitions, python_stack(context, block))->marks &
              MT_MARK_COMMUNICATION)
+RULE(is_hooked_gradient, saw(block, MT_SAW_LEAF_HOOK) && is_unlabelled(block))
 RULE(in_backward,
      born(block, MT_PHASE_BACKWARD) && died_in_phase(block) && !saw(block, MT_SAW_SAVED))
 RULE(saved_by_maker, saw(block, MT_SAW_SAVED) && made_to_be_saved(context, block))
@@ -176,9 +182,14 @@ const struct mt_rule mt_rules[] = {
     {"wrapped in nn.Parameter", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_parameter},
     {"wrapped in nn.Buffer", MT_CATEGORY_BUFFERS, MT_CERTAIN, is_buffer},
     {"kept as a leaf's gradient", MT_CATEGORY_GRADIENTS, MT_CERTAIN, is_gradient},
+    {"given to cuBLAS, cuDNN or the like", MT_CATEGORY_WORKSPACE, MT_CERTAIN, is_workspace},
+    {"in an optimizer's state", MT_CATEGORY_OPTIMIZER_STATE, MT_CERTAIN, is_state},
     {"made by NCCL for itself", MT_CATEGORY_COMMUNICATION, MT_LIKELY, made_by_nccl},
     {"made by cuBLAS, cuDNN or the like for itself", MT_CATEGORY_WORKSPACE, MT_LIKELY,
      made_by_library},
+    {"leaf that an optimizer works on", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_stepped},
+    {"no leaf, but an optimizer works on it", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
+     is_stepped_copy},
     {"became a tensor's data", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_data},
     {"leaf of several graphs", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf_again},
     {"leaf", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf},
@@ -206,6 +217,8 @@ const struct mt_rule mt_rules[] = {
     {"one for every parameter", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS, is_own_state},
     {"as large as cuBLAS's workspace", MT_CATEGORY_WORKSPACE, MT_LIKELY, is_cublas_workspace},
     {"made by torch.distributed", MT_CATEGORY_COMMUNICATION, MT_LIKELY, is_communication},
+    {"freed by the hook of a leaf's gradient", MT_CATEGORY_GRADIENTS, MT_LIKELY,
+     is_hooked_gradient},
     {"made in backward, not kept", MT_CATEGORY_TEMPORARIES, MT_LIKELY, in_backward},
     {"saved for backward where it was made", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, saved_by_maker},
     {"saved for backward, made elsewhere", MT_CATEGORY_INPUTS, MT_LIKELY, saved},
@@ -224,7 +237,7 @@ const size_t mt_n_rules = sizeof mt_rules / sizeof *mt_rules;
 
 int mt_rule_is_master(const struct mt_rule *rule)
 {
-    return rule->holds == is_master;
+    return rule->holds == is_master || rule->holds == is_stepped_copy;
 }
 
 const char *mt_certainty_name(enum mt_certainty certainty)

@@ -19,6 +19,7 @@ struct mt_rule_context {
     const struct mt_ranges *ranges; /* that blocks were made in */
     int saw_parameters;             /* the trace tells which tensors are parameters */
     int saw_gradients;              /* and which are gradients */
+    int saw_stepped;                /* and on what optimizers work */
     int saw_steps;                  /* an optimizer of PyTorch's kind was at work */
     struct mt_copies copies;
     const struct mt_user_rules *user; /* NULL: none */
@@ -47,7 +48,7 @@ size_t mt_rule_index(const struct mt_user_rules *user, const struct mt_rule *rul
 int mt_rule_holds(const struct mt_rule_context *context, size_t index,
                   const struct mt_block *block);
 
-/* Whether it knows parameters' copies in higher precision, which an optimizer works on. */
+/* Whether it knows copies of parameters that an optimizer works on instead: in higher precision. */
 int mt_rule_is_master(const struct mt_rule *rule);
 
 /* "certain", "likely", "guess". */

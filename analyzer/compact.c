@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compact.h"
 #include "scan.h"
+#include "survey.h"
 #include "write.h"
 
 #include <errno.h>
@@ -22,15 +23,32 @@ static int end_events(struct work *work)
     return rc ? rc : mt_write_block(work->out, work->events);
 }
 
-/* An event whose block is not kept is written as a free of nothing, with the totals after it. */
+/* A free of nothing: of PyTorch's with the totals after it, or of CUDA's. */
+static void empty(struct mt_event *event)
+{
+    switch (event->kind) {
+    case MT_ALLOC:
+    case MT_FREE:
+        event->kind = MT_FREE;
+        event->arg[0] = event->arg[1] = 0;
+        break;
+    case MT_CUDA_MALLOC:
+    case MT_CUDA_MALLOC_ASYNC:
+    case MT_CUDA_FREE:
+    case MT_CUDA_FREE_ASYNC:
+    case MT_CUDA_FREE_FAILED:
+        event->kind = MT_CUDA_FREE;
+        memset(event->arg, 0, sizeof event->arg);
+        break;
+    }
+}
+
+/* An event whose block is not kept says nothing of it. */
 static int write_event(struct work *work, const struct mt_event *event)
 {
     struct mt_event kept = *event;
-    if (mt_kept_has(work->plan->kept.totals, work->number) &&
-        (kept.kind == MT_ALLOC || kept.kind == MT_FREE)) {
-        kept.kind = MT_FREE;
-        kept.arg[0] = kept.arg[1] = 0;
-    }
+    if (mt_kept_has(work->plan->kept.totals, work->number))
+        empty(&kept);
     int rc = mt_encoder_event(work->events, &kept);
     return rc || !mt_encoder_full(work->events) ? rc : end_events(work);
 }
@@ -66,6 +84,8 @@ static int write_begin(struct work *work)
     int rc = mt_write_bytes(work->out, header, sizeof header);
     if (!rc)
         rc = write_info(work, text);
+    if (!rc && work->plan->was_killed)
+        rc = write_info(work, MT_KILLED_INFO);
     for (size_t i = 0; !rc && i < work->plan->n_info; i++)
         rc = write_info(work, work->plan->info[i]);
     return rc;

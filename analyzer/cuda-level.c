@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-level.h"
 #include "grow.h"
+#include "imported.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@ void mt_cuda_clear(struct mt_cuda_level *level)
 {
     mt_heap_clear(&level->heap);
     mt_heap_clear(&level->mapped);
+    mt_heap_clear(&level->imported);
     mt_physical_clear(&level->physical);
     mt_touches_clear(&level->touches);
     mt_origins_clear(&level->twice);
@@ -198,13 +200,13 @@ static int on_free(struct mt_cuda_level *level, const struct mt_event *event)
     return 0;
 }
 
-/* The memory is live after all, unless something else is there by now. */
+/* The memory that was freed last there is live after all, unless something else is there by now. */
 static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *event)
 {
     if (event->arg[2] == MT_API_CU_MEM_RELEASE)
         on_retain(level, event->arg[0]);
-    for (unsigned i = 0; i < MT_CUDA_RECENT; i++) {
-        struct mt_event *made = &level->recent[i];
+    for (unsigned i = 1; i <= MT_CUDA_RECENT; i++) {
+        struct mt_event *made = &level->recent[(level->next_recent - i) % MT_CUDA_RECENT];
         if (!made->kind || made->arg[0] != event->arg[0])
             continue;
         made->kind = 0;
@@ -240,8 +242,17 @@ struct mt_block *mt_cuda_made(const struct mt_cuda_level *level, const struct mt
     return is_malloc(event) && event->arg[0] ? mt_heap_at(&level->heap, event->arg[0]) : NULL;
 }
 
+/* A handle that comes back to the process that made it is one more handle of its own memory. */
+static int is_own(const struct mt_cuda_level *level, const struct mt_event *event)
+{
+    return mt_heap_at(&level->heap, event->arg[0]) != NULL;
+}
+
 int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
 {
+    int imported = is_own(level, event) ? 0 : mt_imported_event(&level->imported, event);
+    if (imported)
+        return imported < 0 ? imported : 0;
     switch (event->kind) {
     case MT_CUDA_MALLOC:
     case MT_CUDA_MALLOC_ASYNC:

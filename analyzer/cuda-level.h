@@ -16,7 +16,8 @@
 
 struct mt_cuda_level {
     struct mt_heap heap;
-    struct mt_heap mapped; /* not counted again: its bytes are in heap, by handle */
+    struct mt_heap mapped;   /* not counted again: its bytes are in heap, by handle */
+    struct mt_heap imported; /* counted where it was made: imported.h */
     struct mt_physical physical;
     struct mt_touches touches;
     /* The frees that may still turn out to have failed: a free is recorded before the call. */
@@ -45,6 +46,12 @@ struct mt_block *mt_cuda_made(const struct mt_cuda_level *level, const struct mt
 
 /* The bytes of the first piece that an unmap takes the address of; 0: none, or not all of it. */
 uint64_t mt_cuda_piece(const struct mt_cuda_level *level, const struct mt_event *unmap);
+
+#define MT_CUDA_OUT_OF_MEMORY 2u /* the runtime's and the driver's number alike */
+static inline int mt_cuda_is_oom(const struct mt_event *event)
+{
+    return event->kind == MT_CUDA_MALLOC && event->arg[2] == MT_CUDA_OUT_OF_MEMORY;
+}
 
 /* Takes a CUDA event into account; other kinds change nothing. 0 or -ENOMEM. */
 int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event);

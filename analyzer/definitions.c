@@ -415,6 +415,11 @@ const struct mt_frame *mt_named_frame(const struct mt_definitions *d, uint32_t i
     return frame;
 }
 
+void mt_stack_expect(const struct mt_definitions *d, uint32_t id)
+{
+    __builtin_prefetch(mt_stack(d, id));
+}
+
 const struct mt_stack *mt_stack(const struct mt_definitions *d, uint32_t id)
 {
     return id < d->n_stacks ? &d->stacks[id] : &unknown_stack;

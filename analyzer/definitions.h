@@ -69,6 +69,9 @@ const char *mt_string(const struct mt_definitions *definitions, uint32_t id);
 const struct mt_frame *mt_frame(const struct mt_definitions *definitions, uint32_t id);
 const struct mt_stack *mt_stack(const struct mt_definitions *definitions, uint32_t id);
 
+/* The stack is about to be looked at: memory may bring it while other work is done. */
+void mt_stack_expect(const struct mt_definitions *definitions, uint32_t id);
+
 /* One more than the highest id of a string; of a frame. */
 uint32_t mt_definitions_string_limit(const struct mt_definitions *definitions);
 uint32_t mt_definitions_frame_limit(const struct mt_definitions *definitions);

@@ -9,6 +9,7 @@
 #define MT_HEAP_H
 
 #include "address-map.h"
+#include "grow.h"
 #include "ordered.h"
 #include "phase.h"
 #include "trace-format/model.h"
@@ -37,16 +38,20 @@ enum mt_evidence {
     MT_SAW_LATER_STEP = 1 << 11,   /* lived past the end of an optimizer step */
     MT_SAW_NEEDS_GRAD = 1 << 12,   /* requires_grad was set to true */
     MT_SAW_END = 1 << 13,          /* it was freed: else the trace ends before it */
+    MT_SAW_WORKSPACE = 1 << 14,    /* given to a library of CUDA's to work in */
+    MT_SAW_LEAF_HOOK = 1 << 17,    /* made in backward, freed by a hook on a leaf's gradient */
+    MT_SAW_STEPPED = 1 << 16,      /* an optimizer works on it */
+    MT_SAW_STATE = 1 << 15,        /* among an optimizer's state */
 };
 
 struct mt_block {
     uint64_t address, size, time_ns;
-    uint64_t event; /* its allocation's number in the trace, from 1 */
+    uint64_t event;             /* its allocation's number in the trace, from 1 */
     uint64_t elements;          /* of the largest parameter in it whose label tells; 0: not known */
     uint32_t thread, stack;     /* of the allocation */
     uint32_t evidence;          /* enum mt_evidence */
     uint32_t save_stack;        /* of the first save */
-    uint32_t leaf_stack;        /* of a leaf, its first use in forward; of a gradient, its leaf's */
+    uint32_t leaf_stack;        /* of a leaf, its first use in forward; of others, their leaf's */
     uint32_t node_name;         /* string id: the backward node that was running; 0: none */
     uint32_t forward_stack;     /* where that node was made */
     uint32_t range;             /* the path of ranges that it was made in (ranges.h); 0: none */
@@ -98,10 +103,6 @@ struct mt_heap {
 /* A heap of zeros is empty. */
 void mt_heap_clear(struct mt_heap *heap);
 
-/* Adds a block at arg[0] of arg[1] bytes as the event says, where no live block begins. NULL: no
- * memory. */
-struct mt_block *mt_heap_add(struct mt_heap *heap, const struct mt_event *event);
-
 /* Every record, to look for live or remembered blocks: index 1 .. heap->n_records - 1. */
 static inline struct mt_block *mt_heap_record(const struct mt_heap *heap, uint32_t index)
 {
@@ -115,11 +116,28 @@ static inline struct mt_block *mt_heap_at(const struct mt_heap *heap, uint64_t a
     return index ? mt_heap_record(heap, index) : NULL;
 }
 
-/* The live block that the address points into; NULL: none. */
-struct mt_block *mt_heap_around(struct mt_heap *heap, uint64_t address);
+/* The block at the address, if there is one, is about to be looked at. Its place is expected. */
+static inline void mt_heap_expect(const struct mt_heap *heap, uint64_t address)
+{
+    const struct mt_address_map *map = &heap->by_address;
+    const struct mt_address_slot *slot =
+        map->capacity ? &map->slots[mt_address_map_home(map, address)] : NULL;
+    if (!slot || slot->address != address)
+        return; /* or it lies further on, which is rare */
+    const char *block = (const char *)mt_heap_record(heap, slot->value);
+    for (size_t at = 0; at < sizeof(struct mt_block); at += 64)
+        __builtin_prefetch(block + at);
+}
 
-/* Ends a block's life. */
-void mt_heap_end(struct mt_heap *heap, struct mt_block *block);
+/* The live block that the address points into, but not to its begin; NULL: none. */
+struct mt_block *mt_heap_within(struct mt_heap *heap, uint64_t address);
+
+/* The live block that the address points into; NULL: none. */
+static inline struct mt_block *mt_heap_around(struct mt_heap *heap, uint64_t address)
+{
+    struct mt_block *block = mt_heap_at(heap, address);
+    return block ? block : mt_heap_within(heap, address);
+}
 
 /* Remembers what is live now on the device of that slot, instead of what was remembered. */
 void mt_heap_remember(struct mt_heap *heap, unsigned slot);
@@ -129,6 +147,96 @@ static inline int mt_heap_is_remembered(const struct mt_heap *heap, const struct
 {
     return block->state != MT_BLOCK_UNUSED &&
            block->moment < heap->memory[mt_device_slot(block->device)].moments;
+}
+
+/* A record that never was in use; NULL: no memory. */
+struct mt_block *mt_heap_new_record(struct mt_heap *heap);
+
+/* A record that is not in use; its contents are old. NULL: no memory. */
+static inline struct mt_block *mt_heap_take_record(struct mt_heap *heap)
+{
+    if (!heap->first_free)
+        return mt_heap_new_record(heap);
+    struct mt_block *block = mt_heap_record(heap, heap->first_free);
+    heap->first_free = block->next;
+    return block;
+}
+
+static inline void mt_heap_give_record(struct mt_heap *heap, struct mt_block *block)
+{
+    block->state = MT_BLOCK_UNUSED;
+    block->next = heap->first_free;
+    heap->first_free = block->index;
+}
+
+/* Notes that the block is not yet in heap->ordered. */
+static inline int mt_heap_await_order(struct mt_heap *heap, struct mt_block *block)
+{
+    if (mt_grow(&heap->pending, &heap->pending_capacity, heap->n_pending + 1,
+                sizeof *heap->pending))
+        return -ENOMEM;
+    heap->pending[heap->n_pending++] = block->index;
+    block->pending = (uint32_t)heap->n_pending;
+    return 0;
+}
+
+static inline void mt_heap_leave_order(struct mt_heap *heap, struct mt_block *block)
+{
+    if (!block->pending) {
+        mt_ordered_remove(&heap->ordered, block->address);
+        return;
+    }
+    uint32_t last = heap->pending[--heap->n_pending];
+    heap->pending[block->pending - 1] = last;
+    mt_heap_record(heap, last)->pending = block->pending;
+    block->pending = 0;
+}
+
+/* Adds a block at arg[0] of arg[1] bytes as the event says, where no live block begins. NULL: no
+ * memory. Inline, as mt_heap_end: most events are one or the other. */
+static inline struct mt_block *mt_heap_add(struct mt_heap *heap, const struct mt_event *event)
+{
+    unsigned slot = mt_device_slot(event->device);
+    struct mt_block *block = mt_heap_take_record(heap);
+    if (!block)
+        return NULL;
+    uint32_t index = block->index;
+    *block = heap->none; /* known zeros gcc fills in by `rep stos`, which is slow to begin */
+    block->state = MT_BLOCK_LIVE;
+    block->index = index;
+    block->address = event->arg[0];
+    block->size = event->arg[1];
+    block->time_ns = event->time_ns;
+    block->thread = event->thread;
+    block->stack = event->stack;
+    block->device = event->device;
+    block->moment = heap->memory[slot].moments;
+    if (mt_address_map_put(&heap->by_address, block->address, block->index) ||
+        mt_heap_await_order(heap, block)) {
+        mt_address_map_take(&heap->by_address, block->address);
+        mt_heap_give_record(heap, block);
+        return NULL;
+    }
+    heap->total[slot].bytes += block->size;
+    heap->total[slot].blocks++;
+    return block;
+}
+
+/* Ends a block's life. */
+static inline void mt_heap_end(struct mt_heap *heap, struct mt_block *block)
+{
+    unsigned slot = mt_device_slot(block->device);
+    heap->total[slot].bytes -= block->size;
+    heap->total[slot].blocks--;
+    mt_address_map_take(&heap->by_address, block->address);
+    mt_heap_leave_order(heap, block);
+    if (!mt_heap_is_remembered(heap, block)) {
+        mt_heap_give_record(heap, block);
+        return;
+    }
+    block->state = MT_BLOCK_KEPT;
+    block->next = heap->memory[slot].first_kept;
+    heap->memory[slot].first_kept = block->index;
 }
 
 #endif

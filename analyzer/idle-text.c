@@ -23,6 +23,10 @@ void mt_page_idle(const struct mt_page *page, const struct mt_device *device)
     int is_any = 0;
     for (enum mt_idle_kind kind = 0; kind < MT_IDLE_KINDS; kind++)
         is_any |= idle->kind[kind].blocks != 0;
+    if (idle->unseen)
+        fprintf(page->out,
+                "\nIn use at that moment? Not known: what %s touched was not recorded.\n",
+                idle->unseen);
     if (!is_any)
         return;
     fputs("\nIn use at that moment? What copies and memsets show; kernels are not seen:\n",

@@ -13,12 +13,12 @@ const char *mt_idle_name(enum mt_idle_kind kind)
 }
 
 /* Whether every copy of the program's would be in the trace. */
-static int is_known(const struct mt_replay *replay)
+static int is_known(const struct mt_replay *replay, const char *unseen)
 {
     const struct mt_survey *survey = &replay->survey;
     return survey->kinds[MT_CUDA_COPY] + survey->kinds[MT_CUDA_SET] && survey->complete &&
            !mt_survey_lost(survey) && !mt_info(replay->definitions, "torch") &&
-           !mt_info(replay->definitions, "dropped");
+           !mt_info(replay->definitions, "dropped") && !unseen;
 }
 
 /* MT_IDLE_KINDS: it was in use, or nothing can be said. What the moment itself brought is not idle
@@ -39,7 +39,9 @@ static enum mt_idle_kind kind_of(const struct mt_replay *replay, const struct mt
 int mt_idle_find(struct mt_idle *idle, const struct mt_replay *replay, uint64_t moment_ns,
                  const struct mt_verdict *verdicts, size_t n)
 {
-    *idle = (struct mt_idle){.is_known = is_known(replay)};
+    const char *unseen = mt_info(replay->definitions, "unseen_copies");
+    *idle = (struct mt_idle){.is_known = is_known(replay, unseen),
+                             .unseen = is_known(replay, NULL) ? unseen : NULL};
     for (size_t i = 0; idle->is_known && i < n; i++) {
         const struct mt_block *block = verdicts[i].block;
         enum mt_idle_kind kind = kind_of(replay, block, moment_ns);

@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "imbalance.h"
+#include "median.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-static int compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static uint64_t median(uint64_t *values, size_t n)
-{
-    qsort(values, n, sizeof *values, compare);
-    return values[(n - 1) / 2];
-}
 
 /* A rank without device memory has none of it. */
 static uint64_t bytes_of(const struct mt_analysis *analysis, int category)
@@ -33,7 +22,8 @@ int mt_imbalance_find(struct mt_imbalance *imbalance, const struct mt_analysis *
     for (int category = -1; category < MT_CATEGORY_COUNT; category++) {
         for (size_t i = 0; i < n; i++)
             values[i] = bytes_of(&analyses[i], category);
-        uint64_t middle = median(values, n), own = bytes_of(highest, category);
+        mt_sort_sizes(values, n);
+        uint64_t middle = values[(n - 1) / 2], own = bytes_of(highest, category);
         if (category < 0) {
             imbalance->median = middle;
             imbalance->above = own - middle;

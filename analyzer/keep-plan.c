@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "keep-plan.h"
 #include "grow.h"
+#include "keep-lives.h"
 #include "keep-moments.h"
 #include "replay-parts.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-
-/* A block that is live: the event that made it, and the labels that said something new. */
-struct life {
-    struct mt_candidate *event;
-    size_t n, capacity;
-    size_t moments; /* that had passed when it was made */
-    int is_wanted;  /* kept, however long it lives */
-    struct {
-        uint64_t elements;
-        uint32_t evidence, save_stack, name, dtype;
-    } known;       /* by the labels so far */
-    uint32_t next; /* that is free */
-};
+#include "trace-format/cuda-apis.h"
+#include "whole.h"
 
 /* What each device has had so far. */
 struct device_state {
@@ -30,19 +17,17 @@ struct device_state {
 struct planner {
     struct mt_keep_plan *plan;
     const struct mt_replay *whole; /* of the first pass */
+    struct mt_keep_scout *scout;   /* of it too */
     struct mt_keep_moments moments;
     struct mt_keep_nodes nodes;
-    struct life *life; /* 1 .. n_lives - 1 */
-    uint32_t n_lives, first_free;
-    size_t lives_capacity;
-    struct mt_address_map by_address;
+    struct mt_keep_lives lives;
+    struct mt_address_map blocks, cuda; /* PyTorch's, and what CUDA handed out: lives by address */
     struct device_state device[MT_DEVICES];
-    uint64_t ooms;
-    int after_oom, saw_gradient;
+    int after_oom, saw_gradient, saw_touch;
     /* Of the tracker, after the last event. */
     struct mt_when now;
     uint32_t leader, steps_begun, steps_ended;
-    int saw_parameters;
+    int saw_parameters, saw_stepped;
 };
 
 static void keep_event(struct planner *p, uint64_t number)
@@ -60,94 +45,30 @@ static void keep_totals(struct planner *p, uint64_t number)
     p->plan->kept.totals[number / 8] |= bit;
 }
 
-static void keep_whole(struct planner *p, struct mt_candidate candidate)
-{
-    p->plan->kept.totals[candidate.number / 8] &= (unsigned char)~(1 << candidate.number % 8);
-    mt_candidate_keep(&p->nodes, candidate);
-}
-
 /* Moments at which all that is live is kept, so far. */
 static size_t moments_passed(struct planner *p, uint64_t number)
 {
-    return mt_marks_below(&p->moments.after_event, number) +
-           (p->ooms && p->ooms == p->whole->survey.kinds[MT_OOM]);
+    return mt_marks_below(&p->moments.after_event, number);
 }
 
-static uint32_t new_life(struct planner *p)
+/* The life of the block around an address at one level; 0: none is known. The heaps are looked
+ * through, as the tracker does it: that changes nothing of what is in them. */
+static uint32_t life_around(const struct mt_heap *heap, const struct mt_address_map *by_address,
+                            uint64_t address, const struct mt_block **block)
 {
-    uint32_t index = p->first_free;
-    if (index) {
-        p->first_free = p->life[index].next;
-        return index;
-    }
-    index = p->n_lives ? p->n_lives : 1;
-    if (mt_grow(&p->life, &p->lives_capacity, index + (size_t)1, sizeof *p->life))
-        return 0;
-    p->n_lives = index + 1;
-    return index;
+    *block = address ? mt_heap_around((struct mt_heap *)heap, address) : NULL;
+    return *block ? mt_address_map_get(by_address, (*block)->address) : 0;
 }
 
-static int add_event(struct planner *p, struct life *life, uint64_t number)
-{
-    if (mt_grow(&life->event, &life->capacity, life->n + 1, sizeof *life->event))
-        return -ENOMEM;
-    life->event[life->n++] = mt_candidate_take(&p->nodes, number);
-    return 0;
-}
-
-/* Ends a life; whether it is kept. */
-static int end_life(struct planner *p, uint32_t index, size_t moments)
-{
-    struct life *life = &p->life[index];
-    int is_kept = life->is_wanted || life->moments != moments;
-    for (size_t i = 0; i < life->n; i++)
-        if (is_kept)
-            keep_whole(p, life->event[i]);
-        else
-            mt_candidate_drop(&p->nodes, life->event[i]);
-    free(life->event);
-    *life = (struct life){.next = p->first_free};
-    p->first_free = index;
-    return is_kept;
-}
-
-static int begin_life(struct planner *p, const struct mt_event *event, uint64_t number,
-                      size_t moments, int is_wanted)
-{
-    uint32_t before = mt_address_map_take(&p->by_address, event->arg[0]);
-    if (before) /* its free is missing: this event has to end it */
-        is_wanted |= end_life(p, before, moments);
-    uint32_t index = new_life(p);
-    if (!index || mt_address_map_put(&p->by_address, event->arg[0], index))
-        return -ENOMEM;
-    p->life[index] = (struct life){.moments = moments, .is_wanted = is_wanted};
-    return add_event(p, &p->life[index], number);
-}
-
-/* Whether the label on a block says what was not known; then it is. */
-static int is_news(struct life *life, const struct mt_block *block)
-{
-    if (life->known.elements == block->elements && life->known.evidence == block->evidence &&
-        life->known.save_stack == block->save_stack && life->known.name == block->name &&
-        life->known.dtype == block->dtype)
-        return 0;
-    life->known.elements = block->elements;
-    life->known.evidence = block->evidence;
-    life->known.save_stack = block->save_stack;
-    life->known.name = block->name;
-    life->known.dtype = block->dtype;
-    return 1;
-}
-
-/* The heaps are looked through, as the tracker does it: that changes nothing of what is in them. */
 static int see_label(struct planner *p, const struct mt_replay *replay,
                      const struct mt_event *event, uint64_t address, uint64_t number)
 {
-    struct mt_heap *blocks = (struct mt_heap *)&replay->blocks;
-    struct mt_block *block = address ? mt_heap_around(blocks, address) : NULL;
-    uint32_t index = block ? mt_address_map_get(&p->by_address, block->address) : 0;
+    const struct mt_block *block;
+    uint32_t index = life_around(&replay->blocks, &p->blocks, address, &block);
+    if (!index && !block)
+        index = life_around(&replay->cuda.heap, &p->cuda, address, &block);
     if (index)
-        return is_news(&p->life[index], block) ? add_event(p, &p->life[index], number) : 0;
+        return mt_keep_life_label(&p->lives, index, block, number);
     if (mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
         keep_event(p, number);
     return 0;
@@ -159,12 +80,14 @@ static int changes_state(struct planner *p, const struct mt_tracker *tracker)
     int changed = p->now.epoch != tracker->now.epoch || p->now.run != tracker->now.run ||
                   p->leader != tracker->leader || p->steps_begun != tracker->steps_begun ||
                   p->steps_ended != tracker->steps_ended ||
-                  p->saw_parameters != tracker->saw_parameters;
+                  p->saw_parameters != tracker->saw_parameters ||
+                  p->saw_stepped != tracker->saw_stepped;
     p->now = tracker->now;
     p->leader = tracker->leader;
     p->steps_begun = tracker->steps_begun;
     p->steps_ended = tracker->steps_ended;
     p->saw_parameters = tracker->saw_parameters;
+    p->saw_stepped = tracker->saw_stepped;
     return changed;
 }
 
@@ -198,16 +121,90 @@ static int see_block(struct planner *p, const struct mt_replay *replay,
     int rc = 0, is_kept = 0;
     if (event->kind == MT_ALLOC) {
         p->after_oom = 0;
-        rc = begin_life(p, event, number, moments, is_wanted);
+        rc = mt_keep_life_begin(&p->lives, &p->blocks, event->arg[0], number, moments, is_wanted);
     } else {
-        uint32_t index = mt_address_map_take(&p->by_address, event->arg[0]);
-        is_kept = index ? end_life(p, index, moments) : is_first;
+        uint32_t index = mt_address_map_take(&p->blocks, event->arg[0]);
+        is_kept = index ? mt_keep_life_end(&p->lives, index, moments) : is_first;
     }
     if (is_kept)
         keep_event(p, number);
     if (has_totals(p, replay, event, number))
         keep_totals(p, number);
     return rc;
+}
+
+/* Memory whose events come and go with it: it is one block, at one address. What is mapped is kept
+ * in any case, and so are PyTorch's segments, which tell its blocks' pools. */
+static int comes_and_goes(const struct planner *p, const struct mt_event *event, uint64_t api)
+{
+    switch (mt_cuda_api_space(api)) {
+    case MT_SPACE_HOST:
+        return 1;
+    case MT_SPACE_DEVICE:
+    case MT_SPACE_MANAGED:
+    case MT_SPACE_ARRAY:
+        return mt_replay_is_of_cuda(p->whole, mt_device_slot(event->device));
+    default:
+        return 0;
+    }
+}
+
+static int see_cuda_malloc(struct planner *p, const struct mt_event *event, uint64_t number,
+                           size_t moments)
+{
+    if (!event->arg[0] || !comes_and_goes(p, event, event->arg[3])) {
+        p->after_oom |= mt_cuda_is_oom(event);
+        keep_event(p, number);
+        return 0;
+    }
+    int is_of_host = mt_cuda_api_space(event->arg[3]) == MT_SPACE_HOST;
+    int is_wanted = p->after_oom && !is_of_host;
+    p->after_oom &= is_of_host;
+    return mt_keep_life_begin(&p->lives, &p->cuda, event->arg[0], number, moments, is_wanted);
+}
+
+/* A free that fails belongs to the life that goes on, and so does what says that it did. */
+static int see_cuda_free(struct planner *p, const struct mt_event *event, uint64_t number,
+                         size_t moments)
+{
+    int ends = event->kind != MT_CUDA_FREE_FAILED && !mt_marks_has(&p->scout->failed, number);
+    uint32_t index = ends ? mt_address_map_take(&p->cuda, event->arg[0])
+                          : mt_address_map_get(&p->cuda, event->arg[0]);
+    if (index && !ends)
+        return mt_keep_life_add(&p->lives, index, number);
+    if (!index || mt_keep_life_end(&p->lives, index, moments))
+        keep_event(p, number);
+    return 0;
+}
+
+/* A phase has an event of each device that was used in it. */
+static int see_cuda(struct planner *p, const struct mt_replay *replay, const struct mt_event *event,
+                    uint64_t number, size_t moments)
+{
+    unsigned slot = mt_device_slot(event->device);
+    int rc = event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MALLOC_ASYNC
+                 ? see_cuda_malloc(p, event, number, moments)
+                 : see_cuda_free(p, event, number, moments);
+    if (!mt_replay_is_of_cuda(p->whole, slot))
+        return rc;
+    if (p->device[slot].spans != replay->spans[slot].n || mt_marks_has(&p->moments.totals, number))
+        keep_totals(p, number);
+    p->device[slot].spans = replay->spans[slot].n;
+    return rc;
+}
+
+static void see_touch(struct planner *p, const struct mt_replay *replay, uint64_t address,
+                      uint64_t number)
+{
+    const struct mt_block *block;
+    uint32_t index = life_around(&replay->cuda.heap, &p->cuda, address, &block);
+    if (index)
+        mt_keep_life_touch(&p->lives, index, number);
+    else if (block && mt_replay_is_of_cuda(p->whole, mt_device_slot(block->device)))
+        keep_event(p, number);
+    if (!p->saw_touch) /* that there are any tells that what has none is idle */
+        keep_event(p, number);
+    p->saw_touch = 1;
 }
 
 static uint64_t labelled_address(const struct mt_event *event)
@@ -232,19 +229,28 @@ static int see_kind(struct planner *p, const struct mt_replay *replay, const str
     case MT_SET_DATA:
     case MT_REQUIRES_GRAD:
     case MT_NAMED:
+    case MT_WORKSPACE:
+    case MT_STATE:
     case MT_NODE_NEW:
         return see_label(p, replay, event, labelled_address(event), number);
     case MT_NODE_BEGIN:
     case MT_NODE_END:
         return 0;
     case MT_CUDA_COPY:
-    case MT_CUDA_SET:
-        if (mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
-            keep_event(p, number);
+        see_touch(p, replay, event->arg[1], number);
+        see_touch(p, replay, event->arg[0], number);
         return 0;
+    case MT_CUDA_SET:
+        see_touch(p, replay, event->arg[0], number);
+        return 0;
+    case MT_CUDA_MALLOC:
+    case MT_CUDA_MALLOC_ASYNC:
+    case MT_CUDA_FREE:
+    case MT_CUDA_FREE_ASYNC:
+    case MT_CUDA_FREE_FAILED:
+        return see_cuda(p, replay, event, number, moments);
     case MT_OOM:
         p->after_oom = 1;
-        p->ooms++;
         break;
     }
     keep_event(p, number);
@@ -267,95 +273,49 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
 
 static void clear(struct planner *p)
 {
-    for (uint32_t i = 1; i < p->n_lives; i++)
-        free(p->life[i].event);
-    free(p->life);
-    mt_address_map_clear(&p->by_address);
+    mt_keep_lives_clear(&p->lives);
+    mt_address_map_clear(&p->blocks);
+    mt_address_map_clear(&p->cuda);
     mt_keep_nodes_clear(&p->nodes);
     mt_keep_moments_clear(&p->moments);
 }
 
-/* What is live at the end is kept. */
-static void finish(struct planner *p)
-{
-    for (uint32_t i = 1; i < p->n_lives; i++)
-        if (p->life[i].n)
-            end_life(p, i, SIZE_MAX);
-}
-
 static int decide(struct mt_keep_plan *plan, const char *path, const struct mt_replay *whole,
-                  struct mt_trace_error *error)
+                  struct mt_keep_scout *scout, struct mt_trace_error *error)
 {
-    struct planner planner = {.plan = plan, .whole = whole, .nodes = {.kept = &plan->kept}};
+    struct planner planner = {
+        .plan = plan, .whole = whole, .scout = scout, .nodes = {.kept = &plan->kept}};
+    planner.lives.nodes = &planner.nodes;
     const struct mt_watcher watcher = {saw, &planner};
     const struct mt_question question = {.watcher = &watcher};
     struct mt_replay replay = {0};
-    int rc = mt_keep_moments_choose(&planner.moments, whole);
+    mt_marks_sort(&scout->failed);
+    int rc = mt_keep_moments_choose(&planner.moments, whole, scout);
     if (!rc)
         rc = mt_kept_reach(&plan->kept, whole->events);
     if (!rc)
         rc = mt_replay(path, &question, &replay, error);
     if (!rc)
-        finish(&planner);
+        mt_keep_lives_finish(&planner.lives);
     mt_replay_clear(&replay);
     clear(&planner);
     return rc;
 }
 
-static int add_info(struct mt_keep_plan *plan, const char *text)
+static int add_info(void *data, const char *text)
 {
+    struct mt_keep_plan *plan = data;
     if (mt_grow(&plan->info, &plan->info_capacity, plan->n_info + 1, sizeof *plan->info))
         return -ENOMEM;
     plan->info[plan->n_info] = strdup(text);
     return plan->info[plan->n_info++] ? 0 : -ENOMEM;
 }
 
-static int describe_worst(struct mt_keep_plan *plan, unsigned slot, const struct mt_worst *worst)
-{
-    char text[192];
-    snprintf(text, sizeof text,
-             MT_WHOLE "worst.%d=%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-                      " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32,
-             (int)slot - 1, worst->times, worst->time_ns, worst->event, worst->wanted,
-             worst->lay_free, worst->reserved, worst->stack, worst->node_name, worst->unlabelled);
-    return worst->times ? add_info(plan, text) : 0;
-}
-
-/* What is told of the whole run: over time, and of places. */
-static int describe(struct mt_keep_plan *plan, unsigned slot, const struct mt_replay *whole)
-{
-    char text[MT_TEXT_LIMIT];
-    const struct mt_places *places = &whole->places[slot];
-    int n = snprintf(text, sizeof text, MT_WHOLE "chart.%d=", (int)slot - 1), rc;
-    mt_timeline_print(&whole->timeline[slot], text + n, sizeof text - (size_t)n);
-    rc = add_info(plan, text);
-    if (!rc)
-        rc = describe_worst(plan, slot, &whole->worst[slot]);
-    for (size_t i = 0, part = 0; !rc && i < places->n; part++) {
-        n = snprintf(text, sizeof text, MT_WHOLE "places.%d.%zu=", (int)slot - 1, part);
-        i = mt_places_print(places, i, text + n, sizeof text - (size_t)n);
-        rc = add_info(plan, text);
-    }
-    return rc;
-}
-
-static int describe_all(struct mt_keep_plan *plan, const struct mt_replay *whole)
-{
-    char text[128];
-    const struct mt_oddities *odd = &whole->oddities;
-    snprintf(text, sizeof text, MT_WHOLE "oddities=%llu %llu %llu %llu",
-             (unsigned long long)odd->replaced, (unsigned long long)odd->unknown,
-             (unsigned long long)odd->wrong_size, (unsigned long long)odd->drift);
-    int rc = add_info(plan, text);
-    for (unsigned slot = 0; !rc && slot < MT_DEVICES; slot++)
-        if (whole->timeline[slot].change)
-            rc = describe(plan, slot, whole);
-    return rc;
-}
-
 int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_trace_error *error)
 {
-    const struct mt_question question = {.whole_run = 1};
+    struct mt_keep_scout scout = {0};
+    const struct mt_watcher watcher = {mt_keep_scout_saw, &scout};
+    const struct mt_question question = {.whole_run = 1, .watcher = &watcher};
     struct mt_replay whole = {0};
     *plan = (struct mt_keep_plan){0};
     int rc = mt_replay(path, &question, &whole, error);
@@ -364,13 +324,15 @@ int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_tra
     plan->events = whole.survey.events;
     plan->bytes = whole.survey.bytes;
     plan->is_complete = whole.survey.complete;
+    plan->was_killed = !plan->is_complete && whole.survey.state == MT_TRACE_KILLED;
     plan->end = whole.survey.end;
     if (!rc)
-        rc = describe_all(plan, &whole);
+        rc = mt_whole_tell(&whole, add_info, plan);
     plan->is_compact = whole.definitions && mt_info(whole.definitions, "compact") != NULL;
     if (!rc && !plan->is_compact)
-        rc = decide(plan, path, &whole, error);
+        rc = decide(plan, path, &whole, &scout, error);
     mt_replay_clear(&whole);
+    mt_keep_scout_clear(&scout);
     return rc;
 }
 

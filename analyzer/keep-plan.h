@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which events of a trace make a compact one: those of the blocks that are live at a moment that is
- * kept, with all that was said of them; what changes the phase that the program is in; what CUDA
- * itself handed out; and for the highest and the lowest of each phase an event that carries the
- * totals.
+ * kept, with all that was said of them; what changes the phase that the program is in; PyTorch's
+ * segments and what is mapped; and for the highest and the lowest of each phase an event that
+ * carries the totals.
  */
 #ifndef MT_KEEP_PLAN_H
 #define MT_KEEP_PLAN_H
@@ -16,6 +16,7 @@ struct mt_keep_plan {
     uint64_t events, bytes; /* of the whole trace */
     int is_compact;         /* it was already: there is no plan */
     int is_complete;        /* the recording was closed: end */
+    int was_killed;         /* it was not, yet nothing is missing */
     struct mt_end end;
     char **info; /* records of what only all events can tell: the chart, and places */
     size_t n_info, info_capacity;

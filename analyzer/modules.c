@@ -15,14 +15,15 @@ static int has_module(const struct mt_definitions *d, uint32_t stack)
     return mt_stack(d, stack)->call != 0;
 }
 
-/* A gradient is its parameter's wherever it was made; a parameter is the one's that moved it to the
- * device, else the one's that first used it. */
+/* A gradient or a state is its parameter's wherever it was made; a parameter is the one's that
+ * moved it to the device, else the one's that first used it. */
 uint32_t mt_block_module(const struct mt_definitions *d, const struct mt_verdict *verdict)
 {
     const struct mt_block *block = verdict->block;
-    int is_gradient = verdict->rule->category == MT_CATEGORY_GRADIENTS;
+    int is_of_leaf = verdict->rule->category == MT_CATEGORY_GRADIENTS ||
+                     verdict->rule->category == MT_CATEGORY_OPTIMIZER_STATE;
     const uint32_t stacks[] = {
-        is_gradient ? block->leaf_stack : 0, block->stack, block->forward_stack, block->leaf_stack,
+        is_of_leaf ? block->leaf_stack : 0, block->stack, block->forward_stack, block->leaf_stack,
         verdict->rule->category == MT_CATEGORY_PARAMETERS ? block->save_stack : 0};
     if (verdict->rule->category == MT_CATEGORY_WORKSPACE)
         return 0; /* whoever needed it first, it is for all */

@@ -3,6 +3,7 @@
 #include "json.h"
 #include "oom.h"
 #include "pins-json.h"
+#include "precision-json.h"
 #include "report.h"
 
 static json_t *frames(const struct mt_definitions *definitions, uint32_t stack)
@@ -64,6 +65,7 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
                                       "large",
                                       mt_json_pool(&story->device->segments.pool[MT_POOL_LARGE])));
     json_object_set_new(object, "cuda", mt_json_number(story->device->at.cuda_bytes));
+    json_object_set_new(object, "precision", mt_json_precision(&story->device->precision));
     json_object_set_new(object, "balance", mt_json_balance(&story->device->balance));
     json_object_set_new(object, "phase",
                         story->span ? json_string(mt_phase_names[story->span->phase].name)

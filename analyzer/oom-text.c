@@ -127,6 +127,7 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
     print_request(&page, story);
     print_totals(&page, story);
     mt_page_categories(&page, story->device);
+    mt_page_precision(&page, story->device);
     if (!story->oom->of_cuda) {
         print_pieces(&page, story);
         print_verdict(&page, story);

@@ -49,8 +49,8 @@ static void find_advice(struct mt_oom_story *story)
 static void compare_iterations(struct mt_oom_story *story)
 {
     const struct mt_spans *spans = story->device->spans;
-    if (!story->span || !story->span->iteration)
-        return;
+    if (!story->span || story->span->iteration < 2)
+        return; /* before the first is the start-up */
     for (size_t i = 0; i < spans->n; i++) {
         const struct mt_span *span = &spans->span[i];
         uint64_t *most = span->iteration == story->span->iteration       ? &story->this_most

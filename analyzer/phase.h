@@ -20,8 +20,9 @@ struct mt_when {
     uint32_t epoch; /* changes of phase so far */
     uint32_t run;   /* those of `after`; before the first backward also entries into forward */
     uint32_t forwards, backwards, steps;
-    uint8_t phase; /* enum mt_phase */
-    uint8_t after; /* the last phase that was not OUTSIDE; OUTSIDE: none yet */
+    uint32_t calls; /* entries into forward, also where nothing else came between two */
+    uint8_t phase;  /* enum mt_phase */
+    uint8_t after;  /* the last phase that was not OUTSIDE; OUTSIDE: none yet */
 };
 
 /* Takes into account that the program is now in a phase. */
@@ -33,6 +34,7 @@ static inline void mt_when_enter(struct mt_when *now, enum mt_phase phase)
     now->phase = (uint8_t)phase;
     if (phase == MT_PHASE_OUTSIDE)
         return;
+    now->calls += phase == MT_PHASE_FORWARD;
     now->run += now->after != phase || (phase == MT_PHASE_FORWARD && !now->backwards);
     if (now->after == phase)
         return;

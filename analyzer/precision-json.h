@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameters by precision for the schema memtap.report/1. */
+/* Parameters by precision for the schemas memtap.report/1 and memtap.oom/1. */
 #ifndef MT_PRECISION_JSON_H
 #define MT_PRECISION_JSON_H
 

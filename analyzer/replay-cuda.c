@@ -4,8 +4,6 @@
 
 #include <errno.h>
 
-#define CUDA_OUT_OF_MEMORY 2u /* the runtime's and the driver's number alike */
-
 /* CUDA's peak counts where PyTorch has none. */
 static int see_cuda_total(struct mt_replay *replay, const struct mt_event *event, unsigned slot)
 {
@@ -24,11 +22,6 @@ static int see_cuda_total(struct mt_replay *replay, const struct mt_event *event
             mt_replay_take_device(replay, slot);
     }
     return mt_replay_is_of_cuda(replay, slot) ? mt_replay_see(replay, slot, now) : 0;
-}
-
-static int out_of_memory(const struct mt_event *event)
-{
-    return event->kind == MT_CUDA_MALLOC && event->arg[2] == CUDA_OUT_OF_MEMORY;
 }
 
 static int reach(struct mt_replay *replay, unsigned slot)
@@ -51,6 +44,8 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
     if (!rc)
         rc = mt_cuda_event(&replay->cuda, event);
     block = rc ? NULL : mt_cuda_made(&replay->cuda, event);
+    if (block)
+        block->range = mt_tracker_range(&replay->tracker, event->thread);
     if (event->kind == MT_CUDA_FREE_FAILED && !rc) {
         struct mt_block *again = mt_heap_at(&replay->cuda.heap, event->arg[0]);
         if (again && !again->event)
@@ -64,7 +59,7 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
         rc = see_cuda_total(replay, event, old);
     if (!rc && old != slot)
         rc = see_cuda_total(replay, event, slot);
-    if (out_of_memory(event) && mt_replay_is_of_cuda(replay, slot))
+    if (mt_cuda_is_oom(event) && mt_replay_is_of_cuda(replay, slot))
         mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
                                                    .wanted = event->arg[1],
                                                    .allocated = replay->cuda_now[slot].allocated,

@@ -23,8 +23,18 @@ int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block);
  * the block does not. */
 void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end);
 
+/* Of mt_replay_see, in a range. */
+int mt_replay_see_range(struct mt_replay *replay, unsigned slot, const struct mt_totals *now);
+
 /* What is allocated on the device of that slot, at its level. 0 or -ENOMEM. */
-int mt_replay_see(struct mt_replay *replay, unsigned slot, const struct mt_totals *now);
+static inline int mt_replay_see(struct mt_replay *replay, unsigned slot,
+                                const struct mt_totals *now)
+{
+    if (now->range && mt_replay_see_range(replay, slot, now))
+        return -ENOMEM;
+    return mt_spans_see(&replay->spans[slot], &replay->tracker.now, replay->events, replay->time_ns,
+                        now->allocated, now->reserved);
+}
 
 /* Memory ran out; and then the program allocated all the same. */
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom);

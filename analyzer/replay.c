@@ -3,6 +3,7 @@
 #include "scan.h"
 #include "segments.h"
 #include "sites.h"
+#include "whole.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,9 +11,8 @@
 #include <string.h>
 
 /* PyTorch counts too: after each event its total has to have moved by the event's size. */
-static void compare_total(struct mt_replay *replay, const struct mt_event *event)
+static void compare_total(struct mt_replay *replay, unsigned slot, const struct mt_event *event)
 {
-    unsigned slot = mt_device_slot(event->device);
     uint64_t change = event->kind == MT_ALLOC ? event->arg[1] : -event->arg[1];
     if (!replay->now[slot].event)
         replay->unseen[slot] = event->arg[2] - change;
@@ -31,14 +31,16 @@ void mt_replay_take_device(struct mt_replay *replay, unsigned slot)
     mt_heap_remember(&replay->blocks, slot);
     mt_heap_remember(&replay->cuda.heap, slot);
     mt_heap_remember(&replay->cuda.mapped, slot);
+    mt_heap_remember(&replay->cuda.imported, slot);
 }
 
-static void take_all(struct mt_replay *replay)
+static __attribute__((cold)) void take_all(struct mt_replay *replay)
 {
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_replay_take_device(replay, slot);
     mt_host_take(&replay->host);
     replay->taken = replay->question.moment.kind != MT_AT_OOM; /* the last one counts */
+    replay->awaits_moment = 0;
     replay->at_event = replay->events;
     replay->at_time_ns = replay->time_ns;
 }
@@ -47,20 +49,24 @@ static void take_all(struct mt_replay *replay)
 static int is_past(const struct mt_replay *replay, const struct mt_event *event)
 {
     const struct mt_moment *moment = &replay->question.moment;
-    if (moment->kind == MT_AT_TIME)
-        return event->time_ns > moment->value;
-    return moment->kind == MT_AT_EVENT && replay->events >= moment->value;
+    return moment->kind == MT_AT_TIME ? event->time_ns > moment->value
+                                      : replay->events >= moment->value;
+}
+
+/* Brings it up to what was read. */
+static void update_context(struct mt_rule_context *context, const struct mt_replay *replay)
+{
+    context->saw_parameters = replay->tracker.saw_parameters;
+    context->saw_gradients = replay->survey.kinds[MT_GRADIENT] && !replay->question.no_labels;
+    context->saw_stepped = replay->tracker.saw_stepped;
+    context->saw_steps = replay->tracker.steps_begun > 0;
 }
 
 struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
 {
-    return (struct mt_rule_context){.definitions = replay->definitions,
-                                    .ranges = &replay->tracker.ranges,
-                                    .saw_parameters = replay->tracker.saw_parameters,
-                                    .saw_gradients = replay->survey.kinds[MT_GRADIENT] &&
-                                                     !replay->question.no_labels,
-                                    .user = replay->question.rules,
-                                    .saw_steps = replay->tracker.steps_begun > 0};
+    struct mt_rule_context context = replay->context;
+    update_context(&context, replay);
+    return context;
 }
 
 /* What is known of the block when it ends has to do here: no other blocks are looked at. */
@@ -69,9 +75,9 @@ static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_
     struct mt_timeline *timeline = &replay->timeline[mt_device_slot(block->device)];
     if (end != UINT64_MAX && !mt_timeline_sees(timeline, block->event, end))
         return;
-    struct mt_rule_context context = mt_replay_context(replay);
-    mt_timeline_add(timeline, mt_classify(&context, block)->category, block->size, block->event,
-                    end);
+    update_context(&replay->context, replay);
+    mt_timeline_add(timeline, mt_classify(&replay->context, block)->category, block->size,
+                    block->event, end);
 }
 
 /* Keeps a copy of a block that has ended, or lives at the trace's end, if it is asked for. */
@@ -96,7 +102,7 @@ void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at
 int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block)
 {
     block->event = replay->events;
-    mt_tracker_made(&replay->tracker, block);
+    mt_tracker_made(&replay->tracker, replay->thread, block);
     return replay->question.whole_run
                ? mt_places_made(&replay->places[mt_device_slot(block->device)], replay->definitions,
                                 block)
@@ -109,18 +115,17 @@ static void end_block(struct mt_replay *replay, struct mt_block *block)
     mt_heap_end(&replay->blocks, block);
 }
 
-int mt_replay_see(struct mt_replay *replay, unsigned slot, const struct mt_totals *now)
+int mt_replay_see_range(struct mt_replay *replay, unsigned slot, const struct mt_totals *now)
 {
     struct mt_range_most most = {now->allocated, now->time_ns, now->event};
-    if (now->range && mt_ranges_see(&replay->tracker.ranges, slot, now->range, &most))
-        return -ENOMEM;
-    return mt_spans_see(&replay->spans[slot], &replay->tracker.now, replay->events, replay->time_ns,
-                        now->allocated, now->reserved);
+    return mt_ranges_see(&replay->tracker.ranges, slot, now->range, &most);
 }
 
 /* What is reserved changes. Where it grows though as much as was wanted lay free, in pieces. */
-static void see_reserved(struct mt_replay *replay, const struct mt_totals *before,
-                         const struct mt_event *event, const struct mt_block *made)
+static __attribute__((cold)) void see_reserved(struct mt_replay *replay,
+                                               const struct mt_totals *before,
+                                               const struct mt_event *event,
+                                               const struct mt_block *made)
 {
     unsigned slot = mt_device_slot(event->device);
     uint64_t lay_free = before->reserved - before->allocated;
@@ -145,35 +150,40 @@ static void see_reserved(struct mt_replay *replay, const struct mt_totals *befor
                                   replay->definitions, &(struct mt_block){.stack = event->stack})};
 }
 
-/* made: the block of an allocation. */
-static int see_total(struct mt_replay *replay, const struct mt_event *event,
-                     const struct mt_block *made)
+static __attribute__((noinline)) void new_peak(struct mt_replay *replay, unsigned slot)
 {
-    unsigned slot = mt_device_slot(event->device);
+    replay->peak[slot] = replay->now[slot];
+    if (replay->question.moment.kind == MT_AT_PEAK)
+        mt_replay_take_device(replay, slot);
+}
+
+/* made: the block of an allocation. */
+static inline __attribute__((always_inline)) int see_total(struct mt_replay *replay, unsigned slot,
+                                                           const struct mt_event *event,
+                                                           const struct mt_block *made)
+{
     struct mt_totals *now = &replay->now[slot];
-    if (event->arg[3] != now->reserved)
+    uint64_t allocated = event->arg[2], reserved = event->arg[3];
+    if (reserved != now->reserved)
         see_reserved(replay, now, event, made);
     /* One by one: gcc makes a compound literal elsewhere first, and waits for it to be copied. */
     now->when = replay->tracker.now;
     now->range = mt_tracker_range(&replay->tracker, event->thread);
     now->event = replay->events;
     now->time_ns = event->time_ns;
-    now->allocated = event->arg[2];
-    now->reserved = event->arg[3];
+    now->allocated = allocated;
+    now->reserved = reserved;
     now->known_bytes = replay->blocks.total[slot].bytes;
     now->cuda_bytes = replay->cuda.heap.total[slot].bytes;
-    if (replay->most_reserved[slot] < now->reserved)
-        replay->most_reserved[slot] = now->reserved;
-    if (mt_is_new_peak(&replay->peak[slot], now->allocated)) {
-        replay->peak[slot] = *now;
-        if (replay->question.moment.kind == MT_AT_PEAK)
-            mt_replay_take_device(replay, slot);
-    }
+    if (replay->most_reserved[slot] < reserved)
+        replay->most_reserved[slot] = reserved;
+    if (mt_is_new_peak(&replay->peak[slot], allocated))
+        new_peak(replay, slot);
     return mt_replay_see(replay, slot, now);
 }
 
 /* PyTorch begins to use a device: what CUDA hands out on it is no block of its own any more. */
-static void begin_blocks(struct mt_replay *replay, unsigned slot)
+static __attribute__((cold)) void begin_blocks(struct mt_replay *replay, unsigned slot)
 {
     mt_spans_clear(&replay->spans[slot]);
     mt_timeline_clear(&replay->timeline[slot]);
@@ -181,14 +191,24 @@ static void begin_blocks(struct mt_replay *replay, unsigned slot)
     mt_ranges_forget(&replay->tracker.ranges, slot);
 }
 
+/* Before what an event on the device of that slot does. 0 or -ENOMEM. */
+static inline __attribute__((always_inline)) int reach(struct mt_replay *replay, unsigned slot,
+                                                       const struct mt_event *event)
+{
+    if (mt_replay_is_of_cuda(replay, slot))
+        begin_blocks(replay, slot);
+    if (mt_timeline_reach(&replay->timeline[slot], replay->events))
+        return -ENOMEM;
+    compare_total(replay, slot, event);
+    return 0;
+}
+
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
 {
+    unsigned slot = mt_device_slot(event->device);
     mt_replay_went_on(replay);
-    if (mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
-        begin_blocks(replay, mt_device_slot(event->device));
-    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], replay->events))
+    if (reach(replay, slot, event))
         return -ENOMEM;
-    compare_total(replay, event);
     struct mt_block *block = mt_heap_at(&replay->blocks, event->arg[0]);
     if (block) {
         replay->oddities.replaced++;
@@ -197,16 +217,14 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
     block = mt_heap_add(&replay->blocks, event);
     if (!block || mt_replay_begin_life(replay, block))
         return -ENOMEM;
-    return see_total(replay, event, block);
+    return see_total(replay, slot, event, block);
 }
 
 static int on_free(struct mt_replay *replay, const struct mt_event *event)
 {
-    if (mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
-        begin_blocks(replay, mt_device_slot(event->device));
-    if (mt_timeline_reach(&replay->timeline[mt_device_slot(event->device)], replay->events))
+    unsigned slot = mt_device_slot(event->device);
+    if (reach(replay, slot, event))
         return -ENOMEM;
-    compare_total(replay, event);
     struct mt_block *block = mt_heap_at(&replay->blocks, event->arg[0]);
     if (block && block->size != event->arg[1])
         replay->oddities.wrong_size++;
@@ -214,7 +232,7 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
         end_block(replay, block);
     else if (event->arg[0]) /* in a compact trace, frees of nothing carry totals */
         replay->oddities.unknown++;
-    return see_total(replay, event, block); /* the first event may be a free */
+    return see_total(replay, slot, event, block); /* the first event may be a free */
 }
 
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
@@ -255,7 +273,10 @@ static void on_sample(struct mt_replay *replay, const struct mt_event *event)
                                               .free = event->arg[1],
                                               .own = event->arg[2],
                                               .others = event->arg[3],
-                                              .cuda_bytes = replay->cuda.heap.total[slot].bytes};
+                                              .cuda_bytes = replay->cuda.heap.total[slot].bytes,
+                                              .objects = mt_objects_on(&replay->objects, slot)};
+    if (!replay->first_sample[slot].time_ns)
+        replay->first_sample[slot] = replay->sample[slot];
     const struct mt_sample *before = &replay->sample_at[slot];
     uint64_t taken_ns = replay->taken_ns[slot];
     if (replay->awaits_sample[slot] &&
@@ -266,20 +287,20 @@ static void on_sample(struct mt_replay *replay, const struct mt_event *event)
 
 static int is_label(unsigned kind)
 {
-    return kind >= MT_SAVED && kind <= MT_REQUIRES_GRAD;
+    return (kind >= MT_SAVED && kind <= MT_REQUIRES_GRAD) || kind == MT_STATE;
 }
 
 static int on_event(struct mt_replay *replay, const struct mt_event *event)
 {
-    if (!replay->taken && is_past(replay, event))
+    if (replay->awaits_moment && is_past(replay, event))
         take_all(replay);
     replay->events++;
     replay->time_ns = event->time_ns;
     if (replay->question.no_labels && is_label(event->kind))
         return 0;
-    int rc = mt_tracker_event(&replay->tracker, event);
-    if (rc)
-        return rc;
+    replay->thread = mt_tracker_follow(&replay->tracker, event);
+    if (!replay->thread)
+        return -ENOMEM;
     switch (event->kind) {
     case MT_ALLOC:
         return on_alloc(replay, event);
@@ -301,15 +322,34 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_COPY:
     case MT_CUDA_SET:
         return mt_cuda_event(&replay->cuda, event);
+    case MT_CUDA_OBJECT:
+    case MT_CUDA_OBJECT_GONE:
+        return mt_objects_event(&replay->objects, event);
     case MT_DEVICE_MEMORY:
         on_sample(replay, event);
         return 0;
     }
-    return 0;
+    return mt_tracker_learn(&replay->tracker, replay->thread, event);
 }
 
-/* Most events begin with the address of a block: its place is brought from memory in time. */
-#define EVENTS_AHEAD 8u
+/*
+ * What most events need first is brought from memory in time: the place in a table of the address
+ * that they begin with, and then, where a block is there, what is known of it; and their stack.
+ */
+#define PLACES_AHEAD 16
+#define BLOCKS_AHEAD 8
+
+static inline void expect(const struct mt_replay *replay, const struct mt_event *now)
+{
+    const struct mt_event *event = now + PLACES_AHEAD;
+    mt_address_map_expect(event->kind == MT_NODE_NEW || event->kind == MT_NODE_BEGIN
+                              ? &replay->tracker.forward
+                              : &replay->blocks.by_address,
+                          event->arg[0]);
+    mt_heap_expect(&replay->blocks, now[BLOCKS_AHEAD].arg[0]);
+    if (now[BLOCKS_AHEAD].stack != now[BLOCKS_AHEAD - 1].stack)
+        mt_stack_expect(replay->definitions, now[BLOCKS_AHEAD].stack);
+}
 
 static int handle(void *data, const struct mt_batch *batch)
 {
@@ -319,81 +359,15 @@ static int handle(void *data, const struct mt_batch *batch)
     for (size_t i = 0; i < batch->n_definitions; i++)
         if (mt_definitions_add(replay->definitions, &batch->definitions[i]) == -ENOMEM)
             return -ENOMEM;
-    for (size_t i = 0; i < batch->n_events; i++) {
-        if (i + EVENTS_AHEAD < batch->n_events)
-            mt_address_map_expect(&replay->blocks.by_address,
-                                  batch->events[i + EVENTS_AHEAD].arg[0]);
-        mt_survey_event(&replay->survey, &batch->events[i]);
-        if (on_event(replay, &batch->events[i]) ||
-            (watcher && watcher->saw(watcher->data, replay, &batch->events[i])))
+    const struct mt_event *end = batch->events + batch->n_events;
+    for (const struct mt_event *event = batch->events; event < end; event++) {
+        if (end - event > PLACES_AHEAD)
+            expect(replay, event);
+        mt_survey_event(&replay->survey, event);
+        if (on_event(replay, event) || (watcher && watcher->saw(watcher->data, replay, event)))
             return -ENOMEM;
     }
     return 0;
-}
-
-/* As a compact trace tells them, in one or several records. */
-static int take_places(struct mt_replay *replay, unsigned slot)
-{
-    const char *text;
-    char key[64];
-    int rc = 0;
-    for (size_t part = 0; !rc; part++) {
-        snprintf(key, sizeof key, MT_WHOLE "places.%d.%zu", (int)slot - 1, part);
-        if (!(text = mt_info(replay->definitions, key)))
-            return 0;
-        if (!part)
-            mt_places_clear(&replay->places[slot]);
-        rc = mt_places_parse(&replay->places[slot], replay->definitions, text);
-    }
-    return rc == -ENOMEM ? rc : 0;
-}
-
-/* Those of the whole trace, since totals leap where blocks are missing. */
-static void take_oddities(struct mt_oddities *odd, const char *text)
-{
-    *odd = (struct mt_oddities){0};
-    if (text)
-        sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &odd->replaced, &odd->unknown,
-               &odd->wrong_size, &odd->drift);
-}
-
-static void take_worst(struct mt_replay *replay, unsigned slot)
-{
-    struct mt_worst worst = {0};
-    char key[64];
-    snprintf(key, sizeof key, MT_WHOLE "worst.%d", (int)slot - 1);
-    const char *text = mt_info(replay->definitions, key);
-    replay->worst[slot] = worst;
-    if (text && sscanf(text,
-                       "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-                       " %" SCNu32 " %" SCNu32 " %" SCNu32,
-                       &worst.times, &worst.time_ns, &worst.event, &worst.wanted, &worst.lay_free,
-                       &worst.reserved, &worst.stack, &worst.node_name, &worst.unlabelled) == 9)
-        replay->worst[slot] = worst;
-    if (replay->question.no_labels) {
-        replay->worst[slot].stack = worst.unlabelled;
-        replay->worst[slot].node_name = 0;
-    }
-}
-
-/* A compact trace tells what only all blocks can show, since it has not all. */
-static int take_whole(struct mt_replay *replay)
-{
-    char key[64];
-    int rc = 0;
-    if (!mt_info(replay->definitions, "compact"))
-        return 0;
-    take_oddities(&replay->oddities, mt_info(replay->definitions, MT_WHOLE "oddities"));
-    for (unsigned slot = 0; !rc && slot < MT_DEVICES; slot++) {
-        snprintf(key, sizeof key, MT_WHOLE "chart.%d", (int)slot - 1);
-        const char *chart = mt_info(replay->definitions, key);
-        if (chart && replay->timeline[slot].change)
-            rc = mt_timeline_parse(&replay->timeline[slot], chart) == -ENOMEM ? -ENOMEM : 0;
-        take_worst(replay, slot);
-        if (!rc && replay->question.whole_run)
-            rc = take_places(replay, slot);
-    }
-    return rc;
 }
 
 static void number_iterations(struct mt_replay *replay, unsigned slot)
@@ -437,10 +411,15 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
 {
     memset(replay, 0, sizeof *replay);
     replay->question = *question;
+    replay->awaits_moment =
+        question->moment.kind == MT_AT_TIME || question->moment.kind == MT_AT_EVENT;
     mt_survey_begin(&replay->survey, path);
     replay->definitions = mt_definitions_create();
     if (!replay->definitions)
         return -ENOMEM;
+    replay->context = (struct mt_rule_context){.definitions = replay->definitions,
+                                               .ranges = &replay->tracker.ranges,
+                                               .user = question->rules};
     replay->tracker.definitions = replay->definitions;
     replay->tracker.heap = &replay->blocks;
     replay->tracker.cuda = &replay->cuda.heap;
@@ -449,7 +428,7 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
         return rc;
     rc = mt_definitions_finish(replay->definitions);
     finish(replay);
-    return rc ? rc : take_whole(replay);
+    return rc ? rc : mt_whole_take(replay);
 }
 
 void mt_replay_clear(struct mt_replay *replay)
@@ -463,6 +442,7 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_heap_clear(&replay->blocks);
     mt_cuda_clear(&replay->cuda);
     mt_host_clear(&replay->host);
+    mt_objects_clear(&replay->objects);
     mt_definitions_destroy(replay->definitions);
     memset(replay, 0, sizeof *replay);
 }

@@ -13,6 +13,7 @@
 #include "groups.h"
 #include "host.h"
 #include "moment.h"
+#include "objects.h"
 #include "places.h"
 #include "spans.h"
 #include "survey.h"
@@ -53,6 +54,7 @@ struct mt_sample {
     uint64_t time_ns; /* 0: it was not asked */
     uint64_t total, free, own, others;
     uint64_t cuda_bytes; /* what CUDA had handed out then */
+    struct mt_object_counts objects;
 };
 
 /* PyTorch asked CUDA for more though as many bytes lay free in its pools: the time when the most
@@ -94,6 +96,8 @@ struct mt_replay {
     struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
     uint64_t n_ooms;
     struct mt_host host;
+    struct mt_objects objects;
+    struct mt_sample first_sample[MT_DEVICES];
     struct mt_sample sample[MT_DEVICES];    /* the last one */
     struct mt_sample sample_at[MT_DEVICES]; /* the nearest to the moment */
     struct mt_oddities oddities;
@@ -102,9 +106,12 @@ struct mt_replay {
     struct mt_block watched;       /* the last one that held question.address; size 0: none did */
     uint64_t n_watched;
     /* the pass's own */
-    uint64_t events;  /* so far */
-    uint64_t time_ns; /* of the last one */
-    int taken;        /* the moment has passed */
+    uint64_t events;                /* so far */
+    uint64_t time_ns;               /* of the last one */
+    struct mt_thread_state *thread; /* of the one that is looked at */
+    struct mt_rule_context context;
+    int taken;         /* the moment has passed */
+    int awaits_moment; /* of an event or a time, and it has not */
     uint8_t awaits_sample[MT_DEVICES];
     uint64_t taken_ns[MT_DEVICES]; /* when the device's moment was */
 };

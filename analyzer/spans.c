@@ -2,10 +2,11 @@
 #include "spans.h"
 #include "grow.h"
 
-/* Growth is told from so many iterations on; the first ones make state, and the last one may be cut
- * short. */
-#define LEAST_ITERATIONS 8u
+/* The first iterations make state, and the last one may be cut short. So few leave hardly any
+ * others: then the second one counts, and what is left over has to be the same each time, but for
+ * what the allocator rounds up. */
 #define FIRST_STEADY 3u
+#define FEW_ITERATIONS 8u
 
 void mt_spans_clear(struct mt_spans *spans)
 {
@@ -13,28 +14,20 @@ void mt_spans_clear(struct mt_spans *spans)
     memset(spans, 0, sizeof *spans);
 }
 
-int mt_spans_extend(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
-                    uint64_t time_ns, uint64_t allocated, uint64_t reserved)
+int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
+                 uint64_t time_ns, uint64_t allocated, uint64_t reserved)
 {
-    struct mt_span *span = spans->n ? &spans->span[spans->n - 1] : NULL;
-    if (!span || span->run != now->run) {
-        if (mt_grow(&spans->span, &spans->capacity, spans->n + 1, sizeof *spans->span))
-            return -ENOMEM;
-        span = &spans->span[spans->n++];
-        *span = (struct mt_span){.run = now->run,
-                                 .phase = now->after,
-                                 .time_ns = time_ns,
-                                 .event = event,
-                                 .least = UINT64_MAX};
-    }
-    if (allocated < span->least)
-        span->least = allocated;
-    if (allocated > span->most || !span->most_event) {
-        span->most = allocated;
-        span->most_event = event;
-        span->most_time_ns = time_ns;
-        span->most_reserved = reserved;
-    }
+    if (mt_grow(&spans->span, &spans->capacity, spans->n + 1, sizeof *spans->span))
+        return -ENOMEM;
+    spans->span[spans->n++] = (struct mt_span){.run = now->run,
+                                               .phase = now->after,
+                                               .time_ns = time_ns,
+                                               .event = event,
+                                               .least = allocated,
+                                               .most = allocated,
+                                               .most_event = event,
+                                               .most_time_ns = time_ns,
+                                               .most_reserved = reserved};
     return 0;
 }
 
@@ -107,12 +100,35 @@ static uint64_t iteration_floor(const struct mt_spans *spans, size_t *i)
     return least;
 }
 
+/* Of FEW_ITERATIONS at most. */
+static uint64_t growth_of_few(const struct mt_spans *spans)
+{
+    uint64_t least[FEW_ITERATIONS + 1] = {0};
+    for (size_t i = 0; i < spans->n;) {
+        uint32_t iteration = spans->span[i].iteration;
+        least[iteration] = iteration_floor(spans, &i);
+    }
+    uint64_t smallest = UINT64_MAX, largest = 0;
+    for (uint32_t i = 3; i < spans->iterations; i++) {
+        if (least[i] <= least[i - 1])
+            return 0;
+        uint64_t step = least[i] - least[i - 1];
+        smallest = step < smallest ? step : smallest;
+        largest = step > largest ? step : largest;
+    }
+    return largest - smallest <= largest / 20
+               ? (least[spans->iterations - 1] - least[2]) / (spans->iterations - 3)
+               : 0;
+}
+
 uint64_t mt_spans_growth(const struct mt_spans *spans)
 {
     uint64_t first = 0, before = 0;
     uint32_t rises = 0, steps = 0;
-    if (spans->iterations < LEAST_ITERATIONS)
+    if (spans->iterations < MT_GROWTH_ITERATIONS)
         return 0;
+    if (spans->iterations < FEW_ITERATIONS)
+        return growth_of_few(spans);
     for (size_t i = 0; i < spans->n;) {
         uint32_t iteration = spans->span[i].iteration;
         uint64_t least = iteration_floor(spans, &i);

@@ -29,17 +29,26 @@ struct mt_spans {
 /* A list of zeros is empty. */
 void mt_spans_clear(struct mt_spans *spans);
 
-int mt_spans_extend(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
-                    uint64_t time_ns, uint64_t allocated, uint64_t reserved);
+/* Begins the span of a new run. 0 or -ENOMEM. */
+int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
+                 uint64_t time_ns, uint64_t allocated, uint64_t reserved);
 
 /* What is allocated and reserved after an event. 0 or -ENOMEM. */
 static inline int mt_spans_see(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
                                uint64_t time_ns, uint64_t allocated, uint64_t reserved)
 {
-    const struct mt_span *last = spans->n ? &spans->span[spans->n - 1] : NULL;
-    if (last && last->run == now->run && allocated >= last->least && allocated <= last->most)
-        return 0; /* nearly always */
-    return mt_spans_extend(spans, now, event, time_ns, allocated, reserved);
+    struct mt_span *last = spans->n ? &spans->span[spans->n - 1] : NULL;
+    if (!last || last->run != now->run)
+        return mt_spans_add(spans, now, event, time_ns, allocated, reserved);
+    if (allocated < last->least)
+        last->least = allocated;
+    if (allocated > last->most) {
+        last->most = allocated;
+        last->most_event = event;
+        last->most_time_ns = time_ns;
+        last->most_reserved = reserved;
+    }
+    return 0;
 }
 
 /* Numbers the iterations. One ends with the optimizer's step (or several, one after the other);
@@ -55,8 +64,11 @@ const struct mt_span *mt_spans_highest(const struct mt_spans *spans, int but_pha
 /* The highest span of an iteration. NULL: it is not there. */
 const struct mt_span *mt_spans_of_iteration(const struct mt_spans *spans, uint64_t iteration);
 
+/* Of fewer iterations growth is not known. */
+#define MT_GROWTH_ITERATIONS 5u
+
 /* How much more is left over from one iteration to the next, in bytes, where that goes on to the
- * end; 0 where it does not. */
+ * end; 0 where it does not. Of only a few iterations it has to be about the same each time. */
 uint64_t mt_spans_growth(const struct mt_spans *spans);
 
 /* What part of what is reserved is free at the highest moment of an iteration: of the second one

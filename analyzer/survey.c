@@ -20,9 +20,19 @@ void mt_survey_begin(struct mt_survey *survey, const char *path)
         survey->bytes = (uint64_t)status.st_size;
 }
 
+/* What a compact copy says of the trace that it is of. */
+static int tells_of_kill(const struct mt_definition *definition)
+{
+    static const char text[] = MT_KILLED_INFO;
+    return definition->kind == MT_DEF_INFO && definition->text_size == sizeof text - 1 &&
+           !memcmp(definition->text, text, sizeof text - 1);
+}
+
 void mt_survey_batch(struct mt_survey *survey, const struct mt_batch *batch)
 {
-    survey->state = batch->state;
+    for (size_t i = 0; i < batch->n_definitions; i++)
+        survey->is_copy_of_killed |= tells_of_kill(&batch->definitions[i]);
+    survey->state = survey->is_copy_of_killed ? MT_TRACE_KILLED : batch->state;
     survey->events += batch->n_events;
     if (batch->type == MT_BATCH_END) {
         survey->complete = 1;

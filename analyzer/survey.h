@@ -8,13 +8,17 @@
 #include "definitions.h"
 #include "trace-format/reader.h"
 
+/* The info record by which a compact copy tells that the program was killed. */
+#define MT_KILLED_INFO MT_WHOLE "state=killed"
+
 struct mt_survey {
     uint64_t events;
     uint64_t bytes; /* of the file */
     uint64_t lost;  /* events that were not recorded, by the LOST events */
     uint64_t kinds[MT_KIND_LIMIT];
     uint64_t last_time_ns;
-    enum mt_trace_state state;
+    enum mt_trace_state state; /* of a compact copy: of what it is a copy of */
+    int is_copy_of_killed;
     int complete;      /* the recording was closed: `end` counts */
     struct mt_end end; /* as the recording says it itself */
 };

@@ -4,27 +4,7 @@
 #include "marks.h"
 #include "trace-format/dtypes.h"
 
-/* Beyond these only damaged traces go. */
-#define THREAD_LIMIT 65536u
 #define NESTING_LIMIT 4096u
-
-struct running_node {
-    uint64_t node;
-    uint32_t name, forward_stack;
-};
-
-struct mt_thread_state {
-    int known;           /* has had an event */
-    int is_autograds;    /* one of those that autograd makes, one a device, to run backward */
-    uint32_t stack;      /* of the last event, */
-    uint32_t python;     /* from its innermost frame of Python on, */
-    size_t n_stacked;    /* the nodes that ran then, */
-    uint8_t phase;       /* and what that made the thread's phase */
-    uint32_t step;       /* 0: in none */
-    uint32_t step_depth; /* nodes that ran when the step began */
-    struct running_node *nodes;
-    size_t n_nodes, nodes_capacity;
-};
 
 void mt_tracker_clear(struct mt_tracker *tracker)
 {
@@ -38,9 +18,7 @@ void mt_tracker_clear(struct mt_tracker *tracker)
 
 static struct mt_thread_state *thread_state(struct mt_tracker *tracker, uint32_t thread)
 {
-    if (thread < tracker->n_threads)
-        return &tracker->threads[thread];
-    if (thread >= THREAD_LIMIT)
+    if (thread >= MT_THREAD_LIMIT)
         thread = 0;
     if (mt_grow(&tracker->threads, &tracker->threads_capacity, (size_t)thread + 1,
                 sizeof *tracker->threads))
@@ -64,12 +42,10 @@ static void end_step(struct mt_tracker *tracker, struct mt_thread_state *thread)
 
 /* A step ends with the thread's first event outside the optimizer. Events without a stack, such as
  * those of autograd's own threads, say nothing. */
-static void follow_step(struct mt_tracker *tracker, struct mt_thread_state *thread, uint32_t stack)
+static void follow_step(struct mt_tracker *tracker, struct mt_thread_state *thread)
 {
-    if (!stack)
-        return;
-    int inside = (mt_stack(tracker->definitions, stack)->marks & MT_MARK_OPTIMIZER) != 0;
-    if (inside == (thread->step != 0))
+    int inside = (thread->marks & MT_MARK_OPTIMIZER) != 0;
+    if (!thread->python || inside == (thread->step != 0))
         return;
     if (!inside) {
         end_step(tracker, thread);
@@ -81,43 +57,41 @@ static void follow_step(struct mt_tracker *tracker, struct mt_thread_state *thre
 
 /* What this thread is doing. Autograd's threads have no Python of their own: hooks and functions
  * that they call are part of backward. */
-static enum mt_phase thread_phase(const struct mt_tracker *tracker,
-                                  const struct mt_thread_state *thread, uint32_t stack)
+static enum mt_phase thread_phase(const struct mt_thread_state *thread)
 {
-    const struct mt_stack *s = mt_stack(tracker->definitions, stack);
-    if (s->phase & MT_MARK_OPTIMIZER)
+    if (thread->phase_marks & MT_MARK_OPTIMIZER)
         return MT_PHASE_STEP;
-    if (thread->n_nodes || thread->is_autograds || s->marks & MT_MARK_BACKWARD)
+    if (thread->n_nodes || thread->is_autograds || thread->marks & MT_MARK_BACKWARD)
         return MT_PHASE_BACKWARD;
-    return s->phase & MT_MARK_MODULE_CALL ? MT_PHASE_FORWARD : MT_PHASE_OUTSIDE;
+    return thread->phase_marks & MT_MARK_MODULE_CALL ? MT_PHASE_FORWARD : MT_PHASE_OUTSIDE;
 }
 
 /* What a program is doing, its Python stack says; in a thread without one, nothing does. */
-static void look_at_stack(struct mt_tracker *tracker, struct mt_thread_state *thread,
-                          const struct mt_event *event)
+static void look_at_stack(const struct mt_tracker *tracker, struct mt_thread_state *thread,
+                          uint32_t stack)
 {
-    if (!thread->known)
-        thread->is_autograds = is_autograd_thread(tracker->definitions, event->thread);
-    thread->known = 1;
-    thread->stack = event->stack;
-    thread->python = mt_stack(tracker->definitions, event->stack)->python;
-    thread->n_stacked = thread->n_nodes;
-    follow_step(tracker, thread, thread->python);
-    thread->phase = (uint8_t)thread_phase(tracker, thread, thread->python);
+    uint32_t python = mt_stack(tracker->definitions, stack)->python;
+    const struct mt_stack *s = mt_stack(tracker->definitions, python);
+    thread->stack = stack;
+    thread->python = python;
+    thread->marks = s->marks;
+    thread->phase_marks = s->phase;
 }
 
-/* A node that is made outside of modules makes it forward all the same. Threads besides the one
- * that trains (loaders of data) say nothing of the program's phase by working outside. */
-static void follow_phase(struct mt_tracker *tracker, const struct mt_thread_state *thread,
-                         const struct mt_event *event)
+struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct mt_event *event)
 {
-    enum mt_phase phase = (enum mt_phase)thread->phase;
-    if (phase == MT_PHASE_OUTSIDE && (event->kind == MT_NODE_NEW || event->kind == MT_SAVED))
-        phase = MT_PHASE_FORWARD;
-    if (phase == MT_PHASE_FORWARD || phase == MT_PHASE_STEP)
-        tracker->leader = event->thread;
-    if (phase != MT_PHASE_OUTSIDE || (thread->python && event->thread == tracker->leader))
-        mt_when_enter(&tracker->now, phase);
+    struct mt_thread_state *thread = thread_state(tracker, event->thread);
+    if (!thread)
+        return NULL;
+    if (!thread->known)
+        thread->is_autograds = is_autograd_thread(tracker->definitions, event->thread);
+    if (!thread->known || thread->stack != event->stack)
+        look_at_stack(tracker, thread, event->stack);
+    thread->known = 1;
+    thread->n_stacked = thread->n_nodes;
+    follow_step(tracker, thread);
+    thread->phase = (uint8_t)thread_phase(thread);
+    return thread;
 }
 
 static int node_new(struct mt_tracker *tracker, const struct mt_event *event, uint32_t stack)
@@ -149,11 +123,12 @@ static int node_begin(struct mt_tracker *tracker, struct mt_thread_state *thread
     if (mt_grow(&thread->nodes, &thread->nodes_capacity, thread->n_nodes + 1,
                 sizeof *thread->nodes))
         return -ENOMEM;
-    struct running_node *node = &thread->nodes[thread->n_nodes++];
+    struct mt_running_node *node = &thread->nodes[thread->n_nodes++];
     node->node = event->arg[0];
     node->name = event->arg[1] > UINT32_MAX ? 0 : (uint32_t)event->arg[1];
+    node->is_accumulator = is_accumulator(tracker, node->name);
     node->forward_stack =
-        is_accumulator(tracker, node->name) ? 0 : mt_address_map_get(&tracker->forward, node->node);
+        node->is_accumulator ? 0 : mt_address_map_get(&tracker->forward, node->node);
     return 0;
 }
 
@@ -225,6 +200,31 @@ static uint32_t first_use(struct mt_tracker *tracker, uint64_t leaf)
     return mt_stack(tracker->definitions, block->stack)->call ? block->stack : block->leaf_stack;
 }
 
+/* What an optimizer keeps for all parameters together, it may keep in the name of one, which is
+ * smaller then. Older PyTorch does not tell how many elements there are. */
+static int is_of_one(const struct mt_block *state, uint64_t elements,
+                     const struct mt_block *parameter)
+{
+    return elements && parameter->elements ? elements <= parameter->elements
+                                           : state->size <= parameter->size;
+}
+
+static void saw_state(struct mt_tracker *tracker, struct mt_block *block,
+                      const struct mt_event *event)
+{
+    const struct mt_block *parameter = block_around(tracker, event->arg[1]);
+    if (event->arg[0] == event->arg[1]) {
+        block->evidence |= MT_SAW_STEPPED;
+        tracker->saw_stepped = 1;
+        return;
+    }
+    block->evidence |= MT_SAW_STATE;
+    if (!block->name)
+        block->name = event->arg[2] > UINT32_MAX ? 0 : (uint32_t)event->arg[2];
+    if (parameter && is_of_one(block, event->arg[3], parameter))
+        block->leaf_stack = first_use(tracker, event->arg[1]);
+}
+
 /* Evidence from a label on the tensor at `address`, which may be a view into its block. */
 static void label(struct mt_tracker *tracker, const struct mt_event *event, uint64_t address,
                   uint32_t stack)
@@ -254,6 +254,12 @@ static void label(struct mt_tracker *tracker, const struct mt_event *event, uint
     case MT_NODE_NEW:
         block->evidence |= MT_SAW_GRAPH_OUTPUT;
         break;
+    case MT_WORKSPACE:
+        block->evidence |= MT_SAW_WORKSPACE;
+        break;
+    case MT_STATE:
+        saw_state(tracker, block, event);
+        break;
     case MT_NAMED:
         block->name = event->arg[1] > UINT32_MAX ? 0 : (uint32_t)event->arg[1];
         break;
@@ -276,18 +282,13 @@ static uint32_t range_around(const struct mt_tracker *tracker, const struct mt_t
 uint32_t mt_tracker_find_range(const struct mt_tracker *tracker, uint32_t thread)
 {
     uint32_t own = mt_ranges_of_thread(&tracker->ranges, thread);
-    uint32_t at = thread < THREAD_LIMIT ? thread : 0;
+    uint32_t at = thread < MT_THREAD_LIMIT ? thread : 0;
     return own || at >= tracker->n_threads ? own : range_around(tracker, &tracker->threads[at]);
 }
 
-int mt_tracker_event(struct mt_tracker *tracker, const struct mt_event *event)
+int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
+                     const struct mt_event *event)
 {
-    struct mt_thread_state *thread = thread_state(tracker, event->thread);
-    if (!thread)
-        return -ENOMEM;
-    if (thread->stack != event->stack || thread->n_stacked != thread->n_nodes || !thread->known)
-        look_at_stack(tracker, thread, event);
-    follow_phase(tracker, thread, event);
     switch (event->kind) {
     case MT_SAVED:
     case MT_LEAF:
@@ -295,6 +296,8 @@ int mt_tracker_event(struct mt_tracker *tracker, const struct mt_event *event)
     case MT_SET_DATA:
     case MT_REQUIRES_GRAD:
     case MT_NAMED:
+    case MT_WORKSPACE:
+    case MT_STATE:
         label(tracker, event, event->arg[0], thread->python);
         return 0;
     case MT_NODE_NEW:
@@ -316,38 +319,6 @@ int mt_tracker_event(struct mt_tracker *tracker, const struct mt_event *event)
         return mt_ranges_event(&tracker->ranges, event, range_around(tracker, thread));
     }
     return 0;
-}
-
-void mt_tracker_made(struct mt_tracker *tracker, struct mt_block *block)
-{
-    const struct mt_thread_state *thread = thread_state(tracker, block->thread);
-    block->steps_before = tracker->steps_ended;
-    block->born = tracker->now;
-    block->range = mt_tracker_range(tracker, block->thread);
-    if (!thread)
-        return;
-    block->born.phase = thread->phase; /* other threads may be elsewhere */
-    if (thread->step && mt_stack(tracker->definitions, block->stack)->phase & MT_MARK_OPTIMIZER)
-        block->step = thread->step;
-    if (thread->n_nodes) {
-        block->node_name = thread->nodes[thread->n_nodes - 1].name;
-        block->forward_stack = thread->nodes[thread->n_nodes - 1].forward_stack;
-    }
-}
-
-void mt_tracker_ended(const struct mt_tracker *tracker, struct mt_block *block, int at_end)
-{
-    uint32_t thread = block->thread < THREAD_LIMIT ? block->thread : 0;
-    block->ended = tracker->now;
-    block->evidence |= at_end ? 0 : MT_SAW_END;
-    if (block->step && thread < tracker->n_threads) {
-        if (tracker->threads[thread].step != block->step)
-            block->evidence |= MT_SAW_STEP_SURVIVED;
-        else if (!at_end)
-            block->evidence |= MT_SAW_STEP_DIED;
-    }
-    if (tracker->steps_ended > block->steps_before)
-        block->evidence |= MT_SAW_LATER_STEP;
 }
 
 void mt_tracker_finish(struct mt_tracker *tracker)

@@ -9,11 +9,33 @@
 
 #include "definitions.h"
 #include "heap.h"
+#include "marks.h"
 #include "ranges.h"
 
 #define MT_NODE_NAMES 64u
 
-struct mt_thread_state;
+#define MT_THREAD_LIMIT 65536u /* beyond it only damaged traces go */
+
+struct mt_running_node {
+    uint64_t node;
+    uint32_t name, forward_stack;
+    int is_accumulator;
+};
+
+struct mt_thread_state {
+    int known;        /* has had an event */
+    int is_autograds; /* one of those that autograd makes, one a device, to run backward */
+    uint32_t stack;   /* of the last event, */
+    uint32_t python;  /* from its innermost frame of Python on, */
+    uint32_t marks;   /* of that, as mt_stack has them */
+    uint32_t phase_marks;
+    size_t n_stacked;    /* the nodes that ran then, */
+    uint8_t phase;       /* and what that made the thread's phase */
+    uint32_t step;       /* 0: in none */
+    uint32_t step_depth; /* nodes that ran when the step began */
+    struct mt_running_node *nodes;
+    size_t n_nodes, nodes_capacity;
+};
 
 struct mt_tracker {
     const struct mt_definitions *definitions; /* the caller's */
@@ -31,20 +53,50 @@ struct mt_tracker {
         int is_accumulator;
     } node_names[MT_NODE_NAMES]; /* by id, those that were asked for last */
     int saw_parameters;          /* the trace tells which tensors are parameters */
+    int saw_stepped;             /* and which optimizers work on */
 };
 
 /* A tracker of zeros, but for definitions and the heaps, is new. */
 void mt_tracker_clear(struct mt_tracker *tracker);
 
-/* Takes note of an event; for an allocation before mt_tracker_made, for a free after
- * mt_tracker_ended. 0 or -ENOMEM. */
-int mt_tracker_event(struct mt_tracker *tracker, const struct mt_event *event);
+/* The event's thread does something else than before. Its state; NULL: no memory. */
+struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct mt_event *event);
 
-/* Fills in what is known of a block that the event has just made. */
-void mt_tracker_made(struct mt_tracker *tracker, struct mt_block *block);
+/* A node that is made outside of modules makes it forward all the same. Threads besides the one
+ * that trains (loaders of data) say nothing of the program's phase by working outside. */
+static inline void mt_tracker_follow_phase(struct mt_tracker *tracker,
+                                           const struct mt_thread_state *thread,
+                                           const struct mt_event *event)
+{
+    enum mt_phase phase = (enum mt_phase)thread->phase;
+    if (phase == MT_PHASE_OUTSIDE && (event->kind == MT_NODE_NEW || event->kind == MT_SAVED))
+        phase = MT_PHASE_FORWARD;
+    if (phase == MT_PHASE_FORWARD || phase == MT_PHASE_STEP)
+        tracker->leader = event->thread;
+    if (phase == MT_PHASE_STEP && thread->n_nodes)
+        phase = MT_PHASE_BACKWARD; /* a hook's: backward goes on */
+    if (phase != MT_PHASE_OUTSIDE || (thread->python && event->thread == tracker->leader))
+        mt_when_enter(&tracker->now, phase);
+}
 
-/* Fills in what a block's end shows, or the end of the trace before its own (at_end). */
-void mt_tracker_ended(const struct mt_tracker *tracker, struct mt_block *block, int at_end);
+/* Takes note of an event, of any kind, before anything else is done with it. The state of its
+ * thread until the next event; NULL: no memory. */
+static inline struct mt_thread_state *mt_tracker_follow(struct mt_tracker *tracker,
+                                                        const struct mt_event *event)
+{
+    struct mt_thread_state *thread =
+        event->thread < tracker->n_threads ? &tracker->threads[event->thread] : NULL;
+    if (!thread || thread->stack != event->stack || thread->n_stacked != thread->n_nodes ||
+        !thread->known)
+        thread = mt_tracker_look(tracker, event);
+    if (thread)
+        mt_tracker_follow_phase(tracker, thread, event);
+    return thread;
+}
+
+/* What an event says that is no allocation or free. 0 or -ENOMEM. */
+int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
+                     const struct mt_event *event);
 
 uint32_t mt_tracker_find_range(const struct mt_tracker *tracker, uint32_t thread);
 
@@ -52,6 +104,51 @@ uint32_t mt_tracker_find_range(const struct mt_tracker *tracker, uint32_t thread
 static inline uint32_t mt_tracker_range(const struct mt_tracker *tracker, uint32_t thread)
 {
     return tracker->ranges.n_ranges ? mt_tracker_find_range(tracker, thread) : 0;
+}
+
+/* Fills in what is known of a block that an event of the thread has just made. */
+static inline void mt_tracker_made(struct mt_tracker *tracker, const struct mt_thread_state *thread,
+                                   struct mt_block *block)
+{
+    block->steps_before = tracker->steps_ended;
+    block->born = tracker->now;
+    block->range = mt_tracker_range(tracker, block->thread);
+    block->born.phase = thread->phase; /* other threads may be elsewhere */
+    if (thread->step && mt_stack(tracker->definitions, block->stack)->phase & MT_MARK_OPTIMIZER)
+        block->step = thread->step;
+    if (thread->n_nodes) {
+        block->node_name = thread->nodes[thread->n_nodes - 1].name;
+        block->forward_stack = thread->nodes[thread->n_nodes - 1].forward_stack;
+    }
+}
+
+/* A hook that runs when a leaf has got its gradient may use it and give it up at once, before
+ * autograd tells of it: an optimizer's step in backward. */
+static inline int mt_is_freed_by_leafs_hook(const struct mt_thread_state *thread,
+                                            const struct mt_block *block)
+{
+    return thread->n_nodes && thread->nodes[thread->n_nodes - 1].is_accumulator && thread->python &&
+           block->node_name && block->node_name != thread->nodes[thread->n_nodes - 1].name;
+}
+
+/* Fills in what a block's end shows, or the end of the trace before its own (at_end). */
+static inline void mt_tracker_ended(const struct mt_tracker *tracker, struct mt_block *block,
+                                    int at_end)
+{
+    uint32_t thread = block->thread < MT_THREAD_LIMIT ? block->thread : 0;
+    block->ended = tracker->now;
+    block->evidence |= at_end ? 0 : MT_SAW_END;
+    if (!at_end && thread < tracker->n_threads &&
+        mt_is_freed_by_leafs_hook(&tracker->threads[thread], block))
+        block->evidence |= MT_SAW_LEAF_HOOK;
+    if (block->step && thread < tracker->n_threads) {
+        if (tracker->threads[thread].step != block->step)
+            block->evidence |= MT_SAW_STEP_SURVIVED;
+        else if (!at_end)
+            block->evidence |= MT_SAW_STEP_DIED;
+    }
+    if (tracker->steps_ended > block->steps_before)
+        block->evidence |= MT_SAW_LATER_STEP;
 }
 
 /* The program has ended: so have the steps it was in. */

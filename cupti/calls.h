@@ -22,8 +22,8 @@
     C(RUNTIME, cudaHostRegister_v4000, 152, CUDA_HOST_REGISTER, register)                          \
     C(RUNTIME, cudaIpcOpenMemHandle_v4010, 179, CUDA_IPC_OPEN, import)                             \
     C(RUNTIME, cudaExternalMemoryGetMappedBuffer_v10000, 275, CUDA_EXTERNAL_BUFFER, buffer)        \
-    C(RUNTIME, cudaLibraryLoadData_v12060, 470, CUDA_LIBRARY_LOAD_DATA, made)                      \
-    C(RUNTIME, cudaLibraryLoadFromFile_v12060, 471, CUDA_LIBRARY_LOAD_FILE, made)                  \
+    C(RUNTIME, cudaLibraryLoadData_v12060, 470, CUDA_LIBRARY_LOAD_DATA, made_of)                   \
+    C(RUNTIME, cudaLibraryLoadFromFile_v12060, 471, CUDA_LIBRARY_LOAD_FILE, made_by)               \
     C(RUNTIME, cudaFree_v3020, 22, CUDA_FREE, free)                                                \
     C(RUNTIME, cudaFreeAsync_v11020, 375, CUDA_FREE_ASYNC, free_async)                             \
     C(RUNTIME, cudaFreeAsync_ptsz_v11020, 376, CUDA_FREE_ASYNC, free_async)                        \
@@ -60,12 +60,12 @@
     C(DRIVER, cuCtxCreate_v3, 645, CU_CTX_CREATE, made)                                            \
     C(DRIVER, cuCtxCreate_v4, 757, CU_CTX_CREATE, made)                                            \
     C(DRIVER, cuDevicePrimaryCtxRetain, 386, CU_PRIMARY_CTX_RETAIN, made)                          \
-    C(DRIVER, cuModuleLoad, 18, CU_MODULE_LOAD, made)                                              \
-    C(DRIVER, cuModuleLoadData, 19, CU_MODULE_LOAD_DATA, made)                                     \
-    C(DRIVER, cuModuleLoadDataEx, 20, CU_MODULE_LOAD_DATA_EX, made)                                \
-    C(DRIVER, cuModuleLoadFatBinary, 21, CU_MODULE_LOAD_FAT_BINARY, made)                          \
-    C(DRIVER, cuLibraryLoadData, 678, CU_LIBRARY_LOAD_DATA, made)                                  \
-    C(DRIVER, cuLibraryLoadFromFile, 679, CU_LIBRARY_LOAD_FILE, made)                              \
+    C(DRIVER, cuModuleLoad, 18, CU_MODULE_LOAD, made_by)                                           \
+    C(DRIVER, cuModuleLoadData, 19, CU_MODULE_LOAD_DATA, made_of)                                  \
+    C(DRIVER, cuModuleLoadDataEx, 20, CU_MODULE_LOAD_DATA_EX, made_of)                             \
+    C(DRIVER, cuModuleLoadFatBinary, 21, CU_MODULE_LOAD_FAT_BINARY, made_of)                       \
+    C(DRIVER, cuLibraryLoadData, 678, CU_LIBRARY_LOAD_DATA, made_of)                               \
+    C(DRIVER, cuLibraryLoadFromFile, 679, CU_LIBRARY_LOAD_FILE, made_by)                           \
     C(DRIVER, cuMemFree_v2, 245, CU_MEM_FREE, free)                                                \
     C(DRIVER, cuMemFreeAsync, 600, CU_MEM_FREE_ASYNC, free_async)                                  \
     C(DRIVER, cuMemFreeAsync_ptsz, 601, CU_MEM_FREE_ASYNC, free_async)                             \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "forms.h"
+#include "preload/cuda-image.h"
 #include "preload/cuda-sizes.h"
 
 /* Both define the form's function; *at: its parameters. */
@@ -134,7 +135,24 @@ BEGIN(free_async)
 
 END(made)
 {
-    moment->recorder->object_made(moment->call, moment->result, at->object);
+    moment->recorder->object_made(moment->call, moment->result, at->object, 0);
+}
+
+/* What CUPTI has told on the way is what came to the device, but it may come later. */
+static void module_made(const struct mt_moment *moment, const void *object, uint64_t bytes)
+{
+    moment->recorder->object_made(moment->call, moment->result, object,
+                                  bytes ? bytes : moment->code);
+}
+
+END(made_of)
+{
+    module_made(moment, at->object, moment->result ? 0 : mt_cuda_image_bytes(at->image));
+}
+
+END(made_by)
+{
+    module_made(moment, at->object, moment->result ? 0 : mt_cuda_file_bytes(at->path));
 }
 
 BEGIN(ending)
@@ -174,6 +192,8 @@ const struct mt_form mt_form_of_unmap = {.begin = run_begin_unmap};
 const struct mt_form mt_form_of_free = {.begin = run_begin_free, .end = freed};
 const struct mt_form mt_form_of_free_async = {.begin = run_begin_free_async, .end = freed};
 const struct mt_form mt_form_of_made = {.end = run_end_made, .is_object = 1};
+const struct mt_form mt_form_of_made_of = {.end = run_end_made_of, .is_object = 1};
+const struct mt_form mt_form_of_made_by = {.end = run_end_made_by, .is_object = 1};
 const struct mt_form mt_form_of_ending = {.begin = run_begin_ending, .is_object = 1};
 const struct mt_form mt_form_of_ending_device = {.begin = run_begin_ending_device, .is_object = 1};
 const struct mt_form mt_form_of_reset = {.begin = begin_reset, .is_object = 1};

@@ -24,6 +24,7 @@ static const struct row rows[][MT_CUPTI_NUMBERS] = {
 static _Thread_local struct {
     unsigned subscription;
     int calls, objects; /* begun and not ended */
+    uint64_t code;      /* of modules that came to a device meanwhile */
     struct mt_cuda_free free;
 } self;
 
@@ -40,6 +41,8 @@ static struct mt_cuda_call call_of(const struct mt_cupti_hearer *hearer, enum mt
 static void begin(const struct mt_moment *moment, const struct mt_form *form, unsigned subscription)
 {
     int is_outermost = !(form->is_object ? self.objects++ : self.calls++);
+    if (is_outermost && form->is_object)
+        self.code = 0;
     if (is_outermost && form->begin)
         form->begin(moment);
     if (is_outermost && !form->is_object)
@@ -61,7 +64,8 @@ static void hear_call(const struct mt_cupti_hearer *hearer, const struct row *ro
                       const struct mt_cupti_call *told)
 {
     struct mt_moment moment = {hearer->recorder, call_of(hearer, row->api, told->context),
-                               told->parameters, 0, &self.free};
+                               told->parameters, 0,
+                               &self.free,       self.code};
     if (told->site == MT_CUPTI_ENTER) {
         begin(&moment, row->form, hearer->subscription);
     } else if (told->result) {
@@ -79,10 +83,50 @@ static void hear_context(const struct mt_cupti_hearer *hearer, uint32_t number,
         return;
     if (number == MT_CUPTI_CONTEXT_CREATED)
         hearer->recorder->object_made(call_of(hearer, MT_API_CU_PRIMARY_CTX_RETAIN, context), 0,
-                                      &context);
+                                      &context, 0);
     else
         hearer->recorder->object_ending(call_of(hearer, MT_API_CU_PRIMARY_CTX_RELEASE, context),
                                         (uint64_t)(uintptr_t)context);
+}
+
+static void hear_stream(const struct mt_cupti_hearer *hearer, uint32_t number,
+                        const struct mt_cupti_resource *told)
+{
+    void *stream = told->resource;
+    if (number == MT_CUPTI_STREAM_CREATED)
+        hearer->recorder->object_made(call_of(hearer, MT_API_CU_STREAM_CREATE, told->context), 0,
+                                      &stream, 0);
+    else
+        hearer->recorder->object_ending(call_of(hearer, MT_API_CU_STREAM_DESTROY, told->context),
+                                        (uint64_t)(uintptr_t)stream);
+}
+
+/* Code that comes to a device within a call that loads it; what comes later, at the first launch of
+ * a kernel, was told of by that call. */
+static void hear_code(const struct mt_cupti_resource *told)
+{
+    struct mt_cupti_code code;
+    if (!told->descriptor)
+        return;
+    memcpy(&code, told->descriptor, sizeof code);
+    self.code += code.size;
+}
+
+static void hear_resource(const struct mt_cupti_hearer *hearer, uint32_t number,
+                          const struct mt_cupti_resource *told)
+{
+    switch (number) {
+    case MT_CUPTI_CONTEXT_CREATED:
+    case MT_CUPTI_CONTEXT_DESTROYED:
+        hear_context(hearer, number, told);
+        break;
+    case MT_CUPTI_STREAM_CREATED:
+    case MT_CUPTI_STREAM_DESTROYED:
+        hear_stream(hearer, number, told);
+        break;
+    case MT_CUPTI_MODULE_LOADED:
+        hear_code(told);
+    }
 }
 
 void mt_cupti_hear(void *data, unsigned domain, uint32_t number, const void *told)
@@ -95,7 +139,7 @@ void mt_cupti_hear(void *data, unsigned domain, uint32_t number, const void *tol
         self.subscription = hearer->subscription;
     }
     if (domain == MT_CUPTI_RESOURCE)
-        hear_context(hearer, number, told);
+        hear_resource(hearer, number, told);
     else if (domain < sizeof rows / sizeof *rows && number < MT_CUPTI_NUMBERS &&
              rows[domain][number].form)
         hear_call(hearer, &rows[domain][number], told);

@@ -22,6 +22,9 @@ static const struct {
     /* A context that the runtime makes by a private way. */
     {MT_CUPTI_RESOURCE, MT_CUPTI_CONTEXT_CREATED},
     {MT_CUPTI_RESOURCE, MT_CUPTI_CONTEXT_DESTROYED},
+    {MT_CUPTI_RESOURCE, MT_CUPTI_STREAM_CREATED},
+    {MT_CUPTI_RESOURCE, MT_CUPTI_STREAM_DESTROYED},
+    {MT_CUPTI_RESOURCE, MT_CUPTI_MODULE_LOADED},
 };
 
 /* Older ones do not know all numbers. */

@@ -10,8 +10,14 @@
 
 enum { MT_CUPTI_DRIVER = 1, MT_CUPTI_RUNTIME = 2, MT_CUPTI_RESOURCE = 3 }; /* domains */
 enum { MT_CUPTI_ENTER = 0, MT_CUPTI_EXIT = 1 };
-enum { MT_CUPTI_CONTEXT_CREATED = 1, MT_CUPTI_CONTEXT_DESTROYED = 2 }; /* resources */
-enum { MT_CUPTI_IS_TAKEN = 39 };                                       /* a result */
+enum { /* resources */
+       MT_CUPTI_CONTEXT_CREATED = 1,
+       MT_CUPTI_CONTEXT_DESTROYED = 2,
+       MT_CUPTI_STREAM_CREATED = 3,
+       MT_CUPTI_STREAM_DESTROYED = 4,
+       MT_CUPTI_MODULE_LOADED = 6,
+};
+enum { MT_CUPTI_IS_TAKEN = 39 }; /* a result */
 
 struct mt_cupti_call { /* CUpti_CallbackData */
     unsigned site;
@@ -27,7 +33,13 @@ struct mt_cupti_call { /* CUpti_CallbackData */
 
 struct mt_cupti_resource { /* CUpti_ResourceData */
     void *context;
-    void *resource, *descriptor;
+    void *resource; /* a stream */
+    const void *descriptor;
+};
+
+struct mt_cupti_code { /* CUpti_ModuleResourceData: a module as it comes to a device */
+    uint32_t number;
+    size_t size;
 };
 
 /* A call's parameters, one structure for all calls of a form; what follows and is not needed is
@@ -119,6 +131,13 @@ struct mt_form_free_async {
 };
 struct mt_form_made {
     const void *object;
+};
+struct mt_form_made_of { /* code in memory, which becomes a module */
+    const void *object, *image;
+};
+struct mt_form_made_by { /* or in a file */
+    const void *object;
+    const char *path;
 };
 struct mt_form_ending {
     uint64_t handle;

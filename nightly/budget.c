@@ -2,13 +2,13 @@
 /* From the tree of a TOML document to a budget, with a place and what was expected for each fault.
  */
 #include "budget.h"
-#include "analyzer/categories.h"
-#include "analyzer/grow.h"
-#include "analyzer/phase.h"
-#include "toml.h"
+#include "budget-parts.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define TEXT_LIMIT (1u << 20)
 #define DEFAULT_IGNORE (1u << 20)
@@ -24,14 +24,8 @@ const char mt_budget_default[] = "ignore = \"1 MiB\"\n"
                                  "parameters = \"+2 %\"\n"
                                  "optimizer_state = \"+2 %\"\n";
 
-struct parser {
-    struct mt_budget *budget;
-    struct mt_budget_error *error;
-};
-
-/* Always -EINVAL. */
-__attribute__((format(printf, 3, 4))) static int
-wrong(const struct parser *parser, const struct mt_toml *at, const char *format, ...)
+int mt_budget_wrong(const struct mt_budget_parser *parser, const struct mt_toml *at,
+                    const char *format, ...)
 {
     va_list arguments;
     parser->error->line = at->line;
@@ -42,325 +36,50 @@ wrong(const struct parser *parser, const struct mt_toml *at, const char *format,
     return -EINVAL;
 }
 
-static int expect(const struct parser *parser, const struct mt_toml *at, enum mt_toml_kind kind,
-                  const char *what)
+int mt_budget_expect(const struct mt_budget_parser *parser, const struct mt_toml *at,
+                     enum mt_toml_kind kind, const char *what)
 {
     if (at->kind == kind)
         return 0;
-    return wrong(parser, at, "'%s' is %s; expected %s", at->key, at->kind_name, what);
+    return mt_budget_wrong(parser, at, "'%s' is %s; expected %s", at->key, at->kind_name, what);
 }
 
-/* --- names ---------------------------------------------------------------------------------- */
-
-static const char *const whole_names[] = {
-    [MT_OF_PEAK] = "peak",     [MT_OF_RESERVED] = "reserved",
-    [MT_OF_GROWTH] = "growth", [MT_OF_FRAGMENTATION] = "fragmentation",
-    [MT_OF_END] = "end",       NULL};
-static const char *const phase_names[] = {[MT_PHASE_OUTSIDE] = "outside",
-                                          [MT_PHASE_FORWARD] = "forward",
-                                          [MT_PHASE_BACKWARD] = "backward",
-                                          [MT_PHASE_STEP] = "optimizer",
-                                          NULL};
-static const char *const category_names[] = {
-#define MT_NAME(id, name, label, colour) name,
-    MT_CATEGORIES(MT_NAME)
-#undef MT_NAME
-        NULL};
-static const char every[] = "every";
-
-const char *mt_budget_phase_name(unsigned phase)
-{
-    return phase_names[phase];
-}
-
-/* The tables of limits. Without names, keys are patterns. */
-static const struct section {
-    const char *name;
-    enum mt_subject subject;
-    const char *const *names;
-    const char *what;
-} sections[] = {
-    {"limits", MT_OF_PEAK, whole_names, "limit"},
-    {"category", MT_OF_CATEGORY, category_names, "category"},
-    {"phase", MT_OF_PHASE, phase_names, "phase"},
-    {"module", MT_OF_MODULE, NULL, NULL},
-    {"site", MT_OF_SITE, NULL, NULL},
-};
-#define SECTIONS (sizeof sections / sizeof *sections)
-
-static int index_of(const char *const *names, const char *name)
-{
-    for (int i = 0; names[i]; i++)
-        if (!strcmp(names[i], name))
-            return i;
-    return -1;
-}
-
-static int unknown_name(const struct parser *parser, const struct section *section,
-                        const struct mt_toml *at)
-{
-    char names[300];
-    size_t n = 0;
-    for (size_t i = 0; section->names[i]; i++)
-        n +=
-            (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "", section->names[i]);
-    if (section->subject != MT_OF_PEAK)
-        snprintf(names + n, sizeof names - n, ", %s", every);
-    return wrong(parser, at, "unknown %s '%s'; expected one of %s", section->what, at->key, names);
-}
-
-/* --- limits --------------------------------------------------------------------------------- */
-
-static int read_amount(const struct parser *parser, const struct mt_toml *at, enum mt_unit unit,
-                       struct mt_amount *amount, char **text)
-{
-    char why[200];
-    int rc = expect(parser, at, MT_TOML_STRING, "a text such as \"22 GiB\" or \"+2 %\"");
-    if (rc)
-        return rc;
-    if (mt_amount_parse(at->text, amount, why, sizeof why))
-        return wrong(parser, at, "%s", why);
-    if (unit == MT_PERCENT && amount->unit != MT_PERCENT)
-        return wrong(parser, at, "'%s' is a part; expected a percentage such as \"25 %%\"",
-                     at->key);
-    if (unit == MT_BYTES && amount->unit == MT_PERCENT && !amount->is_relative)
-        return wrong(parser, at,
-                     "'%s' is a size; expected one such as \"22 GiB\" or, relative to "
-                     "a baseline, \"+2 %%\"",
-                     at->key);
-    *text = strdup(at->text);
-    return *text ? 0 : -ENOMEM;
-}
-
-static enum mt_unit unit_of(enum mt_subject subject)
-{
-    return subject == MT_OF_FRAGMENTATION ? MT_PERCENT : MT_BYTES;
-}
-
-static struct mt_limit *add_limit(struct mt_budget *budget, const struct mt_toml *at)
-{
-    if (mt_grow(&budget->limit, &budget->capacity, budget->n_limits + 1, sizeof *budget->limit))
-        return NULL;
-    struct mt_limit *limit = &budget->limit[budget->n_limits++];
-    limit->line = at->line;
-    limit->column = at->column;
-    return limit;
-}
-
-static int name_limit(struct mt_limit *limit, const struct section *section, const char *name)
-{
-    int n = section->subject == MT_OF_PEAK ? asprintf(&limit->name, "%s", name)
-                                           : asprintf(&limit->name, "%s.%s", section->name, name);
-    if (n < 0)
-        limit->name = NULL;
-    return n < 0 ? -ENOMEM : 0;
-}
-
-/* A number after the colon is a line, which the next change of the file moves. */
-static int check_pattern(const struct parser *parser, const struct section *section,
-                         const struct mt_toml *at)
-{
-    const char *colon = section->subject == MT_OF_SITE ? strchr(at->key, ':') : NULL;
-    if (!*at->key)
-        return wrong(parser, at, "the pattern is empty; expected one such as \"%s\"",
-                     section->subject == MT_OF_SITE ? "net.py:Net.forward" : "layers.*");
-    if (colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")])
-        return wrong(parser, at, "lines move; expected the function instead of '%s'", colon + 1);
-    return 0;
-}
-
-static int read_limit(const struct parser *parser, const struct section *section,
-                      const struct mt_toml *at, const char *key)
-{
-    struct mt_limit *limit = add_limit(parser->budget, at);
-    if (!limit)
-        return -ENOMEM;
-    limit->subject = section->subject;
-    limit->of_each = !section->names && !strcmp(key, every);
-    if (section->names) {
-        int index = index_of(section->names, key);
-        if (index < 0)
-            return unknown_name(parser, section, at);
-        limit->index = (unsigned)index;
-        if (section->subject == MT_OF_PEAK)
-            limit->subject = (enum mt_subject)index;
-    }
-    int rc = section->names || limit->of_each ? 0 : check_pattern(parser, section, at);
-    if (!rc)
-        rc = name_limit(limit, section, key);
-    if (!rc && !(limit->pattern = strdup(section->names ? "" : key)))
-        rc = -ENOMEM;
-    return rc ? rc : read_amount(parser, at, unit_of(limit->subject), &limit->most, &limit->text);
-}
-
-static const struct mt_toml *member(const struct mt_toml *table, const char *key)
-{
-    for (size_t i = 0; i < table->n; i++)
-        if (!strcmp(table->child[i].key, key))
-            return &table->child[i];
-    return NULL;
-}
-
-/* Of categories and phases, every one that has no limit of its own. */
-static int read_every(const struct parser *parser, const struct section *section,
-                      const struct mt_toml *table, const struct mt_toml *at)
-{
-    int rc = 0;
-    for (size_t i = 0; section->names[i] && !rc; i++)
-        if (!member(table, section->names[i]))
-            rc = read_limit(parser, section, at, section->names[i]);
-    return rc;
-}
-
-static int read_section(const struct parser *parser, const struct section *section,
-                        const struct mt_toml *table)
-{
-    int rc = expect(parser, table, MT_TOML_TABLE, "a table of limits");
-    for (size_t i = 0; i < table->n && !rc; i++) {
-        const struct mt_toml *at = &table->child[i];
-        int of_every = section->names && section->subject != MT_OF_PEAK && !strcmp(at->key, every);
-        rc = of_every ? read_every(parser, section, table, at)
-                      : read_limit(parser, section, at, at->key);
-    }
-    return rc;
-}
-
-/* --- allowances ----------------------------------------------------------------------------- */
-
-enum { ALLOW_LIMIT, ALLOW_EXTRA, ALLOW_REASON, ALLOW_UNTIL, ALLOW_KEYS };
-
-static const struct {
-    const char *name;
-    enum mt_toml_kind kind;
-    const char *expected;
-} allow_keys[ALLOW_KEYS] = {
-    [ALLOW_LIMIT] = {"limit", MT_TOML_STRING, "the name of a limit, such as \"peak\""},
-    [ALLOW_EXTRA] = {"extra", MT_TOML_STRING, "a text such as \"500 MiB\" or \"5 %\""},
-    [ALLOW_REASON] = {"reason", MT_TOML_STRING, "a text"},
-    [ALLOW_UNTIL] = {"until", MT_TOML_DATE, "a date such as 2027-01-31, without quotation marks"},
-};
-
-static int find_allow_keys(const struct parser *parser, const struct mt_toml *table,
-                           const struct mt_toml **found)
-{
-    int rc = 0;
-    for (size_t i = 0; i < table->n && !rc; i++) {
-        const struct mt_toml *at = &table->child[i];
-        size_t key = 0;
-        while (key < ALLOW_KEYS && strcmp(allow_keys[key].name, at->key))
-            key++;
-        if (key == ALLOW_KEYS)
-            return wrong(parser, at,
-                         "unknown key '%s'; expected one of limit, extra, reason, until", at->key);
-        rc = expect(parser, at, allow_keys[key].kind, allow_keys[key].expected);
-        found[key] = at;
-    }
-    for (size_t key = 0; key < ALLOW_KEYS && !rc; key++)
-        if (!found[key])
-            rc = wrong(parser, table, "this allowance has no '%s'; expected %s",
-                       allow_keys[key].name, allow_keys[key].expected);
-    return rc;
-}
-
-static const struct mt_limit *find_limit(const struct mt_budget *budget, const char *name)
-{
-    for (size_t i = 0; i < budget->n_limits; i++)
-        if (!strcmp(budget->limit[i].name, name))
-            return &budget->limit[i];
-    return NULL;
-}
-
-static int read_extra(const struct parser *parser, struct mt_allowance *allowance,
-                      const struct mt_toml *at)
-{
-    char why[200];
-    const struct mt_limit *limit = find_limit(parser->budget, allowance->limit);
-    if (mt_amount_parse(at->text, &allowance->extra, why, sizeof why))
-        return wrong(parser, at, "%s", why);
-    if (unit_of(limit->subject) == MT_PERCENT && allowance->extra.unit != MT_PERCENT)
-        return wrong(parser, at, "%s is a part; expected a percentage such as \"5 %%\"",
-                     limit->name);
-    return 0;
-}
-
-static int read_allowance(const struct parser *parser, const struct mt_toml *table)
-{
-    const struct mt_toml *found[ALLOW_KEYS] = {0};
-    struct mt_allowance *allowance = &parser->budget->allowance[parser->budget->n_allowances++];
-    int rc = expect(parser, table, MT_TOML_TABLE, "tables that begin with [[allow]]");
-    if (!rc)
-        rc = find_allow_keys(parser, table, found);
-    if (rc)
-        return rc;
-    const struct mt_toml *until = found[ALLOW_UNTIL];
-    *allowance = (struct mt_allowance){.limit = strdup(found[ALLOW_LIMIT]->text),
-                                       .text = strdup(found[ALLOW_EXTRA]->text),
-                                       .reason = strdup(found[ALLOW_REASON]->text),
-                                       .year = until->year,
-                                       .month = until->month,
-                                       .day = until->day,
-                                       .line = table->line};
-    if (!allowance->limit || !allowance->text || !allowance->reason)
-        return -ENOMEM;
-    if (!allowance->reason[strspn(allowance->reason, " ")])
-        return wrong(parser, found[ALLOW_REASON], "the reason is empty; expected a text");
-    if (!find_limit(parser->budget, allowance->limit))
-        return wrong(parser, found[ALLOW_LIMIT],
-                     "there is no limit '%s' in this file; expected one of its limits, such as %s",
-                     allowance->limit,
-                     parser->budget->n_limits ? parser->budget->limit[0].name : "peak");
-    return read_extra(parser, allowance, found[ALLOW_EXTRA]);
-}
-
-static int read_allowances(const struct parser *parser, const struct mt_toml *array)
-{
-    int rc = expect(parser, array, MT_TOML_ARRAY, "tables that begin with [[allow]]");
-    if (rc)
-        return rc;
-    parser->budget->allowance = calloc(array->n + 1, sizeof *parser->budget->allowance);
-    if (!parser->budget->allowance)
-        return -ENOMEM;
-    for (size_t i = 0; i < array->n && !rc; i++)
-        rc = read_allowance(parser, &array->child[i]);
-    return rc;
-}
-
-/* --- the whole ------------------------------------------------------------------------------ */
-
-static int read_ignore(const struct parser *parser, const struct mt_toml *at)
+static int read_ignore(const struct mt_budget_parser *parser, const struct mt_toml *at)
 {
     char *text = NULL;
     struct mt_amount *ignore = &parser->budget->ignore;
-    int rc = read_amount(parser, at, MT_BYTES, ignore, &text);
+    int rc = mt_budget_read_amount(parser, at, MT_BYTES, ignore, &text);
     free(text);
     if (!rc && ignore->is_relative)
-        rc = wrong(parser, at, "'ignore' is a size by itself; expected one such as \"1 MiB\"");
+        rc = mt_budget_wrong(parser, at,
+                             "'ignore' is a size by itself; expected one such as \"1 MiB\"");
     return rc;
 }
 
-static int read_top(const struct parser *parser, const struct mt_toml *at)
+static int read_top(const struct mt_budget_parser *parser, const struct mt_toml *at)
 {
-    for (size_t i = 0; i < SECTIONS; i++)
-        if (!strcmp(sections[i].name, at->key))
-            return read_section(parser, &sections[i], at);
+    const struct mt_budget_section *section = mt_budget_section(at->key);
+    if (section)
+        return mt_budget_read_section(parser, section, at);
     if (!strcmp(at->key, "ignore"))
         return read_ignore(parser, at);
     if (!strcmp(at->key, "allow"))
         return 0; /* after all limits, which it refers to */
-    return wrong(parser, at,
-                 "unknown key '%s'; expected one of ignore, limits, category, phase, module, site, "
-                 "allow",
-                 at->key);
+    return mt_budget_wrong(
+        parser, at,
+        "unknown key '%s'; expected one of ignore, limits, category, phase, module, site, "
+        "allow",
+        at->key);
 }
 
-static int read_document(const struct parser *parser, const struct mt_toml *document)
+static int read_document(const struct mt_budget_parser *parser, const struct mt_toml *document)
 {
     int rc = 0;
     for (size_t i = 0; i < document->n && !rc; i++)
         rc = read_top(parser, &document->child[i]);
-    const struct mt_toml *allow = member(document, "allow");
+    const struct mt_toml *allow = mt_budget_member(document, "allow");
     if (!rc && allow)
-        rc = read_allowances(parser, allow);
+        rc = mt_budget_read_allowances(parser, allow);
     if (!rc && !parser->budget->n_limits) {
         snprintf(parser->error->text, sizeof parser->error->text,
                  "it has no limit; expected one such as [limits] and peak = \"22 GiB\"");
@@ -372,7 +91,7 @@ static int read_document(const struct parser *parser, const struct mt_toml *docu
 int mt_budget_parse(struct mt_budget *budget, const char *path, const char *text, size_t size,
                     struct mt_budget_error *error)
 {
-    const struct parser parser = {budget, error};
+    const struct mt_budget_parser parser = {budget, error};
     struct mt_toml document;
     struct mt_toml_error fault;
     memset(error, 0, sizeof *error);

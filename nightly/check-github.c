@@ -68,15 +68,21 @@ int mt_check_github(const struct mt_check *check, FILE *out)
 
 /* --- the summary ---------------------------------------------------------------------------- */
 
-static void put_cell(const char *text, FILE *out)
+/* Without what it would mean in markdown. */
+static void put_plain(const char *text, FILE *out)
 {
     char safe[MT_LINE];
-    fputs("| ", out);
     for (const char *at = mt_printable(safe, text); *at; at++) {
-        if (strchr("|\\`*_<[", *at))
+        if (strchr("|\\`*_~<[&", *at))
             putc('\\', out);
         putc(*at, out);
     }
+}
+
+static void put_cell(const char *text, FILE *out)
+{
+    fputs("| ", out);
+    put_plain(text, out);
     putc(' ', out);
 }
 
@@ -85,10 +91,16 @@ static void put_row(const struct mt_finding *finding, int with_trace, FILE *out)
     char value[MT_AMOUNT_TEXT], most[MT_AMOUNT_TEXT], base[MT_AMOUNT_TEXT], text[MT_FINDING_TEXT];
     enum mt_unit unit = finding->limit->subject == MT_OF_FRAGMENTATION ? MT_PERCENT : MT_BYTES;
     const struct mt_digest_site *site = finding->blame.site;
-    mt_amount_text(value, unit, finding->value);
+    if (finding->is_unknown)
+        snprintf(value, sizeof value, "not known");
+    else
+        mt_amount_text(value, unit, finding->value);
     mt_amount_text(most, unit, finding->most);
     mt_amount_text(base, unit, finding->base);
-    fputs(finding->is_broken ? "| :x: " : "| :white_check_mark: ", out);
+    fputs(finding->is_broken    ? "| :x: "
+          : finding->is_unknown ? "| :grey_question: "
+                                : "| :white_check_mark: ",
+          out);
     if (with_trace)
         put_cell(finding->run->path, out);
     put_cell(finding->name, out);
@@ -120,9 +132,10 @@ int mt_check_summary(const struct mt_check *check, FILE *out)
             fprintf(out, "\nNext: `%s`\n",
                     mt_printable(safe, mt_finding_next(next, &check->finding[i])));
     for (size_t i = 0; i < check->budget->n_allowances; i++)
-        if (check->budget->allowance[i].has_expired)
-            fprintf(out, "\n%s\n",
-                    mt_printable(
-                        safe, mt_expired_text(line, check->budget, &check->budget->allowance[i])));
+        if (check->budget->allowance[i].has_expired) {
+            putc('\n', out);
+            put_plain(mt_expired_text(line, check->budget, &check->budget->allowance[i]), out);
+            putc('\n', out);
+        }
     return 0;
 }

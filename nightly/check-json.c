@@ -45,16 +45,17 @@ static json_t *finding_json(const struct mt_finding *f)
 {
     char text[MT_FINDING_TEXT], next[MT_FINDING_TEXT];
     int has_base = f->n_baselines != 0;
-    return json_pack(
-        "{s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "limit",
-        mt_json_text(f->name), "holds", !f->is_broken, "trace", mt_json_text(f->run->path), "rank",
-        f->run->rank < 0 ? json_null() : json_integer(f->run->rank), "device",
-        mt_json_device(f->device->device), "value", amount_json(f, f->value), "most",
-        amount_json(f, f->most), "baseline", has_base ? amount_json(f, f->base) : json_null(),
-        "spread", has_base ? amount_json(f, f->spread) : json_null(), "baselines",
-        (json_int_t)f->n_baselines, "allowed", allowance_json(f->allowance), "blame",
-        blame_json(&f->blame), "text", mt_json_text(mt_finding_text(text, f)), "next",
-        mt_json_text(mt_finding_next(next, f)));
+    return json_pack("{s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}",
+                     "limit", mt_json_text(f->name), "holds", !f->is_broken, "known",
+                     !f->is_unknown, "trace", mt_json_text(f->run->path), "rank",
+                     f->run->rank < 0 ? json_null() : json_integer(f->run->rank), "device",
+                     mt_json_device(f->device->device), "value", amount_json(f, f->value), "most",
+                     amount_json(f, f->most), "baseline",
+                     has_base ? amount_json(f, f->base) : json_null(), "spread",
+                     has_base ? amount_json(f, f->spread) : json_null(), "baselines",
+                     (json_int_t)f->n_baselines, "allowed", allowance_json(f->allowance), "blame",
+                     blame_json(&f->blame), "text", mt_json_text(mt_finding_text(text, f)), "next",
+                     mt_json_text(mt_finding_next(next, f)));
 }
 
 static json_t *expired_json(const struct mt_budget *budget)

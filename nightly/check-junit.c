@@ -48,6 +48,14 @@ static void put_failure(const struct mt_finding *finding, FILE *out)
     fputs("</failure>\n", out);
 }
 
+static void put_skipped(const struct mt_finding *finding, FILE *out)
+{
+    char text[MT_FINDING_TEXT];
+    fputs("      <skipped", out);
+    put_attribute("message", mt_finding_text(text, finding), out);
+    fputs("/>\n", out);
+}
+
 static void put_case(const struct mt_finding *finding, FILE *out)
 {
     char name[MT_FINDING_TEXT];
@@ -57,12 +65,15 @@ static void put_case(const struct mt_finding *finding, FILE *out)
     fputs("    <testcase", out);
     put_attribute("classname", finding->run->path, out);
     put_attribute("name", name, out);
-    if (!finding->is_broken) {
+    if (!finding->is_broken && !finding->is_unknown) {
         fputs("/>\n", out);
         return;
     }
     fputs(">\n", out);
-    put_failure(finding, out);
+    if (finding->is_broken)
+        put_failure(finding, out);
+    else
+        put_skipped(finding, out);
     fputs("    </testcase>\n", out);
 }
 
@@ -70,13 +81,15 @@ static void put_case(const struct mt_finding *finding, FILE *out)
 static size_t put_suite(const struct mt_check *check, size_t begin, FILE *out)
 {
     const struct mt_digest *run = check->finding[begin].run;
-    size_t end = begin, broken = 0;
-    for (; end < check->n && check->finding[end].run == run; end++)
+    size_t end = begin, broken = 0, unknown = 0;
+    for (; end < check->n && check->finding[end].run == run; end++) {
         broken += (size_t)check->finding[end].is_broken;
+        unknown += (size_t)check->finding[end].is_unknown;
+    }
     fputs("  <testsuite", out);
     put_attribute("name", run->path, out);
-    fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n", end - begin,
-            broken);
+    fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n", end - begin,
+            broken, unknown);
     for (size_t i = begin; i < end; i++)
         put_case(&check->finding[i], out);
     fputs("  </testsuite>\n", out);

@@ -26,7 +26,8 @@ const struct mt_finding *mt_check_nearest(const struct mt_check *check)
 {
     const struct mt_finding *nearest = NULL;
     for (size_t i = 0; i < check->n; i++)
-        if (!nearest || part_of_limit(&check->finding[i]) > part_of_limit(nearest))
+        if (!check->finding[i].is_unknown &&
+            (!nearest || part_of_limit(&check->finding[i]) > part_of_limit(nearest)))
             nearest = &check->finding[i];
     return nearest;
 }
@@ -59,15 +60,29 @@ static void print_allowed(const struct mt_finding *finding, FILE *out)
     fprintf(out, "%s\n", mt_printable(safe, line));
 }
 
+static const struct mt_finding *find_unknown(const struct mt_check *check)
+{
+    for (size_t i = 0; i < check->n; i++)
+        if (check->finding[i].is_unknown)
+            return &check->finding[i];
+    return NULL;
+}
+
 static void print_sum(const struct mt_check *check, FILE *out)
 {
     char text[MT_FINDING_TEXT], safe[MT_LINE];
-    const struct mt_finding *nearest = mt_check_nearest(check);
+    const struct mt_finding *nearest = mt_check_nearest(check), *unknown = find_unknown(check);
+    size_t held = check->n - check->unknown;
     if (check->broken)
-        fprintf(out, "%zu of %zu limits broken\n", check->broken, check->n);
-    else if (nearest)
-        fprintf(out, "%zu limit%s; the nearest: %s\n", check->n, check->n > 1 ? "s hold" : " holds",
+        fprintf(out, "%zu of %zu limits broken", check->broken, check->n);
+    else if (held)
+        fprintf(out, "%zu limit%s; the nearest: %s", held, held > 1 ? "s hold" : " holds",
                 mt_printable(safe, mt_finding_text(text, nearest)));
+    if (unknown)
+        fprintf(out, "%s%s", check->broken || held ? "; " : "",
+                mt_printable(safe, mt_finding_text(text, unknown)));
+    if (check->n)
+        putc('\n', out);
 }
 
 int mt_check_text(const struct mt_check *check, FILE *out)

@@ -103,6 +103,11 @@ const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *
     char amount[MT_AMOUNT_TEXT];
     *out = '\0';
     add_name(out, finding);
+    if (finding->is_unknown) {
+        add(out, ": not known from %u iteration%s (from %u on it is)", finding->device->iterations,
+            finding->device->iterations > 1 ? "s" : "", MT_GROWTH_ITERATIONS);
+        return out;
+    }
     add(out, ": %s%s, ", mt_amount_text(amount, unit_of(finding), finding->value),
         finding->limit->subject == MT_OF_GROWTH ? " an iteration" : "");
     if (!finding->is_broken) {

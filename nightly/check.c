@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 #include "analyzer/grow.h"
+#include "analyzer/median.h"
 
 #include <stdio.h>
 
@@ -11,18 +12,6 @@ struct baselines {
     long rank; /* only those of this rank; -1: all */
     const struct mt_digest *median;
 };
-
-static int by_value(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
-static uint64_t median(const uint64_t *sorted, size_t n)
-{
-    uint64_t low = sorted[(n - 1) / 2], high = sorted[n / 2];
-    return low + (high - low) / 2;
-}
 
 static int counts(const struct baselines *baselines, size_t i)
 {
@@ -43,8 +32,8 @@ static int measure_base(struct mt_finding *finding, const struct baselines *base
             values[n++] = mt_measure(finding->limit, pattern,
                                      mt_same_device(&baselines->digest[i], finding->device));
     if (n) {
-        qsort(values, n, sizeof *values, by_value);
-        finding->base = median(values, n);
+        mt_sort_sizes(values, n);
+        finding->base = mt_median(values, n);
         finding->spread = values[n - 1] - values[0];
     }
     finding->n_baselines = n;
@@ -100,6 +89,8 @@ static void judge(struct mt_finding *finding, const struct mt_budget *budget, co
     if (finding->allowance)
         finding->most += extra(finding, finding->allowance);
     finding->is_broken = finding->value > finding->most;
+    finding->is_unknown = limit->subject == MT_OF_GROWTH && finding->device->iterations &&
+                          finding->device->iterations < MT_GROWTH_ITERATIONS;
 }
 
 static int hold(struct mt_check *check, const struct mt_finding *of,
@@ -118,6 +109,7 @@ static int hold(struct mt_check *check, const struct mt_finding *of,
     if (!rc)
         judge(finding, check->budget, pattern);
     check->broken += (size_t)finding->is_broken;
+    check->unknown += (size_t)finding->is_unknown;
     return rc;
 }
 

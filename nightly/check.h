@@ -29,6 +29,7 @@ struct mt_finding {
     size_t n_baselines;
     const struct mt_allowance *allowance; /* part of most; NULL: none */
     int is_broken;
+    int is_unknown;        /* growth, of too few iterations: the limit holds, and says nothing */
     struct mt_blame blame; /* of a broken one */
 };
 
@@ -36,7 +37,7 @@ struct mt_check {
     const struct mt_budget *budget;
     struct mt_finding *finding; /* run by run, in the order of the budget */
     size_t n, capacity;
-    size_t broken;
+    size_t broken, unknown;
 };
 
 /* Holds the runs to the budget. There are baselines where it has relative limits. 0 or -ENOMEM.

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has happened at a call site, and how much of the peak's change it is to blame for. */
+/* What has happened at a call site. */
 #include "diff.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define ABOUT 0.05 /* numbers that are no further apart are taken for the same */
 
@@ -81,74 +78,8 @@ static enum mt_diff_kind kind_of(const struct mt_diff_device *device,
     return device->peak_moved && !lives_shorter(site) ? MT_DIFF_MOVED : MT_DIFF_EARLIER;
 }
 
-/* The part of a change that goes the same way as another and is not larger. */
-static double follows(double change, double most)
+void mt_diff_name_kinds(struct mt_diff_device *device)
 {
-    if ((change < 0) != (most < 0))
-        return 0;
-    return (change < 0) == (change < most) ? most : change;
-}
-
-/* Parameters bring gradients with them, and as much optimizer state as they had before. */
-static void weigh(struct mt_diff_device *device, double factor[MT_CATEGORY_COUNT])
-{
-    const struct mt_change *category = device->category;
-    double parameters = (double)mt_change_of(&category[MT_CATEGORY_PARAMETERS]);
-    double gradients = (double)mt_change_of(&category[MT_CATEGORY_GRADIENTS]);
-    double state = (double)mt_change_of(&category[MT_CATEGORY_OPTIMIZER_STATE]);
-    double state_each =
-        part(category[MT_CATEGORY_OPTIMIZER_STATE].old, category[MT_CATEGORY_PARAMETERS].old) *
-        (1 + ABOUT);
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
-        factor[i] = 1;
-    if (!parameters)
-        return;
-    double of_gradients = follows(gradients, parameters);
-    double of_state = follows(state, parameters * state_each);
-    device->following = (int64_t)(of_gradients + of_state);
-    factor[MT_CATEGORY_PARAMETERS] += (of_gradients + of_state) / parameters;
-    if (gradients)
-        factor[MT_CATEGORY_GRADIENTS] -= of_gradients / gradients;
-    if (state)
-        factor[MT_CATEGORY_OPTIMIZER_STATE] -= of_state / state;
-}
-
-static double size_of(double number)
-{
-    return number < 0 ? -number : number;
-}
-
-/* What is not noise first, then what goes the way of the peak (blame over 0), then the largest. */
-static int by_blame(const void *left, const void *right)
-{
-    const struct mt_diff_site *a = left, *b = right;
-    if (a->bytes.is_noise != b->bytes.is_noise)
-        return a->bytes.is_noise - b->bytes.is_noise;
-    if ((a->blame < 0) != (b->blame < 0))
-        return (a->blame < 0) - (b->blame < 0);
-    if (size_of(a->blame) != size_of(b->blame))
-        return size_of(a->blame) < size_of(b->blame) ? 1 : -1;
-    uint64_t x = mt_magnitude(mt_change_of(&a->bytes)), y = mt_magnitude(mt_change_of(&b->bytes));
-    if (x != y)
-        return x < y ? 1 : -1;
-    if (a->category != b->category)
-        return a->category < b->category ? -1 : 1;
-    if (a->line != b->line)
-        return a->line < b->line ? -1 : 1;
-    int order = strcmp(a->operator_name, b->operator_name);
-    return order ? order : strcmp(a->module, b->module);
-}
-
-void mt_diff_judge_sites(struct mt_diff_device *device)
-{
-    double factor[MT_CATEGORY_COUNT];
-    int direction = mt_change_of(&device->allocated) < 0 ? -1 : 1;
-    weigh(device, factor);
-    for (size_t i = 0; i < device->n_sites; i++) {
-        struct mt_diff_site *site = &device->site[i];
-        site->kind = kind_of(device, site);
-        site->blame = direction * (double)mt_change_of(&site->bytes) * factor[site->category];
-    }
-    if (device->n_sites)
-        qsort(device->site, device->n_sites, sizeof *device->site, by_blame);
+    for (size_t i = 0; i < device->n_sites; i++)
+        device->site[i].kind = kind_of(device, &device->site[i]);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of several runs beside each other. */
+#include "analyzer/median.h"
 #include "diff.h"
 
 #include <errno.h>
@@ -7,29 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_size(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* The middle one, and how far all are apart; sorts the values. */
-static uint64_t median(uint64_t *values, size_t n, uint64_t *spread)
+static uint64_t middle(uint64_t *values, size_t n, uint64_t *spread)
 {
     if (!n)
         return 0;
-    qsort(values, n, sizeof *values, by_size);
+    mt_sort_sizes(values, n);
     if (*spread < values[n - 1] - values[0])
         *spread = values[n - 1] - values[0];
-    uint64_t low = values[(n - 1) / 2], high = values[n / 2];
-    return low + (high - low) / 2;
+    return mt_median(values, n);
 }
 
 struct mt_change mt_change_make(uint64_t *values, size_t n_new, size_t n_old)
 {
     struct mt_change change = {0};
-    change.now = median(values, n_new, &change.spread);
-    change.old = median(values + n_new, n_old, &change.spread);
+    change.now = middle(values, n_new, &change.spread);
+    change.old = middle(values + n_new, n_old, &change.spread);
     uint64_t apart = change.now > change.old ? change.now - change.old : change.old - change.now;
     change.is_noise = apart && apart <= change.spread;
     return change;

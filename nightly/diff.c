@@ -75,8 +75,8 @@ static int compare(struct mt_diff_device *device)
     if (rc)
         return rc;
     mt_diff_pair_moved(device);
-    mt_diff_judge_sites(device);
-    return 0;
+    mt_diff_name_kinds(device);
+    return mt_diff_weigh(device);
 }
 
 static int add_device(struct mt_diff *diff, size_t *capacity, struct side old, struct side now,

@@ -53,7 +53,8 @@ struct mt_diff_site {
     struct mt_change bytes, blocks; /* at the peak */
     struct mt_change allocations, most, phases; /* over the whole run, as of its place */
     enum mt_diff_kind kind;
-    double blame; /* bytes: its change, but what only follows parameters counts for these */
+    double part;  /* of its change that other sites do not take back, 0 to 1 */
+    double blame; /* bytes: that part; but what only follows parameters counts for these */
 };
 
 struct mt_diff_share {
@@ -105,15 +106,15 @@ const struct mt_diff_device *mt_diff_main_device(const struct mt_diff *diff);
 /* Whether anything has changed, noise aside. */
 int mt_diff_is_same(const struct mt_diff_device *device);
 
-/* The parts (diff-numbers.c, diff-sites.c, diff-shares.c,
- * diff-moved.c, diff-kinds.c). values: of the new runs,
- * then of the old ones; they are sorted. */
+/* The parts (diff-numbers.c, diff-sites.c, diff-shares.c, diff-moved.c, diff-kinds.c,
+ * diff-weigh.c). values: of the new runs, then of the old ones; they are sorted. */
 struct mt_change mt_change_make(uint64_t *values, size_t n_new, size_t n_old);
 int mt_diff_numbers(struct mt_diff_device *device);
 int mt_diff_collect_sites(struct mt_diff_device *device);
 int mt_diff_collect_shares(struct mt_diff_shares *to, const struct mt_diff_device *device,
                            size_t field); /* its offset in a digest's device */
 void mt_diff_pair_moved(struct mt_diff_device *device);
-void mt_diff_judge_sites(struct mt_diff_device *device);
+void mt_diff_name_kinds(struct mt_diff_device *device);
+int mt_diff_weigh(struct mt_diff_device *device);
 
 #endif

@@ -61,6 +61,26 @@ static void put_limit(const struct proposal *p, const char *begin, const char *k
             mt_amount_text(measured, MT_BYTES, most));
 }
 
+/* Whether no run went on for long enough to show growth. */
+static int is_too_short(const struct proposal *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t j = 0; j < p->run[i].n_devices; j++)
+            if (p->run[i].devices[j].iterations >= MT_GROWTH_ITERATIONS)
+                return 0;
+    return 1;
+}
+
+static void put_growth(const struct proposal *p)
+{
+    const struct mt_limit limit = {.subject = MT_OF_GROWTH};
+    if (is_too_short(p))
+        fprintf(p->out, "growth = \"0 B\"  # not measured: it takes %u iterations\n",
+                MT_GROWTH_ITERATIONS);
+    else
+        put_limit(p, "", "growth", most_of(p, &limit, ""));
+}
+
 static void put_whole(const struct proposal *p)
 {
     struct mt_limit limit = {.subject = MT_OF_RESERVED};
@@ -69,8 +89,7 @@ static void put_whole(const struct proposal *p)
     uint64_t reserved = most_of(p, &limit, "");
     if (reserved) /* PyTorch's allocator holds nothing where it has no part */
         put_limit(p, "", "reserved", reserved);
-    limit.subject = MT_OF_GROWTH;
-    put_limit(p, "", "growth", most_of(p, &limit, ""));
+    put_growth(p);
     limit.subject = MT_OF_FRAGMENTATION;
     uint64_t part = most_of(p, &limit, "");
     if (reserved)

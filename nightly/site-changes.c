@@ -2,6 +2,8 @@
 #include "analyzer/grow.h"
 #include "trend.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +20,7 @@ static const char select_changes[] =
     "  sum(CASE WHEN run = ?1 THEN size ELSE 0 END) AS before,"
     "  sum(CASE WHEN run = ?2 THEN size ELSE 0 END) AS after"
     " FROM most GROUP BY category, function, file, operator, module HAVING before <> after"
-    " ORDER BY abs(after - before) DESC, category, file, function, operator, module LIMIT ?3";
+    " ORDER BY category, file, function, operator, module";
 
 static void last_part(sqlite3_context *context, int n, sqlite3_value **value)
 {
@@ -47,6 +49,100 @@ static void read_site(struct mt_store *store, sqlite3_stmt *row, struct mt_site_
     site->after = (uint64_t)sqlite3_column_int64(row, 8);
 }
 
+/* --- renamed -------------------------------------------------------------------------------- */
+
+#define LEAST_ALIKE 0.5 /* the smaller size by the larger one */
+
+/* How alike two sites are; 0: they are not one site under two names. */
+static double alike(const struct mt_site_change *gone, const struct mt_site_change *new)
+{
+    double a = (double)gone->before, b = (double)new->after, ratio = a < b ? a / b : b / a;
+    if (strcmp(gone->category, new->category) || strcmp(gone->operator_name, new->operator_name) ||
+        ratio < LEAST_ALIKE)
+        return 0;
+    /* Either name is likelier to change alone. */
+    return ratio + !strcmp(gone->file, new->file) + !strcmp(gone->function, new->function) +
+           !strcmp(gone->module, new->module);
+}
+
+static void clear_site(struct mt_site_change *site)
+{
+    char *const texts[] = {site->category,      site->function, site->file,
+                           site->operator_name, site->module,   site->was};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+    *site = (struct mt_site_change){0};
+}
+
+static int rename_site(struct mt_site_change *site, struct mt_site_change *gone)
+{
+    site->before = gone->before;
+    if (asprintf(&site->was, "%s %s", gone->file, gone->function) < 0)
+        site->was = NULL;
+    clear_site(gone);
+    return site->was ? 0 : -ENOMEM;
+}
+
+static int is_gone(const struct mt_site_change *site)
+{
+    return site->before && !site->after;
+}
+
+static int is_new(const struct mt_site_change *site)
+{
+    return site->after && !site->before;
+}
+
+static int pair_renamed(struct mt_site_changes *changes)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < changes->n; i++) {
+        struct mt_site_change *new = &changes->site[i], *best = NULL;
+        for (size_t j = 0; is_new(new) && j < changes->n; j++) {
+            struct mt_site_change *gone = &changes->site[j];
+            if (is_gone(gone) && alike(gone, new) > (best ? alike(best, new) : 0))
+                best = gone;
+        }
+        if (best)
+            rc = rename_site(new, best);
+    }
+    return rc;
+}
+
+static uint64_t difference(const struct mt_site_change *site)
+{
+    return site->after > site->before ? site->after - site->before : site->before - site->after;
+}
+
+static int by_difference(const void *left, const void *right)
+{
+    const struct mt_site_change *a = left, *b = right;
+    if (difference(a) != difference(b))
+        return difference(a) < difference(b) ? 1 : -1;
+    const char *const x[] = {a->category, a->file, a->function, a->operator_name, a->module};
+    const char *const y[] = {b->category, b->file, b->function, b->operator_name, b->module};
+    int order = 0;
+    for (size_t i = 0; !order && i < sizeof x / sizeof *x; i++)
+        order = strcmp(x[i], y[i]);
+    return order;
+}
+
+/* Leaves those that have changed, the greatest difference first, and at most so many. */
+static void keep_most(struct mt_site_changes *changes, unsigned most)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < changes->n; i++)
+        if (difference(&changes->site[i]))
+            changes->site[kept++] = changes->site[i];
+        else
+            clear_site(&changes->site[i]);
+    changes->n = kept;
+    if (kept)
+        qsort(changes->site, kept, sizeof *changes->site, by_difference);
+    for (; changes->n > most; changes->n--)
+        clear_site(&changes->site[changes->n - 1]);
+}
+
 int mt_site_changes_find(struct mt_site_changes *changes, struct mt_store *store, int64_t before,
                          int64_t after, unsigned most)
 {
@@ -55,25 +151,24 @@ int mt_site_changes_find(struct mt_site_changes *changes, struct mt_store *store
     if (sqlite3_create_function(store->db, "last_part", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
                                 last_part, NULL, NULL))
         mt_store_no_memory(store);
-    sqlite3_stmt *row = mt_sql(store, select_changes, "iii", before, after, (int64_t)most);
+    sqlite3_stmt *row = mt_sql(store, select_changes, "ii", before, after);
     while (mt_sql_next(store, row)) {
         if (mt_grow(&changes->site, &capacity, changes->n + 1, sizeof *changes->site))
             mt_store_no_memory(store);
         else
             read_site(store, row, &changes->site[changes->n++]);
     }
+    if (!store->failed && pair_renamed(changes))
+        mt_store_no_memory(store);
+    if (!store->failed)
+        keep_most(changes, most);
     return store->failed ? -1 : 0;
 }
 
 void mt_site_changes_clear(struct mt_site_changes *changes)
 {
-    for (size_t i = 0; i < changes->n; i++) {
-        struct mt_site_change *site = &changes->site[i];
-        char *const texts[] = {site->category, site->function, site->file, site->operator_name,
-                               site->module};
-        for (size_t j = 0; j < sizeof texts / sizeof *texts; j++)
-            free(texts[j]);
-    }
+    for (size_t i = 0; i < changes->n; i++)
+        clear_site(&changes->site[i]);
     free(changes->site);
     *changes = (struct mt_site_changes){0};
 }

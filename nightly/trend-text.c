@@ -169,6 +169,10 @@ static void print_site(const struct page *page, const struct mt_site_change *sit
     fprintf(page->out, "  %13s  %-15s %s\n",
             difference(change, (double)site->before, (double)site->after),
             mt_series_label(site->category), shown);
+    if (!site->was)
+        return;
+    mt_safe_text(shown, sizeof shown, site->was, 44, MT_CUT_END, page->style);
+    fprintf(page->out, "%33swas %s\n", "", shown);
 }
 
 static double distance(const struct mt_site_change *site)

@@ -32,6 +32,7 @@ void mt_trend_clear(struct mt_trend *trend);
 /* A call site that has not the same size in two runs; names as in struct mt_digest_site. */
 struct mt_site_change {
     char *category, *function, *file, *operator_name, *module;
+    char *was; /* "net.py Net.forward": the name that it seems to have had before; NULL: the same */
     uint32_t line;
     uint64_t before, after; /* bytes */
 };
@@ -39,6 +40,8 @@ struct mt_site_changes {
     struct mt_site_change *site; /* the greatest difference first */
     size_t n;
 };
+/* At most so many. What is gone under one name and there under another, nearly as large, is taken
+ * for renamed: a history has no more of a line than its names and its size at the peak. */
 int mt_site_changes_find(struct mt_site_changes *changes, struct mt_store *store, int64_t before,
                          int64_t after, unsigned most);
 void mt_site_changes_clear(struct mt_site_changes *changes);

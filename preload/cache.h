@@ -43,7 +43,8 @@ static inline uint64_t mt_mix(uint64_t hash, uint64_t word)
 
 static inline uint64_t mt_key_hash(const struct mt_key *key)
 {
-    return mt_mix(mt_mix(mt_mix(key->stamp, key->a), key->b), key->parent);
+    uint64_t rest = key->b ^ key->stamp ^ (uint64_t)key->parent << 32;
+    return mt_mix(key->a, rest * 0xff51afd7ed558ccdu);
 }
 
 /* The id, or 0: not there. Any thread. */

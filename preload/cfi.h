@@ -40,7 +40,7 @@ struct mt_rule {
     uint8_t cfa_from; /* enum mt_cfa */
     uint8_t bp_from;  /* enum mt_bp */
     int16_t bp_at;
-    int32_t cfa;
+    int32_t cfa; /* of MT_CFA_SP: some whole words, at least one */
 };
 
 /* The rule for the instruction at pc, which lies in the object. *function: begin and end of what it

@@ -32,7 +32,7 @@ static int device_of(const struct mt_cuda_call *call)
 }
 
 /* Asked before the thread is entered: the driver's own hooks may be called by it. */
-static struct mt_thread *enter(const struct mt_cuda_call *call, int *device)
+static inline struct mt_thread *enter(const struct mt_cuda_call *call, int *device)
 {
     mt_start();
     if (!mt_is_recording())
@@ -43,7 +43,8 @@ static struct mt_thread *enter(const struct mt_cuda_call *call, int *device)
     return mt_enter();
 }
 
-static void record(const struct mt_cuda_call *call, unsigned kind, const uint64_t *arguments)
+static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned kind,
+                                    const uint64_t arguments[static MT_EVENT_ARGS])
 {
     int device;
     struct mt_thread *self = enter(call, &device);
@@ -67,7 +68,7 @@ void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *ad
     if (is_inside())
         return;
     uint64_t at = result ? 0 : read_word(address);
-    record(&call, MT_CUDA_MALLOC, (uint64_t[]){at, size, result, call.api});
+    record(&call, MT_CUDA_MALLOC, MT_ARGS(at, size, result, call.api));
 }
 
 void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const void *address,
@@ -79,40 +80,34 @@ void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const vo
     }
     if (!is_inside())
         record(&call, MT_CUDA_MALLOC_ASYNC,
-               (uint64_t[]){read_word(address), size, (uint64_t)(uintptr_t)stream, call.api});
+               MT_ARGS(read_word(address), size, (uint64_t)(uintptr_t)stream, call.api));
 }
 
 /* Freeing nothing is allowed and does nothing. A free alone does not begin a recording. */
-static struct mt_cuda_free begin_free(struct mt_cuda_call call, uint64_t address)
+static MT_ALWAYS_INLINE struct mt_cuda_free
+record_free(struct mt_cuda_call call, uint64_t address, unsigned kind,
+            const uint64_t arguments[static MT_EVENT_ARGS])
 {
-    return (struct mt_cuda_free){call, address, MT_NO_DEVICE,
-                                 !is_inside() && address && mt_is_recording()};
-}
-
-static void record_free(struct mt_cuda_free *free, unsigned kind, const uint64_t *arguments)
-{
-    struct mt_thread *self = free->is_recorded ? enter(&free->call, &free->device) : NULL;
-    free->is_recorded = self != NULL;
-    if (!self)
-        return;
-    mt_record(self, kind, free->device, mt_python_stack(self), arguments);
-    mt_leave(self);
+    int device = MT_NO_DEVICE;
+    int may_be_recorded = !is_inside() && address && mt_is_recording();
+    struct mt_thread *self = may_be_recorded ? enter(&call, &device) : NULL;
+    if (self) {
+        mt_record(self, kind, device, mt_python_stack(self), arguments);
+        mt_leave(self);
+    }
+    return (struct mt_cuda_free){call, address, device, self != NULL};
 }
 
 struct mt_cuda_free mt_cuda_freeing(struct mt_cuda_call call, uint64_t address)
 {
-    struct mt_cuda_free free = begin_free(call, address);
-    record_free(&free, MT_CUDA_FREE, (uint64_t[]){address, call.api});
-    return free;
+    return record_free(call, address, MT_CUDA_FREE, MT_ARGS(address, call.api));
 }
 
 struct mt_cuda_free mt_cuda_freeing_async(struct mt_cuda_call call, uint64_t address,
                                           const void *stream)
 {
-    struct mt_cuda_free free = begin_free(call, address);
-    record_free(&free, MT_CUDA_FREE_ASYNC,
-                (uint64_t[]){address, (uint64_t)(uintptr_t)stream, call.api});
-    return free;
+    return record_free(call, address, MT_CUDA_FREE_ASYNC,
+                       MT_ARGS(address, (uint64_t)(uintptr_t)stream, call.api));
 }
 
 void mt_cuda_freed(const struct mt_cuda_free *free, unsigned result)
@@ -121,7 +116,7 @@ void mt_cuda_freed(const struct mt_cuda_free *free, unsigned result)
     if (!self)
         return;
     mt_record(self, MT_CUDA_FREE_FAILED, free->device, 0,
-              (uint64_t[]){free->address, result, free->call.api});
+              MT_ARGS(free->address, result, free->call.api));
     mt_leave(self);
 }
 
@@ -129,17 +124,18 @@ void mt_cuda_mapped(struct mt_cuda_call call, unsigned result, uint64_t address,
                     uint64_t handle)
 {
     if (!is_inside() && !result)
-        record(&call, MT_CUDA_MAP, (uint64_t[]){address, size, handle, call.api});
+        record(&call, MT_CUDA_MAP, MT_ARGS(address, size, handle, call.api));
 }
 
 void mt_cuda_unmapping(struct mt_cuda_call call, uint64_t address, uint64_t size)
 {
     if (!is_inside() && mt_is_recording())
-        record(&call, MT_CUDA_UNMAP, (uint64_t[]){address, size, call.api});
+        record(&call, MT_CUDA_UNMAP, MT_ARGS(address, size, call.api));
 }
 
 /* Neither who copies nor where is asked: they say when memory is in use. */
-static void record_touch(unsigned kind, unsigned result, const uint64_t *arguments)
+static MT_ALWAYS_INLINE void record_touch(unsigned kind, unsigned result,
+                                          const uint64_t arguments[static MT_EVENT_ARGS])
 {
     struct mt_thread *self =
         result || is_inside() || MT_REAL_NOW(report_memory) ? NULL : mt_enter();
@@ -152,22 +148,29 @@ static void record_touch(unsigned kind, unsigned result, const uint64_t *argumen
 void mt_cuda_copied(enum mt_cuda_api api, unsigned result, uint64_t to, uint64_t from,
                     uint64_t size)
 {
-    record_touch(MT_CUDA_COPY, result, (uint64_t[]){to, from, size, api});
+    record_touch(MT_CUDA_COPY, result, MT_ARGS(to, from, size, api));
 }
 
 void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, uint64_t size)
 {
-    record_touch(MT_CUDA_SET, result, (uint64_t[]){address, size, api});
+    record_touch(MT_CUDA_SET, result, MT_ARGS(address, size, api));
 }
 
-void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *handle)
+/* One stream is made by the runtime's call and, inside, by the driver's. */
+static int is_made_inside(const struct mt_cuda_call *call)
 {
-    if (!result)
-        record(&call, MT_CUDA_OBJECT, (uint64_t[]){read_word(handle), call.api});
+    return mt_cuda_depth && mt_cuda_api_space(call->api) == MT_SPACE_STREAM;
+}
+
+void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *handle,
+                         uint64_t size)
+{
+    if (!result && !is_made_inside(&call))
+        record(&call, MT_CUDA_OBJECT, MT_ARGS(read_word(handle), call.api, size));
 }
 
 void mt_cuda_object_ending(struct mt_cuda_call call, uint64_t handle)
 {
-    if (mt_is_recording())
-        record(&call, MT_CUDA_OBJECT_GONE, (uint64_t[]){handle, call.api});
+    if (mt_is_recording() && !is_made_inside(&call))
+        record(&call, MT_CUDA_OBJECT_GONE, MT_ARGS(handle, call.api));
 }

@@ -76,8 +76,10 @@ void mt_cuda_copied(enum mt_cuda_api api, unsigned result, uint64_t to, uint64_t
                     uint64_t size);
 void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, uint64_t size);
 
-/* Contexts and modules: also those that another call makes on the way. */
-void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *handle);
+/* Contexts and modules, also those that another call makes on the way; and streams. size: of a
+ * module's image, 0: not known. */
+void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *handle,
+                         uint64_t size);
 void mt_cuda_object_ending(struct mt_cuda_call call, uint64_t handle);
 
 #endif

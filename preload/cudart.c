@@ -2,6 +2,7 @@
 #include "cudart.h"
 #include "cache.h"
 #include "intern.h"
+#include "loaded.h"
 #include "real.h"
 #include "recorder.h"
 
@@ -13,8 +14,9 @@
 
 static struct mt_cudart runtimes[MOST_RUNTIMES];
 static _Atomic uint32_t n_runtimes;
-static _Atomic uint32_t looked_up; /* the index + 1 of the one whose functions were asked for */
-_Thread_local char mt_cudart_is_looked_up;
+/* The indices + 1 of those whose functions were asked for, by their ways. */
+static _Atomic uint32_t looked_up[MT_CUDART_WAYS];
+_Thread_local char mt_cudart_way;
 /* Return address -> index in runtimes + 1. It holds in a forked child too, where the loader may be
  * in the middle of something and must not be asked again. */
 static struct mt_cache callers;
@@ -30,14 +32,23 @@ static struct link_map *module_of(const void *address)
 /* Another reference to a module; NULL for the program itself, which needs none. */
 static void *hold(const struct link_map *module)
 {
-    return module && *module->l_name ? dlopen(module->l_name, RTLD_NOLOAD | RTLD_LAZY) : NULL;
+    return module && *module->l_name ? mt_loaded_open(module->l_name, RTLD_NOLOAD | RTLD_LAZY)
+                                     : NULL;
 }
 
 void *mt_scope_of(const void *caller)
 {
-    const struct link_map *module = module_of(caller);
+    struct link_map *module = module_of(caller);
+    if (module && mt_loader_is_broken())
+        return *module->l_name ? module : RTLD_NEXT;
     void *scope = hold(module);
     return !module ? NULL : scope ? scope : RTLD_NEXT;
+}
+
+void *mt_scope_symbol(void *scope, const char *symbol)
+{
+    return scope != RTLD_NEXT && mt_loader_is_broken() ? mt_loaded_symbol(scope, symbol)
+                                                       : mt_real_dlsym(scope, symbol);
 }
 
 /* Where a function stands in mt_cudart, and its name. */
@@ -65,10 +76,21 @@ static void *find(void *scope, const char *symbol)
     void *next = mt_real_dlsym(RTLD_NEXT, symbol);
     if (next && !is_cudart(next))
         return next;
-    void *found = scope == RTLD_NEXT ? next : mt_real_dlsym(scope, symbol);
+    void *found = scope == RTLD_NEXT ? next : mt_scope_symbol(scope, symbol);
     if (found && (mt_is_ours(found) || found == mt_real_dlsym(RTLD_DEFAULT, symbol)))
         found = next;
     return found;
+}
+
+/* All that a look-up finds in a scope; NULL: in none. */
+static struct mt_cudart runtime_in(void *scope, void *(*look_up)(void *scope, const char *symbol))
+{
+    struct mt_cudart runtime = {0};
+    for (size_t i = 0; scope && i < sizeof functions / sizeof *functions; i++) {
+        void *found = look_up(scope, functions[i].symbol);
+        memcpy((char *)&runtime + functions[i].offset, &found, sizeof found);
+    }
+    return runtime;
 }
 
 /* Its index + 1; 0: it is not known yet. */
@@ -83,15 +105,11 @@ static uint32_t index_of(const struct mt_cudart *runtime)
 /* Of the module of this address. What was found must not go away; the module itself may. */
 static struct mt_cudart runtime_of_module(const void *address)
 {
-    struct mt_cudart runtime = {0};
     void *scope = mt_scope_of(address);
-    for (size_t i = 0; scope && i < sizeof functions / sizeof *functions; i++) {
-        void *found = find(scope, functions[i].symbol);
-        memcpy((char *)&runtime + functions[i].offset, &found, sizeof found);
-    }
+    struct mt_cudart runtime = runtime_in(scope, find);
     if (runtime.cuda_malloc && !index_of(&runtime))
         hold(module_of((const void *)runtime.cuda_malloc));
-    if (scope && scope != RTLD_NEXT)
+    if (scope && scope != RTLD_NEXT && !mt_loader_is_broken())
         dlclose(scope);
     return runtime;
 }
@@ -121,44 +139,57 @@ static uint32_t add_runtime(const struct mt_cudart *runtime)
 /* As the module of this function has them, whoever stands in front of it. */
 static struct mt_cudart runtime_with(const void *function)
 {
-    struct mt_cudart runtime = {0};
-    void *handle = is_cudart(function) ? hold(module_of(function)) : NULL; /* for good */
-    for (size_t i = 0; handle && i < sizeof functions / sizeof *functions; i++) {
-        void *found = mt_real_dlsym(handle, functions[i].symbol);
-        memcpy((char *)&runtime + functions[i].offset, &found, sizeof found);
-    }
-    return runtime;
+    void *scope = is_cudart(function) ? mt_scope_of(function) : NULL; /* for good */
+    return runtime_in(scope, mt_scope_symbol);
 }
 
-/* The runtime that is looked up, with this function of it if it is the first. Its index + 1. */
-static uint32_t looked_up_with(const void *function)
+static int has(const struct mt_cudart *runtime, const char *symbol, const void *found)
 {
-    if (!looked_up) {
-        struct mt_cudart runtime = runtime_with(function);
-        mt_expect_fork();
-        mt_intern_lock();
-        if (!looked_up)
-            looked_up = add_runtime(&runtime);
-        mt_intern_unlock();
-    }
-    return looked_up;
-}
-
-int mt_cudart_is_of_looked_up(const char *symbol, const void *found)
-{
-    uint32_t index = looked_up_with(found);
-    for (size_t i = 0; index && i < sizeof functions / sizeof *functions; i++)
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (!strcmp(functions[i].symbol, symbol))
-            return !memcmp((const char *)&runtimes[index - 1] + functions[i].offset, &found,
-                           sizeof found);
+            return !memcmp((const char *)runtime + functions[i].offset, &found, sizeof found);
     return 0;
+}
+
+/* The way of the runtime with this function, if it was looked up before. */
+static unsigned find_way(const char *symbol, const void *found)
+{
+    for (unsigned way = 1; way <= MT_CUDART_WAYS && looked_up[way - 1]; way++)
+        if (has(&runtimes[looked_up[way - 1] - 1], symbol, found))
+            return way;
+    return 0;
+}
+
+/* With the lock held. */
+static void add_way(uint32_t index)
+{
+    for (unsigned way = 0; index && way < MT_CUDART_WAYS; way++) {
+        if (!looked_up[way])
+            looked_up[way] = index;
+        if (looked_up[way] == index)
+            return;
+    }
+}
+
+unsigned mt_cudart_way_of(const char *symbol, const void *found)
+{
+    unsigned way = find_way(symbol, found);
+    if (way || !is_cudart(found))
+        return way;
+    struct mt_cudart runtime = runtime_with(found);
+    mt_expect_fork();
+    mt_intern_lock();
+    add_way(add_runtime(&runtime));
+    mt_intern_unlock();
+    return find_way(symbol, found);
 }
 
 const struct mt_cudart *mt_cudart_of(const void *caller)
 {
-    if (__builtin_expect(mt_cudart_is_looked_up, 0)) {
-        mt_cudart_is_looked_up = 0;
-        return &runtimes[looked_up - 1];
+    unsigned way = (unsigned)mt_cudart_way;
+    if (__builtin_expect(way != 0, 0)) {
+        mt_cudart_way = 0;
+        return &runtimes[looked_up[way - 1] - 1];
     }
     struct mt_key key = {.a = (uint64_t)(uintptr_t)caller};
     uint32_t index = mt_cache_find(&callers, &key);

@@ -21,13 +21,14 @@ const struct mt_cudart *mt_cudart_of(const void *caller);
 
 /*
  * A program that asks for functions by name (dlsym) has no link to a runtime that would tell which
- * one it means. There is one runtime that is asked so, the first; another one's functions are left
- * as they are, and are not seen. Whether this function of this name is of that runtime.
+ * one it means: it gets another way into the hook for each runtime. Which one, from 1 on, for this
+ * function of this name; 0: it is of no runtime, or there are too many, and is not seen.
  */
-int mt_cudart_is_of_looked_up(const char *symbol, const void *found);
+#define MT_CUDART_WAYS 4
+unsigned mt_cudart_way_of(const char *symbol, const void *found);
 
-/* Set before a hook is called by who has looked it up; mt_cudart_of takes it back. */
-extern _Thread_local char mt_cudart_is_looked_up __attribute__((tls_model("initial-exec")));
+/* The way that a hook is called by; mt_cudart_of takes it back. */
+extern _Thread_local char mt_cudart_way __attribute__((tls_model("initial-exec")));
 
 /* Calls the runtime's own function as a hook does: its result. */
 #define MT_CUDART_ASK(runtime, function, ...)                                                      \
@@ -43,5 +44,8 @@ extern _Thread_local char mt_cudart_is_looked_up __attribute__((tls_model("initi
 /* A handle in whose scope stands what the module of this address is linked to: RTLD_NEXT for the
  * program itself; NULL: not known. It holds a reference. Takes the loader's lock. */
 void *mt_scope_of(const void *caller);
+
+/* dlsym in that scope. */
+void *mt_scope_symbol(void *scope, const char *symbol);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cupti.h"
 #include "injection.h"
+#include "loaded.h"
 #include "message.h"
 #include "objects.h"
 #include "real.h"
@@ -76,7 +77,7 @@ static void *load_module(void)
     void *module = NULL;
     for (size_t i = 0; !module && i < sizeof places / sizeof *places; i++)
         if (!mt_own_path(path, places[i]))
-            module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            module = mt_loaded_open(path, RTLD_NOW | RTLD_LOCAL);
     return module;
 }
 
@@ -88,7 +89,9 @@ static void start(void)
     *(void **)&begin = module ? mt_real_dlsym(module, MT_CUPTI_START) : NULL;
     *(void **)&cupti.stop = module ? mt_real_dlsym(module, MT_CUPTI_STOP) : NULL;
     if (!begin || !cupti.stop) {
-        say("not used: there is no %s beside libmemtap.so", places[0]);
+        say(mt_loader_is_broken() ? "not used: forked while a library was loaded"
+                                  : "not used: there is no %s beside libmemtap.so",
+            places[0]);
         cupti.stop = NULL;
         return;
     }

@@ -24,7 +24,8 @@ struct mt_cupti_recorder {
     void (*mapped)(struct mt_cuda_call call, unsigned result, uint64_t address, uint64_t size,
                    uint64_t handle);
     void (*unmapping)(struct mt_cuda_call call, uint64_t address, uint64_t size);
-    void (*object_made)(struct mt_cuda_call call, unsigned result, const void *handle);
+    void (*object_made)(struct mt_cuda_call call, unsigned result, const void *handle,
+                        uint64_t size);
     void (*object_ending)(struct mt_cuda_call call, uint64_t handle);
     /* Whether this thread is in a hook. */
     int (*is_hooked)(void);

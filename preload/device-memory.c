@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device-memory.h"
+#include "loaded.h"
 #include "real.h"
 
 #include <dlfcn.h>
@@ -48,8 +49,8 @@ static int find(void *library, void *slot, const char *symbol)
 
 static enum state start(void)
 {
-    void *library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
-    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *library = mt_loaded_open("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
+    void *driver = mt_loaded_open("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (!library || !driver || !find(library, &nvml.init, "nvmlInit_v2") ||
         !find(library, &nvml.by_bus, "nvmlDeviceGetHandleByPciBusId_v2") ||
         !find(library, &nvml.memory, "nvmlDeviceGetMemoryInfo_v2") ||

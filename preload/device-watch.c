@@ -239,6 +239,11 @@ void mt_watch_finish(void)
     ring();
 }
 
+int mt_watch_has_thread(void)
+{
+    return watch.thread == RUNNING;
+}
+
 void mt_watch_reset(void)
 {
     memset(&watch, 0, sizeof watch);

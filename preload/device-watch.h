@@ -48,6 +48,9 @@ void mt_watch_forget(void);
 /* Takes a last sample of all devices, if that is done within 0.5 s; NVML is not asked again. */
 void mt_watch_finish(void);
 
+/* Whether there is a thread that asks. Writer. */
+int mt_watch_has_thread(void);
+
 /* For a forked child, which has no such thread. */
 void mt_watch_reset(void);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver.h"
+#include "loaded.h"
 #include "real.h"
 
 #include <dlfcn.h>
@@ -31,7 +32,7 @@ static void hold_library_of(const void *function)
     static _Atomic int is_held;
     Dl_info info;
     if (!atomic_exchange(&is_held, 1) && dladdr(function, &info))
-        dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY); /* and never closed */
+        mt_loaded_open(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY); /* and never closed */
 }
 
 /* What callers that are linked to the function would get without us, where that is not the same as

@@ -9,6 +9,7 @@
 #endif
 
 #include "hooks-copies.h"
+#include "hooks-noticed.h"
 
 /* The last six parameters of cudaLibraryLoad* and cuLibraryLoad*. */
 #define MT_LOAD_OPTIONS                                                                            \
@@ -19,6 +20,7 @@
 /* The runtime's; all return a cudaError_t. */
 #define MT_CUDART_HOOKS(H)                                                                         \
     MT_CUDART_COPY_HOOKS(H)                                                                        \
+    MT_CUDART_NOTICED_HOOKS(H)                                                                     \
     H(cuda_malloc, "cudaMalloc", "libcudart.so.13", unsigned,                                      \
       (void **address, size_t size))                                                               \
     H(cuda_malloc_managed, "cudaMallocManaged", "libcudart.so.13", unsigned,                       \
@@ -74,6 +76,14 @@
       (void *address))                                                                             \
     H(cuda_library_unload, "cudaLibraryUnload", "libcudart.so.13", unsigned,                       \
       (void *library))                                                                             \
+    H(cuda_stream, "cudaStreamCreate", "libcudart.so.13", unsigned,                                \
+      (void **stream))                                                                             \
+    H(cuda_stream_flags, "cudaStreamCreateWithFlags", "libcudart.so.13", unsigned,                 \
+      (void **stream, unsigned flags))                                                             \
+    H(cuda_stream_priority, "cudaStreamCreateWithPriority", "libcudart.so.13", unsigned,           \
+      (void **stream, unsigned flags, int priority))                                               \
+    H(cuda_stream_destroy, "cudaStreamDestroy", "libcudart.so.13", unsigned,                       \
+      (void *stream))                                                                              \
     H(cuda_device_reset, "cudaDeviceReset", "libcudart.so.13", unsigned,                           \
       (void))                                                                                      \
     H(cuda_capture, "cudaStreamBeginCapture", "libcudart.so.13", unsigned,                         \
@@ -101,6 +111,7 @@
  * _ptds is meant where the flags ask for the thread's own default stream. All return a CUresult. */
 #define MT_DRIVER_HOOKS(D)                                                                         \
     MT_DRIVER_COPY_HOOKS(D)                                                                        \
+    MT_DRIVER_NOTICED_HOOKS(D)                                                                     \
     D(cu_mem_alloc, "cuMemAlloc", "cuMemAlloc_v2", 3020, 0,                                        \
       (uint64_t *address, size_t size))                                                            \
     D(cu_mem_alloc_pitch, "cuMemAllocPitch", "cuMemAllocPitch_v2", 3020, 0,                        \
@@ -193,6 +204,13 @@
       (void *module))                                                                              \
     D(cu_library_unload, "cuLibraryUnload", "cuLibraryUnload", 12000, 0,                           \
       (void *library))                                                                             \
+    D(cu_stream_create, "cuStreamCreate", "cuStreamCreate", 2000, 0,                               \
+      (void **stream, unsigned flags))                                                             \
+    D(cu_stream_create_priority, "cuStreamCreateWithPriority", "cuStreamCreateWithPriority", 5050, \
+      0,                                                                                           \
+      (void **stream, unsigned flags, int priority))                                               \
+    D(cu_stream_destroy, "cuStreamDestroy", "cuStreamDestroy_v2", 4000, 0,                         \
+      (void *stream))                                                                              \
     D(cu_capture, "cuStreamBeginCapture", "cuStreamBeginCapture_v2", 10010, 0,                     \
       (void *stream, unsigned mode))                                                               \
     D(cu_capture_ptsz, "cuStreamBeginCapture", "cuStreamBeginCapture_v2_ptsz", 10010, 0,           \

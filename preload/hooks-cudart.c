@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CUDA runtime's memory. Each hook asks the runtime that its caller is linked to. */
+#include "cuda-image.h"
 #include "cuda-memory.h"
 #include "cuda-sizes.h"
 #include "cudart.h"
@@ -153,7 +154,8 @@ unsigned mt_hook_cuda_library_load_data(void **library, const void *code, void *
     const struct mt_cudart *runtime = RUNTIME();
     unsigned result = ASK(runtime, cuda_library_load_data, library, code, options, values, n,
                           library_options, library_values, n_library);
-    mt_cuda_object_made(call_of(MT_API_CUDA_LIBRARY_LOAD_DATA, runtime), result, library);
+    mt_cuda_object_made(call_of(MT_API_CUDA_LIBRARY_LOAD_DATA, runtime), result, library,
+                        result ? 0 : mt_cuda_image_bytes(code));
     return result;
 }
 
@@ -164,7 +166,8 @@ unsigned mt_hook_cuda_library_load_file(void **library, const char *path, void *
     const struct mt_cudart *runtime = RUNTIME();
     unsigned result = ASK(runtime, cuda_library_load_file, library, path, options, values, n,
                           library_options, library_values, n_library);
-    mt_cuda_object_made(call_of(MT_API_CUDA_LIBRARY_LOAD_FILE, runtime), result, library);
+    mt_cuda_object_made(call_of(MT_API_CUDA_LIBRARY_LOAD_FILE, runtime), result, library,
+                        result ? 0 : mt_cuda_file_bytes(path));
     return result;
 }
 
@@ -204,6 +207,28 @@ unsigned mt_hook_cuda_library_unload(void *library)
     mt_cuda_object_ending(call_of(MT_API_CUDA_LIBRARY_UNLOAD, runtime),
                           (uint64_t)(uintptr_t)library);
     return ASK(runtime, cuda_library_unload, library);
+}
+
+#define HOOK_STREAM(name, api, parameters, ...)                                                    \
+    unsigned mt_hook_##name parameters                                                             \
+    {                                                                                              \
+        const struct mt_cudart *runtime = RUNTIME();                                               \
+        unsigned result = ASK(runtime, name, __VA_ARGS__);                                         \
+        mt_cuda_object_made(call_of(api, runtime), result, stream, 0);                             \
+        return result;                                                                             \
+    }
+HOOK_STREAM(cuda_stream, MT_API_CUDA_STREAM_CREATE, (void **stream), stream)
+HOOK_STREAM(cuda_stream_flags, MT_API_CUDA_STREAM_CREATE_WITH_FLAGS,
+            (void **stream, unsigned flags), stream, flags)
+HOOK_STREAM(cuda_stream_priority, MT_API_CUDA_STREAM_CREATE_WITH_PRIORITY,
+            (void **stream, unsigned flags, int priority), stream, flags, priority)
+
+unsigned mt_hook_cuda_stream_destroy(void *stream)
+{
+    const struct mt_cudart *runtime = RUNTIME();
+    mt_cuda_object_ending(call_of(MT_API_CUDA_STREAM_DESTROY, runtime),
+                          (uint64_t)(uintptr_t)stream);
+    return ASK(runtime, cuda_stream_destroy, stream);
 }
 
 /* Frees all that the process has on the caller's device. */

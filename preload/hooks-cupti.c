@@ -19,7 +19,7 @@ int mt_hook_injection(void)
 static void *real_of(const char *symbol, const void *caller)
 {
     void *scope = mt_scope_of(caller);
-    void *found = scope ? mt_real_dlsym(scope, symbol) : NULL;
+    void *found = scope ? mt_scope_symbol(scope, symbol) : NULL;
     return found && !mt_is_ours(found) ? found : mt_find_real(symbol, "libcupti.so.13");
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CUDA driver's memory: what a statically linked runtime, NCCL and PyTorch's expandable
  * segments ask for. */
+#include "cuda-image.h"
 #include "cuda-memory.h"
 #include "cuda-sizes.h"
 #include "driver.h"
@@ -154,39 +155,47 @@ unsigned mt_hook_cu_external_buffer(uint64_t *address, void *external,
     return result;
 }
 
-#define HOOK_MADE(name, api, parameters, object, ...)                                              \
+/* bytes: of its code, asked for once it is made. */
+#define HOOK_MADE(name, api, parameters, bytes, object, ...)                                       \
     unsigned mt_hook_##name parameters                                                             \
     {                                                                                              \
         unsigned result = ASK(name, object, __VA_ARGS__);                                          \
-        mt_cuda_object_made(call_of(api), result, object);                                         \
+        mt_cuda_object_made(call_of(api), result, object, result ? 0 : bytes);                     \
         return result;                                                                             \
     }
-HOOK_MADE(cu_ctx_create_v2, MT_API_CU_CTX_CREATE, (void **context, unsigned flags, int device),
+HOOK_MADE(cu_ctx_create_v2, MT_API_CU_CTX_CREATE, (void **context, unsigned flags, int device), 0,
           context, flags, device)
 HOOK_MADE(cu_ctx_create_v3, MT_API_CU_CTX_CREATE,
-          (void **context, void *affinity, int n, unsigned flags, int device), context, affinity, n,
-          flags, device)
+          (void **context, void *affinity, int n, unsigned flags, int device), 0, context, affinity,
+          n, flags, device)
 HOOK_MADE(cu_ctx_create_v4, MT_API_CU_CTX_CREATE,
-          (void **context, void *parameters, unsigned flags, int device), context, parameters,
+          (void **context, void *parameters, unsigned flags, int device), 0, context, parameters,
           flags, device)
-HOOK_MADE(cu_primary_retain, MT_API_CU_PRIMARY_CTX_RETAIN, (void **context, int device), context,
+HOOK_MADE(cu_primary_retain, MT_API_CU_PRIMARY_CTX_RETAIN, (void **context, int device), 0, context,
           device)
-HOOK_MADE(cu_module_load, MT_API_CU_MODULE_LOAD, (void **module, const char *path), module, path)
+HOOK_MADE(cu_module_load, MT_API_CU_MODULE_LOAD, (void **module, const char *path),
+          mt_cuda_file_bytes(path), module, path)
 HOOK_MADE(cu_module_load_data, MT_API_CU_MODULE_LOAD_DATA, (void **module, const void *image),
-          module, image)
+          mt_cuda_image_bytes(image), module, image)
 HOOK_MADE(cu_module_load_data_ex, MT_API_CU_MODULE_LOAD_DATA_EX,
-          (void **module, const void *image, unsigned n, void *options, void **values), module,
-          image, n, options, values)
+          (void **module, const void *image, unsigned n, void *options, void **values),
+          mt_cuda_image_bytes(image), module, image, n, options, values)
 HOOK_MADE(cu_module_load_fat, MT_API_CU_MODULE_LOAD_FAT_BINARY, (void **module, const void *image),
-          module, image)
+          mt_cuda_image_bytes(image), module, image)
 HOOK_MADE(cu_library_load_data, MT_API_CU_LIBRARY_LOAD_DATA,
           (void **library, const void *code, void *options, void **values, unsigned n,
            void *library_options, void **library_values, unsigned n_library),
-          library, code, options, values, n, library_options, library_values, n_library)
+          mt_cuda_image_bytes(code), library, code, options, values, n, library_options,
+          library_values, n_library)
 HOOK_MADE(cu_library_load_file, MT_API_CU_LIBRARY_LOAD_FILE,
           (void **library, const char *path, void *options, void **values, unsigned n,
            void *library_options, void **library_values, unsigned n_library),
-          library, path, options, values, n, library_options, library_values, n_library)
+          mt_cuda_file_bytes(path), library, path, options, values, n, library_options,
+          library_values, n_library)
+HOOK_MADE(cu_stream_create, MT_API_CU_STREAM_CREATE, (void **stream, unsigned flags), 0, stream,
+          flags)
+HOOK_MADE(cu_stream_create_priority, MT_API_CU_STREAM_CREATE_WITH_PRIORITY,
+          (void **stream, unsigned flags, int priority), 0, stream, flags, priority)
 
 #define HOOK_FREE(name, api, type)                                                                 \
     unsigned mt_hook_##name(type address)                                                          \
@@ -233,6 +242,7 @@ HOOK_ENDING(cu_primary_release, MT_API_CU_PRIMARY_CTX_RELEASE, int)
 HOOK_ENDING(cu_primary_reset, MT_API_CU_PRIMARY_CTX_RESET, int)
 HOOK_ENDING(cu_module_unload, MT_API_CU_MODULE_UNLOAD, void *)
 HOOK_ENDING(cu_library_unload, MT_API_CU_LIBRARY_UNLOAD, void *)
+HOOK_ENDING(cu_stream_destroy, MT_API_CU_STREAM_DESTROY, void *)
 
 unsigned mt_hook_cu_get_proc(const char *symbol, void **function, int version, uint64_t flags)
 {

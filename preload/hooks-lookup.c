@@ -26,30 +26,40 @@ static void *no_dlsym(void *handle, const char *symbol)
     return NULL;
 }
 
-/* The runtime's hooks for callers that have looked them up: they say so, and go on to the hook. */
-#define WAY_IN(name, symbol, library, result, parameters)                                          \
-    __attribute__((visibility("hidden"))) void mt_looked_up_##name(void);                          \
+/* The runtime's hooks for callers that have looked them up: a way in for each runtime that may be
+ * meant. They say which, and go on to the hook. */
+#define WAY_IN(name, symbol, way)                                                                  \
+    __attribute__((visibility("hidden"))) void mt_looked_up_##name##_##way(void);                  \
     __asm__(".text\n"                                                                              \
-            ".type mt_looked_up_" #name ", @function\n"                                            \
-            "mt_looked_up_" #name ":\n"                                                            \
-            "    movq mt_cudart_is_looked_up@gottpoff(%rip), %rax\n"                               \
-            "    movb $1, %fs:(%rax)\n"                                                            \
+            ".type mt_looked_up_" #name "_" #way ", @function\n"                                   \
+            "mt_looked_up_" #name "_" #way ":\n"                                                   \
+            "    movq mt_cudart_way@gottpoff(%rip), %rax\n"                                        \
+            "    movb $" #way ", %fs:(%rax)\n"                                                     \
             "    jmp " symbol "@PLT\n"                                                             \
-            ".size mt_looked_up_" #name ", . - mt_looked_up_" #name "\n");
-MT_CUDART_HOOKS(WAY_IN)
+            ".size mt_looked_up_" #name "_" #way ", . - mt_looked_up_" #name "_" #way "\n");
+#define WAYS_IN(name, symbol, library, result, parameters)                                         \
+    WAY_IN(name, symbol, 1)                                                                        \
+    WAY_IN(name, symbol, 2) WAY_IN(name, symbol, 3) WAY_IN(name, symbol, 4)
+MT_CUDART_HOOKS(WAYS_IN)
 
 static const struct {
     const char *symbol;
-    void *way_in;
+    void *way_in[MT_CUDART_WAYS];
 } ways_in[] = {
-#define WAY_IN_ROW(name, symbol, library, result, parameters) {symbol, (void *)mt_looked_up_##name},
-    MT_CUDART_HOOKS(WAY_IN_ROW)};
+#define WAYS_IN_ROW(name, symbol, library, result, parameters)                                     \
+    {symbol,                                                                                       \
+     {(void *)mt_looked_up_##name##_1, (void *)mt_looked_up_##name##_2,                            \
+      (void *)mt_looked_up_##name##_3, (void *)mt_looked_up_##name##_4}},
+    MT_CUDART_HOOKS(WAYS_IN_ROW)};
 
 static void *wrap_runtime(const char *symbol, void *found)
 {
-    for (size_t i = 0; found && !mt_is_ours(found) && i < sizeof ways_in / sizeof *ways_in; i++)
-        if (!strcmp(ways_in[i].symbol, symbol))
-            return mt_cudart_is_of_looked_up(symbol, found) ? ways_in[i].way_in : found;
+    for (size_t i = 0; found && !mt_is_ours(found) && i < sizeof ways_in / sizeof *ways_in; i++) {
+        if (strcmp(ways_in[i].symbol, symbol))
+            continue;
+        unsigned way = mt_cudart_way_of(symbol, found);
+        return way ? ways_in[i].way_in[way - 1] : found;
+    }
     return found;
 }
 
@@ -64,12 +74,8 @@ static int is_only_ours(const char *symbol)
     return mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, symbol)) && !mt_find_real(symbol, NULL);
 }
 
-/* Sanitizers look functions up before their own memory is there. */
-#define UNSANITIZED                                                                                \
-    __attribute__((no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
-
 /* Where to jump to; NULL: *answer is the result. */
-UNSANITIZED void *mt_lookup(void *handle, const char *symbol, void **answer)
+MT_UNSANITIZED void *mt_lookup(void *handle, const char *symbol, void **answer)
 {
     void *(*real)(void *, const char *) = (void *(*)(void *, const char *))mt_real_dlsym_function();
     if (!real)

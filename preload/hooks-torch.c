@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's allocator and autograd. C++ exceptions pass through here: build with -fexceptions. */
 #include "device-watch.h"
+#include "hooks-math.h"
 #include "native-stack.h"
 #include "node-names.h"
+#include "optimizer-state.h"
 #include "python-stack.h"
 #include "real.h"
 #include "recorder.h"
@@ -10,15 +12,20 @@
 
 /* What the allocator says of a CUDA device: it begins the recording. Called under its lock: no GIL,
  * no CUDA, no waiting. */
-static void record_memory(unsigned kind, uint16_t device, const uint64_t *arguments)
+static MT_ALWAYS_INLINE void record_memory(unsigned kind, uint16_t device,
+                                           const uint64_t arguments[static MT_EVENT_ARGS])
 {
     if ((device & 0xff) != MT_DEVICE_TYPE_CUDA)
         return;
     mt_start();
+    if (kind == MT_FREE)
+        mt_forget_workspace(arguments[0]);
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
     uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_stack(self);
+    if (kind == MT_OOM)
+        mt_optimizers_look(self); /* what there is of the state counts */
     mt_record(self, kind, device >> 8, stack, arguments);
     mt_leave(self);
 }
@@ -28,13 +35,13 @@ void mt_hook_report_memory(void *block, int64_t size, size_t allocated, size_t r
 {
     uint64_t bytes = size < 0 ? 0 - (uint64_t)size : (uint64_t)size;
     record_memory(size < 0 ? MT_FREE : MT_ALLOC, device,
-                  (uint64_t[]){(uint64_t)(uintptr_t)block, bytes, allocated, reserved});
+                  MT_ARGS((uint64_t)(uintptr_t)block, bytes, allocated, reserved));
     MT_REAL(report_memory)(block, size, allocated, reserved, device);
 }
 
 void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved, uint16_t device)
 {
-    record_memory(MT_OOM, device, (uint64_t[]){(uint64_t)size, allocated, reserved});
+    record_memory(MT_OOM, device, MT_ARGS((uint64_t)size, allocated, reserved));
     mt_watch_hint();
     MT_REAL(report_oom)(size, allocated, reserved, device);
 }
@@ -51,8 +58,8 @@ static inline void label(unsigned kind, const void *impl, const uint64_t *value)
         uint64_t dtype = mt_impl_dtype(impl);
         uint64_t elements = mt_impl_elements(impl);
         mt_record(self, kind, place.device, mt_python_stack(self),
-                  value ? (uint64_t[]){place.address, *value, dtype, elements}
-                        : (uint64_t[]){place.address, dtype, elements});
+                  value ? MT_ARGS(place.address, *value, dtype, elements)
+                        : MT_ARGS(place.address, dtype, elements));
     }
     mt_leave(self);
 }
@@ -93,9 +100,8 @@ void *mt_hook_accumulate(void *result, void *node, void *gradients)
         const void *leaf = mt_leaf_of(node), *gradient = mt_leaf_gradient(leaf);
         struct mt_place place = mt_impl_place(gradient);
         if (place.address)
-            mt_record(
-                self, MT_GRADIENT, place.device, 0,
-                (uint64_t[]){place.address, mt_impl_dtype(gradient), mt_impl_place(leaf).address});
+            mt_record(self, MT_GRADIENT, place.device, 0,
+                      MT_ARGS(place.address, mt_impl_dtype(gradient), mt_impl_place(leaf).address));
         mt_leave(self);
     }
     return result;
@@ -109,7 +115,7 @@ void mt_hook_node_new(void *tensor, void *edge)
         const void *node = mt_tensor_impl(edge); /* an Edge begins with a pointer to its node */
         if (place.address && node)
             mt_record(self, MT_NODE_NEW, place.device, mt_python_stack(self),
-                      (uint64_t[]){(uint64_t)(uintptr_t)node, place.address});
+                      MT_ARGS((uint64_t)(uintptr_t)node, place.address));
         mt_leave(self);
     }
     MT_REAL(node_new)(tensor, edge);
@@ -121,7 +127,7 @@ static void end_node(void **node)
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
-    mt_record(self, MT_NODE_END, MT_NO_DEVICE, 0, (uint64_t[]){(uint64_t)(uintptr_t)*node});
+    mt_record(self, MT_NODE_END, MT_NO_DEVICE, 0, MT_ARGS((uint64_t)(uintptr_t)*node));
     mt_leave(self);
 }
 
@@ -133,7 +139,7 @@ void mt_hook_node_run(void *engine, void *task, void *node, void *inputs, void *
         return;
     }
     mt_record(self, MT_NODE_BEGIN, MT_NO_DEVICE, 0,
-              (uint64_t[]){(uint64_t)(uintptr_t)node, mt_node_name(node)});
+              MT_ARGS((uint64_t)(uintptr_t)node, mt_node_name(node)));
     mt_leave(self);
     __attribute__((cleanup(end_node))) void *running = node;
     MT_REAL(node_run)(engine, task, node, inputs, queue);

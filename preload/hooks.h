@@ -80,13 +80,38 @@
     H(cupti_activity, "cuptiActivityEnable", "libcupti.so.13", int, (int kind))
 /* clang-format on */
 
+/* What PyTorch gives to libraries as memory to work in; library: the newest of several names. */
+/* clang-format off */
+#define MT_MATH_HOOKS(H)                                                                           \
+    H(cublas_workspace, "cublasSetWorkspace_v2", "libcublas.so.13", int,                           \
+      (void *handle, void *workspace, size_t size))                                                \
+    H(cublaslt_matmul, "cublasLtMatmul", "libcublasLt.so.13", int,                                 \
+      (void *handle, void *operation, const void *alpha, const void *a, void *layout_a,            \
+       const void *b, void *layout_b, const void *beta, const void *c, void *layout_c, void *d,    \
+       void *layout_d, const void *algorithm, void *workspace, size_t size, void *stream))         \
+    H(cudnn_attribute, "cudnnBackendSetAttribute", "libcudnn.so.9", int,                           \
+      (void *descriptor, int name, int type, int64_t count, const void *values))
+/* clang-format on */
+
+/* What Python's record_function calls, as optimizers do around each step; one form a release. */
+/* clang-format off */
+#define MT_STEP_HOOKS(H)                                                                           \
+    H(record_enter, "_ZN5torch8autograd8profiler25record_function_enter_newERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKSt8optionalIS7_E", \
+      "libtorch_cpu.so", void *, (void *result, const void *name, const void *arguments))          \
+    H(record_enter_old_string, "_ZN5torch8autograd8profiler25record_function_enter_newERKSsRKSt8optionalISsE", \
+      "libtorch_cpu.so", void *, (void *result, const void *name, const void *arguments))          \
+    H(record_enter_old, "_ZN5torch8autograd8profiler25record_function_enter_newERKSsRKN3c108optionalISsEE", \
+      "libtorch_cpu.so", void *, (void *result, const void *name, const void *arguments))
+/* clang-format on */
+
 /* What makes code go away. */
 #define MT_LOADER_HOOKS(H) H(dlclose, "dlclose", "libc.so.6", int, (void *library))
 
 #define MT_HOOKS(H)                                                                                \
     MT_TORCH_HOOKS(H)                                                                              \
     MT_CUDART_HOOKS(H)                                                                             \
-    MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H)
+    MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H)       \
+    MT_MATH_HOOKS(H) MT_STEP_HOOKS(H)
 
 #ifndef MT_EXPORTS_MAP
 #define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \

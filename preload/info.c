@@ -3,6 +3,7 @@
 #include "cupti.h"
 #include "device-memory.h"
 #include "native-stack.h"
+#include "notice.h"
 #include "python-modules.h"
 #include "python-stack.h"
 #include "read-file.h"
@@ -144,6 +145,8 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
     tell(sink, "dtypes=%s", mt_dtype_status());
     tell(sink, "device_memory=%s", mt_device_memory_status());
     tell(sink, "cupti=%s", mt_cupti_status());
+    if (*mt_noticed(missing, sizeof missing))
+        tell(sink, "unseen_copies=%s", missing);
     if (mt_missing_in_torch(missing, sizeof missing))
         tell(sink, "torch_hooks=%s%s", *missing ? "all but" : "all", missing);
     tell(sink, "kill_proof=%s", mt_tail_status());

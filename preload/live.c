@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "live.h"
+#include "live-physical.h"
 #include "live-ranges.h"
 
 #include <errno.h>
@@ -32,6 +33,7 @@ struct block {
     uint32_t n_notes;
     uint64_t node, node_name;            /* the node that ran on the thread; 0: none */
     uint32_t forward_stack;              /* where it was made */
+    struct mt_live_physical *physical;   /* of physical memory */
     struct block *next, *before, *after; /* of its address's hash; of its granule's */
 };
 
@@ -97,8 +99,10 @@ struct mt_live *mt_live_create(void)
 
 static void free_block(struct block *block)
 {
-    if (block)
+    if (block) {
         free(block->note);
+        free(block->physical);
+    }
     free(block);
 }
 
@@ -249,10 +253,45 @@ static struct node *node_of(struct mt_live *live, uint64_t address)
     return &live->nodes[hash(address) % NODES];
 }
 
+/* The physical memory of a handle; NULL: it was not made here, or is gone. */
+static struct block *memory_of(struct mt_live *live, uint64_t handle)
+{
+    struct block *block = *find(live, handle, MT_CUDA_MALLOC);
+    return block && block->physical ? block : NULL;
+}
+
+static void end_if_unkept(struct mt_live *live, struct block *block)
+{
+    if (!mt_live_is_kept(block->physical))
+        free_block(take(live, block->made.arg[0], MT_CUDA_MALLOC));
+}
+
+/* What a block of physical memory or a mapping of it has besides. */
+static int begin_physical(struct mt_live *live, struct block *block)
+{
+    if (block->made.kind == MT_CUDA_MAP) {
+        struct block *memory = memory_of(live, block->made.arg[2]);
+        if (memory)
+            memory->physical->maps++;
+    }
+    if (!mt_live_makes_physical(&block->made))
+        return 0;
+    block->physical = calloc(1, sizeof *block->physical);
+    if (!block->physical)
+        return -ENOMEM;
+    mt_live_handle(block->physical, &block->made, 1);
+    return 0;
+}
+
 static int begin_life(struct mt_live *live, const struct mt_event *event, uint16_t sort)
 {
+    struct block *memory = mt_live_gives_handle(event) ? memory_of(live, event->arg[0]) : NULL;
     if (event->kind == MT_CUDA_MALLOC && event->arg[2])
         return 0; /* it failed */
+    if (memory) {
+        mt_live_handle(memory->physical, event, 1);
+        return 0;
+    }
     free_block(take(live, event->arg[0], sort));
     struct block *block = calloc(1, sizeof *block);
     if (!block)
@@ -266,7 +305,9 @@ static int begin_life(struct mt_live *live, const struct mt_event *event, uint16
         const struct node *node = node_of(live, block->node);
         block->forward_stack = node->address == block->node ? node->stack : 0;
     }
-    int rc = put(live, block);
+    int rc = begin_physical(live, block);
+    if (!rc)
+        rc = put(live, block);
     if (rc)
         free_block(block);
     return rc;
@@ -275,6 +316,12 @@ static int begin_life(struct mt_live *live, const struct mt_event *event, uint16
 /* A free of CUDA is known before it has succeeded. */
 static void end_life(struct mt_live *live, const struct mt_event *event, uint16_t sort)
 {
+    struct block *memory = sort == MT_CUDA_MALLOC ? memory_of(live, event->arg[0]) : NULL;
+    if (memory) {
+        mt_live_handle(memory->physical, event, -1);
+        if (mt_live_is_kept(memory->physical))
+            return;
+    }
     struct block *block = take(live, event->arg[0], sort);
     if (block && sort == MT_CUDA_MALLOC) {
         free_block(live->freed);
@@ -289,18 +336,30 @@ static void end_mappings(struct mt_live *live, const struct mt_event *event)
 {
     uint64_t at = event->arg[0], end = at + event->arg[1];
     for (struct block *block; at < end && (block = take(live, at, MT_CUDA_MAP));) {
+        struct block *memory = memory_of(live, block->made.arg[2]);
         at += block->made.arg[1];
         free_block(block);
+        if (memory) {
+            memory->physical->maps -= memory->physical->maps > 0;
+            end_if_unkept(live, memory);
+        }
     }
 }
 
 static int undo_free(struct mt_live *live, const struct mt_event *event)
 {
-    struct block *block = live->freed;
+    struct block *block = memory_of(live, event->arg[0]);
+    if (block) {
+        mt_live_handle(block->physical, event, 1);
+        return 0;
+    }
+    block = live->freed;
     if (!block || block->made.arg[0] != event->arg[0])
         return 0;
     if (put(live, block))
         return -ENOMEM;
+    if (block->physical)
+        mt_live_handle(block->physical, event, 1);
     live->freed = NULL;
     return 0;
 }
@@ -375,6 +434,8 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
     case MT_SET_DATA:
     case MT_REQUIRES_GRAD:
     case MT_NAMED:
+    case MT_WORKSPACE:
+    case MT_STATE:
         return note(live, event, event->arg[0]);
     case MT_NODE_NEW:
         *node_of(live, event->arg[0]) = (struct node){event->arg[0], event->stack};
@@ -421,6 +482,8 @@ static void list_block(struct list *list, const struct block *block)
     }
     for (uint32_t i = 0; i < block->n_notes; i++)
         list->event[list->n++] = block->note[i];
+    if (block->physical)
+        list->n += mt_live_handle_events(block->physical, list->event + list->n);
 }
 
 static int by_time(const void *a, const void *b)
@@ -491,9 +554,10 @@ static int tell(const struct mt_live *live, struct list *list)
 
 int mt_live_each(struct mt_live *live, int (*each)(const struct mt_event *event))
 {
-    struct list list = {
-        .event = calloc(live->by_address.used * (4 + MOST_NOTES) + 1, sizeof *list.event),
-        .each = each};
+    struct list list = {.event =
+                            calloc(live->by_address.used * (4 + MOST_NOTES + MT_LIVE_HANDLES) + 1,
+                                   sizeof *list.event),
+                        .each = each};
     if (!list.event)
         return -ENOMEM;
     for (size_t i = 0; i <= live->by_address.mask; i++)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "objects.h"
+#include "loaded.h"
 #include "real.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +22,12 @@ struct found {
     unsigned long long reserved[7];
 };
 
-static int (*find_object)(void *address, struct found *out); /* _dl_find_object */
+typedef int find_function(void *address, struct found *out);
+static find_function *_Atomic find_object; /* _dl_find_object */
 
 void mt_objects_prepare(void)
 {
-    *(void **)&find_object = mt_real_dlsym(RTLD_DEFAULT, "_dl_find_object");
+    atomic_store(&find_object, (find_function *)mt_real_dlsym(RTLD_DEFAULT, "_dl_find_object"));
 }
 
 struct search {
@@ -60,15 +63,16 @@ static int holds(struct dl_phdr_info *info, size_t size, void *data)
 int mt_object_find_in_list(uintptr_t address, struct mt_object *out)
 {
     struct search search = {address, out};
-    return dl_iterate_phdr(holds, &search) ? 0 : -ENOENT;
+    return mt_loaded_each(holds, &search) ? 0 : -ENOENT;
 }
 
 int mt_object_find(uintptr_t address, struct mt_object *out)
 {
     struct found found;
-    if (!find_object)
+    find_function *find = atomic_load_explicit(&find_object, memory_order_relaxed);
+    if (!find)
         return mt_object_find_in_list(address, out);
-    if (find_object((void *)address, &found))
+    if (find((void *)address, &found))
         return -ENOENT;
     *out = (struct mt_object){.start = (uintptr_t)found.start,
                               .end = (uintptr_t)found.end,
@@ -106,7 +110,7 @@ static int needs(struct dl_phdr_info *info, size_t size, void *beginning)
 
 int mt_objects_need(const char *beginning)
 {
-    return dl_iterate_phdr(needs, (void *)(uintptr_t)beginning);
+    return mt_loaded_each(needs, (void *)(uintptr_t)beginning);
 }
 
 /* The notes of a segment: the GNU build id among them. */

@@ -3,6 +3,7 @@
 #include "cache.h"
 #include "code-deaths.h"
 #include "intern.h"
+#include "optimizer-state.h"
 #include "python-code.h"
 #include "python-modules.h"
 #include "python-objects.h"
@@ -11,6 +12,7 @@
 
 /* What is found for a frame whose first argument counts: it is to be looked up with its module. */
 #define BY_OBJECT UINT32_MAX
+#define STEP (UINT32_MAX - 1) /* likewise, and that is an optimizer */
 
 static const struct mt_python_layout *layout;
 static struct mt_cache stacks = {.forgets = 1};
@@ -19,6 +21,7 @@ void mt_frames_start(const struct mt_python_layout *of_this_python, void *code_t
 {
     layout = of_this_python;
     mt_modules_start(layout);
+    mt_optimizers_start(layout);
     mt_code_deaths_count(code_type);
 }
 
@@ -139,7 +142,7 @@ static void walk(struct mt_thread *self, uint64_t innermost, int is_sure, struct
 static struct mt_module_caller caller_of(const struct mt_thread *self, unsigned i)
 {
     while (i-- > 1)
-        if (self->known[i].object)
+        if (self->known[i].object && !self->known[i].is_step)
             return (struct mt_module_caller){self->known[i].object, self->known[i].module};
     return (struct mt_module_caller){0, 0};
 }
@@ -152,7 +155,7 @@ static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_mo
     uint32_t enclosing = self->known[i - 1].module;
     while (i-- > 1 && n < MT_MODULE_OWNERS) {
         const struct mt_known_frame *known = &self->known[i];
-        if (known->object)
+        if (known->object && !known->is_step)
             owner[n++] = (struct mt_module_caller){known->object, known->module};
         else if (!enclosing && mt_is_python_frame(layout, known->frame) &&
                  has_argument(known->frame))
@@ -171,6 +174,12 @@ static int enters_module(const struct mt_thread *self, unsigned i, uint64_t code
     return object && object != caller_of(self, i).object && mt_module_is_caller(code, object);
 }
 
+static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
+{
+    uint64_t frame = self->known[i].frame;
+    return has_argument(frame) && mt_optimizer_is_step(code, argument_of(frame));
+}
+
 static uint32_t intern(const struct mt_thread *self, unsigned i, const struct mt_key *key,
                        uint64_t code, uint64_t instruction, uint32_t module)
 {
@@ -178,6 +187,8 @@ static uint32_t intern(const struct mt_thread *self, unsigned i, const struct mt
     uint32_t id = mt_cache_find(&stacks, key);
     if (!id && key->a == code && enters_module(self, i, code))
         id = BY_OBJECT;
+    if (!id && key->a == code && enters_step(self, i, code))
+        id = STEP;
     if (!id) {
         uint32_t frame = mt_py_intern_frame(layout, code, instruction, mt_module_name(module));
         id = frame ? mt_intern_stack(key->parent, frame) : 0;
@@ -218,6 +229,18 @@ static uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_
     return id;
 }
 
+static uint32_t look_up_step(struct mt_thread *self, unsigned i, struct mt_key key)
+{
+    struct mt_known_frame *known = &self->known[i];
+    uint64_t code = key.a;
+    known->by_object = known->is_step = 1;
+    known->object = argument_of(known->frame);
+    mt_optimizer_steps(self, i);
+    key.a = code | 1;
+    uint32_t id = mt_cache_find(&stacks, &key);
+    return id ? id : intern(self, i, &key, code, key.b, 0);
+}
+
 static uint32_t look_up(struct mt_thread *self, unsigned i)
 {
     const struct mt_known_frame *known = &self->known[i];
@@ -227,7 +250,9 @@ static uint32_t look_up(struct mt_thread *self, unsigned i)
     uint32_t id = mt_cache_find(&stacks, &key);
     if (!id)
         id = intern(self, i, &key, code, key.b, 0);
-    return id == BY_OBJECT ? look_up_by_object(self, i, key) : id;
+    if (id == BY_OBJECT)
+        return look_up_by_object(self, i, key);
+    return id == STEP ? look_up_step(self, i, key) : id;
 }
 
 static void identify(struct mt_thread *self, unsigned i, uint64_t frame)
@@ -257,6 +282,8 @@ uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
     unsigned n = found.n_known;
     while (found.n > 0)
         identify(self, ++n, found.frame[--found.n]);
+    if (UNLIKELY(self->n_steps))
+        mt_optimizers_follow(self, n);
     self->n_known = found.is_cut ? 0 : n;
     self->code_deaths = deaths;
     return self->known[n].stack;
@@ -266,4 +293,5 @@ void mt_frames_reset(void)
 {
     mt_cache_reset(&stacks);
     mt_modules_reset();
+    mt_optimizers_reset();
 }

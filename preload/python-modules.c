@@ -4,6 +4,7 @@
 #include "intern.h"
 #include "memory.h"
 #include "message.h"
+#include "module-roots.h"
 #include "module-search.h"
 #include "python-code.h"
 
@@ -216,13 +217,6 @@ struct mt_module_name mt_module_name(uint32_t id)
     return id && id <= modules.n_names ? modules.name[id] : (struct mt_module_name){0, 0};
 }
 
-static uint32_t class_of(uint64_t object)
-{
-    char class[256];
-    return mt_py_type_name(object, class, sizeof class) ? 0
-                                                        : mt_intern_string(class, strlen(class));
-}
-
 /* Where an owner is itself: by its name, or it stands for itself. */
 static uint32_t begin(struct mt_module_path *path, const struct mt_module_caller *owner)
 {
@@ -242,7 +236,9 @@ static uint32_t search(uint64_t object, const struct mt_module_caller *owner, un
     uint32_t root = begin(&path, owner);
     if (mt_module_search(modules.layout, owner->object, object, most, &path, proof))
         return 0;
-    return id_of(root && path.root == owner->object ? root : class_of(path.root), path.text);
+    return id_of(root && path.root == owner->object ? root
+                                                    : mt_module_root(modules.layout, path.root),
+                 path.text);
 }
 
 /* Modules that are made anew for each call have no name, and are not looked for far and wide again
@@ -291,7 +287,7 @@ uint32_t mt_module_resolve(uint64_t object, struct mt_module_caller caller,
     if (!id && caller.id)
         return caller.id;
     if (!id)
-        id = id_of(class_of(object), "");
+        id = id_of(mt_module_root(modules.layout, object), "");
     if (!id || mt_module_prove(modules.layout, object, &identity))
         return id;
     put(object, caller, id, proof.n ? &proof : &identity);
@@ -320,5 +316,6 @@ void mt_modules_reset(void)
     if (modules.name)
         mt_unmap(modules.name, MT_MOST_MODULES * sizeof *modules.name);
     mt_cache_reset(&modules.ids);
+    mt_module_roots_reset();
     memset(&modules, 0, sizeof modules);
 }

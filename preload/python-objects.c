@@ -13,7 +13,11 @@ enum {
     TYPE_NAME = 24,
     TYPE_BASIC_SIZE = 32,
     TYPE_FLAGS = 168,
+    TYPE_BASE = 256,
     TYPE_DICT_OFFSET = 288, /* up to 3.10 */
+    ITEMS_SIZE = 16,
+    ITEMS = 24,  /* of a tuple; a list's are elsewhere, at that address */
+    TENSOR = 16, /* of PyTorch's THPVariable */
     DICT_KEYS = 32,
     DICT_VALUES = 40,
     /* an object with a managed dict, from 3.11 on; its values are there in 3.11 only */
@@ -22,6 +26,7 @@ enum {
 };
 
 enum { FLAG_INLINE_VALUES = 1 << 2, FLAG_MANAGED_DICT = 1 << 4 };
+enum { FLAG_LIST = 1 << 25, FLAG_TUPLE = 1 << 26, FLAG_DICT = 1 << 29 };
 
 #define MOST_ENTRIES (1u << 20)
 
@@ -61,7 +66,8 @@ int mt_py_dict_open(const struct mt_python_layout *layout, uint64_t object, stru
     memset(dict, 0, offsetof(struct mt_py_dict, entry));
     if (!object || read_bytes(object, word, sizeof word) ||
         (word[1] != (uint64_t)(uintptr_t)mt_py_types.dict &&
-         word[1] != (uint64_t)(uintptr_t)mt_py_types.ordered_dict) ||
+         word[1] != (uint64_t)(uintptr_t)mt_py_types.ordered_dict &&
+         mt_py_sort(object) != MT_PY_DICT) ||
         read_bytes(word[DICT_KEYS / 8], head, sizeof head))
         return -EINVAL;
     if (layout->attributes == MT_ATTRIBUTES_310)
@@ -203,11 +209,11 @@ int mt_py_text(const struct mt_python_layout *layout, uint64_t str, char *out, s
     return 0;
 }
 
-int mt_py_type_name(uint64_t object, char *out, size_t size)
+static int name_of_type(uint64_t type, char *out, size_t size)
 {
-    uint64_t type, name;
+    uint64_t name;
     char text[256 + 16];
-    if (mt_py_read(object + MT_OBJECT_TYPE, &type) || mt_py_read(type + TYPE_NAME, &name))
+    if (mt_py_read(type + TYPE_NAME, &name))
         return -EINVAL;
     size_t whole = 0; /* eight bytes a time: none of them reaches beyond its page */
     size_t step = 8 - name % 8;
@@ -224,4 +230,67 @@ int mt_py_type_name(uint64_t object, char *out, size_t size)
     memcpy(out, last, length);
     out[length] = '\0';
     return 0;
+}
+
+int mt_py_type_name(uint64_t object, char *out, size_t size)
+{
+    uint64_t type;
+    return mt_py_read(object + MT_OBJECT_TYPE, &type) ? -EINVAL : name_of_type(type, out, size);
+}
+
+enum mt_py_sort mt_py_sort(uint64_t object)
+{
+    uint64_t type, flags;
+    if (!object || mt_py_read(object + MT_OBJECT_TYPE, &type) ||
+        mt_py_read(type + TYPE_FLAGS, &flags))
+        return MT_PY_OTHER;
+    return flags & FLAG_DICT    ? MT_PY_DICT
+           : flags & FLAG_LIST  ? MT_PY_LIST
+           : flags & FLAG_TUPLE ? MT_PY_TUPLE
+                                : MT_PY_OTHER;
+}
+
+uint64_t mt_py_items(uint64_t object, uint64_t *n)
+{
+    uint64_t items = object + ITEMS;
+    if (mt_py_read(object + ITEMS_SIZE, n) ||
+        (mt_py_sort(object) == MT_PY_LIST && mt_py_read(items, &items)))
+        *n = 0;
+    return items;
+}
+
+/* All of PyTorch's tensors are derived from one type of its C++ part. */
+static int is_tensor_type(uint64_t type)
+{
+    static _Atomic uint64_t known[8];
+    _Atomic uint64_t *place = &known[(type >> 4 ^ type >> 12) % 8];
+    uint64_t base = type;
+    char name[64];
+    if (*place == type)
+        return 1;
+    for (unsigned i = 0; base && i < 16; i++) {
+        if (name_of_type(base, name, sizeof name))
+            return 0;
+        if (!strcmp(name, "TensorBase") || !strcmp(name, "_TensorBase")) {
+            *place = type;
+            return 1;
+        }
+        if (mt_py_read(base + TYPE_BASE, &base))
+            return 0;
+    }
+    return 0;
+}
+
+/* Releases of PyTorch differ in whether a word before the tensor says if it is borrowed. */
+struct mt_py_tensor mt_py_tensor(uint64_t object)
+{
+    enum { LEAST_ADDRESS = 4096 };
+    struct mt_py_tensor tensor = {0};
+    uint64_t word[2], type;
+    if (!object || mt_py_read(object + MT_OBJECT_TYPE, &type) || !is_tensor_type(type) ||
+        read_bytes(object + TENSOR, word, sizeof word))
+        return tensor;
+    uint64_t impl = word[0] < LEAST_ADDRESS ? word[1] : word[0];
+    tensor.place = mt_impl_place_carefully((const void *)(uintptr_t)impl, &tensor.elements);
+    return tensor;
 }

@@ -7,6 +7,7 @@
 #define MT_PRELOAD_PYTHON_OBJECTS_H
 
 #include "python-versions.h"
+#include "tensor.h"
 
 #include <stddef.h>
 
@@ -67,6 +68,20 @@ int mt_py_text(const struct mt_python_layout *layout, uint64_t str, char *out, s
 
 /* Likewise the name of an object's type, without the package it is in. */
 int mt_py_type_name(uint64_t object, char *out, size_t size);
+
+/* What sort of object it is, by its type or one that this is derived from. */
+enum mt_py_sort { MT_PY_OTHER, MT_PY_DICT, MT_PY_LIST, MT_PY_TUPLE };
+enum mt_py_sort mt_py_sort(uint64_t object);
+
+/* Where a list or tuple has its items, and how many. */
+uint64_t mt_py_items(uint64_t object, uint64_t *n);
+
+/* Of a torch.Tensor: where its data is, which is nowhere if it is none on a device. */
+struct mt_py_tensor {
+    struct mt_place place;
+    uint64_t elements; /* 0: not known */
+};
+struct mt_py_tensor mt_py_tensor(uint64_t object);
 
 /* A word of memory: 0, or -EFAULT. */
 int mt_py_read(uint64_t address, uint64_t *out);

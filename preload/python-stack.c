@@ -24,41 +24,41 @@ enum status {
 
 static struct {
     const struct mt_python_layout *layout;
-    const char *(*version)(void); /* Py_GetVersion */
-    void *(*thread_state)(void);  /* PyGILState_GetThisThreadState: needs no GIL */
-    int (*is_finalizing)(void);
-    void *code_type;
+    struct mt_python_found found;
     _Atomic int status;
 } python;
 
-/* Several threads may do so at once, and find the same. */
-void mt_python_find(void)
+struct mt_python_found mt_python_find(void)
 {
-    python.version = (const char *(*)(void))mt_real_dlsym(RTLD_DEFAULT, "Py_GetVersion");
-    python.thread_state =
+    struct mt_python_found found;
+    found.version = (const char *(*)(void))mt_real_dlsym(RTLD_DEFAULT, "Py_GetVersion");
+    found.thread_state =
         (void *(*)(void))mt_real_dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
     /* Its private name is that of versions up to 3.12. */
     int (*is_finalizing)(void) = (int (*)(void))mt_real_dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
     if (!is_finalizing)
         is_finalizing = (int (*)(void))mt_real_dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
-    python.is_finalizing = is_finalizing;
-    python.code_type = mt_real_dlsym(RTLD_DEFAULT, "PyCode_Type");
-    mt_py_types.str = mt_real_dlsym(RTLD_DEFAULT, "PyUnicode_Type");
-    mt_py_types.dict = mt_real_dlsym(RTLD_DEFAULT, "PyDict_Type");
-    mt_py_types.ordered_dict = mt_real_dlsym(RTLD_DEFAULT, "PyODict_Type");
-    mt_py_types.cell = mt_real_dlsym(RTLD_DEFAULT, "PyCell_Type");
+    found.is_finalizing = is_finalizing;
+    found.code_type = mt_real_dlsym(RTLD_DEFAULT, "PyCode_Type");
+    found.types.str = mt_real_dlsym(RTLD_DEFAULT, "PyUnicode_Type");
+    found.types.dict = mt_real_dlsym(RTLD_DEFAULT, "PyDict_Type");
+    found.types.ordered_dict = mt_real_dlsym(RTLD_DEFAULT, "PyODict_Type");
+    found.types.cell = mt_real_dlsym(RTLD_DEFAULT, "PyCell_Type");
+    return found;
 }
 
-void mt_python_start(void)
+void mt_python_start(const struct mt_python_found *found)
 {
     int major, minor;
+    python.found = *found;
+    mt_py_types = found->types;
     python.status = mt_settings.python_stacks ? ABSENT : SWITCHED_OFF;
-    if (!mt_settings.python_stacks || !python.version || !python.thread_state ||
-        !python.is_finalizing || !python.code_type || !mt_py_types.str ||
-        sscanf(python.version(), "%d.%d", &major, &minor) != 2)
+    if (!mt_settings.python_stacks || !found->version || !found->thread_state ||
+        !found->is_finalizing || !found->code_type || !mt_py_types.str ||
+        sscanf(found->version(), "%d.%d", &major, &minor) != 2)
         return;
     /* Without the GIL all objects begin otherwise. */
-    if (strstr(python.version(), "free-threading build")) {
+    if (strstr(found->version(), "free-threading build")) {
         python.status = FREE_THREADED;
         mt_message("memtap does not know Python without the GIL; recording without Python stacks");
         return;
@@ -66,7 +66,7 @@ void mt_python_start(void)
     python.layout = mt_python_layout_of(major, minor);
     python.status = python.layout ? UNCHECKED : UNKNOWN_VERSION;
     if (python.layout)
-        mt_frames_start(python.layout, python.code_type);
+        mt_frames_start(python.layout, found->code_type);
     else
         mt_message("Python %d.%d is not one that memtap knows; recording without Python stacks",
                    major, minor);
@@ -119,7 +119,7 @@ static int is_sound_frame(uint64_t frame)
     if (read_word(frame, layout->frame_code, &code))
         return 0;
     code &= ~(uint64_t)MT_PY_TAGS;
-    return has_type(code, python.code_type) && is_sound_instruction(frame, code) &&
+    return has_type(code, python.found.code_type) && is_sound_instruction(frame, code) &&
            !read_word(code, layout->code_name, &name) && has_type(name, mt_py_types.str) &&
            !read_word(code, layout->code_filename, &file) && has_type(file, mt_py_types.str);
 }
@@ -161,9 +161,9 @@ uint32_t mt_python_stack(struct mt_thread *self)
     if (status != CHECKED && status != UNCHECKED)
         return 0;
     /* At its end Python frees the thread states of threads that still run. */
-    if (python.is_finalizing())
+    if (python.found.is_finalizing())
         return 0;
-    uint64_t tstate = (uint64_t)(uintptr_t)python.thread_state();
+    uint64_t tstate = (uint64_t)(uintptr_t)python.found.thread_state();
     if (!tstate || (status == UNCHECKED && !check(tstate)))
         return 0;
     return mt_frames_stack(self, current_frame(tstate));

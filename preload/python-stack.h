@@ -7,14 +7,24 @@
 #ifndef MT_PRELOAD_PYTHON_STACK_H
 #define MT_PRELOAD_PYTHON_STACK_H
 
+#include "python-objects.h"
 #include "recorder.h"
 
-/* Looks for a Python in this process. Takes the loader's lock; any number of times. */
-void mt_python_find(void);
+/* Functions and types of the Python in this process. */
+struct mt_python_found {
+    const char *(*version)(void); /* Py_GetVersion */
+    void *(*thread_state)(void);  /* PyGILState_GetThisThreadState: needs no GIL */
+    int (*is_finalizing)(void);
+    void *code_type;
+    struct mt_py_types types;
+};
+
+/* Looks for it. Takes the loader's lock; any number of times. */
+struct mt_python_found mt_python_find(void);
 
 /* Begins with the Python that was found; where there is none, or one that memtap does not know,
  * stacks are 0. */
-void mt_python_start(void);
+void mt_python_start(const struct mt_python_found *found);
 
 /* Id of the thread's stack; 0: it is in no Python function. Call between mt_enter and mt_leave. */
 uint32_t mt_python_stack(struct mt_thread *self);

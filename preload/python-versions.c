@@ -13,6 +13,7 @@ static const struct mt_python_layout layouts[] = {
     {12,  56,     0,              0,   8,   56,  70,           68,  112, 128, 136,  92,    192,       40, 56,     72,  52, 880, MT_LINES_311, MT_ATTRIBUTES_312},
     {13,  72,    -1,              0,   8,   56,  70,           68,  112, 128, 136,  92,    200,       40, 56,     72,  52, 880, MT_LINES_311, MT_ATTRIBUTES_313},
     {14,  72,    -1,              0,   8,   56,  74,           68,  112, 128, 136,  92,    208,       40, 56,     -1,  -1,  -1, MT_LINES_311, MT_ATTRIBUTES_UNKNOWN},
+    {15,  72,    -1,              0,   8,   56,  74,           68,  112, 128, 136,  92,    208,       40, 56,     -1,  -1,  -1, MT_LINES_311, MT_ATTRIBUTES_UNKNOWN},
 };
 /* clang-format on */
 

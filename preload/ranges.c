@@ -31,7 +31,7 @@ static uint32_t text_id(const char *text)
     return id;
 }
 
-static void record(unsigned kind, const uint64_t *arguments)
+static void record(unsigned kind, const uint64_t arguments[static MT_EVENT_ARGS])
 {
     struct mt_thread *self = mt_enter();
     if (!self)
@@ -43,35 +43,35 @@ static void record(unsigned kind, const uint64_t *arguments)
 void mt_range_push(const char *domain, const char *name)
 {
     if (mt_is_recording())
-        record(MT_RANGE_PUSH, (uint64_t[]){text_id(name), text_id(domain)});
+        record(MT_RANGE_PUSH, MT_ARGS(text_id(name), text_id(domain)));
 }
 
 void mt_range_pop(const char *domain)
 {
     if (mt_is_recording())
-        record(MT_RANGE_POP, (uint64_t[]){text_id(domain)});
+        record(MT_RANGE_POP, MT_ARGS(text_id(domain)));
 }
 
 void mt_range_start(uint64_t number, const char *domain, const char *name)
 {
     if (mt_is_recording())
-        record(MT_RANGE_START, (uint64_t[]){number, text_id(name), text_id(domain)});
+        record(MT_RANGE_START, MT_ARGS(number, text_id(name), text_id(domain)));
 }
 
 void mt_range_end(uint64_t number)
 {
     if (mt_is_recording())
-        record(MT_RANGE_END, (uint64_t[]){number});
+        record(MT_RANGE_END, MT_ARGS(number));
 }
 
 void mt_range_mark(const char *domain, const char *name)
 {
     if (mt_is_recording())
-        record(MT_RANGE_MARK, (uint64_t[]){text_id(name), text_id(domain)});
+        record(MT_RANGE_MARK, MT_ARGS(text_id(name), text_id(domain)));
 }
 
 void mt_range_name(const void *address, const char *name)
 {
     if (mt_is_recording())
-        record(MT_NAMED, (uint64_t[]){(uint64_t)(uintptr_t)address, text_id(name)});
+        record(MT_NAMED, MT_ARGS((uint64_t)(uintptr_t)address, text_id(name)));
 }

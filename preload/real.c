@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "real.h"
+#include "loaded.h"
 #include "message.h"
 
 #include <dlfcn.h>
@@ -20,7 +21,7 @@ static const struct {
     [MT_HOOK_##name] = {#name, symbol, library, (void **)(void *)&mt_real.name},
     MT_TORCH_HOOKS(HOOK_ROW)};
 
-void *mt_real_dlsym_function(void)
+MT_UNSANITIZED void *mt_real_dlsym_function(void)
 {
     static void *kept;
     void *real = __atomic_load_n(&kept, __ATOMIC_RELAXED);
@@ -45,6 +46,8 @@ void *mt_real_dlsym(void *handle, const char *symbol)
 /* dlsym(RTLD_NEXT) does not see libraries that Python loaded RTLD_LOCAL; a handle does. */
 static void *find_in(const char *symbol, const char *library)
 {
+    if (mt_loader_is_broken())
+        return mt_loaded_symbol(mt_loaded_find(library), symbol);
     void *handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
     if (!handle)
         return NULL;
@@ -98,7 +101,7 @@ static void *find_anywhere(const char *symbol)
     paths.text = calloc(1, paths.capacity);
     if (!paths.text)
         return NULL;
-    dl_iterate_phdr(collect_path, &paths);
+    mt_loaded_each(collect_path, &paths);
     void *found = NULL;
     for (const char *path = paths.text; *path && !found; path += strlen(path) + 1) {
         found = find_in(symbol, path);
@@ -127,6 +130,13 @@ static void keep(enum mt_hook hook, void *found)
     __atomic_store_n(hooks[hook].slot, found, __ATOMIC_RELAXED);
 }
 
+/* As by the loader, for a function that nobody has. */
+static void end_program(const char *symbol)
+{
+    mt_message("no loaded library defines %s, which the program calls", symbol);
+    syscall(SYS_exit_group, 127); /* _exit is ours */
+}
+
 /* The first hook is mostly called outside of PyTorch's allocator; the others are looked up with it,
  * so that none has to take the loader's lock under the allocator's. */
 void mt_resolve(enum mt_hook hook)
@@ -137,10 +147,20 @@ void mt_resolve(enum mt_hook hook)
     if (is_resolved(hook))
         return;
     keep(hook, find_anywhere(hooks[hook].symbol));
-    if (is_resolved(hook))
-        return;
-    mt_message("no loaded library defines %s, which the program calls", hooks[hook].symbol);
-    syscall(SYS_exit_group, 127); /* _exit is ours */
+    if (!is_resolved(hook))
+        end_program(hooks[hook].symbol);
+}
+
+void *mt_find_of_release(void **slot, const char *symbol, const char *library)
+{
+    void *real = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    if (__builtin_expect(real != NULL, 1))
+        return real;
+    real = mt_find_real(symbol, library);
+    if (!real)
+        end_program(symbol);
+    __atomic_store_n(slot, real, __ATOMIC_RELAXED);
+    return real;
 }
 
 int mt_missing_in_torch(char *missing, size_t size)

@@ -32,6 +32,9 @@ static pthread_key_t thread_end;
 static int has_thread_end; /* the key could be made */
 static pid_t recorder_pid;
 
+/* In the middle of what a signal handler's event would wait for, for ever: that event is lost. */
+static _Thread_local int is_busy __attribute__((tls_model("initial-exec")));
+
 static void on_thread_end(void *self)
 {
     mt_self = NULL;
@@ -74,14 +77,15 @@ static void register_handlers(void)
                      !pthread_atfork(before_fork, after_fork, in_forked_child);
 }
 
-static int start(void)
+static int start(const struct mt_python_found *python)
 {
     if (!has_thread_end)
         return -ENOMEM;
     recorder_pid = getpid();
+    mt_clock_start();
     mt_settings_read();
     mt_info_prepare();
-    mt_python_start();
+    mt_python_start(python);
     mt_native_start();
     return mt_writer_start();
 }
@@ -92,14 +96,8 @@ void mt_expect_fork(void)
     pthread_once(&once, register_handlers);
 }
 
-void mt_start_slow(void)
+static void start_or_wait(const struct mt_python_found *python)
 {
-    MT_NO_CANCEL();
-    mt_expect_fork(); /* first: it may come while we start */
-    /* The loader's lock is not for the one whom others wait for: a library's constructor may hold
-     * it and be one of them. */
-    mt_python_find();
-    mt_native_find();
     int idle = MT_IDLE;
     if (!atomic_compare_exchange_strong(&mt_state, &idle, MT_STARTING)) {
         while (atomic_load(&mt_state) == MT_STARTING)
@@ -107,7 +105,7 @@ void mt_start_slow(void)
         return;
     }
     int saved = errno;
-    int rc = start();
+    int rc = start(python);
     if (rc)
         mt_message("cannot record: %s; the program goes on without", strerror(-rc));
     int starting = MT_STARTING; /* unless the writer has given up already */
@@ -115,16 +113,33 @@ void mt_start_slow(void)
     errno = saved;
 }
 
+void mt_start_slow(void)
+{
+    if (is_busy)
+        return;
+    MT_NO_CANCEL();
+    is_busy = 1;
+    mt_expect_fork(); /* first: it may come while we start */
+    /* The loader's lock is not for the one whom others wait for: a library's constructor may hold
+     * it and be one of them. */
+    struct mt_python_found python = mt_python_find();
+    mt_native_find();
+    start_or_wait(&python);
+    is_busy = 0;
+}
+
 static struct mt_thread *make_thread(void)
 {
     MT_NO_CANCEL();
     int saved = errno;
+    is_busy = 1;
     struct mt_thread *self = mt_threads_add((pid_t)syscall(SYS_gettid));
     if (self && pthread_setspecific(thread_end, self)) {
         mt_threads_retire(self);
         self = NULL;
     }
     mt_self = self;
+    is_busy = 0;
     errno = saved;
     return self;
 }
@@ -137,7 +152,7 @@ struct mt_thread *mt_enter_slow(void)
         atomic_fetch_add_explicit(&self->ring.lost, 1, memory_order_relaxed);
         return NULL;
     }
-    self = make_thread();
+    self = is_busy ? NULL : make_thread();
     if (self)
         mt_go_inside(self);
     return self;
@@ -157,7 +172,8 @@ static void wait_for_room(struct mt_thread *self)
     errno = saved;
 }
 
-int mt_make_room(struct mt_thread *self)
+/* 0, or -EAGAIN and the event is counted as lost. */
+static int make_room(struct mt_thread *self)
 {
     wait_for_room(self);
     if (mt_ring_is_full(&self->ring)) {
@@ -166,8 +182,26 @@ int mt_make_room(struct mt_thread *self)
     }
     uint64_t count = atomic_exchange_explicit(&self->ring.lost, 0, memory_order_relaxed);
     if (count)
-        mt_record(self, MT_LOST, MT_NO_DEVICE, 0, &count);
+        mt_record(self, MT_LOST, MT_NO_DEVICE, 0, MT_ARGS(count));
     return 0;
+}
+
+void mt_record_slow(struct mt_thread *self, uint64_t head,
+                    const uint64_t arguments[static MT_EVENT_ARGS])
+{
+    struct mt_ring *ring = &self->ring;
+    int is_short = mt_ring_is_full(ring) || atomic_load_explicit(&ring->lost, memory_order_relaxed);
+    if (is_short && make_room(self))
+        return;
+    uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
+    unsigned n = mt_ring_event_words((uint16_t)head);
+    mt_ring_begin(ring);
+    ring->word[at % MT_RING_WORDS] = head;
+    ring->word[(at + 1) % MT_RING_WORDS] = mt_now();
+    for (unsigned i = 2; i < n; i++)
+        ring->word[(at + i) % MT_RING_WORDS] = arguments[i - 2];
+    mt_ring_end(ring, at + n);
+    mt_writer_wake();
 }
 
 void mt_finish(void)

@@ -4,7 +4,7 @@
  *
  *     struct mt_thread *self = mt_enter();   // NULL: nothing is to be recorded now
  *     if (self) {
- *         mt_record(self, MT_SAVED, device, mt_python_stack(self), (uint64_t[]){...});
+ *         mt_record(self, MT_SAVED, device, mt_python_stack(self), MT_ARGS(...));
  *         mt_leave(self);
  *     }
  *
@@ -13,12 +13,13 @@
 #ifndef MT_PRELOAD_RECORDER_H
 #define MT_PRELOAD_RECORDER_H
 
+#include "clock.h"
 #include "ring.h"
-#include "stack-bounds.h"
+#include "unwind.h"
 #include "writer.h"
 
+#include <string.h>
 #include <sys/types.h>
-#include <time.h>
 
 #define MT_STACK_DEPTH 256u /* Python frames kept; the outermost beyond are left out */
 
@@ -31,6 +32,14 @@ struct mt_known_frame {
     uint32_t module;   /* the one that the frame is at work for (python-modules.h) */
     uint8_t by_object; /* the object counts: with another one it would be another frame */
     uint8_t is_lost;   /* it has no id: there was no room */
+    uint8_t is_step;   /* the object is an optimizer, and this its step */
+};
+
+/* An optimizer's step that the thread was in at its last event (optimizer-state.h). */
+#define MT_STEPS 4u
+struct mt_step {
+    uint64_t optimizer;
+    unsigned at; /* in known */
 };
 
 struct mt_thread {
@@ -41,8 +50,11 @@ struct mt_thread {
     _Atomic int is_over; /* the thread has ended: to be drained and given back */
     struct mt_thread *next;
     struct mt_stack_bounds bounds;
+    struct mt_foresight foresight;
     uint64_t code_deaths; /* when it was recorded (code-deaths.h) */
-    unsigned n_known;     /* outermost frame first, from known[1] on */
+    unsigned n_steps;     /* one inside the other */
+    struct mt_step step[MT_STEPS];
+    unsigned n_known; /* outermost frame first, from known[1] on */
     struct mt_known_frame known[1 + MT_STACK_DEPTH];
     uint16_t place[MT_STACK_DEPTH]; /* in known, by the frame's address; or that of another */
 };
@@ -108,45 +120,40 @@ static inline void mt_leave(struct mt_thread *self)
     atomic_store_explicit(&self->inside, 0, memory_order_release);
 }
 
-/* Waits a little for the writer to make room: 0, or -EAGAIN and the event is counted as lost. */
-int mt_make_room(struct mt_thread *self);
+/* The arguments of an event; those that its kind does not have are 0. */
+#define MT_ARGS(...) ((uint64_t[MT_EVENT_ARGS]){__VA_ARGS__})
 
-/* ns on a clock. */
-static inline uint64_t mt_clock(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+/* Where there is no room for the event, or the ring's end is near. */
+void mt_record_slow(struct mt_thread *self, uint64_t head,
+                    const uint64_t arguments[static MT_EVENT_ARGS]);
 
-/* The time of events; the writer subtracts the start. */
-static inline uint64_t mt_now(void)
-{
-    return mt_clock(CLOCK_MONOTONIC);
-}
+/* Arguments that go from one function to another are in memory, from which a processor does not get
+ * them at once. */
+#define MT_ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Puts an event with as many arguments as its kind has. The stack is taken before the time, so
- * that its definition is known before. */
-static inline void mt_record(struct mt_thread *self, unsigned kind, int device, uint32_t stack,
-                             const uint64_t *arguments)
+/* Puts an event with as many of the arguments as its kind has. The stack is taken before the time,
+ * so that its definition is known before. */
+static MT_ALWAYS_INLINE void mt_record(struct mt_thread *self, unsigned kind, int device,
+                                       uint32_t stack,
+                                       const uint64_t arguments[static MT_EVENT_ARGS])
 {
     struct mt_ring *ring = &self->ring;
-    if (__builtin_expect(
-            mt_ring_is_full(ring) || atomic_load_explicit(&ring->lost, memory_order_relaxed), 0) &&
-        mt_make_room(self))
-        return;
+    uint64_t head = mt_ring_head(kind, device, stack);
     uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
-    atomic_store_explicit(&ring->putting, 1, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst); /* the writer has the other half: membarrier */
-    ring->word[(at + 1) % MT_RING_WORDS] = mt_now();
-    ring->word[at % MT_RING_WORDS] = mt_ring_head(kind, device, stack);
-    unsigned n = mt_kinds[kind].n_fields;
-    for (unsigned i = 0; i < n; i++)
-        ring->word[(at + 2 + i) % MT_RING_WORDS] = arguments[i];
-    atomic_store_explicit(&ring->put, at + 2 + n, memory_order_release);
-    atomic_store_explicit(&ring->putting, 0, memory_order_release);
-    if (__builtin_expect((at ^ (at + 2 + n)) & MT_RING_WAKE, 0))
-        mt_writer_wake(); /* another half of the ring is full */
+    uint64_t place = at % MT_RING_WORDS;
+    if (__builtin_expect(mt_ring_is_near_end(place) || mt_ring_is_full(ring) ||
+                             atomic_load_explicit(&ring->lost, memory_order_relaxed),
+                         0)) {
+        mt_record_slow(self, head, arguments);
+        return;
+    }
+    uint64_t *word = &ring->word[place];
+    __builtin_prefetch(word + MT_RING_AHEAD, 1);
+    mt_ring_begin(ring);
+    word[0] = head;
+    word[1] = mt_now();
+    memcpy(word + 2, arguments, MT_EVENT_ARGS * sizeof *word); /* what is too much is put over */
+    mt_ring_end(ring, at + mt_ring_event_words(kind));
 }
 
 #endif

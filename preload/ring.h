@@ -3,9 +3,13 @@
 #ifndef MT_PRELOAD_RING_H
 #define MT_PRELOAD_RING_H
 
+#include "clock.h"
 #include "trace-format/tail.h"
 
-#define MT_RING_WAKE (MT_RING_WORDS / 2) /* words that are worth the writer's while */
+/* Words that an event takes at most; how far ahead of it the memory is asked for, which the writer
+ * has had last. */
+#define MT_RING_EVENT (2 + MT_EVENT_ARGS)
+#define MT_RING_AHEAD 32
 
 static inline uint64_t mt_ring_used(struct mt_ring *ring)
 {
@@ -17,6 +21,28 @@ static inline uint64_t mt_ring_used(struct mt_ring *ring)
 static inline int mt_ring_is_full(struct mt_ring *ring)
 {
     return mt_ring_used(ring) > MT_RING_WORDS - 16;
+}
+
+/* Whether an event would not be in one piece, or another half of the ring is full with it: then
+ * the writer is woken. */
+static inline int mt_ring_is_near_end(uint64_t place)
+{
+    return place % (MT_RING_WORDS / 2) > MT_RING_WORDS / 2 - MT_RING_EVENT;
+}
+
+/* Around the clock's reading and what is put; the writer has the other half of the fence (order.c).
+ */
+static inline void mt_ring_begin(struct mt_ring *ring)
+{
+    atomic_store_explicit(&ring->putting, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    mt_clock_fence();
+}
+
+static inline void mt_ring_end(struct mt_ring *ring, uint64_t put)
+{
+    atomic_store_explicit(&ring->put, put, memory_order_release);
+    atomic_store_explicit(&ring->putting, 0, memory_order_release);
 }
 
 #endif

@@ -45,24 +45,55 @@ static inline size_t mt_rule_place(uintptr_t back)
     return (back << 2 ^ back >> MT_RULE_SET_BITS) & mask;
 }
 
+/* A rule as the table has it. */
+struct mt_kept_rule {
+    uint32_t how; /* a struct mt_rule: all but cfa */
+    int32_t cfa;
+};
+
+/* What almost all code has: a frame of a known size, the caller's frame pointer in it or untouched.
+ */
+static inline int mt_rule_is_plain(struct mt_kept_rule rule)
+{
+    _Static_assert(MT_BP_SAME == 0 && MT_BP_AT_CFA == 1, "the lowest bit tells which");
+    return (rule.how & 0xfeff) == MT_CFA_SP;
+}
+
+static inline int mt_rule_has_bp(struct mt_kept_rule rule)
+{
+    return (rule.how & MT_BP_AT_CFA << 8) != 0;
+}
+
+static inline struct mt_rule mt_rule_unpack(struct mt_kept_rule kept)
+{
+    struct mt_rule rule;
+    memcpy(&rule, &kept, sizeof rule);
+    return rule;
+}
+
+static inline struct mt_kept_rule mt_rule_pack(struct mt_rule rule)
+{
+    struct mt_kept_rule kept;
+    memcpy(&kept, &rule, sizeof kept);
+    return kept;
+}
+
 /* The rule for what is before an address; sets: mt_rules, which was prepared. Where the address is
  * 0, it may be zeros. Any thread. */
-static inline struct mt_rule mt_rule(const void *sets, uintptr_t back)
+static inline struct mt_kept_rule mt_rule(const void *sets, uintptr_t back)
 {
     const struct mt_rule_slot *slot = (const void *)((const char *)sets + mt_rule_place(back));
-    struct mt_rule rule;
     for (unsigned i = 0; i < MT_RULE_WAYS; i++, slot++) {
         if (atomic_load_explicit(&slot->back, memory_order_acquire) != back)
             continue;
-        uint32_t how = atomic_load_explicit(&slot->how, memory_order_acquire);
-        int32_t cfa = atomic_load_explicit(&slot->cfa, memory_order_acquire);
+        struct mt_kept_rule kept;
+        kept.how = atomic_load_explicit(&slot->how, memory_order_acquire);
+        kept.cfa = atomic_load_explicit(&slot->cfa, memory_order_acquire);
         if (atomic_load_explicit(&slot->back, memory_order_relaxed) != back)
             break;
-        memcpy(&rule, &how, sizeof how);
-        rule.cfa = cfa;
-        return rule;
+        return kept;
     }
-    return mt_rule_make(back);
+    return mt_rule_pack(mt_rule_make(back));
 }
 
 /* Counts the times that one object's code came to the place of another's: what was known of an

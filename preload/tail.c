@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tail.h"
+#include "guard.h"
 #include "memory.h"
 #include "no-cancel.h"
 #include "own-file.h"
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -123,6 +125,7 @@ static int make(void)
         explain("no: %s", strerror(-rc));
         return rc;
     }
+    mt_guard_set(0, begin, MT_TAIL_RINGS);
     tail.journal = begin + MT_TAIL_JOURNAL;
     tail.header = (struct mt_tail_header *)begin;
     return 0;
@@ -156,12 +159,22 @@ const char *mt_tail_status(void)
     return tail.status;
 }
 
+static int is_whole(uint32_t slots)
+{
+    struct stat status;
+    int is_there = mt_own_file_is_ours(&tail.file) && !fstat(tail.file.fd, &status);
+    if (is_there && (uint64_t)status.st_size < mt_tail_ring_at(slots))
+        mt_guard_lose();
+    return is_there && !mt_guard_has_lost();
+}
+
 static int new_slot(void)
 {
     uint32_t slot = atomic_load_explicit(&tail.header->slots, memory_order_relaxed);
     if (slot == MT_TAIL_SLOTS)
         return -1;
-    int rc = reserve(mt_tail_ring_at(slot), mt_tail_ring_at(slot + 1));
+    /* Growing what was cut would give the others zeros instead of a fault. */
+    int rc = is_whole(slot) ? reserve(mt_tail_ring_at(slot), mt_tail_ring_at(slot + 1)) : -EIO;
     if (rc) {
         explain("partly: %s", rc == -ESTALE ? "the program closed memtap's file" : strerror(-rc));
         return -1;
@@ -172,8 +185,10 @@ static int new_slot(void)
 /* A mapping that fails may have taken away what was there. */
 static int map_ring(struct mt_ring *ring, uint64_t slot)
 {
-    if (map_file(ring, mt_tail_ring_at(slot), sizeof *ring))
+    if (map_file(ring, mt_tail_ring_at(slot), sizeof *ring)) {
+        mt_guard_set((unsigned)slot + 1, ring, sizeof *ring);
         return 0;
+    }
     explain("partly: %s", strerror(errno));
     return -ENOMEM;
 }
@@ -202,6 +217,7 @@ void mt_tail_give_ring(struct mt_ring *ring, int slot)
     if (slot < 0)
         return;
     atomic_store_explicit(&ring->thread, 0, memory_order_release);
+    mt_guard_set((unsigned)slot + 1, NULL, 0);
     tail.free_slots[tail.n_free++] = (uint32_t)slot;
 }
 
@@ -277,6 +293,7 @@ void mt_tail_reset(void)
         mt_unmap(tail.header, MT_TAIL_RINGS);
         mt_unmap(tail.free_slots, MT_TAIL_SLOTS * sizeof *tail.free_slots);
     }
+    mt_guard_reset();
     mt_own_file_close(&tail.file);
     memset(&tail, 0, sizeof tail);
     tail.file.fd = -1;

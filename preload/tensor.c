@@ -67,6 +67,17 @@ static struct mt_place read_carefully(const void *impl, int head)
     return mt_storage_place(object, head);
 }
 
+struct mt_place mt_impl_place_carefully(const void *impl, uint64_t *elements)
+{
+    int head = mt_tensor_head, at = mt_dtype_offset - (int)sizeof *elements;
+    struct mt_place place = head > 0 ? read_carefully(impl, head) : (struct mt_place){0, 0};
+    *elements = 0;
+    if (place.address && at > 0 &&
+        mt_safe_read((const char *)impl + at, elements, sizeof *elements))
+        *elements = 0;
+    return place;
+}
+
 /* Everybody who comes meanwhile comes to the same result. */
 static void settle(int head)
 {

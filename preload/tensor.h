@@ -93,6 +93,9 @@ static inline uint64_t mt_impl_elements(const void *impl)
     return elements > 0 ? (uint64_t)elements : 0;
 }
 
+/* Where a tensor is whose impl may be anything, and how many elements it has (0: not known). */
+struct mt_place mt_impl_place_carefully(const void *impl, uint64_t *elements);
+
 /* The TensorImpl of the leaf of an AccumulateGrad node; NULL: not known yet. */
 const void *mt_leaf_of(const void *node);
 

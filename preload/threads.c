@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "threads.h"
+#include "clock.h"
 #include "memory.h"
 #include "tail.h"
 
@@ -23,6 +24,8 @@ static int prepare(struct mt_thread *thread, pid_t os_thread)
 {
     if (mt_tail_take_ring(&thread->ring, &thread->slot))
         return -ENOMEM;
+    if (threads.first)
+        atomic_store(&mt_clock_is_shared, 1);
     thread->id = ++threads.last_id;
     thread->ring.os_thread = (uint32_t)os_thread;
     prctl(PR_GET_NAME, thread->ring.name);

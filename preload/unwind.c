@@ -4,6 +4,7 @@
 
 #define WORD sizeof(uintptr_t)
 #define MIX 0x9e3779b97f4a7c15u
+#define LIKELY(condition) __builtin_expect((condition) != 0, 1)
 #define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 
 static uintptr_t word_at(uintptr_t address)
@@ -67,41 +68,71 @@ static int leave_rarely(struct mt_registers *at, struct mt_stack_bounds *bounds,
     return 1;
 }
 
-void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_registers at,
-               int until_python)
+/* cfa, and to the processor, what it was the last time when the stack pointer was this: so it need
+ * not wait for the rule to read the next return address, and does the frames side by side. */
+static inline uintptr_t foresee(struct mt_foresight *foresight, uintptr_t sp, uintptr_t cfa)
+{
+    uintptr_t *place = &foresight->cfa[sp / WORD % MT_FORESIGHT];
+    uintptr_t foreseen = *place, wrong = foreseen ^ cfa;
+    __asm__("" : "+r"(wrong)); /* else the compiler takes the one for the other */
+    if (__builtin_expect(!wrong, 1))
+        return foreseen;
+    *place = cfa;
+    return cfa;
+}
+
+/* By a rule with another place of the CFA, or of the frame pointer. */
+static int leave(struct mt_registers *at, struct mt_stack_bounds *bounds, uintptr_t *top,
+                 struct mt_rule rule)
+{
+    rule.cfa_from &= (uint8_t)~MT_RULE_IS_PYTHON;
+    if (UNLIKELY(rule.cfa_from != MT_CFA_SP && rule.cfa_from != MT_CFA_BP))
+        return leave_rarely(at, bounds, top, rule);
+    uintptr_t cfa = (rule.cfa_from == MT_CFA_SP ? at->sp : at->bp) + (uintptr_t)(intptr_t)rule.cfa;
+    /* sp < cfa <= top, in one comparison */
+    if (UNLIKELY(cfa - at->sp - 1 >= *top - at->sp || cfa % WORD))
+        return 0;
+    if (rule.bp_from != MT_BP_SAME && !leave_bp(at, cfa, *top, rule))
+        return 0;
+    at->back = word_at(cfa - WORD);
+    at->sp = cfa;
+    return 1;
+}
+
+void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_foresight *foresight,
+               struct mt_registers at, int until_python)
 {
     uintptr_t top = mt_stack_top(bounds, at.sp);
     /* Not in *walk: for all the compiler knows, that is what is read from the stack. */
     uint64_t a = 0, b = 0;
     unsigned n = 0;
+    uintptr_t bp_at = 0; /* where the frame pointer is, if it is not in at.bp: read when needed */
+    uint32_t stop = until_python ? MT_RULE_IS_PYTHON : 0; /* in how, cfa_from comes first */
     const void *sets = atomic_load_explicit(&mt_rules, memory_order_relaxed);
     unsigned most = top ? MT_WALK_DEPTH : 0;
     while (n < most) {
-        struct mt_rule rule = mt_rule(sets, at.back);
-        if (UNLIKELY(rule.cfa_from & MT_RULE_IS_PYTHON)) {
-            if (until_python)
-                break;
-            rule.cfa_from &= (uint8_t)~MT_RULE_IS_PYTHON;
-        }
+        struct mt_kept_rule rule = mt_rule(sets, at.back);
+        if (UNLIKELY(rule.how & stop))
+            break;
         walk->back[n++] = at.back;
         uint64_t mixed = at.back * MIX;
         a = (a << 9 | a >> 55) + mixed;
         b = (b ^ mixed) * MIX;
         b = b << 27 | b >> 37;
-        if (UNLIKELY(rule.cfa_from - 1u > MT_CFA_BP - 1u)) {
-            if (!leave_rarely(&at, bounds, &top, rule))
+        if (LIKELY(mt_rule_is_plain(rule))) {
+            uintptr_t cfa = at.sp + (uintptr_t)(intptr_t)rule.cfa;
+            uintptr_t saved = cfa + (uintptr_t)(intptr_t)((int32_t)rule.how >> 16);
+            if (UNLIKELY(cfa > top))
                 break;
-            continue;
+            bp_at = mt_rule_has_bp(rule) ? saved : bp_at;
+            at.sp = foresee(foresight, at.sp, cfa);
+            at.back = word_at(at.sp - WORD);
+        } else {
+            at.bp = bp_at ? word_at(bp_at) : at.bp;
+            bp_at = 0;
+            if (!leave(&at, bounds, &top, mt_rule_unpack(rule)))
+                break;
         }
-        uintptr_t cfa =
-            (rule.cfa_from == MT_CFA_SP ? at.sp : at.bp) + (uintptr_t)(intptr_t)rule.cfa;
-        /* sp < cfa <= top, in one comparison */
-        if (UNLIKELY(cfa - at.sp - 1 >= top - at.sp || cfa % WORD))
-            break;
-        if (rule.bp_from != MT_BP_SAME && !leave_bp(&at, cfa, top, rule))
-            break;
-        at.back = word_at(cfa - WORD);
-        at.sp = cfa;
     }
     /* Where nobody says that a frame is the outermost one, its return address may be 0. */
     walk->n = n && walk->back[n - 1] == 0 ? n - 1 : n;

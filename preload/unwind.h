@@ -23,10 +23,17 @@ struct mt_walk {
     uintptr_t back[MT_WALK_DEPTH];
 };
 
-/* Walks from `at` up to the outermost frame, or up to the
- * one in which Python is interpreted, where that is asked for. */
-void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_registers at,
-               int until_python);
+#define MT_FORESIGHT 512
+
+/* Where the frames of a thread's last stacks ended, by where they began. Zeros at first. */
+struct mt_foresight {
+    uintptr_t cfa[MT_FORESIGHT];
+};
+
+/* Walks from `at` up to the outermost frame, or up to the one in which Python is interpreted, where
+ * that is asked for. */
+void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_foresight *foresight,
+               struct mt_registers at, int until_python);
 
 /* The calling function's own registers. */
 #define MT_OWN_REGISTERS()                                                                         \

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "writer.h"
 #include "device-watch.h"
+#include "guard.h"
 #include "info.h"
 #include "intern.h"
 #include "live.h"
 #include "message.h"
 #include "order.h"
 #include "output.h"
+#include "read-file.h"
 #include "recorder.h"
 #include "settings.h"
 #include "tail.h"
@@ -49,6 +51,7 @@ struct known_thread {
 static struct {
     _Atomic uint32_t wake, is_open, is_done; /* futexes */
     _Atomic int stop;
+    int is_running; /* it could be made */
     struct mt_output output;
     struct mt_encoder *encoder;
     struct mt_order order;
@@ -64,6 +67,8 @@ static struct {
     struct mt_event sample; /* of a device, the next to be written */
     int has_sample;
 } writer;
+
+static _Thread_local int is_writer __attribute__((tls_model("initial-exec")));
 
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
                   const struct timespec *timeout)
@@ -96,20 +101,40 @@ static void say(_Atomic uint32_t *word)
     futex(word, FUTEX_WAKE, INT_MAX, NULL);
 }
 
-static void wait_for_work(int is_first)
+/* Whether the time is up. */
+static int wait_for_work(int is_first)
 {
     uint64_t ns = is_first           ? FIRST_PERIOD_NS
                   : mt_tail_exists() ? PERIOD_NS
                                      : PERIOD_WITHOUT_TAIL_NS;
     struct timespec period = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-    futex(&writer.wake, FUTEX_WAIT, 0, &period);
+    int is_up = futex(&writer.wake, FUTEX_WAIT, 0, &period) && errno == ETIMEDOUT;
     atomic_store(&writer.wake, 0);
+    return is_up;
 }
 
-/* The trace ends here, the program goes on. What was not written yet stays in the tail. */
+/* Whether the program's last thread has ended, and its first one before: the process would have
+ * ended, too, but for us. */
+static int is_alone(void)
+{
+    char text[1024];
+    unsigned n_threads = 0;
+    size_t n = mt_read_file("/proc/self/stat", text, sizeof text);
+    const char *field = memrchr(text, ')', n);
+    if (!field || strncmp(field, ") Z ", 4))
+        return 0;
+    for (int i = 2; field && i < 20; i++)
+        field = strchr(field + 1, ' ');
+    if (field)
+        sscanf(field, "%u", &n_threads);
+    return n_threads == 2 + (unsigned)mt_watch_has_thread();
+}
+
 static void give_up(int rc, const char *doing)
 {
-    const char *why = rc == -ESTALE ? "the program closed memtap's file" : strerror(-rc);
+    const char *why = mt_guard_has_lost() ? "its tail was cut short, or the disk failed"
+                      : rc == -ESTALE     ? "the program closed memtap's file"
+                                          : strerror(-rc);
     mt_message("cannot %s %s: %s; recording ends here, the program goes on", doing,
                mt_output_shown(&writer.output), why);
     mt_output_close(&writer.output);
@@ -132,7 +157,10 @@ static int is_open(void)
 
 static void append(const void *bytes, size_t size)
 {
-    int rc = is_open() && size && !writer.rc ? mt_output_append(&writer.output, bytes, size) : 0;
+    if (!is_open() || !size || writer.rc)
+        return;
+    /* What was read of lost pages may be anything. */
+    int rc = mt_guard_has_lost() ? -EIO : mt_output_append(&writer.output, bytes, size);
     if (rc)
         fail(rc);
 }
@@ -176,10 +204,11 @@ static void define_info(void *unused, const char *text, size_t size)
     define(&(struct mt_definition){.kind = MT_DEF_INFO, .text = text, .text_size = size});
 }
 
-static void say_info(void *unused, const char *text, size_t size)
+static void define_late_info(void *unused, const char *text, size_t size)
 {
-    (void)unused;
-    mt_message("%.*s", (int)size, text);
+    define_info(unused, text, size);
+    if (mt_settings.is_verbose)
+        mt_message("%.*s", (int)size, text);
 }
 
 static void define_thread(const struct known_thread *thread)
@@ -417,6 +446,9 @@ static void begin_segment(void)
 
 static void drain(int is_last)
 {
+    mt_clock_adjust();
+    if (is_open() && mt_guard_has_lost())
+        give_up(-EIO, "write");
     if (!is_open() || mt_order_collect(&writer.order, is_last))
         return; /* no memory: the next time */
     write_definitions();
@@ -481,9 +513,7 @@ static void close_trace(void)
     if (!is_open())
         return; /* and the tail has the rest */
     sign_roster(mt_clock(CLOCK_THREAD_CPUTIME_ID));
-    mt_info_collect_late(define_info, NULL);
-    if (mt_settings.is_verbose)
-        mt_info_collect_late(say_info, NULL);
+    mt_info_collect_late(define_late_info, NULL);
     end_block();
     if (!mt_encoder_end(writer.encoder, &end, &bytes, &size))
         append(bytes, size);
@@ -497,6 +527,7 @@ static void close_trace(void)
 
 static void *run(void *unused)
 {
+    is_writer = 1;
     pthread_setname_np(pthread_self(), "memtap");
     open_trace();
     say(&writer.is_open);
@@ -504,7 +535,8 @@ static void *run(void *unused)
         write_head();
     sign_roster(0);
     for (int is_first = 1; !atomic_load(&writer.stop); is_first = 0) {
-        wait_for_work(is_first);
+        if (wait_for_work(is_first) && is_alone())
+            break; /* the C library calls exit when we have ended, too */
         drain(0);
     }
     drain(0);
@@ -526,13 +558,16 @@ int mt_writer_start(void)
     writer.encoder = mt_encoder_create(mt_settings.zstd_level);
     if (!writer.encoder)
         return -ENOMEM;
-    /* The host's signals are for its own threads. */
+    mt_guard_start();
+    /* The host's signals are for its own threads; but for that one, which is ours (guard.h). */
     sigfillset(&all);
+    sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
     rc = pthread_create(&thread, NULL, run, NULL);
     if (!rc)
         pthread_detach(thread);
+    writer.is_running = !rc;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!rc)
         wait_for(&writer.is_open, FIRST_WAIT_S); /* so that the first event is safe already */
@@ -543,6 +578,8 @@ void mt_writer_stop(void)
 {
     atomic_store(&writer.stop, 1);
     mt_writer_wake();
+    if (!writer.is_running || is_writer)
+        return; /* a handler of the program's ends it in the writer */
     if (!wait_for(&writer.is_done, LAST_WAIT_S))
         mt_message("%s could not be finished in %d s; it is readable up to where it got",
                    mt_output_shown(&writer.output), LAST_WAIT_S);

@@ -6,11 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int is_short(const struct mt_option *option)
-{
-    return option->letter > ' ' && option->letter < 127;
-}
-
 /* Calls it for each command that has options: for the verbs of one that has verbs. */
 static void each(void (*print)(const struct mt_command *command))
 {
@@ -79,7 +74,8 @@ static void bash_options(const struct mt_command *command)
     printf("' valued='");
     for (const struct mt_option *option = command->options; option->name; option++)
         if (option->value)
-            printf(is_short(option) ? " --%s -%c" : " --%s", option->name, option->letter);
+            printf(mt_is_short(option->letter) ? " --%s -%c" : " --%s", option->name,
+                   option->letter);
     printf("' program=%s ;;\n", command->takes_command ? "yes" : "");
 }
 
@@ -89,7 +85,7 @@ static void bash_values(const struct mt_command *command)
         if (!option->value)
             continue;
         printf("    '%s --%s'", command->name, option->name);
-        if (is_short(option))
+        if (mt_is_short(option->letter))
             printf(" | '%s -%c'", command->name, option->letter);
         printf(") kind=%s words='", is_file(option) ? "files" : "words");
         print_choices(option);
@@ -177,7 +173,7 @@ static void zsh_option(const struct mt_option *option)
 {
     char name[64];
     snprintf(name, sizeof name, "--%s%s", option->name, option->value ? "=" : "");
-    if (is_short(option))
+    if (mt_is_short(option->letter))
         printf(" \\\n        '(-%c --%s)'{-%c%s,%s}'[", option->letter, option->name,
                option->letter, option->value ? "+" : "", name);
     else
@@ -276,7 +272,7 @@ static void fish_option(const struct mt_command *command, const struct mt_option
 {
     fish_where(command);
     printf(" -l %s", option->name);
-    if (is_short(option))
+    if (mt_is_short(option->letter))
         printf(" -s %c", option->letter);
     if (option->value)
         fputs(is_file(option) ? " -r -F" : " -x", stdout);

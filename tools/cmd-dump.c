@@ -77,7 +77,7 @@ static struct fields fields_of(const struct mt_definition *d)
 static int is_address(const char *field)
 {
     static const char *const addresses[] = {"address", "node", "handle", "stream",
-                                            "to",      "from", "leaf"};
+                                            "to",      "from", "leaf",   "parameter"};
     for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
         if (!strcmp(field, addresses[i]))
             return 1;

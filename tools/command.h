@@ -14,12 +14,18 @@ enum { MT_EXIT_OK = 0, MT_EXIT_BAD = 2, MT_EXIT_NOT_EXECUTABLE = 126, MT_EXIT_NO
 /* Among the choices of an option: every simulated card. */
 #define MT_CARDS "<cards>"
 
+/* Whether an option's letter is its short form. */
+static inline int mt_is_short(int letter)
+{
+    return letter > ' ' && letter < 127;
+}
+
 /* A table of options ends with a row of zeros. Every command has --help besides. */
 struct mt_option {
     int letter; /* what mt_options_next returns; a printable one is the short form as well */
     const char *name;
-    const char *value; /* "FILE"; NULL: it takes none */
-    const char *help;  /* one or more lines */
+    const char *value;   /* "FILE"; NULL: it takes none */
+    const char *help;    /* one or more lines */
     const char *choices; /* of its value, with spaces between; NULL: a file, or anything */
 };
 
@@ -32,7 +38,8 @@ struct mt_command {
     int takes_command; /* what follows the first operand belongs to a program that is started */
     /* argv[0] is the command's name. Returns the exit code. */
     int (*run)(const struct mt_command *command, int argc, char **argv);
-    /* Commands of its own, whose names begin with its name; a row of zeros ends them. run is NULL. */
+    /* Commands of its own, whose names begin with its name; a row of zeros ends them. run is NULL.
+     */
     const struct mt_command *verbs;
 };
 
@@ -75,7 +82,7 @@ struct mt_trace_arguments {
     int bottom_up;               /* stacks */
     int has_rank;                /* of several traces, only that of one rank */
     long rank;
-    const char *what;            /* explain: an address or a stack */
+    const char *what; /* explain: an address or a stack */
 };
 extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks_options[],
     mt_oom_options[], mt_explain_options[], mt_stacks_options[];

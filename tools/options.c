@@ -13,11 +13,6 @@ enum { HELP = 1 };
 
 const struct mt_option mt_no_options[] = {{0}};
 
-static int is_short(int letter)
-{
-    return letter > ' ' && letter < 127;
-}
-
 /* Writes the table in getopt's form. */
 static void translate(const struct mt_command *command, struct option *longs, char *shorts)
 {
@@ -27,7 +22,7 @@ static void translate(const struct mt_command *command, struct option *longs, ch
     for (const struct mt_option *option = command->options; option->name; option++) {
         *longs++ = (struct option){option->name, option->value ? required_argument : no_argument,
                                    NULL, option->letter};
-        if (!is_short(option->letter))
+        if (!mt_is_short(option->letter))
             continue;
         *shorts++ = (char)option->letter;
         if (option->value)
@@ -42,7 +37,7 @@ static void translate(const struct mt_command *command, struct option *longs, ch
 static void tell_wrong(const struct mt_command *command, int argc, char **argv, int missing)
 {
     char letter[3] = {'-', (char)optopt, '\0'};
-    const char *typed = is_short(optopt) && strncmp(argv[optind - 1], "--", 2)
+    const char *typed = mt_is_short(optopt) && strncmp(argv[optind - 1], "--", 2)
                             ? letter
                             : argv[optind > argc ? argc - 1 : optind - 1];
     if (missing)
@@ -73,7 +68,7 @@ int mt_options_next(const struct mt_command *command, int argc, char **argv, con
 static void print_option(const struct mt_option *option)
 {
     char left[64], shown[4] = "";
-    if (is_short(option->letter))
+    if (mt_is_short(option->letter))
         snprintf(shown, sizeof shown, "-%c,", option->letter);
     int n = snprintf(left, sizeof left, "  %-3s --%s%s%s", shown, option->name,
                      option->value ? " " : "", option->value ? option->value : "");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "roster.h"
+#include "analyzer/grow.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,42 +38,70 @@ static int next(FILE *file, char **line, size_t *size, const char **trace, uint6
     return 1;
 }
 
-static uint64_t cost_of(const struct mt_roster *roster, const char *wanted)
+struct entry {
+    char *trace;
+    uint64_t cpu_ns;
+};
+
+struct entries {
+    struct entry *entry;
+    size_t n, capacity;
+};
+
+/* What a trace that is there has cost; of several of one name, the last. */
+static void add_cost(struct entries *entries, const char *trace, uint64_t cpu_ns)
 {
-    FILE *file = fopen(roster->path, "re");
+    for (size_t i = entries->n; i > 0; i--)
+        if (!strcmp(entries->entry[i - 1].trace, trace)) {
+            entries->entry[i - 1].cpu_ns = cpu_ns;
+            return;
+        }
+}
+
+static int add_trace(struct entries *entries, const char *trace)
+{
+    char *copy = strdup(trace);
+    if (!copy ||
+        mt_grow(&entries->entry, &entries->capacity, entries->n + 1, sizeof *entries->entry)) {
+        free(copy);
+        return -ENOMEM;
+    }
+    entries->entry[entries->n++] = (struct entry){.trace = copy};
+    return 0;
+}
+
+/* What there is no memory for is left out. */
+static void read_all(struct entries *entries, FILE *file)
+{
     char *line = NULL;
     const char *trace;
     size_t size = 0;
-    uint64_t cpu_ns = 0, found = 0;
-    while (file && next(file, &line, &size, &trace, &cpu_ns))
-        if (cpu_ns && !strcmp(trace, wanted))
-            found = cpu_ns;
+    uint64_t cpu_ns;
+    int rc = 0;
+    while (!rc && next(file, &line, &size, &trace, &cpu_ns))
+        if (cpu_ns)
+            add_cost(entries, trace, cpu_ns);
+        else
+            rc = add_trace(entries, trace);
     free(line);
-    if (file)
-        fclose(file);
-    return found;
 }
 
 unsigned mt_roster_each(const struct mt_roster *roster,
                         void (*tell)(const char *trace, uint64_t cpu_ns))
 {
     FILE *file = fopen(roster->path, "re");
-    char *line = NULL;
-    const char *trace;
-    size_t size = 0;
-    uint64_t cpu_ns;
-    unsigned n = 0;
-    while (file && next(file, &line, &size, &trace, &cpu_ns)) {
-        if (cpu_ns)
-            continue;
-        if (*trace)
-            tell(trace, cost_of(roster, trace));
-        n++;
+    struct entries entries = {0};
+    if (!file)
+        return 0;
+    read_all(&entries, file);
+    fclose(file);
+    for (size_t i = 0; i < entries.n; i++) {
+        if (*entries.entry[i].trace)
+            tell(entries.entry[i].trace, entries.entry[i].cpu_ns);
+        free(entries.entry[i].trace);
     }
-    free(line);
-    if (file)
-        fclose(file);
-    return n;
+    free(entries.entry);
+    return (unsigned)entries.n;
 }
 
 void mt_roster_destroy(struct mt_roster *roster)

@@ -20,7 +20,8 @@ const char *mt_roster_folder(void);
 /* Makes an empty one. 0 or a negative errno. */
 int mt_roster_create(struct mt_roster *roster);
 
-/* Calls tell for each trace, with what writing it took; 0: not known. How many there were, those that could not be created included. */
+/* Calls tell for each trace, with what writing it took; 0: not known. How many there were, those
+ * that could not be created included. */
 unsigned mt_roster_each(const struct mt_roster *roster,
                         void (*tell)(const char *trace, uint64_t cpu_ns));
 

@@ -29,8 +29,8 @@ const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) o
 const struct mt_option mt_report_options[] = {
     FORMAT_OPTION("text (the default) or json", "text json"),
     {BY, "by", "WHAT",
-     "instead of call sites: dtype, file, function, name,\noperator, range, rule or stack",
-     "dtype file function name operator range rule stack"},
+     "instead of call sites: dtype, file, function, module,\nname, operator, range, rule or stack",
+     "dtype file function module name operator range rule stack"},
     RANK_OPTION, QUESTION_OPTIONS, {0}};
 const struct mt_option mt_blocks_options[] = {
     FORMAT_OPTION("text (the default), csv or json", "text csv json"), RANK_OPTION, QUESTION_OPTIONS, {0}};

@@ -16,6 +16,7 @@ enum mt_space {
     MT_SPACE_IMPORTED, /* memory of another process or API, or another handle: not counted again */
     MT_SPACE_CONTEXT,  /* a context, by handle: CUDA does not tell its size */
     MT_SPACE_MODULE,   /* loaded code, by handle: CUDA does not tell its size */
+    MT_SPACE_STREAM,   /* a stream, by handle: CUDA does not tell its size */
     MT_SPACE_IN_USE,   /* memory that is there, by addresses into it: copies, sets */
     MT_SPACE_UNKNOWN,  /* a call that this version does not know */
 };
@@ -62,6 +63,10 @@ enum mt_space {
     A(CUDA_SET_2D_ASYNC, 52, "cudaMemset2DAsync", IN_USE)                                          \
     A(CUDA_SET_3D, 53, "cudaMemset3D", IN_USE)                                                     \
     A(CUDA_SET_3D_ASYNC, 54, "cudaMemset3DAsync", IN_USE)                                          \
+    A(CUDA_STREAM_CREATE, 55, "cudaStreamCreate", STREAM)                                          \
+    A(CUDA_STREAM_CREATE_WITH_FLAGS, 56, "cudaStreamCreateWithFlags", STREAM)                      \
+    A(CUDA_STREAM_CREATE_WITH_PRIORITY, 57, "cudaStreamCreateWithPriority", STREAM)                \
+    A(CUDA_STREAM_DESTROY, 58, "cudaStreamDestroy", STREAM)                                        \
     A(CU_MEM_ALLOC, 64, "cuMemAlloc", DEVICE)                                                      \
     A(CU_MEM_ALLOC_PITCH, 65, "cuMemAllocPitch", DEVICE)                                           \
     A(CU_MEM_ALLOC_MANAGED, 66, "cuMemAllocManaged", MANAGED)                                      \
@@ -127,7 +132,10 @@ enum mt_space {
     A(CU_SET_2D_16_ASYNC, 133, "cuMemsetD2D16Async", IN_USE)                                       \
     A(CU_SET_2D_32, 134, "cuMemsetD2D32", IN_USE)                                                  \
     A(CU_SET_2D_32_ASYNC, 135, "cuMemsetD2D32Async", IN_USE)                                       \
-    A(CU_COPY_2D_UNALIGNED, 136, "cuMemcpy2DUnaligned", IN_USE)
+    A(CU_COPY_2D_UNALIGNED, 136, "cuMemcpy2DUnaligned", IN_USE)                                    \
+    A(CU_STREAM_CREATE, 137, "cuStreamCreate", STREAM)                                             \
+    A(CU_STREAM_CREATE_WITH_PRIORITY, 138, "cuStreamCreateWithPriority", STREAM)                   \
+    A(CU_STREAM_DESTROY, 139, "cuStreamDestroy", STREAM)
 /* clang-format on */
 
 enum mt_cuda_api {

@@ -3,12 +3,39 @@
 #ifndef MT_TRACE_DECODER_H
 #define MT_TRACE_DECODER_H
 
-#include "model.h"
+#include "columns.h"
+#include "cursor.h"
+
+#define MT_STRETCH 512u
+
+/* Between the records of an event block; the members are the decoder's own. */
+struct mt_event_decoder {
+    struct mt_cursor column[MT_COLUMNS];
+    unsigned version;
+    struct mt_predictor predictor;
+    uint64_t time_ns;                           /* of the last record */
+    uint8_t code[MT_KIND_LIMIT][MT_EVENT_ARGS]; /* enum mt_code, in this version */
+    struct {
+        uint8_t begin, end;
+    } ordered[MT_KIND_LIMIT]; /* fields whose codes look at other kinds' records */
+    /* of this stretch */
+    struct mt_event *events;
+    unsigned n_events;
+    /* The records of each kind, in two lists: those of the stretch's first half, and of its second.
+     * To fill two at a time waits half as long for the counts. */
+    unsigned n_of_kind[MT_KIND_LIMIT][2];
+    uint16_t by_kind[MT_KIND_LIMIT][2][MT_STRETCH / 2];
+};
+
+/* Begins with an event block's raw payload, which has to stay, and then fills `records` records of
+ * `out` from where it is: 0, or -EINVAL where the bytes are no such records. version: of the file's
+ * format. Best at multiples of MT_STRETCH. */
+int mt_decode_events_begin(struct mt_event_decoder *decoder, const unsigned char *raw, size_t size,
+                           unsigned version, uint64_t base_time_ns);
+int mt_decode_events(struct mt_event_decoder *decoder, size_t records, struct mt_event *out);
 
 /* Each fills exactly `records` records of `out` from the raw payload: 0, or -EINVAL where the bytes
- * are no such records. version: of the file's format. Texts of definitions point into raw. */
-int mt_decode_events(const unsigned char *raw, size_t size, unsigned version, uint64_t base_time_ns,
-                     size_t records, struct mt_event *out);
+ * are no such records. Texts of definitions point into raw. */
 int mt_decode_definitions(const unsigned char *raw, size_t size, size_t records,
                           struct mt_definition *out);
 

@@ -5,36 +5,14 @@
  * order between kinds (the totals, the nodes that run) is made of the stored numbers at a stretch's
  * end.
  */
-#include "columns.h"
 #include "cuda-apis.h"
-#include "cursor.h"
 #include "decoder.h"
 
 #include <string.h>
 
-#define STRETCH 512u
-
-struct decoding {
-    struct mt_cursor column[MT_COLUMNS];
-    unsigned version;
-    struct mt_predictor predictor;
-    uint64_t time_ns;                           /* of the last record */
-    uint8_t code[MT_KIND_LIMIT][MT_EVENT_ARGS]; /* enum mt_code, in this version */
-    struct {
-        uint8_t begin, end;
-    } ordered[MT_KIND_LIMIT]; /* fields whose codes look at other kinds' records */
-    /* of this stretch */
-    struct mt_event *events;
-    unsigned n_events;
-    unsigned n_of_kind[MT_KIND_LIMIT];
-    uint16_t by_kind[MT_KIND_LIMIT][STRETCH]; /* the records' indices */
-    const unsigned char *kinds;
-    uint64_t elapsed[STRETCH], thread[STRETCH], device[STRETCH], stack[STRETCH];
-};
-
 /* The payload begins with a directory: the number of columns, then id and size of each. A column
  * that this version does not know is passed over. */
-static int open_columns(struct decoding *decoding, struct mt_cursor payload)
+static int open_columns(struct mt_event_decoder *decoder, struct mt_cursor payload)
 {
     uint64_t count, id[256], bytes[256];
     if (mt_take(&payload, &count) || count > 256)
@@ -46,166 +24,241 @@ static int open_columns(struct decoding *decoding, struct mt_cursor payload)
         if (bytes[i] > (size_t)(payload.end - payload.at))
             return -EINVAL;
         if (id[i] < MT_COLUMNS)
-            decoding->column[id[i]] = (struct mt_cursor){payload.at, payload.at + bytes[i]};
+            decoder->column[id[i]] = (struct mt_cursor){payload.at, payload.at + bytes[i]};
         payload.at += bytes[i];
     }
     return 0;
 }
 
-/* Values from a column's next eight bytes, if each is one: most are. */
-static int take_eight(const unsigned char *at, uint64_t value[8])
-{
-    if (mt_get64(at) & 0x8080808080808080u)
-        return 0;
-    for (unsigned i = 0; i < 8; i++)
-        value[i] = at[i];
-    return 1;
-}
-
 /* Where a stretch goes on in a column; one that is not there is all zeros. */
-static struct mt_cursor begin_column(const struct decoding *decoding, unsigned column)
+static struct mt_cursor begin_column(const struct mt_event_decoder *decoder, unsigned column)
 {
-    static const unsigned char zeros[STRETCH];
-    const struct mt_cursor *cursor = &decoding->column[column];
+    static const unsigned char zeros[MT_STRETCH * MT_VARINT_SIZE]; /* roomy */
+    const struct mt_cursor *cursor = &decoder->column[column];
     return cursor->at ? *cursor : (struct mt_cursor){zeros, zeros + sizeof zeros};
 }
 
-static void end_column(struct decoding *decoding, unsigned column, struct mt_cursor cursor)
+static void end_column(struct mt_event_decoder *decoder, unsigned column, struct mt_cursor cursor)
 {
-    if (decoding->column[column].at)
-        decoding->column[column] = cursor;
+    if (decoder->column[column].at)
+        decoder->column[column] = cursor;
 }
 
-/* The next n values of a column, none above the limit, which is 2^k - 1. */
-static int take_values(struct decoding *decoding, unsigned column, unsigned n, uint64_t limit,
-                       uint64_t *value)
+/* Eight bytes, in whatever order. (Of mt_get64 within an "or" gcc does not make one load.) */
+static inline uint64_t eight(const unsigned char *at)
 {
-    struct mt_cursor cursor = begin_column(decoding, column);
-    uint64_t any = 0;
-    for (unsigned i = 0; i < n;) {
-        if (n - i >= 8 && cursor.end - cursor.at >= 8 && take_eight(cursor.at, value + i)) {
-            cursor.at += 8;
-            i += 8;
-            continue;
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* Whether each of n bytes is below a limit, which is at most 128. */
+static int are_below(const unsigned char *at, unsigned n, unsigned limit)
+{
+    const uint64_t ones = 0x0101010101010101u;
+    uint64_t any = 0, more = ones * (128 - limit);
+    for (; n >= 8; n -= 8, at += 8)
+        any |= eight(at) | ((eight(at) & ones * 127) + more);
+    for (; n; n--, at++)
+        any |= *at | ((*at & 127u) + (128 - limit));
+    return !(any & ones * 128);
+}
+
+/* Whether the next n values have a byte each: most columns have such ones only. */
+static int all_are_bytes(struct mt_cursor cursor, unsigned n)
+{
+    return (size_t)(cursor.end - cursor.at) >= n && are_below(cursor.at, n, 128);
+}
+
+/* Whether n values lie within a column, however many bytes they have. */
+static int is_roomy(struct mt_cursor cursor, unsigned n)
+{
+    return (size_t)(cursor.end - cursor.at) >= (size_t)n * MT_VARINT_SIZE;
+}
+
+/* roomy: of a column where that is known. */
+static inline __attribute__((always_inline)) int take(struct mt_cursor *cursor, int roomy,
+                                                      uint64_t *value)
+{
+    const unsigned char *next = roomy ? mt_varint_get_quickly(cursor->at, value)
+                                      : mt_varint_get_slowly(cursor->at, cursor->end, value);
+    cursor->at = next;
+    return !next;
+}
+
+typedef void put_value(struct mt_event *event, uint64_t value);
+
+static inline void put_thread(struct mt_event *event, uint64_t value)
+{
+    event->thread = (uint32_t)value;
+}
+
+static inline void put_stack(struct mt_event *event, uint64_t value)
+{
+    event->stack = (uint32_t)value;
+}
+
+static inline void put_device(struct mt_event *event, uint64_t value)
+{
+    event->device = (int16_t)((int)value - 1);
+}
+
+static inline void put_time(struct mt_event *event, uint64_t value)
+{
+    event->time_ns = value;
+}
+
+/* A column's next value for each record of the stretch, none above the limit, which is 2^k - 1 and
+ * at least 127. Inline, so that there is a loop for each column. */
+static inline __attribute__((always_inline)) int
+take_values(struct mt_event_decoder *decoder, unsigned column, uint64_t limit, put_value *put)
+{
+    struct mt_cursor cursor = begin_column(decoder, column);
+    struct mt_event *events = decoder->events;
+    unsigned n = decoder->n_events;
+    uint64_t any = 0, value;
+    int roomy = is_roomy(cursor, n);
+    if (all_are_bytes(cursor, n)) {
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < n; i++)
+            put(&events[i], cursor.at[i]);
+        cursor.at += n;
+    } else {
+        for (unsigned i = 0; i < n; i++) {
+            if (roomy ? take(&cursor, 1, &value) : take(&cursor, 0, &value))
+                return -EINVAL;
+            any |= value;
+            put(&events[i], value);
         }
-        if (mt_take(&cursor, &value[i]))
-            return -EINVAL;
-        any |= value[i++];
     }
-    end_column(decoding, column, cursor);
+    end_column(decoder, column, cursor);
     return any > limit ? -EINVAL : 0;
 }
 
-static int take_kinds(struct decoding *decoding)
+static void put_kind(struct mt_event_decoder *decoder, unsigned kind, unsigned half, unsigned i)
 {
-    struct mt_cursor *kinds = &decoding->column[MT_COLUMN_KIND];
-    unsigned n = decoding->n_events, *n_of_kind = decoding->n_of_kind;
-    if ((size_t)(kinds->end - kinds->at) < n)
+    decoder->events[i].kind = (uint16_t)kind;
+    decoder->by_kind[kind][half][decoder->n_of_kind[kind][half]++] = (uint16_t)i;
+}
+
+static int take_kinds(struct mt_event_decoder *decoder)
+{
+    struct mt_cursor *kinds = &decoder->column[MT_COLUMN_KIND];
+    unsigned n = decoder->n_events, half = n / 2;
+    const unsigned char *at = kinds->at;
+    if ((size_t)(kinds->end - at) < n || !are_below(at, n, MT_KIND_LIMIT))
         return -EINVAL;
-    memset(n_of_kind, 0, sizeof decoding->n_of_kind);
-    for (unsigned i = 0; i < n; i++) {
-        unsigned kind = kinds->at[i];
-        if (kind >= MT_KIND_LIMIT)
-            return -EINVAL;
-        decoding->by_kind[kind][n_of_kind[kind]++] = (uint16_t)i;
+    memset(decoder->n_of_kind, 0, sizeof decoder->n_of_kind);
+    for (unsigned i = 0; i < half; i++) {
+        put_kind(decoder, at[i], 0, i);
+        put_kind(decoder, at[half + i], 1, half + i);
     }
+    if (n % 2)
+        put_kind(decoder, at[n - 1], 1, n - 1);
     for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++)
-        if (n_of_kind[kind] && !mt_kinds[kind].name)
+        if ((decoder->n_of_kind[kind][0] || decoder->n_of_kind[kind][1]) && !mt_kinds[kind].name)
             return -EINVAL;
-    decoding->kinds = kinds->at;
     kinds->at += n;
     return 0;
 }
 
 /* ns since the record before: the rest of the time and its lowest byte, in version 1 together. */
-static int take_times(struct decoding *decoding)
+static int take_times(struct mt_event_decoder *decoder)
 {
-    unsigned n = decoding->n_events;
-    if (decoding->version < 2)
-        return take_values(decoding, MT_COLUMN_TIME, n, UINT64_MAX, decoding->elapsed);
-    if (take_values(decoding, MT_COLUMN_TIME_HIGH, n, UINT64_MAX >> 8, decoding->elapsed))
+    static const unsigned char zeros[MT_STRETCH];
+    unsigned n = decoder->n_events, shift = decoder->version < 2 ? 0 : 8;
+    struct mt_cursor *column = &decoder->column[MT_COLUMN_TIME];
+    const unsigned char *low = zeros;
+    if (take_values(decoder, shift ? MT_COLUMN_TIME_HIGH : MT_COLUMN_TIME, UINT64_MAX >> shift,
+                    put_time))
         return -EINVAL;
-    struct mt_cursor *low = &decoding->column[MT_COLUMN_TIME];
-    if (low->at && (size_t)(low->end - low->at) < n)
-        return -EINVAL;
+    if (shift && column->at) {
+        if ((size_t)(column->end - column->at) < n)
+            return -EINVAL;
+        low = column->at;
+        column->at += n;
+    }
+    uint64_t time_ns = decoder->time_ns;
     for (unsigned i = 0; i < n; i++)
-        decoding->elapsed[i] = decoding->elapsed[i] << 8 | (low->at ? low->at[i] : 0);
-    if (low->at)
-        low->at += n;
+        decoder->events[i].time_ns = time_ns += decoder->events[i].time_ns << shift | low[i];
+    decoder->time_ns = time_ns;
     return 0;
 }
 
 /* What all kinds have. */
-static int take_common(struct decoding *decoding)
+static int take_common(struct mt_event_decoder *decoder)
 {
-    unsigned n = decoding->n_events;
-    if (take_times(decoding) ||
-        take_values(decoding, MT_COLUMN_THREAD, n, UINT32_MAX, decoding->thread) ||
-        take_values(decoding, MT_COLUMN_DEVICE, n, INT16_MAX, decoding->device) ||
-        take_values(decoding, MT_COLUMN_STACK, n, UINT32_MAX, decoding->stack))
-        return -EINVAL;
-    for (unsigned i = 0; i < n; i++)
-        decoding->events[i] =
-            (struct mt_event){.time_ns = decoding->time_ns += decoding->elapsed[i],
-                              .thread = (uint32_t)decoding->thread[i],
-                              .stack = (uint32_t)decoding->stack[i],
-                              .kind = decoding->kinds[i],
-                              .device = (int16_t)((int)decoding->device[i] - 1)};
-    return 0;
+    return take_times(decoder) || take_values(decoder, MT_COLUMN_THREAD, UINT32_MAX, put_thread) ||
+                   take_values(decoder, MT_COLUMN_DEVICE, INT16_MAX, put_device) ||
+                   take_values(decoder, MT_COLUMN_STACK, UINT32_MAX, put_stack)
+               ? -EINVAL
+               : 0;
 }
 
 /* All arguments of all records of a kind; as they are stored, where their codes look at other
  * kinds. Field by field in each record: the columns do not wait for each other. Inline, so that
  * each number of fields has a loop of its own. */
-static inline __attribute__((always_inline)) int take_fields(struct decoding *decoding,
-                                                             unsigned kind, unsigned n_fields)
+static inline __attribute__((always_inline)) int
+take_fields(struct mt_event_decoder *decoder, unsigned kind, unsigned n_fields, int roomy)
 {
-    uint64_t *last = decoding->predictor.last[kind];
-    const uint16_t *index = decoding->by_kind[kind];
+    uint64_t *last = decoder->predictor.last[kind];
     uint64_t is_delta[MT_EVENT_ARGS];
     struct mt_cursor column[MT_EVENT_ARGS];
     for (unsigned field = 0; field < n_fields; field++) {
-        column[field] = begin_column(decoding, mt_arg_column(kind, field));
-        is_delta[field] = decoding->code[kind][field] == MT_CODE_DELTA;
+        column[field] = begin_column(decoder, mt_arg_column(kind, field));
+        is_delta[field] = decoder->code[kind][field] == MT_CODE_DELTA;
     }
-    for (unsigned i = 0, n = decoding->n_of_kind[kind]; i < n; i++) {
-        uint64_t *arg = decoding->events[index[i]].arg;
+    for (unsigned half = 0; half < 2; half++) {
+        const uint16_t *index = decoder->by_kind[kind][half];
+        for (unsigned i = 0, n = decoder->n_of_kind[kind][half]; i < n; i++) {
+            uint64_t *arg = decoder->events[index[i]].arg;
 #pragma GCC unroll 4
-        for (unsigned field = 0; field < n_fields; field++) {
-            uint64_t value;
-            column[field].at = mt_varint_get(column[field].at, column[field].end, &value);
-            if (!column[field].at)
-                return -EINVAL;
-            if (is_delta[field])
-                value = last[field] += mt_unzigzag(value);
-            arg[field] = value;
+            for (unsigned field = 0; field < n_fields; field++) {
+                uint64_t value;
+                if (take(&column[field], roomy, &value))
+                    return -EINVAL;
+                if (is_delta[field])
+                    value = last[field] += mt_unzigzag(value);
+                arg[field] = value;
+            }
+#pragma GCC unroll 4
+            for (unsigned field = n_fields; field < MT_EVENT_ARGS; field++)
+                arg[field] = 0;
         }
     }
     for (unsigned field = 0; field < n_fields; field++)
-        end_column(decoding, mt_arg_column(kind, field), column[field]);
+        end_column(decoder, mt_arg_column(kind, field), column[field]);
     return 0;
 }
 
-static int take_arguments_of(struct decoding *decoding, unsigned kind)
+static int take_arguments_of(struct mt_event_decoder *decoder, unsigned kind, unsigned n)
 {
-    switch (mt_kinds[kind].n_fields) {
+    unsigned n_fields = mt_kinds[kind].n_fields;
+    while (n_fields && !decoder->column[mt_arg_column(kind, n_fields - 1)].at)
+        n_fields--; /* what is not there is all zeros: totals, mostly */
+    int roomy = 1;
+    for (unsigned field = 0; field < n_fields; field++)
+        roomy &= is_roomy(begin_column(decoder, mt_arg_column(kind, field)), n);
+    switch (n_fields) {
     case 1:
-        return take_fields(decoding, kind, 1);
+        return roomy ? take_fields(decoder, kind, 1, 1) : take_fields(decoder, kind, 1, 0);
     case 2:
-        return take_fields(decoding, kind, 2);
+        return roomy ? take_fields(decoder, kind, 2, 1) : take_fields(decoder, kind, 2, 0);
     case 3:
-        return take_fields(decoding, kind, 3);
+        return roomy ? take_fields(decoder, kind, 3, 1) : take_fields(decoder, kind, 3, 0);
     case 4:
-        return take_fields(decoding, kind, 4);
+        return roomy ? take_fields(decoder, kind, 4, 1) : take_fields(decoder, kind, 4, 0);
     }
-    return 0;
+    return take_fields(decoder, kind, 0, 0);
 }
 
-static int take_arguments(struct decoding *decoding)
+static int take_arguments(struct mt_event_decoder *decoder)
 {
-    for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++)
-        if (decoding->n_of_kind[kind] && take_arguments_of(decoding, kind))
+    for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++) {
+        unsigned n = decoder->n_of_kind[kind][0] + decoder->n_of_kind[kind][1];
+        if (n && take_arguments_of(decoder, kind, n))
             return -EINVAL;
+    }
     return 0;
 }
 
@@ -215,38 +268,51 @@ static int looks_at_others(enum mt_code code)
 }
 
 /* The fields of a kind whose codes look at other kinds stand together. */
-static void find_codes(struct decoding *decoding)
+static void find_codes(struct mt_event_decoder *decoder)
 {
     for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++)
         for (unsigned field = 0; field < mt_kinds[kind].n_fields; field++) {
-            enum mt_code code = mt_code_of(decoding->version, kind, field);
-            decoding->code[kind][field] = (uint8_t)code;
+            enum mt_code code = mt_code_of(decoder->version, kind, field);
+            decoder->code[kind][field] = (uint8_t)code;
             if (!looks_at_others(code))
                 continue;
-            if (!decoding->ordered[kind].end)
-                decoding->ordered[kind].begin = (uint8_t)field;
-            decoding->ordered[kind].end = (uint8_t)(field + 1);
+            if (!decoder->ordered[kind].end)
+                decoder->ordered[kind].begin = (uint8_t)field;
+            decoder->ordered[kind].end = (uint8_t)(field + 1);
         }
 }
 
-static void follow_order(struct decoding *decoding)
+/* As mt_predicted has it, for the two kinds that most records are of. */
+static void follow_totals(struct mt_predictor *predictor, struct mt_event *event)
 {
-    for (unsigned i = 0; i < decoding->n_events; i++) {
-        struct mt_event *event = &decoding->events[i];
-        unsigned end = decoding->ordered[event->kind].end;
-        for (unsigned field = decoding->ordered[event->kind].begin; field < end; field++) {
-            enum mt_code code = (enum mt_code)decoding->code[event->kind][field];
-            event->arg[field] = *mt_predicted(&decoding->predictor, event, field, code) +=
+    unsigned device = (uint16_t)event->device % MT_DEVICE_SLOTS;
+    uint64_t change = event->kind == MT_ALLOC ? event->arg[1] : -event->arg[1];
+    event->arg[2] = predictor->allocated[device] += change + mt_unzigzag(event->arg[2]);
+    event->arg[3] = predictor->reserved[device] += mt_unzigzag(event->arg[3]);
+}
+
+static void follow_order(struct mt_event_decoder *decoder)
+{
+    for (unsigned i = 0; i < decoder->n_events; i++) {
+        struct mt_event *event = &decoder->events[i];
+        if (event->kind == MT_ALLOC || event->kind == MT_FREE) {
+            follow_totals(&decoder->predictor, event);
+            continue;
+        }
+        unsigned end = decoder->ordered[event->kind].end;
+        for (unsigned field = decoder->ordered[event->kind].begin; field < end; field++) {
+            enum mt_code code = (enum mt_code)decoder->code[event->kind][field];
+            event->arg[field] = *mt_predicted(&decoder->predictor, event, field, code) +=
                 mt_unzigzag(event->arg[field]);
         }
     }
 }
 
 /* Version 1 knows cudaMalloc, which is number 0, and cudaFree. */
-static void say_apis(struct decoding *decoding)
+static void say_apis(struct mt_event_decoder *decoder)
 {
-    for (unsigned i = 0; i < decoding->n_events; i++) {
-        struct mt_event *event = &decoding->events[i];
+    for (unsigned i = 0; i < decoder->n_events; i++) {
+        struct mt_event *event = &decoder->events[i];
         if (event->kind == MT_CUDA_FREE)
             event->arg[1] = MT_API_CUDA_FREE;
         else if (event->kind == MT_CUDA_FREE_FAILED)
@@ -254,28 +320,35 @@ static void say_apis(struct decoding *decoding)
     }
 }
 
-static int take_stretch(struct decoding *decoding, struct mt_event *events, unsigned n)
+static int take_stretch(struct mt_event_decoder *decoder, struct mt_event *events, unsigned n)
 {
-    decoding->events = events;
-    decoding->n_events = n;
-    if (take_kinds(decoding) || take_common(decoding) || take_arguments(decoding))
+    decoder->events = events;
+    decoder->n_events = n;
+    if (take_kinds(decoder) || take_common(decoder) || take_arguments(decoder))
         return -EINVAL;
-    follow_order(decoding);
-    if (decoding->version < 2)
-        say_apis(decoding);
+    follow_order(decoder);
+    if (decoder->version < 2)
+        say_apis(decoder);
     return 0;
 }
 
-int mt_decode_events(const unsigned char *raw, size_t size, unsigned version, uint64_t base_time_ns,
-                     size_t records, struct mt_event *out)
+int mt_decode_events_begin(struct mt_event_decoder *decoder, const unsigned char *raw, size_t size,
+                           unsigned version, uint64_t base_time_ns)
 {
-    struct decoding decoding = {.version = version, .time_ns = base_time_ns};
-    if (open_columns(&decoding, (struct mt_cursor){raw, raw + size}))
+    memset(decoder, 0, offsetof(struct mt_event_decoder, events));
+    decoder->version = version;
+    decoder->time_ns = base_time_ns;
+    if (open_columns(decoder, (struct mt_cursor){raw, raw + size}))
         return -EINVAL;
-    find_codes(&decoding);
-    for (size_t done = 0; done < records; done += decoding.n_events)
-        if (take_stretch(&decoding, out + done,
-                         records - done < STRETCH ? (unsigned)(records - done) : STRETCH))
+    find_codes(decoder);
+    return 0;
+}
+
+int mt_decode_events(struct mt_event_decoder *decoder, size_t records, struct mt_event *out)
+{
+    for (size_t done = 0; done < records; done += decoder->n_events)
+        if (take_stretch(decoder, out + done,
+                         records - done < MT_STRETCH ? (unsigned)(records - done) : MT_STRETCH))
             return -EINVAL;
     return 0;
 }

@@ -84,9 +84,10 @@ enum mt_code {
       F(address, DELTA) F(size, PLAIN) F(handle, DELTA) F(api, PLAIN))                             \
     M(CUDA_UNMAP, 19, "cuda_unmap",                                                                \
       F(address, DELTA) F(size, PLAIN) F(api, PLAIN))                                              \
-    /* What takes device memory that no call tells: a context or a module, by its handle. */       \
+    /* What takes device memory that no call tells: a context, a module or a stream, by its        \
+     * handle. size: of a module's image, as it was given to CUDA; 0: not known. */                \
     M(CUDA_OBJECT, 20, "cuda_object",                                                              \
-      F(handle, DELTA) F(api, PLAIN))                                                              \
+      F(handle, DELTA) F(api, PLAIN) F(size, PLAIN))                                               \
     M(CUDA_OBJECT_GONE, 21, "cuda_object_gone",                                                    \
       F(handle, DELTA) F(api, PLAIN))                                                              \
     /* Phases that the program names (NVTX, memtap.h). name, domain: string ids, domain 0: the      \
@@ -113,7 +114,17 @@ enum mt_code {
     M(CUDA_COPY, 29, "cuda_copy",                                                                  \
       F(to, DELTA) F(from, DELTA) F(size, PLAIN) F(api, PLAIN))                                    \
     M(CUDA_SET, 30, "cuda_set",                                                                    \
-      F(address, DELTA) F(size, PLAIN) F(api, PLAIN))
+      F(address, DELTA) F(size, PLAIN) F(api, PLAIN))                                              \
+    /* The memory at address is given to a library of CUDA's (cuBLAS, cuDNN) to work in. */        \
+    M(WORKSPACE, 31, "workspace",                                                                  \
+      F(address, DELTA) F(size, PLAIN))                                                            \
+    /* An optimizer keeps the tensor at address for the parameter at parameter, under a name        \
+     * (string id; 0: it has none); elements: how many the tensor has, 0: not known. Where both     \
+     * are the same address, the optimizer works on that tensor. */                                \
+    M(STATE, 32, "state",                                                                          \
+      F(address, DELTA) F(parameter, DELTA) F(name, PLAIN) F(elements, PLAIN))                     \
+    /* An optimizer begins a step: the stack is in it. */                                          \
+    M(STEP, 33, "step", )
 /* clang-format on */
 
 enum mt_kind {

@@ -17,11 +17,13 @@
 #include <unistd.h>
 #include <zstd.h>
 
-struct mt_content {
-    unsigned char *raw; /* the block, decompressed */
-    size_t raw_capacity;
-    void *records; /* events or definitions */
-    size_t records_capacity;
+/* Of an event block this much is given at once by default: it is used while it is in the
+ * processor's second cache. A multiple of MT_STRETCH. */
+#define EVENTS_AT_ONCE 1024u
+
+struct mt_buffer {
+    void *bytes;
+    size_t capacity;
 };
 
 struct mt_reader {
@@ -37,10 +39,15 @@ struct mt_reader {
     uint64_t offset, file_size; /* bytes */
     ZSTD_DCtx *zstd;
     struct mt_crc crc;
-    unsigned char *stored;
-    size_t stored_capacity;
-    struct mt_content content[2]; /* of the last two batches, in turn */
-    unsigned turn;
+    struct mt_buffer stored;
+    struct mt_buffer raw[2];     /* the last two blocks, decompressed, in turn */
+    struct mt_buffer records[2]; /* events or definitions of the last two batches, in turn */
+    unsigned raw_turn, turn;
+    /* the block that the next events are of */
+    struct mt_block_header block;
+    struct mt_event_decoder decoder;
+    size_t n_left;  /* events; 0: it has been given */
+    size_t at_once; /* the most events in a batch */
 };
 
 __attribute__((format(printf, 4, 5))) static int fail(struct mt_trace_error *error,
@@ -81,16 +88,15 @@ static ssize_t read_all(int fd, void *into, size_t size)
     return (ssize_t)done;
 }
 
-static int ensure(void *buffer, size_t *capacity, size_t need)
+static int ensure(struct mt_buffer *buffer, size_t need)
 {
-    void **at = buffer;
-    if (need <= *capacity)
+    if (need <= buffer->capacity)
         return 0;
-    void *bytes = realloc(*at, need);
+    void *bytes = realloc(buffer->bytes, need);
     if (!bytes)
         return -ENOMEM;
-    *at = bytes;
-    *capacity = need;
+    buffer->bytes = bytes;
+    buffer->capacity = need;
     return 0;
 }
 
@@ -190,6 +196,7 @@ static int open_reader(struct mt_reader **out, const char *path, struct mt_trace
     if (!reader)
         return no_memory(error, 0);
     reader->fd = -1;
+    reader->at_once = EVENTS_AT_ONCE;
     mt_crc_init(&reader->crc);
     int rc = open_file(reader, path, error);
     if (!rc) {
@@ -250,17 +257,12 @@ static int damaged(struct mt_reader *reader, struct mt_trace_error *error, const
                 (unsigned long long)reader->offset, what);
 }
 
-static struct mt_content *content(struct mt_reader *reader)
-{
-    return &reader->content[reader->turn];
-}
-
 /* Reads header and payload of the next block and makes room for its content. 1, 0 at the end
  * of the file, or an error. */
-static int read_block(struct mt_reader *reader, struct mt_block_header *header,
-                      struct mt_trace_error *error)
+static int read_block(struct mt_reader *reader, struct mt_trace_error *error)
 {
     unsigned char head[MT_BLOCK_HEADER_SIZE];
+    struct mt_block_header *header = &reader->block;
     errno = 0;
     ssize_t n = read_all(reader->fd, head, sizeof head);
     if (n < 0)
@@ -271,61 +273,89 @@ static int read_block(struct mt_reader *reader, struct mt_block_header *header,
         return cut(reader, error);
     if (mt_block_header_get(head, header))
         return damaged(reader, error, "no block header");
-    if (ensure(&reader->stored, &reader->stored_capacity, header->stored_size) ||
-        ensure(&content(reader)->raw, &content(reader)->raw_capacity, header->raw_size))
+    if (ensure(&reader->stored, header->stored_size) ||
+        ensure(&reader->raw[reader->raw_turn], header->raw_size))
         return no_memory(error, reader->offset);
-    n = read_all(reader->fd, reader->stored, header->stored_size);
+    n = read_all(reader->fd, reader->stored.bytes, header->stored_size);
     if (n < 0)
         return fail(error, MT_FAULT_SYSTEM, reader->offset, "%s", strerror(errno));
     if ((size_t)n < header->stored_size)
         return cut(reader, error);
-    if (!mt_block_sound(head, reader->stored, header->stored_size, &reader->crc))
+    if (!mt_block_sound(head, reader->stored.bytes, header->stored_size, &reader->crc))
         return damaged(reader, error, "checksum");
     return 1;
 }
 
-static int unpack(struct mt_reader *reader, const struct mt_block_header *header)
+static int unpack(struct mt_reader *reader)
 {
-    unsigned char *raw = content(reader)->raw;
+    const struct mt_block_header *header = &reader->block;
+    void *raw = reader->raw[reader->raw_turn].bytes;
     if (header->codec == MT_CODEC_RAW && header->stored_size == header->raw_size) {
         if (header->raw_size)
-            memcpy(raw, reader->stored, header->raw_size);
+            memcpy(raw, reader->stored.bytes, header->raw_size);
         return 0;
     }
     if (header->codec != MT_CODEC_ZSTD)
         return -EINVAL;
-    size_t size = ZSTD_decompressDCtx(reader->zstd, raw, header->raw_size, reader->stored,
+    size_t size = ZSTD_decompressDCtx(reader->zstd, raw, header->raw_size, reader->stored.bytes,
                                       header->stored_size);
     return ZSTD_isError(size) || size != header->raw_size ? -EINVAL : 0;
 }
 
-/* 0, -EINVAL where the payload is no such records, -ENOMEM. */
-static int decode(struct mt_reader *reader, const struct mt_block_header *header,
-                  struct mt_batch *batch)
+/* Of the block that was begun. */
+static int decode_events(struct mt_reader *reader, struct mt_batch *batch)
 {
-    size_t record = header->type == MT_BLOCK_DEFINITIONS ? sizeof(struct mt_definition)
-                                                         : sizeof(struct mt_event);
-    struct mt_content *to = content(reader);
+    size_t n = reader->n_left < reader->at_once ? reader->n_left : reader->at_once;
+    struct mt_buffer *to = &reader->records[reader->turn];
+    if (ensure(to, n * sizeof(struct mt_event)))
+        return -ENOMEM;
+    batch->type = MT_BATCH_EVENTS;
+    batch->is_carried = reader->block.type == MT_BLOCK_CARRIED;
+    batch->events = to->bytes;
+    batch->n_events = n;
+    reader->n_left -= n;
+    return mt_decode_events(&reader->decoder, n, to->bytes);
+}
+
+static int begin_events(struct mt_reader *reader, struct mt_batch *batch, const void *raw)
+{
+    const struct mt_block_header *header = &reader->block;
+    if (mt_decode_events_begin(&reader->decoder, raw, header->raw_size, reader->version,
+                               header->base_time_ns))
+        return -EINVAL;
+    reader->n_left = header->records;
+    return decode_events(reader, batch);
+}
+
+static int decode_definitions(struct mt_reader *reader, struct mt_batch *batch, const void *raw)
+{
+    size_t n = reader->block.records;
+    struct mt_buffer *to = &reader->records[reader->turn];
+    if (ensure(to, n * sizeof(struct mt_definition)))
+        return -ENOMEM;
+    batch->type = MT_BATCH_DEFINITIONS;
+    batch->definitions = to->bytes;
+    batch->n_definitions = n;
+    return mt_decode_definitions(raw, reader->block.raw_size, n, to->bytes);
+}
+
+/* 0, -EINVAL where the payload is no such records, -ENOMEM. */
+static int decode(struct mt_reader *reader, struct mt_batch *batch)
+{
+    const struct mt_block_header *header = &reader->block;
+    const void *raw = reader->raw[reader->raw_turn].bytes;
     if (header->records > header->raw_size) /* each has at least a byte */
         return -EINVAL;
-    if (ensure(&to->records, &to->records_capacity, header->records * record))
-        return -ENOMEM;
+    reader->raw_turn ^= 1;
     switch (header->type) {
     case MT_BLOCK_EVENTS:
     case MT_BLOCK_CARRIED:
-        batch->type = MT_BATCH_EVENTS;
-        batch->events = to->records;
-        batch->n_events = header->records;
-        return mt_decode_events(to->raw, header->raw_size, reader->version, header->base_time_ns,
-                                header->records, to->records);
+        return begin_events(reader, batch, raw);
     case MT_BLOCK_DEFINITIONS:
-        batch->type = MT_BATCH_DEFINITIONS;
-        batch->definitions = to->records;
-        batch->n_definitions = header->records;
-        return mt_decode_definitions(to->raw, header->raw_size, header->records, to->records);
+        return decode_definitions(reader, batch, raw);
     case MT_BLOCK_END:
         batch->type = MT_BATCH_END;
-        return mt_decode_end(to->raw, header->raw_size, &batch->end);
+        return mt_decode_end(raw, header->raw_size, &batch->end);
     }
     return -EINVAL;
 }
@@ -359,10 +389,9 @@ static int next_of_tail(struct mt_reader *reader, struct mt_batch *batch,
 }
 
 /* 1, or 0 where the file ends, or what counts of it. */
-static int next_block(struct mt_reader *reader, struct mt_block_header *header,
-                      struct mt_trace_error *error)
+static int next_block(struct mt_reader *reader, struct mt_trace_error *error)
 {
-    int rc = read_block(reader, header, error);
+    int rc = read_block(reader, error);
     if (error->fault == MT_FAULT_CUT && reader->state == MT_TRACE_RUNNING) {
         memset(error, 0, sizeof *error); /* it is being written just now */
         return 0;
@@ -387,30 +416,39 @@ static int next_of_older(struct mt_reader *reader, struct mt_batch *batch,
     return rc;
 }
 
-/* The next of the file and its tail, what stands for the older segment included. */
-static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
-                        struct mt_trace_error *error)
+/* rc: of decoding. A block counts as read when all of it was given. */
+static int next_of_block(struct mt_reader *reader, struct mt_batch *batch,
+                         struct mt_trace_error *error, int rc)
 {
-    struct mt_block_header header;
-    memset(batch, 0, sizeof *batch);
-    batch->state = reader->state;
-    if (reader->tail_next && reader->offset >= reader->tail.trace_size)
-        return next_of_tail(reader, batch, error);
-    int rc = next_block(reader, &header, error);
-    if (rc <= 0)
-        return rc;
-    if (unpack(reader, &header))
-        return damaged(reader, error, "decompression");
     batch->offset = reader->offset;
     batch->file_size = reader->file_size;
-    batch->is_carried = header.type == MT_BLOCK_CARRIED;
-    rc = decode(reader, &header, batch);
+    if (rc)
+        reader->n_left = 0;
     if (rc == -ENOMEM)
         return no_memory(error, reader->offset);
     if (rc)
         return damaged(reader, error, "content");
-    reader->offset += MT_BLOCK_HEADER_SIZE + header.stored_size;
+    if (!reader->n_left)
+        reader->offset += MT_BLOCK_HEADER_SIZE + reader->block.stored_size;
     return 1;
+}
+
+/* The next of the file and its tail, what stands for the older segment included. */
+static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
+                        struct mt_trace_error *error)
+{
+    memset(batch, 0, sizeof *batch);
+    batch->state = reader->state;
+    if (reader->n_left)
+        return next_of_block(reader, batch, error, decode_events(reader, batch));
+    if (reader->tail_next && reader->offset >= reader->tail.trace_size)
+        return next_of_tail(reader, batch, error);
+    int rc = next_block(reader, error);
+    if (rc <= 0)
+        return rc;
+    if (unpack(reader))
+        return damaged(reader, error, "decompression");
+    return next_of_block(reader, batch, error, decode(reader, batch));
 }
 
 int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_trace_error *error)
@@ -427,6 +465,13 @@ int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_t
         if (rc <= 0 || !batch->is_carried || !reader->skip_carried)
             return rc;
     }
+}
+
+void mt_reader_give_at_once(struct mt_reader *reader, size_t events)
+{
+    reader->at_once = events;
+    if (reader->older)
+        reader->older->at_once = events;
 }
 
 const struct mt_end *mt_reader_end(const struct mt_reader *reader)
@@ -463,10 +508,10 @@ void mt_reader_close(struct mt_reader *reader)
     mt_reader_close(reader->older);
     ZSTD_freeDCtx(reader->zstd);
     mt_tail_clear(&reader->tail);
-    free(reader->stored);
+    free(reader->stored.bytes);
     for (unsigned i = 0; i < 2; i++) {
-        free(reader->content[i].raw);
-        free(reader->content[i].records);
+        free(reader->raw[i].bytes);
+        free(reader->records[i].bytes);
     }
     free(reader);
 }

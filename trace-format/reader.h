@@ -22,8 +22,9 @@ enum mt_trace_state {
 
 enum mt_batch_type { MT_BATCH_DEFINITIONS, MT_BATCH_EVENTS, MT_BATCH_END };
 
-/* One block's records. The arrays and the texts in them belong to the reader and outlive the next
- * call of mt_reader_next, but not the one after it: who likes can be one block ahead. */
+/* Records of one block: all, or of events some thousand. The arrays and the texts in them belong to
+ * the reader and outlive the next call of mt_reader_next, but not the one after it: who likes can
+ * be one batch ahead. */
 struct mt_batch {
     enum mt_batch_type type;
     enum mt_trace_state state; /* of the trace */
@@ -62,10 +63,14 @@ struct mt_trace_error {
 /* Opens a trace. 0, or a negative errno with *error filled. *out is closed with mt_reader_close. */
 int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_error *error);
 
-/* The next block: 1 and *batch, 0 at the end of the file, a negative errno with *error filled. A
+/* The next batch: 1 and *batch, 0 at the end of the file, a negative errno with *error filled. A
  * file that stops without a MT_BATCH_END between two blocks ends with 0: its recording was not
  * closed, and nothing else is wrong with it. */
 int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_trace_error *error);
+
+/* How many events a batch has at most: some thousand fit what reads and uses them in turn, more are
+ * for a thread that hands them over. */
+void mt_reader_give_at_once(struct mt_reader *reader, size_t events);
 
 /* The end block, found from the file's end; NULL: there is none. The reader's. */
 const struct mt_end *mt_reader_end(const struct mt_reader *reader);

@@ -37,14 +37,24 @@ static inline const unsigned char *mt_varint_get_slowly(const unsigned char *at,
     return NULL;
 }
 
-/* Reads one number of [at, end): the byte after it, or NULL where it is cut or over 64 bits. Most
- * have up to three bytes: branches, which are foreseen, let the next one begin at once. Longer ones
- * are taken from eight bytes, of which those up to the first without a top bit count. */
-static inline const unsigned char *mt_varint_get(const unsigned char *at, const unsigned char *end,
-                                                 uint64_t *value)
+/* Of four to eight bytes, of which those up to the first without a top bit count. */
+static inline const unsigned char *mt_varint_get_long(const unsigned char *at, uint64_t *value)
 {
-    if (end - at < 8)
-        return mt_varint_get_slowly(at, end, value);
+    uint64_t word = mt_get64(at), last = ~word & 0x8080808080808080u;
+    if (!last)
+        return mt_varint_get_slowly(at, at + MT_VARINT_SIZE, value);
+    word &= last ^ (last - 1);
+    word = (word & 0x7f007f007f007f00u) >> 1 | (word & 0x007f007f007f007fu);
+    word = (word & 0x3fff00003fff0000u) >> 2 | (word & 0x00003fff00003fffu);
+    *value = (word & 0x0fffffff00000000u) >> 4 | (word & 0x000000000fffffffu);
+    return at + (__builtin_ctzll(last) + 1) / 8;
+}
+
+/* As mt_varint_get where at least MT_VARINT_SIZE bytes can be read. Most numbers have up to three:
+ * branches, which are foreseen, let the next one begin at once. */
+static inline __attribute__((always_inline)) const unsigned char *
+mt_varint_get_quickly(const unsigned char *at, uint64_t *value)
+{
     if (*at < 0x80) {
         *value = *at;
         return at + 1;
@@ -57,14 +67,15 @@ static inline const unsigned char *mt_varint_get(const unsigned char *at, const 
         *value = (at[0] & 0x7fu) | (at[1] & 0x7fu) << 7 | (uint64_t)at[2] << 14;
         return at + 3;
     }
-    uint64_t word = mt_get64(at), last = ~word & 0x8080808080808080u;
-    if (!last)
-        return mt_varint_get_slowly(at, end, value);
-    word &= last ^ (last - 1);
-    word = (word & 0x7f007f007f007f00u) >> 1 | (word & 0x007f007f007f007fu);
-    word = (word & 0x3fff00003fff0000u) >> 2 | (word & 0x00003fff00003fffu);
-    *value = (word & 0x0fffffff00000000u) >> 4 | (word & 0x000000000fffffffu);
-    return at + (__builtin_ctzll(last) + 1) / 8;
+    return mt_varint_get_long(at, value);
+}
+
+/* Reads one number of [at, end): the byte after it, or NULL where it is cut or over 64 bits. */
+static inline const unsigned char *mt_varint_get(const unsigned char *at, const unsigned char *end,
+                                                 uint64_t *value)
+{
+    return end - at < MT_VARINT_SIZE ? mt_varint_get_slowly(at, end, value)
+                                     : mt_varint_get_quickly(at, value);
 }
 
 static inline uint64_t mt_zigzag(uint64_t difference)

@@ -134,12 +134,14 @@ def find_truth(roots):
     # A sparse gradient has the input for its indices.
     truth.claim("inputs", (t for t in (ref() for ref in inputs) if t is not None))
     truth.claim("gradients", (p.grad for p in parameters + stepped))
-    # What an optimizer works on besides the model's parameters: copies in another precision.
-    truth.claim("optimizer_state", stepped)
+    # What an optimizer works on besides modules' parameters: copies in another precision, or what
+    # takes their place.
+    shapes = sorted(tuple(p.shape) for p in {id(p): p for p in parameters}.values())
+    copies = sorted(tuple(p.shape) for p in stepped) == shapes
+    truth.claim("optimizer_state" if copies else "parameters", stepped)
     truth.claim("optimizer_state", (t for o in optimizers for t in tensors_in(dict(o.state))))
     variables = [value for values in program_locals() for value in values]
     # Of an optimizer without a class: a list with a tensor for every parameter.
-    shapes = sorted({id(p): tuple(p.shape) for p in parameters}.values())
     truth.claim("optimizer_state", (
         t for value in variables if isinstance(value, (list, dict)) and not optimizers
         for tensors in [list(tensors_in(value))]

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench.py loop|qwen|simulation|native PROGRAM|driver PROGRAM PAIRS: prints `name value unit` lines.
+"""bench.py loop|qwen|simulation|native PROGRAM|threads PROGRAM|driver PROGRAM PAIRS: prints
+`name value unit` lines.
 
 loop  a step of qwen_loop.py on the simulated device: alone, traced and with PyTorch's own recorder,
-      each in a process of its own, in turns; medians, and the medians of each turn's ratios
+      each in a process of its own; these take a few steps each in turns, so that whatever else the
+      machine does falls on all of them; medians, and the medians of each turn's ratios
       (both: with native stacks as well)
 qwen  seconds and host memory of a recorded run of tests/zoo/qwen_adamw.py
 native  an event of native-loop.c, a C program on a CUDA runtime that does nothing: alone, traced
       without stacks and with native ones, in turns; medians, and the median of each turn's cost
+threads  the processor's time for an event of threads-loop.c, of one thread and of two, and events a
+      second through to the closed file of 20 million by eight threads, none of which may be lost
 driver  the same by the driver's functions, and a pair of pair-loop.c, traced without stacks
 simulation  what simulation costs: `import torch` with and without it, in turns, and a step of
       qwen_loop.py
 """
+import json
 import os
 import statistics
 import subprocess
@@ -33,28 +38,44 @@ def step_ms(*command):
     return float(harness.must_run(command).stdout.split()[-1])
 
 
+class Loop:
+    """A process that takes steps when it is told to."""
+
+    def __init__(self, before, *options):
+        command = [*before, harness.PYTHON, LOOP, "--in-turns", *options]
+        self.process = subprocess.Popen([str(word) for word in command], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.times = []
+
+    def take(self, steps):
+        print(steps, file=self.process.stdin, flush=True)
+        self.times.append(float(self.process.stdout.readline()))
+
+    def end(self):
+        self.process.stdin.close()
+        if not harness.equal("exit status of qwen_loop.py", self.process.wait(), 0):
+            harness.finish()
+
+
 def loop(work):
     trace = Path(work) / "loop.mtap"
-    program = [harness.PYTHON, LOOP]
-    kinds = {
-        "untraced": [*harness.alone(), *program],
-        "traced": [*harness.recorded(trace), *program],
-        "both": [*harness.recorded(trace, "--stacks", "both"), *program],
-        "recorder": [*harness.alone(), *program, "--record"],
+    alone = harness.alone()
+    loops = {
+        "untraced": Loop(alone),
+        "traced": Loop(harness.recorded(trace, "-q")),
+        "both": Loop(harness.recorded(Path(work) / "both.mtap", "-q", "--stacks", "both")),
+        "recorder": Loop(alone, "--record"),
     }
-    times = {kind: [] for kind in kinds}
-    for _ in range(TURNS):
-        for kind, command in kinds.items():
-            trace.unlink(missing_ok=True)
-            times[kind].append(step_ms(*command))
-            if kind == "traced":
-                size = trace.stat().st_size
-    for kind, values in times.items():
-        show(f"loop_step_{kind}", statistics.median(values), "ms")
+    for _ in range(8 * TURNS):
+        for each in loops.values():
+            each.take(5)
+    for kind, each in loops.items():
+        each.end()
+        show(f"loop_step_{kind}", statistics.median(each.times), "ms")
     for kind in ("traced", "both", "recorder"):
-        ratios = [a / b for a, b in zip(times[kind], times["untraced"])]
+        ratios = [a / b for a, b in zip(loops[kind].times, loops["untraced"].times)]
         show(f"loop_ratio_{kind}", statistics.median(ratios), "ratio")
-    show("loop_trace_size", size / 2**20, "MiB")
+    show("loop_trace_size", trace.stat().st_size / 2**20, "MiB")
 
 
 def qwen(work):
@@ -69,19 +90,22 @@ def qwen(work):
     show("qwen_adamw_host_memory", usage.ru_maxrss / 1024, "MiB")
 
 
+def preloaded(trace, stacks):
+    """The environment that records a C program."""
+    return {"LD_PRELOAD": harness.must_run([harness.MEMTAP, "lib"]).stdout.strip(),
+            "MEMTAP_STACKS": stacks, "MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1"}
+
+
 def costs(work, name, program, count, stacks):
     """What a C program pays for what it counts: alone, and with each kind of stacks."""
     trace = Path(work) / f"{name}.mtap"
-    shim = harness.must_run([harness.MEMTAP, "lib"]).stdout.strip()
     kinds = {"bare": {}}
     for kind in stacks:
-        which = "native" if kind == "stacked" else "none"
-        kinds[kind] = {"LD_PRELOAD": shim, "MEMTAP_STACKS": which}
+        kinds[kind] = preloaded(trace, "native" if kind == "stacked" else "none")
     times = {kind: [] for kind in kinds}
     for _ in range(TURNS):
         for kind, environment in kinds.items():
             trace.unlink(missing_ok=True)
-            environment |= {"MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1"}
             done = harness.must_run([program, count], env=environment)
             times[kind].append(float(done.stdout))
     for kind, values in times.items():
@@ -92,6 +116,30 @@ def costs(work, name, program, count, stacks):
 
 def native(work):
     costs(work, "native_event", sys.argv[2], "2000000", ["unstacked", "stacked"])
+
+
+def threads(work):
+    trace = Path(work) / "threads.mtap"
+    recorded = preloaded(trace, "none")
+
+    def take(count, events, environment):
+        trace.unlink(missing_ok=True)
+        begin = time.monotonic()
+        done = harness.must_run([sys.argv[2], str(count), str(events)], env=environment)
+        return float(done.stdout), events / (time.monotonic() - begin)
+
+    costs_by = {1: [], 2: []}
+    rates = []
+    for _ in range(TURNS):
+        for count, values in costs_by.items():
+            values.append(take(count, 2000000, recorded)[0] - take(count, 2000000, {})[0])
+        rates.append(take(8, 20000000, recorded)[1])
+        info = json.loads(harness.must_run([harness.MEMTAP, "info", "--format", "json",
+                                            trace]).stdout)
+        harness.equal("events, lost", (info["events"], info["lost"]), (20000000, 0))
+    for count, values in costs_by.items():
+        show(f"threads_{count}_event_cost", statistics.median(values), "ns")
+    show("threads_8_events", statistics.median(rates) / 1e6, "M/s")
 
 
 def driver(work):
@@ -120,8 +168,9 @@ def simulation(_):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] not in ("native", "driver"):
+    if sys.argv[1] not in ("native", "threads", "driver"):
         harness.need_torch("transformers")
     with harness.folder() as work_folder:
         {"loop": loop, "qwen": qwen, "simulation": simulation,
-         "native": native, "driver": driver}[sys.argv[1]](work_folder)
+         "native": native, "threads": threads, "driver": driver}[sys.argv[1]](work_folder)
+    sys.exit(1 if harness.failures else 0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The training loop whose steps the benchmark times: an 8-layer Qwen2, batch 4x256, AdamW. Prints
-the median step in milliseconds. --record: with PyTorch's own recorder and its Python stacks."""
+the median step in milliseconds; or, for each number on its input, takes so many steps and prints
+theirs. --record: with PyTorch's own recorder and its Python stacks."""
 import statistics
 import sys
 import time
@@ -20,12 +21,23 @@ tokens = torch.randint(0, config.vocab_size, (4, 256), device="cuda")
 if "--record" in sys.argv:
     torch.cuda.memory._record_memory_history(stacks="python")
 
-times = []
-for _ in range(WARM_UP + STEPS):
+
+def step():
     begin = time.perf_counter()
     model(input_ids=tokens, labels=tokens).loss.backward()
     optimizer.step()
     optimizer.zero_grad()
     torch.cuda.synchronize()
-    times.append(time.perf_counter() - begin)
-print(1000 * statistics.median(times[WARM_UP:]))
+    return 1000 * (time.perf_counter() - begin)
+
+
+def median_step(steps):
+    return statistics.median(step() for _ in range(steps))
+
+
+median_step(WARM_UP)
+if "--in-turns" in sys.argv:
+    for line in sys.stdin:
+        print(median_step(int(line)), flush=True)
+else:
+    print(median_step(STEPS))

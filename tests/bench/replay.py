@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """replay.py MAKE-TRACE MEMTAP: from a made-up trace to the finished report: events a second with one
 core and on two, seconds and host memory. MEMTAP_BENCH_EVENTS: how many events; the memory is to be the
-same for 100 million (a trace of 180 MB, which is removed)."""
+same for 100 million (a trace of 160 MB, which is removed)."""
 import os
 import statistics
 import subprocess

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_compact.py MEMTAP MAKE-TRACES MAKE-LONG GOLDEN...: reports of a compact copy say what those of the
-whole trace do: of every made trace, of the golden ones of each format version, and of a long one, whose
-copy is at most 2 % of its size. test_compact.py MEMTAP --of TRACE...: the same of other traces."""
+"""test_compact.py MEMTAP MAKE-TRACES MAKE-LONG MAKE-C-RUN GOLDEN...: reports of a compact copy say what those of the
+whole trace do: of every made trace, of the golden ones of each format version, of made-up programs in C, and of long runs of
+both, whose copies are at most 2 % of their size. test_compact.py MEMTAP --of TRACE...: the same of other traces."""
 import json
 import os
 import pathlib
@@ -10,12 +10,16 @@ import subprocess
 import sys
 import tempfile
 
-QUESTIONS = ["oom", "blocks --format csv", "blocks --format json", "blocks --at end --format csv",
-             "blocks --at oom --format csv", "blocks --no-labels --format csv", "stacks --format folded",
-             "stacks --at end --format json"]
-REPORTS = ["report", "report --by stack", "report --by operator --no-labels", "report --at end"]
+QUESTIONS = ["oom", "oom --no-labels", "blocks", "blocks --format csv", "blocks --format json",
+             "blocks --at end --format csv", "blocks --at oom --format csv", "blocks --no-labels --format csv",
+             "stacks", "stacks --bottom-up", "stacks --format folded", "stacks --at end --format json",
+             "stacks --at oom --format folded", "budget"]
+REPORTS = ["report", "report --at end", "report --at oom", "report --by operator --no-labels", "oom",
+           *(f"report --by {what}" for what in ("dtype", "file", "function", "module", "name", "operator", "range",
+                                                "rule", "stack"))]
 DRAWN = 200  # events of a trace whose chart has no fewer points in a copy
-LONG, SHORTER = 8_000_000, 300_000  # events
+LONG, SHORTER, LONG_C = 8_000_000, 300_000, 2_000_000  # events
+C_RUNS = 30, 100, 400, 1000, 3000, 10_000, 30_000
 PART = 0.02
 
 
@@ -34,6 +38,8 @@ def answer(memtap, question, trace):
 def report(memtap, question, trace):
     """As JSON, and so without the chart, which has fewer points."""
     done = run(memtap, *question.split(), "--format", "json", trace)
+    if done.returncode:
+        return answer(memtap, question, trace)
 
     def clean(value):
         if isinstance(value, list):
@@ -42,7 +48,8 @@ def report(memtap, question, trace):
             return {name: clean(item) for name, item in value.items() if name not in ("event", "most_event", "compact")}
         return value
     found = clean(json.loads(done.stdout))
-    del found["events"], found["bytes"]
+    for name in "events", "bytes":
+        found.pop(name, None)
     return done.returncode, found
 
 
@@ -59,6 +66,27 @@ def make_copy(memtap, trace, folder):
     return copy, run(memtap, "compact", "-o", copy, trace)
 
 
+def itself(memtap, trace, copy, folder):
+    """What a copy says of how it ended, and that it can be handled as other traces can."""
+    faults = []
+    whole, kept = (json.loads(run(memtap, "info", "--format", "json", path).stdout) for path in (trace, copy))
+    for name in "lost", "complete", "state", "length_ns":
+        if whole[name] != kept[name]:
+            faults.append(show(f"{trace}: info: {name}", whole[name], kept[name]))
+    diff = json.loads(run(memtap, "diff", "--format", "json", trace, copy).stdout)
+    if not diff["same"] or diff["other_changes"] or any(device["sites"] for device in diff["devices"]):
+        faults.append(f"{trace}: diff: {diff['verdict']}, {diff['other_changes']}")
+    other = pathlib.Path(folder) / "other.mtap"
+    for command in (["dump", copy], ["dump", "--format", "json", copy], ["symbolize", "-o", other, copy],
+                    ["recover", "-o", other.with_suffix(".recovered"), copy], ["report", other]):
+        done = run(memtap, *command)
+        if done.returncode:
+            faults.append(f"{trace}: {command}: {done.stderr}")
+    for path in folder.glob("other*"):
+        path.unlink()
+    return faults
+
+
 def compare(memtap, trace, folder):
     """Every difference in words, and the copy's part of the size."""
     copy, done = make_copy(memtap, trace, folder)
@@ -70,8 +98,7 @@ def compare(memtap, trace, folder):
             whole, kept = ask(memtap, question, trace), ask(memtap, question, copy)
             if whole != kept:
                 faults.append(show(f"{trace}: {question}", whole, kept))
-    if json.loads(run(memtap, "report", "--format", "json", trace).stdout)["events"] <= DRAWN and not (
-            "not closed" in run(memtap, "report", copy).stdout):  # how it ended is not in the copy
+    if json.loads(run(memtap, "report", "--format", "json", trace).stdout)["events"] <= DRAWN:
         whole, kept = answer(memtap, "report", trace), answer(memtap, "report", copy)
         if whole != kept:
             faults.append(show(f"{trace}: report as text", whole, kept))
@@ -83,6 +110,7 @@ def compare(memtap, trace, folder):
         checked = run(memtap, "check", new, "--against", old)
         if checked.returncode != run(memtap, "check", trace, "--against", trace).returncode:
             faults.append(show(f"{trace}: check", checked.stdout, checked.stderr))
+    faults += itself(memtap, trace, copy, folder)
     again = run(memtap, "compact", "-o", copy.with_suffix(".again"), copy)
     if again.returncode != 2 or "compact already" not in again.stderr:
         faults.append(f"{trace}: compact once more: {again}")
@@ -143,12 +171,11 @@ def refusals(memtap, folder):
     return faults + ([] if "\n" not in said or "compact" in said else [said])
 
 
-def size(memtap, make_long, folder):
+def size(memtap, trace, folder):
     """Of a long run."""
-    subprocess.run([make_long, folder / "long", str(LONG)], check=True)
-    copy, done = make_copy(memtap, folder / "long", folder)
+    copy, done = make_copy(memtap, trace, folder)
     print(done.stdout)
-    if done.returncode or copy.stat().st_size > PART * os.path.getsize(folder / "long"):
+    if done.returncode or copy.stat().st_size > PART * os.path.getsize(trace):
         return [f"the copy of a long run: {done.stdout}{done.stderr}"]
     return []
 
@@ -161,11 +188,16 @@ def main():
         if rest[0] == "--of":
             traces = rest[1:]
         else:
-            make_traces, make_long, *traces = rest
+            make_traces, make_long, make_c_run, *traces = rest
             subprocess.run([os.path.abspath(make_traces)], cwd=folder, check=True)
             traces += sorted(folder.glob("*.mtap"))
             faults += refusals(os.path.abspath(memtap), folder)
-            faults += size(memtap, make_long, folder)
+            for number, events in enumerate(C_RUNS):
+                traces.append(folder / f"c-run-{number}.mtap")
+                subprocess.run([make_c_run, traces[-1], str(events), str(number)], check=True)
+            subprocess.run([make_long, folder / "long", str(LONG)], check=True)
+            subprocess.run([make_c_run, folder / "long-c", str(LONG_C), "9"], check=True)
+            faults += size(memtap, folder / "long", folder) + size(memtap, folder / "long-c", folder)
             subprocess.run([make_long, folder / "shorter.mtap", str(SHORTER)], check=True)
             traces += [folder / "shorter.mtap"]
         for trace in traces:

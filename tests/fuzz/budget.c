@@ -3,6 +3,7 @@
  * budget [COUNT]: mutated budgets through their parser. What is wrong in one must be told, with a
  * place in the text or of the whole; what is read must be fit to hold a run to.
  */
+#include "mutate.h"
 #include "nightly/check.h"
 
 #include <stdio.h>
@@ -34,31 +35,6 @@ static const char seed[] = "# a comment\n"
 
 /* The line that makes the seed wrong, for mutations to take away. */
 static const char wrong[] = "category = {}\n";
-
-static uint64_t state = 88172645463325252u;
-
-static uint64_t any(uint64_t below)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % below;
-}
-
-static size_t mutate(char *text, size_t size)
-{
-    static const char likely[] = "\n\"'= \t#*[]{},.+%09-KMGiBxyz\\";
-    for (uint64_t n = any(4); n && size; n--) {
-        size_t at = any(size), piece = 1 + any(size - at) / (1 + any(20));
-        if (!any(3)) {
-            size -= piece; /* cut out */
-            memmove(text + at, text + at + piece, size - at);
-        } else {
-            text[at] = any(4) ? likely[any(sizeof likely)] : (char)any(256);
-        }
-    }
-    return size;
-}
 
 static struct mt_digest_site sites[] = {
     {.category = MT_CATEGORY_ACTIVATIONS,
@@ -110,13 +86,13 @@ int main(int argc, char **argv)
     if (check(seed, sizeof seed - 1) || !check(right, strlen(right)))
         abort();
     for (unsigned long i = 0; i < count; i++) {
-        const char *of = any(8) ? right : seed;
+        const char *of = mt_any(8) ? right : seed;
         size_t size = strlen(of);
         char *text = malloc(size); /* exactly as large: a byte too far is seen by a sanitizer */
         if (!text)
             return 1;
         memcpy(text, of, size);
-        size = mutate(text, size);
+        size = mt_mutate(text, size, "\n\"'= \t#*[]{},.+%09-KMGiBxyz\\", 3);
         good += (unsigned long)check(text, size);
         free(text);
     }

@@ -4,9 +4,10 @@ libraries, man pages and completion are where they are looked for, and a program
 compiles by pkg-config alone."""
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
+
+from installed import check_there, check_works, run
 
 build, prefix = sys.argv[1:]
 
@@ -29,24 +30,15 @@ int main(int argc, char **argv)
 }
 """
 
-PROGRAM = str(pathlib.Path(__file__).parent / "uses_cuda.py")
-
-def run(*command, **more):
-    return subprocess.run(command, capture_output=True, text=True, check=True, **more).stdout
-
-
 with tempfile.TemporaryDirectory() as folder:
     run("meson", "install", "--no-rebuild", "-C", build, "--destdir", folder)
     root = pathlib.Path(folder + prefix)
-    memtap = str(root / "bin" / "memtap")
+    memtap = root / "bin" / "memtap"
     assert pathlib.Path(run(memtap, "lib").strip()).is_relative_to(root.resolve())
-    run(memtap, "run", "--simulate", "h100", "-o", "trace.mtap", "--", sys.executable, PROGRAM, cwd=folder)
-    assert "10.00 MiB allocated" in run(memtap, "report", "trace.mtap", cwd=folder)
-
-    for path in ("man/man1/memtap-report.1", "man/man7/libmemtap.7", "zsh/site-functions/_memtap",
-                 "bash-completion/completions/memtap.bash", "fish/vendor_completions.d/memtap.fish"):
-        assert (root / "share" / path).stat().st_size, path
-    assert (root / "include" / "memtap.h").exists()
+    check_works(memtap, sys.executable, folder)
+    check_there(root / "share", "man/man1/memtap-report.1", "man/man7/libmemtap.7", "zsh/site-functions/_memtap",
+                "bash-completion/completions/memtap.bash", "fish/vendor_completions.d/memtap.fish")
+    check_there(root / "include", "memtap.h")
 
     pc = next(root.rglob("memtap-trace.pc"))
     flags = run("pkg-config", "--cflags", "--libs", "memtap-trace",

@@ -56,6 +56,7 @@ class Script:
 SCRIPTS = {
     "amp": Script(("--batch", 4, "--steps", 4)),
     "checkpointing": Script(("--batch", 288, "--width", 320, "--depth", 3, "--steps", 4)),
+    "compiled": Script(("--batch", 8, "--depth", 1, "--steps", 4), modules=("triton",)),
     "conv_vs_linear": Script((), (("for name in [args.layer] if args.layer else LAYERS",
                                    'for name in ["linear"] + 3 * ["conv"]'),)),
     "dataloader_workers": Script(("--batch", 64, "--images", 256, "--epochs", 1)),
@@ -126,6 +127,12 @@ REGRESSIONS = [
           ("nn.Linear(width, 4 * width)", "nn.Linear(width, 6 * width)"),
           ("nn.Linear(4 * width, width)", "nn.Linear(6 * width, width)")),
     allocator("checkpointing"),
+    kept("compiled", "images", "images = torch.randn"),
+    leak("compiled", "images"),
+    state("compiled", ("torch.optim.AdamW(model.parameters(), lr=1e-4)", "Momentum(model.parameters())")),
+    wider("compiled", "parameters", '.to("cuda")', ("nn.Linear(width, 4 * width)", "nn.Linear(width, 6 * width)"),
+          ("nn.Linear(4 * width, width)", "nn.Linear(6 * width, width)")),
+    allocator("compiled"),
     Regression("conv_vs_linear", "kept", "activations", "outputs = layer(inputs)", (
         ("    loss.backward()\n", "    loss.backward()\n    train_once.held = outputs\n"),)),
     Regression("conv_vs_linear", "leak", "inputs", "inputs = torch.randn", (
@@ -159,6 +166,7 @@ REGRESSIONS = [
     Regression("fragmentation_oom", "kept", "activations", "self.smooth(pixels)", (
         ("        del dropped\n", ""),)),
     kept("gpt2_xl", "tokens", "tokens = torch.randint"),
+    leak("gpt2_xl", "tokens"),
     state("gpt2_xl", ("torch.optim.Adam(masters, lr=1e-4, fused=True)", "Momentum(masters)")),
     wider("gpt2_xl", "parameters", "PreTrainedModel.to", ("n_embd=1600", "n_embd=1800")),
     allocator("gpt2_xl"),
@@ -212,9 +220,9 @@ def edited(script, edits):
     return text
 
 
-def record(folder, script, edits=(), environment=None):
+def record(folder, script, edits=(), environment=None, before=()):
     """Runs the script with these edits and those that make it small: a list of its traces, one for
-    each rank. It lies in `folder`, which is made, under its own name."""
+    each rank. It lies in `folder`, which is made, under its own name. before: a command that runs it."""
     how = SCRIPTS[script]
     folder = Path(folder)
     folder.mkdir(parents=True)
@@ -223,7 +231,7 @@ def record(folder, script, edits=(), environment=None):
     runner = [] if how.ranks == 1 else ["-m", "torch.distributed.run", "--standalone",
                                         "--nproc-per-node", how.ranks]
     name = "trace.mtap" if how.ranks == 1 else "trace-%r.mtap"
-    must_run([*recorded(folder / name, gpus=how.ranks), PYTHON, *runner, source, *how.arguments],
+    must_run([*recorded(folder / name, gpus=how.ranks), *before, PYTHON, *runner, source, *how.arguments],
              ends=how.ends, cwd=folder, env={"PYTORCH_CUDA_ALLOC_CONF": None, **(environment or {})})
     return sorted(folder.glob("*.mtap"))
 

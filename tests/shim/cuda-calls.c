@@ -6,6 +6,9 @@
  */
 #include "routes.h"
 
+#include <elf.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static void runtime_memory(void)
@@ -61,14 +64,20 @@ static void runtime_async(void)
     cudaStream_t stream;
     cudaMemPool_t pool;
     void *a;
-    cudaStreamCreate(&stream);
+    expect("cuda_object", "cudaStreamCreate", 0, (int)cudaStreamCreate(&stream));
     cudaDeviceGetDefaultMemPool(&pool, 0);
     expect("cuda_malloc_async", "cudaMallocAsync", 7000, (int)cudaMallocAsync(&a, 7000, stream));
     expect("cuda_free_async", "cudaFreeAsync", 0, (int)cudaFreeAsync(a, stream));
     expect("cuda_malloc_async", "cudaMallocFromPoolAsync", 8000,
            (int)cudaMallocFromPoolAsync(&a, 8000, pool, stream));
     expect("cuda_free_async", "cudaFreeAsync", 0, (int)cudaFreeAsync(a, stream));
-    cudaStreamDestroy(stream);
+    expect("cuda_object_gone", "cudaStreamDestroy", 0, (int)cudaStreamDestroy(stream));
+    expect("cuda_object", "cudaStreamCreateWithFlags", 0,
+           (int)cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    expect("cuda_object_gone", "cudaStreamDestroy", 0, (int)cudaStreamDestroy(stream));
+    expect("cuda_object", "cudaStreamCreateWithPriority", 0,
+           (int)cudaStreamCreateWithPriority(&stream, 0, -1));
+    expect("cuda_object_gone", "cudaStreamDestroy", 0, (int)cudaStreamDestroy(stream));
 }
 
 static void driver_memory(void)
@@ -131,7 +140,7 @@ static void driver_arrays(void)
 
 static void driver_physical(void)
 {
-    CUmemGenericAllocationHandle handle;
+    CUmemGenericAllocationHandle handle, again;
     CUmemAllocationProp wanted = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                   .location.type = CU_MEM_LOCATION_TYPE_DEVICE};
     CUdeviceptr at;
@@ -140,6 +149,10 @@ static void driver_physical(void)
            (int)DRIVER("cuMemCreate", cuMemCreate)(&handle, 2 * MIB, &wanted, 0));
     expect("cuda_map", "cuMemMap", 2 * MIB,
            (int)DRIVER("cuMemMap", cuMemMap)(at, 2 * MIB, 0, handle, 0));
+    expect("cuda_malloc", "cuMemRetainAllocationHandle", 0,
+           (int)DRIVER("cuMemRetainAllocationHandle",
+                       cuMemRetainAllocationHandle)(&again, (void *)(uintptr_t)at));
+    expect("cuda_free", "cuMemRelease", 0, (int)DRIVER("cuMemRelease", cuMemRelease)(again));
     expect("cuda_unmap", "cuMemUnmap", 2 * MIB, (int)DRIVER("cuMemUnmap", cuMemUnmap)(at, 2 * MIB));
     expect("cuda_free", "cuMemRelease", 0, (int)DRIVER("cuMemRelease", cuMemRelease)(handle));
     cuMemAddressFree(at, 2 * MIB);
@@ -162,6 +175,118 @@ static void driver_imported(void)
     expect("cuda_free", "cuMemRelease", 0, (int)DRIVER("cuMemRelease", cuMemRelease)(imported));
     expect("cuda_free", "cuMemRelease", 0, (int)DRIVER("cuMemRelease", cuMemRelease)(handle));
     close(shared);
+}
+
+/* As compilers make them: a list of images, and what points to it in a program. */
+static const struct {
+    unsigned magic;
+    unsigned short version, header_size;
+    unsigned long long size;
+    char images[5000];
+} code = {0xba55ed50, 1, 16, 5000, ""};
+static const struct {
+    unsigned magic, version;
+    const void *list;
+} wrapper = {0x466243b1, 1, &code};
+static const Elf64_Ehdr cubin = {
+    .e_ident = ELFMAG, .e_shoff = 6000, .e_shnum = 2, .e_shentsize = 64};
+static const char text[] = ".version 8.0";
+
+static const char *write_code(void)
+{
+    static char path[32];
+    strcpy(path, "/tmp/cuda-calls-XXXXXX");
+    int file = mkstemp(path);
+    if (file < 0 || write(file, &code, sizeof code) != (ssize_t)sizeof code)
+        abort();
+    close(file);
+    return path;
+}
+
+static void driver_modules(void)
+{
+    const char *file = write_code();
+    CUmodule module;
+    CUlibrary library;
+    expect("cuda_object", "cuModuleLoadData", sizeof code,
+           (int)DRIVER("cuModuleLoadData", cuModuleLoadData)(&module, &code));
+    expect("cuda_object_gone", "cuModuleUnload", 0,
+           (int)DRIVER("cuModuleUnload", cuModuleUnload)(module));
+    expect("cuda_object", "cuModuleLoadDataEx", 6128,
+           (int)DRIVER("cuModuleLoadDataEx", cuModuleLoadDataEx)(&module, &cubin, 0, NULL, NULL));
+    expect("cuda_object_gone", "cuModuleUnload", 0,
+           (int)DRIVER("cuModuleUnload", cuModuleUnload)(module));
+    expect("cuda_object", "cuModuleLoadFatBinary", sizeof code,
+           (int)DRIVER("cuModuleLoadFatBinary", cuModuleLoadFatBinary)(&module, &wrapper));
+    expect("cuda_object_gone", "cuModuleUnload", 0,
+           (int)DRIVER("cuModuleUnload", cuModuleUnload)(module));
+    expect("cuda_object", "cuModuleLoadData", 0,
+           (int)DRIVER("cuModuleLoadData", cuModuleLoadData)(&module, text));
+    expect("cuda_object_gone", "cuModuleUnload", 0,
+           (int)DRIVER("cuModuleUnload", cuModuleUnload)(module));
+    expect("cuda_object", "cuModuleLoad", sizeof code,
+           (int)DRIVER("cuModuleLoad", cuModuleLoad)(&module, file));
+    expect("cuda_object_gone", "cuModuleUnload", 0,
+           (int)DRIVER("cuModuleUnload", cuModuleUnload)(module));
+    expect("cuda_object", "cuLibraryLoadData", sizeof code,
+           (int)DRIVER("cuLibraryLoadData", cuLibraryLoadData)(&library, &wrapper, NULL, NULL, 0,
+                                                               NULL, NULL, 0));
+    expect("cuda_object_gone", "cuLibraryUnload", 0,
+           (int)DRIVER("cuLibraryUnload", cuLibraryUnload)(library));
+    expect("cuda_object", "cuLibraryLoadFromFile", sizeof code,
+           (int)DRIVER("cuLibraryLoadFromFile", cuLibraryLoadFromFile)(&library, file, NULL, NULL,
+                                                                       0, NULL, NULL, 0));
+    expect("cuda_object_gone", "cuLibraryUnload", 0,
+           (int)DRIVER("cuLibraryUnload", cuLibraryUnload)(library));
+    unlink(file);
+}
+
+static void runtime_libraries(void)
+{
+    const char *file = write_code();
+    cudaLibrary_t library;
+    expect("cuda_object", "cudaLibraryLoadData", sizeof code,
+           (int)cudaLibraryLoadData(&library, &wrapper, NULL, NULL, 0, NULL, NULL, 0));
+    expect("cuda_object_gone", "cudaLibraryUnload", 0, (int)cudaLibraryUnload(library));
+    expect("cuda_object", "cudaLibraryLoadFromFile", sizeof code,
+           (int)cudaLibraryLoadFromFile(&library, file, NULL, NULL, 0, NULL, NULL, 0));
+    expect("cuda_object_gone", "cudaLibraryUnload", 0, (int)cudaLibraryUnload(library));
+    unlink(file);
+}
+
+static void driver_streams(void)
+{
+    CUstream stream;
+    expect("cuda_object", "cuStreamCreate", 0,
+           (int)DRIVER("cuStreamCreate", cuStreamCreate)(&stream, 0));
+    expect("cuda_object_gone", "cuStreamDestroy", 0,
+           (int)DRIVER("cuStreamDestroy", cuStreamDestroy)(stream));
+    expect("cuda_object", "cuStreamCreateWithPriority", 0,
+           (int)DRIVER("cuStreamCreateWithPriority", cuStreamCreateWithPriority)(&stream, 0, -1));
+    expect("cuda_object_gone", "cuStreamDestroy", 0,
+           (int)DRIVER("cuStreamDestroy", cuStreamDestroy)(stream));
+}
+
+/* It is freed as other memory is. */
+static void external_memory(void)
+{
+    struct cudaExternalMemoryHandleDesc desc = {.type = cudaExternalMemoryHandleTypeOpaqueFd,
+                                                .size = 8 * MIB};
+    struct cudaExternalMemoryBufferDesc whole = {.size = 8 * MIB};
+    CUDA_EXTERNAL_MEMORY_BUFFER_DESC half = {.offset = 4 * MIB, .size = 4 * MIB};
+    cudaExternalMemory_t external;
+    CUdeviceptr part;
+    void *all;
+    desc.handle.fd = memfd_create("external", 0);
+    cudaImportExternalMemory(&external, &desc);
+    expect("cuda_malloc", "cudaExternalMemoryGetMappedBuffer", 8 * MIB,
+           (int)cudaExternalMemoryGetMappedBuffer(&all, external, &whole));
+    expect("cuda_malloc", "cuExternalMemoryGetMappedBuffer", 4 * MIB,
+           (int)DRIVER("cuExternalMemoryGetMappedBuffer",
+                       cuExternalMemoryGetMappedBuffer)(&part, (CUexternalMemory)external, &half));
+    expect("cuda_free", "cuMemFree", 0, (int)DRIVER("cuMemFree", cuMemFree)(part));
+    expect("cuda_free", "cudaFree", 0, (int)cudaFree(all));
+    cudaDestroyExternalMemory(external);
 }
 
 static void driver_objects(void)
@@ -195,6 +320,10 @@ int main(int argc, char **argv)
     driver_arrays();
     driver_physical();
     driver_imported();
+    external_memory();
+    runtime_libraries();
+    driver_modules();
+    driver_streams();
     if (strcmp(route, "linked"))
         driver_objects();
     return 0;

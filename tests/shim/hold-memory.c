@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hold-memory [long|more|sample|fork]: takes device memory by four routes (runtime, stream order,
- * driver, physical memory with addresses) and ends with all of it taken but the first 48 MiB. With
- * `long` it waits before that until memtap has asked NVML what the device holds; so it does with
- * the others, and then with `more` has 16 MiB more for a second, with `sample` frees these 48 MiB,
- * wants memtap to ask, and after a second has 6 MiB less, and with `fork` has a child take 8 MiB
- * more.
+ * hold-memory [long|more|objects|sample|fork]: takes device memory by four routes (runtime, stream
+ * order, driver, physical memory with addresses) and ends with all of it taken but the first 48
+ * MiB. With `long` it waits before that until memtap has asked NVML what the device holds; so it
+ * does with the others, and then with `more` has 16 MiB more for a second, with `objects` a module
+ * of 6 MiB and two streams as well, with `sample` frees these 48 MiB, wants memtap to ask, and
+ * after a second has 6 MiB less, and with `fork` has a child take 8 MiB more.
  */
 #include "preload/memtap.h"
 
@@ -48,6 +48,20 @@ static int take_physical(size_t size)
            cuMemMap(at, size, 0, handle, 0);
 }
 
+/* What the compiler puts into a program: a list of images, of so many bytes with its header. */
+static int make_objects(void)
+{
+    static struct {
+        unsigned magic;
+        unsigned short version, header_size;
+        unsigned long long size;
+    } code = {0xba55ed50, 1, sizeof code, 6 * MIB - sizeof code};
+    CUmodule module;
+    cudaStream_t stream[2];
+    return cuModuleLoadData(&module, &code) || cudaStreamCreate(&stream[0]) ||
+           cudaStreamCreate(&stream[1]);
+}
+
 int main(int argc, char **argv)
 {
     void *first, *second, *third;
@@ -61,7 +75,12 @@ int main(int argc, char **argv)
             usleep(PAUSE_US);
         usleep(20 * PAUSE_US);
     }
-    if (argc > 1 && !strcmp(argv[1], "more")) {
+    if (argc > 1 && !strcmp(argv[1], "objects")) {
+        if (make_objects())
+            return 4;
+        usleep(20 * PAUSE_US);
+    }
+    if (argc > 1 && (!strcmp(argv[1], "more") || !strcmp(argv[1], "objects"))) {
         if (cudaMalloc(&second, 16 * MIB))
             return 3;
         usleep(20 * PAUSE_US);

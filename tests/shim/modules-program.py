@@ -68,8 +68,11 @@ exec(compile(TORCH, "/venv/lib/torch/nn/modules/module.py", "exec"), space)
 Module = space["Module"]
 
 
+twin = None  # which of two models of one class is called
+
+
 def allocate(root, path):
-    expected.append([root, path])
+    expected.append([root, path, twin])
     cuda_malloc(ctypes.byref(ctypes.c_void_p()), len(expected) - 1)
 
 
@@ -217,6 +220,20 @@ def moved(module):
     module._apply(lambda: allocate(root, next(paths)))
 
 
+def two_of_one_class():
+    """They live at the same time; then another one takes the place of the second."""
+    global twin
+    nets = {"first": name(Net([1])), "second": name(Net([1]))}
+    for _ in range(3):
+        for twin, net in nets.items():
+            net()
+    del net, nets["second"]
+    nets["third"] = name(Net([2]))
+    for twin, net in nets.items():
+        net()
+    twin = None
+
+
 def in_another_thread(net):
     """As autograd's thread does for checkpoints: a block is called alone."""
     thread = threading.Thread(target=lambda: [block() for block in net.blocks])
@@ -239,6 +256,7 @@ def main():
     lit.net.forward = lambda *_: [block() for block in lit.net.blocks]
     lit.step()
     in_another_thread(net)
+    two_of_one_class()
     reused_addresses()
     replaced_parts()
     name(net)()

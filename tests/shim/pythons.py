@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 
-VERSIONS = range(8, 14)
+VERSIONS = range(8, 16)
 
 
 def found():

@@ -24,7 +24,8 @@
 
 static const char *route;
 
-static void expect(const char *record, const char *api, size_t size, int result)
+__attribute__((unused)) static void expect(const char *record, const char *api, size_t size,
+                                           int result)
 {
     if (result)
         printf("failed %s %d\n", api, result);

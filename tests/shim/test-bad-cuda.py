@@ -29,7 +29,17 @@ class Run:
                 text=True, capture_output=True, check=False,
                 env={**os.environ, "LD_LIBRARY_PATH": directory, **environment})
             self.code, self.out, self.err = ran.returncode, ran.stdout, ran.stderr
-            self.traces = [self.read(path) for path in glob.glob(directory + "/*.mtap")]
+            paths = glob.glob(directory + "/*.mtap")
+            self.traces = [self.read(path) for path in paths]
+            self.reports = self.report(paths)
+
+    def report(self, paths):
+        """The reports of a job's ranks in one, in their order."""
+        if len(paths) < 2:
+            return []
+        done = subprocess.run([memtap, "report", "--format", "json", *paths], check=True, text=True,
+                              stdout=subprocess.PIPE)
+        return [rank["report"] for rank in json.loads(done.stdout)["ranks"]]
 
     def read(self, path):
         listing = subprocess.run([memtap, "dump", "--format", "json", path], check=True, text=True,
@@ -77,9 +87,16 @@ equal("CUPTI is newer than the driver", (other.code, other.out, other.traces[0][
       (0, "done\n", CALLS, "not used: there is no libcupti.so.13 or .12 for this CUDA"))
 
 # Memory of another process is named, and not counted a second time.
+OPEN, CLOSE = ("cuda_malloc", "cudaIpcOpenMemHandle", 0), ("cuda_free", "cudaIpcCloseMemHandle", 0)
 pair = Run(ipc_pair, options=("--simulate", "t4"))
 equal("imported memory", (pair.code, sorted(calls for _, calls, _ in pair.traces)),
-      (0, [[("cuda_malloc", "cudaIpcOpenMemHandle", 0), ("cuda_free", "cudaIpcCloseMemHandle", 0)],
+      (0, [[OPEN, OPEN, ("cuda_malloc", "cudaMalloc", 1 << 20), ("cuda_free", "cudaFree", 0), CLOSE,
+            CLOSE],
            [("cuda_malloc", "cudaMalloc", 3 << 20), ("cuda_free", "cudaFree", 0)]]))
+equal("ranks", [report["process"]["env.RANK"] for report in pair.reports], ["0", "1"])
+equal("peaks", [report["peak"]["allocated"] for report in pair.reports], [3 << 20, 1 << 20])
+equal("what is imported", [report["devices"][0]["balance"]["imported"] for report in pair.reports],
+      [{"bytes": 0, "blocks": 0}, {"bytes": 0, "blocks": 1}])
+equal("nothing odd", [any(report["oddities"].values()) for report in pair.reports], [False, False])
 print("\n".join(faults) or "unharmed")
 sys.exit(bool(faults))

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-cuda-calls.py MEMTAP PROGRAM NESTED COPIES...: each CUDA call that gives or takes memory, copies or
+"""test-cuda-calls.py MEMTAP PROGRAM NESTED NOTICED COPIES...: each CUDA call that gives or takes memory, copies or
 sets it is one record of the trace, by whatever route the program got at the function, on the simulated
-device."""
+device; what copies in other ways is noticed."""
+import collections
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
-memtap, program, nested, *copies = sys.argv[1:]
+memtap, program, nested, noticed, *copies = sys.argv[1:]
 faults = []
+unseen = []  # the names that the last trace has
 
 
 def record(command):
     """What the program prints, and its trace's records as it would print them."""
+    unseen.clear()
     with tempfile.TemporaryDirectory() as directory:
         trace = os.path.join(directory, "t.mtap")
         ran = subprocess.run([memtap, "run", "--simulate", "t4", "--output", trace, "--", *command],
@@ -21,6 +25,8 @@ def record(command):
         listing = subprocess.run([memtap, "dump", "--format", "json", trace], check=True, text=True,
                                  stdout=subprocess.PIPE)
     events = [json.loads(line) for line in listing.stdout.splitlines()]
+    unseen.extend(name for event in events if event["record"] == "info"
+                  for name in re.findall(r"\w+", event["text"].partition("unseen_copies=")[2]))
     events = [event for event in events if event["record"].startswith("cuda_")]
     return ran.stdout.splitlines(), events
 
@@ -43,16 +49,16 @@ def check(what, expected, found):
 
 def check_life(what, events):
     """What is freed was allocated before, at the same address and in the same kind of memory."""
-    live = set()
+    live = collections.Counter()
     for event in events:
         if event["record"].startswith("cuda_malloc") and not event.get("result"):
-            live.add(event["address"])
+            live[event["address"]] += 1  # physical memory may have several handles
         elif event["record"] in ("cuda_free", "cuda_free_async"):
-            if event["address"] not in live:
+            if not live[event["address"]]:
                 faults.append(f"{what}: {event} frees what was not there")
-            live.discard(event["address"])
-    if live:
-        faults.append(f"{what}: still live: {live}")
+            live[event["address"]] -= 1
+    if +live:
+        faults.append(f"{what}: still live: {+live}")
 
 
 for route in ("linked", "dlsym", "lookup", "runtime"):
@@ -61,6 +67,11 @@ for route in ("linked", "dlsym", "lookup", "runtime"):
         check(route, expected, [as_line(event) for event in events])
         check_life(route, events)
         print(f"{route}: {len(events)} records")
+        if unseen:
+            faults.append(f"{route}: {unseen} were noticed, which are all recorded")
+    expected, _ = record([noticed, route])
+    if unseen != expected:
+        faults.append(f"{route}: noticed {unseen}, not {expected}")
 
 # A runtime that asks the driver: the runtime's call is the record.
 expected, events = record([sys.executable, "-c",

@@ -37,11 +37,19 @@ _Static_assert(MT_CUPTI_CONTEXT_CREATED == (int)CUPTI_CBID_RESOURCE_CONTEXT_CREA
                "another number");
 _Static_assert(MT_CUPTI_CONTEXT_DESTROYED == (int)CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
                "another number");
+_Static_assert(MT_CUPTI_STREAM_CREATED == (int)CUPTI_CBID_RESOURCE_STREAM_CREATED,
+               "another number");
+_Static_assert(MT_CUPTI_STREAM_DESTROYED == (int)CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
+               "another number");
+_Static_assert(MT_CUPTI_MODULE_LOADED == (int)CUPTI_CBID_RESOURCE_MODULE_LOADED, "another number");
 SAME(struct mt_cupti_call, site, CUpti_CallbackData, callbackSite);
 SAME(struct mt_cupti_call, parameters, CUpti_CallbackData, functionParams);
 SAME(struct mt_cupti_call, result, CUpti_CallbackData, functionReturnValue);
 SAME(struct mt_cupti_call, context, CUpti_CallbackData, context);
 SAME(struct mt_cupti_resource, context, CUpti_ResourceData, context);
+SAME(struct mt_cupti_resource, resource, CUpti_ResourceData, resourceHandle);
+SAME(struct mt_cupti_resource, descriptor, CUpti_ResourceData, resourceDescriptor);
+SAME(struct mt_cupti_code, size, CUpti_ModuleResourceData, cubinSize);
 
 /* One call of each form, and those of the driver that are not as the runtime's. */
 SAME(struct mt_form_alloc, size, cudaMalloc_v3020_params, size);
@@ -79,8 +87,15 @@ SAME(struct mt_form_free, address, cuMemRelease_params, handle);
 SAME(struct mt_form_free_async, stream, cudaFreeAsync_v11020_params, hStream);
 SAME(struct mt_form_free_async, stream, cuMemFreeAsync_params, hStream);
 SAME(struct mt_form_made, object, cuCtxCreate_v4_params, pctx);
-SAME(struct mt_form_made, object, cuLibraryLoadData_params, library);
-SAME(struct mt_form_made, object, cudaLibraryLoadData_v12060_params, library);
+SAME(struct mt_form_made_of, object, cuLibraryLoadData_params, library);
+SAME(struct mt_form_made_of, image, cuLibraryLoadData_params, code);
+SAME(struct mt_form_made_of, image, cudaLibraryLoadData_v12060_params, code);
+SAME(struct mt_form_made_of, image, cuModuleLoadData_params, image);
+SAME(struct mt_form_made_of, image, cuModuleLoadDataEx_params, image);
+SAME(struct mt_form_made_of, image, cuModuleLoadFatBinary_params, fatCubin);
+SAME(struct mt_form_made_by, path, cuModuleLoad_params, fname);
+SAME(struct mt_form_made_by, path, cuLibraryLoadFromFile_params, fileName);
+SAME(struct mt_form_made_by, path, cudaLibraryLoadFromFile_v12060_params, fileName);
 SAME(struct mt_form_ending, handle, cuCtxDestroy_v2_params, ctx);
 SAME(struct mt_form_ending, handle, cuLibraryUnload_params, library);
 SAME(struct mt_form_ending_device, device, cuDevicePrimaryCtxRelease_v2_params, dev);

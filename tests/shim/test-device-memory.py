@@ -13,6 +13,8 @@ MIB = 1 << 20
 CONTEXT, POOL = 300 * MIB, 32 * MIB  # a pool takes pieces of 32 MiB
 HELD = (6 + 20 + 4) * MIB + POOL
 OTHERS, UNOWNED = 700 * MIB, 90 * MIB
+STREAM, CODE = 2 * MIB, 6 * MIB
+SINCE = ("contexts_since", "modules_since", "module_bytes_since", "streams_since")
 faults = []
 
 
@@ -36,7 +38,7 @@ def record(mode, look=read):
         subprocess.run([memtap, "run", "--simulate", "t4", "--output", directory + "/%p.mtap", "--",
                         program, *([mode] if mode else [])], check=True,
                        env={**os.environ, "CUDASIM_CONTEXT": str(CONTEXT),
-                            "CUDASIM_OTHERS": str(OTHERS), "CUDASIM_UNOWNED": str(UNOWNED)})
+                            "CUDASIM_STREAM": str(STREAM), "CUDASIM_OTHERS": str(OTHERS), "CUDASIM_UNOWNED": str(UNOWNED)})
         return sorted(map(look, glob.glob(directory + "/*.mtap")), key=len)
 
 
@@ -45,6 +47,13 @@ def taken(event):
     equal("all of it", event["own"] + OTHERS + UNOWNED, event["total"] - event["free"])
     equal("others", event["others"], OTHERS)
     return event["own"]
+
+
+def runtime(trace):
+    """The rows of the report that say what the context is, and what came to it."""
+    done = subprocess.run([memtap, "report", trace], check=True, text=True, stdout=subprocess.PIPE)
+    rows = [" ".join(line.split()[:-2]) for line in done.stdout.splitlines()]
+    return [row for row in rows if row.startswith(("context", "when first", "since"))]
 
 
 def balance(trace):
@@ -82,5 +91,14 @@ wanted = {"pytorch": 0, "cuda": (48 + 6 + 10 + 20 + 4 + 16) * MIB, "runtime": CO
 equal("balance", {row: table[row] for row in wanted}, wanted)
 equal("its sum", table["used"], sum(wanted.values()))
 equal("by library", sum(part["bytes"] for part in table["by_library"]), table["cuda"])
+equal("its parts", table["runtime_parts"],
+      {"first": CONTEXT + 22 * MIB, "since": 0, "contexts": 0, "modules": 0, "module_bytes": 0,
+       "streams": 0, **dict.fromkeys(SINCE, 0)})
+((table, rows),) = record("objects", lambda trace: (balance(trace), runtime(trace)))
+equal("with a module and streams", table["runtime_parts"],
+      {"first": CONTEXT + 22 * MIB, "since": CODE + 2 * STREAM, "contexts": 0, "modules": 1,
+       "module_bytes": CODE, "streams": 2, **dict(zip(SINCE, (0, 1, CODE, 2)))})
+equal("in words", rows, ["context and modules 332.00 MiB", "when first asked 322.00 MiB",
+                         "since: 1 module (6.00 MiB), 2 streams 10.00 MiB"])
 print("\n".join(faults) or "the device is accounted for to the byte")
 sys.exit(bool(faults))

@@ -72,7 +72,7 @@ def main():
             for end in ("", "killed"):
                 faults += test(minor, python, pathlib.Path(work), end)
     if not versions:
-        print("no Python 3.8 to 3.13 was found")
+        print("no Python 3.8 to 3.15 was found")
     sys.exit(faults != 0 or not versions)
 
 

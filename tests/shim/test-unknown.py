@@ -17,7 +17,7 @@ CASES = [
      "without the GIL"),
     ("nonsense", "no: there is no Python in this process", ""),
 ] + [(f"3.{minor}.2 (main)", "no: this Python keeps its frames in an unknown way", "keeps its frames")
-     for minor in range(8, 15)]
+     for minor in range(8, 16)]
 MISSING = ("all but report_oom set_requires_grad set_data saved_tensor leaf accumulate node_new "
            "node_run")
 faults = []

@@ -243,6 +243,25 @@ START_TEST(each_device_has_its_peak)
 }
 END_TEST
 
+/* A block that is given to cuBLAS is its workspace, whatever size it has; what comes to its address
+ * later is not. */
+START_TEST(libraries_work_in_what_they_are_given)
+{
+    enum { GIVEN = 0x7e0000000000 };
+    mt_build_alloc(builder, GIVEN, 64 * MT_MIB);
+    mt_build_event(builder, MT_WORKSPACE, GIVEN + 256, 63 * MT_MIB, 0);
+    mt_build_free(builder, GIVEN);
+    mt_build_alloc(builder, GIVEN, MT_MIB);
+    mt_build_end(builder);
+    analyze();
+    ck_assert_uint_eq(analysis.devices[0].category[MT_CATEGORY_WORKSPACE].bytes, 64 * MT_MIB);
+    question.moment.kind = MT_AT_END;
+    mt_analysis_destroy(&analysis);
+    analyze();
+    ck_assert_uint_eq(analysis.devices[0].category[MT_CATEGORY_OTHER].bytes, MT_MIB);
+}
+END_TEST
+
 START_TEST(what_cuda_handed_out_counts_without_pytorch)
 {
     mt_scenario_c_program(builder);
@@ -542,6 +561,7 @@ int main(void)
     tcase_add_test(totals, any_moment_can_be_asked_for);
     tcase_add_test(totals, each_device_has_its_peak);
     tcase_add_test(totals, what_cuda_handed_out_counts_without_pytorch);
+    tcase_add_test(totals, libraries_work_in_what_they_are_given);
     tcase_add_test(totals, a_failed_cuda_free_changes_nothing);
     tcase_add_test(totals, a_late_start_is_told);
     tcase_add_test(totals, oddities_are_counted);

@@ -177,6 +177,59 @@ START_TEST(a_step_is_told_with_its_causes)
 }
 END_TEST
 
+/* A site as two nights have it; name: of function, with the file's. */
+static void add_renamed(unsigned night, const char *const names[][2], const uint64_t *bytes,
+                        size_t n)
+{
+    static char empty[] = ""; /* the digest's strings are its own to change */
+    struct mt_digest_site site[4];
+    struct mt_digest_device device = {.allocated = MIB, .site = site, .n_sites = n};
+    struct mt_new_trace trace = {.commit = "c", .branch = "b"};
+    int64_t run;
+    int is_new;
+    for (size_t i = 0; i < n; i++)
+        site[i] = (struct mt_digest_site){.category = MT_CATEGORY_ACTIVATIONS,
+                                          .file = (char *)names[i][0],
+                                          .function = (char *)names[i][1],
+                                          .line = 10,
+                                          .operator_name = empty,
+                                          .module = empty,
+                                          .bytes = bytes[i],
+                                          .blocks = 1};
+    trace.digest = (struct mt_digest){.program = (char[]){"/home/train.py"},
+                                      .started_unix_ns = BEGIN + night * DAY,
+                                      .rank = -1,
+                                      .world_size = -1,
+                                      .complete = 1,
+                                      .devices = &device,
+                                      .n_devices = 1};
+    snprintf(trace.checksum, sizeof trace.checksum, "%u", night);
+    ck_assert_msg(!mt_history_add(&store, &trace, &run, &is_new), "%s", store.error);
+}
+
+/* Two functions get other names in the night in which a third one grows. */
+START_TEST(renamed_sites_are_no_change)
+{
+    static const char *const before[][2] = {
+        {"/a/net.py", "Net.forward"}, {"/a/net.py", "Net.loss"}, {"/a/data.py", "load"}};
+    static const char *const after[][2] = {
+        {"/b/net.py", "Model.forward"}, {"/b/losses.py", "Net.loss"}, {"/b/data.py", "load"}};
+    struct mt_site_changes changes;
+    open_new();
+    add_renamed(1, before, (const uint64_t[]){90 * MIB, 70 * MIB, 5 * MIB}, 3);
+    add_renamed(2, after, (const uint64_t[]){90 * MIB, 72 * MIB, 15 * MIB}, 3);
+    ck_assert_int_eq(mt_site_changes_find(&changes, &store, 1, 2, 9), 0);
+    ck_assert_uint_eq(changes.n, 2);
+    ck_assert_str_eq(changes.site[0].function, "load");
+    ck_assert_ptr_null(changes.site[0].was);
+    ck_assert_str_eq(changes.site[1].file, "losses.py");
+    ck_assert_str_eq(changes.site[1].was, "net.py Net.loss");
+    ck_assert_uint_eq(changes.site[1].after - changes.site[1].before, 2 * MIB);
+    mt_site_changes_clear(&changes);
+    close_and_remove();
+}
+END_TEST
+
 /* Noise moves the step of one series by a night: it is told as one. */
 START_TEST(one_cause_is_one_step)
 {
@@ -235,6 +288,7 @@ int main(void)
     tcase_add_test(tests, what_is_forgotten_is_gone);
     tcase_add_test(tests, a_step_is_told_with_its_causes);
     tcase_add_test(tests, one_cause_is_one_step);
+    tcase_add_test(tests, renamed_sites_are_no_change);
     tcase_add_test(tests, versions_follow_each_other);
     return RUN_TESTS(tests);
 }

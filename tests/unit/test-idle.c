@@ -315,6 +315,38 @@ START_TEST(imported_memory_is_nobodys_here)
 }
 END_TEST
 
+/* It is freed as if it were the process's own. */
+START_TEST(external_memory_is_told_and_not_counted)
+{
+    mt_build_event4(builder, MT_CUDA_MALLOC, A, 4 * MT_MIB, 0, MT_API_CUDA_EXTERNAL_BUFFER);
+    mt_build_event4(builder, MT_CUDA_MALLOC, B, 0, 0, MT_API_CUDA_IPC_OPEN);
+    mt_build_event4(builder, MT_CUDA_MALLOC, B, 0, 0, MT_API_CUDA_IPC_OPEN);
+    peak();
+    release(A);
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->peak.allocated, MT_MIB);
+    ck_assert_uint_eq(device->balance.imported.bytes, 4 * MT_MIB);
+    ck_assert_uint_eq(device->balance.imported.blocks, 2);
+    ck_assert_uint_eq(device->balance.imported.unsized, 1);
+    ck_assert_uint_eq(analysis.replay.cuda.unknown, 0);
+}
+END_TEST
+
+/* A graph's copies are not in the trace: what was not seen to be used may have been. */
+START_TEST(nothing_is_said_where_copies_are_not_seen)
+{
+    mt_build_info(builder, "unseen_copies=cudaGraphLaunch");
+    allocate(A, 4 * MT_MIB);
+    allocate(B, 2 * MT_MIB);
+    copy(B, HOST);
+    peak();
+    const struct mt_device *device = analyze();
+    ck_assert_int_eq(device->idle.is_known, 0);
+    ck_assert_str_eq(device->idle.unseen, "cudaGraphLaunch");
+    ck_assert_uint_eq(device->idle.kind[MT_IDLE_NEVER].blocks, 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *idle = tcase_create("idle"), *frees = tcase_create("frees"),
@@ -326,6 +358,7 @@ int main(void)
     tcase_add_test(physical, a_handle_that_was_asked_for_is_released_too);
     tcase_add_test(physical, a_release_that_fails_changes_nothing);
     tcase_add_test(physical, imported_memory_is_nobodys_here);
+    tcase_add_test(physical, external_memory_is_told_and_not_counted);
     tcase_add_checked_fixture(idle, begin, end);
     tcase_add_test(idle, what_no_copy_touches_is_told_apart);
     tcase_add_test(idle, what_is_copied_before_and_after_is_in_use);
@@ -336,6 +369,7 @@ int main(void)
     tcase_add_test(idle, nothing_is_said_where_no_copy_was_seen);
     tcase_add_test(idle, nothing_is_said_where_copies_may_be_missing);
     tcase_add_test(idle, nothing_is_said_where_the_past_was_dropped);
+    tcase_add_test(idle, nothing_is_said_where_copies_are_not_seen);
     tcase_add_checked_fixture(frees, begin, end);
     tcase_add_test(frees, a_second_free_is_told_with_its_allocation);
     tcase_add_test(frees, an_address_that_is_used_again_may_be_freed_again);

@@ -4,6 +4,7 @@
 #include "preload/live.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
+#include "trace-format/cuda-apis.h"
 #include "trace-format/reader.h"
 
 #include <check.h>
@@ -178,6 +179,62 @@ START_TEST(many_blocks_come_and_go)
 }
 END_TEST
 
+/* Physical memory whose handle is released while it is mapped, is given again, or is released in
+ * vain: wherever the past is cut off, and wherever the trace ends. */
+START_TEST(physical_memory_survives)
+{
+    enum { A = 0x1000, B = 0x2000, X = 0x7f0000000000, Y = 0x7f0000200000, SIZE = 2 << 20 };
+    static const struct {
+        enum mt_kind kind;
+        uint64_t arg[4];
+    } happens[] = {
+        {MT_CUDA_MALLOC, {A, SIZE, 0, MT_API_CU_MEM_CREATE}},
+        {MT_CUDA_MAP, {X, SIZE, A, MT_API_CU_MEM_MAP}},
+        {MT_CUDA_FREE, {A, MT_API_CU_MEM_RELEASE}},
+        {MT_CUDA_MALLOC, {A, 0, 0, MT_API_CU_MEM_RETAIN}},
+        {MT_CUDA_MAP, {Y, SIZE, A, MT_API_CU_MEM_MAP}},
+        {MT_CUDA_FREE, {A, MT_API_CU_MEM_RELEASE}},
+        {MT_CUDA_UNMAP, {X, SIZE, MT_API_CU_MEM_UNMAP}},
+        {MT_CUDA_MALLOC, {B, 2 * SIZE, 0, MT_API_CU_MEM_CREATE}},
+        {MT_CUDA_MALLOC, {B, 0, 0, MT_API_CU_MEM_IMPORT}},
+        {MT_CUDA_UNMAP, {Y, SIZE, MT_API_CU_MEM_UNMAP}},
+        {MT_CUDA_FREE, {B, MT_API_CU_MEM_RELEASE}},
+        {MT_CUDA_FREE, {B, MT_API_CU_MEM_RELEASE}},
+        {MT_CUDA_FREE_FAILED, {B, 1, MT_API_CU_MEM_RELEASE}},
+        {MT_CUDA_MAP, {X, SIZE, B, MT_API_CU_MEM_MAP}},
+        {MT_CUDA_FREE, {B, MT_API_CU_MEM_RELEASE}},
+        {MT_CUDA_UNMAP, {X, SIZE, MT_API_CU_MEM_UNMAP}},
+    };
+    const size_t n = sizeof happens / sizeof *happens;
+    for (size_t end = 1; end <= n; end++) {
+        char path[] = "/tmp/memtap-live-XXXXXX";
+        struct mt_builder *builder = mt_builder_create();
+        for (size_t i = 0; i < end; i++)
+            mt_build_event4(builder, happens[i].kind, happens[i].arg[0], happens[i].arg[1],
+                            happens[i].arg[2], happens[i].arg[3]);
+        close(mkstemp(path));
+        mt_builder_write(builder, path);
+        mt_builder_destroy(builder);
+        struct mt_analysis whole = analyze(path, 0);
+        const struct mt_cuda_level *a = &whole.replay.cuda;
+        for (size_t forgotten = 1; forgotten < end; forgotten++) {
+            if (happens[forgotten].kind == MT_CUDA_FREE_FAILED)
+                continue; /* a free is told before it is known to have failed */
+            struct mt_analysis part = analyze(path, forgotten);
+            const struct mt_cuda_level *b = &part.replay.cuda;
+            ck_assert_msg(b->heap.total[1].bytes == a->heap.total[1].bytes &&
+                              b->mapped.total[1].bytes == a->mapped.total[1].bytes && !b->unknown,
+                          "the first %zu of %zu: %llu bytes, not %llu", forgotten, end,
+                          (unsigned long long)b->heap.total[1].bytes,
+                          (unsigned long long)a->heap.total[1].bytes);
+            mt_analysis_destroy(&part);
+        }
+        mt_analysis_destroy(&whole);
+        unlink(path);
+    }
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("live");
@@ -185,5 +242,6 @@ int main(void)
     tcase_add_test(tests, open_ranges_survive);
     tcase_add_test(tests, labels_find_their_blocks);
     tcase_add_test(tests, many_blocks_come_and_go);
+    tcase_add_test(tests, physical_memory_survives);
     return RUN_TESTS(tests);
 }

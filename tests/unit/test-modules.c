@@ -63,6 +63,42 @@ START_TEST(layers_that_are_alike_are_one)
 }
 END_TEST
 
+/* One for a layer's parameter, and one for all parameters together under the name of one. */
+START_TEST(state_is_its_parameters)
+{
+    enum { STATE = 0x7e0000000000, FLAT = 0x7e0000400000, WEIGHT = 0x7d0000000000 };
+    uint32_t call = mt_build_stack(
+        builder, "/v/torch/nn/modules/module.py:1787 Module._call_impl|Net|layers.1", NULL);
+    uint32_t step = mt_build_stack(
+        builder, "/v/torch/optim/optimizer.py:480 Optimizer.profile_hook_step.<locals>.wrapper",
+        NULL);
+    mt_build_alloc(builder, WEIGHT, 4096);
+    mt_build_event4(builder, MT_REQUIRES_GRAD, WEIGHT, 1, 7, 1000);
+    mt_build_on(builder, 0, 1, call);
+    mt_build_event(builder, MT_LEAF, WEIGHT, 0, 0);
+    mt_build_on(builder, 0, 1, step);
+    mt_build_alloc(builder, STATE, 4096);
+    mt_build_alloc(builder, FLAT, 1 << 20);
+    mt_build_on(builder, 0, 1, 0);
+    uint32_t name = mt_build_string(builder, "exp_avg");
+    mt_build_event4(builder, MT_STATE, STATE, WEIGHT, name, 1000);
+    mt_build_event4(builder, MT_STATE, FLAT, WEIGHT, name, 100000);
+    mt_build_end(builder);
+    collect();
+    const struct mt_module_node *layer = part(part(part(&tree.node[0], "Net"), "layers"), "1");
+    ck_assert_uint_eq(layer->category[MT_CATEGORY_OPTIMIZER_STATE], 4096);
+    ck_assert_uint_eq(tree.unknown, 1 << 20);
+    for (size_t i = 0; i < analysis.devices[0].n_verdicts; i++) {
+        const struct mt_verdict *verdict = &analysis.devices[0].verdicts[i];
+        if (verdict->block->address != WEIGHT) {
+            ck_assert_str_eq(verdict->rule->name, "in an optimizer's state");
+            ck_assert_str_eq(mt_string(analysis.replay.definitions, verdict->block->name),
+                             "exp_avg");
+        }
+    }
+}
+END_TEST
+
 START_TEST(names_without_end_are_borne)
 {
     char frame[200 + 2 * 100] = "/v/torch/nn/modules/module.py:1787 Module._call_impl|Net|a";
@@ -88,6 +124,7 @@ int main(void)
     TCase *tests = tcase_create("modules");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, layers_that_are_alike_are_one);
+    tcase_add_test(tests, state_is_its_parameters);
     tcase_add_test(tests, names_without_end_are_borne);
     return RUN_TESTS(tests);
 }

@@ -168,11 +168,12 @@ __attribute__((noinline, noclone)) static unsigned walk_from(struct mt_stack_bou
                                                              unsigned depth)
 {
     static _Thread_local struct mt_walk walk;
+    static _Thread_local struct mt_foresight foresight;
     volatile unsigned frames;
     if (depth) {
         frames = walk_from(bounds, depth - 1);
     } else {
-        mt_unwind(&walk, bounds, MT_OWN_REGISTERS(), 0);
+        mt_unwind(&walk, bounds, &foresight, MT_OWN_REGISTERS(), 0);
         frames = walk.n;
     }
     return frames;

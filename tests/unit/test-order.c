@@ -18,7 +18,7 @@ static void *put_events(void *data)
     struct mt_thread *self = data;
     for (uint64_t i = 0; i < N_EVENTS; i++)
         mt_record(self, i % 3 ? MT_LEAF : MT_ALLOC, (int)self->id, (uint32_t)i,
-                  (uint64_t[]){i, i, i, i});
+                  MT_ARGS(i, i, i, i));
     mt_threads_retire(self);
     atomic_fetch_sub(&running, 1);
     return NULL;
@@ -75,7 +75,7 @@ START_TEST(what_does_not_fit_is_counted)
     struct mt_thread *self = mt_threads_add(1);
     atomic_store(&mt_state, MT_OVER); /* nobody makes room */
     for (uint64_t i = 0; i < MT_RING_WORDS; i++)
-        mt_record(self, MT_LEAF, 0, 0, (uint64_t[MT_EVENT_ARGS]){i});
+        mt_record(self, MT_LEAF, 0, 0, MT_ARGS(i));
     uint64_t missing = self->ring.lost;
     ck_assert_uint_gt(missing, 0);
     ck_assert_int_eq(mt_order_collect(&order, 1), 0);
@@ -83,7 +83,7 @@ START_TEST(what_does_not_fit_is_counted)
         n++;
     mt_order_release(&order);
     ck_assert_uint_eq(n + missing, MT_RING_WORDS);
-    mt_record(self, MT_LEAF, 0, 0, (uint64_t[MT_EVENT_ARGS]){1});
+    mt_record(self, MT_LEAF, 0, 0, MT_ARGS(1));
     ck_assert_int_eq(mt_order_collect(&order, 1), 0);
     while (mt_order_next(&order, &event))
         lost += event.kind == MT_LOST ? event.arg[0] : 0;

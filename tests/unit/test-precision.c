@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters by precision: bytes for each of them by what they are for. */
 #include "analyzed.h"
+#include "analyzer/oom.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define BASE 0x7f0000000000ull
 enum { FLOAT32 = 7, BFLOAT16 = 16 }; /* trace-format/dtypes.h */
@@ -77,6 +80,25 @@ START_TEST(one_precision_is_not_mixed)
 }
 END_TEST
 
+START_TEST(an_out_of_memory_tells_them_too)
+{
+    struct mt_oom_story story;
+    struct mt_style style = {0};
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    question.moment.kind = MT_AT_OOM;
+    mt_scenario_mixed(builder);
+    mt_build_event(builder, MT_OOM, 1024 * MT_MIB, 64 * MT_MIB, 64 * MT_MIB);
+    ck_assert(find()->is_mixed);
+    ck_assert_int_eq(mt_oom_explain(&story, &analysis), 0);
+    mt_oom_text(&story, &analysis, out, &style);
+    fclose(out);
+    ck_assert_ptr_nonnull(strstr(text, " bytes each\n  weights          bfloat16"));
+    free(text);
+}
+END_TEST
+
 /* A flat block has the parameters that fit into it, whatever each of them says. */
 START_TEST(parameters_that_share_a_block_are_all_counted)
 {
@@ -120,6 +142,7 @@ int main(void)
     TCase *tests = tcase_create("precision");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, sixteen_bytes_a_parameter_can_be_read_off);
+    tcase_add_test(tests, an_out_of_memory_tells_them_too);
     tcase_add_test(tests, one_precision_is_not_mixed);
     tcase_add_test(tests, parameters_that_share_a_block_are_all_counted);
     tcase_add_test(tests, rounding_of_512_bytes_is_none_of_a_parameter);

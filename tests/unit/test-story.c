@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -144,6 +145,41 @@ START_TEST(what_is_left_over_is_growth)
 }
 END_TEST
 
+/* So many iterations, of which each leaves something over; one of them twice as much. */
+static uint64_t growth_of(unsigned iterations, unsigned odd)
+{
+    for (unsigned i = 0; i < iterations; i++) {
+        forward(100000);
+        outside(BASE + i * 4096, i == odd ? 1024 : 512);
+        step(1000);
+    }
+    return analyze()->growth.per_iteration;
+}
+
+START_TEST(five_iterations_tell_of_growth)
+{
+    ck_assert_uint_eq(growth_of(5, UINT_MAX), 512);
+}
+END_TEST
+
+START_TEST(four_iterations_are_too_few)
+{
+    ck_assert_uint_eq(growth_of(4, UINT_MAX), 0);
+}
+END_TEST
+
+START_TEST(of_a_few_iterations_growth_is_steady)
+{
+    ck_assert_uint_eq(growth_of(7, 3), 0);
+}
+END_TEST
+
+START_TEST(of_many_it_need_not_be)
+{
+    ck_assert_uint_gt(growth_of(8, 3), 512);
+}
+END_TEST
+
 START_TEST(what_grew_once_is_no_growth)
 {
     for (unsigned i = 0; i < 10; i++) {
@@ -231,14 +267,21 @@ START_TEST(iterations_are_marked_where_they_begin)
 }
 END_TEST
 
-START_TEST(a_chart_is_read_as_it_was_written)
+/* What comes back of a chart that is written as text. */
+static struct mt_timeline written_and_read(const struct mt_timeline *timeline)
 {
-    static struct mt_timeline_at columns[68], again[68];
     char text[MT_TEXT_LIMIT];
-    const struct mt_timeline *timeline = train(4);
     struct mt_timeline read = {0};
     mt_timeline_print(timeline, text, sizeof text);
     ck_assert_int_eq(mt_timeline_parse(&read, text), 0);
+    return read;
+}
+
+START_TEST(a_chart_is_read_as_it_was_written)
+{
+    static struct mt_timeline_at columns[68], again[68];
+    const struct mt_timeline *timeline = train(4);
+    struct mt_timeline read = written_and_read(timeline);
     ck_assert_uint_eq(read.points, timeline->points);
     ck_assert_uint_eq(mt_timeline_columns(timeline, 0, timeline->points, 68, columns), 68);
     ck_assert_uint_eq(mt_timeline_columns(&read, 0, read.points, 68, again), 68);
@@ -251,11 +294,8 @@ END_TEST
 START_TEST(a_long_chart_keeps_its_highest_and_its_iterations)
 {
     static struct mt_timeline_at last[2], again[2];
-    char text[MT_TEXT_LIMIT];
     const struct mt_timeline *timeline = train(2000);
-    struct mt_timeline read = {0};
-    mt_timeline_print(timeline, text, sizeof text);
-    ck_assert_int_eq(mt_timeline_parse(&read, text), 0);
+    struct mt_timeline read = written_and_read(timeline);
     ck_assert_uint_eq(mt_timeline_training(&read), mt_timeline_training(timeline));
     mt_timeline_columns(timeline, 0, timeline->points, 1, last);
     mt_timeline_columns(&read, 0, read.points, 1, again);
@@ -353,6 +393,10 @@ int main(void)
     tcase_add_test(story, without_backward_each_forward_is_one);
     tcase_add_test(story, before_the_first_forward_is_startup);
     tcase_add_test(story, what_is_left_over_is_growth);
+    tcase_add_test(story, five_iterations_tell_of_growth);
+    tcase_add_test(story, four_iterations_are_too_few);
+    tcase_add_test(story, of_a_few_iterations_growth_is_steady);
+    tcase_add_test(story, of_many_it_need_not_be);
     tcase_add_test(story, what_grew_once_is_no_growth);
     tcase_add_test(story, the_chart_adds_up);
     tcase_add_test(story, iterations_are_marked_where_they_begin);

@@ -271,7 +271,7 @@ START_TEST(definitions_and_events_are_safe_at_once)
     uint32_t name = mt_intern_string("my_function", 11);
     uint32_t stack = mt_intern_stack(0, mt_intern_frame(name, 0, 12));
     mt_intern_unlock();
-    mt_record(self, MT_ALLOC, 0, stack, (uint64_t[]){512, 64, 64, 2 << 20});
+    mt_record(self, MT_ALLOC, 0, stack, MT_ARGS(512, 64, 64, 2 << 20));
     read_trace(&c);
     ck_assert_int_eq(c.state, MT_TRACE_KILLED); /* it is us who have the lock */
     ck_assert_uint_eq(c.n_events, 1);
@@ -332,7 +332,7 @@ START_TEST(without_room_there_is_none)
     setrlimit(RLIMIT_FSIZE, &limit);
     mt_tail_open(path, mt_now());
     struct mt_thread *self = mt_threads_add(1);
-    mt_record(self, MT_LEAF, 0, 0, (uint64_t[MT_EVENT_ARGS]){1}); /* in plain memory */
+    mt_record(self, MT_LEAF, 0, 0, MT_ARGS(1)); /* in plain memory */
     ck_assert_str_eq(mt_tail_status(), _i ? "no: File too large" : "partly: File too large");
     ck_assert_int_eq(access(tail_path, F_OK), _i ? -1 : 0);
     remove_trace();

@@ -120,8 +120,8 @@ static int read_blocks(const unsigned char *bytes, size_t size, int *blocks,
     unlink(path);
     if (rc)
         return rc;
-    while ((rc = mt_reader_next(reader, &batch, error)) > 0)
-        ++*blocks;
+    for (uint64_t last = 0; (rc = mt_reader_next(reader, &batch, error)) > 0; last = batch.offset)
+        *blocks += batch.offset != last;
     mt_reader_close(reader);
     return rc;
 }

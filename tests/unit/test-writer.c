@@ -42,7 +42,7 @@ static void *record_events(void *data)
         uint32_t stack = i % 64 ? 0 : any_stack(i / 64 * 7 + index);
         struct mt_thread *self = mt_enter();
         ck_assert_ptr_nonnull(self);
-        mt_record(self, MT_CUDA_MALLOC, 0, stack, (uint64_t[MT_EVENT_ARGS]){index, i});
+        mt_record(self, MT_CUDA_MALLOC, 0, stack, MT_ARGS(index, i));
         mt_leave(self);
         atomic_store(&recorded[index], i + 1);
     }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The middle of several sizes. */
+#ifndef MT_MEDIAN_H
+#define MT_MEDIAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The least first. */
+void mt_sort_sizes(uint64_t *values, size_t n);
+
+/* Of n > 0 sorted values; of an even number, the mean of the two in the middle. */
+static inline uint64_t mt_median(const uint64_t *sorted, size_t n)
+{
+    uint64_t low = sorted[(n - 1) / 2], high = sorted[n / 2];
+    return low + (high - low) / 2;
+}
+
+#endif

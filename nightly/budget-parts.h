@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of a budget's parser: tables of limits (budget-limits.c), allowances (budget-allow.c),
+ * and the whole (budget.c). Each returns 0, -ENOMEM, or -EINVAL with the parser's error filled.
+ */
+#ifndef MT_BUDGET_PARTS_H
+#define MT_BUDGET_PARTS_H
+
+#include "budget.h"
+#include "toml.h"
+
+struct mt_budget_parser {
+    struct mt_budget *budget;
+    struct mt_budget_error *error;
+};
+
+/* What is wrong at a place of the file. Always -EINVAL. */
+__attribute__((format(printf, 3, 4))) int mt_budget_wrong(const struct mt_budget_parser *parser,
+                                                          const struct mt_toml *at,
+                                                          const char *format, ...);
+
+/* what: is expected there, for the message. */
+int mt_budget_expect(const struct mt_budget_parser *parser, const struct mt_toml *at,
+                     enum mt_toml_kind kind, const char *what);
+
+/* A table's member of that name; NULL: it has none. */
+const struct mt_toml *mt_budget_member(const struct mt_toml *table, const char *key);
+
+/* Reads an amount as it may stand for a limit in this unit; *text gets a copy of how it was
+ * written. */
+int mt_budget_read_amount(const struct mt_budget_parser *parser, const struct mt_toml *at,
+                          enum mt_unit unit, struct mt_amount *amount, char **text);
+
+/* The unit in which a subject is measured. */
+enum mt_unit mt_budget_unit(enum mt_subject subject);
+
+/* A table of limits; NULL: no such table. */
+struct mt_budget_section;
+const struct mt_budget_section *mt_budget_section(const char *name);
+int mt_budget_read_section(const struct mt_budget_parser *parser,
+                           const struct mt_budget_section *section, const struct mt_toml *table);
+
+/* All [[allow]], after all limits, to which they refer. */
+int mt_budget_read_allowances(const struct mt_budget_parser *parser, const struct mt_toml *array);
+
+#endif

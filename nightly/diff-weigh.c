@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How much of the peak's change a call site is to blame for: not by how far its own bytes are apart
+ * alone, since much of that may be taken back elsewhere. */
+#include "diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* PyTorch's allocator hands out a cached block of the large pool whole if that is larger than what
+ * is wanted by less than this. */
+#define SLACK (1u << 20)
+
+/* What brings its own with it may bring a little more. */
+#define A_LITTLE 1.05
+
+/* Sites whose changes may take each other back: those of a category, and all where only the blocks
+ * that the allocator had at hand may be others. */
+#define GROUPS (MT_CATEGORY_COUNT + 1u)
+
+struct weigher {
+    struct mt_diff_device *device;
+    int direction; /* of the peak: 1 or -1 */
+    double factor[MT_CATEGORY_COUNT];
+};
+
+static int64_t change_of(const struct mt_diff_site *site)
+{
+    return mt_change_of(&site->bytes);
+}
+
+/* --- what is taken back --------------------------------------------------------------------- */
+
+static int by_magnitude(const void *left, const void *right)
+{
+    const struct mt_diff_site *a = *(struct mt_diff_site *const *)left;
+    const struct mt_diff_site *b = *(struct mt_diff_site *const *)right;
+    uint64_t x = mt_magnitude(change_of(a)), y = mt_magnitude(change_of(b));
+    if (x != y)
+        return x < y ? 1 : -1;
+    return a->category != b->category ? (a->category < b->category ? -1 : 1)
+                                      : (a->line > b->line) - (a->line < b->line);
+}
+
+static int are_opposite(const struct mt_diff_site *a, const struct mt_diff_site *b)
+{
+    return a->part && b->part && change_of(a) && change_of(a) == -change_of(b) &&
+           a->bytes.is_noise == b->bytes.is_noise;
+}
+
+/* Of sites whose change is equally large: pairs of more and less, of one category first. */
+static void pair(struct mt_diff_site **site, size_t n)
+{
+    for (int any_category = 0; any_category < 2; any_category++)
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = i + 1; j < n && site[i]->part; j++)
+                if (are_opposite(site[i], site[j]) &&
+                    (any_category || site[i]->category == site[j]->category))
+                    site[i]->part = site[j]->part = 0;
+}
+
+/* Bytes that one site has more and another less, to the byte, are the same blocks by another name,
+ * or blocks that were exchanged. */
+static int take_back_equal(struct mt_diff_device *device)
+{
+    struct mt_diff_site **site = calloc(device->n_sites + 1, sizeof *site);
+    if (!site)
+        return -ENOMEM;
+    for (size_t i = 0; i < device->n_sites; i++) {
+        site[i] = &device->site[i];
+        site[i]->part = 1;
+    }
+    qsort(site, device->n_sites, sizeof *site, by_magnitude);
+    for (size_t from = 0, end; from < device->n_sites; from = end) {
+        uint64_t size = mt_magnitude(change_of(site[from]));
+        for (end = from; end < device->n_sites && mt_magnitude(change_of(site[end])) == size;)
+            end++;
+        pair(site + from, end - from);
+    }
+    free(site);
+    return 0;
+}
+
+/* As many blocks as before, all larger than those of the small pool, and none so much larger or
+ * smaller that the line must have asked for something else. */
+static int may_be_slack(const struct mt_diff_site *site)
+{
+    uint64_t blocks = site->blocks.now;
+    return blocks && site->blocks.old == blocks && site->bytes.old > blocks * SLACK &&
+           site->bytes.now > blocks * SLACK && mt_magnitude(change_of(site)) < blocks * SLACK;
+}
+
+static unsigned group_of(const struct mt_diff_site *site)
+{
+    return may_be_slack(site) ? MT_CATEGORY_COUNT : site->category;
+}
+
+/* What goes one way counts for as much as is left of it after what goes the other way in its group;
+ * the part that it has in that is as large as its change. */
+static void take_back_within_groups(struct mt_diff_device *device)
+{
+    double more[GROUPS] = {0}, less[GROUPS] = {0};
+    for (size_t i = 0; i < device->n_sites; i++) {
+        const struct mt_diff_site *site = &device->site[i];
+        double change = (double)change_of(site) * site->part;
+        *(change > 0 ? &more[group_of(site)] : &less[group_of(site)]) += fabs(change);
+    }
+    for (size_t i = 0; i < device->n_sites; i++) {
+        struct mt_diff_site *site = &device->site[i];
+        unsigned group = group_of(site);
+        double own = change_of(site) > 0 ? more[group] : less[group];
+        double other = change_of(site) > 0 ? less[group] : more[group];
+        if (site->part)
+            site->part = other < own ? 1 - other / own : 0;
+    }
+}
+
+/* --- what follows --------------------------------------------------------------------------- */
+
+/* The part of a change that goes the same way as another and is not larger. */
+static double follows(double change, double most)
+{
+    if ((change < 0) != (most < 0))
+        return 0;
+    return (change < 0) == (change < most) ? most : change;
+}
+
+/* Parameters bring gradients with them, and as much optimizer state as they had before. */
+static void weigh_categories(struct weigher *weigher)
+{
+    const struct mt_change *category = weigher->device->category;
+    double parameters = (double)mt_change_of(&category[MT_CATEGORY_PARAMETERS]);
+    double gradients = (double)mt_change_of(&category[MT_CATEGORY_GRADIENTS]);
+    double state = (double)mt_change_of(&category[MT_CATEGORY_OPTIMIZER_STATE]);
+    double had = (double)category[MT_CATEGORY_PARAMETERS].old;
+    double state_each =
+        had ? A_LITTLE * (double)category[MT_CATEGORY_OPTIMIZER_STATE].old / had : 0;
+    double *factor = weigher->factor;
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        factor[i] = 1;
+    if (!parameters)
+        return;
+    double of_gradients = follows(gradients, parameters);
+    double of_state = follows(state, parameters * state_each);
+    weigher->device->following = (int64_t)(of_gradients + of_state);
+    factor[MT_CATEGORY_PARAMETERS] += (of_gradients + of_state) / parameters;
+    if (gradients)
+        factor[MT_CATEGORY_GRADIENTS] -= of_gradients / gradients;
+    if (state)
+        factor[MT_CATEGORY_OPTIMIZER_STATE] -= of_state / state;
+}
+
+/* --- the order ------------------------------------------------------------------------------ */
+
+/* What is not noise first, then what goes the way of the peak, then what is most to blame. */
+static int by_blame(const void *left, const void *right)
+{
+    const struct mt_diff_site *a = left, *b = right;
+    if (a->bytes.is_noise != b->bytes.is_noise)
+        return a->bytes.is_noise - b->bytes.is_noise;
+    if (signbit(a->blame) != signbit(b->blame))
+        return !!signbit(a->blame) - !!signbit(b->blame);
+    if (fabs(a->blame) != fabs(b->blame))
+        return fabs(a->blame) < fabs(b->blame) ? 1 : -1;
+    uint64_t x = mt_magnitude(change_of(a)), y = mt_magnitude(change_of(b));
+    if (x != y)
+        return x < y ? 1 : -1;
+    if (a->category != b->category)
+        return a->category < b->category ? -1 : 1;
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    int order = strcmp(a->operator_name, b->operator_name);
+    return order ? order : strcmp(a->module, b->module);
+}
+
+/* Of what goes against the peak and is taken back, blame is -0, which has the sign that is wanted.
+ */
+static double blame_of(const struct weigher *weigher, const struct mt_diff_site *site)
+{
+    double change = (double)change_of(site);
+    return change ? weigher->direction * change * weigher->factor[site->category] * site->part : 0;
+}
+
+int mt_diff_weigh(struct mt_diff_device *device)
+{
+    struct weigher weigher = {.device = device,
+                              .direction = mt_change_of(&device->allocated) < 0 ? -1 : 1};
+    int rc = take_back_equal(device);
+    if (rc)
+        return rc;
+    take_back_within_groups(device);
+    weigh_categories(&weigher);
+    for (size_t i = 0; i < device->n_sites; i++)
+        device->site[i].blame = blame_of(&weigher, &device->site[i]);
+    if (device->n_sites)
+        qsort(device->site, device->n_sites, sizeof *device->site, by_blame);
+    return 0;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guard.h"
+#include "recorder.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static struct {
+    _Atomic uintptr_t start;
+    size_t size;
+} places[MT_GUARD_MOST];
+
+static _Atomic int has_lost;
+
+void mt_guard_lose(void)
+{
+    atomic_store(&has_lost, 1);
+    atomic_store(&mt_state, MT_OVER);
+}
+
+/* Puts memory where the pages were: 1, or 0 where they are none of ours. */
+static int replace(uintptr_t address)
+{
+    for (unsigned i = 0; i < MT_GUARD_MOST; i++) {
+        uintptr_t start = atomic_load(&places[i].start);
+        if (!start || address < start || address - start >= places[i].size)
+            continue;
+        mt_guard_lose();
+        return mmap((void *)start, places[i].size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+    }
+    return 0;
+}
+
+/* As without us: a fault is met again when we return, a signal that was sent has to be sent again.
+ */
+static void leave_to_kernel(const siginfo_t *info)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigaction(SIGBUS, &action, NULL);
+    if (info->si_code <= 0)
+        syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGBUS);
+}
+
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    (void)number;
+    (void)context;
+    if (info->si_code <= 0 || !replace((uintptr_t)info->si_addr))
+        leave_to_kernel(info);
+    errno = saved;
+}
+
+void mt_guard_start(void)
+{
+    struct sigaction found,
+        ours = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    if (!sigaction(SIGBUS, NULL, &found) && !(found.sa_flags & SA_SIGINFO) &&
+        found.sa_handler == SIG_DFL)
+        sigaction(SIGBUS, &ours, NULL);
+}
+
+void mt_guard_set(unsigned number, void *pages, size_t size)
+{
+    places[number].size = size;
+    atomic_store(&places[number].start, (uintptr_t)pages);
+}
+
+int mt_guard_has_lost(void)
+{
+    return atomic_load(&has_lost);
+}
+
+void mt_guard_reset(void)
+{
+    memset(places, 0, sizeof places);
+    atomic_store(&has_lost, 0);
+}

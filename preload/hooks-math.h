@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which workspaces were told of and not freed since, by a hash of their addresses. */
+#ifndef MT_PRELOAD_HOOKS_MATH_H
+#define MT_PRELOAD_HOOKS_MATH_H
+
+#include <stdint.h>
+
+#define MT_TOLD_WORKSPACES 64u
+
+extern _Atomic uint64_t mt_told_workspaces[MT_TOLD_WORKSPACES];
+
+static inline _Atomic uint64_t *mt_told_workspace(uint64_t address)
+{
+    return &mt_told_workspaces[(address >> 9 ^ address >> 21) % MT_TOLD_WORKSPACES];
+}
+
+/* The block at the address is freed: what is there next has to be told of anew. */
+static inline void mt_forget_workspace(uint64_t address)
+{
+    _Atomic uint64_t *told = mt_told_workspace(address);
+    if (__builtin_expect(__atomic_load_n((uint64_t *)told, __ATOMIC_RELAXED) == address, 0))
+        __atomic_store_n((uint64_t *)told, 0, __ATOMIC_RELAXED);
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "optimizer-state.h"
+#include "intern.h"
+#include "python-code.h"
+#include "python-objects.h"
+#include "tensor.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define OPTIMIZERS 64u       /* that are remembered */
+#define MOST_DEPTH 3u        /* containers inside each other */
+#define MOST_ITEMS 4096u     /* of a list */
+#define MOST_OBJECTS 200000u /* that are looked at in one go */
+
+static struct {
+    const struct mt_python_layout *layout;
+    atomic_flag busy;
+    struct {
+        uint64_t optimizer, state; /* addresses of the object and of the dict */
+        unsigned n;                /* entries of the dict, when it was gone through */
+        uint64_t steps;            /* since the dict is this one */
+    } seen[OPTIMIZERS];
+} optimizers = {.busy = ATOMIC_FLAG_INIT};
+
+void mt_optimizers_start(const struct mt_python_layout *layout)
+{
+    optimizers.layout = layout;
+}
+
+/* What an optimizer has: its parameters in groups, and its state. */
+struct parts {
+    uint64_t groups, state;
+};
+
+/* 0, or -EINVAL: it is no optimizer. */
+static int parts_of(uint64_t object, struct parts *parts)
+{
+    struct mt_py_dict attributes;
+    struct mt_py_entry state, groups;
+    struct mt_py_proof proof;
+    if (!object || mt_py_attributes(optimizers.layout, object, &attributes, &proof) ||
+        mt_py_dict_find(optimizers.layout, &attributes, "param_groups", &groups) ||
+        mt_py_dict_find(optimizers.layout, &attributes, "state", &state) ||
+        mt_py_sort(groups.value) != MT_PY_LIST || mt_py_sort(state.value) != MT_PY_DICT)
+        return -EINVAL;
+    *parts = (struct parts){groups.value, state.value};
+    return 0;
+}
+
+int mt_optimizer_is_step(uint64_t code, uint64_t object)
+{
+    char function[256];
+    size_t size = mt_py_utf8(optimizers.layout, mt_py_word(code, optimizers.layout->code_name),
+                             function, sizeof function - 1);
+    function[size] = '\0';
+    const char *dot = strrchr(function, '.');
+    struct parts parts;
+    return !strcmp(dot ? dot + 1 : function, "step") && !parts_of(object, &parts);
+}
+
+/* One that is gone through, and the way to what is looked at. */
+struct visit {
+    struct mt_thread *self;
+    uint64_t parameter; /* address of its data; 0: not known */
+    uint32_t name;      /* string id */
+    int is_of_itself;   /* what is looked at are parameters */
+    unsigned left;      /* objects that may still be looked at */
+};
+
+static uint32_t intern(uint64_t str)
+{
+    char text[256];
+    if (mt_py_text(optimizers.layout, str, text, sizeof text))
+        return 0;
+    mt_intern_lock();
+    uint32_t id = mt_intern_string(text, strlen(text));
+    mt_intern_unlock();
+    return id;
+}
+
+static void visit(struct visit *visit, uint64_t object, unsigned depth);
+
+static void visit_dict(struct visit *v, uint64_t object, unsigned depth)
+{
+    struct mt_py_dict dict;
+    struct mt_py_entry entry;
+    if (mt_py_dict_open(optimizers.layout, object, &dict))
+        return;
+    for (unsigned i = 0; i < dict.n && v->left && !mt_py_dict_at(&dict, i, &entry); i++) {
+        if (!entry.value)
+            continue;
+        if (depth == 0)
+            v->parameter = mt_py_tensor(entry.key).place.address;
+        if (depth == 1)
+            v->name = intern(entry.key);
+        visit(v, entry.value, depth + 1);
+    }
+}
+
+static void visit_items(struct visit *v, uint64_t object, unsigned depth)
+{
+    uint64_t item, n, items = mt_py_items(object, &n);
+    for (uint64_t i = 0; i < n && i < MOST_ITEMS && v->left; i++)
+        if (!mt_py_read(items + i * sizeof item, &item))
+            visit(v, item, depth + 1);
+}
+
+static void visit(struct visit *v, uint64_t object, unsigned depth)
+{
+    enum mt_py_sort sort = mt_py_sort(object);
+    if (depth > MOST_DEPTH || !v->left)
+        return;
+    v->left--;
+    if (sort == MT_PY_DICT) {
+        visit_dict(v, object, depth);
+    } else if (sort == MT_PY_LIST || sort == MT_PY_TUPLE) {
+        visit_items(v, object, depth);
+    } else {
+        struct mt_py_tensor tensor = mt_py_tensor(object);
+        uint64_t address = tensor.place.address;
+        if (address && (v->is_of_itself || v->parameter != address))
+            mt_record(v->self, MT_STATE, tensor.place.device, 0,
+                      MT_ARGS(address, v->is_of_itself ? address : v->parameter, v->name,
+                              tensor.elements));
+    }
+}
+
+/* Tensors may also come and go while the dict's entries stay: so it is gone through again, ever
+ * more rarely. */
+static int is_due(uint64_t optimizer, uint64_t state, unsigned n)
+{
+    unsigned at = (unsigned)(optimizer >> 4 ^ optimizer >> 12) % OPTIMIZERS;
+    if (optimizers.seen[at].optimizer != optimizer || optimizers.seen[at].state != state) {
+        optimizers.seen[at].optimizer = optimizer;
+        optimizers.seen[at].state = state;
+        optimizers.seen[at].steps = 0;
+        optimizers.seen[at].n = 0;
+    }
+    uint64_t steps = ++optimizers.seen[at].steps;
+    int has_grown = optimizers.seen[at].n != n;
+    optimizers.seen[at].n = n;
+    int is_power_of_16 = (steps & (steps - 1)) == 0 && steps & 0x1111111111111111u;
+    return has_grown || steps == 2 || is_power_of_16;
+}
+
+/* Each tensor of "params" in a group. */
+static void visit_groups(struct visit *v, uint64_t groups)
+{
+    struct mt_py_dict group;
+    struct mt_py_entry params;
+    uint64_t item, n, items = mt_py_items(groups, &n);
+    v->is_of_itself = 1;
+    for (uint64_t i = 0; i < n && i < MOST_ITEMS && v->left; i++)
+        if (!mt_py_read(items + i * sizeof item, &item) &&
+            !mt_py_dict_open(optimizers.layout, item, &group) &&
+            !mt_py_dict_find(optimizers.layout, &group, "params", &params))
+            visit(v, params.value, MOST_DEPTH - 1);
+    v->is_of_itself = 0;
+}
+
+static void go_through(struct mt_thread *self, uint64_t optimizer, int is_over)
+{
+    struct visit v = {.self = self, .left = MOST_OBJECTS};
+    struct parts parts;
+    struct mt_py_dict dict;
+    if (parts_of(optimizer, &parts) || mt_py_dict_open(optimizers.layout, parts.state, &dict) ||
+        atomic_flag_test_and_set_explicit(&optimizers.busy, memory_order_acquire))
+        return;
+    int due = !is_over || is_due(optimizer, parts.state, dict.n);
+    atomic_flag_clear_explicit(&optimizers.busy, memory_order_release);
+    if (!due)
+        return;
+    visit_groups(&v, parts.groups);
+    visit(&v, parts.state, 0);
+}
+
+static void end_last(struct mt_thread *self)
+{
+    uint64_t optimizer = self->step[--self->n_steps].optimizer;
+    go_through(self, optimizer, 1);
+}
+
+void mt_optimizer_steps(struct mt_thread *self, unsigned i)
+{
+    const struct mt_known_frame *known = &self->known[i];
+    while (self->n_steps && self->step[self->n_steps - 1].at > i)
+        end_last(self);
+    if (self->n_steps && self->step[self->n_steps - 1].at == i) {
+        if (self->step[self->n_steps - 1].optimizer == known->object)
+            return;
+        end_last(self);
+    }
+    if (self->n_steps < MT_STEPS)
+        self->step[self->n_steps++] = (struct mt_step){known->object, i};
+}
+
+static int has_ended(const struct mt_thread *self, const struct mt_step *step, unsigned n)
+{
+    return n < step->at || !self->known[step->at].is_step ||
+           self->known[step->at].object != step->optimizer;
+}
+
+void mt_optimizers_follow(struct mt_thread *self, unsigned n)
+{
+    while (self->n_steps && has_ended(self, &self->step[self->n_steps - 1], n))
+        end_last(self);
+}
+
+void mt_optimizers_look(struct mt_thread *self)
+{
+    for (unsigned i = 0; i < self->n_steps; i++)
+        go_through(self, self->step[i].optimizer, 0);
+}
+
+void mt_optimizers_reset(void)
+{
+    memset(optimizers.seen, 0, sizeof optimizers.seen);
+    atomic_flag_clear(&optimizers.busy);
+}

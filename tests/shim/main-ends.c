@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The main thread ends before another one, with whose end the process is to end. Or, with an
+ * argument: no thread can be made but by the program, which is in a place without numbers. */
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+unsigned cudaMalloc(void **address, size_t size);
+
+static void allocate(void)
+{
+    void *address;
+    for (size_t i = 0; i < 1000; i++)
+        cudaMalloc(&address, i + 1);
+}
+
+static void *allocate_later(void *unused)
+{
+    usleep(100000);
+    allocate();
+    return unused;
+}
+
+int main(int argc, char **argv)
+{
+    const struct rlimit none = {0, 0};
+    pthread_t thread;
+    (void)argv;
+    if (argc > 1) {
+        if (setuid(12345) || setrlimit(RLIMIT_NPROC, &none))
+            return 77;
+        allocate();
+        return 0;
+    }
+    if (pthread_create(&thread, NULL, allocate_later, NULL))
+        return 2;
+    allocate();
+    pthread_exit(NULL);
+}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Iterations are told by optimizers' steps, also where these allocate nothing, and where gradients are
+kept."""
+import json
+from pathlib import Path
+
+import harness
+from harness import MEMTAP, PYTHON, check, equal
+
+STEPS = 6
+PROGRAM = """
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8)).cuda()
+optimizer = torch.optim.OPTIMIZER
+for _ in range(STEPS):
+    optimizer.zero_grad(set_to_none=NONE)
+    model(torch.randn(32, 64, device="cuda")).sum().backward()
+    optimizer.step()
+"""
+OPTIMIZERS = ["AdamW(model.parameters())", "AdamW(model.parameters(), fused=True)",
+              "SGD(model.parameters(), lr=0.1)", "SGD(model.parameters(), lr=0.1, momentum=0.9)"]
+
+
+def look_at(trace, optimizer, none):
+    what = f"{optimizer}, gradients {'given up' if none else 'kept'}"
+    trace.unlink(missing_ok=True)
+    program = PROGRAM.replace("OPTIMIZER", optimizer).replace("STEPS", str(STEPS))
+    harness.must_run([*harness.recorded(trace), PYTHON, "-c", program.replace("NONE", str(none))])
+    info = json.loads(harness.must_run([MEMTAP, "info", "--format", "json", trace]).stdout)
+    equal(f"{what}: steps", info["records"].get("step"), STEPS)
+    report = harness.must_run([MEMTAP, "report", trace]).stdout
+    check(f"of {STEPS}\n" in report, f"{what}: the report has another number of iterations:\n{report}")
+
+
+def main():
+    harness.need_torch()
+    with harness.folder() as work:
+        for optimizer in OPTIMIZERS:
+            for none in [True, False]:
+                look_at(Path(work) / "steps.mtap", optimizer, none)
+    harness.finish()
+
+
+main()

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What PyTorch allocates for cuBLAS to work in is called so, whatever its size and whoever asked first,
+with every kind of stacks; a tensor that comes to its address later is none."""
+import json
+from pathlib import Path
+
+import harness
+from harness import MEMTAP, PYTHON, check, equal
+
+SIZE = 5000 * 2 * 1024  # none that PyTorch has by default
+PROGRAM = """
+import torch
+a = torch.zeros(512, 512, device="cuda")
+for _ in range(3):
+    a @ a
+torch.cuda.synchronize()
+keep = torch.zeros(7, device="cuda")
+torch._C._cuda_clearCublasWorkspaces()
+later = torch.zeros(SIZE // 4, device="cuda")
+"""
+
+
+def sizes(trace, moment):
+    done = harness.must_run([MEMTAP, "blocks", "--format", "json", "--at", moment, trace])
+    return [block["size"] for device in json.loads(done.stdout)["devices"]
+            for block in device["blocks"] if block["category"] == "workspace"]
+
+
+def kinds_of_events(trace):
+    lines = harness.must_run([MEMTAP, "dump", "--format", "json", trace]).stdout.splitlines()
+    return [record["record"] for record in map(json.loads, lines) if "time_ns" in record]
+
+
+def main():
+    harness.need_torch()
+    with harness.folder() as work:
+        for stacks in ["python", "both", "native"]:
+            trace = Path(work) / f"{stacks}.mtap"
+            harness.must_run([*harness.recorded(trace, "--stacks", stacks), PYTHON, "-c",
+                              PROGRAM.replace("SIZE", str(SIZE))],
+                             env={"CUBLAS_WORKSPACE_CONFIG": ":5000:2"})
+            kinds = kinds_of_events(trace)
+            told = kinds.index("workspace")
+            check(kinds.count("workspace") < kinds.count("alloc"), "each is told once while it lives")
+            equal(f"{stacks} stacks: workspaces", sizes(trace, f"event:{told + 1}"), [SIZE])
+            equal(f"{stacks} stacks: workspaces afterwards", sizes(trace, "end"), [])
+    harness.finish()
+
+
+main()
