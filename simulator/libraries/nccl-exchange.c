@@ -2,6 +2,7 @@
 /* Messages go out and come in, all at once, so that no order of the ranks' calls can block them. */
 #include <errno.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -49,20 +50,20 @@ static enum nccl_result check(const struct nccl_comm *comm, int rank,
                      comm->rank, comm->size, message->header[1], rank, header[1]);
 }
 
-/* The part of a message that is still to come or to go. */
-static char *rest(struct nccl_message *message, size_t *size)
+static size_t rest(const struct nccl_message *message)
 {
-    if (message->done < sizeof(message->header)) {
-        *size = sizeof(message->header) - message->done;
-        return (char *)message->header + message->done;
-    }
-    *size = sizeof(message->header) + message->size - message->done;
-    return message->bytes + (message->done - sizeof(message->header));
+    return sizeof(message->header) + message->size - message->done;
+}
+
+/* Where the rest of a message comes from or goes to. */
+static char *at(struct nccl_message *message)
+{
+    return (char *)message + offsetof(struct nccl_message, header) + message->done;
 }
 
 static bool complete(const struct nccl_message *message)
 {
-    return message->done == sizeof(message->header) + message->size;
+    return rest(message) == 0;
 }
 
 static enum nccl_result gone(const struct nccl_comm *comm, int rank)
@@ -85,9 +86,9 @@ static enum nccl_result send_out(struct nccl_comm *comm, int rank)
 
     while (peer->out.first) {
         struct nccl_message *message = peer->out.first;
-        size_t size;
-        const char *bytes = rest(message, &size);
-        ssize_t sent = send(peer->socket, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+        /* In one piece: who reads a wrong header may end before the bytes would come. */
+        ssize_t sent =
+            send(peer->socket, at(message), rest(message), MSG_DONTWAIT | MSG_NOSIGNAL);
 
         if (later(sent))
             break;
@@ -120,16 +121,12 @@ static enum nccl_result receive_in(struct nccl_comm *comm, int rank)
     while (peer->in.first) {
         struct nccl_message *message = peer->in.first;
         enum nccl_result result = NCCL_SUCCESS;
-        size_t size;
         ssize_t got;
 
-        if (message->done < sizeof(message->header)) {
+        if (message->done < sizeof(message->header))
             result = receive_header(comm, rank, message, &got);
-        } else {
-            char *bytes = rest(message, &size);
-
-            got = recv(peer->socket, bytes, size, MSG_DONTWAIT);
-        }
+        else
+            got = recv(peer->socket, at(message), rest(message), MSG_DONTWAIT);
         if (result)
             return result;
         if (later(got) || (got > 0 && got < (ssize_t)sizeof(message->header) && !message->done))

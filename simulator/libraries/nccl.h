@@ -29,9 +29,9 @@ enum { NCCL_ID_RANDOM = 16 };
 /* What is to go to a peer or come from one, first in first out. */
 struct nccl_message {
     struct nccl_message *next;
-    uint32_t header[2]; /* the kind of operation, and the bytes */
-    size_t done;        /* of header and bytes */
+    size_t done; /* of header and bytes */
     size_t size;
+    uint32_t header[2]; /* the kind of operation, and the bytes, which follow it when it is sent */
     char bytes[];
 };
 
