@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device-memory.h"
+#include "fork-wait.h"
 #include "loaded.h"
 #include "real.h"
 
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #define MOST_DEVICES 64
-#define MOST_FORK_WAIT_S 1
 #define MOST_PROCESSES 256
 
 /* NVML's structures and versions (nvml.h of CUDA 11 to 13). */
@@ -88,10 +88,7 @@ static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
 int mt_device_memory_hold(void)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += MOST_FORK_WAIT_S;
-    return !pthread_mutex_timedlock(&loading, &until);
+    return mt_fork_wait(&loading);
 }
 
 void mt_device_memory_release(void)

@@ -58,16 +58,21 @@ static void in_forked_child(void)
     atomic_store(&mt_state, MT_IDLE);
 }
 
-static _Thread_local int is_holding;
+static _Thread_local struct {
+    int device_memory, writer;
+} holding __attribute__((tls_model("initial-exec")));
 
 static void before_fork(void)
 {
-    is_holding = mt_device_memory_hold();
+    holding.device_memory = mt_device_memory_hold();
+    holding.writer = mt_writer_hold();
 }
 
 static void after_fork(void)
 {
-    if (is_holding)
+    if (holding.writer)
+        mt_writer_release();
+    if (holding.device_memory)
         mt_device_memory_release();
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "writer.h"
 #include "device-watch.h"
+#include "fork-wait.h"
 #include "guard.h"
 #include "info.h"
 #include "intern.h"
@@ -66,7 +67,8 @@ static struct {
     char left_out[128];     /* as the trace has it */
     struct mt_event sample; /* of a device, the next to be written */
     int has_sample;
-} writer;
+    pthread_mutex_t working;
+} writer = {.working = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local int is_writer __attribute__((tls_model("initial-exec")));
 
@@ -108,7 +110,9 @@ static int wait_for_work(int is_first)
                   : mt_tail_exists() ? PERIOD_NS
                                      : PERIOD_WITHOUT_TAIL_NS;
     struct timespec period = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    pthread_mutex_unlock(&writer.working);
     int is_up = futex(&writer.wake, FUTEX_WAIT, 0, &period) && errno == ETIMEDOUT;
+    pthread_mutex_lock(&writer.working);
     atomic_store(&writer.wake, 0);
     return is_up;
 }
@@ -529,6 +533,7 @@ static void *run(void *unused)
 {
     is_writer = 1;
     pthread_setname_np(pthread_self(), "memtap");
+    pthread_mutex_lock(&writer.working);
     open_trace();
     say(&writer.is_open);
     if (is_open())
@@ -543,6 +548,7 @@ static void *run(void *unused)
     mt_watch_finish();
     drain(1);
     close_trace();
+    pthread_mutex_unlock(&writer.working);
     say(&writer.is_done);
     return unused;
 }
@@ -585,10 +591,21 @@ void mt_writer_stop(void)
                    mt_output_shown(&writer.output), LAST_WAIT_S);
 }
 
+int mt_writer_hold(void)
+{
+    return !is_writer && mt_fork_wait(&writer.working);
+}
+
+void mt_writer_release(void)
+{
+    pthread_mutex_unlock(&writer.working);
+}
+
 void mt_writer_reset(void)
 {
     /* The encoder may have been in the middle of something: leave it. */
     mt_output_close(&writer.output);
     mt_tail_reset();
     memset(&writer, 0, sizeof writer);
+    pthread_mutex_init(&writer.working, NULL);
 }

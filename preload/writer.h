@@ -13,6 +13,10 @@ void mt_writer_wake(void);
  * so when it was not enough. */
 void mt_writer_stop(void);
 
+/* Around a fork (fork-wait.h): the writer is between two pieces of work meanwhile. */
+int mt_writer_hold(void);
+void mt_writer_release(void);
+
 /* In a forked child: there is no such thread here. */
 void mt_writer_reset(void);
 
