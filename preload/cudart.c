@@ -3,6 +3,7 @@
 #include "cache.h"
 #include "intern.h"
 #include "loaded.h"
+#include "no-signals.h"
 #include "real.h"
 #include "recorder.h"
 
@@ -12,8 +13,10 @@
 
 #define MOST_RUNTIMES 16
 
+/* Added to without a lock: a signal handler may come between. One may then be there twice. */
 static struct mt_cudart runtimes[MOST_RUNTIMES];
-static _Atomic uint32_t n_runtimes;
+static _Atomic char is_there[MOST_RUNTIMES];
+static _Atomic uint32_t n_taken; /* places */
 /* The indices + 1 of those whose functions were asked for, by their ways. */
 static _Atomic uint32_t looked_up[MT_CUDART_WAYS];
 _Thread_local char mt_cudart_way;
@@ -96,8 +99,8 @@ static struct mt_cudart runtime_in(void *scope, void *(*look_up)(void *scope, co
 /* Its index + 1; 0: it is not known yet. */
 static uint32_t index_of(const struct mt_cudart *runtime)
 {
-    for (uint32_t i = 0; i < n_runtimes; i++)
-        if (!memcmp(&runtimes[i], runtime, sizeof *runtime))
+    for (uint32_t i = 0; i < n_taken; i++)
+        if (is_there[i] && !memcmp(&runtimes[i], runtime, sizeof *runtime))
             return i + 1;
     return 0;
 }
@@ -129,11 +132,16 @@ static struct mt_cudart find_runtime(const void *caller)
 /* Its index + 1; 0: it is none, or there are too many. */
 static uint32_t add_runtime(const struct mt_cudart *runtime)
 {
-    uint32_t index = runtime->cuda_malloc ? index_of(runtime) : 0;
-    if (index || !runtime->cuda_malloc || n_runtimes == MOST_RUNTIMES)
+    uint32_t index = runtime->cuda_malloc ? index_of(runtime) : 0, at = n_taken;
+    if (index || !runtime->cuda_malloc)
         return index;
-    runtimes[n_runtimes] = *runtime;
-    return ++n_runtimes;
+    do
+        if (at == MOST_RUNTIMES)
+            return 0;
+    while (!atomic_compare_exchange_weak(&n_taken, &at, at + 1));
+    runtimes[at] = *runtime;
+    is_there[at] = 1;
+    return at + 1;
 }
 
 /* As the module of this function has them, whoever stands in front of it. */
@@ -160,13 +168,11 @@ static unsigned find_way(const char *symbol, const void *found)
     return 0;
 }
 
-/* With the lock held. */
 static void add_way(uint32_t index)
 {
     for (unsigned way = 0; index && way < MT_CUDART_WAYS; way++) {
-        if (!looked_up[way])
-            looked_up[way] = index;
-        if (looked_up[way] == index)
+        uint32_t there = 0;
+        if (atomic_compare_exchange_strong(&looked_up[way], &there, index) || there == index)
             return;
     }
 }
@@ -176,12 +182,25 @@ unsigned mt_cudart_way_of(const char *symbol, const void *found)
     unsigned way = find_way(symbol, found);
     if (way || !is_cudart(found))
         return way;
+    MT_NO_SIGNALS();
     struct mt_cudart runtime = runtime_with(found);
-    mt_expect_fork();
-    mt_intern_lock();
     add_way(add_runtime(&runtime));
-    mt_intern_unlock();
     return find_way(symbol, found);
+}
+
+/* Its index + 1, or 0. */
+static uint32_t meet(const struct mt_key *caller)
+{
+    MT_NO_SIGNALS();
+    struct mt_cudart runtime = find_runtime((const void *)(uintptr_t)caller->a);
+    uint32_t index = add_runtime(&runtime);
+    mt_expect_fork();
+    if (index && mt_intern_try_lock()) { /* else it is looked for again */
+        if (!mt_cache_find(&callers, caller))
+            mt_cache_add(&callers, caller, index);
+        mt_intern_unlock();
+    }
+    return index;
 }
 
 const struct mt_cudart *mt_cudart_of(const void *caller)
@@ -193,14 +212,7 @@ const struct mt_cudart *mt_cudart_of(const void *caller)
     }
     struct mt_key key = {.a = (uint64_t)(uintptr_t)caller};
     uint32_t index = mt_cache_find(&callers, &key);
-    if (!index) {
-        struct mt_cudart runtime = find_runtime(caller); /* the loader's lock before ours */
-        mt_expect_fork();
-        mt_intern_lock();
-        index = mt_cache_find(&callers, &key);
-        if (!index && (index = add_runtime(&runtime)))
-            mt_cache_add(&callers, &key, index);
-        mt_intern_unlock();
-    }
+    if (!index)
+        index = meet(&key);
     return index ? &runtimes[index - 1] : NULL;
 }

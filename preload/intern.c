@@ -90,9 +90,8 @@ static void unmap_tables(void)
     }
 }
 
-void mt_intern_lock(void)
+static void prepare(void)
 {
-    pthread_mutex_lock(&tables.lock);
     if (is_mapped() || tables.has_failed)
         return;
     map_tables();
@@ -100,6 +99,20 @@ void mt_intern_lock(void)
         unmap_tables();
         tables.has_failed = 1;
     }
+}
+
+void mt_intern_lock(void)
+{
+    pthread_mutex_lock(&tables.lock);
+    prepare();
+}
+
+int mt_intern_try_lock(void)
+{
+    if (pthread_mutex_trylock(&tables.lock))
+        return 0;
+    prepare();
+    return 1;
 }
 
 void mt_intern_unlock(void)

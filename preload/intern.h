@@ -2,7 +2,8 @@
 /*
  * Strings, frames and stacks of this process, each once, by ids that begin at 1 (0: not known).
  * They only grow; the writer passes on what is new (mt_intern_read). Adding takes a lock and is the
- * slow path: the hot one finds ids in a mt_cache.
+ * slow path: the hot one finds ids in a mt_cache. The lock is taken inside of a hook (mt_enter): a
+ * signal handler's events are refused there, so that it does not come to wait for its own thread.
  */
 #ifndef MT_PRELOAD_INTERN_H
 #define MT_PRELOAD_INTERN_H
@@ -25,6 +26,9 @@ uint32_t mt_intern_stack(uint32_t parent, uint32_t frame);
 const char *mt_intern_text(uint32_t string, size_t *size);
 
 void mt_intern_lock(void);
+/* For what is outside of a hook, with signals held back (no-signals.h): 1, or 0 where somebody has
+ * the lock, perhaps the very thread that a handler has interrupted. */
+int mt_intern_try_lock(void);
 void mt_intern_unlock(void);
 
 /* How many of each were passed on; begins as zeros. */

@@ -31,47 +31,42 @@ static uint32_t text_id(const char *text)
     return id;
 }
 
-static void record(unsigned kind, const uint64_t arguments[static MT_EVENT_ARGS])
-{
-    struct mt_thread *self = mt_enter();
-    if (!self)
-        return;
-    mt_record(self, kind, MT_NO_DEVICE, 0, arguments);
-    mt_leave(self);
-}
+/* The arguments are made inside of the hook, as names are. */
+#define RECORD(kind, ...)                                                                          \
+    do {                                                                                           \
+        struct mt_thread *self_ = mt_enter();                                                      \
+        if (self_) {                                                                               \
+            mt_record(self_, kind, MT_NO_DEVICE, 0, MT_ARGS(__VA_ARGS__));                         \
+            mt_leave(self_);                                                                       \
+        }                                                                                          \
+    } while (0)
 
 void mt_range_push(const char *domain, const char *name)
 {
-    if (mt_is_recording())
-        record(MT_RANGE_PUSH, MT_ARGS(text_id(name), text_id(domain)));
+    RECORD(MT_RANGE_PUSH, text_id(name), text_id(domain));
 }
 
 void mt_range_pop(const char *domain)
 {
-    if (mt_is_recording())
-        record(MT_RANGE_POP, MT_ARGS(text_id(domain)));
+    RECORD(MT_RANGE_POP, text_id(domain));
 }
 
 void mt_range_start(uint64_t number, const char *domain, const char *name)
 {
-    if (mt_is_recording())
-        record(MT_RANGE_START, MT_ARGS(number, text_id(name), text_id(domain)));
+    RECORD(MT_RANGE_START, number, text_id(name), text_id(domain));
 }
 
 void mt_range_end(uint64_t number)
 {
-    if (mt_is_recording())
-        record(MT_RANGE_END, MT_ARGS(number));
+    RECORD(MT_RANGE_END, number);
 }
 
 void mt_range_mark(const char *domain, const char *name)
 {
-    if (mt_is_recording())
-        record(MT_RANGE_MARK, MT_ARGS(text_id(name), text_id(domain)));
+    RECORD(MT_RANGE_MARK, text_id(name), text_id(domain));
 }
 
 void mt_range_name(const void *address, const char *name)
 {
-    if (mt_is_recording())
-        record(MT_NAMED, MT_ARGS((uint64_t)(uintptr_t)address, text_id(name)));
+    RECORD(MT_NAMED, (uint64_t)(uintptr_t)address, text_id(name));
 }

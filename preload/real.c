@@ -2,6 +2,7 @@
 #include "real.h"
 #include "loaded.h"
 #include "message.h"
+#include "no-signals.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -114,6 +115,7 @@ static void *find_anywhere(const char *symbol)
 
 void *mt_find_real(const char *symbol, const char *library)
 {
+    MT_NO_SIGNALS();
     void *found = library ? find_in(symbol, library) : NULL;
     if (found && !mt_is_ours(found))
         return found;
@@ -141,6 +143,7 @@ static void end_program(const char *symbol)
  * so that none has to take the loader's lock under the allocator's. */
 void mt_resolve(enum mt_hook hook)
 {
+    MT_NO_SIGNALS();
     for (enum mt_hook i = 0; i < MT_HOOK_COUNT; i++)
         if (!is_resolved(i))
             keep(i, find_torch(hooks[i].symbol, hooks[i].library));

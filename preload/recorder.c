@@ -8,6 +8,7 @@
 #include "message.h"
 #include "native-stack.h"
 #include "no-cancel.h"
+#include "no-signals.h"
 #include "node-names.h"
 #include "python-stack.h"
 #include "settings.h"
@@ -32,14 +33,22 @@ static pthread_key_t thread_end;
 static int has_thread_end; /* the key could be made */
 static pid_t recorder_pid;
 
-/* In the middle of what a signal handler's event would wait for, for ever: that event is lost. */
+/* In the middle of what an event from within, a signal handler's, would wait for, for ever: that
+ * event is lost. */
 static _Thread_local int is_busy __attribute__((tls_model("initial-exec")));
+static _Thread_local uint64_t n_missed __attribute__((tls_model("initial-exec"))); /* so far */
 
 static void on_thread_end(void *self)
 {
     mt_self = NULL;
     mt_threads_retire(self);
 }
+
+/* Between a fork's two handlers. */
+static _Thread_local struct {
+    int device_memory, writer;
+    sigset_t signals;
+} holding __attribute__((tls_model("initial-exec")));
 
 /* The child has none of the parent's threads, and its own trace if it needs one. Also where nothing
  * was recorded yet: a thread that is not there may have held a lock. */
@@ -55,15 +64,15 @@ static void in_forked_child(void)
     mt_node_names_reset();
     mt_cupti_reset();
     mt_intern_reset();
+    n_missed = 0;
     atomic_store(&mt_state, MT_IDLE);
+    mt_signals_restore(&holding.signals);
 }
-
-static _Thread_local struct {
-    int device_memory, writer;
-} holding __attribute__((tls_model("initial-exec")));
 
 static void before_fork(void)
 {
+    /* A handler may end the process, and wait for the writer. */
+    holding.signals = mt_signals_block();
     holding.device_memory = mt_device_memory_hold();
     holding.writer = mt_writer_hold();
 }
@@ -74,6 +83,7 @@ static void after_fork(void)
         mt_writer_release();
     if (holding.device_memory)
         mt_device_memory_release();
+    mt_signals_restore(&holding.signals);
 }
 
 static void register_handlers(void)
@@ -84,6 +94,7 @@ static void register_handlers(void)
 
 static int start(const struct mt_python_found *python)
 {
+    MT_NO_SIGNALS();
     if (!has_thread_end)
         return -ENOMEM;
     recorder_pid = getpid();
@@ -111,24 +122,34 @@ static void start_or_wait(const struct mt_python_found *python)
     }
     int saved = errno;
     int rc = start(python);
-    if (rc)
+    if (!rc)
+        mt_writer_wait_open();
+    else
         mt_message("cannot record: %s; the program goes on without", strerror(-rc));
     int starting = MT_STARTING; /* unless the writer has given up already */
     atomic_compare_exchange_strong(&mt_state, &starting, rc ? MT_OVER : MT_RECORDING);
     errno = saved;
 }
 
+/* The loader's lock is not for the one whom others wait for: a library's constructor may hold it
+ * and be one of them. */
+static struct mt_python_found look_around(void)
+{
+    MT_NO_SIGNALS();
+    mt_expect_fork(); /* first: it may come while we start */
+    mt_native_find();
+    return mt_python_find();
+}
+
 void mt_start_slow(void)
 {
-    if (is_busy)
+    if (is_busy) {
+        n_missed++;
         return;
+    }
     MT_NO_CANCEL();
     is_busy = 1;
-    mt_expect_fork(); /* first: it may come while we start */
-    /* The loader's lock is not for the one whom others wait for: a library's constructor may hold
-     * it and be one of them. */
-    struct mt_python_found python = mt_python_find();
-    mt_native_find();
+    struct mt_python_found python = look_around();
     start_or_wait(&python);
     is_busy = 0;
 }
@@ -136,6 +157,7 @@ void mt_start_slow(void)
 static struct mt_thread *make_thread(void)
 {
     MT_NO_CANCEL();
+    MT_NO_SIGNALS();
     int saved = errno;
     is_busy = 1;
     struct mt_thread *self = mt_threads_add((pid_t)syscall(SYS_gettid));
@@ -143,6 +165,9 @@ static struct mt_thread *make_thread(void)
         mt_threads_retire(self);
         self = NULL;
     }
+    if (self)
+        atomic_fetch_add_explicit(&self->ring.lost, n_missed, memory_order_relaxed);
+    n_missed = 0;
     mt_self = self;
     is_busy = 0;
     errno = saved;
@@ -157,6 +182,7 @@ struct mt_thread *mt_enter_slow(void)
         atomic_fetch_add_explicit(&self->ring.lost, 1, memory_order_relaxed);
         return NULL;
     }
+    n_missed += (uint64_t)is_busy;
     self = is_busy ? NULL : make_thread();
     if (self)
         mt_go_inside(self);

@@ -575,9 +575,12 @@ int mt_writer_start(void)
         pthread_detach(thread);
     writer.is_running = !rc;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!rc)
-        wait_for(&writer.is_open, FIRST_WAIT_S); /* so that the first event is safe already */
     return -rc;
+}
+
+void mt_writer_wait_open(void)
+{
+    wait_for(&writer.is_open, FIRST_WAIT_S);
 }
 
 void mt_writer_stop(void)

@@ -6,6 +6,9 @@
 /* Starts the thread, with all signals blocked in it: 0 or a negative errno. */
 int mt_writer_start(void);
 
+/* Waits, but not for ever, until there is a trace, so that the first event is safe already. */
+void mt_writer_wait_open(void);
+
 /* There is work. Async-signal-safe, any thread. */
 void mt_writer_wake(void);
 

@@ -153,6 +153,30 @@ START_TEST(a_thread_is_not_cancelled_in_a_hook)
 }
 END_TEST
 
+/* At each place in which it might wait for itself: the handler's events are recorded, or counted;
+ * but for a free of what was allocated before recording had begun. */
+START_TEST(a_handler_does_not_wait_for_what_its_thread_holds)
+{
+    char number[16];
+    int at = 0, places;
+    do {
+        snprintf(number, sizeof number, "%d", at);
+        struct outcome o =
+            run(ARGS("interrupted", number),
+                ARGS("MEMTAP_QUIET=1", _i ? "MEMTAP_STACKS=both" : "MEMTAP_LEVEL=1"));
+        ck_assert_msg(ended_with(&o, 0), "at place %d", at);
+        struct counts c = read_counts(&o, o.file[0]);
+        uint64_t n = c.kind[MT_CUDA_MALLOC] + c.kind[MT_CUDA_FREE] + c.lost;
+        places = atoi(o.output);
+        ck_assert(c.is_complete);
+        ck_assert_uint_ge(n, c.lost ? 5 : at && at <= places ? 6 : 4);
+        ck_assert_uint_le(n, 6);
+        remove_outcome(&o);
+    } while (at++ <= places);
+    ck_assert_int_gt(places, 15);
+}
+END_TEST
+
 START_TEST(a_process_ends_with_its_last_thread)
 {
     struct outcome o = run(ARGS("main-ends"), QUIET);
@@ -401,6 +425,7 @@ int main(void)
     if (!IS_SANITIZED) {
         tcase_add_test(tests, a_process_ends_with_its_last_thread); /* TSan has one of its own */
         tcase_add_test(tests, a_process_without_cuda_leaves_nothing);
+        tcase_add_loop_test(tests, a_handler_does_not_wait_for_what_its_thread_holds, 0, 2);
         tcase_add_loop_test(tests, a_child_forked_while_a_library_is_loaded_has_one_too, 0, 2);
     }
     return RUN_TESTS(tests);

@@ -165,7 +165,7 @@ START_TEST(a_forked_child_finds_no_lock_held)
     pid_t child = fork();
     if (child == 0) {
         alarm(20);
-        mt_cudart_of(&thread);
+        mt_intern_lock();
         _exit(7);
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);

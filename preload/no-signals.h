@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A signal handler may call CUDA, and so our hooks, in the middle of anything. Inside of a hook its
+ * events are refused (mt_enter); what is done outside, and is not to be begun twice by one thread
+ * (locks, the loader, the allocator), is done with signals held back. */
+#ifndef MT_PRELOAD_NO_SIGNALS_H
+#define MT_PRELOAD_NO_SIGNALS_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+
+/* All but those by which the kernel tells of an error in the code itself. */
+static inline sigset_t mt_signals_block(void)
+{
+    static const int errors[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigset_t others, before;
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        sigdelset(&others, errors[i]);
+    pthread_sigmask(SIG_BLOCK, &others, &before);
+    return before;
+}
+
+static inline void mt_signals_restore(const sigset_t *before)
+{
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* A declaration: no handler of the program's runs in this thread up to the end of the block. */
+#define MT_NO_SIGNALS()                                                                            \
+    __attribute__((cleanup(mt_signals_restore), unused)) const sigset_t signals_before_ =          \
+        mt_signals_block()
+
+#endif
