@@ -83,10 +83,19 @@ static void end_piece(struct mt_cuda_level *level, struct mt_block *piece)
     mt_heap_end(&level->mapped, piece);
 }
 
+/* What is bound to a multicast object by its address is known by where it is mapped. */
+static uint64_t handle_of(const struct mt_cuda_level *level, const struct mt_event *map)
+{
+    if (map->arg[3] != MT_API_CU_MULTICAST_BIND_ADDRESS)
+        return map->arg[2];
+    const struct mt_block *piece = mt_heap_at(&level->mapped, map->arg[2]);
+    return piece ? mt_physical_handle(&level->physical, piece) : 0;
+}
+
 /* Whose memory it is, its handle says; the call itself may be made with any device current. */
 static int on_map(struct mt_cuda_level *level, const struct mt_event *event)
 {
-    const struct mt_block *memory = mt_heap_at(&level->heap, event->arg[2]);
+    const struct mt_block *memory = mt_heap_at(&level->heap, handle_of(level, event));
     struct mt_block *old = mt_heap_at(&level->mapped, event->arg[0]);
     struct mt_event map = *event;
     if (!memory || memory->api != MT_API_CU_MEM_CREATE)
@@ -94,8 +103,11 @@ static int on_map(struct mt_cuda_level *level, const struct mt_event *event)
     if (old)
         end_piece(level, old);
     map.device = memory->device;
-    const struct mt_block *piece = mt_heap_add(&level->mapped, &map);
-    return piece ? mt_physical_mapped(&level->physical, memory, piece) : -ENOMEM;
+    struct mt_block *piece = mt_heap_add(&level->mapped, &map);
+    if (!piece)
+        return -ENOMEM;
+    piece->api = (uint8_t)event->arg[3];
+    return mt_physical_mapped(&level->physical, memory, piece);
 }
 
 /* One call may take the addresses of several neighbours. */

@@ -32,7 +32,8 @@ static int collect(struct mt_segments *segments, size_t *capacity, const struct 
     for (uint32_t i = 1; i < heap->n_records; i++) {
         const struct mt_block *block = mt_heap_record(heap, i);
         if (!mt_heap_is_remembered(heap, block) || mt_device_slot(block->device) != slot ||
-            block->api == MT_API_CU_MEM_CREATE) /* what has no address: it is where it is mapped */
+            block->api == MT_API_CU_MEM_CREATE || /* it is where it is mapped */
+            mt_cuda_api_space(block->api) == MT_SPACE_TEAM)
             continue;
         if (mt_grow(&segments->segment, capacity, segments->n + 1, sizeof *segments->segment))
             return -ENOMEM;

@@ -53,6 +53,10 @@
     C(DRIVER, cuMemImportFromShareableHandle, 555, CU_MEM_IMPORT, import)                          \
     C(DRIVER, cuMemRetainAllocationHandle, 565, CU_MEM_RETAIN, import)                             \
     C(DRIVER, cuMemMap, 551, CU_MEM_MAP, map)                                                      \
+    C(DRIVER, cuMulticastCreate, 706, CU_MULTICAST_CREATE, team)                                   \
+    C(DRIVER, cuMulticastBindMem, 708, CU_MULTICAST_BIND_MEM, bind)                                \
+    C(DRIVER, cuMulticastBindAddr, 709, CU_MULTICAST_BIND_ADDRESS, bind_address)                   \
+    C(DRIVER, cuMulticastUnbind, 710, CU_MULTICAST_UNBIND, unbind)                                 \
     C(DRIVER, cuIpcOpenMemHandle, 329, CU_IPC_OPEN, import)                                        \
     C(DRIVER, cuIpcOpenMemHandle_v2, 567, CU_IPC_OPEN, import)                                     \
     C(DRIVER, cuExternalMemoryGetMappedBuffer, 486, CU_EXTERNAL_BUFFER, buffer)                    \
@@ -60,6 +64,7 @@
     C(DRIVER, cuCtxCreate_v3, 645, CU_CTX_CREATE, made)                                            \
     C(DRIVER, cuCtxCreate_v4, 757, CU_CTX_CREATE, made)                                            \
     C(DRIVER, cuDevicePrimaryCtxRetain, 386, CU_PRIMARY_CTX_RETAIN, made)                          \
+    C(DRIVER, cuGreenCtxCreate, 743, CU_GREEN_CTX_CREATE, made)                                    \
     C(DRIVER, cuModuleLoad, 18, CU_MODULE_LOAD, made_by)                                           \
     C(DRIVER, cuModuleLoadData, 19, CU_MODULE_LOAD_DATA, made_of)                                  \
     C(DRIVER, cuModuleLoadDataEx, 20, CU_MODULE_LOAD_DATA_EX, made_of)                             \
@@ -82,6 +87,7 @@
     C(DRIVER, cuDevicePrimaryCtxRelease_v2, 544, CU_PRIMARY_CTX_RELEASE, ending_device)            \
     C(DRIVER, cuDevicePrimaryCtxReset, 389, CU_PRIMARY_CTX_RESET, ending_device)                   \
     C(DRIVER, cuDevicePrimaryCtxReset_v2, 545, CU_PRIMARY_CTX_RESET, ending_device)                \
+    C(DRIVER, cuGreenCtxDestroy, 744, CU_GREEN_CTX_DESTROY, ending)                                \
     C(DRIVER, cuModuleUnload, 22, CU_MODULE_UNLOAD, ending)                                        \
     C(DRIVER, cuLibraryUnload, 680, CU_LIBRARY_UNLOAD, ending)
 /* clang-format on */

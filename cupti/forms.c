@@ -118,6 +118,35 @@ BEGIN(unmap)
     moment->recorder->unmapping(moment->call, at->address, at->size);
 }
 
+/* Not of the device whose context is current. */
+static struct mt_cuda_call call_on(const struct mt_moment *moment, int device)
+{
+    return (struct mt_cuda_call){.api = moment->call.api, .told = device + 1};
+}
+
+END(team)
+{
+    moment->recorder->allocated(call_on(moment, -1), moment->result, at->object,
+                                at->wanted ? at->wanted->size : 0);
+}
+
+END(bind)
+{
+    moment->recorder->bound(call_on(moment, -1), moment->result, at->object + at->at, at->size,
+                            at->handle);
+}
+
+END(bind_address)
+{
+    moment->recorder->bound(call_on(moment, -1), moment->result, at->object + at->at, at->size,
+                            at->address);
+}
+
+BEGIN(unbind)
+{
+    moment->recorder->unbinding(call_on(moment, at->device), at->object + at->at, at->size);
+}
+
 static void freed(const struct mt_moment *moment)
 {
     moment->recorder->freed(moment->free, moment->result);
@@ -187,7 +216,11 @@ ALLOCATION(deep)
 ALLOCATION(deep_levels)
 ALLOCATION(physical)
 ALLOCATION(map)
+ALLOCATION(team)
+ALLOCATION(bind)
+ALLOCATION(bind_address)
 
+const struct mt_form mt_form_of_unbind = {.begin = run_begin_unbind};
 const struct mt_form mt_form_of_unmap = {.begin = run_begin_unmap};
 const struct mt_form mt_form_of_free = {.begin = run_begin_free, .end = freed};
 const struct mt_form mt_form_of_free_async = {.begin = run_begin_free_async, .end = freed};

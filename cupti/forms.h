@@ -24,7 +24,8 @@ struct mt_form {
 extern const struct mt_form mt_form_of_alloc, mt_form_of_async, mt_form_of_pool, mt_form_of_pitch,
     mt_form_of_box, mt_form_of_array, mt_form_of_array_3d, mt_form_of_mipmapped,
     mt_form_of_register, mt_form_of_import, mt_form_of_buffer, mt_form_of_flat, mt_form_of_deep,
-    mt_form_of_deep_levels, mt_form_of_physical, mt_form_of_map, mt_form_of_unmap, mt_form_of_free,
+    mt_form_of_deep_levels, mt_form_of_physical, mt_form_of_map, mt_form_of_unmap, mt_form_of_team,
+    mt_form_of_bind, mt_form_of_bind_address, mt_form_of_unbind, mt_form_of_free,
     mt_form_of_free_async, mt_form_of_made, mt_form_of_made_of, mt_form_of_made_by,
     mt_form_of_ending, mt_form_of_ending_device, mt_form_of_reset;
 

@@ -122,6 +122,27 @@ struct mt_form_unmap {
     uint64_t address;
     size_t size;
 };
+struct mt_form_team { /* a multicast object */
+    const void *object;
+    const struct mt_multicast *wanted;
+};
+struct mt_form_bind {
+    uint64_t object;
+    size_t at;
+    uint64_t handle;
+    size_t offset, size;
+};
+struct mt_form_bind_address {
+    uint64_t object;
+    size_t at;
+    uint64_t address;
+    size_t size;
+};
+struct mt_form_unbind {
+    uint64_t object;
+    int device;
+    size_t at, size;
+};
 struct mt_form_free {
     uint64_t address;
 };

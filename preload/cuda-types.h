@@ -88,5 +88,11 @@ struct mt_physical { /* CUmemAllocationProp: where, and more */
     int location;
 };
 #define MT_LOCATION_DEVICE 1u /* CU_MEM_LOCATION_TYPE_DEVICE */
+#define MT_POINTER_DEVICE 9   /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
+
+struct mt_multicast { /* CUmulticastObjectProp, and more */
+    unsigned devices;
+    size_t size;
+};
 
 #endif

@@ -3,6 +3,7 @@
 #include "injection.h"
 #include "loaded.h"
 #include "message.h"
+#include "multicast.h"
 #include "objects.h"
 #include "real.h"
 
@@ -43,6 +44,8 @@ static const struct mt_cupti_recorder recorder = {
     .freed = mt_cuda_freed,
     .mapped = mt_cuda_mapped,
     .unmapping = mt_cuda_unmapping,
+    .bound = mt_cuda_bound,
+    .unbinding = mt_cuda_unbinding,
     .object_made = mt_cuda_object_made,
     .object_ending = mt_cuda_object_ending,
     .is_hooked = is_hooked,

@@ -11,7 +11,7 @@
 
 #include "cuda-memory.h"
 
-/* What the module records with; see cuda-memory.h. */
+/* What the module records with; see cuda-memory.h and multicast.h. */
 struct mt_cupti_recorder {
     void (*allocated)(struct mt_cuda_call call, unsigned result, const void *address,
                       uint64_t size);
@@ -24,6 +24,9 @@ struct mt_cupti_recorder {
     void (*mapped)(struct mt_cuda_call call, unsigned result, uint64_t address, uint64_t size,
                    uint64_t handle);
     void (*unmapping)(struct mt_cuda_call call, uint64_t address, uint64_t size);
+    void (*bound)(struct mt_cuda_call call, unsigned result, uint64_t place, uint64_t size,
+                  uint64_t memory);
+    void (*unbinding)(struct mt_cuda_call call, uint64_t place, uint64_t size);
     void (*object_made)(struct mt_cuda_call call, unsigned result, const void *handle,
                         uint64_t size);
     void (*object_ending)(struct mt_cuda_call call, uint64_t handle);

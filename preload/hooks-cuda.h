@@ -147,6 +147,21 @@
       (uint64_t *handle, void *shared, unsigned type))                                             \
     D(cu_mem_retain, "cuMemRetainAllocationHandle", "cuMemRetainAllocationHandle", 11000, 0,       \
       (uint64_t *handle, void *address))                                                           \
+    D(cu_multicast_create, "cuMulticastCreate", "cuMulticastCreate", 12010, 0,                     \
+      (uint64_t *object, const struct mt_multicast *wanted))                                       \
+    D(cu_multicast_bind, "cuMulticastBindMem", "cuMulticastBindMem", 12010, 13010,                 \
+      (uint64_t object, size_t at, uint64_t handle, size_t offset, size_t size,                    \
+       unsigned long long flags))                                                                  \
+    D(cu_multicast_bind_v2, "cuMulticastBindMem", "cuMulticastBindMem_v2", 13010, 0,               \
+      (uint64_t object, int device, size_t at, uint64_t handle, size_t offset, size_t size,        \
+       unsigned long long flags))                                                                  \
+    D(cu_multicast_bind_address, "cuMulticastBindAddr", "cuMulticastBindAddr", 12010, 13010,       \
+      (uint64_t object, size_t at, uint64_t address, size_t size, unsigned long long flags))       \
+    D(cu_multicast_bind_address_v2, "cuMulticastBindAddr", "cuMulticastBindAddr_v2", 13010, 0,     \
+      (uint64_t object, int device, size_t at, uint64_t address, size_t size,                      \
+       unsigned long long flags))                                                                  \
+    D(cu_multicast_unbind, "cuMulticastUnbind", "cuMulticastUnbind", 12010, 0,                     \
+      (uint64_t object, int device, size_t at, size_t size))                                       \
     D(cu_mem_map, "cuMemMap", "cuMemMap", 10020, 0,                                                \
       (uint64_t address, size_t size, size_t offset, uint64_t handle, unsigned long long flags))   \
     D(cu_ipc_open, "cuIpcOpenMemHandle", "cuIpcOpenMemHandle_v2", 11000, 0,                        \
@@ -162,6 +177,12 @@
       (void **context, void *parameters, unsigned flags, int device))                              \
     D(cu_primary_retain, "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRetain", 7000, 0,          \
       (void **context, int device))                                                                \
+    D(cu_green_create, "cuGreenCtxCreate", "cuGreenCtxCreate", 12040, 0,                           \
+      (void **context, void *resources, int device, unsigned flags))                               \
+    D(cu_green_destroy, "cuGreenCtxDestroy", "cuGreenCtxDestroy", 12040, 0,                        \
+      (void *context))                                                                             \
+    D(cu_green_stream, "cuGreenCtxStreamCreate", "cuGreenCtxStreamCreate", 12050, 0,               \
+      (void **stream, void *context, unsigned flags, int priority))                                \
     D(cu_module_load, "cuModuleLoad", "cuModuleLoad", 2000, 0,                                     \
       (void **module, const char *path))                                                           \
     D(cu_module_load_data, "cuModuleLoadData", "cuModuleLoadData", 2000, 0,                        \

@@ -155,6 +155,29 @@ unsigned mt_hook_cu_external_buffer(uint64_t *address, void *external,
     return result;
 }
 
+/* A context of the device that the call names. */
+#define HOOK_CONTEXT(name, which, parameters, device, object, ...)                                 \
+    unsigned mt_hook_##name parameters                                                             \
+    {                                                                                              \
+        unsigned result = ASK(name, object, __VA_ARGS__);                                          \
+        mt_cuda_object_made((struct mt_cuda_call){.api = (which), .told = (device) + 1}, result,   \
+                            object, 0);                                                            \
+        return result;                                                                             \
+    }
+HOOK_CONTEXT(cu_ctx_create_v2, MT_API_CU_CTX_CREATE, (void **context, unsigned flags, int device),
+             device, context, flags, device)
+HOOK_CONTEXT(cu_ctx_create_v3, MT_API_CU_CTX_CREATE,
+             (void **context, void *affinity, int n, unsigned flags, int device), device, context,
+             affinity, n, flags, device)
+HOOK_CONTEXT(cu_ctx_create_v4, MT_API_CU_CTX_CREATE,
+             (void **context, void *parameters, unsigned flags, int device), device, context,
+             parameters, flags, device)
+HOOK_CONTEXT(cu_primary_retain, MT_API_CU_PRIMARY_CTX_RETAIN, (void **context, int device), device,
+             context, device)
+HOOK_CONTEXT(cu_green_create, MT_API_CU_GREEN_CTX_CREATE,
+             (void **context, void *resources, int device, unsigned flags), device, context,
+             resources, device, flags)
+
 /* bytes: of its code, asked for once it is made. */
 #define HOOK_MADE(name, api, parameters, bytes, object, ...)                                       \
     unsigned mt_hook_##name parameters                                                             \
@@ -163,16 +186,6 @@ unsigned mt_hook_cu_external_buffer(uint64_t *address, void *external,
         mt_cuda_object_made(call_of(api), result, object, result ? 0 : bytes);                     \
         return result;                                                                             \
     }
-HOOK_MADE(cu_ctx_create_v2, MT_API_CU_CTX_CREATE, (void **context, unsigned flags, int device), 0,
-          context, flags, device)
-HOOK_MADE(cu_ctx_create_v3, MT_API_CU_CTX_CREATE,
-          (void **context, void *affinity, int n, unsigned flags, int device), 0, context, affinity,
-          n, flags, device)
-HOOK_MADE(cu_ctx_create_v4, MT_API_CU_CTX_CREATE,
-          (void **context, void *parameters, unsigned flags, int device), 0, context, parameters,
-          flags, device)
-HOOK_MADE(cu_primary_retain, MT_API_CU_PRIMARY_CTX_RETAIN, (void **context, int device), 0, context,
-          device)
 HOOK_MADE(cu_module_load, MT_API_CU_MODULE_LOAD, (void **module, const char *path),
           mt_cuda_file_bytes(path), module, path)
 HOOK_MADE(cu_module_load_data, MT_API_CU_MODULE_LOAD_DATA, (void **module, const void *image),
@@ -196,6 +209,9 @@ HOOK_MADE(cu_stream_create, MT_API_CU_STREAM_CREATE, (void **stream, unsigned fl
           flags)
 HOOK_MADE(cu_stream_create_priority, MT_API_CU_STREAM_CREATE_WITH_PRIORITY,
           (void **stream, unsigned flags, int priority), 0, stream, flags, priority)
+HOOK_MADE(cu_green_stream, MT_API_CU_GREEN_STREAM_CREATE,
+          (void **stream, void *context, unsigned flags, int priority), 0, stream, context, flags,
+          priority)
 
 #define HOOK_FREE(name, api, type)                                                                 \
     unsigned mt_hook_##name(type address)                                                          \
@@ -240,6 +256,7 @@ unsigned mt_hook_cu_mem_unmap(uint64_t address, size_t size)
 HOOK_ENDING(cu_ctx_destroy, MT_API_CU_CTX_DESTROY, void *)
 HOOK_ENDING(cu_primary_release, MT_API_CU_PRIMARY_CTX_RELEASE, int)
 HOOK_ENDING(cu_primary_reset, MT_API_CU_PRIMARY_CTX_RESET, int)
+HOOK_ENDING(cu_green_destroy, MT_API_CU_GREEN_CTX_DESTROY, void *)
 HOOK_ENDING(cu_module_unload, MT_API_CU_MODULE_UNLOAD, void *)
 HOOK_ENDING(cu_library_unload, MT_API_CU_LIBRARY_UNLOAD, void *)
 HOOK_ENDING(cu_stream_destroy, MT_API_CU_STREAM_DESTROY, void *)

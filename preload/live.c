@@ -2,6 +2,7 @@
 #include "live.h"
 #include "live-physical.h"
 #include "live-ranges.h"
+#include "trace-format/cuda-apis.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -266,10 +267,23 @@ static void end_if_unkept(struct mt_live *live, struct block *block)
         free_block(take(live, block->made.arg[0], MT_CUDA_MALLOC));
 }
 
+/* Of what is bound to a multicast object by its address: that may be gone when this is told. */
+static void name_memory(struct mt_live *live, struct mt_event *map)
+{
+    if (map->arg[3] != MT_API_CU_MULTICAST_BIND_ADDRESS)
+        return;
+    const struct block *mapping = *find(live, map->arg[2], MT_CUDA_MAP);
+    if (mapping) {
+        map->arg[2] = mapping->made.arg[2];
+        map->arg[3] = MT_API_CU_MULTICAST_BIND_MEM;
+    }
+}
+
 /* What a block of physical memory or a mapping of it has besides. */
 static int begin_physical(struct mt_live *live, struct block *block)
 {
     if (block->made.kind == MT_CUDA_MAP) {
+        name_memory(live, &block->made);
         struct block *memory = memory_of(live, block->made.arg[2]);
         if (memory)
             memory->physical->maps++;

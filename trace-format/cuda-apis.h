@@ -14,6 +14,7 @@ enum mt_space {
     MT_SPACE_ARRAY,    /* an array of texels, by handle; its size is that of its texels */
     MT_SPACE_PHYSICAL, /* memory of a device without an address yet, by handle */
     MT_SPACE_IMPORTED, /* memory of another process or API, or another handle: not counted again */
+    MT_SPACE_TEAM,     /* a multicast object, by handle: it shows memory of several devices */
     MT_SPACE_CONTEXT,  /* a context, by handle: CUDA does not tell its size */
     MT_SPACE_MODULE,   /* loaded code, by handle: CUDA does not tell its size */
     MT_SPACE_STREAM,   /* a stream, by handle: CUDA does not tell its size */
@@ -135,7 +136,14 @@ enum mt_space {
     A(CU_COPY_2D_UNALIGNED, 136, "cuMemcpy2DUnaligned", IN_USE)                                    \
     A(CU_STREAM_CREATE, 137, "cuStreamCreate", STREAM)                                             \
     A(CU_STREAM_CREATE_WITH_PRIORITY, 138, "cuStreamCreateWithPriority", STREAM)                   \
-    A(CU_STREAM_DESTROY, 139, "cuStreamDestroy", STREAM)
+    A(CU_STREAM_DESTROY, 139, "cuStreamDestroy", STREAM)                                           \
+    A(CU_MULTICAST_CREATE, 140, "cuMulticastCreate", TEAM)                                         \
+    A(CU_MULTICAST_BIND_MEM, 141, "cuMulticastBindMem", TEAM)                                      \
+    A(CU_MULTICAST_BIND_ADDRESS, 142, "cuMulticastBindAddr", TEAM)                                 \
+    A(CU_MULTICAST_UNBIND, 143, "cuMulticastUnbind", TEAM)                                         \
+    A(CU_GREEN_CTX_CREATE, 144, "cuGreenCtxCreate", CONTEXT)                                       \
+    A(CU_GREEN_CTX_DESTROY, 145, "cuGreenCtxDestroy", CONTEXT)                                     \
+    A(CU_GREEN_STREAM_CREATE, 146, "cuGreenCtxStreamCreate", STREAM)
 /* clang-format on */
 
 enum mt_cuda_api {

@@ -130,6 +130,14 @@ struct sim_physical; /* memory without an address: cuMemCreate */
 SIM_API int sim_physical_create(int device, size_t size, struct sim_physical **out);
 SIM_API int sim_physical_retain(const void *address, struct sim_physical **out);
 SIM_API int sim_physical_release(struct sim_physical *physical);
+/* An object that takes no memory, and what is bound to it: of as many devices as were added. */
+SIM_API int sim_multicast_create(unsigned devices, size_t size, struct sim_physical **out);
+SIM_API int sim_multicast_add(struct sim_physical *object, int device);
+SIM_API int sim_multicast_bind(struct sim_physical *object, size_t at,
+                               struct sim_physical *physical, size_t offset, size_t size);
+SIM_API int sim_multicast_bind_address(struct sim_physical *object, size_t at, const void *address,
+                                       size_t size);
+SIM_API int sim_multicast_unbind(struct sim_physical *object, int device, size_t at, size_t size);
 SIM_API int sim_physical_device(const struct sim_physical *physical);
 /* *fd is the caller's: other processes import it. */
 SIM_API int sim_physical_export(struct sim_physical *physical, int *fd);

@@ -15,16 +15,9 @@
 
 #include "core.h"
 #include "pages.h"
+#include "physical.h"
 #include "pool.h"
 #include "range.h"
-
-struct sim_physical {
-    int device;
-    size_t size;
-    unsigned references; /* handles and mappings */
-    int file;            /* behind it, once another process may have it; 0: none */
-    bool imported;       /* another process counts it */
-};
 
 struct mapping {
     uintptr_t start;
@@ -71,11 +64,13 @@ int sim_physical_create(int number, size_t size, struct sim_physical **out)
     return 0;
 }
 
-static void drop(struct sim_physical *physical)
+void sim_physical_drop(struct sim_physical *physical)
 {
     if (--physical->references)
         return;
-    if (!physical->imported)
+    if (physical->team)
+        sim_team_free(physical->team);
+    else if (!physical->imported)
         sim_give(sim_device(physical->device), physical->size);
     if (physical->file)
         close(physical->file);
@@ -87,7 +82,7 @@ int sim_physical_release(struct sim_physical *physical)
     if (!physical)
         return -EINVAL;
     sim_range_lock();
-    drop(physical);
+    sim_physical_drop(physical);
     sim_range_unlock();
     return 0;
 }
@@ -237,7 +232,7 @@ int sim_unmap(void *address, size_t size)
         struct mapping *mappings = reservation->mappings;
 
         for (size_t i = first; i < first + count; i++)
-            drop(mappings[i].physical);
+            sim_physical_drop(mappings[i].physical);
         for (size_t i = first + count; i < reservation->used; i++)
             mappings[i - count] = mappings[i];
         reservation->used -= count;
@@ -309,6 +304,13 @@ int sim_mapping_at(const void *address, uintptr_t *start, size_t *size, int *dev
     return mapping ? 0 : -EINVAL;
 }
 
+struct sim_physical *sim_physical_at(uintptr_t address)
+{
+    const struct mapping *mapping = mapping_of(address);
+
+    return mapping ? mapping->physical : NULL;
+}
+
 int sim_physical_retain(const void *address, struct sim_physical **out)
 {
     const struct mapping *mapping;
@@ -359,6 +361,8 @@ int sim_physical_export(struct sim_physical *physical, int *fd)
 
     if (!physical)
         return -EINVAL;
+    if (physical->team)
+        return -ENOTSUP;
     snprintf(name, sizeof(name), file_name, sim_device_ordinal(physical->device));
     sim_range_lock();
     if (!physical->file) {

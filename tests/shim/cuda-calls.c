@@ -158,6 +158,36 @@ static void driver_physical(void)
     cuMemAddressFree(at, 2 * MIB);
 }
 
+/* What binds memory keeps it, as a mapping does; the object itself takes none. */
+static void driver_multicast(void)
+{
+    CUmemGenericAllocationHandle object, handle;
+    CUmulticastObjectProp wanted = {.numDevices = 1, .size = 4 * MIB};
+    CUmemAllocationProp memory = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                  .location.type = CU_MEM_LOCATION_TYPE_DEVICE};
+    CUdeviceptr at;
+    cuMemAddressReserve(&at, 2 * MIB, 0, 0, 0);
+    expect("cuda_malloc", "cuMulticastCreate", 4 * MIB,
+           (int)DRIVER("cuMulticastCreate", cuMulticastCreate)(&object, &wanted));
+    cuMulticastAddDevice(object, 0);
+    expect("cuda_malloc", "cuMemCreate", 2 * MIB,
+           (int)DRIVER("cuMemCreate", cuMemCreate)(&handle, 2 * MIB, &memory, 0));
+    expect("cuda_map", "cuMulticastBindMem", 2 * MIB,
+           (int)DRIVER("cuMulticastBindMem", cuMulticastBindMem)(object, 0, handle, 0, 2 * MIB, 0));
+    expect("cuda_map", "cuMemMap", 2 * MIB,
+           (int)DRIVER("cuMemMap", cuMemMap)(at, 2 * MIB, 0, handle, 0));
+    expect(
+        "cuda_map", "cuMulticastBindAddr", 2 * MIB,
+        (int)DRIVER("cuMulticastBindAddr", cuMulticastBindAddr)(object, 2 * MIB, at, 2 * MIB, 0));
+    expect("cuda_unmap", "cuMemUnmap", 2 * MIB, (int)DRIVER("cuMemUnmap", cuMemUnmap)(at, 2 * MIB));
+    expect("cuda_free", "cuMemRelease", 0, (int)DRIVER("cuMemRelease", cuMemRelease)(handle));
+    for (size_t offset = 0; offset < 4 * MIB; offset += 2 * MIB)
+        expect("cuda_unmap", "cuMulticastUnbind", 2 * MIB,
+               (int)DRIVER("cuMulticastUnbind", cuMulticastUnbind)(object, 0, offset, 2 * MIB));
+    expect("cuda_free", "cuMemRelease", 0, (int)DRIVER("cuMemRelease", cuMemRelease)(object));
+    cuMemAddressFree(at, 2 * MIB);
+}
+
 /* Memory that comes from elsewhere is recorded, without a size: it is counted there. */
 static void driver_imported(void)
 {
@@ -289,6 +319,30 @@ static void external_memory(void)
     cudaDestroyExternalMemory(external);
 }
 
+/* A look-up of CUDA 12.4 has no streams of theirs. */
+static void driver_green(void)
+{
+    CUdevResource all;
+    CUdevResourceDesc part;
+    CUgreenCtx context;
+    CUstream stream;
+    int has_streams = !strcmp(route, "linked") || !strcmp(route, "dlsym");
+    cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM);
+    cuDevResourceGenerateDesc(&part, &all, 1);
+    expect("cuda_object", "cuGreenCtxCreate", 0,
+           (int)DRIVER("cuGreenCtxCreate", cuGreenCtxCreate)(&context, part, 0,
+                                                             CU_GREEN_CTX_DEFAULT_STREAM));
+    if (has_streams) {
+        expect("cuda_object", "cuGreenCtxStreamCreate", 0,
+               (int)DRIVER("cuGreenCtxStreamCreate",
+                           cuGreenCtxStreamCreate)(&stream, context, CU_STREAM_NON_BLOCKING, 0));
+        expect("cuda_object_gone", "cuStreamDestroy", 0,
+               (int)DRIVER("cuStreamDestroy", cuStreamDestroy)(stream));
+    }
+    expect("cuda_object_gone", "cuGreenCtxDestroy", 0,
+           (int)DRIVER("cuGreenCtxDestroy", cuGreenCtxDestroy)(context));
+}
+
 static void driver_objects(void)
 {
     CUcontext context, own;
@@ -319,11 +373,13 @@ int main(int argc, char **argv)
     driver_host();
     driver_arrays();
     driver_physical();
+    driver_multicast();
     driver_imported();
     external_memory();
     runtime_libraries();
     driver_modules();
     driver_streams();
+    driver_green();
     if (strcmp(route, "linked"))
         driver_objects();
     return 0;

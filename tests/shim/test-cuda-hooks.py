@@ -10,7 +10,7 @@ include, table, copies, noticed, unhooked_list, *compiler = sys.argv[1:]
 MEMORY = re.compile(
     r"Malloc|Alloc|Free|Host(Unr|R)egister|Mem(Create|Release|Map|Unmap)|Import|Export|Ipc|"
     r"Array(3D)?Create|ArrayDestroy|Ctx(Create|Destroy)|PrimaryCtx(Retain|Release|Reset)|"
-    r"ModuleLoad|ModuleUnload|Library(Load|Unload)|MulticastCreate|PoolCreate|PoolDestroy|"
+    r"ModuleLoad|ModuleUnload|Library(Load|Unload)|Multicast|GreenCtx(Create|Destroy)|CtxFromGreen|CtxStreamCreate|PoolCreate|PoolDestroy|"
     r"Stream(Create|Destroy)|ExternalMemory|DeviceReset|GraphMem|GraphLaunch|Checkpoint|Memcpy|Memset|MemPrefetch|MemDiscard")
 # The newest headers that were compared. What newer ones have in addition is told, and no fault; what
 # older ones lack, neither.

@@ -82,6 +82,13 @@ SAME(struct mt_form_deep_levels, levels, cuMipmappedArrayCreate_params, numMipma
 SAME(struct mt_form_physical, wanted, cuMemCreate_params, prop);
 SAME(struct mt_form_map, handle, cuMemMap_params, handle);
 SAME(struct mt_form_unmap, size, cuMemUnmap_params, size);
+SAME(struct mt_form_team, wanted, cuMulticastCreate_params, prop);
+SAME(struct mt_form_bind, size, cuMulticastBindMem_params, size);
+SAME(struct mt_form_bind, handle, cuMulticastBindMem_params, memHandle);
+SAME(struct mt_form_bind_address, size, cuMulticastBindAddr_params, size);
+SAME(struct mt_form_unbind, device, cuMulticastUnbind_params, dev);
+SAME(struct mt_form_unbind, size, cuMulticastUnbind_params, size);
+SAME(struct mt_form_made, object, cuGreenCtxCreate_params, phCtx);
 SAME(struct mt_form_free, address, cudaFree_v3020_params, devPtr);
 SAME(struct mt_form_free, address, cuMemRelease_params, handle);
 SAME(struct mt_form_free_async, stream, cudaFreeAsync_v11020_params, hStream);

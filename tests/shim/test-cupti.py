@@ -70,7 +70,7 @@ def as_told(line):
     the code is that is made of it."""
     if line == "cuda_object cuModuleLoadData 0":
         return "cuda_object cuModuleLoadData 13"
-    return re.sub(r"cu(da)?Stream(Create|Destroy)\w*", r"cuStream\2", line)
+    return re.sub(r"cu(da|GreenCtx)?Stream(Create|Destroy)\w*", r"cuStream\2", line)
 
 
 for route in ("linked", "dlsym", "lookup"):

@@ -54,6 +54,11 @@ _Static_assert(MT_MEMORY_ARRAY == (unsigned)CU_MEMORYTYPE_ARRAY, "has another nu
 SAME_MEMBER(struct mt_physical, location_type, CUmemAllocationProp, location);
 SAME_MEMBER(struct mt_physical, location, CUmemAllocationProp, location.id);
 _Static_assert(MT_LOCATION_DEVICE == CU_MEM_LOCATION_TYPE_DEVICE, "has another number");
+_Static_assert(MT_POINTER_DEVICE == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, "has another number");
+#if CUDA_VERSION >= 12010
+SAME_MEMBER(struct mt_multicast, devices, CUmulticastObjectProp, numDevices);
+SAME_MEMBER(struct mt_multicast, size, CUmulticastObjectProp, size);
+#endif
 
 int main(void)
 {

@@ -64,6 +64,43 @@ START_TEST(mapped_memory_can_be_used)
 }
 END_TEST
 
+START_TEST(a_multicast_object_keeps_what_is_bound)
+{
+    CUmulticastObjectProp team = {.numDevices = 1, .size = MIB(4)};
+    CUmemGenericAllocationHandle object, handle;
+    CUdeviceptr address;
+    size_t before;
+
+    use_gpu("t4");
+    before = available();
+    ck_cu(cuMulticastCreate(&object, &team));
+    ck_assert_uint_eq(available(), before);
+    ck_cu(cuMemCreate(&handle, MIB(2), &on_device, 0));
+    ck_assert_int_eq(cuMulticastBindMem(object, 0, handle, 0, MIB(2), 0), CUDA_ERROR_INVALID_VALUE);
+    ck_cu(cuMulticastAddDevice(object, 0));
+    ck_assert_int_eq(cuMulticastAddDevice(object, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_cu(cuMulticastBindMem(object, 0, handle, 0, MIB(2), 0));
+    ck_assert_int_eq(cuMulticastBindMem(object, 0, handle, 0, MIB(2), 0), CUDA_ERROR_INVALID_VALUE);
+    ck_assert_int_eq(cuMulticastBindMem(object, MIB(4), handle, 0, MIB(2), 0),
+                     CUDA_ERROR_INVALID_VALUE);
+    ck_cu(cuMemAddressReserve(&address, MIB(2), 0, 0, 0));
+    ck_cu(cuMemMap(address, MIB(2), 0, handle, 0));
+    ck_cu(cuMulticastBindAddr(object, MIB(2), address, MIB(2), 0));
+    ck_cu(cuMemUnmap(address, MIB(2)));
+    ck_cu(cuMemRelease(handle));
+    ck_assert_uint_eq(before - available(), MIB(2));
+    ck_assert_int_eq(cuMulticastUnbind(object, 0, 0, MIB(4)), CUDA_ERROR_INVALID_VALUE);
+    ck_cu(cuMulticastUnbind(object, 0, 0, MIB(2)));
+    ck_assert_uint_eq(before - available(), MIB(2));
+    ck_cu(cuMemMap(address, MIB(2), 0, object, 0));
+    ck_cu(cuMemRelease(object));
+    ck_assert_uint_eq(before - available(), MIB(2));
+    ck_cu(cuMemUnmap(address, MIB(2)));
+    ck_assert_uint_eq(available(), before);
+    ck_cu(cuMemAddressFree(address, MIB(2)));
+}
+END_TEST
+
 START_TEST(wrong_mappings_are_refused)
 {
     CUmemGenericAllocationHandle handle;
@@ -90,6 +127,7 @@ int main(void)
 
     tcase_add_test(tests, memory_counts_while_it_is_held_or_mapped);
     tcase_add_test(tests, mapped_memory_can_be_used);
+    tcase_add_test(tests, a_multicast_object_keeps_what_is_bound);
     tcase_add_test(tests, wrong_mappings_are_refused);
     return run_tests(tests);
 }

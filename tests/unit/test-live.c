@@ -184,7 +184,8 @@ END_TEST
 START_TEST(physical_memory_survives)
 {
     enum { A = 0x1000, B = 0x2000, X = 0x7f0000000000, Y = 0x7f0000200000, SIZE = 2 << 20 };
-    static const struct {
+    const uint64_t PLACE = 1ull << 63 | 0x3000;
+    const struct {
         enum mt_kind kind;
         uint64_t arg[4];
     } happens[] = {
@@ -204,6 +205,12 @@ START_TEST(physical_memory_survives)
         {MT_CUDA_MAP, {X, SIZE, B, MT_API_CU_MEM_MAP}},
         {MT_CUDA_FREE, {B, MT_API_CU_MEM_RELEASE}},
         {MT_CUDA_UNMAP, {X, SIZE, MT_API_CU_MEM_UNMAP}},
+        {MT_CUDA_MALLOC, {A, SIZE, 0, MT_API_CU_MEM_CREATE}},
+        {MT_CUDA_MAP, {X, SIZE, A, MT_API_CU_MEM_MAP}},
+        {MT_CUDA_MAP, {PLACE, SIZE, X, MT_API_CU_MULTICAST_BIND_ADDRESS}},
+        {MT_CUDA_UNMAP, {X, SIZE, MT_API_CU_MEM_UNMAP}},
+        {MT_CUDA_FREE, {A, MT_API_CU_MEM_RELEASE}},
+        {MT_CUDA_UNMAP, {PLACE, SIZE, MT_API_CU_MULTICAST_UNBIND}},
     };
     const size_t n = sizeof happens / sizeof *happens;
     for (size_t end = 1; end <= n; end++) {

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Multicast objects: to each of its devices memory is bound, which the object keeps, and what is
+ * written to where the object is mapped would come to all of it. Here nothing is written to the
+ * others; a mapping of the object has contents of its own.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "physical.h"
+#include "range.h"
+
+enum { TEAM = 64 };
+
+struct binding {
+    size_t at, size;
+    struct sim_physical *physical;
+};
+
+struct sim_team {
+    unsigned devices, added;
+    bool has[TEAM];
+    struct binding *bindings;
+    size_t used, room;
+};
+
+int sim_multicast_create(unsigned devices, size_t size, struct sim_physical **out)
+{
+    struct sim_physical *object;
+
+    if (!devices || devices > TEAM || !size || (size & (SIM_PAGE - 1)))
+        return -EINVAL;
+    object = calloc(1, sizeof(*object));
+    if (object)
+        object->team = calloc(1, sizeof(*object->team));
+    if (!object || !object->team) {
+        free(object);
+        return -ENOMEM;
+    }
+    object->size = size;
+    object->references = 1;
+    object->team->devices = devices;
+    *out = object;
+    return 0;
+}
+
+void sim_team_free(struct sim_team *team)
+{
+    for (size_t i = 0; i < team->used; i++)
+        sim_physical_drop(team->bindings[i].physical);
+    free(team->bindings);
+    free(team);
+}
+
+int sim_multicast_add(struct sim_physical *object, int device)
+{
+    struct sim_team *team = object ? object->team : NULL;
+    int error = -EINVAL;
+
+    if (!team || !sim_device(device) || device >= TEAM)
+        return -EINVAL;
+    sim_range_lock();
+    if (!team->has[device] && team->added < team->devices) {
+        if (!team->added++)
+            object->device = device;
+        team->has[device] = true;
+        error = 0;
+    }
+    sim_range_unlock();
+    return error;
+}
+
+/* The binding of that device's memory that begins there; team->used: none. */
+static size_t find(const struct sim_team *team, int device, size_t at)
+{
+    size_t i = 0;
+
+    while (i < team->used &&
+           (team->bindings[i].at != at || team->bindings[i].physical->device != device))
+        i++;
+    return i;
+}
+
+/* The driver would wait until all devices were added: what comes from another process, maybe. */
+static int bind(struct sim_physical *object, struct binding binding, size_t offset)
+{
+    struct sim_team *team = object ? object->team : NULL;
+    struct sim_physical *physical = binding.physical;
+
+    if (!team || !physical || physical->team || !team->has[physical->device] ||
+        team->added < team->devices || !binding.size || offset > physical->size ||
+        binding.size > physical->size - offset || binding.at > object->size ||
+        binding.size > object->size - binding.at ||
+        find(team, physical->device, binding.at) < team->used)
+        return -EINVAL;
+    if (team->used == team->room) {
+        size_t room = team->room ? team->room * 2 : 8;
+        struct binding *bigger = realloc(team->bindings, room * sizeof(*bigger));
+
+        if (!bigger)
+            return -ENOMEM;
+        team->bindings = bigger;
+        team->room = room;
+    }
+    physical->references++;
+    team->bindings[team->used++] = binding;
+    return 0;
+}
+
+int sim_multicast_bind(struct sim_physical *object, size_t at, struct sim_physical *physical,
+                       size_t offset, size_t size)
+{
+    int error;
+
+    sim_range_lock();
+    error = bind(object, (struct binding){at, size, physical}, offset);
+    sim_range_unlock();
+    return error;
+}
+
+int sim_multicast_bind_address(struct sim_physical *object, size_t at, const void *address,
+                               size_t size)
+{
+    int error;
+
+    sim_range_lock();
+    error = bind(object, (struct binding){at, size, sim_physical_at((uintptr_t)address)}, 0);
+    sim_range_unlock();
+    return error;
+}
+
+int sim_multicast_unbind(struct sim_physical *object, int device, size_t at, size_t size)
+{
+    struct sim_team *team = object ? object->team : NULL;
+    int error = -EINVAL;
+    size_t i;
+
+    if (!team)
+        return -EINVAL;
+    sim_range_lock();
+    i = find(team, device, at);
+    if (i < team->used && team->bindings[i].size == size) {
+        sim_physical_drop(team->bindings[i].physical);
+        team->bindings[i] = team->bindings[--team->used];
+        error = 0;
+    }
+    sim_range_unlock();
+    return error;
+}
