@@ -35,16 +35,18 @@ void mt_native_start(void)
     atomic_store(&native.is_on, !native.has_failed);
 }
 
-/* Id of the module; code that lies in none has 0, and its address. */
+/* Id of the module; code that lies in none has 0, and its address. With the lock: threads' stacks may
+ * have 16 KiB. */
 static uint32_t intern_module(uintptr_t pc, uint64_t *address)
 {
+    static char path[PATH_MAX];
     struct mt_object object;
-    char build_id[MT_BUILD_ID_TEXT], path[PATH_MAX];
+    char build_id[MT_BUILD_ID_TEXT];
     *address = pc;
     if (mt_object_find(pc, &object))
         return 0;
     mt_object_build_id(&object, build_id);
-    mt_object_path(&object, path, sizeof path);
+    mt_object_path(&object, path);
     *address = pc - object.bias;
     uint32_t build_string = *build_id ? mt_intern_string(build_id, strlen(build_id)) : 0;
     return mt_intern_module(build_string, mt_intern_string(path, strlen(path)));
@@ -98,12 +100,12 @@ static uint32_t intern(const struct mt_walk *walk, const struct mt_key *key, uin
 /* On top of the Python stack `parent`, or all of it. */
 static uint32_t native_stack(struct mt_thread *self, uint32_t parent)
 {
-    struct mt_walk walk;
-    mt_unwind(&walk, &self->bounds, &self->foresight, MT_OWN_REGISTERS(), parent != 0);
+    struct mt_walk *walk = &self->walk;
+    mt_unwind(walk, &self->bounds, &self->foresight, MT_OWN_REGISTERS(), parent != 0);
     uint32_t stamp = atomic_load_explicit(&mt_code_changes, memory_order_acquire);
-    struct mt_key key = {walk.a, walk.b, stamp, parent};
+    struct mt_key key = {walk->a, walk->b, stamp, parent};
     uint32_t id = mt_cache_find(&native.stacks, &key);
-    return id ? id : intern(&walk, &key, stamp);
+    return id ? id : intern(walk, &key, stamp);
 }
 
 uint32_t mt_stack(struct mt_thread *self)

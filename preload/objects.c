@@ -5,7 +5,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -149,16 +148,14 @@ void mt_object_build_id(const struct mt_object *object, char out[MT_BUILD_ID_TEX
     }
 }
 
-void mt_object_path(const struct mt_object *object, char *out, size_t size)
+void mt_object_path(const struct mt_object *object, char out[PATH_MAX])
 {
-    char absolute[PATH_MAX];
     const char *name = object->name;
+    int is_relative = *name != '/' && strchr(name, '/');
     if (!*name) {
-        ssize_t n = readlink("/proc/self/exe", absolute, sizeof absolute - 1);
-        absolute[n > 0 ? n : 0] = '\0';
-        name = absolute;
-    } else if (*name != '/' && strchr(name, '/') && realpath(name, absolute)) {
-        name = absolute;
+        ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+        out[n > 0 ? n : 0] = '\0';
+    } else if (!is_relative || !realpath(name, out)) {
+        snprintf(out, PATH_MAX, "%s", name);
     }
-    snprintf(out, size, "%s", name);
 }

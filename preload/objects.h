@@ -10,6 +10,7 @@
 
 #include "cfi.h"
 
+#include <limits.h>
 #include <stddef.h>
 
 /* Finds what this glibc has to offer. Takes the loader's lock; any number of times. */
@@ -33,6 +34,6 @@ int mt_objects_need(const char *beginning);
 void mt_object_build_id(const struct mt_object *object, char out[MT_BUILD_ID_TEXT]);
 
 /* Its file's absolute path, as far as that is known. */
-void mt_object_path(const struct mt_object *object, char *out, size_t size);
+void mt_object_path(const struct mt_object *object, char out[PATH_MAX]);
 
 #endif

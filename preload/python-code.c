@@ -167,9 +167,10 @@ size_t mt_py_utf8(const struct mt_python_layout *layout, uint64_t str, char *out
     return used;
 }
 
+/* With the lock: a thread's stack may be small. */
 static uint32_t intern_str(const struct mt_python_layout *layout, uint64_t str)
 {
-    char text[4096];
+    static char text[4096];
     return mt_intern_string(text, mt_py_utf8(layout, str, text, sizeof text));
 }
 

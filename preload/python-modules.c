@@ -89,7 +89,7 @@ static int is_sound(uint64_t object)
 
 int mt_module_is_caller(uint64_t code, uint64_t object)
 {
-    char function[256], file[4096];
+    static char function[256], file[4096]; /* a thread's stack may be small */
     if (modules.status > SOUND || !object)
         return 0;
     read_str(code, modules.layout->code_name, function, sizeof function);

@@ -51,6 +51,7 @@ struct mt_thread {
     struct mt_thread *next;
     struct mt_stack_bounds bounds;
     struct mt_foresight foresight;
+    struct mt_walk walk; /* not on its stack, which may have 16 KiB */
     uint64_t code_deaths; /* when it was recorded (code-deaths.h) */
     unsigned n_steps;     /* one inside the other */
     struct mt_step step[MT_STEPS];

@@ -30,7 +30,7 @@ static struct range parse(const char *line)
 /* The writable mapping that an address lies in; zeros: there is none. */
 static struct range mapping_of(uintptr_t address)
 {
-    char text[4096], line[64];
+    char text[1024], line[64]; /* on a stack that may be a small one */
     size_t used = 0;
     ssize_t n;
     struct range found = {0, 0};

@@ -153,6 +153,8 @@ START_TEST(a_thread_is_not_cancelled_in_a_hook)
 }
 END_TEST
 
+static const char *const stack_settings[] = {"MEMTAP_STACKS=none", "MEMTAP_STACKS=both"};
+
 /* At each place in which it might wait for itself: the handler's events are recorded, or counted;
  * but for a free of what was allocated before recording had begun. */
 START_TEST(a_handler_does_not_wait_for_what_its_thread_holds)
@@ -162,8 +164,7 @@ START_TEST(a_handler_does_not_wait_for_what_its_thread_holds)
     do {
         snprintf(number, sizeof number, "%d", at);
         struct outcome o =
-            run(ARGS("interrupted", number),
-                ARGS("MEMTAP_QUIET=1", _i ? "MEMTAP_STACKS=both" : "MEMTAP_LEVEL=1"));
+            run(ARGS("interrupted", number), ARGS("MEMTAP_QUIET=1", stack_settings[_i]));
         ck_assert_msg(ended_with(&o, 0), "at place %d", at);
         struct counts c = read_counts(&o, o.file[0]);
         uint64_t n = c.kind[MT_CUDA_MALLOC] + c.kind[MT_CUDA_FREE] + c.lost;
@@ -174,6 +175,32 @@ START_TEST(a_handler_does_not_wait_for_what_its_thread_holds)
         remove_outcome(&o);
     } while (at++ <= places);
     ck_assert_int_gt(places, 15);
+}
+END_TEST
+
+START_TEST(little_of_a_thread_s_stack_is_taken)
+{
+    unsigned first, new, of_thread, of_thread_new;
+    struct outcome o = run(ARGS("small-stacks", NULL), ARGS("MEMTAP_QUIET=1", stack_settings[_i]));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_int_eq(sscanf(o.output, "%u %u %u %u", &first, &new, &of_thread, &of_thread_new), 4);
+    ck_assert_uint_lt(first, 10000); /* 3,200 without us: the loader's */
+    ck_assert_uint_lt(new, 4096);
+    ck_assert_uint_lt(of_thread, 4096);
+    ck_assert_uint_lt(of_thread_new, 4096);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_thread_s_stack_may_be_the_smallest)
+{
+    struct outcome o =
+        run(ARGS("small-stacks", "least"), ARGS("MEMTAP_QUIET=1", stack_settings[_i]));
+    ck_assert(ended_with(&o, 0));
+    struct counts c = read_counts(&o, o.file[0]);
+    ck_assert(c.is_complete);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 4);
+    remove_outcome(&o);
 }
 END_TEST
 
@@ -426,6 +453,8 @@ int main(void)
         tcase_add_test(tests, a_process_ends_with_its_last_thread); /* TSan has one of its own */
         tcase_add_test(tests, a_process_without_cuda_leaves_nothing);
         tcase_add_loop_test(tests, a_handler_does_not_wait_for_what_its_thread_holds, 0, 2);
+        tcase_add_loop_test(tests, little_of_a_thread_s_stack_is_taken, 0, 2);
+        tcase_add_loop_test(tests, a_thread_s_stack_may_be_the_smallest, 0, 2);
         tcase_add_loop_test(tests, a_child_forked_while_a_library_is_loaded_has_one_too, 0, 2);
     }
     return RUN_TESTS(tests);
