@@ -27,7 +27,7 @@ static int see_cuda_total(struct mt_replay *replay, const struct mt_event *event
 static int reach(struct mt_replay *replay, unsigned slot)
 {
     return mt_replay_is_of_cuda(replay, slot)
-               ? mt_timeline_reach(&replay->timeline[slot], replay->events)
+               ? mt_replay_reach(replay, slot, replay->cuda.heap.total[slot].bytes)
                : 0;
 }
 

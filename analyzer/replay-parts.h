@@ -16,6 +16,16 @@ static inline int mt_replay_is_of_cuda(const struct mt_replay *replay, unsigned 
 /* The moment in question is now, on the device of that slot. */
 void mt_replay_take_device(struct mt_replay *replay, unsigned slot);
 
+/* There is an event on the device of that slot, before which so much was allocated. 0 or -ENOMEM.
+ */
+int mt_replay_go_on(struct mt_replay *replay, unsigned slot, uint64_t bytes);
+static inline int mt_replay_reach(struct mt_replay *replay, unsigned slot, uint64_t bytes)
+{
+    return mt_timeline_is_beyond(&replay->timeline[slot], replay->events)
+               ? mt_replay_go_on(replay, slot, bytes)
+               : 0;
+}
+
 /* Takes note of a block that has just been made. 0 or -ENOMEM. */
 int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block);
 
@@ -32,6 +42,7 @@ static inline int mt_replay_see(struct mt_replay *replay, unsigned slot,
 {
     if (now->range && mt_replay_see_range(replay, slot, now))
         return -ENOMEM;
+    mt_timeline_see(&replay->timeline[slot], replay->events, now->known_bytes);
     return mt_spans_see(&replay->spans[slot], &replay->tracker.now, replay->events, replay->time_ns,
                         now->allocated, now->reserved);
 }

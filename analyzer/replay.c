@@ -69,15 +69,40 @@ struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
     return context;
 }
 
+static void draw_one(struct mt_replay *replay, struct mt_timeline *timeline,
+                     const struct mt_block *block, uint64_t end)
+{
+    mt_timeline_add(timeline, mt_classify(&replay->context, block)->category, block->size,
+                    block->event, end);
+}
+
 /* What is known of the block when it ends has to do here: no other blocks are looked at. */
 static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end)
 {
     struct mt_timeline *timeline = &replay->timeline[mt_device_slot(block->device)];
-    if (end != UINT64_MAX && !mt_timeline_sees(timeline, block->event, end))
+    if (end != UINT64_MAX && !mt_timeline_sees(timeline, block->event))
         return;
+    if (end != UINT64_MAX && mt_timeline_may_wait(timeline, block->event)) {
+        mt_timeline_wait(timeline, block);
+        return;
+    }
     update_context(&replay->context, replay);
-    mt_timeline_add(timeline, mt_classify(&replay->context, block)->category, block->size,
-                    block->event, end);
+    draw_one(replay, timeline, block, end);
+}
+
+static __attribute__((noinline)) void draw_waiting(struct mt_replay *replay,
+                                                   struct mt_timeline *timeline)
+{
+    update_context(&replay->context, replay);
+    for (size_t i = 0; i < timeline->n_waiting; i++)
+        draw_one(replay, timeline, &timeline->waiting[i], timeline->waiting[i].event);
+    timeline->n_waiting = 0;
+}
+
+int mt_replay_go_on(struct mt_replay *replay, unsigned slot, uint64_t bytes)
+{
+    draw_waiting(replay, &replay->timeline[slot]);
+    return mt_timeline_go_on(&replay->timeline[slot], replay->events, bytes);
 }
 
 /* Keeps a copy of a block that has ended, or lives at the trace's end, if it is asked for. */
@@ -197,7 +222,7 @@ static inline __attribute__((always_inline)) int reach(struct mt_replay *replay,
 {
     if (mt_replay_is_of_cuda(replay, slot))
         begin_blocks(replay, slot);
-    if (mt_timeline_reach(&replay->timeline[slot], replay->events))
+    if (mt_replay_reach(replay, slot, replay->blocks.total[slot].bytes))
         return -ENOMEM;
     compare_total(replay, slot, event);
     return 0;
@@ -377,6 +402,7 @@ static void number_iterations(struct mt_replay *replay, unsigned slot)
     for (size_t i = 0; i < spans->n; i++)
         if (spans->span[i].iteration != (i ? spans->span[i - 1].iteration : 0))
             mt_timeline_iteration(&replay->timeline[slot], spans->span[i].event);
+    draw_waiting(replay, &replay->timeline[slot]);
     mt_timeline_finish(&replay->timeline[slot], replay->events);
 }
 

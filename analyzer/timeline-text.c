@@ -87,19 +87,20 @@ static int parse_groups(struct mt_timeline *timeline, const char *text)
 
 int mt_timeline_parse(struct mt_timeline *timeline, const char *text)
 {
-    struct mt_timeline read = {.end = UINT64_MAX};
+    struct mt_timeline read = {.next = UINT64_MAX};
     int length = 0;
     if (sscanf(text, "%" SCNu64 " %u %zu%n", &read.begin, &read.shift, &read.points, &length) !=
             3 ||
         !length || read.shift > 52 || !read.points || read.points > MT_TIMELINE_POINTS)
         return -EINVAL;
-    read.change = calloc(MT_TIMELINE_POINTS, sizeof *read.change);
-    int rc = read.change ? parse_groups(&read, text + length) : -ENOMEM;
+    int rc = mt_timeline_make(&read);
+    if (!rc)
+        rc = parse_groups(&read, text + length);
     if (rc) {
-        free(read.change);
+        mt_timeline_clear(&read);
         return rc;
     }
-    free(timeline->change);
+    mt_timeline_clear(timeline);
     *timeline = read;
     return 0;
 }

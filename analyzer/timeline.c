@@ -8,7 +8,20 @@
 void mt_timeline_clear(struct mt_timeline *timeline)
 {
     free(timeline->change);
+    free(timeline->high);
+    free(timeline->waiting);
     memset(timeline, 0, sizeof *timeline);
+}
+
+int mt_timeline_make(struct mt_timeline *timeline)
+{
+    timeline->change = calloc(MT_TIMELINE_POINTS, sizeof *timeline->change);
+    timeline->high = calloc(MT_TIMELINE_POINTS, sizeof *timeline->high);
+    timeline->waiting = calloc(MT_TIMELINE_WAITING, sizeof *timeline->waiting);
+    if (timeline->change && timeline->high && timeline->waiting)
+        return 0;
+    mt_timeline_clear(timeline);
+    return -ENOMEM;
 }
 
 static void add(struct mt_timeline_at *to, const struct mt_timeline_at *change)
@@ -19,28 +32,72 @@ static void add(struct mt_timeline_at *to, const struct mt_timeline_at *change)
     to->iterations += change->iterations;
 }
 
+static void subtract_bytes(struct mt_timeline_at *from, const struct mt_timeline_at *change)
+{
+    for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
+        from->category[c] -= change->category[c];
+    from->reserved -= change->reserved;
+}
+
+void mt_timeline_forget_high(struct mt_timeline_high *high)
+{
+    high->more = (struct mt_timeline_at){0};
+    high->differs = 0;
+}
+
+/* The highest moment of two points, the second of which ends with these changes. */
+static struct mt_timeline_high higher(const struct mt_timeline_high *first,
+                                      const struct mt_timeline_high *second,
+                                      const struct mt_timeline_at *change)
+{
+    if (second->above > first->above)
+        return *second;
+    struct mt_timeline_high high = *first;
+    subtract_bytes(&high.more, change);
+    high.differs = 1;
+    return high;
+}
+
 /* Point 2i and 2i + 1 become point i. */
 static void halve(struct mt_timeline *timeline)
 {
-    for (size_t i = 0; i < MT_TIMELINE_POINTS; i++) {
-        struct mt_timeline_at change = timeline->change[i];
-        timeline->change[i] = (struct mt_timeline_at){0};
-        add(&timeline->change[i / 2], &change);
+    for (size_t i = 0; i < MT_TIMELINE_POINTS / 2; i++) {
+        struct mt_timeline_at change = timeline->change[2 * i];
+        timeline->high[i] = higher(&timeline->high[2 * i], &timeline->high[2 * i + 1],
+                                   &timeline->change[2 * i + 1]);
+        add(&change, &timeline->change[2 * i + 1]);
+        timeline->change[i] = change;
     }
+    memset(timeline->change + MT_TIMELINE_POINTS / 2, 0,
+           MT_TIMELINE_POINTS / 2 * sizeof *timeline->change);
+    memset(timeline->high + MT_TIMELINE_POINTS / 2, 0,
+           MT_TIMELINE_POINTS / 2 * sizeof *timeline->high);
+    timeline->reached /= 2;
     timeline->shift++;
 }
 
-int mt_timeline_enlarge(struct mt_timeline *timeline, uint64_t event)
+/* The first event of a point, and perhaps of some before it, in which nothing has happened. */
+static void begin_point(struct mt_timeline *timeline, size_t point, uint64_t event, uint64_t bytes)
+{
+    for (size_t i = timeline->reached + 1; i < point; i++)
+        timeline->high[i] = (struct mt_timeline_high){.event = event - 1, .above = bytes + 1};
+    timeline->high[point].event = event;
+    timeline->reached = point;
+}
+
+int mt_timeline_go_on(struct mt_timeline *timeline, uint64_t event, uint64_t bytes)
 {
     if (!timeline->change) {
-        timeline->change = calloc(MT_TIMELINE_POINTS, sizeof *timeline->change);
-        if (!timeline->change)
+        if (mt_timeline_make(timeline))
             return -ENOMEM;
-        timeline->begin = event;
+        timeline->begin = timeline->high->event = event;
     }
     while (mt_timeline_point(timeline, event) + 1 >= MT_TIMELINE_POINTS)
         halve(timeline);
-    timeline->end = timeline->begin + ((uint64_t)(MT_TIMELINE_POINTS - 1) << timeline->shift);
+    size_t point = mt_timeline_point(timeline, event);
+    if (timeline->reached < point)
+        begin_point(timeline, point, event, bytes);
+    timeline->next = timeline->begin + ((uint64_t)(point + 1) << timeline->shift);
     return 0;
 }
 
@@ -49,15 +106,27 @@ void mt_timeline_add(struct mt_timeline *timeline, enum mt_category category, ui
 {
     size_t first = mt_timeline_point(timeline, from);
     size_t last = to == UINT64_MAX ? MT_TIMELINE_POINTS : mt_timeline_point(timeline, to);
-    if (first < MT_TIMELINE_POINTS)
+    if (first != last && first < MT_TIMELINE_POINTS) {
+        struct mt_timeline_high *high = &timeline->high[first];
         timeline->change[first].category[category] += bytes;
-    if (last < MT_TIMELINE_POINTS)
-        timeline->change[last].category[category] -= bytes;
+        high->more.category[category] -= from > high->event ? bytes : 0;
+        high->differs = 1;
+    }
+    if (last < MT_TIMELINE_POINTS) {
+        struct mt_timeline_high *high = &timeline->high[last];
+        timeline->change[last].category[category] -= first != last ? bytes : 0;
+        high->more.category[category] += from <= high->event ? bytes : 0;
+        high->differs = 1;
+    }
 }
 
 void mt_timeline_reserve(struct mt_timeline *timeline, uint64_t change, uint64_t event)
 {
-    timeline->change[mt_timeline_point(timeline, event)].reserved += change;
+    size_t point = mt_timeline_point(timeline, event);
+    struct mt_timeline_high *high = &timeline->high[point];
+    timeline->change[point].reserved += change;
+    high->more.reserved -= event > high->event ? change : 0;
+    high->differs = 1;
 }
 
 void mt_timeline_iteration(struct mt_timeline *timeline, uint64_t event)
@@ -102,9 +171,11 @@ size_t mt_timeline_columns(const struct mt_timeline *timeline, size_t from, size
         if (i < from)
             continue;
         size_t column = (i - from) * n / (to - from), end = (i - from + 1) * n / (to - from);
+        struct mt_timeline_at high = now;
+        add(&high, &timeline->high[i].more);
         do {
-            if (mt_timeline_sum(&now) >= mt_timeline_sum(&columns[column]))
-                columns[column] = now;
+            if (mt_timeline_sum(&high) >= mt_timeline_sum(&columns[column]))
+                columns[column] = high;
             columns[column].iterations = now.iterations;
         } while (++column < end);
     }

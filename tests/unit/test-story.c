@@ -235,7 +235,41 @@ START_TEST(the_chart_adds_up)
         ck_assert_uint_eq(columns[i].category[MT_CATEGORY_PARAMETERS], 1000);
         ck_assert_uint_eq(columns[i].reserved, 2 * MT_MIB);
         if (i < 31 || i > 33)
-            ck_assert_uint_eq(columns[i].category[MT_CATEGORY_OTHER] / 500, i > 32);
+            ck_assert_uint_eq(columns[i].category[MT_CATEGORY_OTHER], i > 32 ? 501 : 1);
+    }
+}
+END_TEST
+
+/* What is allocated and freed, of some sizes and lives; of points that have become one ever again,
+ * each is as high as the events that it stands for have been. */
+START_TEST(a_point_is_as_high_as_its_highest_event)
+{
+    enum { EVENTS = 30000, LIVE = 50 };
+    static struct mt_timeline_at column[1];
+    static uint64_t after[EVENTS];
+    uint64_t bytes = 0, random = 1, size[LIVE] = {0};
+    for (unsigned i = 0; i < EVENTS; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        unsigned slot = (random >> 33) % LIVE;
+        if (size[slot]) {
+            mt_build_free(builder, BASE + slot * 65536);
+            bytes -= size[slot];
+            size[slot] = 0;
+        } else {
+            size[slot] = 1 + (random >> 40) % (i % 7000 + 1);
+            mt_build_alloc(builder, BASE + slot * 65536, size[slot]);
+            bytes += size[slot];
+        }
+        after[i] = bytes;
+    }
+    const struct mt_timeline *timeline = analyze()->timeline;
+    ck_assert_uint_ge(timeline->shift, 4);
+    for (size_t point = 0; point < timeline->points; point++) {
+        uint64_t first = point << timeline->shift, most = 0;
+        for (size_t i = first; i < first + (1u << timeline->shift) && i < EVENTS; i++)
+            most = after[i] > most ? after[i] : most;
+        ck_assert_uint_eq(mt_timeline_columns(timeline, point, point + 1, 1, column), 1);
+        ck_assert_uint_eq(mt_timeline_sum(column), most);
     }
 }
 END_TEST
@@ -399,6 +433,7 @@ int main(void)
     tcase_add_test(story, of_many_it_need_not_be);
     tcase_add_test(story, what_grew_once_is_no_growth);
     tcase_add_test(story, the_chart_adds_up);
+    tcase_add_test(story, a_point_is_as_high_as_its_highest_event);
     tcase_add_test(story, iterations_are_marked_where_they_begin);
     tcase_add_test(story, a_chart_is_read_as_it_was_written);
     tcase_add_test(story, a_long_chart_keeps_its_highest_and_its_iterations);
