@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diff-words.h"
+#include "names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,20 +23,14 @@ const char *mt_percent_text(char out[MT_SIZE_TEXT], const struct mt_change *chan
     return out;
 }
 
-static const char *base_name(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    return slash && slash[1] ? slash + 1 : file;
-}
-
 void mt_line_text(char *out, size_t size, const struct mt_line *line)
 {
     if (!strcmp(line->function, "?") && !strcmp(line->file, "?"))
         snprintf(out, size, "an unknown line");
     else if (line->line)
-        snprintf(out, size, "%s:%u %s", base_name(line->file), line->line, line->function);
+        snprintf(out, size, "%s:%u %s", mt_last_part(line->file), line->line, line->function);
     else
-        snprintf(out, size, "%s %s", base_name(line->file), line->function);
+        snprintf(out, size, "%s %s", mt_last_part(line->file), line->function);
 }
 
 void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site)
@@ -46,7 +41,7 @@ void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site)
         size_t n = (size_t)snprintf(out, size, "was ");
         mt_line_text(out + n, size - n, site->was);
     } else if (line->old_file || line->old_function) {
-        snprintf(out, size, "was %s%s%s", line->old_file ? base_name(line->old_file) : "",
+        snprintf(out, size, "was %s%s%s", line->old_file ? mt_last_part(line->old_file) : "",
                  line->old_file && line->old_function ? " " : "",
                  line->old_function ? line->old_function : "");
     }

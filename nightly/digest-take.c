@@ -87,9 +87,8 @@ static const char *cuda_of(const char *torch)
 /* ".../python3.11" is Python 3.11. */
 static const char *python_of(const char *program)
 {
-    const char *at = strrchr(program, '/');
-    at = at ? at + 1 : program;
-    return !strncmp(at, "python3.", 8) ? at + 6 : "";
+    const char *name = mt_last_part(program);
+    return !strncmp(name, "python3.", 8) ? name + 6 : "";
 }
 
 /* What the environment says of PyTorch's allocator; its setting has an old and a new name. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/grow.h"
 #include "history.h"
+#include "names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,8 +150,7 @@ void mt_runs_clear(struct mt_runs *runs)
 
 const char *mt_run_program(const struct mt_run *run)
 {
-    const char *slash = strrchr(run->text[MT_RUN_PROGRAM], '/');
-    return slash ? slash + 1 : run->text[MT_RUN_PROGRAM];
+    return mt_last_part(run->text[MT_RUN_PROGRAM]);
 }
 
 const char *mt_series_label(const char *name)

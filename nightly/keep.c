@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "keep.h"
 #include "checksum.h"
+#include "names.h"
 #include "trace-format/tail.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ static int copy_all(const char *path, const char *to)
 int mt_keep_copy(const char *path, const char *folder, const char *checksum, char out[PATH_MAX])
 {
     char real[PATH_MAX];
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = mt_last_part(path);
     size_t length = strlen(name);
     if (length > 5 && !strcmp(name + length - 5, ".mtap"))
         length -= 5;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "match.h"
 #include "analyzer/grow.h"
+#include "names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -72,19 +73,13 @@ static void note_places(uint32_t *of_place, const struct mt_digest_device *run,
         of_place[(size_t)(line->place - run->place) + i] = index;
 }
 
-static const char *base_name(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    return slash ? slash + 1 : file;
-}
-
 /* What an old run calls a line that is known already. */
 static void note_names(struct mt_line *known, const struct mt_line *line)
 {
     known->old_line = line->line;
     if (strcmp(known->function, line->function))
         known->old_function = line->function;
-    if (strcmp(base_name(known->file), base_name(line->file)))
+    if (strcmp(mt_last_part(known->file), mt_last_part(line->file)))
         known->old_file = line->file;
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *last_part(const char *path)
+const char *mt_last_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
@@ -66,9 +66,9 @@ void mt_comparable_file(char *out, size_t size, const char *file, const char *wo
 {
     const char *made = made_up_name(file), *package = in_packages(file), *python = in_python(file);
     const char *own = in_directory(file, working_directory);
-    int library = library_length(last_part(file));
+    int library = library_length(mt_last_part(file));
     if (library >= 0)
-        snprintf(out, size, "%.*s", library, last_part(file));
+        snprintf(out, size, "%.*s", library, mt_last_part(file));
     else if (python && !package)
         snprintf(out, size, "python/%s", python);
     else
@@ -102,7 +102,7 @@ void mt_program_name(char *out, size_t size, const char *command)
         size_t n = strcspn(at, " ");
         snprintf(word, sizeof word, "%.*s", (int)n, at);
         if (is_next || is_first || ends_with(word, strlen(word), ".py"))
-            snprintf(out, size, "%s", last_part(word));
+            snprintf(out, size, "%s", mt_last_part(word));
         if (is_next || (!is_first && ends_with(word, strlen(word), ".py")) ||
             (is_first && strncmp(out, "python", 6)))
             return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/grow.h"
+#include "names.h"
 #include "trend.h"
 
 #include <errno.h>
@@ -25,8 +26,7 @@ static const char select_changes[] =
 static void last_part(sqlite3_context *context, int n, sqlite3_value **value)
 {
     const char *path = n ? (const char *)sqlite3_value_text(*value) : NULL;
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    sqlite3_result_text(context, slash ? slash + 1 : path, -1, SQLITE_TRANSIENT);
+    sqlite3_result_text(context, path ? mt_last_part(path) : NULL, -1, SQLITE_TRANSIENT);
 }
 
 static char *copy(struct mt_store *store, sqlite3_stmt *row, int column)
