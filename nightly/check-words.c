@@ -98,14 +98,22 @@ static void add_allocator(char out[MT_FINDING_TEXT], const struct mt_finding *fi
         finding->run->allocator);
 }
 
+static void add_unknown(char out[MT_FINDING_TEXT], unsigned iterations)
+{
+    if (iterations)
+        add(out, ": not known from %u iteration%s (from %u on it is)", iterations,
+            iterations > 1 ? "s" : "", MT_GROWTH_ITERATIONS);
+    else
+        add(out, ": not known without iterations");
+}
+
 const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
     char amount[MT_AMOUNT_TEXT];
     *out = '\0';
     add_name(out, finding);
     if (finding->is_unknown) {
-        add(out, ": not known from %u iteration%s (from %u on it is)", finding->device->iterations,
-            finding->device->iterations > 1 ? "s" : "", MT_GROWTH_ITERATIONS);
+        add_unknown(out, finding->device->iterations);
         return out;
     }
     add(out, ": %s%s, ", mt_amount_text(amount, unit_of(finding), finding->value),

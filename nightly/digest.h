@@ -56,7 +56,7 @@ struct mt_digest_device {
     enum mt_phase phase;               /* of the peak */
     uint32_t iteration, iterations;    /* of the peak, from 1; how many there were */
     uint64_t most_in_phase[MT_PHASES]; /* the most allocated in each phase of the run */
-    uint64_t growth;                   /* an iteration; 0: nothing grows */
+    uint64_t growth;                   /* an iteration; 0: nothing grows, as far as is known */
     struct mt_digest_site grows;       /* where most of that is from; function NULL: not known */
     uint64_t at_end;                   /* allocated after the last event */
     struct mt_digest_site *site;       /* by category, file, function, operator, module, line */
@@ -104,6 +104,12 @@ void mt_digest_place_clear(struct mt_digest_place *place);
 
 /* For qsort: by file, function, line, operator. */
 int mt_digest_place_order(const void *left, const void *right);
+
+/* Growth shows over several iterations only: whether there were enough. */
+static inline int mt_digest_has_growth(const struct mt_digest_device *device)
+{
+    return device->iterations >= MT_GROWTH_ITERATIONS;
+}
 
 /* The device with the highest peak; NULL: no memory was allocated. */
 const struct mt_digest_device *mt_digest_main_device(const struct mt_digest *digest);

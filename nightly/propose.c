@@ -66,7 +66,7 @@ static int is_too_short(const struct proposal *p)
 {
     for (size_t i = 0; i < p->n; i++)
         for (size_t j = 0; j < p->run[i].n_devices; j++)
-            if (p->run[i].devices[j].iterations >= MT_GROWTH_ITERATIONS)
+            if (mt_digest_has_growth(&p->run[i].devices[j]))
                 return 0;
     return 1;
 }
