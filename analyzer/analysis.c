@@ -150,12 +150,15 @@ static int replay_step(struct mt_analysis *analysis, const char *path,
     struct mt_question step = *question;
     step.moment.kind = MT_AT_PEAK;
     int rc = mt_replay(path, &step, &analysis->replay, &analysis->fault);
-    const struct mt_span *span =
-        rc ? NULL
-           : mt_spans_of_iteration(&analysis->replay.spans[highest_slot(&analysis->replay)],
-                                   question->moment.value);
+    const struct mt_spans *spans = &analysis->replay.spans[highest_slot(&analysis->replay)];
+    uint64_t number = question->moment.value;
+    int at_begin = question->moment.kind == MT_AT_BEGIN;
+    const struct mt_span *span = rc         ? NULL
+                                 : at_begin ? mt_spans_begin_of(spans, number)
+                                            : mt_spans_of_iteration(spans, number);
     if (span) {
-        step.moment = (struct mt_moment){MT_AT_EVENT, span->most_event};
+        step.moment =
+            (struct mt_moment){MT_AT_EVENT, at_begin ? span->before : span->most_event};
         mt_replay_clear(&analysis->replay);
         rc = mt_replay(path, &step, &analysis->replay, &analysis->fault);
     }
@@ -168,7 +171,7 @@ int mt_analysis_create(struct mt_analysis *analysis, const char *path,
                        const struct mt_question *question)
 {
     memset(analysis, 0, sizeof *analysis);
-    int rc = question->moment.kind == MT_AT_STEP
+    int rc = question->moment.kind >= MT_AT_BEGIN
                  ? replay_step(analysis, path, question)
                  : mt_replay(path, question, &analysis->replay, &analysis->fault);
     if (!rc)

@@ -11,6 +11,26 @@
 #define LEAST_STEPS 3u
 #define MOST_STEPS 16u
 
+/* What is live after the event, and how much that is. */
+static int add_whole(struct mt_keep_moments *moments, uint64_t number)
+{
+    int rc = mt_marks_add(&moments->after_event, number);
+    return rc ? rc : mt_marks_add(&moments->totals, number);
+}
+
+/* The highest moment of an iteration, and where it and the next one begin. */
+static int add_step(struct mt_keep_moments *moments, const struct mt_spans *spans, size_t number)
+{
+    const struct mt_span *highest = mt_spans_of_iteration(spans, number);
+    int rc = highest ? add_whole(moments, highest->most_event) : 0;
+    for (size_t i = number; !rc && i <= number + 1; i++) {
+        const struct mt_span *first = mt_spans_begin_of(spans, i);
+        if (first && first->before)
+            rc = add_whole(moments, first->before);
+    }
+    return rc;
+}
+
 /* The first, the last, and others evenly between. */
 static int add_steps(struct mt_keep_moments *moments, const struct mt_spans *spans, size_t n)
 {
@@ -19,10 +39,7 @@ static int add_steps(struct mt_keep_moments *moments, const struct mt_spans *spa
         n = spans->iterations;
     for (size_t i = 0; !rc && i < n; i++) {
         size_t last = spans->iterations - 1;
-        const struct mt_span *span =
-            mt_spans_of_iteration(spans, (uint32_t)(1 + (n > 1 ? i * last / (n - 1) : last)));
-        if (span)
-            rc = mt_marks_add(&moments->after_event, span->most_event);
+        rc = add_step(moments, spans, 1 + (n > 1 ? i * last / (n - 1) : last));
     }
     return rc;
 }

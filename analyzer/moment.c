@@ -7,7 +7,8 @@
 
 static const char *const names[] = {
     [MT_AT_PEAK] = "peak", [MT_AT_END] = "end",     [MT_AT_OOM] = "oom",
-    [MT_AT_TIME] = "time", [MT_AT_EVENT] = "event", [MT_AT_STEP] = "step"};
+    [MT_AT_TIME] = "time", [MT_AT_EVENT] = "event",
+    [MT_AT_BEGIN] = "begin", [MT_AT_STEP] = "step"};
 
 static const struct {
     const char *name;
@@ -72,8 +73,9 @@ int mt_moment_parse(const char *text, struct mt_moment *moment)
             moment->kind = kind;
             return 0;
         }
-    if (!parse_number(text, MT_AT_EVENT, moment) || !parse_number(text, MT_AT_STEP, moment))
-        return 0;
+    for (enum mt_moment_kind kind = MT_AT_EVENT; kind <= MT_AT_STEP; kind++)
+        if (!parse_number(text, kind, moment))
+            return 0;
     moment->kind = MT_AT_TIME;
     return parse_time(text, &moment->value);
 }

@@ -13,8 +13,9 @@ enum mt_moment_kind {
     MT_AT_OOM,   /* the last out-of-memory */
     MT_AT_TIME,  /* after the last event up to value ns */
     MT_AT_EVENT, /* after event number value, from 1 */
-    MT_AT_STEP, /* when most was allocated in iteration number value, from 1, on the device with the
-                 * highest peak */
+    MT_AT_BEGIN, /* before the first event of iteration number value, from 1, on the device with the
+                  * highest peak */
+    MT_AT_STEP,  /* when most was allocated in it */
 };
 
 struct mt_moment {
@@ -22,12 +23,11 @@ struct mt_moment {
     uint64_t value;
 };
 
-/* Reads "peak", "end", "oom", a time with its unit ("1.5s", "20ms", "7us", "8000ns"), "event:N"
- * or "step:N".
- * 0, or -EINVAL where the text is none of them. */
+/* Reads "peak", "end", "oom", a time with its unit ("1.5s", "20ms", "7us", "8000ns"), "event:N",
+ * "begin:N" or "step:N". 0, or -EINVAL where the text is none of them. */
 int mt_moment_parse(const char *text, struct mt_moment *moment);
 
-/* "peak", "end", "oom", "time", "event" or "step". */
+/* "peak", "end", "oom", "time", "event", "begin" or "step". */
 const char *mt_moment_name(enum mt_moment_kind kind);
 
 struct mt_totals {

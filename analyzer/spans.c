@@ -23,11 +23,13 @@ int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t eve
                                                .phase = now->after,
                                                .time_ns = time_ns,
                                                .event = event,
+                                               .before = spans->last,
                                                .least = allocated,
                                                .most = allocated,
                                                .most_event = event,
                                                .most_time_ns = time_ns,
                                                .most_reserved = reserved};
+    spans->last = event;
     return 0;
 }
 
@@ -87,6 +89,14 @@ const struct mt_span *mt_spans_of_iteration(const struct mt_spans *spans, uint64
             (!best || spans->span[i].most > best->most))
             best = &spans->span[i];
     return best;
+}
+
+const struct mt_span *mt_spans_begin_of(const struct mt_spans *spans, uint64_t iteration)
+{
+    for (size_t i = 0; i < spans->n; i++)
+        if (iteration && spans->span[i].iteration == iteration)
+            return &spans->span[i];
+    return NULL;
 }
 
 /* The least that was allocated in an iteration whose spans begin at *i, which moves on. */

@@ -16,6 +16,7 @@ struct mt_span {
     uint32_t iteration;      /* from 1; 0: start-up. After mt_spans_number */
     uint8_t phase;           /* enum mt_phase; OUTSIDE: start-up */
     uint64_t time_ns, event; /* of the first event in it */
+    uint64_t before;         /* the device's last event before it; 0: none */
     uint64_t least, most;
     uint64_t most_event, most_time_ns, most_reserved; /* at the most */
 };
@@ -23,6 +24,7 @@ struct mt_span {
 struct mt_spans {
     struct mt_span *span;
     size_t n, capacity;
+    uint64_t last; /* event that was seen */
     uint32_t iterations; /* after mt_spans_number */
 };
 
@@ -40,6 +42,7 @@ static inline int mt_spans_see(struct mt_spans *spans, const struct mt_when *now
     struct mt_span *last = spans->n ? &spans->span[spans->n - 1] : NULL;
     if (!last || last->run != now->run)
         return mt_spans_add(spans, now, event, time_ns, allocated, reserved);
+    spans->last = event;
     if (allocated < last->least)
         last->least = allocated;
     if (allocated > last->most) {
@@ -63,6 +66,9 @@ const struct mt_span *mt_spans_highest(const struct mt_spans *spans, int but_pha
 
 /* The highest span of an iteration. NULL: it is not there. */
 const struct mt_span *mt_spans_of_iteration(const struct mt_spans *spans, uint64_t iteration);
+
+/* The first span of an iteration. NULL: it is not there. */
+const struct mt_span *mt_spans_begin_of(const struct mt_spans *spans, uint64_t iteration);
 
 /* Of fewer iterations growth is not known. */
 #define MT_GROWTH_ITERATIONS 5u

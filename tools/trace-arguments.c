@@ -12,8 +12,8 @@ enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY, RANK };
 /* clang-format off */
 #define FORMAT_OPTION(help, choices) {'f', "format", "FORMAT", help, choices}
 #define AT_OPTION {AT, "at", "MOMENT",                                                             \
-    "peak (the default), end, oom, a time such as 1.5s,\n20ms or 8000ns, event:N, or step:N (the most of"      \
-    " an\niteration)",                                                                              \
+    "peak (the default), end, oom, a time such as 1.5s,\n20ms or 8000ns, event:N, begin:N"         \
+    " (before an\niteration) or step:N (the most of it)",                                            \
     "peak end oom"}
 #define DEVICE_OPTION {DEVICE, "device", "N", "only CUDA's device N"}
 #define RANK_OPTION {RANK, "rank", "N", "of several traces of a job that of rank N"}
@@ -96,7 +96,7 @@ static int read_moment(const struct mt_command *command, const char *value,
         return 0;
     mt_fail_usage(command,
                   "'%s' is no moment; use peak, end, oom, a time with its unit (1.5s, 20ms, "
-                  "8000ns), event:N or step:N",
+                  "8000ns), event:N, begin:N or step:N",
                   value);
     return -1;
 }
@@ -165,7 +165,7 @@ static int tell_compact(const struct mt_analysis *analysis,
         mt_compact_of(analysis->replay.definitions))
         mt_say(
             "%s: compact: blocks that were live at this moment are missing; the peak, the end and "
-            "some steps have all",
+            "the begin and the highest moment of some iterations have all",
             arguments->path);
     return 1;
 }

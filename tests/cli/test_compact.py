@@ -14,7 +14,8 @@ QUESTIONS = ["oom", "oom --no-labels", "blocks", "blocks --format csv", "blocks 
              "blocks --at end --format csv", "blocks --at oom --format csv", "blocks --no-labels --format csv",
              "stacks", "stacks --bottom-up", "stacks --format folded", "stacks --at end --format json",
              "stacks --at oom --format folded", "budget"]
-REPORTS = ["report", "report --at end", "report --at oom", "report --by operator --no-labels", "oom",
+REPORTS = ["report", "report --at end", "report --at oom", "report --at begin:1", "report --at begin:2",
+           "report --at step:1", "report --by operator --no-labels", "oom",
            *(f"report --by {what}" for what in ("dtype", "file", "function", "module", "name", "operator", "range",
                                                 "rule", "stack"))]
 DRAWN = 200  # events of a trace whose chart has no fewer points in a copy
