@@ -44,6 +44,21 @@ static int add_steps(struct mt_keep_moments *moments, const struct mt_spans *spa
     return rc;
 }
 
+/* The highest moment of each phase: two runs are compared there if their peaks are elsewhere. */
+static int add_phases(struct mt_keep_moments *moments, const struct mt_spans *spans)
+{
+    const struct mt_span *highest[MT_PHASE_STEP + 1] = {NULL};
+    int rc = 0;
+    for (size_t i = 0; i < spans->n; i++) {
+        const struct mt_span *span = &spans->span[i], **best = &highest[span->phase];
+        if (!*best || span->most > (*best)->most)
+            *best = span;
+    }
+    for (size_t i = 0; !rc && i < sizeof highest / sizeof *highest; i++)
+        rc = highest[i] ? add_whole(moments, highest[i]->most_event) : 0;
+    return rc;
+}
+
 static size_t between(size_t least, size_t n, size_t most)
 {
     return n < least ? least : n < most ? n : most;
@@ -69,6 +84,8 @@ static int choose_on_device(struct mt_keep_moments *moments, const struct mt_rep
     rc = mt_marks_add(&moments->after_event, peak->event);
     if (!rc)
         rc = add_steps(moments, spans, between(LEAST_STEPS, room, MOST_STEPS));
+    if (!rc)
+        rc = add_phases(moments, spans);
     for (size_t i = 0; !rc && i < spans->n; i++)
         rc = mt_marks_add(&moments->totals, spans->span[i].most_event);
     for (size_t i = 0; !rc && i < replay->tracker.ranges.device[slot].n; i++)

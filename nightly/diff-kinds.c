@@ -65,6 +65,7 @@ static enum mt_diff_kind kind_of(const struct mt_diff_device *device,
                                  const struct mt_diff_site *site)
 {
     int64_t change = mt_change_of(&site->bytes);
+    int elsewhere = device->peak_moved && device->in_phase < 0;
     if (!change)
         return MT_DIFF_SAME;
     if (!site->allocations.old)
@@ -74,8 +75,8 @@ static enum mt_diff_kind kind_of(const struct mt_diff_device *device,
     if (!asks_for_the_same(device, site))
         return change > 0 ? MT_DIFF_GROWN : MT_DIFF_SHRUNK;
     if (change > 0)
-        return device->peak_moved && !lives_longer(site) ? MT_DIFF_MOVED : MT_DIFF_LONGER;
-    return device->peak_moved && !lives_shorter(site) ? MT_DIFF_MOVED : MT_DIFF_EARLIER;
+        return elsewhere && !lives_longer(site) ? MT_DIFF_MOVED : MT_DIFF_LONGER;
+    return elsewhere && !lives_shorter(site) ? MT_DIFF_MOVED : MT_DIFF_EARLIER;
 }
 
 void mt_diff_name_kinds(struct mt_diff_device *device)

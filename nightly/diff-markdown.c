@@ -106,6 +106,9 @@ static void put_device(FILE *out, const struct mt_diff *diff, const struct mt_di
                 device->device, diff->n_devices);
     if (device->peak_moved)
         fprintf(out, "The peak has moved from the %s to the %s.\n\n", old, now);
+    mt_compared_text(old, sizeof old, device);
+    if (*old)
+        fprintf(out, "%s\n\n", old);
     put_totals(out, device);
     put_sites(out, device);
 }

@@ -34,35 +34,49 @@ struct mt_change mt_change_make(uint64_t *values, size_t n_new, size_t n_old)
         offsetof(struct mt_diff_device, field), offsetof(struct mt_digest_device, of), 1           \
     }
 
-static const struct {
+struct number {
     size_t to, from, n;
-} numbers[] = {
+};
+
+static const struct number numbers[] = {
     NUMBER(allocated, allocated),
     NUMBER(reserved, most_reserved),
     NUMBER(cached, cached),
     NUMBER(unseen, unseen),
     NUMBER(growth, growth),
     NUMBER(at_end, at_end),
-    {offsetof(struct mt_diff_device, category), offsetof(struct mt_digest_device, category),
-     MT_CATEGORY_COUNT},
     {offsetof(struct mt_diff_device, phase), offsetof(struct mt_digest_device, most_in_phase),
      MT_PHASES},
+}, at_moments[] = {
+    NUMBER(compared, allocated),
+    {offsetof(struct mt_diff_device, category), offsetof(struct mt_digest_device, category),
+     MT_CATEGORY_COUNT},
 };
 
-int mt_diff_numbers(struct mt_diff_device *device)
+static int take(struct mt_diff_device *device, const struct number *number, size_t n_numbers)
 {
     size_t n = device->n_new + device->n_old;
     uint64_t *values = calloc(n + 1, sizeof *values);
     if (!values)
         return -ENOMEM;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        for (size_t j = 0; j < numbers[i].n; j++) {
-            struct mt_change *to = (struct mt_change *)((char *)device + numbers[i].to) + j;
+    for (size_t i = 0; i < n_numbers; i++)
+        for (size_t j = 0; j < number[i].n; j++) {
+            struct mt_change *to = (struct mt_change *)((char *)device + number[i].to) + j;
             for (size_t k = 0; k < n; k++)
                 values[k] =
-                    ((const uint64_t *)((const char *)device->runs[k] + numbers[i].from))[j];
+                    ((const uint64_t *)((const char *)device->runs[k] + number[i].from))[j];
             *to = mt_change_make(values, device->n_new, device->n_old);
         }
     free(values);
     return 0;
+}
+
+int mt_diff_numbers(struct mt_diff_device *device)
+{
+    return take(device, numbers, sizeof numbers / sizeof *numbers);
+}
+
+int mt_diff_categories(struct mt_diff_device *device)
+{
+    return take(device, at_moments, sizeof at_moments / sizeof *at_moments);
 }

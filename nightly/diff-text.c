@@ -193,6 +193,9 @@ static void print_peak(const struct page *page, const struct mt_diff_device *dev
         fprintf(page->out, "\nThe peak has moved from the %s\n  to the %s.\n", old, now);
     else if (device->now->iterations)
         fprintf(page->out, "\nThe peak is in the %s.\n", now);
+    mt_compared_text(old, sizeof old, device);
+    if (*old)
+        fprintf(page->out, "%s\n", old);
 }
 
 static void print_lines(const struct page *page, const char *before, const char *lines)

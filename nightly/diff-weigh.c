@@ -21,7 +21,7 @@
 
 struct weigher {
     struct mt_diff_device *device;
-    int direction; /* of the peak: 1 or -1 */
+    int direction; /* of what is compared: 1 or -1 */
     double factor[MT_CATEGORY_COUNT];
 };
 
@@ -185,7 +185,7 @@ static double blame_of(const struct weigher *weigher, const struct mt_diff_site 
 int mt_diff_weigh(struct mt_diff_device *device)
 {
     struct weigher weigher = {.device = device,
-                              .direction = mt_change_of(&device->allocated) < 0 ? -1 : 1};
+                              .direction = mt_change_of(&device->compared) < 0 ? -1 : 1};
     int rc = take_back_equal(device);
     if (rc)
         return rc;

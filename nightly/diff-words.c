@@ -13,11 +13,14 @@ const char *mt_signed_size_text(char out[MT_SIZE_TEXT], int64_t bytes)
     return out;
 }
 
+#define MOST_PERCENT 9999.0 /* what is larger says no more than that there was next to nothing */
+
 const char *mt_percent_text(char out[MT_SIZE_TEXT], const struct mt_change *change)
 {
     double percent = 100.0 * (double)mt_change_of(change) / (double)change->old;
     if (change->old)
-        snprintf(out, MT_SIZE_TEXT, "%+.*f %%", percent < 1000 ? 1 : 0, percent);
+        snprintf(out, MT_SIZE_TEXT, percent < MOST_PERCENT ? "%+.*f %%" : ">%.*f %%",
+                 percent < 1000 ? 1 : 0, percent < MOST_PERCENT ? percent : MOST_PERCENT);
     else
         *out = '\0';
     return out;
@@ -56,28 +59,47 @@ void mt_peak_text(char *out, size_t size, const struct mt_digest_device *device)
                  device->iteration);
 }
 
-/* "peak +1.20 GiB (+3.1 %)", or what reserved says where the peak is the same. */
-static void tell_change(FILE *out, const struct mt_diff_device *device)
+void mt_compared_text(char *out, size_t size, const struct mt_diff_device *device)
+{
+    char old[MT_SIZE_TEXT], now[MT_SIZE_TEXT];
+    *out = '\0';
+    if (device->in_phase >= 0)
+        snprintf(out, size,
+                 "Categories and lines are those of the highest moment of the %s,\n"
+                 "  %s before and %s now.",
+                 mt_phase_names[device->in_phase].label, mt_size_text(old, device->compared.old),
+                 mt_size_text(now, device->compared.now));
+}
+
+static void tell_number(FILE *out, const char *before, const char *what,
+                        const struct mt_change *change)
 {
     char size[MT_SIZE_TEXT], percent[MT_SIZE_TEXT];
-    const struct mt_change *peak = &device->allocated, *reserved = &device->reserved;
-    const struct mt_change *told = peak;
-    if (mt_change_of(peak)) {
-        fputs("peak ", out);
-    } else {
-        fprintf(out, "peak unchanged at %s", mt_size_text(size, peak->now));
-        if (!mt_change_of(reserved))
-            return;
-        fputs(", reserved ", out);
-        told = reserved;
-    }
-    fputs(mt_signed_size_text(size, mt_change_of(told)), out);
-    if (told->old)
-        fprintf(out, " (%s)", mt_percent_text(percent, told));
-    if (told == peak && device->peak_moved)
-        fprintf(out, " and moved to the %s", mt_phase_names[device->now->phase].label);
-    if (told->is_noise)
+    fprintf(out, "%s%s %s", before, what, mt_signed_size_text(size, mt_change_of(change)));
+    if (change->old)
+        fprintf(out, " (%s)", mt_percent_text(percent, change));
+    if (change->is_noise)
         fputs(", no more than the runs differ by themselves", out);
+}
+
+/* "peak +1.20 GiB (+3.1 %)", and what else has changed where the peak has not. */
+static void tell_change(FILE *out, const struct mt_diff_device *device)
+{
+    char size[MT_SIZE_TEXT];
+    const struct mt_change *peak = &device->allocated;
+    if (mt_change_of(peak))
+        tell_number(out, "", "peak", peak);
+    else
+        fprintf(out, "peak unchanged at %s", mt_size_text(size, peak->now));
+    if (device->peak_moved)
+        fprintf(out, " and moved to the %s", mt_phase_names[device->now->phase].label);
+    else if (device->in_phase >= 0)
+        tell_number(out, ", ", mt_phase_names[device->in_phase].label,
+                    &device->phase[device->in_phase]);
+    else if (!mt_change_of(peak) && mt_change_of(&device->reserved))
+        tell_number(out, ", ", "reserved", &device->reserved);
+    else if (!mt_change_of(peak) && mt_change_of(&device->growth))
+        tell_number(out, ", ", "growth an iteration", &device->growth);
 }
 
 static void tell_site(FILE *out, const struct mt_diff_device *device,

@@ -52,6 +52,51 @@ static const struct mt_digest_device *middle(const struct mt_digest_device *cons
     return best;
 }
 
+static uint64_t apart(const struct mt_change *change)
+{
+    return change->is_noise ? 0 : mt_magnitude(mt_change_of(change));
+}
+
+static int most_changed_phase(const struct mt_diff_device *device)
+{
+    int phase = 0;
+    for (int i = 1; i < (int)MT_PHASES; i++)
+        if (apart(&device->phase[i]) > apart(&device->phase[phase]))
+            phase = i;
+    return phase;
+}
+
+/* Peaks of two phases have little in common, and peaks that are about equal little to tell, where
+ * much else has changed: more than comes of what the allocator rounds up. */
+static int wanted_phase(const struct mt_diff_device *device)
+{
+    if (device->peak_moved)
+        return (int)device->now->phase;
+    int phase = most_changed_phase(device);
+    uint64_t there = apart(&device->phase[phase]), here = apart(&device->allocated);
+    int tells_more = here ? there / 16 > here && there > device->allocated.now / 100 : there > 0;
+    return tells_more ? phase : -1;
+}
+
+static const struct mt_digest_device *run_in(const struct mt_digest_device *run, int phase)
+{
+    return (int)run->phase == phase ? run : run->in_phase[phase];
+}
+
+/* Takes the runs at their highest moments in the phase that is wanted, if all were read there. */
+static void choose_moments(struct mt_diff_device *device)
+{
+    int phase = wanted_phase(device);
+    size_t n = device->n_new + device->n_old;
+    device->in_phase = -1;
+    for (size_t i = 0; i < n && phase >= 0; i++)
+        if (!run_in(device->runs[i], phase))
+            phase = -1;
+    for (size_t i = 0; i < n && phase >= 0; i++)
+        device->runs[i] = run_in(device->runs[i], phase);
+    device->in_phase = phase;
+}
+
 static int compare(struct mt_diff_device *device)
 {
     int rc = mt_diff_numbers(device);
@@ -62,7 +107,10 @@ static int compare(struct mt_diff_device *device)
     device->of_cuda = device->now->of_cuda || device->old->of_cuda;
     device->peak_moved = device->now->iterations && device->old->iterations &&
                          device->now->phase != device->old->phase;
-    rc = mt_diff_collect_sites(device);
+    choose_moments(device);
+    rc = mt_diff_categories(device);
+    if (!rc)
+        rc = mt_diff_collect_sites(device);
     if (!rc)
         rc = mt_diff_collect_shares(&device->modules, device,
                                     offsetof(struct mt_digest_device, modules));
@@ -200,11 +248,6 @@ void mt_diff_clear(struct mt_diff *diff)
     *diff = (struct mt_diff){0};
 }
 
-static uint64_t apart(const struct mt_change *change)
-{
-    return change->is_noise ? 0 : mt_magnitude(mt_change_of(change));
-}
-
 const struct mt_diff_device *mt_diff_main_device(const struct mt_diff *diff)
 {
     const struct mt_diff_device *best = NULL;
@@ -217,9 +260,16 @@ const struct mt_diff_device *mt_diff_main_device(const struct mt_diff *diff)
     return best;
 }
 
+int mt_diff_wants_phase(const struct mt_diff *diff)
+{
+    const struct mt_diff_device *device = mt_diff_main_device(diff);
+    return device && device->in_phase < 0 ? wanted_phase(device) : -1;
+}
+
 int mt_diff_is_same(const struct mt_diff_device *device)
 {
-    int same = !apart(&device->allocated) && !apart(&device->reserved) && !apart(&device->at_end);
+    int same = !apart(&device->allocated) && !apart(&device->reserved) &&
+               !apart(&device->at_end) && !apart(&device->growth);
     for (size_t i = 0; i < device->n_sites; i++)
         same &= !apart(&device->site[i].bytes) && !apart(&device->site[i].blocks);
     for (unsigned i = 0; i < MT_PHASES; i++)

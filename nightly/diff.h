@@ -81,6 +81,10 @@ struct mt_diff_device {
     struct mt_change growth, at_end;
     int of_cuda; /* no PyTorch's: nothing is reserved */
     int peak_moved;
+    /* Categories and sites are those at the peaks; -1. Or at the highest moments of a phase: where
+     * the peak is now, if it has moved; where most has changed, if the peak hardly has. */
+    int in_phase;
+    struct mt_change compared; /* what was allocated at these moments */
     int64_t following; /* of gradients' and optimizer state's change: what follows parameters' */
     struct mt_matching matching;
     struct mt_diff_site *site; /* by blame: what made the peak change as it did comes first */
@@ -106,10 +110,15 @@ const struct mt_diff_device *mt_diff_main_device(const struct mt_diff *diff);
 /* Whether anything has changed, noise aside. */
 int mt_diff_is_same(const struct mt_diff_device *device);
 
+/* The phase (enum mt_phase) in which the runs should be compared, and are not, for want of
+ * mt_digest_attach; -1: none. */
+int mt_diff_wants_phase(const struct mt_diff *diff);
+
 /* The parts (diff-numbers.c, diff-sites.c, diff-shares.c, diff-moved.c, diff-kinds.c,
  * diff-weigh.c). values: of the new runs, then of the old ones; they are sorted. */
 struct mt_change mt_change_make(uint64_t *values, size_t n_new, size_t n_old);
 int mt_diff_numbers(struct mt_diff_device *device);
+int mt_diff_categories(struct mt_diff_device *device);
 int mt_diff_collect_sites(struct mt_diff_device *device);
 int mt_diff_collect_shares(struct mt_diff_shares *to, const struct mt_diff_device *device,
                            size_t field); /* its offset in a digest's device */

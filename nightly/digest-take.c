@@ -12,8 +12,10 @@ static void take_spans(struct mt_digest_device *to, const struct mt_device *devi
 {
     for (size_t i = 0; i < device->spans->n; i++) {
         const struct mt_span *span = &device->spans->span[i];
-        if (to->most_in_phase[span->phase] < span->most)
+        if (to->most_in_phase[span->phase] < span->most) {
             to->most_in_phase[span->phase] = span->most;
+            to->most_event[span->phase] = span->most_event;
+        }
     }
     to->iterations = device->spans->iterations;
     if (device->span) {

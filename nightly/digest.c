@@ -51,16 +51,37 @@ void mt_digest_clear(struct mt_digest *digest)
     for (size_t i = 0; i < digest->n_devices; i++)
         clear_device(&digest->devices[i]);
     free(digest->devices);
+    for (unsigned i = 0; i < MT_PHASES; i++) {
+        if (digest->in_phase[i])
+            mt_digest_clear(digest->in_phase[i]);
+        free(digest->in_phase[i]);
+    }
     memset(digest, 0, sizeof *digest);
 }
 
-const struct mt_digest_device *mt_digest_main_device(const struct mt_digest *digest)
+static struct mt_digest_device *main_device(const struct mt_digest *digest)
 {
-    const struct mt_digest_device *most = NULL;
+    struct mt_digest_device *most = NULL;
     for (size_t i = 0; i < digest->n_devices; i++)
         if (!most || digest->devices[i].allocated > most->allocated)
             most = &digest->devices[i];
     return most;
+}
+
+const struct mt_digest_device *mt_digest_main_device(const struct mt_digest *digest)
+{
+    return main_device(digest);
+}
+
+/* Where blocks of that moment are missing, as in a compact trace, it says less than the peak. */
+void mt_digest_attach(struct mt_digest *digest, enum mt_phase phase, struct mt_digest *there)
+{
+    struct mt_digest_device *device = main_device(digest);
+    digest->in_phase[phase] = there;
+    for (size_t i = 0; device && i < there->n_devices; i++)
+        if (there->devices[i].device == device->device &&
+            there->devices[i].unseen <= device->unseen)
+            device->in_phase[phase] = &there->devices[i];
 }
 
 int mt_digest_ask(struct mt_digest *digest, const char *path, const struct mt_question *question,

@@ -56,6 +56,8 @@ struct mt_digest_device {
     enum mt_phase phase;               /* of the peak */
     uint32_t iteration, iterations;    /* of the peak, from 1; how many there were */
     uint64_t most_in_phase[MT_PHASES]; /* the most allocated in each phase of the run */
+    uint64_t most_event[MT_PHASES];    /* the event after which it was; 0: there is no such phase */
+    const struct mt_digest_device *in_phase[MT_PHASES]; /* then, not at the peak; NULL: not read */
     uint64_t growth;                   /* an iteration; 0: nothing grows, as far as is known */
     struct mt_digest_site grows;       /* where most of that is from; function NULL: not known */
     uint64_t at_end;                   /* allocated after the last event */
@@ -81,6 +83,7 @@ struct mt_digest {
     char *fault;  /* "": none */
     struct mt_digest_device *devices; /* by index */
     size_t n_devices;
+    struct mt_digest *in_phase[MT_PHASES]; /* whose devices are those of devices[].in_phase */
 };
 
 /* Takes the digest of an analysis at the peak of a question with whole_run (else there are no
@@ -97,6 +100,10 @@ int mt_digest_read(struct mt_digest *digest, const char *path, const struct mt_u
 /* The same with more to ask for; the moment has to be the peak. */
 int mt_digest_ask(struct mt_digest *digest, const char *path, const struct mt_question *question,
                   struct mt_trace_error *error);
+
+/* Takes over the digest of the same trace at the moment when the main device had most allocated in a
+ * phase. */
+void mt_digest_attach(struct mt_digest *digest, enum mt_phase phase, struct mt_digest *there);
 
 /* The parts' own. */
 void mt_digest_site_clear(struct mt_digest_site *site);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "read-all.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #define MOST_READERS 8
 
@@ -42,4 +44,70 @@ void mt_read_all(struct mt_reading *readings, size_t n)
     read_some(&work);
     while (helpers)
         pthread_join(thread[--helpers], NULL);
+}
+
+/* A run that is read once more. */
+struct again {
+    struct mt_question question;
+    struct mt_digest *of;
+};
+
+static int wants_phase(const struct mt_digest *digest, enum mt_phase phase)
+{
+    const struct mt_digest_device *device = mt_digest_main_device(digest);
+    return device && device->phase != phase && device->most_event[phase] &&
+           !digest->in_phase[phase];
+}
+
+static size_t plan(struct again *again, struct mt_digest *digests, size_t n, enum mt_phase phase,
+                   const struct mt_question *question)
+{
+    size_t planned = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!wants_phase(&digests[i], phase))
+            continue;
+        const struct mt_digest_device *device = mt_digest_main_device(&digests[i]);
+        again[planned] = (struct again){*question, &digests[i]};
+        again[planned++].question.moment =
+            (struct mt_moment){MT_AT_EVENT, device->most_event[phase]};
+    }
+    return planned;
+}
+
+static int read_again(struct again *again, size_t n, struct mt_reading *readings,
+                      enum mt_phase phase)
+{
+    for (size_t i = 0; i < n; i++)
+        readings[i] = (struct mt_reading){.path = again[i].of->path,
+                                          .question = &again[i].question,
+                                          .digest = calloc(1, sizeof *readings[i].digest)};
+    for (size_t i = 0; i < n; i++)
+        if (!readings[i].digest)
+            return -ENOMEM;
+    mt_read_all(readings, n);
+    for (size_t i = 0; i < n; i++)
+        if (!readings[i].rc) {
+            mt_digest_attach(again[i].of, phase, readings[i].digest);
+            readings[i].digest = NULL;
+        }
+    return 0;
+}
+
+int mt_read_in_phase(struct mt_digest *digests, size_t n, enum mt_phase phase,
+                     const struct mt_question *question)
+{
+    struct again *again = calloc(n + 1, sizeof *again);
+    struct mt_reading *readings = calloc(n + 1, sizeof *readings);
+    int rc = again && readings ? 0 : -ENOMEM;
+    size_t planned = rc ? 0 : plan(again, digests, n, phase, question);
+    if (planned)
+        rc = read_again(again, planned, readings, phase);
+    for (size_t i = 0; i < planned; i++)
+        if (readings[i].digest) {
+            mt_digest_clear(readings[i].digest);
+            free(readings[i].digest);
+        }
+    free(readings);
+    free(again);
+    return rc ? rc : (int)planned;
 }

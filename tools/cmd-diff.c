@@ -142,7 +142,7 @@ static const struct mt_reading *first_failed(const struct mt_reading *readings, 
     return NULL;
 }
 
-static int compare(const struct mt_reading *readings, const struct mt_digest *digests,
+static int compare(const struct mt_reading *readings, struct mt_digest *digests,
                    const struct arguments *arguments)
 {
     size_t n_old = arguments->old.n, n_new = arguments->now.n;
@@ -151,6 +151,12 @@ static int compare(const struct mt_reading *readings, const struct mt_digest *di
     if (failed)
         return mt_fail_trace(failed->path, &failed->error);
     int rc = mt_diff_make(&diff, digests, n_old, digests + n_old, n_new);
+    int phase = rc ? -1 : mt_diff_wants_phase(&diff);
+    if (phase >= 0) {
+        mt_diff_clear(&diff);
+        rc = mt_read_in_phase(digests, n_old + n_new, (enum mt_phase)phase, readings->question);
+        rc = rc < 0 ? rc : mt_diff_make(&diff, digests, n_old, digests + n_old, n_new);
+    }
     int code = rc ? mt_fail("out of memory") : print(&diff, arguments);
     mt_diff_clear(&diff);
     for (size_t i = 0; i < n_old + n_new && !code; i++)

@@ -2,6 +2,7 @@
 /* Runs beside each other: what is matched, what is noise, what has happened, and who is to blame.
  */
 #include "nightly/diff-words.h"
+#include "nightly/read-all.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 
@@ -50,12 +51,11 @@ static void end_run(void)
 {
     char path[64];
     struct mt_trace_error error;
-    snprintf(path, sizeof path, "diff-%d.mtap", (int)getpid());
+    snprintf(path, sizeof path, "diff-%d-%zu.mtap", (int)getpid(), n_runs);
     mt_build_end(builder);
     mt_builder_write(builder, path);
     mt_builder_destroy(builder);
     ck_assert_msg(!mt_digest_read(&runs[n_runs++], path, NULL, &error), "%s", error.text);
-    unlink(path);
 }
 
 static void simple_run(const char *line, uint64_t size)
@@ -80,8 +80,10 @@ static const struct mt_diff_device *compare(void)
 static void end(void)
 {
     mt_diff_clear(&diff);
-    for (size_t i = 0; i < n_runs; i++)
+    for (size_t i = 0; i < n_runs; i++) {
+        unlink(runs[i].path);
         mt_digest_clear(&runs[i]);
+    }
 }
 
 static const char *verdict(void)
@@ -457,6 +459,95 @@ START_TEST(slack_of_the_allocator_is_not_to_blame)
 }
 END_TEST
 
+#define TORCH "/venv/lib/python3.11/site-packages/torch/"
+
+/* A run that has so much at first, in forward and in the optimizer's step of each iteration. */
+static void phases_run(uint64_t first, uint64_t forward, uint64_t step)
+{
+    begin_run();
+    pass("/u/t.py:3 main", first, 1);
+    for (int i = 0; i < 3; i++) {
+        mt_build_on(builder, 0, 1,
+                    mt_build_stack(builder, "/u/t.py:9 main",
+                                   TORCH "nn/modules/module.py:1750 Module._call_impl", NULL));
+        mt_build_alloc(builder, BASE, forward);
+        mt_build_free(builder, BASE);
+        mt_build_on(builder, 0, 1,
+                    mt_build_stack(builder, "/u/t.py:12 main",
+                                   TORCH "optim/optimizer.py:485 "
+                                         "Optimizer.profile_hook_step.<locals>.wrapper",
+                                   TORCH "optim/adam.py:236 Adam.step", NULL));
+        mt_build_alloc(builder, BASE, step);
+        mt_build_free(builder, BASE);
+    }
+    end_run();
+}
+
+/* Compares once more where it is wanted. */
+static const struct mt_diff_device *compare_in(enum mt_phase phase)
+{
+    const struct mt_question question = {.no_labels = 0};
+    ck_assert_int_eq(compare()->in_phase, -1);
+    ck_assert_int_eq(mt_diff_wants_phase(&diff), phase);
+    mt_diff_clear(&diff);
+    ck_assert_int_gt(mt_read_in_phase(runs, n_runs, phase, &question), 0);
+    const struct mt_diff_device *device = compare();
+    ck_assert_int_eq(device->in_phase, phase);
+    ck_assert_int_eq(mt_diff_wants_phase(&diff), -1);
+    return device;
+}
+
+START_TEST(a_peak_that_moved_is_compared_with_its_phase_before)
+{
+    phases_run(MT_MIB, 4 * MT_MIB, 6 * MT_MIB);
+    end_old();
+    phases_run(MT_MIB, 10 * MT_MIB, 6 * MT_MIB);
+    const struct mt_diff_device *device = compare_in(MT_PHASE_FORWARD);
+    ck_assert(device->peak_moved);
+    ck_assert_uint_eq(device->allocated.old, 6 * MT_MIB);
+    ck_assert_uint_eq(device->compared.old, 4 * MT_MIB);
+    ck_assert_uint_eq(device->n_sites, 1);
+    ck_assert_int_eq(site_of(device, "main", 9)->kind, MT_DIFF_GROWN);
+    ck_assert_int_eq(mt_change_of(&site_of(device, "main", 9)->bytes), 6 * MT_MIB);
+    ck_assert_str_eq(verdict(), "peak +4.00 MiB (+66.7 %) and moved to the forward: temporaries "
+                                "+6.00 MiB at t.py:9 main");
+}
+END_TEST
+
+START_TEST(where_the_peak_is_the_same_another_phase_is_told)
+{
+    phases_run(64 * MT_MIB, 4 * MT_MIB, 6 * MT_MIB);
+    end_old();
+    phases_run(64 * MT_MIB, 4 * MT_MIB, 9 * MT_MIB);
+    const struct mt_diff_device *device = compare_in(MT_PHASE_STEP);
+    ck_assert(!device->peak_moved && !mt_diff_is_same(device));
+    ck_assert_str_eq(verdict(), "peak unchanged at 64.00 MiB, optimizer step +3.00 MiB (+50.0 %): "
+                                "temporaries +3.00 MiB at t.py:12 main");
+}
+END_TEST
+
+/* 64 KiB more at the peak, which the allocator may round up, and 8 MiB elsewhere. */
+START_TEST(where_the_peak_is_about_the_same_too)
+{
+    phases_run(64 * MT_MIB, 4 * MT_MIB, 6 * MT_MIB);
+    end_old();
+    phases_run(64 * MT_MIB + 64 * MT_KIB, 12 * MT_MIB, 6 * MT_MIB);
+    compare_in(MT_PHASE_FORWARD);
+    ck_assert_str_eq(verdict(), "peak +64.00 KiB (+0.1 %), forward +8.00 MiB (+200.0 %): "
+                                "temporaries +8.00 MiB at t.py:9 main");
+}
+END_TEST
+
+START_TEST(a_larger_peak_is_told_by_what_is_live_there)
+{
+    phases_run(64 * MT_MIB, 4 * MT_MIB, 6 * MT_MIB);
+    end_old();
+    phases_run(65 * MT_MIB, 12 * MT_MIB, 6 * MT_MIB);
+    ck_assert_int_eq(compare()->in_phase, -1);
+    ck_assert_int_eq(mt_diff_wants_phase(&diff), -1);
+}
+END_TEST
+
 START_TEST(a_run_without_memory_counts_as_nothing)
 {
     begin_run();
@@ -474,6 +565,10 @@ int main(void)
     tcase_add_checked_fixture(cases, NULL, end);
     tcase_add_test(cases, equal_runs_have_no_difference);
     tcase_add_test(cases, lines_that_have_moved_are_the_same);
+    tcase_add_test(cases, a_peak_that_moved_is_compared_with_its_phase_before);
+    tcase_add_test(cases, where_the_peak_is_the_same_another_phase_is_told);
+    tcase_add_test(cases, where_the_peak_is_about_the_same_too);
+    tcase_add_test(cases, a_larger_peak_is_told_by_what_is_live_there);
     tcase_add_test(cases, files_and_functions_may_have_new_names);
     tcase_add_test(cases, code_that_was_moved_is_paired_by_its_size);
     tcase_add_test(cases, what_is_new_and_what_is_gone_is_said);

@@ -250,6 +250,7 @@ START_TEST(growth_is_never_ignored)
     struct mt_digest_site leak = site(MT_CATEGORY_ACTIVATIONS, "train.py", "log_loss", 12, 3 * 512);
     run.device.growth = 512;
     run.device.grows = leak;
+    run.device.iterations = MT_GROWTH_ITERATIONS;
     ck_assert_int_eq(parse(mt_budget_default), 0);
     const struct mt_finding *f = hold(mt_budget_default, &digest, &before, 1);
     char text[MT_FINDING_TEXT];
