@@ -157,8 +157,7 @@ static int replay_step(struct mt_analysis *analysis, const char *path,
                                  : at_begin ? mt_spans_begin_of(spans, number)
                                             : mt_spans_of_iteration(spans, number);
     if (span) {
-        step.moment =
-            (struct mt_moment){MT_AT_EVENT, at_begin ? span->before : span->most_event};
+        step.moment = (struct mt_moment){MT_AT_EVENT, at_begin ? span->before : span->most_event};
         mt_replay_clear(&analysis->replay);
         rc = mt_replay(path, &step, &analysis->replay, &analysis->fault);
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The moments of a trace that are worth to be kept when single events are not: each device's peak,
- * the highest and the begin of iterations; and the events that carry totals, which are looked at between.
+ * the highest and the begin of iterations; and the events that carry totals, which are looked at
+ * between.
  */
 #ifndef MT_KEEP_MOMENTS_H
 #define MT_KEEP_MOMENTS_H

@@ -6,9 +6,8 @@
 #include <string.h>
 
 static const char *const names[] = {
-    [MT_AT_PEAK] = "peak", [MT_AT_END] = "end",     [MT_AT_OOM] = "oom",
-    [MT_AT_TIME] = "time", [MT_AT_EVENT] = "event",
-    [MT_AT_BEGIN] = "begin", [MT_AT_STEP] = "step"};
+    [MT_AT_PEAK] = "peak",   [MT_AT_END] = "end",     [MT_AT_OOM] = "oom",  [MT_AT_TIME] = "time",
+    [MT_AT_EVENT] = "event", [MT_AT_BEGIN] = "begin", [MT_AT_STEP] = "step"};
 
 static const struct {
     const char *name;

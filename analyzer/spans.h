@@ -24,7 +24,7 @@ struct mt_span {
 struct mt_spans {
     struct mt_span *span;
     size_t n, capacity;
-    uint64_t last; /* event that was seen */
+    uint64_t last;       /* event that was seen */
     uint32_t iterations; /* after mt_spans_number */
 };
 

@@ -9,6 +9,7 @@
 static int is_of_peak(const struct mt_limit *limit, const struct mt_digest_device *device)
 {
     return limit->subject != MT_OF_END && limit->subject != MT_OF_FRAGMENTATION &&
+           limit->subject != MT_OF_GROWTH &&
            (limit->subject != MT_OF_PHASE || limit->index == device->phase);
 }
 

@@ -89,8 +89,7 @@ static void judge(struct mt_finding *finding, const struct mt_budget *budget, co
     if (finding->allowance)
         finding->most += extra(finding, finding->allowance);
     finding->is_broken = finding->value > finding->most;
-    finding->is_unknown =
-        limit->subject == MT_OF_GROWTH && !mt_digest_has_growth(finding->device);
+    finding->is_unknown = limit->subject == MT_OF_GROWTH && !mt_digest_has_growth(finding->device);
 }
 
 static int hold(struct mt_check *check, const struct mt_finding *of,

@@ -29,7 +29,7 @@ struct mt_finding {
     size_t n_baselines;
     const struct mt_allowance *allowance; /* part of most; NULL: none */
     int is_broken;
-    int is_unknown;        /* growth, of too few iterations or none: the limit holds, and says nothing */
+    int is_unknown; /* growth, of too few iterations or none: the limit holds, and says nothing */
     struct mt_blame blame; /* of a broken one */
 };
 

@@ -136,7 +136,8 @@ static json_t *device_object(const struct mt_diff_device *device)
     for (size_t i = 0; i < sizeof totals / sizeof *totals; i++)
         json_object_set_new(object, totals[i].name, change_object(totals[i].change));
     json_object_set_new(object, "compared_in",
-                        device->in_phase < 0 ? json_null() : json_string(phase_name((size_t)device->in_phase)));
+                        device->in_phase < 0 ? json_null()
+                                             : json_string(phase_name((size_t)device->in_phase)));
     json_object_set_new(object, "compared", change_object(&device->compared));
     set_changes(object, "categories", device->category, MT_CATEGORY_COUNT, category_name);
     set_changes(object, "phases", device->phase, MT_PHASES, phase_name);

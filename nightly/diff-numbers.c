@@ -47,7 +47,9 @@ static const struct number numbers[] = {
     NUMBER(at_end, at_end),
     {offsetof(struct mt_diff_device, phase), offsetof(struct mt_digest_device, most_in_phase),
      MT_PHASES},
-}, at_moments[] = {
+};
+
+static const struct number at_moments[] = {
     NUMBER(compared, allocated),
     {offsetof(struct mt_diff_device, category), offsetof(struct mt_digest_device, category),
      MT_CATEGORY_COUNT},
@@ -63,8 +65,7 @@ static int take(struct mt_diff_device *device, const struct number *number, size
         for (size_t j = 0; j < number[i].n; j++) {
             struct mt_change *to = (struct mt_change *)((char *)device + number[i].to) + j;
             for (size_t k = 0; k < n; k++)
-                values[k] =
-                    ((const uint64_t *)((const char *)device->runs[k] + number[i].from))[j];
+                values[k] = ((const uint64_t *)((const char *)device->runs[k] + number[i].from))[j];
             *to = mt_change_make(values, device->n_new, device->n_old);
         }
     free(values);

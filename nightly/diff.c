@@ -268,8 +268,8 @@ int mt_diff_wants_phase(const struct mt_diff *diff)
 
 int mt_diff_is_same(const struct mt_diff_device *device)
 {
-    int same = !apart(&device->allocated) && !apart(&device->reserved) &&
-               !apart(&device->at_end) && !apart(&device->growth);
+    int same = !apart(&device->allocated) && !apart(&device->reserved) && !apart(&device->at_end) &&
+               !apart(&device->growth);
     for (size_t i = 0; i < device->n_sites; i++)
         same &= !apart(&device->site[i].bytes) && !apart(&device->site[i].blocks);
     for (unsigned i = 0; i < MT_PHASES; i++)

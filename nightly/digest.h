@@ -58,10 +58,10 @@ struct mt_digest_device {
     uint64_t most_in_phase[MT_PHASES]; /* the most allocated in each phase of the run */
     uint64_t most_event[MT_PHASES];    /* the event after which it was; 0: there is no such phase */
     const struct mt_digest_device *in_phase[MT_PHASES]; /* then, not at the peak; NULL: not read */
-    uint64_t growth;                   /* an iteration; 0: nothing grows, as far as is known */
-    struct mt_digest_site grows;       /* where most of that is from; function NULL: not known */
-    uint64_t at_end;                   /* allocated after the last event */
-    struct mt_digest_site *site;       /* by category, file, function, operator, module, line */
+    uint64_t growth;             /* an iteration; 0: nothing grows, as far as is known */
+    struct mt_digest_site grows; /* where most of that is from; function NULL: not known */
+    uint64_t at_end;             /* allocated after the last event */
+    struct mt_digest_site *site; /* by category, file, function, operator, module, line */
     size_t n_sites;
     struct mt_digest_place *place; /* by mt_digest_place_order */
     size_t n_places;
@@ -101,8 +101,8 @@ int mt_digest_read(struct mt_digest *digest, const char *path, const struct mt_u
 int mt_digest_ask(struct mt_digest *digest, const char *path, const struct mt_question *question,
                   struct mt_trace_error *error);
 
-/* Takes over the digest of the same trace at the moment when the main device had most allocated in a
- * phase. */
+/* Takes over the digest of the same trace at the moment when the main device had most allocated in
+ * a phase. */
 void mt_digest_attach(struct mt_digest *digest, enum mt_phase phase, struct mt_digest *there);
 
 /* The parts' own. */

@@ -18,8 +18,8 @@ struct mt_reading {
 /* Reads them all, whatever happens to each. */
 void mt_read_all(struct mt_reading *readings, size_t n);
 
-/* Reads runs once more at the moment when most was allocated in a phase, as far as that can be known,
- * and attaches what is found; not those whose peak it is. How many were read, or -ENOMEM. */
+/* Reads runs once more at the moment when most was allocated in a phase, as far as that can be
+ * known, and attaches what is found; not those whose peak it is. How many were read, or -ENOMEM. */
 int mt_read_in_phase(struct mt_digest *digests, size_t n, enum mt_phase phase,
                      const struct mt_question *question);
 

@@ -38,8 +38,8 @@ static int print(const struct mt_check *check, const struct mt_check_arguments *
     return rc ? MT_EXIT_BAD : check->broken ? BROKEN : MT_EXIT_OK;
 }
 
-/* What is to blame for a peak that has moved to another phase is found there: reads the baselines at
- * their highest moments in it. Whether there are any. */
+/* What is to blame for a peak that has moved to another phase is found there: reads the baselines
+ * at their highest moments in it. Whether there are any. */
 static int find_moved(const struct mt_digests *runs, const struct mt_digests *baselines,
                       const struct mt_check_arguments *arguments)
 {
@@ -48,7 +48,8 @@ static int find_moved(const struct mt_digests *runs, const struct mt_digests *ba
     for (size_t i = 0; i < runs->n; i++) {
         const struct mt_digest_device *device = mt_digest_main_device(&runs->digest[i]);
         if (device && device->iterations)
-            found |= mt_read_in_phase(baselines->digest, baselines->n, device->phase, &question) > 0;
+            found |=
+                mt_read_in_phase(baselines->digest, baselines->n, device->phase, &question) > 0;
     }
     return found;
 }
