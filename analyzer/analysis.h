@@ -12,6 +12,7 @@
 #include "leaks.h"
 #include "pins.h"
 #include "precision.h"
+#include "private-pools.h"
 #include "replay.h"
 #include "sites.h"
 #include "survey.h"
@@ -41,9 +42,10 @@ struct mt_device {
     struct mt_growth growth;
     struct mt_segments segments; /* of PyTorch's; none on a device of CUDA's level */
     struct mt_balance balance;
-    struct mt_origins leaks; /* on a device of CUDA's level */
-    struct mt_idle idle;     /* the same */
-    struct mt_pins pins;     /* of both pools */
+    struct mt_private_pools private_pools; /* none on a device of CUDA's level */
+    struct mt_origins leaks;               /* on a device of CUDA's level */
+    struct mt_idle idle;                   /* the same */
+    struct mt_pins pins;                   /* of both pools */
     struct mt_precision precision;
     struct mt_rule_context context; /* of the verdicts */
 };

@@ -2,6 +2,7 @@
 #include "balance.h"
 #include "grow.h"
 #include "marks.h"
+#include "private-pools.h"
 #include "trace-format/cuda-apis.h"
 
 #include <stdio.h>
@@ -74,18 +75,6 @@ static int is_segment(const struct mt_replay *replay, const struct mt_block *blo
     return 1;
 }
 
-static void name_of_segment(char *out, size_t size, const struct mt_replay *replay,
-                            const struct mt_block *segment)
-{
-    uint32_t user = mt_stack(replay->definitions, segment->stack)->user;
-    if (segment->range)
-        mt_range_text(out, size, replay->definitions, &replay->tracker.ranges, segment->range);
-    else if (user)
-        mt_place_text(out, size, replay->definitions, user);
-    else
-        snprintf(out, size, "%s", mt_cuda_api_name(segment->api));
-}
-
 static int add(struct parts *parts, const char *name, uint64_t bytes)
 {
     for (size_t i = 0; i < parts->n; i++)
@@ -129,7 +118,7 @@ static int find_parts(struct parts *parts, struct parts *empty_parts,
         if (is_empty && block->api == MT_API_CU_MEM_CREATE)
             continue; /* a piece of one that may hold blocks elsewhere */
         if (is_empty)
-            name_of_segment(name, sizeof name, replay, block);
+            mt_segment_text(name, sizeof name, replay, block);
         else
             name_of(name, sizeof name, replay->definitions, block);
         if (add(is_empty ? empty_parts : parts, name, block->size))

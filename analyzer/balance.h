@@ -24,8 +24,8 @@ struct mt_balance {
         uint64_t bytes, blocks;
     } part[MT_BALANCE_PARTS]; /* the largest first */
     size_t n_parts;
-    /* Of PyTorch's segments those that no block is in, by the range or the line that they were
-     * asked for in: a graph's or a MemPool's, which others may not use, or PyTorch's own. */
+    /* Of PyTorch's segments those that no block is in, by the MemPool, or else the range or
+     * the line that they were asked for in: a graph's, which serves nothing else, or PyTorch's. */
     struct mt_balance_part empty[MT_BALANCE_PARTS];
     size_t n_empty;
     uint64_t runtime; /* this process's, and nothing that it asked for: context, modules */

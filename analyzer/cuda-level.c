@@ -107,6 +107,8 @@ static int on_map(struct mt_cuda_level *level, const struct mt_event *event)
     if (!piece)
         return -ENOMEM;
     piece->api = (uint8_t)event->arg[3];
+    piece->name = memory->name;
+    piece->range = memory->range;
     return mt_physical_mapped(&level->physical, memory, piece);
 }
 

@@ -69,7 +69,8 @@ static int see_label(struct planner *p, const struct mt_replay *replay,
         index = life_around(&replay->cuda.heap, &p->cuda, address, &block);
     if (index)
         return mt_keep_life_label(&p->lives, index, block, number);
-    if (mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
+    if ((block && event->kind == MT_NAMED) || /* a segment, which is kept in any case */
+        mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
         keep_event(p, number);
     return 0;
 }

@@ -70,14 +70,28 @@ static void print_pieces(const struct mt_page *page, const struct mt_oom_story *
                 mt_size_text(a, story->fitting));
 }
 
+static void print_private(const struct mt_page *page, const struct mt_private_pools *pools)
+{
+    char free_text[MT_SIZE_TEXT], name[sizeof pools->pool->name];
+    for (size_t i = 0; i < pools->n; i++) {
+        const struct mt_private_pool *pool = &pools->pool[i];
+        if (pool->reserved == pool->used)
+            continue;
+        mt_safe_text(name, sizeof name, pool->name, sizeof name, MT_CUT_END, page->style);
+        fprintf(page->out, "  %s free in %s, for its own blocks only\n",
+                mt_size_text(free_text, pool->reserved - pool->used), name);
+    }
+}
+
 static void print_verdict(const struct mt_page *page, const struct mt_oom_story *story)
 {
     char a[MT_SIZE_TEXT];
     if (story->would_fit_expandable)
         fprintf(page->out, "  Without fragmentation it would have fit: %s are free in all.\n",
-                mt_size_text(a, story->cached));
+                mt_size_text(a, story->usable));
     else
-        fprintf(page->out, "  All that is free taken together is %s too little.\n",
+        fprintf(page->out, "  All that is free %staken together is %s too little.\n",
+                story->device->private_pools.free ? "for it " : "",
                 mt_size_text(a, story->missed_by));
 }
 
@@ -130,6 +144,7 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
     mt_page_precision(&page, story->device);
     if (!story->oom->of_cuda) {
         print_pieces(&page, story);
+        print_private(&page, &story->device->private_pools);
         print_verdict(&page, story);
     }
     mt_page_pins(&page, &story->pins);

@@ -31,7 +31,7 @@ static void find_advice(struct mt_oom_story *story)
     enum mt_phase phase = story->span ? (enum mt_phase)story->span->phase : MT_PHASE_OUTSIDE;
     if (story->would_fit_expandable && !story->device->segments.expandable)
         advise(story, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True makes free pieces one",
-               story->cached);
+               story->usable);
     if (story->device->growth.per_iteration)
         advise(story, "keep nothing from one iteration to the next (an iteration's part)",
                story->device->growth.per_iteration);
@@ -86,8 +86,10 @@ int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysi
                          ? oom->wanted
                          : mt_segment_size_for(oom->wanted, story->device->segments.expandable > 0);
     story->cached = oom->reserved > oom->allocated ? oom->reserved - oom->allocated : 0;
-    story->would_fit_expandable = story->cached >= oom->wanted;
-    story->missed_by = story->would_fit_expandable ? 0 : oom->wanted - story->cached;
+    uint64_t kept = story->device->private_pools.free;
+    story->usable = story->cached > kept ? story->cached - kept : 0;
+    story->would_fit_expandable = story->usable >= oom->wanted;
+    story->missed_by = story->would_fit_expandable ? 0 : oom->wanted - story->usable;
     story->span = story->device->span;
     story->knows_pieces = story->device->segments.n > 0 && !story->device->segments.unplaced;
     find_fitting(story);

@@ -21,7 +21,8 @@ struct mt_oom_story {
     enum mt_pool pool;
     uint64_t segment;   /* bytes that PyTorch had to ask CUDA for */
     uint64_t cached;    /* reserved - allocated */
-    uint64_t missed_by; /* bytes that are too few even when all that is cached counts; 0: none */
+    uint64_t usable;    /* of that, what is not in the private pools of graphs and MemPools */
+    uint64_t missed_by; /* bytes that are too few even when all that is usable counts; 0: none */
     int would_fit_expandable;
     int knows_pieces; /* the segments are in the trace */
     uint64_t fitting; /* bytes in pieces that were large enough: of other streams or pools */

@@ -9,6 +9,17 @@ json_t *mt_json_pool(const struct mt_pool_state *pool)
                      mt_json_number(pool->largest_free));
 }
 
+json_t *mt_json_private_pools(const struct mt_private_pools *pools)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < pools->n; i++)
+        json_array_append_new(array, json_pack("{s:o, s:o, s:o}", "name",
+                                               mt_json_text(pools->pool[i].name), "reserved",
+                                               mt_json_number(pools->pool[i].reserved), "used",
+                                               mt_json_number(pools->pool[i].used)));
+    return array;
+}
+
 json_t *mt_json_pins(const struct mt_pins *pins, const struct mt_definitions *definitions)
 {
     json_t *array = json_array();

@@ -7,7 +7,9 @@
 
 #include "json.h"
 #include "pins.h"
+#include "private-pools.h"
 
+json_t *mt_json_private_pools(const struct mt_private_pools *pools);
 json_t *mt_json_pool(const struct mt_pool_state *pool);
 json_t *mt_json_pins(const struct mt_pins *pins, const struct mt_definitions *definitions);
 

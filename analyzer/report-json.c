@@ -179,6 +179,7 @@ static json_t *devices(const struct mt_analysis *analysis)
                             mt_json_ranges(&device->context, mt_device_slot(device->device)));
         json_object_set_new(object, "precision", mt_json_precision(&device->precision));
         json_object_set_new(object, "balance", mt_json_balance(&device->balance));
+        json_object_set_new(object, "private_pools", mt_json_private_pools(&device->private_pools));
         if (analysis->replay.question.by != MT_BY_SITE)
             json_object_set_new(object, "groups", groups(device, analysis->replay.question.by));
         json_array_append_new(array, object);

@@ -4,9 +4,8 @@
 #include "cuda-memory.h"
 #include "cudart.h"
 #include "driver.h"
+#include "pools.h"
 #include "ranges.h"
-
-#include <stdio.h>
 
 #define DOMAIN "CUDA"
 
@@ -19,10 +18,10 @@ static _Thread_local struct {
 /* Also by the call that asks another one to do it: it is counted once. */
 static void begun(unsigned result, void *stream)
 {
-    char name[32];
+    char name[64];
     if (result || mt_cuda_depth || capture.is_on)
         return;
-    snprintf(name, sizeof name, "graph %u", ++captures);
+    mt_pool_capture_name(name, sizeof name, ++captures);
     mt_range_push(DOMAIN, name);
     capture.is_on = 1;
     capture.stream = stream;

@@ -20,6 +20,7 @@ unsigned mt_hook_cuda_malloc(void **address, size_t size)
     const struct mt_cudart *runtime = RUNTIME();
     unsigned result = ASK(runtime, cuda_malloc, address, size);
     mt_cuda_allocated(call_of(MT_API_CUDA_MALLOC, runtime), result, address, size);
+    mt_pool_took(result, address, __builtin_return_address(0));
     return result;
 }
 

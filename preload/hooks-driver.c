@@ -112,6 +112,7 @@ unsigned mt_hook_cu_mem_create(uint64_t *handle, size_t size, const struct mt_ph
         call.told = wanted->location + 1; /* no context is needed for it */
     unsigned result = ASK(cu_mem_create, handle, size, wanted, flags);
     mt_cuda_allocated(call, result, handle, size);
+    mt_pool_took(result, handle, __builtin_return_address(0));
     return result;
 }
 

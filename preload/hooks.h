@@ -22,6 +22,10 @@
 
 #include "hooks-cuda.h"
 
+#ifndef MT_EXPORTS_MAP
+#include "pools.h"
+#endif
+
 /* clang-format off */
 #define MT_TORCH_HOOKS(H)                                                                          \
     H(report_memory, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",                      \
@@ -104,6 +108,20 @@
       "libtorch_cpu.so", void *, (void *result, const void *name, const void *arguments))
 /* clang-format on */
 
+/* Private pools of the allocator (pools.h); one of two names a release. */
+/* clang-format off */
+#define MT_POOL_HOOKS(H)                                                                           \
+    H(pool_id, "_ZN2at4cuda7MemPool2idEv", "libtorch_cuda.so", struct mt_pool_id, (void *pool))     \
+    H(pool_id_c10, "_ZN3c104cuda7MemPool2idEv", "libc10_cuda.so", struct mt_pool_id,               \
+      (void *pool))                                                                                \
+    H(graph_pool, "_ZN2at4cuda7MemPool17graph_pool_handleEb", "libtorch_cuda.so",                  \
+      struct mt_pool_id, (_Bool is_users))                                                         \
+    H(graph_pool_c10, "_ZN3c104cuda7MemPool17graph_pool_handleEb", "libc10_cuda.so",               \
+      struct mt_pool_id, (_Bool is_users))                                                         \
+    H(graph_begin, "_ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode",      \
+      "libtorch_cuda.so", void, (void *graph, struct mt_pool_id pool, unsigned mode))
+/* clang-format on */
+
 /* What makes code go away. */
 #define MT_LOADER_HOOKS(H) H(dlclose, "dlclose", "libc.so.6", int, (void *library))
 
@@ -111,7 +129,7 @@
     MT_TORCH_HOOKS(H)                                                                              \
     MT_CUDART_HOOKS(H)                                                                             \
     MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H)       \
-    MT_MATH_HOOKS(H) MT_STEP_HOOKS(H)
+    MT_MATH_HOOKS(H) MT_STEP_HOOKS(H) MT_POOL_HOOKS(H)
 
 #ifndef MT_EXPORTS_MAP
 #define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \

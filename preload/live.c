@@ -388,9 +388,16 @@ static int is_new(const struct block *block, const struct mt_event *event)
     return same < (event->kind == MT_LEAF ? 2 : 1) && block->n_notes < MOST_NOTES;
 }
 
-static int note(struct mt_live *live, const struct mt_event *event, uint64_t address)
+/* A segment has a name before any block is in it. */
+static struct block *noted(struct mt_live *live, const struct mt_event *event, uint64_t address)
 {
     struct block *block = address ? around(live, address) : NULL;
+    return block || event->kind != MT_NAMED ? block : *find(live, address, MT_CUDA_MALLOC);
+}
+
+static int note(struct mt_live *live, const struct mt_event *event, uint64_t address)
+{
+    struct block *block = noted(live, event, address);
     if (!block || !is_new(block, event))
         return 0;
     struct mt_event *notes = realloc(block->note, (block->n_notes + 1) * sizeof *notes);

@@ -169,6 +169,41 @@ uint32_t mt_python_stack(struct mt_thread *self)
     return mt_frames_stack(self, current_frame(tstate));
 }
 
+static int ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), of_end = strlen(end);
+    return n >= of_end && !strcmp(text + n - of_end, end);
+}
+
+static int is_in(const struct mt_known_frame *known, const char *function, const char *file,
+                 struct mt_python_place *out)
+{
+    const struct mt_python_layout *layout = python.layout;
+    char text[1024];
+    if (!known->frame || !mt_is_python_frame(layout, known->frame))
+        return 0;
+    uint64_t code = mt_py_frame_code(layout, known->frame);
+    if (mt_py_text(layout, mt_py_word(code, layout->code_name), text, sizeof text) ||
+        strcmp(text, function) != 0 ||
+        mt_py_text(layout, mt_py_word(code, layout->code_filename), text, sizeof text) ||
+        !ends_with(text, file))
+        return 0;
+    *out = (struct mt_python_place){known->frame, code,
+                                    known->instruction & mt_py_instruction_bits(layout)};
+    return 1;
+}
+
+int mt_python_is_near(struct mt_thread *self, const char *function, const char *file,
+                      struct mt_python_place *out)
+{
+    if (!mt_python_stack(self))
+        return 0;
+    for (unsigned n = self->n_known, i = 0; n && i < 2; n--, i++)
+        if (is_in(&self->known[n], function, file, out))
+            return 1;
+    return 0;
+}
+
 const char *mt_python_status(void)
 {
     switch (python.status) {

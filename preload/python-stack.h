@@ -29,6 +29,16 @@ void mt_python_start(const struct mt_python_found *found);
 /* Id of the thread's stack; 0: it is in no Python function. Call between mt_enter and mt_leave. */
 uint32_t mt_python_stack(struct mt_thread *self);
 
+/* Where a function stands. */
+struct mt_python_place {
+    uint64_t frame, code, instruction;
+};
+
+/* Whether the thread's innermost frame, or its caller's, is one of that function, of a file whose
+ * path ends so; and where it stands. Call between mt_enter and mt_leave. */
+int mt_python_is_near(struct mt_thread *self, const char *function, const char *file,
+                      struct mt_python_place *out);
+
 /* For the trace: whether there are stacks, in a word or two. */
 const char *mt_python_status(void);
 

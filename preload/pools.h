@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Private pools of PyTorch's allocator: those of CUDA graphs and of torch.cuda.MemPool, whose
+ * segments serve nothing else. Which a thread allocates in, no function with a name tells; it
+ * follows from what `use_mem_pool` asks a pool for and from how a capture begins.
+ */
+#ifndef MT_PRELOAD_POOLS_H
+#define MT_PRELOAD_POOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mt_pool_id { /* PyTorch's: a std::pair; zeros: none */
+    uint64_t first, second;
+};
+
+/* The MemPool that this thread allocates in; zeros: in none that is known. */
+extern _Thread_local struct mt_pool_id mt_pool_in_use __attribute__((tls_model("initial-exec")));
+
+/* CUDA gave memory to `caller`, code that called a hook: if that is PyTorch's allocator, its
+ * address, or its handle, has the MemPool's name from now on. */
+void mt_pool_name_segment(unsigned result, const void *address, const void *caller);
+
+static inline void mt_pool_took(unsigned result, const void *address, const void *caller)
+{
+    if (__builtin_expect((mt_pool_in_use.first | mt_pool_in_use.second) != 0, 0))
+        mt_pool_name_segment(result, address, caller);
+}
+
+/* The name of the number-th capture, which this thread has begun: "graph 2 in graph 1's pool".
+ */
+void mt_pool_capture_name(char *out, size_t size, unsigned number);
+
+#endif
