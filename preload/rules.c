@@ -15,7 +15,7 @@
 _Static_assert(offsetof(struct mt_rule, cfa) == sizeof(uint32_t), "the rest is half a word");
 
 mt_rule_set *_Atomic mt_rules;
-_Atomic uint32_t mt_code_changes;
+_Atomic uint32_t mt_code_changes, mt_rules_forgotten = 1;
 
 /* An object whose code has rules, or had, and what tells it from others. */
 struct watched {
@@ -74,6 +74,7 @@ static void forget_range(uintptr_t start, uintptr_t end)
     for (uint32_t i = 0; i < SETS * MT_RULE_WAYS; i++)
         if (slot[i].back > start && slot[i].back <= end)
             atomic_store(&slot[i].back, 0);
+    atomic_fetch_add(&mt_rules_forgotten, 1);
 }
 
 static void forget_object(struct watched *watched)

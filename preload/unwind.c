@@ -2,7 +2,10 @@
 #include "unwind.h"
 #include "rules.h"
 
+#include <string.h>
+
 #define WORD sizeof(uintptr_t)
+#define FRAME 16u /* frames are so many bytes, or a multiple */
 #define MIX 0x9e3779b97f4a7c15u
 #define LIKELY(condition) __builtin_expect((condition) != 0, 1)
 #define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
@@ -72,13 +75,35 @@ static int leave_rarely(struct mt_registers *at, struct mt_stack_bounds *bounds,
  * not wait for the rule to read the next return address, and does the frames side by side. */
 static inline uintptr_t foresee(struct mt_foresight *foresight, uintptr_t sp, uintptr_t cfa)
 {
-    uintptr_t *place = &foresight->cfa[sp / WORD % MT_FORESIGHT];
-    uintptr_t foreseen = *place, wrong = foreseen ^ cfa;
-    __asm__("" : "+r"(wrong)); /* else the compiler takes the one for the other */
-    if (__builtin_expect(!wrong, 1))
+    uintptr_t *place = &foresight->cfa[sp / FRAME % MT_FORESIGHT];
+    uintptr_t foreseen = *place, same = foreseen;
+    __asm__("" : "+r"(same)); /* else the compiler takes the one for the other */
+    if (LIKELY(same == cfa))
         return foreseen;
     *place = cfa;
     return cfa;
+}
+
+static inline struct mt_near_rule *near_place(struct mt_foresight *foresight, uint64_t mixed)
+{
+    return &foresight->near[mixed >> (64 - MT_NEAR_BITS)];
+}
+
+static void keep_near(struct mt_near_rule *near, uintptr_t back, struct mt_kept_rule kept)
+{
+    struct mt_rule rule = mt_rule_unpack(kept);
+    *near = (struct mt_near_rule){back, rule.cfa, mt_rule_has_bp(kept) ? rule.bp_at : 0};
+}
+
+/* The code of what is kept may be gone. */
+static inline void forget(struct mt_foresight *foresight)
+{
+    uint32_t forgotten = atomic_load_explicit(&mt_rules_forgotten, memory_order_acquire);
+    if (LIKELY(forgotten == foresight->forgotten))
+        return;
+    memset(foresight->near, 0, sizeof foresight->near);
+    foresight->near[0].back = 1; /* where the address 0 would be: it is not met as one */
+    foresight->forgotten = forgotten;
 }
 
 /* By a rule with another place of the CFA, or of the frame pointer. */
@@ -105,26 +130,34 @@ void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_f
     uintptr_t top = mt_stack_top(bounds, at.sp);
     /* Not in *walk: for all the compiler knows, that is what is read from the stack. */
     uint64_t a = 0, b = 0;
-    unsigned n = 0;
+    uintptr_t *out = walk->back, *end = out + (top ? MT_WALK_DEPTH : 0);
     uintptr_t bp_at = 0; /* where the frame pointer is, if it is not in at.bp: read when needed */
     uint32_t stop = until_python ? MT_RULE_IS_PYTHON : 0; /* in how, cfa_from comes first */
     const void *sets = atomic_load_explicit(&mt_rules, memory_order_relaxed);
-    unsigned most = top ? MT_WALK_DEPTH : 0;
-    while (n < most) {
-        struct mt_kept_rule rule = mt_rule(sets, at.back);
-        if (UNLIKELY(rule.how & stop))
-            break;
-        walk->back[n++] = at.back;
+    forget(foresight);
+    while (out < end) {
         uint64_t mixed = at.back * MIX;
+        struct mt_near_rule *near = near_place(foresight, mixed);
+        struct mt_kept_rule rule = {0, 0};
+        int is_near = LIKELY(near->back == at.back);
+        if (!is_near) {
+            rule = mt_rule(sets, at.back);
+            if (rule.how & stop)
+                break;
+            is_near = mt_rule_is_plain(rule);
+            if (is_near)
+                keep_near(near, at.back, rule);
+        }
+        *out++ = at.back;
         a = (a << 9 | a >> 55) + mixed;
         b = (b ^ mixed) * MIX;
         b = b << 27 | b >> 37;
-        if (LIKELY(mt_rule_is_plain(rule))) {
-            uintptr_t cfa = at.sp + (uintptr_t)(intptr_t)rule.cfa;
-            uintptr_t saved = cfa + (uintptr_t)(intptr_t)((int32_t)rule.how >> 16);
+        if (LIKELY(is_near)) {
+            uintptr_t cfa = at.sp + (uintptr_t)(intptr_t)near->cfa;
+            uintptr_t saved = cfa + (uintptr_t)(intptr_t)near->bp_at;
             if (UNLIKELY(cfa > top))
                 break;
-            bp_at = mt_rule_has_bp(rule) ? saved : bp_at;
+            bp_at = near->bp_at ? saved : bp_at;
             at.sp = foresee(foresight, at.sp, cfa);
             at.back = word_at(at.sp - WORD);
         } else {
@@ -135,7 +168,7 @@ void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_f
         }
     }
     /* Where nobody says that a frame is the outermost one, its return address may be 0. */
-    walk->n = n && walk->back[n - 1] == 0 ? n - 1 : n;
+    walk->n = (unsigned)(out - walk->back) - (out > walk->back && out[-1] == 0);
     walk->a = a;
     walk->b = b;
 }

@@ -24,10 +24,21 @@ struct mt_walk {
 };
 
 #define MT_FORESIGHT 512
+#define MT_NEAR_BITS 11
 
-/* Where the frames of a thread's last stacks ended, by where they began. Zeros at first. */
+/* The size of the frame that an address returns to, and where in it is the caller's frame pointer:
+ * what almost all code has (rules.h). */
+struct mt_near_rule {
+    uintptr_t back;
+    int32_t cfa;    /* from the stack pointer */
+    int32_t bp_at;  /* from the CFA; 0: it is in its register still */
+};
+
+/* What a thread's walks have met, so that the next ones need not wait. Zeros at first. */
 struct mt_foresight {
-    uintptr_t cfa[MT_FORESIGHT];
+    uintptr_t cfa[MT_FORESIGHT];                  /* where frames ended, by where they began */
+    struct mt_near_rule near[1u << MT_NEAR_BITS]; /* by address */
+    uint32_t forgotten;                           /* mt_rules_forgotten, when these were; 0: never */
 };
 
 /* Walks from `at` up to the outermost frame, or up to the one in which Python is interpreted, where
