@@ -33,7 +33,8 @@ static struct mt_cuda_call call_of(const struct mt_cupti_hearer *hearer, enum mt
 {
     uint32_t device;
     struct mt_cuda_call call = {.api = api};
-    if (context && !hearer->library->device_of(context, &device))
+    int is_of_device = context && mt_cuda_api_space(api) != MT_SPACE_HOST;
+    if (is_of_device && !hearer->library->device_of(context, &device))
         call.told = (int)device + 1;
     return call;
 }

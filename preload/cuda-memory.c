@@ -22,8 +22,6 @@ static int is_inside(void)
 static int device_of(const struct mt_cuda_call *call)
 {
     int device;
-    if (mt_cuda_api_space(call->api) == MT_SPACE_HOST)
-        return MT_NO_DEVICE;
     if (call->told)
         return call->told - 1;
     if (!call->get_device)
@@ -34,9 +32,6 @@ static int device_of(const struct mt_cuda_call *call)
 /* Asked before the thread is entered: the driver's own hooks may be called by it. */
 static inline struct mt_thread *enter(const struct mt_cuda_call *call, int *device)
 {
-    mt_start();
-    if (!mt_is_recording())
-        return NULL;
     mt_cuda_begin();
     *device = device_of(call);
     mt_cuda_end();
@@ -47,7 +42,8 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
                                     const uint64_t arguments[static MT_EVENT_ARGS])
 {
     int device;
-    struct mt_thread *self = enter(call, &device);
+    mt_start();
+    struct mt_thread *self = mt_is_recording() ? enter(call, &device) : NULL;
     if (!self)
         return;
     mt_record(self, kind, device, mt_stack(self), arguments);

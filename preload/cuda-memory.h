@@ -27,6 +27,14 @@ struct mt_cuda_call {                    /* 16 bytes: it is passed in registers 
     int told; /* 1 + the device that the call itself tells; 0: none */
 };
 
+/* Page-locked memory of the host is of no device. */
+static inline struct mt_cuda_call mt_cuda_call_of(enum mt_cuda_api api,
+                                                  unsigned (*get_device)(int *device))
+{
+    int is_of_host = mt_cuda_api_space(api) == MT_SPACE_HOST;
+    return (struct mt_cuda_call){.api = api, .get_device = is_of_host ? NULL : get_device};
+}
+
 extern _Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));
 
 /* The subscription under which CUPTI has told of the call that this thread is in (cupti.h), 0:

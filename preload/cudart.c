@@ -23,6 +23,10 @@ _Thread_local char mt_cudart_way;
 /* Return address -> index in runtimes + 1. It holds in a forked child too, where the loader may be
  * in the middle of something and must not be asked again. */
 static struct mt_cache callers;
+/* Callers and, above their 48 bits, what callers has for them: those that were met last. */
+#define NEAR_CALLERS 64
+#define ADDRESS_BITS 48
+static _Atomic uint64_t near_callers[NEAR_CALLERS];
 
 /* The module that an address lies in; NULL: none. */
 static struct link_map *module_of(const void *address)
@@ -203,6 +207,19 @@ static uint32_t meet(const struct mt_key *caller)
     return index;
 }
 
+/* As near_callers has it; above the address is 0 where there is no runtime. */
+static __attribute__((noinline)) uint64_t look_up(const void *caller, _Atomic uint64_t *place)
+{
+    struct mt_key key = {.a = (uint64_t)(uintptr_t)caller};
+    uint32_t index = mt_cache_find(&callers, &key);
+    if (!index)
+        index = meet(&key);
+    uint64_t near = key.a | (uint64_t)index << ADDRESS_BITS;
+    if (index)
+        atomic_store_explicit(place, near, memory_order_release);
+    return near;
+}
+
 const struct mt_cudart *mt_cudart_of(const void *caller)
 {
     unsigned way = (unsigned)mt_cudart_way;
@@ -210,9 +227,9 @@ const struct mt_cudart *mt_cudart_of(const void *caller)
         mt_cudart_way = 0;
         return &runtimes[looked_up[way - 1] - 1];
     }
-    struct mt_key key = {.a = (uint64_t)(uintptr_t)caller};
-    uint32_t index = mt_cache_find(&callers, &key);
-    if (!index)
-        index = meet(&key);
-    return index ? &runtimes[index - 1] : NULL;
+    _Atomic uint64_t *place = &near_callers[(uintptr_t)caller % NEAR_CALLERS];
+    uint64_t near = atomic_load_explicit(place, memory_order_acquire);
+    if (__builtin_expect((near ^ (uintptr_t)caller) << (64 - ADDRESS_BITS) != 0, 0))
+        near = look_up(caller, place);
+    return near >> ADDRESS_BITS ? &runtimes[(near >> ADDRESS_BITS) - 1] : NULL;
 }

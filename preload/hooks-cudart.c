@@ -12,7 +12,7 @@
 
 static struct mt_cuda_call call_of(enum mt_cuda_api api, const struct mt_cudart *runtime)
 {
-    return (struct mt_cuda_call){.api = api, .get_device = runtime ? runtime->get_device : NULL};
+    return mt_cuda_call_of(api, runtime ? runtime->get_device : NULL);
 }
 
 unsigned mt_hook_cuda_malloc(void **address, size_t size)

@@ -10,7 +10,7 @@
 
 static struct mt_cuda_call call_of(enum mt_cuda_api api)
 {
-    return (struct mt_cuda_call){.api = api, .get_device = mt_driver_get_device()};
+    return mt_cuda_call_of(api, mt_driver_get_device());
 }
 
 unsigned mt_hook_cu_mem_alloc(uint64_t *address, size_t size)

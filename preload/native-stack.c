@@ -97,8 +97,9 @@ static uint32_t intern(const struct mt_walk *walk, const struct mt_key *key, uin
     return id;
 }
 
-/* On top of the Python stack `parent`, or all of it. */
-static uint32_t native_stack(struct mt_thread *self, uint32_t parent)
+/* On top of the Python stack `parent`, or all of it. Apart: its registers are not to be kept where
+ * there are no native stacks. */
+static __attribute__((noinline)) uint32_t native_stack(struct mt_thread *self, uint32_t parent)
 {
     struct mt_walk *walk = &self->walk;
     mt_unwind(walk, &self->bounds, &self->foresight, MT_OWN_REGISTERS(), parent != 0);

@@ -25,8 +25,16 @@ enum status {
 static struct {
     const struct mt_python_layout *layout;
     struct mt_python_found found;
-    _Atomic int status;
+    _Atomic int status; /* enum status */
 } python;
+
+_Atomic int mt_python_is_on;
+
+static void set_status(enum status status)
+{
+    atomic_store(&python.status, (int)status);
+    atomic_store(&mt_python_is_on, status == UNCHECKED || status == CHECKED);
+}
 
 struct mt_python_found mt_python_find(void)
 {
@@ -52,19 +60,19 @@ void mt_python_start(const struct mt_python_found *found)
     int major, minor;
     python.found = *found;
     mt_py_types = found->types;
-    python.status = mt_settings.python_stacks ? ABSENT : SWITCHED_OFF;
+    set_status(mt_settings.python_stacks ? ABSENT : SWITCHED_OFF);
     if (!mt_settings.python_stacks || !found->version || !found->thread_state ||
         !found->is_finalizing || !found->code_type || !mt_py_types.str ||
         sscanf(found->version(), "%d.%d", &major, &minor) != 2)
         return;
     /* Without the GIL all objects begin otherwise. */
     if (strstr(found->version(), "free-threading build")) {
-        python.status = FREE_THREADED;
+        set_status(FREE_THREADED);
         mt_message("memtap does not know Python without the GIL; recording without Python stacks");
         return;
     }
     python.layout = mt_python_layout_of(major, minor);
-    python.status = python.layout ? UNCHECKED : UNKNOWN_VERSION;
+    set_status(python.layout ? UNCHECKED : UNKNOWN_VERSION);
     if (python.layout)
         mt_frames_start(python.layout, found->code_type);
     else
@@ -147,7 +155,7 @@ static int check(uint64_t tstate)
     if (!mt_can_read_safely() ||
         (!read_word(tstate, python.layout->tstate_frame, &frame) && !frame))
         return 0; /* nothing to check with yet */
-    python.status = is_sound_stack(tstate) ? CHECKED : WRONG_LAYOUT;
+    set_status(is_sound_stack(tstate) ? CHECKED : WRONG_LAYOUT);
     if (python.status == WRONG_LAYOUT)
         mt_message("this Python 3.%d keeps its frames in a way that memtap does not know; "
                    "recording without Python stacks",
@@ -155,16 +163,16 @@ static int check(uint64_t tstate)
     return python.status == CHECKED;
 }
 
-uint32_t mt_python_stack(struct mt_thread *self)
+uint32_t mt_python_stack_there(struct mt_thread *self)
 {
-    int status = atomic_load_explicit(&python.status, memory_order_acquire);
-    if (status != CHECKED && status != UNCHECKED)
-        return 0;
     /* At its end Python frees the thread states of threads that still run. */
     if (python.found.is_finalizing())
         return 0;
     uint64_t tstate = (uint64_t)(uintptr_t)python.found.thread_state();
-    if (!tstate || (status == UNCHECKED && !check(tstate)))
+    if (!tstate)
+        return 0;
+    int status = atomic_load_explicit(&python.status, memory_order_acquire);
+    if (status == UNCHECKED ? !check(tstate) : status != CHECKED)
         return 0;
     return mt_frames_stack(self, current_frame(tstate));
 }

@@ -26,8 +26,18 @@ struct mt_python_found mt_python_find(void);
  * stacks are 0. */
 void mt_python_start(const struct mt_python_found *found);
 
+/* There may be Python functions, and their stacks are wanted. */
+extern _Atomic int mt_python_is_on;
+
+uint32_t mt_python_stack_there(struct mt_thread *self);
+
 /* Id of the thread's stack; 0: it is in no Python function. Call between mt_enter and mt_leave. */
-uint32_t mt_python_stack(struct mt_thread *self);
+static inline uint32_t mt_python_stack(struct mt_thread *self)
+{
+    return atomic_load_explicit(&mt_python_is_on, memory_order_acquire)
+               ? mt_python_stack_there(self)
+               : 0;
+}
 
 /* Where a function stands. */
 struct mt_python_place {

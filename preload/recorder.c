@@ -217,9 +217,11 @@ static int make_room(struct mt_thread *self)
     return 0;
 }
 
-void mt_record_slow(struct mt_thread *self, uint64_t head,
-                    const uint64_t arguments[static MT_EVENT_ARGS])
+void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
+                    uint64_t d)
 {
+    const uint64_t arguments[] = {a, b, c, d};
+    _Static_assert(sizeof arguments == MT_EVENT_ARGS * sizeof *arguments, "all of them");
     struct mt_ring *ring = &self->ring;
     int is_short = mt_ring_is_full(ring) || atomic_load_explicit(&ring->lost, memory_order_relaxed);
     if (is_short && make_room(self))

@@ -124,9 +124,10 @@ static inline void mt_leave(struct mt_thread *self)
 /* The arguments of an event; those that its kind does not have are 0. */
 #define MT_ARGS(...) ((uint64_t[MT_EVENT_ARGS]){__VA_ARGS__})
 
-/* Where there is no room for the event, or the ring's end is near. */
-void mt_record_slow(struct mt_thread *self, uint64_t head,
-                    const uint64_t arguments[static MT_EVENT_ARGS]);
+/* Where there is no room for the event, or the ring's end is near. By value: what has an address is
+ * in memory also where this is not called. */
+void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
+                    uint64_t d);
 
 /* Arguments that go from one function to another are in memory, from which a processor does not get
  * them at once. */
@@ -145,7 +146,7 @@ static MT_ALWAYS_INLINE void mt_record(struct mt_thread *self, unsigned kind, in
     if (__builtin_expect(mt_ring_is_near_end(place) || mt_ring_is_full(ring) ||
                              atomic_load_explicit(&ring->lost, memory_order_relaxed),
                          0)) {
-        mt_record_slow(self, head, arguments);
+        mt_record_slow(self, head, arguments[0], arguments[1], arguments[2], arguments[3]);
         return;
     }
     uint64_t *word = &ring->word[place];
@@ -153,7 +154,8 @@ static MT_ALWAYS_INLINE void mt_record(struct mt_thread *self, unsigned kind, in
     mt_ring_begin(ring);
     word[0] = head;
     word[1] = mt_now();
-    memcpy(word + 2, arguments, MT_EVENT_ARGS * sizeof *word); /* what is too much is put over */
+    for (unsigned i = 0; i < MT_EVENT_ARGS; i++) /* what is too much is put over */
+        word[2 + i] = arguments[i];
     mt_ring_end(ring, at + mt_ring_event_words(kind));
 }
 

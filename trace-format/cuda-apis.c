@@ -3,24 +3,11 @@
 
 #include <stddef.h>
 
-static const struct {
-    const char *name;
-    enum mt_space space;
-} apis[MT_API_LIMIT] = {
-#define ROW(id, number, text, kind) [number] = {text, MT_SPACE_##kind},
+static const char *const names[MT_API_LIMIT] = {
+#define ROW(id, number, name, space) [number] = name,
     MT_CUDA_APIS(ROW)};
-
-static int is_known(unsigned long long api)
-{
-    return api < MT_API_LIMIT && apis[api].name != NULL;
-}
 
 const char *mt_cuda_api_name(unsigned long long api)
 {
-    return is_known(api) ? apis[api].name : "?";
-}
-
-enum mt_space mt_cuda_api_space(unsigned long long api)
-{
-    return is_known(api) ? apis[api].space : MT_SPACE_UNKNOWN;
+    return api < MT_API_LIMIT && names[api] ? names[api] : "?";
 }

@@ -155,6 +155,17 @@ enum mt_cuda_api {
 
 /* Any number is allowed: "?" and MT_SPACE_UNKNOWN for one that this version does not know. */
 const char *mt_cuda_api_name(unsigned long long api);
-enum mt_space mt_cuda_api_space(unsigned long long api);
+/* Inline: where the call is known, this is. */
+static inline enum mt_space mt_cuda_api_space(unsigned long long api)
+{
+    switch (api) {
+#define MT_API_CASE(id, number, name, space)                                                       \
+    case number:                                                                                   \
+        return MT_SPACE_##space;
+        MT_CUDA_APIS(MT_API_CASE)
+#undef MT_API_CASE
+    }
+    return MT_SPACE_UNKNOWN;
+}
 
 #endif
