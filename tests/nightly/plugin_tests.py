@@ -26,7 +26,7 @@ def test_unmarked():
     assert not os.environ.get("PYTEST_MEMTAP_REPORTS")
 
 
-@pytest.mark.memtap(peak="64 MiB")
+@pytest.mark.memtap(peak="64 MiB", growth="0 B")
 def test_within(process):
     assert os.environ["PYTEST_MEMTAP_REPORTS"] and process == os.getpid()
     take(32)

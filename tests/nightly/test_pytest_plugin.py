@@ -53,6 +53,7 @@ def all_tests(work):
     check("said before" in out, "what a failed test printed is shown")
     check("Peak of device 0: 8.00 MiB" in out and "memtap report " in out, "its report is shown")
     check((work / "memtap-traces" / "test_memory.py-test_within").is_dir(), "its trace is kept")
+    check("::test_within: growth: not known without iterations" in out, "a limit that says nothing is told")
     check(not list(work.glob("memtap-traces/*unmarked*")), "unmarked tests are not recorded")
 
 
