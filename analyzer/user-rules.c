@@ -286,7 +286,8 @@ int mt_user_rules_read(struct mt_user_rules **out, const char *path, struct mt_r
     int rc = 0;
     if (!file || (bytes && ferror(file))) {
         rc = -errno;
-        snprintf(error->text, sizeof error->text, "%s", strerror(errno));
+        snprintf(error->text, sizeof error->text, "%s; give a file of rules: memtap-rules(5)",
+                 strerror(errno));
     } else if (!bytes) {
         rc = -ENOMEM;
     } else if (size > TEXT_LIMIT) {

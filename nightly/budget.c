@@ -136,7 +136,8 @@ int mt_budget_read(struct mt_budget *budget, const char *path, struct mt_budget_
     } else if (!rc) {
         rc = mt_budget_parse(budget, path, bytes, size, error);
     } else {
-        snprintf(error->text, sizeof error->text, "%s", strerror(-rc));
+        snprintf(error->text, sizeof error->text,
+                 "%s; give a budget file: memtap budget proposes one", strerror(-rc));
     }
     free(bytes);
     return rc;

@@ -34,6 +34,16 @@ static const char *meaning(int code)
     return NULL;
 }
 
+/* Where a file cannot be made, SQLite looks for one to read, and then says that there is none. */
+static int why_no_file(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+             slash ? path : ".");
+    return access(folder, W_OK | X_OK) ? errno : ENOENT;
+}
+
 /* Keeps what went wrong first. */
 static int fail(struct mt_store *store, int code)
 {
@@ -42,6 +52,8 @@ static int fail(struct mt_store *store, int code)
     store->failed = code;
     int why = store->db ? sqlite3_system_errno(store->db) : 0;
     const char *text = meaning(code);
+    if (why == ENOENT)
+        why = why_no_file(store->path);
     if (!text && why && (code & 0xff) != SQLITE_ERROR)
         text = strerror(why);
     if (!text)
