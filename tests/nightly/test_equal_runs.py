@@ -5,6 +5,7 @@ import json
 import random
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 
 import regressions
@@ -45,9 +46,14 @@ def record(work, script, number):
 
 
 def counts(trace):
-    """Events by kind, but those that come with time."""
-    words = must_run([MEMTAP, "info", trace]).stdout.split("\nevents")[1].split("\nprocess")[0].split("\n")[1:]
-    return [word for word in words if "device_memory" not in word]
+    """Events by kind, but those that come with time: samples of the device, and the page-locked memory
+    that a loader's thread takes when what it had has not come back yet."""
+    found = Counter()
+    for line in must_run([MEMTAP, "dump", "--format", "json", trace]).stdout.splitlines():
+        record = json.loads(line)
+        if "time_ns" in record and record["record"] != "device_memory" and record.get("api") != "cudaHostAlloc":
+            found[record["record"]] += 1
+    return found
 
 
 def differences(old, new, budget):
