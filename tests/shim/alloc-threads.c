@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alloc-threads THREADS PAIRS [END [MS]]: each thread allocates and frees PAIRS times; sizes tell
- * thread and turn: size = thread << 32 | turn. Ends as END says, after MS ms if its threads have
- * not ended before. With ALLOC_COUNTS=FILE each thread counts there, in memory that outlives the
- * process, what has returned: two numbers of 64 bits a thread, mallocs and frees. */
+/* alloc-threads THREADS PAIRS [END [CALLS]]: each thread allocates and frees PAIRS times; sizes tell
+ * thread and turn: size = thread << 32 | turn. Ends as END says, when its threads have ended, or
+ * when they have counted so many CALLS. With ALLOC_COUNTS=FILE each thread counts there, in memory
+ * that outlives the process, what has returned: two numbers of 64 bits a thread, mallocs and frees. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -55,6 +55,15 @@ static void map_counts(const char *path)
     close(fd);
 }
 
+static void wait_for_calls(uint64_t wanted)
+{
+    for (uint64_t sum = 0; counts && sum < wanted; usleep(1000)) {
+        sum = 0;
+        for (unsigned i = 0; i < MOST_THREADS; i++)
+            sum += atomic_load(&counts[i][0]) + atomic_load(&counts[i][1]);
+    }
+}
+
 static volatile int *volatile nowhere;
 
 static void end_abnormally(const char *end)
@@ -77,7 +86,7 @@ int main(int argc, char **argv)
     unsigned long n = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
     if (n < 1 || n > MOST_THREADS) {
         fprintf(stderr, "usage: alloc-threads THREADS PAIRS [return|_exit|abort|kill|interrupt|"
-                        "fault [MS]]\n");
+                        "fault [CALLS]]\n");
         return 2;
     }
     pairs = strtoul(argv[2], NULL, 10);
@@ -85,7 +94,7 @@ int main(int argc, char **argv)
     for (uintptr_t i = 0; i < n; i++)
         pthread_create(&threads[i], NULL, work, (void *)i);
     if (argc > 4)
-        usleep((unsigned)strtoul(argv[4], NULL, 10) * 1000);
+        wait_for_calls(strtoul(argv[4], NULL, 10));
     else
         for (unsigned long i = 0; i < n; i++)
             pthread_join(threads[i], NULL);

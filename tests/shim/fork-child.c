@@ -2,6 +2,7 @@
 /* fork-child MODE: allocates, forks a child that allocates (cuda) or does not (plain), closes every
  * descriptor above 2 in between (close), finds a tail of the trace t.mtap (stale), or ends with
  * code 7 (code). */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -23,26 +24,43 @@ static int fork_child(int uses_cuda)
     return waitpid(child, &status, 0) == child ? status : -1;
 }
 
+static FILE *other;
+
+/* Runs within a fork, before memtap's own handler, which was registered later: until that memtap's
+ * thread is held between two pieces of work, and does not write to what is another file now. */
+static void close_all(void)
+{
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
+    other = fopen("other", "w"); /* may get the descriptor's number */
+}
+
+static int close_and_go_on(void)
+{
+    void *address;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    for (size_t i = 0; i < 200000; i++)
+        cudaMalloc(&address, i);
+    if (other)
+        fclose(other);
+    return waitpid(child, NULL, 0) != child;
+}
+
 int main(int argc, char **argv)
 {
     void *address;
     const char *mode = argc > 1 ? argv[1] : "";
+    if (!strcmp(mode, "close"))
+        pthread_atfork(NULL, close_all, NULL);
     FILE *tail = strcmp(mode, "stale") ? NULL : fopen("t.mtap.tail", "w");
     if (tail)
         fclose(tail);
     for (size_t i = 0; i < 5; i++)
         cudaMalloc(&address, 1000 + i);
-    if (!strcmp(mode, "close")) {
-        usleep(50000); /* the writer has opened its file */
-        for (int fd = 3; fd < 1024; fd++)
-            close(fd);
-        FILE *other = fopen("other", "w"); /* may get the descriptor's number */
-        for (size_t i = 0; i < 200000; i++)
-            cudaMalloc(&address, i);
-        if (other)
-            fclose(other);
-        return 0;
-    }
+    if (!strcmp(mode, "close"))
+        return close_and_go_on();
     if (!strcmp(mode, "code")) {
         puts("the program's own output");
         return 7;

@@ -19,9 +19,18 @@ struct outcome {
  * preloaded; environment: "NAME=value" texts, NULL at the end. */
 struct outcome run(const char *const *argv, const char *const *environment);
 
-/* As run, but the program is killed by SIGKILL so long after it was started. */
+/* As run, but the program is killed by SIGKILL: so long after it was started, or after it, which is
+ * alloc-threads then with ALLOC_COUNTS=counts, has counted so many calls. */
 struct outcome run_and_kill(const char *const *argv, const char *const *environment,
-                            unsigned after_us);
+                            uint64_t after_calls, unsigned after_us);
+
+/* What alloc-threads has counted in ALLOC_COUNTS=counts; zeros: nothing yet. */
+struct tally {
+    uint64_t of[64][2]; /* mallocs and frees that had returned */
+    uint64_t sum;
+};
+
+struct tally read_tally(const struct outcome *outcome);
 
 struct counts {
     uint64_t kind[MT_KIND_LIMIT];

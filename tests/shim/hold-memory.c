@@ -2,40 +2,38 @@
 /*
  * hold-memory [long|more|objects|sample|fork]: takes device memory by four routes (runtime, stream
  * order, driver, physical memory with addresses) and ends with all of it taken but the first 48
- * MiB. With `long` it waits before that until memtap has asked NVML what the device holds; so it
- * does with the others, and then with `more` has 16 MiB more for a second, with `objects` a module
- * of 6 MiB and two streams as well, with `sample` frees these 48 MiB, wants memtap to ask, and
- * after a second has 6 MiB less, and with `fork` has a child take 8 MiB more.
+ * MiB. With `long` it waits before that until memtap has asked NVML what the device holds, and once
+ * more at the end; so it does with the others, and in between with `more` has 16 MiB more for a
+ * while, with `objects` a module of 6 MiB and two streams as well, with `sample` frees these 48 MiB,
+ * and has 6 MiB less at the end, and with `fork` has a child take 8 MiB more.
  */
+#include "our-thread.h"
 #include "preload/memtap.h"
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <dirent.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
-#define PAUSE_US 50000
-#define MOST_PAUSES 400
 
-static int has_watcher(void)
+#define WATCHER "memtap-nvml"
+
+static unsigned long sleeps; /* of the watcher, before what it is to see */
+
+/* Until NVML was asked after what memtap noticed last. A question that had begun before may come
+ * first; each ends in a pause, and then the thread sleeps until there is something. */
+static void wait_for_sample(void)
 {
-    char path[512], name[32];
-    int found = 0;
-    DIR *threads = opendir("/proc/self/task");
-    for (struct dirent *entry; threads && !found && (entry = readdir(threads));) {
-        snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
-        FILE *file = fopen(path, "r");
-        found = file && fgets(name, sizeof name, file) && !strcmp(name, "memtap-nvml\n");
-        if (file)
-            fclose(file);
-    }
-    if (threads)
-        closedir(threads);
-    return found;
+    sleeps = wait_for_our_thread(WATCHER, sleeps + 2);
+}
+
+static void want_sample(void)
+{
+    sleeps = wait_for_our_thread(WATCHER, sleeps + !sleeps);
+    memtap_sample();
+    wait_for_sample();
 }
 
 static int take_physical(size_t size)
@@ -62,6 +60,16 @@ static int make_objects(void)
            cudaStreamCreate(&stream[1]);
 }
 
+static int allocate_in_child(void)
+{
+    void *more;
+    if (cudaMalloc(&more, 8 * MIB))
+        return 1;
+    sleeps = 0;
+    want_sample();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     void *first, *second, *third;
@@ -70,35 +78,35 @@ int main(int argc, char **argv)
         cudaMallocAsync(&third, 10 * MIB, NULL) || cuMemAlloc(&fourth, 20 * MIB) ||
         take_physical(4 * MIB))
         return 1;
-    if (argc > 1) {
-        for (int i = 0; i < MOST_PAUSES && !has_watcher(); i++)
-            usleep(PAUSE_US);
-        usleep(20 * PAUSE_US);
-    }
-    if (argc > 1 && !strcmp(argv[1], "objects")) {
+    if (argc < 2)
+        return cudaFree(first) != 0;
+    want_sample();
+    if (!strcmp(argv[1], "objects")) {
         if (make_objects())
             return 4;
-        usleep(20 * PAUSE_US);
+        want_sample();
     }
-    if (argc > 1 && (!strcmp(argv[1], "more") || !strcmp(argv[1], "objects"))) {
+    if (!strcmp(argv[1], "more") || !strcmp(argv[1], "objects")) {
         if (cudaMalloc(&second, 16 * MIB))
             return 3;
-        usleep(20 * PAUSE_US);
+        wait_for_sample();
         cudaFree(second);
     }
-    if (argc > 1 && !strcmp(argv[1], "sample")) {
+    if (!strcmp(argv[1], "sample")) {
         cudaFree(first);
         first = second;
-        memtap_sample();
-        usleep(20 * PAUSE_US);
+        want_sample();
     }
-    if (argc > 1 && !strcmp(argv[1], "fork")) {
+    if (!strcmp(argv[1], "fork")) {
         int status = 0;
         pid_t child = fork();
         if (!child)
-            return cudaMalloc(&second, 8 * MIB) != 0;
+            return allocate_in_child();
         if (waitpid(child, &status, 0) != child || status)
             return 2;
     }
-    return cudaFree(first) != 0;
+    if (cudaFree(first))
+        return 5;
+    want_sample();
+    return 0;
 }
