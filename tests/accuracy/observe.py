@@ -210,6 +210,7 @@ def main():
     watch_modules()
     watch_backward()
     register_optimizer_step_post_hook(lambda *_: look("step", []))
+    gc.freeze()  # what PyTorch itself has: 100,000s of objects that need not be looked at
     sys.argv = sys.argv[2:]
     sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
     runpy.run_path(sys.argv[0], run_name="__main__")

@@ -40,18 +40,25 @@ def truth():
     }
 
 
+def counted(device):
+    """PyTorch's counters at a time when nothing is on the move: autograd's thread may drop its last
+    tensors when backward has returned already."""
+    while True:
+        before, now = torch.cuda.memory_stats(device), time.monotonic_ns()
+        if torch.cuda.memory_stats(device) == before:
+            return {"time_ns": now, "allocated": before.get("allocated_bytes.all.current", 0),
+                    "reserved": before.get("reserved_bytes.all.current", 0)}
+
+
 def main():
     name = sys.argv[1].replace("%r", os.environ.get("RANK", "0"))
     log = open(name, "w", encoding="utf-8")
-    memory_allocated, memory_reserved = torch.cuda.memory_allocated, torch.cuda.memory_reserved
+    gc.freeze()  # what PyTorch itself has need not be looked at
 
     def logged_memory_allocated(device=None):
-        allocated = memory_allocated(device)
-        line = {"time_ns": time.monotonic_ns(), "allocated": allocated,
-                "reserved": memory_reserved(device), "device": torch.cuda.current_device(),
-                "truth": truth()}
+        line = {**counted(device), "device": torch.cuda.current_device(), "truth": truth()}
         print(json.dumps(line), file=log, flush=True)
-        return allocated
+        return line["allocated"]
 
     torch.cuda.memory_allocated = logged_memory_allocated
     sys.argv = sys.argv[2:]

@@ -43,4 +43,5 @@ def log(*_):
 path = sys.argv[1]
 sys.argv = sys.argv[2:]
 register_optimizer_step_pre_hook(log)
+gc.freeze()  # what PyTorch itself has need not be looked at
 runpy.run_path(sys.argv[0], run_name="__main__")

@@ -28,9 +28,11 @@ for step in range(6):
         torch.cuda.empty_cache()
 
 torch.cuda.synchronize()
-snapshot = torch.cuda.memory._snapshot()
-now = time.monotonic_ns()
-stats = torch.cuda.memory_stats()
+stats = None
+while stats != torch.cuda.memory_stats():  # autograd's thread may have something left to drop
+    stats = torch.cuda.memory_stats()
+    snapshot = torch.cuda.memory._snapshot()
+    now = time.monotonic_ns()
 log = {
     "time_ns": now,
     "entries": [{key: entry[key] for key in ("action", "addr", "size", "time_us")}
