@@ -125,7 +125,15 @@ def lacks(modules):
                for m in modules)
 
 
-def record(name, folder):
+def run(forks, trace, log, command, environment):
+    """PyTorch chooses its allocator when it is imported."""
+    if not environment:
+        return forks.run(trace, OBSERVE, log, *command)
+    done = harness.run([*harness.recorded(trace), PYTHON, OBSERVE, log, *command], env=environment)
+    return done.returncode, done.stdout + done.stderr
+
+
+def record(forks, name, folder):
     """The program's trace and what its tensors are, made unless they are in the folder."""
     name_of_program, environment = VARIANTS.get(name, (name, {}))
     program, arguments, modules = PROGRAMS[name_of_program]
@@ -134,18 +142,17 @@ def record(name, folder):
         if lacks(modules):
             print(f"{name}: left out, {PYTHON} lacks one of {modules}")
             return None
-        done = harness.run([*harness.recorded(trace), PYTHON, OBSERVE, log, program, *arguments],
-                           env=environment)
-        if not check(done.returncode == 0, f"{name} runs"):
-            print(done.stderr[-3000:])
+        code, output = run(forks, trace, log, [program, *arguments], environment)
+        if not check(code == 0, f"{name} runs"):
+            print(output[-3000:])
             log.unlink(missing_ok=True)
             return None
     return trace, [json.loads(line) for line in log.read_text().splitlines()]
 
 
-def measure(name, folder, show):
+def measure(forks, name, folder, show):
     """The tables of a program, with labels and without."""
-    recorded = record(name, folder)
+    recorded = record(forks, name, folder)
     if not recorded:
         return {}
     trace, moments = recorded
@@ -172,10 +179,10 @@ def main():
     arguments = parser.parse_args()
     harness.need_torch()
     sums = {kind: Table() for kind in LEAST}
-    with harness.folder() as work:
+    with harness.folder() as work, harness.Forks(OWN / "tied.py", ZOO / "qwen_adamw.py") as forks:
         for name in arguments.program or [*PROGRAMS, *VARIANTS]:
             folder = Path(arguments.folder or work)
-            for kind, table in measure(name, folder, arguments.misses).items():
+            for kind, table in measure(forks, name, folder, arguments.misses).items():
                 sums[kind].merge(table)
                 print(f"accuracy_{name}_{kind.replace(' ', '_')} {table.right():.5f} part", flush=True)
                 check(table.right() >= LEAST[kind][1], f"{name}, {kind}: {table.right():.3%} right")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "torch"))
-from harness import PYTHON, ZOO, must_run, recorded  # pylint: disable=wrong-import-position
+from harness import PYTHON, ZOO, equal, must_run, recorded  # pylint: disable=wrong-import-position
 
 OPTIMIZER = '''class Momentum(torch.optim.Optimizer):
     def __init__(self, parameters):
@@ -220,9 +220,10 @@ def edited(script, edits):
     return text
 
 
-def record(folder, script, edits=(), environment=None, before=()):
+def record(folder, script, edits=(), environment=None, before=(), forks=None):
     """Runs the script with these edits and those that make it small: a list of its traces, one for
-    each rank. It lies in `folder`, which is made, under its own name. before: a command that runs it."""
+    each rank. It lies in `folder`, which is made, under its own name. before: a command that runs it;
+    forks: where it is run if it can be, which one process with the allocator's default settings can."""
     how = SCRIPTS[script]
     folder = Path(folder)
     folder.mkdir(parents=True)
@@ -231,6 +232,11 @@ def record(folder, script, edits=(), environment=None, before=()):
     runner = [] if how.ranks == 1 else ["-m", "torch.distributed.run", "--standalone",
                                         "--nproc-per-node", how.ranks]
     name = "trace.mtap" if how.ranks == 1 else "trace-%r.mtap"
+    if forks and how.ranks == 1 and not environment:
+        code, output = forks.run(folder / name, source, *how.arguments, cwd=folder)
+        if not equal(f"exit code of {source}", code, how.ends):
+            print(output)
+        return sorted(folder.glob("*.mtap"))
     must_run([*recorded(folder / name, gpus=how.ranks), *before, PYTHON, *runner, source, *how.arguments],
              ends=how.ends, cwd=folder, env={"PYTORCH_CUDA_ALLOC_CONF": None, **(environment or {})})
     return sorted(folder.glob("*.mtap"))

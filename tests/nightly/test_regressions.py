@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import regressions
-from harness import MEMTAP, check, equal, finish, folder, must_run, need_torch
+from harness import MEMTAP, ZOO, Forks, check, equal, finish, folder, must_run, need_torch
 
 
 def compare(old, new, *options):
@@ -70,17 +70,17 @@ def check_gate(regression, work, old, new):
 def main():
     script = sys.argv[1]
     need_torch(*regressions.SCRIPTS[script].modules)
-    with folder() as work:
+    with folder() as work, Forks(ZOO / f"{script}.py") as forks:
         work = Path(work)
         traces = {}  # of the script before regressions, by its edits
         for count, regression in enumerate(regressions.of(script)):
             old = traces.get(regression.before)
             if not old:
                 old = traces[regression.before] = regressions.record(
-                    work / f"before-{count}", script, regression.before)
+                    work / f"before-{count}", script, regression.before, forks=forks)
             new = regressions.record(work / f"now-{count}", script,
                                      (*regression.before, *regression.change),
-                                     regression.environment)
+                                     regression.environment, forks=forks)
             diff = compare(old, new)
             print(f"{regression.name}: {diff['verdict']}", flush=True)
             if regression.what == "allocator":
@@ -88,7 +88,7 @@ def main():
             else:
                 check_blame(regression, diff)
                 check_gate(regression, work, old, new)
-        again = regressions.record(work / "again", script)
+        again = regressions.record(work / "again", script, forks=forks)
         gate(work, traces[()], again, 0)
         check_same(compare(traces[()], again), f"{script} run again")
     finish()

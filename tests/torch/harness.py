@@ -73,6 +73,37 @@ def recorded(trace, *options, gpu=GPU, gpus=1):
     return [MEMTAP, "run", *simulate, *options, "-o", trace, "--"]
 
 
+class Forks:
+    """Runs programs that memtap records in children of one process, which has imported PyTorch, and what
+    the given ones import: that takes longer than most of them. Each trace says of its program what it would otherwise, but for the
+    command line."""
+
+    def __init__(self, *programs):
+        self.folder = folder()
+        command = [*recorded(f"{self.folder.name}/%p.mtap"), PYTHON,
+                   Path(__file__).with_name("forks.py"), *programs]
+        self.process = subprocess.Popen([str(word) for word in command], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def run(self, trace, program, *arguments, env=None, cwd="."):
+        """The exit code, and all that it printed."""
+        output = Path(self.folder.name) / "output"
+        asked = {"program": str(program), "arguments": [str(word) for word in arguments],
+                 "environment": {**(env or {}), "MEMTAP_OUTPUT": str(trace)}, "folder": str(cwd),
+                 "output": str(output)}
+        print(json.dumps(asked), file=self.process.stdin, flush=True)
+        code = self.process.stdout.readline()
+        return int(code or -1), output.read_text(errors="replace") if output.exists() else ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+        self.folder.cleanup()
+
+
 def need_gpu():
     done = run([PYTHON, "-c", "import torch; print(torch.cuda.is_available())"])
     if done.stdout.strip() != "True":

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import harness
-from harness import MEMTAP, PYTHON, check, equal
+from harness import MEMTAP, check, equal
 
 STEPS = 6
 PROGRAM = """
@@ -21,11 +21,13 @@ OPTIMIZERS = ["AdamW(model.parameters())", "AdamW(model.parameters(), fused=True
               "SGD(model.parameters(), lr=0.1)", "SGD(model.parameters(), lr=0.1, momentum=0.9)"]
 
 
-def look_at(trace, optimizer, none):
+def look_at(forks, trace, optimizer, none):
     what = f"{optimizer}, gradients {'given up' if none else 'kept'}"
     trace.unlink(missing_ok=True)
-    program = PROGRAM.replace("OPTIMIZER", optimizer).replace("STEPS", str(STEPS))
-    harness.must_run([*harness.recorded(trace), PYTHON, "-c", program.replace("NONE", str(none))])
+    program = trace.with_name("steps.py")
+    program.write_text(PROGRAM.replace("OPTIMIZER", optimizer).replace("STEPS", str(STEPS)).replace(
+        "NONE", str(none)))
+    equal(f"{what}: exit code and output", forks.run(trace, program), (0, ""))
     info = json.loads(harness.must_run([MEMTAP, "info", "--format", "json", trace]).stdout)
     equal(f"{what}: steps", info["records"].get("step"), STEPS)
     report = harness.must_run([MEMTAP, "report", trace]).stdout
@@ -34,10 +36,10 @@ def look_at(trace, optimizer, none):
 
 def main():
     harness.need_torch()
-    with harness.folder() as work:
+    with harness.folder() as work, harness.Forks() as forks:
         for optimizer in OPTIMIZERS:
             for none in [True, False]:
-                look_at(Path(work) / "steps.mtap", optimizer, none)
+                look_at(forks, Path(work) / "steps.mtap", optimizer, none)
     harness.finish()
 
 
