@@ -167,11 +167,23 @@ find_python() {
 # make_venv simulated|gpu: .venv with PyTorch's CUDA build. For the simulated device it goes without
 # NVIDIA's libraries (several GB). The file `ready` is written last: without it, it starts afresh.
 make_venv() {
-    local kind=$1 ready package
+    has_venv "$1" && return
+    begin_venv
+    fill_venv "$1"
+}
+
+has_venv() {
+    local kind=$1 ready
     ready=$({ .venv/bin/python -c '' && cat .venv/ready; } 2>/dev/null) || true
     case $ready in
-    "gpu $TORCH $TRANSFORMERS $PYTEST" | "$kind $TORCH $TRANSFORMERS $PYTEST") return ;;
+    "gpu $TORCH $TRANSFORMERS $PYTEST" | "$kind $TORCH $TRANSFORMERS $PYTEST") return 0 ;;
     esac
+    return 1
+}
+
+# An empty one.
+begin_venv() {
+    local package
     find_python
     if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
         package=$(basename "$(readlink -f "$python")")-venv
@@ -183,6 +195,10 @@ make_venv() {
     fi
     say "Making a virtual environment in .venv/ ($("$python" --version))"
     quietly venv "$python" -m venv --clear .venv
+}
+
+fill_venv() {
+    local kind=$1
     export PIP_DISABLE_PIP_VERSION_CHECK=1
     if [ "$kind" = gpu ]; then
         say "Installing $TORCH with NVIDIA's libraries (about 3 GB; takes minutes)"
