@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuGetProcAddress: functions by base name and the CUDA version of the caller. */
+#include <stdio.h>
 #include <string.h>
 
 #include "driver.h"
@@ -58,6 +59,21 @@ CUresult driver_find(const char *name, void **out, int version,
         }
     sim_verbose("cudasim: cuGetProcAddress: there is no %s for CUDA %d\n", name, version);
     return CUDA_SUCCESS;
+}
+
+/* NVIDIA's runtime asks for tables that NVIDIA's driver has, and makes sure of whose they are. */
+CUresult cuGetExportTable(const void **out, const CUuuid *id)
+{
+    static int told;
+
+    (void)id;
+    if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+        fputs("cudasim: the program brings NVIDIA's own runtime, which works with NVIDIA's driver "
+              "only; to simulate it, link it to the shared runtime (nvcc --cudart shared)\n",
+              stderr);
+    if (out)
+        *out = NULL;
+    return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult cuGetProcAddress_v2(const char *name, void **out, int version, cuuint64_t flags,

@@ -14,9 +14,9 @@ faults = []
 
 
 def run(*words):
-    """What the program keeps, function -> libraries; and what else it prints, its exit code."""
-    done = subprocess.run([memtap, *words, "--", program], text=True, stdout=subprocess.PIPE,
-                          check=False)
+    """What the program keeps, function -> libraries; and what else it prints, its exit code, why it is
+    not simulated."""
+    done = subprocess.run([memtap, *words, "--", program], text=True, capture_output=True, check=False)
     kept, rest = {}, []
     for line in done.stdout.splitlines():
         function, _, library = line.partition(" ")
@@ -24,7 +24,8 @@ def run(*words):
             kept.setdefault(function, set()).add(os.path.basename(library))
         else:
             rest.append(line)
-    return kept, (rest, done.returncode)
+    why = [line for line in done.stderr.splitlines() if line.startswith("cudasim:")]
+    return kept, (rest, done.returncode, why)
 
 
 def base(function):
@@ -36,6 +37,8 @@ with tempfile.TemporaryDirectory() as directory:
     hooked, ending_hooked = run("run", "--simulate", "t4", "-o", f"{directory}/t.mtap")
 if ending != ending_hooked:
     faults.append(f"it ends with {ending_hooked}, without memtap with {ending}")
+if ending[1] or len(ending[2]) != 1 or "shared runtime" not in ending[2][0]:
+    faults.append(f"it is not said in one line why it cannot be simulated: {ending}")
 if {base(function) for function in alone} != {base(function) for function in hooked}:
     faults.append("other functions are looked up")
 for function, libraries in sorted(hooked.items()):
