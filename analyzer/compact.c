@@ -84,8 +84,9 @@ static int write_begin(struct work *work)
     int rc = mt_write_bytes(work->out, header, sizeof header);
     if (!rc)
         rc = write_info(work, text);
-    if (!rc && work->plan->was_killed)
-        rc = write_info(work, MT_KILLED_INFO);
+    snprintf(text, sizeof text, MT_STATE_INFO "%s", mt_trace_state_names[work->plan->state]);
+    if (!rc && work->plan->is_whole_but_end)
+        rc = write_info(work, text);
     for (size_t i = 0; !rc && i < work->plan->n_info; i++)
         rc = write_info(work, work->plan->info[i]);
     return rc;

@@ -325,7 +325,10 @@ int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_tra
     plan->events = whole.survey.events;
     plan->bytes = whole.survey.bytes;
     plan->is_complete = whole.survey.complete;
-    plan->was_killed = !plan->is_complete && whole.survey.state == MT_TRACE_KILLED;
+    plan->state = whole.survey.state;
+    plan->is_whole_but_end =
+        !plan->is_complete && (plan->state == MT_TRACE_KILLED || plan->state == MT_TRACE_STOPPED ||
+                               plan->state == MT_TRACE_EXECUTED);
     plan->end = whole.survey.end;
     if (!rc)
         rc = mt_whole_tell(&whole, add_info, plan);

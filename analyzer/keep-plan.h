@@ -16,7 +16,8 @@ struct mt_keep_plan {
     uint64_t events, bytes; /* of the whole trace */
     int is_compact;         /* it was already: there is no plan */
     int is_complete;        /* the recording was closed: end */
-    int was_killed;         /* it was not, yet nothing is missing */
+    int is_whole_but_end;   /* it was not, yet nothing is missing */
+    enum mt_trace_state state;
     struct mt_end end;
     char **info; /* records of what only all events can tell: the chart, and places */
     size_t n_info, info_capacity;

@@ -21,18 +21,29 @@ void mt_survey_begin(struct mt_survey *survey, const char *path)
 }
 
 /* What a compact copy says of the trace that it is of. */
-static int tells_of_kill(const struct mt_definition *definition)
+static void look_for_state(struct mt_survey *survey, const struct mt_definition *definition)
 {
-    static const char text[] = MT_KILLED_INFO;
-    return definition->kind == MT_DEF_INFO && definition->text_size == sizeof text - 1 &&
-           !memcmp(definition->text, text, sizeof text - 1);
+    static const char key[] = MT_STATE_INFO;
+    const size_t at = sizeof key - 1;
+    if (definition->kind != MT_DEF_INFO || definition->text_size < at ||
+        memcmp(definition->text, key, at))
+        return;
+    for (unsigned i = 0; i < MT_TRACE_STATES; i++) {
+        const char *name = mt_trace_state_names[i];
+        if (definition->text_size - at != strlen(name) ||
+            memcmp(definition->text + at, name, strlen(name)))
+            continue;
+        survey->is_copy_of_such = 1;
+        survey->state = (enum mt_trace_state)i;
+    }
 }
 
 void mt_survey_batch(struct mt_survey *survey, const struct mt_batch *batch)
 {
     for (size_t i = 0; i < batch->n_definitions; i++)
-        survey->is_copy_of_killed |= tells_of_kill(&batch->definitions[i]);
-    survey->state = survey->is_copy_of_killed ? MT_TRACE_KILLED : batch->state;
+        look_for_state(survey, &batch->definitions[i]);
+    if (!survey->is_copy_of_such)
+        survey->state = batch->state;
     survey->events += batch->n_events;
     if (batch->type == MT_BATCH_END) {
         survey->complete = 1;
@@ -72,6 +83,9 @@ const char *mt_survey_trouble(const struct mt_survey *survey)
         [MT_TRACE_RUNNING] = "the program is still running",
         [MT_TRACE_KILLED] = "the program was killed; everything up to its last moment is here",
         [MT_TRACE_OPEN] = "the recording was not closed, its end may be missing",
+        [MT_TRACE_STOPPED] = "the trace could not be written to the program's end; everything up "
+                             "to then is here",
+        [MT_TRACE_EXECUTED] = "the process became another program; everything up to then is here",
     };
     return survey->complete ? NULL : troubles[survey->state];
 }

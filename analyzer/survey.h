@@ -8,8 +8,8 @@
 #include "definitions.h"
 #include "trace-format/reader.h"
 
-/* The info record by which a compact copy tells that the program was killed. */
-#define MT_KILLED_INFO MT_WHOLE "state=killed"
+/* The info record by which a compact copy tells how the recording ended, if it was not closed. */
+#define MT_STATE_INFO MT_WHOLE "state="
 
 struct mt_survey {
     uint64_t events;
@@ -18,7 +18,7 @@ struct mt_survey {
     uint64_t kinds[MT_KIND_LIMIT];
     uint64_t last_time_ns;
     enum mt_trace_state state; /* of a compact copy: of what it is a copy of */
-    int is_copy_of_killed;
+    int is_copy_of_such;
     int complete;      /* the recording was closed: `end` counts */
     struct mt_end end; /* as the recording says it itself */
 };

@@ -61,6 +61,22 @@
     H(exit_c99, "_Exit", "libc.so.6", void, (int status))                                          \
     H(abort, "abort", "libc.so.6", void, (void))                                                   \
     H(kill, "kill", "libc.so.6", int, (int process, int number))
+/* What makes another program of the process; daemon: the C library's own fork, whose parent it ends;
+ * and an end that goes by functions of the program's. */
+#define MT_EXEC_HOOKS(H)                                                                           \
+    H(execve, "execve", "libc.so.6", int,                                                          \
+      (const char *path, char *const *arguments, char *const *environment))                        \
+    H(execv, "execv", "libc.so.6", int, (const char *path, char *const *arguments))                \
+    H(execvp, "execvp", "libc.so.6", int, (const char *file, char *const *arguments))              \
+    H(execvpe, "execvpe", "libc.so.6", int,                                                        \
+      (const char *file, char *const *arguments, char *const *environment))                        \
+    H(fexecve, "fexecve", "libc.so.6", int,                                                        \
+      (int file, char *const *arguments, char *const *environment))                                \
+    H(execl, "execl", "libc.so.6", int, (const char *path, const char *first, ...))                \
+    H(execlp, "execlp", "libc.so.6", int, (const char *file, const char *first, ...))              \
+    H(execle, "execle", "libc.so.6", int, (const char *path, const char *first, ...))              \
+    H(daemon, "daemon", "libc.so.6", int, (int keeps_directory, int keeps_output))                 \
+    H(quick_exit, "quick_exit", "libc.so.6", void, (int status))
 /* Where a program asks for a function by name. */
 #define MT_LOOKUP_HOOKS(H)                                                                         \
     H(dlsym, "dlsym", "libc.so.6", void *, (void *handle, const char *symbol))
@@ -128,8 +144,10 @@
 #define MT_HOOKS(H)                                                                                \
     MT_TORCH_HOOKS(H)                                                                              \
     MT_CUDART_HOOKS(H)                                                                             \
-    MT_PROCESS_HOOKS(H) MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H)       \
-    MT_MATH_HOOKS(H) MT_STEP_HOOKS(H) MT_POOL_HOOKS(H)
+    MT_PROCESS_HOOKS(H)                                                                            \
+    MT_EXEC_HOOKS(H)                                                                               \
+    MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H) MT_MATH_HOOKS(H)     \
+        MT_STEP_HOOKS(H) MT_POOL_HOOKS(H)
 
 #ifndef MT_EXPORTS_MAP
 #define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \

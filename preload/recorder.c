@@ -47,6 +47,7 @@ static void on_thread_end(void *self)
 /* Between a fork's two handlers. */
 static _Thread_local struct {
     int device_memory, writer;
+    int is_end; /* for the parent */
     sigset_t signals;
 } holding __attribute__((tls_model("initial-exec")));
 
@@ -84,6 +85,13 @@ static void after_fork(void)
     if (holding.device_memory)
         mt_device_memory_release();
     mt_signals_restore(&holding.signals);
+    if (holding.is_end)
+        mt_finish();
+}
+
+void mt_expect_end_after_fork(int is_expected)
+{
+    holding.is_end = is_expected;
 }
 
 static void register_handlers(void)
@@ -235,6 +243,11 @@ void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t 
         ring->word[(at + i) % MT_RING_WORDS] = arguments[i - 2];
     mt_ring_end(ring, at + n);
     mt_writer_wake();
+}
+
+int mt_is_recorded(void)
+{
+    return mt_is_recording() && getpid() == recorder_pid;
 }
 
 void mt_finish(void)

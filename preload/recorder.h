@@ -51,7 +51,7 @@ struct mt_thread {
     struct mt_thread *next;
     struct mt_stack_bounds bounds;
     struct mt_foresight foresight;
-    struct mt_walk walk; /* not on its stack, which may have 16 KiB */
+    struct mt_walk walk;  /* not on its stack, which may have 16 KiB */
     uint64_t code_deaths; /* when it was recorded (code-deaths.h) */
     unsigned n_steps;     /* one inside the other */
     struct mt_step step[MT_STEPS];
@@ -77,6 +77,12 @@ void mt_expect_fork(void);
 
 /* Starts recording at the process's first CUDA event; later calls cost a load. */
 void mt_start_slow(void);
+
+/* Whether it is this process that is recorded: not a child of vfork, which shares its memory. */
+int mt_is_recorded(void);
+
+/* Around a call in which the process forks, and its parent ends without a word (daemon). */
+void mt_expect_end_after_fork(int is_expected);
 
 /* Writes everything, closes the trace; for the process's end. In a process that is not the one that
  * records (a child of vfork shares its memory) it does nothing. */

@@ -280,6 +280,24 @@ void mt_tail_turn(const struct mt_tail_mark *mark)
     atomic_store(&tail.journal_taken, mark->journal);
 }
 
+int mt_tail_note_end(enum mt_tail_end end, const char *why)
+{
+    struct mt_tail_header *header = tail.header;
+    uint32_t nothing = MT_TAIL_GOES_ON;
+    if (!header || !atomic_compare_exchange_strong(&header->end, &nothing, end))
+        return 0;
+    for (size_t i = 0; i < sizeof header->why; i++) {
+        header->why[i] = *why;
+        why += *why != 0;
+    }
+    return 1;
+}
+
+void mt_tail_forget_end(void)
+{
+    atomic_store(&tail.header->end, MT_TAIL_GOES_ON);
+}
+
 void mt_tail_remove(void)
 {
     if (tail.header)

@@ -143,6 +143,7 @@ static void give_up(int rc, const char *doing)
                mt_output_shown(&writer.output), why);
     mt_output_close(&writer.output);
     atomic_store(&mt_state, MT_OVER);
+    mt_tail_note_end(MT_TAIL_STOPPED, why);
 }
 
 /* Where a segment cannot be begun, the one before goes on. */

@@ -41,13 +41,13 @@ static int print_json(const struct mt_survey *survey, const struct mt_definition
     for (unsigned i = 0; i < MT_KIND_LIMIT; i++)
         if (mt_kinds[i].name)
             json_object_set_new(records, mt_kinds[i].name, mt_json_number(survey->kinds[i]));
-    static const char *const states[MT_TRACE_STATES] = {"closed", "running", "killed", "open"};
-    json_t *info = json_pack(
-        "{s:s, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o}", "schema", "memtap.info/1", "events",
-        mt_json_number(survey->events), "bytes", mt_json_number(survey->bytes), "lost",
-        mt_json_number(mt_survey_lost(survey)), "complete", survey->complete, "state",
-        states[survey->state], "length_ns", mt_json_number(mt_survey_length_ns(survey)), "records",
-        records, "process", mt_json_process(definitions));
+    json_t *info =
+        json_pack("{s:s, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o}", "schema", "memtap.info/1",
+                  "events", mt_json_number(survey->events), "bytes", mt_json_number(survey->bytes),
+                  "lost", mt_json_number(mt_survey_lost(survey)), "complete", survey->complete,
+                  "state", mt_trace_state_names[survey->state], "length_ns",
+                  mt_json_number(mt_survey_length_ns(survey)), "records", records, "process",
+                  mt_json_process(definitions));
     return mt_json_print(stdout, info, 0);
 }
 

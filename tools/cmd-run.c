@@ -250,6 +250,8 @@ static void tell_trace(const char *trace, uint64_t cpu_ns)
         [MT_TRACE_RUNNING] = ", still being written",
         [MT_TRACE_KILLED] = ", the program was killed",
         [MT_TRACE_OPEN] = ", its recording was not closed",
+        [MT_TRACE_STOPPED] = ", up to where it could not be written any further",
+        [MT_TRACE_EXECUTED] = ", up to where the process became another program",
     };
     char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT], cost[64] = "";
     struct mt_survey survey;

@@ -45,7 +45,7 @@ static int is_whole(const struct mt_digest *digest, const char *it)
     if (!digest->is_sound)
         mt_fail("%s: %s; %s must be whole: record it again", digest->path, digest->fault, it);
     else if (!digest->complete)
-        mt_fail("%s: the program was killed before its end; %s must be whole: record it again",
+        mt_fail("%s: it was not recorded up to its end; %s must be whole: record it again",
                 digest->path, it);
     else if (digest->lost)
         mt_fail("%s: %" PRIu64 " events were lost; %s must have all: record it again", digest->path,

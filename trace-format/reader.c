@@ -172,6 +172,23 @@ static int find_end(struct mt_reader *reader)
     return 0;
 }
 
+const char *const mt_trace_state_names[MT_TRACE_STATES] = {
+    [MT_TRACE_CLOSED] = "closed", [MT_TRACE_RUNNING] = "running", [MT_TRACE_KILLED] = "killed",
+    [MT_TRACE_OPEN] = "open",     [MT_TRACE_STOPPED] = "stopped", [MT_TRACE_EXECUTED] = "executed",
+};
+
+/* As its tail has it. A process that is about to become another program lives. */
+static enum mt_trace_state state_of(const struct mt_tail_content *tail, int is_read)
+{
+    if (is_read && tail->end == MT_TAIL_STOPPED)
+        return MT_TRACE_STOPPED;
+    if (tail->is_running)
+        return MT_TRACE_RUNNING;
+    if (is_read)
+        return tail->end == MT_TAIL_EXECUTED ? MT_TRACE_EXECUTED : MT_TRACE_KILLED;
+    return MT_TRACE_OPEN;
+}
+
 /* How the recording ended, and its tail. */
 static int find_state(struct mt_reader *reader, const char *path)
 {
@@ -180,9 +197,7 @@ static int find_state(struct mt_reader *reader, const char *path)
         return 0;
     }
     int rc = mt_tail_read(&reader->tail, path, reader->trace_id);
-    reader->state = reader->tail.is_running ? MT_TRACE_RUNNING
-                    : rc > 0                ? MT_TRACE_KILLED
-                                            : MT_TRACE_OPEN;
+    reader->state = state_of(&reader->tail, rc > 0);
     reader->tail_next = rc > 0 ? TAIL_DEFINITIONS : TAIL_NONE;
     return rc < 0 ? rc : 0;
 }

@@ -17,8 +17,14 @@ enum mt_trace_state {
     MT_TRACE_RUNNING, /* not yet */
     MT_TRACE_KILLED,  /* in the middle; its tail has the rest, up to the last event */
     MT_TRACE_OPEN,    /* in the middle, and there is no tail: the last moments may be missing */
+    /* These have info records, stopped and executed; the tail has the rest, up to that moment. */
+    MT_TRACE_STOPPED,  /* it could not be written any further; the program went on */
+    MT_TRACE_EXECUTED, /* the process became another program */
     MT_TRACE_STATES
 };
+
+/* "closed" and so on. */
+extern const char *const mt_trace_state_names[MT_TRACE_STATES];
 
 enum mt_batch_type { MT_BATCH_DEFINITIONS, MT_BATCH_EVENTS, MT_BATCH_END };
 

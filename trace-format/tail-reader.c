@@ -99,6 +99,23 @@ static int add_infos(struct mt_tail_content *content, const struct source *sourc
     return 0;
 }
 
+/* How it ended, where the process knew. */
+static int add_end(struct mt_tail_content *content, const struct source *source)
+{
+    static const char *const keys[MT_TAIL_ENDS] = {[MT_TAIL_STOPPED] = "stopped",
+                                                   [MT_TAIL_EXECUTED] = "executed"};
+    const struct mt_tail_header *header = &source->header;
+    uint32_t end = header->end;
+    content->end = end < MT_TAIL_ENDS ? (enum mt_tail_end)end : MT_TAIL_GOES_ON;
+    if (!keys[content->end])
+        return 0;
+    int n = snprintf(content->why, sizeof content->why, "%s=%.*s", keys[content->end],
+                     (int)sizeof header->why, header->why);
+    return add_definition(
+        content,
+        &(struct mt_definition){.kind = MT_DEF_INFO, .text = content->why, .text_size = (size_t)n});
+}
+
 static int read_journal(struct mt_tail_content *content, const struct source *source)
 {
     uint64_t from = source->mark.journal, size = source->header.journal_put - from;
@@ -283,7 +300,7 @@ static int try_to_read(struct mt_tail_content *content, struct source *source)
         return 0;
     content->trace_size = source->mark.trace_size;
     if ((source->mark.trace_size <= MT_FILE_HEADER_SIZE && add_infos(content, source)) ||
-        read_rings(content, source))
+        add_end(content, source) || read_rings(content, source))
         return -ENOMEM;
     if (read_header(&after))
         return 0;

@@ -7,7 +7,8 @@
 #include "tail.h"
 
 struct mt_tail_content {
-    int is_running;      /* the process lives, and writes on */
+    int is_running; /* the process lives, and writes on */
+    enum mt_tail_end end;
     uint64_t trace_size; /* the trace's bytes that count: the content begins after them */
     struct mt_definition *definitions;
     struct mt_event *events; /* in the order of their times */
@@ -16,7 +17,7 @@ struct mt_tail_content {
     /* what the definitions' texts point into */
     unsigned char *journal;
     char (*names)[MT_THREAD_NAME_SIZE];
-    char info[3][64];
+    char info[3][64], why[sizeof(struct mt_tail_header)];
 };
 
 /* Reads the tail of the trace at a path: 1; 0 where there is none of that trace, or it changes

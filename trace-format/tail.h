@@ -31,6 +31,14 @@ struct mt_tail_mark {
     uint32_t unused;
 };
 
+/* Why nothing comes any more though nobody has killed the process. */
+enum mt_tail_end {
+    MT_TAIL_GOES_ON,
+    MT_TAIL_STOPPED,  /* the trace could not be written any further; why: the reason */
+    MT_TAIL_EXECUTED, /* the process has become another program, or is about to; why: which */
+    MT_TAIL_ENDS
+};
+
 /* The file's first page. One of two marks holds, and with it one of each ring's two `safe`: those
  * of index `turn` modulo 2. The writer fills in the other ones, and then counts the turn up. Where
  * only the other mark has the trace's id, the writer was about to turn to that trace: it holds. */
@@ -43,6 +51,8 @@ struct mt_tail_header {
     _Atomic uint32_t slots; /* rings in the file */
     struct mt_tail_mark mark[2];
     _Alignas(64) _Atomic uint64_t journal_put; /* bytes ever put */
+    _Atomic uint32_t end;                      /* enum mt_tail_end */
+    char why[244];                             /* in words, with zeros after them */
 };
 
 /*

@@ -127,7 +127,7 @@ START_TEST(a_full_disk_loses_nothing_that_was_recorded)
     ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: File too large; recording ends here, "
                                "the program goes on\n");
     struct counts counts = read_counts(&o, "t.mtap");
-    ck_assert_int_eq(counts.state, MT_TRACE_KILLED);
+    ck_assert_int_eq(counts.state, MT_TRACE_STOPPED);
     ck_assert(counts.lost || counts.is_gapless);
     ck_assert_uint_gt(counts.kind[MT_CUDA_MALLOC], 500000);
     remove_outcome(&o);

@@ -299,6 +299,12 @@ START_TEST(a_missing_directory_is_said_once)
 }
 END_TEST
 
+static int has_tail(const struct outcome *outcome)
+{
+    int n = outcome->n_files;
+    return n && strstr(outcome->file[n - 1], ".tail");
+}
+
 START_TEST(a_full_disk_ends_the_trace_only)
 {
     /* The limit on file sizes stands for the disk: the same path, another errno. */
@@ -310,7 +316,55 @@ START_TEST(a_full_disk_ends_the_trace_only)
                                "the program goes on\n");
     struct counts c = read_counts(&o, "t.mtap");
     ck_assert(!c.is_complete);
+    ck_assert_int_eq(c.state, has_tail(&o) ? MT_TRACE_STOPPED : MT_TRACE_OPEN);
     ck_assert_uint_gt(c.kind[MT_CUDA_MALLOC], 1000);
+    remove_outcome(&o);
+}
+END_TEST
+
+static const char *const execs[] = {"execve",  "execv", "execvp", "execvpe",
+                                    "fexecve", "execl", "execlp", "execle"};
+
+START_TEST(a_program_that_becomes_another_one_was_not_killed)
+{
+    struct outcome o = run(ARGS("becomes", execs[_i]), ARGS("MEMTAP_OUTPUT=t.mtap"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.output, "it is set\n");
+    ck_assert_str_eq(o.errors, "");
+    struct counts c = read_counts(&o, "t.mtap");
+    ck_assert_int_eq(c.state, MT_TRACE_EXECUTED);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 5);
+    remove_outcome(&o);
+}
+END_TEST
+
+static const struct {
+    const char *how, *output;
+    unsigned mallocs;
+} goings_on[] = {{"fails", "", 10}, {"vfork", "it is set\n", 5}, {"quick_exit", "", 5}};
+
+START_TEST(one_that_does_not_ends_as_ever)
+{
+    struct outcome o =
+        run(ARGS("becomes", goings_on[_i].how), ARGS("MEMTAP_OUTPUT=t.mtap", "MEMTAP_QUIET=1"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.output, goings_on[_i].output);
+    struct counts c = read_counts(&o, "t.mtap");
+    ck_assert_int_eq(c.state, MT_TRACE_CLOSED);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], goings_on[_i].mallocs);
+    remove_outcome(&o);
+}
+END_TEST
+
+/* The harness does not wait for the daemon, whose trace may be there or not. */
+START_TEST(a_daemon_s_parent_closes_its_trace)
+{
+    struct outcome o =
+        run(ARGS("becomes", "daemon"), ARGS("MEMTAP_OUTPUT=t.mtap", "MEMTAP_QUIET=1"));
+    ck_assert(ended_with(&o, 0));
+    struct counts c = read_counts(&o, "t.mtap");
+    ck_assert_int_eq(c.state, MT_TRACE_CLOSED);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 5);
     remove_outcome(&o);
 }
 END_TEST
@@ -450,6 +504,9 @@ int main(void)
     tcase_add_test(tests, a_missing_directory_is_said_once);
     tcase_add_test(tests, a_full_disk_ends_the_trace_only);
     tcase_add_test(tests, a_closed_descriptor_is_left_alone);
+    tcase_add_loop_test(tests, one_that_does_not_ends_as_ever, 0,
+                        sizeof goings_on / sizeof *goings_on);
+    tcase_add_test(tests, a_daemon_s_parent_closes_its_trace);
     tcase_add_loop_test(tests, a_tail_that_is_cut_short_ends_the_trace_only, 0,
                         2 * sizeof cuts / sizeof *cuts);
     tcase_add_loop_test(tests, other_bus_errors_are_the_program_s, 0,
@@ -461,6 +518,8 @@ int main(void)
     if (!IS_SANITIZED) {
         tcase_add_test(tests, a_process_ends_with_its_last_thread); /* TSan has one of its own */
         tcase_add_test(tests, a_process_without_cuda_leaves_nothing);
+        tcase_add_loop_test(tests, a_program_that_becomes_another_one_was_not_killed, 0,
+                            sizeof execs / sizeof *execs);
         tcase_add_loop_test(tests, a_handler_does_not_wait_for_what_its_thread_holds, 0, 2);
         tcase_add_loop_test(tests, little_of_a_thread_s_stack_is_taken, 0, 2);
         tcase_add_loop_test(tests, a_thread_s_stack_may_be_the_smallest, 0, 2);
