@@ -38,6 +38,7 @@ class Regression:
     change: tuple = ()
     before: tuple = ()
     environment: dict = field(default_factory=dict)
+    gate: bool = True  # whether the peak has grown by it
 
     @property
     def name(self):
@@ -203,6 +204,73 @@ REGRESSIONS = [
     wider("qwen_adamw", "parameters", "Qwen2MLP.__init__",
           ("intermediate_size=8960", "intermediate_size=10240")),
     allocator("qwen_adamw"),
+]
+
+PARSE = "args = parser.parse_args()\n"
+MODEL = '    log("model")\n'
+
+
+def more(script, what, category, at, *change, **others):
+    return Regression(script, what, category, at, change, **others)
+
+
+# Of other kinds, some of which change no peak.
+MORE = [
+    more("amp", "a larger batch", "activations", "model(images)", (PARSE, f"{PARSE}    args.batch = 6\n")),
+    more("amp", "a graph that is retained", "activations", "model(images)",
+         ("backward()", "backward(retain_graph=True)")),
+    more("amp", "outputs that a hook keeps", "activations", "model(images)",
+         (MODEL, f"{MODEL}    kept = {{}}\n    for part in model:\n        part.register_forward_hook("
+                 "lambda part, inputs, output: kept.__setitem__(id(part), output))\n")),
+    more("amp", "an average of the model", "parameters", "AveragedModel(",
+         (MODEL, f"{MODEL}    average = torch.optim.swa_utils.AveragedModel(model)\n")),
+    more("amp", "gradients that are zeroed", "temporaries", "model(images)",
+         (ZERO_GRAD, "optimizer.zero_grad(set_to_none=False)\n")),
+    more("amp", "data made ahead", "inputs", "data = torch.randn",
+         (MODEL, f'{MODEL}    data = torch.randn(4 * args.batch, 3, 224, 224, device="cuda")\n'),
+         ('images = torch.randn(args.batch, 3, 224, 224, device="cuda")',
+          "images = data[step * args.batch:(step + 1) * args.batch]")),
+    more("plain_oom", "validation with a graph", "activations", "return F.relu(self.norm2",
+         ("with torch.no_grad():", "with torch.enable_grad():"),
+         before=((ZERO_GRAD, f"{ZERO_GRAD}        with torch.no_grad():\n            F.cross_entropy("
+                  "model(torch.cat([images, images])), torch.cat([labels, labels]))\n"),)),
+    more("plain_oom", "Adam instead of SGD", "optimizer_state", "optimizer.step()",
+         ("SGD(model.parameters(), lr=0.1, momentum=0.9)", "Adam(model.parameters(), lr=0.1)")),
+    more("plain_oom", "momentum", "optimizer_state", "optimizer.step()", ("lr=0.1)", "lr=0.1, momentum=0.9)"),
+         before=(("lr=0.1, momentum=0.9)", "lr=0.1)"),)),
+    more("plain_oom", "buffers in fp32", "buffers", '.to("cuda")', ("torch.bfloat16)", "torch.float32)"),
+         before=(("        self.norm1 = nn", '        self.register_buffer("mask", torch.zeros('
+                  "channels, 4096, dtype=torch.bfloat16))\n        self.norm1 = nn"),)),
+    more("plain_oom", "a second model", "parameters", "deepcopy(model)",
+         ("import argparse\n", "import argparse\nimport copy\n"),
+         (MODEL, f"{MODEL}    teacher = copy.deepcopy(model)\n")),
+    more("plain_oom", "a larger workspace", "workspace", "model(images)",
+         environment={"CUBLAS_WORKSPACE_CONFIG": ":65536:8"}),
+    more("dataloader_workers", "batches that are kept", "inputs", "images = images.to",
+         (MODEL, f"{MODEL}    seen = []\n"), after_step("seen.append(images)")),
+    more("dataloader_workers", "fp64", "activations", "model(images)", (".float() / 255", ".double() / 255"),
+         ('make_model().to("cuda")', 'make_model().to("cuda").double()')),
+    more("checkpointing", "no checkpoints", "activations", "return x + self.dropout",
+         ("(True, True)", "(False, False)"), before=(("(False, True)", "(True, True)"),), gate=False),
+    more("kv_cache", "parameters in fp32", "parameters", "Qwen2MLP.__init__",
+         (".to(torch.bfloat16)", ".to(torch.float32)")),
+    more("kv_cache", "a longer prompt", "temporaries", "SiLUActivation.forward",
+         (PARSE, f"{PARSE}    args.prompt = 96\n"), gate=False),
+    more("kv_cache", "a graph of what is generated", "activations", "Qwen2MLP.forward",
+         ("torch.inference_mode()", "torch.enable_grad()"), gate=False),
+    more("qwen_adamw", "a larger vocabulary", "parameters", "Qwen2Model.__init__",
+         ("vocab_size=151936", "vocab_size=180000")),
+    more("qwen_adamw", "foreach instead of fused", "temporaries", "optimizer.step()",
+         ("lr=1e-5, fused=True", "lr=1e-5, foreach=True"), before=(("lr=1e-5", "lr=1e-5, fused=True"),),
+         gate=False),
+    more("qwen_adamw", "AMSGrad", "optimizer_state", "optimizer.step()", ("lr=1e-5", "lr=1e-5, amsgrad=True")),
+    more("gpt2_xl", "eager attention", "activations", "eager_attention_forward",
+         ("use_cache=False)", 'use_cache=False, attn_implementation="eager")'), gate=False),
+    more("ddp_two_ranks", "gradients beside buckets", "gradients", "loss = model(tokens)",
+         ("gradient_as_bucket_view=True", "gradient_as_bucket_view=False"),
+         before=(('.to("cuda"))', '.to("cuda"), gradient_as_bucket_view=True)'),)),
+    more("ddp_two_ranks", "longer sequences", "activations", "loss = model(tokens)",
+         (PARSE, f"{PARSE}    args.length = 256\n")),
 ]
 
 
