@@ -68,8 +68,8 @@ CUresult cuGetExportTable(const void **out, const CUuuid *id)
 
     (void)id;
     if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
-        fputs("cudasim: the program brings NVIDIA's own runtime, which works with NVIDIA's driver "
-              "only; to simulate it, link it to the shared runtime (nvcc --cudart shared)\n",
+        fputs("cudasim: the program brings NVIDIA's own runtime (or CUPTI), which wants NVIDIA's "
+              "driver; to simulate it, link it to the shared runtime (nvcc --cudart shared)\n",
               stderr);
     if (out)
         *out = NULL;

@@ -3,9 +3,10 @@
 import ctypes
 
 cuda = ctypes.CDLL("libcuda.so.1")
+plain = ctypes.CDLL("libcuda.so")  # as numba opens it
 context, address = ctypes.c_void_p(), ctypes.c_void_p()
 assert cuda.cuInit(0) == 0
 assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
 assert cuda.cuCtxSetCurrent(context) == 0
-for _ in range(10):
-    assert cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(1 << 20)) == 0
+for library in 5 * [cuda, plain]:
+    assert library.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(1 << 20)) == 0

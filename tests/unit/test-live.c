@@ -179,6 +179,29 @@ START_TEST(many_blocks_come_and_go)
 }
 END_TEST
 
+/* It has one before any block is in it. */
+START_TEST(segments_keep_their_names)
+{
+    enum { SEGMENT = 0x7f00, SIZE = 2 << 20, NAME = 1 };
+    char path[] = "/tmp/memtap-live-XXXXXX";
+    struct mt_builder *builder = mt_builder_create();
+    mt_build_event4(builder, MT_CUDA_MALLOC, SEGMENT, SIZE, 0, MT_API_CUDA_MALLOC);
+    mt_build_event4(builder, MT_NAMED, SEGMENT, NAME, 0, 0);
+    mt_build_event4(builder, MT_ALLOC, SEGMENT, 512, 512, SIZE);
+    close(mkstemp(path));
+    mt_builder_write(builder, path);
+    mt_builder_destroy(builder);
+    for (size_t forgotten = 0; forgotten < 3; forgotten++) {
+        struct mt_analysis analysis = analyze(path, forgotten);
+        const struct mt_replay *replay = &analysis.replay;
+        ck_assert_uint_eq(mt_heap_at(&replay->cuda.heap, SEGMENT)->name, NAME);
+        ck_assert_uint_eq(mt_heap_at(&replay->blocks, SEGMENT)->name, 0);
+        mt_analysis_destroy(&analysis);
+    }
+    unlink(path);
+}
+END_TEST
+
 /* Physical memory whose handle is released while it is mapped, is given again, or is released in
  * vain: wherever the past is cut off, and wherever the trace ends. */
 START_TEST(physical_memory_survives)
@@ -250,5 +273,6 @@ int main(void)
     tcase_add_test(tests, labels_find_their_blocks);
     tcase_add_test(tests, many_blocks_come_and_go);
     tcase_add_test(tests, physical_memory_survives);
+    tcase_add_test(tests, segments_keep_their_names);
     return RUN_TESTS(tests);
 }
