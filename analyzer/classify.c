@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "classify.h"
 #include "marks.h"
+#include "tracker.h"
 
 const struct mt_category_info mt_categories[MT_CATEGORY_COUNT] = {
 #define ROW(id, name, label, colour) {name, label, colour},
@@ -105,6 +106,27 @@ static enum mt_copy copy_kind(const struct mt_rule_context *context, const struc
     return mt_copy_kind(&context->copies, block, python_stack(context, block));
 }
 
+/* By a line that had made what was seen to be of that kind. */
+static int made_like(const struct mt_rule_context *context, const struct mt_block *block,
+                     uint32_t evidence)
+{
+    return context->lines && (born(block, MT_PHASE_OUTSIDE) || born(block, MT_PHASE_FORWARD)) &&
+           !died_in_phase(block) &&
+           mt_address_map_get(context->lines, mt_line_of(context->definitions, block)) == evidence;
+}
+
+static int went_to_another(const struct mt_block *block)
+{
+    return saw(block, MT_SAW_END) && born(block, MT_PHASE_BACKWARD) &&
+           block->ended.phase == MT_PHASE_BACKWARD &&
+           block->ended.backwards > block->born.backwards;
+}
+
+int mt_is_kept_by_backward(const struct mt_block *block)
+{
+    return born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) && !went_to_another(block);
+}
+
 #define RULE(id, condition)                                                                        \
     static int id(const struct mt_rule_context *context, const struct mt_block *block)             \
     {                                                                                              \
@@ -122,6 +144,10 @@ RULE(made_by_library, made_under(context, block, MT_MARK_MATH_LIBRARY))
 RULE(made_by_nccl, made_under(context, block, MT_MARK_NCCL))
 RULE(is_workspace, saw(block, MT_SAW_WORKSPACE))
 RULE(is_state, saw(block, MT_SAW_STATE))
+RULE(is_modules_buffer, saw(block, MT_SAW_MODULES_BUFFER))
+RULE(made_like_buffer, made_like(context, block, MT_SAW_MODULES_BUFFER))
+RULE(made_like_state, made_like(context, block, MT_SAW_STATE))
+RULE(made_like_gradient, made_like(context, block, MT_SAW_GRADIENT))
 /* Else copies in higher precision, which are no leaves of the graph. */
 RULE(is_stepped, saw(block, MT_SAW_STEPPED) && saw(block, MT_SAW_LEAF))
 RULE(is_stepped_copy, saw(block, MT_SAW_STEPPED) && !saw(block, MT_SAW_SET_DATA))
@@ -151,6 +177,12 @@ RULE(is_average, copy_kind(context, block) && context->saw_steps)
 RULE(is_own_state, copy_kind(context, block))
 RULE(is_cublas_workspace,
      in_operators(block) && is_unlabelled(block) && has_cublas_size(context, block))
+/* A rank's part of a gradient, which was added up and scattered. */
+RULE(is_scattered_gradient,
+     is_unlabelled(block) && born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
+         block->ended.backwards <= block->born.backwards + 1 &&
+         mt_stack_frame(context->definitions, python_stack(context, block))->marks &
+             MT_MARK_COMMUNICATION)
 RULE(is_communication,
      is_unlabelled(block) &&
          mt_stack_frame(context->definitions, python_stack(context, block))->marks &
@@ -166,10 +198,21 @@ RULE(kept_by_library, born(block, MT_PHASE_BACKWARD) && context->saw_gradients &
 RULE(outlived_backward, born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
                             (block->ended.phase != MT_PHASE_BACKWARD ||
                              block->ended.backwards > block->born.backwards))
+/* What autograd.grad() gives may be part of a loss: the gradient of a gradient goes through it. */
+RULE(went_to_another_backward, went_to_another(block))
+/* Where no module has moved or made them: stacked ones, those of a checkpoint. */
+RULE(is_like_gradient, context->lacks_parameters && context->gradients && made_outside(block) &&
+                           block->ended.backwards > block->born.backwards + 1 &&
+                           mt_copies_has_size(context->gradients, block->size))
 RULE(began_backward,
      born(block, MT_PHASE_BACKWARD) && made_under(context, block, MT_MARK_FIRST_GRADIENT))
 RULE(in_open_backward, born(block, MT_PHASE_BACKWARD))
 RULE(in_forward, born(block, MT_PHASE_FORWARD) && died_in_phase(block))
+/* Until the next forward replaces it: what its program keeps goes when forward is over, activations
+ * in backward. */
+RULE(kept_by_module, saw(block, MT_SAW_END) && born(block, MT_PHASE_FORWARD) &&
+                         block->ended.phase == MT_PHASE_FORWARD && !context->saw_parameters &&
+                         block->ended.backwards > block->born.backwards)
 RULE(outlived_forward, born(block, MT_PHASE_FORWARD))
 /* Losses and the like, where autograd does not say. */
 RULE(went_to_backward, made_outside(block) && !context->saw_parameters &&
@@ -182,6 +225,7 @@ const struct mt_rule mt_rules[] = {
     {"wrapped in nn.Parameter", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_parameter},
     {"wrapped in nn.Buffer", MT_CATEGORY_BUFFERS, MT_CERTAIN, is_buffer},
     {"kept as a leaf's gradient", MT_CATEGORY_GRADIENTS, MT_CERTAIN, is_gradient},
+    {"among a module's buffers", MT_CATEGORY_BUFFERS, MT_CERTAIN, is_modules_buffer},
     {"given to cuBLAS, cuDNN or the like", MT_CATEGORY_WORKSPACE, MT_CERTAIN, is_workspace},
     {"in an optimizer's state", MT_CATEGORY_OPTIMIZER_STATE, MT_CERTAIN, is_state},
     {"made by NCCL for itself", MT_CATEGORY_COMMUNICATION, MT_LIKELY, made_by_nccl},
@@ -196,6 +240,10 @@ const struct mt_rule mt_rules[] = {
     {"leaf that is no parameter", MT_CATEGORY_INPUTS, MT_LIKELY, is_leaf_input},
     {"made in an optimizer's constructor", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      made_by_optimizer},
+    {"made like a module's buffer before", MT_CATEGORY_BUFFERS, MT_LIKELY, made_like_buffer},
+    {"made like an optimizer's state before", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
+     made_like_state},
+    {"made like a leaf's gradient before", MT_CATEGORY_GRADIENTS, MT_LIKELY, made_like_gradient},
     {"moved with its module, no parameter", MT_CATEGORY_BUFFERS, MT_LIKELY, was_moved},
     {"made in a module's constructor, no parameter", MT_CATEGORY_BUFFERS, MT_LIKELY,
      was_constructed},
@@ -209,6 +257,8 @@ const struct mt_rule mt_rules[] = {
     {"made where the optimizer makes its state", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      made_as_state},
     {"made in an optimizer step that did not end", MT_CATEGORY_TEMPORARIES, MT_GUESS, in_open_step},
+    {"as large as a gradient, there in several iterations", MT_CATEGORY_PARAMETERS, MT_LIKELY,
+     is_like_gradient},
     {"one for every parameter, made after backward", MT_CATEGORY_GRADIENTS, MT_GUESS,
      is_gradient_copy},
     {"one for every parameter, in higher precision", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS,
@@ -216,17 +266,22 @@ const struct mt_rule mt_rules[] = {
     {"one for every parameter, of another copy", MT_CATEGORY_PARAMETERS, MT_GUESS, is_average},
     {"one for every parameter", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS, is_own_state},
     {"as large as cuBLAS's workspace", MT_CATEGORY_WORKSPACE, MT_LIKELY, is_cublas_workspace},
+    {"made by torch.distributed in backward, outlived it", MT_CATEGORY_GRADIENTS, MT_LIKELY,
+     is_scattered_gradient},
     {"made by torch.distributed", MT_CATEGORY_COMMUNICATION, MT_LIKELY, is_communication},
     {"freed by the hook of a leaf's gradient", MT_CATEGORY_GRADIENTS, MT_LIKELY,
      is_hooked_gradient},
     {"made in backward, not kept", MT_CATEGORY_TEMPORARIES, MT_LIKELY, in_backward},
     {"saved for backward where it was made", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, saved_by_maker},
     {"saved for backward, made elsewhere", MT_CATEGORY_INPUTS, MT_LIKELY, saved},
+    {"made in backward, freed in another one", MT_CATEGORY_ACTIVATIONS, MT_GUESS,
+     went_to_another_backward},
     {"made in backward, kept ever after", MT_CATEGORY_WORKSPACE, MT_GUESS, kept_by_library},
     {"made to begin backward with", MT_CATEGORY_TEMPORARIES, MT_LIKELY, began_backward},
     {"made in backward, outlived it", MT_CATEGORY_GRADIENTS, MT_GUESS, outlived_backward},
     {"made in backward that did not end", MT_CATEGORY_TEMPORARIES, MT_GUESS, in_open_backward},
     {"made and freed in forward", MT_CATEGORY_TEMPORARIES, MT_LIKELY, in_forward},
+    {"made in forward, freed in a later one", MT_CATEGORY_BUFFERS, MT_GUESS, kept_by_module},
     {"made in forward, outlived it", MT_CATEGORY_ACTIVATIONS, MT_GUESS, outlived_forward},
     {"made after forward, there in backward", MT_CATEGORY_ACTIVATIONS, MT_GUESS, went_to_backward},
     {"made outside of modules, there in forward", MT_CATEGORY_INPUTS, MT_GUESS, is_input},
@@ -291,15 +346,33 @@ static int is_parameter_block(const struct mt_verdict *verdict)
     return verdict->rule->category == MT_CATEGORY_PARAMETERS;
 }
 
+static void classify_each(const struct mt_rule_context *context, struct mt_verdict *verdicts,
+                          size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        verdicts[i].rule = mt_classify(context, verdicts[i].block);
+}
+
+static int has_parameters(const struct mt_verdict *verdicts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_parameter_block(&verdicts[i]))
+            return 1;
+    return 0;
+}
+
 /* The first verdicts say which blocks are parameters; only what the program's own code made can be
  * a copy of them. */
 int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts, size_t n)
 {
     int rc = 0, some_trained = 0;
-    for (size_t i = 0; i < n; i++) {
-        verdicts[i].rule = mt_classify(context, verdicts[i].block);
+    context->lacks_parameters = 0;
+    classify_each(context, verdicts, n);
+    context->lacks_parameters = !has_parameters(verdicts, n);
+    if (context->lacks_parameters)
+        classify_each(context, verdicts, n);
+    for (size_t i = 0; i < n; i++)
         some_trained |= is_parameter_block(&verdicts[i]) && is_trained(verdicts[i].block);
-    }
     for (size_t i = 0; i < n && !rc; i++) {
         if (is_parameter_block(&verdicts[i]) && (is_trained(verdicts[i].block) || !some_trained))
             rc = mt_copies_add_parameter(&context->copies, verdicts[i].block);
@@ -308,7 +381,7 @@ int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts
         if (made_outside(verdicts[i].block) && verdicts[i].rule->certainty == MT_GUESS)
             rc = mt_copies_add(&context->copies, verdicts[i].block,
                                python_stack(context, verdicts[i].block));
-    for (size_t i = 0; i < n && !rc; i++)
-        verdicts[i].rule = mt_classify(context, verdicts[i].block);
+    if (!rc)
+        classify_each(context, verdicts, n);
     return rc;
 }

@@ -16,11 +16,14 @@
 /* What rules may look at besides the block. */
 struct mt_rule_context {
     const struct mt_definitions *definitions;
-    const struct mt_ranges *ranges; /* that blocks were made in */
-    int saw_parameters;             /* the trace tells which tensors are parameters */
-    int saw_gradients;              /* and which are gradients */
-    int saw_stepped;                /* and on what optimizers work */
-    int saw_steps;                  /* an optimizer of PyTorch's kind was at work */
+    const struct mt_ranges *ranges;     /* that blocks were made in */
+    const struct mt_address_map *lines; /* the tracker's */
+    int saw_parameters;                 /* the trace tells which tensors are parameters */
+    int saw_gradients;                  /* and which are gradients */
+    int saw_stepped;                    /* and on what optimizers work */
+    int saw_steps;                      /* an optimizer of PyTorch's kind was at work */
+    int lacks_parameters;               /* no other rule finds any at the moment in question */
+    const struct mt_copies *gradients;  /* sizes of what lifetimes show to be gradients */
     struct mt_copies copies;
     const struct mt_user_rules *user; /* NULL: none */
 };
@@ -50,6 +53,9 @@ int mt_rule_holds(const struct mt_rule_context *context, size_t index,
 
 /* Whether it knows copies of parameters that an optimizer works on instead: in higher precision. */
 int mt_rule_is_master(const struct mt_rule *rule);
+
+/* Whether the block, which has ended, was made in backward and kept as gradients are. */
+int mt_is_kept_by_backward(const struct mt_block *block);
 
 /* "certain", "likely", "guess". */
 const char *mt_certainty_name(enum mt_certainty certainty);

@@ -29,7 +29,7 @@ int mt_copies_add_parameter(struct mt_copies *copies, const struct mt_block *blo
     return mt_address_map_put(&copies->sizes, size_key(block->size), 1);
 }
 
-static int has_size(const struct mt_copies *copies, uint64_t size)
+int mt_copies_has_size(const struct mt_copies *copies, uint64_t size)
 {
     if (size <= LARGE)
         return mt_address_map_get(&copies->sizes, size) ||
@@ -52,7 +52,8 @@ int mt_copies_add(struct mt_copies *copies, const struct mt_block *block, uint32
             return -ENOMEM;
     }
     struct mt_copy_site *site = &copies->site[index - 1];
-    int same = has_size(copies, block->size), wider = has_size(copies, block->size / 2);
+    int same = mt_copies_has_size(copies, block->size),
+        wider = mt_copies_has_size(copies, block->size / 2);
     site->bytes += block->size;
     site->same += same ? block->size : 0;
     site->wider += wider ? block->size : 0;
@@ -70,8 +71,9 @@ enum mt_copy mt_copy_kind(const struct mt_copies *copies, const struct mt_block 
     double least = LEAST_PART_MATCHED * (double)site->bytes;
     if (site->blocks < LEAST_BLOCKS || site->blocks < copies->parameters / 2)
         return MT_NO_COPY;
-    if ((double)site->same >= least && has_size(copies, block->size))
+    if ((double)site->same >= least && mt_copies_has_size(copies, block->size))
         return MT_COPY;
-    return (double)site->wider >= least && has_size(copies, block->size / 2) ? MT_WIDER_COPY
-                                                                             : MT_NO_COPY;
+    return (double)site->wider >= least && mt_copies_has_size(copies, block->size / 2)
+               ? MT_WIDER_COPY
+               : MT_NO_COPY;
 }

@@ -17,7 +17,7 @@ struct mt_copies {
         uint64_t bytes, same, wider; /* of all its blocks, of those of a parameter's size, and of
                                       * those of double that */
         size_t blocks;               /* that matched */
-    } * site;
+    } *site;
     size_t n_sites, capacity;
 };
 
@@ -26,6 +26,9 @@ void mt_copies_clear(struct mt_copies *copies);
 
 /* First every parameter, then every block that may be a copy; site: the stack of its line in
  * Python, 0: none. 0 or -ENOMEM. */
+/* Whether a parameter is as large as that. */
+int mt_copies_has_size(const struct mt_copies *copies, uint64_t size);
+
 int mt_copies_add_parameter(struct mt_copies *copies, const struct mt_block *block);
 int mt_copies_add(struct mt_copies *copies, const struct mt_block *block, uint32_t site);
 

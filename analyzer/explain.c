@@ -19,6 +19,7 @@ static const struct {
     {MT_SAW_LEAF_AGAIN, "leaf of more graphs"},
     {MT_SAW_LEAF_HOOK, "freed by a hook that ran when a leaf had got its gradient"},
     {MT_SAW_STATE, "in an optimizer's state"},
+    {MT_SAW_MODULES_BUFFER, "among a module's buffers"},
     {MT_SAW_STEPPED, "an optimizer works on it"},
     {MT_SAW_WORKSPACE, "given to cuBLAS, cuDNN or the like"},
     {MT_SAW_LEAF_OF_GRAPH, "output of a graph, detached to begin another"},

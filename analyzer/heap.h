@@ -24,24 +24,25 @@ static inline unsigned mt_device_slot(int device)
 
 /* What is known about a block besides where it is. */
 enum mt_evidence {
-    MT_SAW_PARAMETER = 1 << 0,     /* wrapped in nn.Parameter */
-    MT_SAW_BUFFER = 1 << 1,        /* wrapped in nn.Buffer */
-    MT_SAW_SET_DATA = 1 << 2,      /* became a tensor's .data */
-    MT_SAW_LEAF = 1 << 3,          /* a leaf that needs a gradient */
-    MT_SAW_LEAF_AGAIN = 1 << 4,    /* in more than one graph */
-    MT_SAW_LEAF_OF_GRAPH = 1 << 5, /* first an output of the graph, detached then */
-    MT_SAW_GRADIENT = 1 << 6,      /* kept as a leaf's gradient */
-    MT_SAW_SAVED = 1 << 7,         /* saved for backward */
-    MT_SAW_GRAPH_OUTPUT = 1 << 8,  /* has a grad_fn */
-    MT_SAW_STEP_SURVIVED = 1 << 9, /* made in an optimizer step, lived past its end */
-    MT_SAW_STEP_DIED = 1 << 10,    /* made in an optimizer step, freed before its end */
-    MT_SAW_LATER_STEP = 1 << 11,   /* lived past the end of an optimizer step */
-    MT_SAW_NEEDS_GRAD = 1 << 12,   /* requires_grad was set to true */
-    MT_SAW_END = 1 << 13,          /* it was freed: else the trace ends before it */
-    MT_SAW_WORKSPACE = 1 << 14,    /* given to a library of CUDA's to work in */
-    MT_SAW_LEAF_HOOK = 1 << 17,    /* made in backward, freed by a hook on a leaf's gradient */
-    MT_SAW_STEPPED = 1 << 16,      /* an optimizer works on it */
-    MT_SAW_STATE = 1 << 15,        /* among an optimizer's state */
+    MT_SAW_PARAMETER = 1 << 0,       /* wrapped in nn.Parameter */
+    MT_SAW_BUFFER = 1 << 1,          /* wrapped in nn.Buffer */
+    MT_SAW_SET_DATA = 1 << 2,        /* became a tensor's .data */
+    MT_SAW_LEAF = 1 << 3,            /* a leaf that needs a gradient */
+    MT_SAW_LEAF_AGAIN = 1 << 4,      /* in more than one graph */
+    MT_SAW_LEAF_OF_GRAPH = 1 << 5,   /* first an output of the graph, detached then */
+    MT_SAW_GRADIENT = 1 << 6,        /* kept as a leaf's gradient */
+    MT_SAW_SAVED = 1 << 7,           /* saved for backward */
+    MT_SAW_GRAPH_OUTPUT = 1 << 8,    /* has a grad_fn */
+    MT_SAW_STEP_SURVIVED = 1 << 9,   /* made in an optimizer step, lived past its end */
+    MT_SAW_STEP_DIED = 1 << 10,      /* made in an optimizer step, freed before its end */
+    MT_SAW_LATER_STEP = 1 << 11,     /* lived past the end of an optimizer step */
+    MT_SAW_NEEDS_GRAD = 1 << 12,     /* requires_grad was set to true */
+    MT_SAW_END = 1 << 13,            /* it was freed: else the trace ends before it */
+    MT_SAW_WORKSPACE = 1 << 14,      /* given to a library of CUDA's to work in */
+    MT_SAW_LEAF_HOOK = 1 << 17,      /* made in backward, freed by a hook on a leaf's gradient */
+    MT_SAW_STEPPED = 1 << 16,        /* an optimizer works on it */
+    MT_SAW_STATE = 1 << 15,          /* among an optimizer's state */
+    MT_SAW_MODULES_BUFFER = 1 << 18, /* among a module's buffers */
 };
 
 struct mt_block {

@@ -28,6 +28,7 @@ struct planner {
     struct mt_when now;
     uint32_t leader, steps_begun, steps_ended;
     int saw_parameters, saw_stepped;
+    size_t lines;
 };
 
 static void keep_event(struct planner *p, uint64_t number)
@@ -67,6 +68,10 @@ static int see_label(struct planner *p, const struct mt_replay *replay,
     uint32_t index = life_around(&replay->blocks, &p->blocks, address, &block);
     if (!index && !block)
         index = life_around(&replay->cuda.heap, &p->cuda, address, &block);
+    int tells_of_others = p->lines != replay->tracker.lines.used;
+    p->lines = replay->tracker.lines.used;
+    if (index)
+        p->lives.life[index].is_wanted |= tells_of_others;
     if (index)
         return mt_keep_life_label(&p->lives, index, block, number);
     if ((block && event->kind == MT_NAMED) || /* a segment, which is kept in any case */
@@ -232,6 +237,7 @@ static int see_kind(struct planner *p, const struct mt_replay *replay, const str
     case MT_NAMED:
     case MT_WORKSPACE:
     case MT_STATE:
+    case MT_MEMBER:
     case MT_NODE_NEW:
         return see_label(p, replay, event, labelled_address(event), number);
     case MT_NODE_BEGIN:

@@ -31,6 +31,8 @@ static const struct {
     {"torch/autograd/__init__.py", "backward", MT_MARK_BACKWARD},
     {"torch/autograd/__init__.py", "grad", MT_MARK_BACKWARD},
     {"torch/autograd/__init__.py", "_make_grads", MT_MARK_FIRST_GRADIENT},
+    {"torch/distributed/fsdp/", "__init__", MT_MARK_MODULE_INIT},
+    {"torch/distributed/fsdp/", "_init_*", MT_MARK_MODULE_INIT},
     {"torch/nn/parallel/distributed.py", "*", MT_MARK_COMMUNICATION},
     {"torch/distributed/", "*", MT_MARK_COMMUNICATION},
 };

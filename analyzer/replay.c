@@ -53,11 +53,16 @@ static int is_past(const struct mt_replay *replay, const struct mt_event *event)
                                       : replay->events >= moment->value;
 }
 
+static int saw_gradients(const struct mt_replay *replay)
+{
+    return replay->survey.kinds[MT_GRADIENT] && !replay->question.no_labels;
+}
+
 /* Brings it up to what was read. */
 static void update_context(struct mt_rule_context *context, const struct mt_replay *replay)
 {
     context->saw_parameters = replay->tracker.saw_parameters;
-    context->saw_gradients = replay->survey.kinds[MT_GRADIENT] && !replay->question.no_labels;
+    context->saw_gradients = saw_gradients(replay);
     context->saw_stepped = replay->tracker.saw_stepped;
     context->saw_steps = replay->tracker.steps_begun > 0;
 }
@@ -114,9 +119,18 @@ static void watch(struct mt_replay *replay, const struct mt_block *block)
     replay->n_watched++;
 }
 
+/* Too little memory makes one less. */
+static void see_gradient(struct mt_replay *replay, const struct mt_block *block)
+{
+    if (mt_is_kept_by_backward(block))
+        mt_copies_add_parameter(&replay->gradients, block);
+}
+
 void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end)
 {
     mt_tracker_ended(&replay->tracker, block, at_end);
+    if (block->born.phase == MT_PHASE_BACKWARD && !saw_gradients(replay))
+        see_gradient(replay, block);
     watch(replay, block);
     if (replay->question.whole_run)
         mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block,
@@ -312,7 +326,7 @@ static void on_sample(struct mt_replay *replay, const struct mt_event *event)
 
 static int is_label(unsigned kind)
 {
-    return (kind >= MT_SAVED && kind <= MT_REQUIRES_GRAD) || kind == MT_STATE;
+    return (kind >= MT_SAVED && kind <= MT_REQUIRES_GRAD) || kind == MT_STATE || kind == MT_MEMBER;
 }
 
 static int on_event(struct mt_replay *replay, const struct mt_event *event)
@@ -445,6 +459,8 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
         return -ENOMEM;
     replay->context = (struct mt_rule_context){.definitions = replay->definitions,
                                                .ranges = &replay->tracker.ranges,
+                                               .lines = &replay->tracker.lines,
+                                               .gradients = &replay->gradients,
                                                .user = question->rules};
     replay->tracker.definitions = replay->definitions;
     replay->tracker.heap = &replay->blocks;
@@ -459,6 +475,7 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
 
 void mt_replay_clear(struct mt_replay *replay)
 {
+    mt_copies_clear(&replay->gradients);
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
         mt_spans_clear(&replay->spans[slot]);
         mt_timeline_clear(&replay->timeline[slot]);

@@ -91,6 +91,7 @@ struct mt_replay {
     struct mt_spans spans[MT_DEVICES];
     struct mt_timeline timeline[MT_DEVICES];
     struct mt_places places[MT_DEVICES]; /* of question.whole_run */
+    struct mt_copies gradients;          /* where no labels tell of them */
     uint64_t most_reserved[MT_DEVICES];
     struct mt_worst worst[MT_DEVICES];
     struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */

@@ -12,6 +12,7 @@ void mt_tracker_clear(struct mt_tracker *tracker)
         free(tracker->threads[i].nodes);
     free(tracker->threads);
     mt_address_map_clear(&tracker->forward);
+    mt_address_map_clear(&tracker->lines);
     mt_ranges_clear(&tracker->ranges);
     memset(tracker, 0, sizeof *tracker);
 }
@@ -209,29 +210,43 @@ static int is_of_one(const struct mt_block *state, uint64_t elements,
                                            : state->size <= parameter->size;
 }
 
-static void saw_state(struct mt_tracker *tracker, struct mt_block *block,
-                      const struct mt_event *event)
+/* What modules, optimizers and leaves have is looked at from time to time only. What the program's
+ * own code made of it, it makes again by the same line. */
+static int saw_line(struct mt_tracker *tracker, const struct mt_block *block, uint32_t evidence)
+{
+    if (block->born.phase != MT_PHASE_OUTSIDE && block->born.phase != MT_PHASE_FORWARD)
+        return 0;
+    uint64_t line = mt_line_of(tracker->definitions, block);
+    return mt_address_map_get(&tracker->lines, line)
+               ? 0
+               : mt_address_map_put(&tracker->lines, line, evidence);
+}
+
+static int saw_state(struct mt_tracker *tracker, struct mt_block *block,
+                     const struct mt_event *event)
 {
     const struct mt_block *parameter = block_around(tracker, event->arg[1]);
     if (event->arg[0] == event->arg[1]) {
         block->evidence |= MT_SAW_STEPPED;
         tracker->saw_stepped = 1;
-        return;
+        return 0;
     }
     block->evidence |= MT_SAW_STATE;
     if (!block->name)
         block->name = event->arg[2] > UINT32_MAX ? 0 : (uint32_t)event->arg[2];
     if (parameter && is_of_one(block, event->arg[3], parameter))
         block->leaf_stack = first_use(tracker, event->arg[1]);
+    return saw_line(tracker, block, MT_SAW_STATE);
 }
 
 /* Evidence from a label on the tensor at `address`, which may be a view into its block. */
-static void label(struct mt_tracker *tracker, const struct mt_event *event, uint64_t address,
-                  uint32_t stack)
+static int label(struct mt_tracker *tracker, const struct mt_event *event, uint64_t address,
+                 uint32_t stack)
 {
     struct mt_block *block = block_around(tracker, address);
+    int rc = 0;
     if (!block)
-        return;
+        return 0;
     saw_dtype(block, event);
     switch (event->kind) {
     case MT_LEAF:
@@ -250,6 +265,7 @@ static void label(struct mt_tracker *tracker, const struct mt_event *event, uint
     case MT_GRADIENT:
         block->evidence |= MT_SAW_GRADIENT;
         block->leaf_stack = first_use(tracker, event->arg[2]);
+        rc = saw_line(tracker, block, MT_SAW_GRADIENT);
         break;
     case MT_NODE_NEW:
         block->evidence |= MT_SAW_GRAPH_OUTPUT;
@@ -258,7 +274,12 @@ static void label(struct mt_tracker *tracker, const struct mt_event *event, uint
         block->evidence |= MT_SAW_WORKSPACE;
         break;
     case MT_STATE:
-        saw_state(tracker, block, event);
+        rc = saw_state(tracker, block, event);
+        break;
+    case MT_MEMBER:
+        block->evidence |= event->arg[1] ? MT_SAW_PARAMETER : MT_SAW_MODULES_BUFFER;
+        if (!event->arg[1])
+            rc = saw_line(tracker, block, MT_SAW_MODULES_BUFFER);
         break;
     case MT_NAMED:
         block->name = event->arg[1] > UINT32_MAX ? 0 : (uint32_t)event->arg[1];
@@ -271,6 +292,7 @@ static void label(struct mt_tracker *tracker, const struct mt_event *event, uint
     }
     if (block->evidence & (MT_SAW_PARAMETER | MT_SAW_SET_DATA))
         tracker->saw_parameters = 1;
+    return rc;
 }
 
 /* Autograd's threads work for the one that trains. */
@@ -298,8 +320,8 @@ int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
     case MT_NAMED:
     case MT_WORKSPACE:
     case MT_STATE:
-        label(tracker, event, event->arg[0], thread->python);
-        return 0;
+    case MT_MEMBER:
+        return label(tracker, event, event->arg[0], thread->python);
     case MT_NODE_NEW:
         label(tracker, event, event->arg[1], thread->python);
         return node_new(tracker, event, thread->python);

@@ -52,9 +52,19 @@ struct mt_tracker {
         uint32_t name; /* string id */
         int is_accumulator;
     } node_names[MT_NODE_NAMES]; /* by id, those that were asked for last */
+    struct mt_address_map lines; /* mt_line_of -> evidence of what the program makes itself */
     int saw_parameters;          /* the trace tells which tensors are parameters */
     int saw_stepped;             /* and which optimizers work on */
 };
+
+/* A key for the line in Python that made a block, and its size: what a program makes by it in one
+ * iteration, it makes in the next one. */
+static inline uint64_t mt_line_of(const struct mt_definitions *definitions,
+                                  const struct mt_block *block)
+{
+    return (uint64_t)mt_stack(definitions, block->stack)->python << 32 |
+           (uint32_t)(block->size >> 9);
+}
 
 /* A tracker of zeros, but for definitions and the heaps, is new. */
 void mt_tracker_clear(struct mt_tracker *tracker);

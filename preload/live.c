@@ -457,6 +457,7 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
     case MT_NAMED:
     case MT_WORKSPACE:
     case MT_STATE:
+    case MT_MEMBER:
         return note(live, event, event->arg[0]);
     case MT_NODE_NEW:
         *node_of(live, event->arg[0]) = (struct node){event->arg[0], event->stack};

@@ -13,6 +13,7 @@
 #define MOST_DEPTH 3u        /* containers inside each other */
 #define MOST_ITEMS 4096u     /* of a list */
 #define MOST_OBJECTS 200000u /* that are looked at in one go */
+#define PARTS 8u             /* of a tensor */
 
 static struct {
     const struct mt_python_layout *layout;
@@ -82,6 +83,29 @@ static uint32_t intern(uint64_t str)
 
 static void visit(struct visit *visit, uint64_t object, unsigned depth);
 
+static uint64_t address_of(uint64_t parameter)
+{
+    struct mt_py_tensor part[PARTS];
+    return mt_py_tensor_parts(optimizers.layout, parameter, part, PARTS) ? part[0].place.address
+                                                                         : 0;
+}
+
+/* That a tensor is a leaf, autograd says of the one that wraps it. */
+static void visit_tensor(const struct visit *v, uint64_t object)
+{
+    struct mt_py_tensor part[PARTS];
+    unsigned n = mt_py_tensor_parts(optimizers.layout, object, part, PARTS);
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t address = part[i].place.address;
+        if (v->is_of_itself && part[i].is_wrapped)
+            mt_record(v->self, MT_LEAF, part[i].place.device, 0, MT_ARGS(address, 0));
+        if (v->is_of_itself || v->parameter != address)
+            mt_record(v->self, MT_STATE, part[i].place.device, 0,
+                      MT_ARGS(address, v->is_of_itself ? address : v->parameter, v->name,
+                              part[i].elements));
+    }
+}
+
 static void visit_dict(struct visit *v, uint64_t object, unsigned depth)
 {
     struct mt_py_dict dict;
@@ -92,7 +116,7 @@ static void visit_dict(struct visit *v, uint64_t object, unsigned depth)
         if (!entry.value)
             continue;
         if (depth == 0)
-            v->parameter = mt_py_tensor(entry.key).place.address;
+            v->parameter = address_of(entry.key);
         if (depth == 1)
             v->name = intern(entry.key);
         visit(v, entry.value, depth + 1);
@@ -118,12 +142,7 @@ static void visit(struct visit *v, uint64_t object, unsigned depth)
     } else if (sort == MT_PY_LIST || sort == MT_PY_TUPLE) {
         visit_items(v, object, depth);
     } else {
-        struct mt_py_tensor tensor = mt_py_tensor(object);
-        uint64_t address = tensor.place.address;
-        if (address && (v->is_of_itself || v->parameter != address))
-            mt_record(v->self, MT_STATE, tensor.place.device, 0,
-                      MT_ARGS(address, v->is_of_itself ? address : v->parameter, v->name,
-                              tensor.elements));
+        visit_tensor(v, object);
     }
 }
 

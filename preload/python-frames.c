@@ -3,6 +3,7 @@
 #include "cache.h"
 #include "code-deaths.h"
 #include "intern.h"
+#include "module-members.h"
 #include "optimizer-state.h"
 #include "python-code.h"
 #include "python-modules.h"
@@ -22,6 +23,7 @@ void mt_frames_start(const struct mt_python_layout *of_this_python, void *code_t
     layout = of_this_python;
     mt_modules_start(layout);
     mt_optimizers_start(layout);
+    mt_module_members_start(layout);
     mt_code_deaths_count(code_type);
 }
 
@@ -215,9 +217,13 @@ static uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_
     struct mt_known_frame *known = &self->known[i];
     uint64_t code = key.a, instruction = key.b;
     uint64_t object = argument_of(known->frame);
-    uint32_t module = object ? mt_module_find(object, caller_of(self, i)) : 0;
-    if (object && !module)
+    struct mt_module_caller caller = caller_of(self, i);
+    uint32_t module = object ? mt_module_find(object, caller) : 0;
+    int is_new = object && !module;
+    if (is_new)
         module = resolve(self, i, object);
+    if (object && !caller.object)
+        mt_module_members_look(self, object, is_new);
     key.a = code | 1;
     key.b = instruction | (uint64_t)module << 48; /* addresses have 47 bits */
     uint32_t id = mt_cache_find(&stacks, &key);
@@ -294,4 +300,5 @@ void mt_frames_reset(void)
     mt_cache_reset(&stacks);
     mt_modules_reset();
     mt_optimizers_reset();
+    mt_module_members_reset();
 }

@@ -294,3 +294,48 @@ struct mt_py_tensor mt_py_tensor(uint64_t object)
     tensor.place = mt_impl_place_carefully((const void *)(uintptr_t)impl, &tensor.elements);
     return tensor;
 }
+
+/* One of PyTorch's own two classes, which wrap nothing. */
+static int is_plain(uint64_t object)
+{
+    char class[16];
+    return mt_py_type_name(object, class, sizeof class) || !strcmp(class, "Tensor") ||
+           !strcmp(class, "Parameter");
+}
+
+static int add_part(struct mt_py_tensor *part, uint64_t object)
+{
+    *part = mt_py_tensor(object);
+    part->is_wrapped = 1;
+    return part->place.address != 0;
+}
+
+/* __slots__ lie behind the C++ part of the object, other attributes in its dict. */
+unsigned mt_py_tensor_parts(const struct mt_python_layout *layout, uint64_t object,
+                            struct mt_py_tensor *part, unsigned most)
+{
+    enum { MOST_SIZE = 512 };
+    struct mt_py_dict attributes;
+    struct mt_py_entry entry;
+    struct mt_py_proof proof;
+    uint64_t type, size, word;
+    unsigned n = 0;
+    if (!object || mt_py_read(object + MT_OBJECT_TYPE, &type) || !is_tensor_type(type))
+        return 0;
+    part[0] = mt_py_tensor(object);
+    if (part[0].place.address || is_plain(object) || mt_py_read(type + TYPE_BASIC_SIZE, &size))
+        return part[0].place.address != 0;
+    for (uint64_t at = TENSOR; n < most && at + sizeof word <= size && at < MOST_SIZE;
+         at += sizeof word) {
+        if (!mt_py_read(object + at, &word) && add_part(&part[n], word))
+            n++;
+    }
+    if (mt_py_attributes(layout, object, &attributes, &proof))
+        return n;
+    for (unsigned i = 0; n < most && i < attributes.n && !mt_py_dict_at(&attributes, i, &entry);
+         i++) {
+        if (entry.value && add_part(&part[n], entry.value))
+            n++;
+    }
+    return n;
+}

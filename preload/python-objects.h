@@ -80,8 +80,14 @@ uint64_t mt_py_items(uint64_t object, uint64_t *n);
 struct mt_py_tensor {
     struct mt_place place;
     uint64_t elements; /* 0: not known */
+    int is_wrapped;    /* by another one that has no data itself */
 };
 struct mt_py_tensor mt_py_tensor(uint64_t object);
+
+/* The tensors with data on a device that it consists of: itself, or where its class wraps others
+ * (DTensor, quantized ones) those among its attributes. How many there are, `most` at most. */
+unsigned mt_py_tensor_parts(const struct mt_python_layout *layout, uint64_t object,
+                            struct mt_py_tensor *part, unsigned most);
 
 /* A word of memory: 0, or -EFAULT. */
 int mt_py_read(uint64_t address, uint64_t *out);

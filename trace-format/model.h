@@ -124,7 +124,10 @@ enum mt_code {
     M(STATE, 32, "state",                                                                          \
       F(address, DELTA) F(parameter, DELTA) F(name, PLAIN) F(elements, PLAIN))                     \
     /* An optimizer begins a step: the stack is in it. */                                          \
-    M(STEP, 33, "step", )
+    M(STEP, 33, "step", )                                                                          \
+    /* A torch.nn module has the tensor among its buffers; or, parameter being 1, its parameters. */ \
+    M(MEMBER, 34, "member",                                                                        \
+      F(address, DELTA) F(parameter, PLAIN))
 /* clang-format on */
 
 enum mt_kind {

@@ -41,6 +41,11 @@ PROGRAMS = {
     "physics": (OWN / "physics.py", [], []),
     "replay": (OWN / "replay.py", [], []),
     "step-in-backward": (OWN / "step_in_backward.py", [], []),
+    "replaced-buffers": (OWN / "replaced_buffers.py", [], []),
+    "quantized": (OWN / "quantized.py", [], []),
+    "state-offload": (OWN / "state_offload.py", [], []),
+    "fsdp2": (OWN / "fsdp2.py", [], []),
+    "assigned": (OWN / "assigned.py", [], []),
     "amp": (ZOO / "amp.py", ["--batch", "16"], []),
     "checkpointing": (ZOO / "checkpointing.py", [], []),
     "diffusion-unet": (ZOO / "diffusion_unet.py", [], []),
@@ -65,9 +70,9 @@ VARIANTS = {
     "ema-pool": ("ema", POOL),
     "accumulation-plugged-pool": ("accumulation", PLUGGED_POOL),
 }
-# What makes these hard is what only labels tell: leaves of no module, and what of it a backward makes for the
-# next one.
-NEED_LABELS = {"ensemble", "physics"}
+# What makes these hard is what only labels tell: buffers, and state, that are made as others make parameters, inputs
+# or gradients.
+NEED_LABELS = {"quantized", "state-offload"}
 # With labels and without: the least part that has to be right over all programs, and of each.
 LEAST = {"labels": (0.995, 0.98), "no labels": (0.95, 0.90)}
 

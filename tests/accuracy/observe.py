@@ -47,9 +47,12 @@ def was_output(tensor):
 
 
 def parts(tensor):
-    """The plain tensors that a tensor consists of."""
+    """The plain tensors that a tensor consists of: a sparse one, a rank's part, nested ones."""
     if tensor.layout == torch.sparse_coo:
         return [tensor._indices(), tensor._values()]
+    for name in ("_local_tensor", "_values"):
+        if isinstance(getattr(tensor, name, None), torch.Tensor):
+            return [getattr(tensor, name)]
     return [tensor]
 
 

@@ -99,6 +99,37 @@ START_TEST(state_is_its_parameters)
 }
 END_TEST
 
+static const char *rule_at(uint64_t address)
+{
+    for (size_t i = 0; i < analysis.devices[0].n_verdicts; i++)
+        if (analysis.devices[0].verdicts[i].block->address == address)
+            return analysis.devices[0].verdicts[i].rule->name;
+    return "none";
+}
+
+/* What a module is seen to have is known at other times by its line and size. */
+START_TEST(what_modules_make_anew_is_known_again)
+{
+    enum { WEIGHT = 0x7d0000000000, FIRST = 0x7d0000400000, NEXT = 0x7d0000800000 };
+    uint32_t line =
+        mt_build_stack(builder, "/home/user/net.py:10 Net.forward",
+                       "/v/torch/nn/modules/module.py:1787 Module._call_impl|Net|", NULL);
+    mt_build_alloc(builder, WEIGHT, 4096);
+    mt_build_event(builder, MT_MEMBER, WEIGHT, 1, 0);
+    mt_build_on(builder, 0, 1, line);
+    mt_build_alloc(builder, FIRST, 4096);
+    mt_build_event(builder, MT_MEMBER, FIRST, 0, 0);
+    mt_build_alloc(builder, NEXT, 4096);
+    mt_build_alloc(builder, NEXT + 4096, 8192);
+    mt_build_end(builder);
+    collect();
+    ck_assert_str_eq(rule_at(WEIGHT), "wrapped in nn.Parameter");
+    ck_assert_str_eq(rule_at(FIRST), "among a module's buffers");
+    ck_assert_str_eq(rule_at(NEXT), "made like a module's buffer before");
+    ck_assert_str_eq(rule_at(NEXT + 4096), "made in forward, outlived it");
+}
+END_TEST
+
 START_TEST(names_without_end_are_borne)
 {
     char frame[200 + 2 * 100] = "/v/torch/nn/modules/module.py:1787 Module._call_impl|Net|a";
@@ -125,6 +156,7 @@ int main(void)
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, layers_that_are_alike_are_one);
     tcase_add_test(tests, state_is_its_parameters);
+    tcase_add_test(tests, what_modules_make_anew_is_known_again);
     tcase_add_test(tests, names_without_end_are_borne);
     return RUN_TESTS(tests);
 }
