@@ -14,7 +14,7 @@
 
 MT_POOL_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
-#define NESTED 8u /* use_mem_pool inside itself: what is deeper has no name */
+#define NESTED 4u /* use_mem_pool inside itself; deeper, nothing has a name */
 #define GRAPHS 64u
 
 _Thread_local struct mt_pool_id mt_pool_in_use __attribute__((tls_model("initial-exec")));
@@ -43,20 +43,19 @@ static int is_begin(const struct mt_python_place *at)
 
 static void begin(uint64_t frame, struct mt_pool_id pool)
 {
-    if (uses.n < NESTED) {
-        uses.frame[uses.n] = frame;
-        uses.before[uses.n] = mt_pool_in_use;
-        mt_pool_in_use = pool;
+    if (uses.n == NESTED) {
+        mt_pool_in_use = (struct mt_pool_id){0, 0};
+        return;
     }
-    uses.n++;
+    uses.frame[uses.n] = frame;
+    uses.before[uses.n++] = mt_pool_in_use;
+    mt_pool_in_use = pool;
 }
 
 static void end(uint64_t frame)
 {
-    if (!uses.n || (uses.n <= NESTED && uses.frame[uses.n - 1] != frame))
-        return; /* it has ended before, and is released */
-    if (--uses.n < NESTED)
-        mt_pool_in_use = uses.before[uses.n];
+    if (uses.n && uses.frame[uses.n - 1] == frame) /* else it has ended before, and is released */
+        mt_pool_in_use = uses.before[--uses.n];
 }
 
 static void asked_for_id(struct mt_pool_id pool)
