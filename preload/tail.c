@@ -186,6 +186,8 @@ static int new_slot(void)
 static int map_ring(struct mt_ring *ring, uint64_t slot)
 {
     if (map_file(ring, mt_tail_ring_at(slot), sizeof *ring)) {
+        /* Else the kernel clears much around each page that is touched: most threads touch few. */
+        madvise(ring, sizeof *ring, MADV_RANDOM);
         mt_guard_set((unsigned)slot + 1, ring, sizeof *ring);
         return 0;
     }
