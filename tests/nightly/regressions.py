@@ -52,12 +52,13 @@ class Script:
     ranks: int = 1
     ends: int = 0       # exit code
     modules: tuple = ()  # that it needs besides torch
+    compiles: bool = False  # and keeps what it has compiled: the first run does more than others
 
 
 SCRIPTS = {
     "amp": Script(("--batch", 4, "--steps", 4)),
     "checkpointing": Script(("--batch", 288, "--width", 320, "--depth", 3, "--steps", 4)),
-    "compiled": Script(("--batch", 8, "--depth", 1, "--steps", 4), modules=("triton",)),
+    "compiled": Script(("--batch", 8, "--depth", 1, "--steps", 4), modules=("triton",), compiles=True),
     "conv_vs_linear": Script((), (("for name in [args.layer] if args.layer else LAYERS",
                                    'for name in ["linear"] + 3 * ["conv"]'),)),
     "dataloader_workers": Script(("--batch", 64, "--images", 256, "--epochs", 1)),

@@ -76,6 +76,8 @@ def main():
     need_torch(*{module for name in scripts for module in regressions.SCRIPTS[name].modules})
     with folder() as work, Forks(*(ZOO / f"{name}.py" for name in scripts)) as forks:
         work = Path(work)
+        if script and regressions.SCRIPTS[script].compiles:
+            regressions.record(work / "first", script, forks=forks)
         traces = {}  # of scripts before regressions, by their edits
         for count, regression in enumerate(chosen):
             key = regression.script, regression.before
