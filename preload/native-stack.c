@@ -102,10 +102,14 @@ static uint32_t intern(const struct mt_walk *walk, const struct mt_key *key, uin
 static __attribute__((noinline)) uint32_t native_stack(struct mt_thread *self, uint32_t parent)
 {
     struct mt_walk *walk = &self->walk;
-    mt_unwind(walk, &self->bounds, &self->foresight, MT_OWN_REGISTERS(), parent != 0);
+    struct mt_registers here = MT_OWN_REGISTERS();
+    unsigned how = parent ? MT_UNTIL_PYTHON : 0;
+    mt_unwind(walk, &self->bounds, &self->foresight, here, how);
     uint32_t stamp = atomic_load_explicit(&mt_code_changes, memory_order_acquire);
     struct mt_key key = {walk->a, walk->b, stamp, parent};
     uint32_t id = mt_cache_find(&native.stacks, &key);
+    if (!id && !walk->n)
+        mt_unwind(walk, &self->bounds, &self->foresight, here, how | MT_EVERY_FRAME);
     return id ? id : intern(walk, &key, stamp);
 }
 

@@ -21,52 +21,71 @@ static int is_left(uintptr_t address, uintptr_t sp, uintptr_t top)
     return address >= sp && address <= top - WORD;
 }
 
-/* The caller's frame pointer; 0: it is not where the rule says. */
-static inline int leave_bp(struct mt_registers *at, uintptr_t cfa, uintptr_t top,
-                           struct mt_rule rule)
+/* A walk on its way. */
+struct way {
+    struct mt_registers at;
+    uintptr_t top;             /* of the stack */
+    struct mt_seen_walk *seen; /* where it is kept; NULL: nowhere */
+    int has_own_bp;            /* the frame pointer is that which the walk began with */
+    struct mt_stack_bounds *bounds;
+};
+
+static inline uintptr_t take(const struct way *way, uintptr_t address)
 {
+    if (way->seen)
+        mt_seen_read(way->seen, address);
+    return word_at(address);
+}
+
+/* The caller's frame pointer; 0: it is not where the rule says. */
+static inline int leave_bp(struct way *way, uintptr_t cfa, struct mt_rule rule)
+{
+    struct mt_registers *at = &way->at;
     uintptr_t at_cfa = cfa + (uintptr_t)(intptr_t)rule.bp_at;
     uintptr_t at_bp = at->bp + (uintptr_t)(intptr_t)rule.bp_at;
+    if (rule.bp_from == MT_BP_SAME)
+        return 1;
+    way->has_own_bp = 0;
     if (rule.bp_from == MT_BP_AT_CFA) {
-        at->bp = at_cfa >= at->sp ? word_at(at_cfa) : 0;
+        at->bp = at_cfa >= at->sp ? take(way, at_cfa) : 0;
         return at_cfa >= at->sp;
     }
     if (rule.bp_from == MT_BP_AT_BP) {
-        at->bp = is_left(at_bp, at->sp, top) ? word_at(at_bp) : 0;
-        return is_left(at_bp, at->sp, top);
+        at->bp = is_left(at_bp, at->sp, way->top) ? take(way, at_bp) : 0;
+        return is_left(at_bp, at->sp, way->top);
     }
-    if (rule.bp_from == MT_BP_LOST)
-        at->bp = 0;
+    at->bp = 0;
     return 1;
 }
 
 /* Out of a signal handler, perhaps onto another stack. */
-static int leave_signal(struct mt_registers *at, struct mt_stack_bounds *bounds, uintptr_t *top,
-                        struct mt_rule rule)
+static int leave_signal(struct way *way, struct mt_rule rule)
 {
+    struct mt_registers *at = &way->at;
     uintptr_t saved = at->sp + (uintptr_t)(intptr_t)rule.cfa;
     uintptr_t bp = at->sp + (uintptr_t)(intptr_t)rule.bp_at;
-    if (!is_left(saved + WORD, at->sp, *top) || !is_left(bp, at->sp, *top))
+    way->seen = NULL;
+    if (!is_left(saved + WORD, at->sp, way->top) || !is_left(bp, at->sp, way->top))
         return 0;
     *at = (struct mt_registers){word_at(saved + WORD) + 1, word_at(saved), word_at(bp)};
-    if (at->sp < saved || at->sp >= *top)
-        *top = mt_stack_top(bounds, at->sp);
-    return *top != 0;
+    if (at->sp < saved || at->sp >= way->top)
+        way->top = mt_stack_top(way->bounds, at->sp);
+    return way->top != 0;
 }
 
 /* By a rule that is neither of the two usual ones: 1, or 0 where the walk ends. */
-static int leave_rarely(struct mt_registers *at, struct mt_stack_bounds *bounds, uintptr_t *top,
-                        struct mt_rule rule)
+static int leave_rarely(struct way *way, struct mt_rule rule)
 {
+    struct mt_registers *at = &way->at;
     uintptr_t place = at->bp + (uintptr_t)(intptr_t)rule.cfa;
     if (rule.cfa_from == MT_CFA_SIGNAL)
-        return leave_signal(at, bounds, top, rule);
-    if (rule.cfa_from != MT_CFA_AT_BP || !is_left(place, at->sp, *top))
+        return leave_signal(way, rule);
+    if (rule.cfa_from != MT_CFA_AT_BP || !is_left(place, at->sp, way->top))
         return 0;
-    uintptr_t cfa = word_at(place);
-    if (cfa <= at->sp || cfa > *top || cfa % WORD || !leave_bp(at, cfa, *top, rule))
+    uintptr_t cfa = take(way, place);
+    if (cfa <= at->sp || cfa > way->top || cfa % WORD || !leave_bp(way, cfa, rule))
         return 0;
-    at->back = word_at(cfa - WORD);
+    at->back = take(way, cfa - WORD);
     at->sp = cfa;
     return 1;
 }
@@ -101,40 +120,45 @@ static inline void forget(struct mt_foresight *foresight)
     uint32_t forgotten = atomic_load_explicit(&mt_rules_forgotten, memory_order_acquire);
     if (LIKELY(forgotten == foresight->forgotten))
         return;
-    memset(foresight->near, 0, sizeof foresight->near);
+    if (foresight->forgotten)
+        memset(foresight->near, 0, sizeof foresight->near);
     foresight->near[0].back = 1; /* where the address 0 would be: it is not met as one */
     foresight->forgotten = forgotten;
 }
 
 /* By a rule with another place of the CFA, or of the frame pointer. */
-static int leave(struct mt_registers *at, struct mt_stack_bounds *bounds, uintptr_t *top,
-                 struct mt_rule rule)
+static int leave(struct way *way, struct mt_rule rule)
 {
+    struct mt_registers *at = &way->at;
     rule.cfa_from &= (uint8_t)~MT_RULE_IS_PYTHON;
+    if (way->seen && way->has_own_bp && rule.cfa_from != MT_CFA_UNKNOWN)
+        way->seen->needs_bp = 1;
     if (UNLIKELY(rule.cfa_from != MT_CFA_SP && rule.cfa_from != MT_CFA_BP))
-        return leave_rarely(at, bounds, top, rule);
+        return leave_rarely(way, rule);
     uintptr_t cfa = (rule.cfa_from == MT_CFA_SP ? at->sp : at->bp) + (uintptr_t)(intptr_t)rule.cfa;
     /* sp < cfa <= top, in one comparison */
-    if (UNLIKELY(cfa - at->sp - 1 >= *top - at->sp || cfa % WORD))
+    if (UNLIKELY(cfa - at->sp - 1 >= way->top - at->sp || cfa % WORD))
         return 0;
-    if (rule.bp_from != MT_BP_SAME && !leave_bp(at, cfa, *top, rule))
+    if (!leave_bp(way, cfa, rule))
         return 0;
-    at->back = word_at(cfa - WORD);
+    at->back = take(way, cfa - WORD);
     at->sp = cfa;
     return 1;
 }
 
-void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_foresight *foresight,
-               struct mt_registers at, int until_python)
+/* From way->at. */
+static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct way *way,
+                    int until_python)
 {
-    uintptr_t top = mt_stack_top(bounds, at.sp);
+    struct mt_registers at = way->at;
     /* Not in *walk: for all the compiler knows, that is what is read from the stack. */
     uint64_t a = 0, b = 0;
-    uintptr_t *out = walk->back, *end = out + (top ? MT_WALK_DEPTH : 0);
+    uintptr_t *out = walk->back, *end = out + MT_WALK_DEPTH;
     uintptr_t bp_at = 0; /* where the frame pointer is, if it is not in at.bp: read when needed */
     uint32_t stop = until_python ? MT_RULE_IS_PYTHON : 0; /* in how, cfa_from comes first */
     const void *sets = atomic_load_explicit(&mt_rules, memory_order_relaxed);
-    forget(foresight);
+    uintptr_t top = way->top;
+    int is_kept = way->seen != NULL;
     while (out < end) {
         uint64_t mixed = at.back * MIX;
         struct mt_near_rule *near = near_place(foresight, mixed);
@@ -160,15 +184,51 @@ void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_f
             bp_at = near->bp_at ? saved : bp_at;
             at.sp = foresee(foresight, at.sp, cfa);
             at.back = word_at(at.sp - WORD);
+            if (is_kept)
+                take(way, at.sp - WORD);
         } else {
-            at.bp = bp_at ? word_at(bp_at) : at.bp;
+            way->at = at;
+            if (bp_at) {
+                way->at.bp = take(way, bp_at);
+                way->has_own_bp = 0;
+            }
             bp_at = 0;
-            if (!leave(&at, bounds, &top, mt_rule_unpack(rule)))
+            if (!leave(way, mt_rule_unpack(rule)))
                 break;
+            at = way->at;
+            top = way->top;
+            is_kept = way->seen != NULL;
         }
     }
     /* Where nobody says that a frame is the outermost one, its return address may be 0. */
     walk->n = (unsigned)(out - walk->back) - (out > walk->back && out[-1] == 0);
     walk->a = a;
     walk->b = b;
+}
+
+void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_foresight *foresight,
+               struct mt_registers at, unsigned how)
+{
+    int until_python = (how & MT_UNTIL_PYTHON) != 0;
+    struct way way = {at, mt_stack_top(bounds, at.sp), NULL, 1, bounds};
+    forget(foresight);
+    walk->n = 0;
+    walk->a = walk->b = 0;
+    if (!way.top)
+        return;
+    struct mt_walk_start start = {at.back, at.sp, way.top, foresight->forgotten, until_python};
+    struct mt_seen_set *set = mt_seen_set(&foresight->seen, at.sp);
+    if (!(how & MT_EVERY_FRAME) && mt_seen_is_worth_it(set)) {
+        const struct mt_seen_walk *seen = mt_seen_find(set, &start, at.bp);
+        if (seen) {
+            walk->a = seen->a;
+            walk->b = seen->b;
+            return;
+        }
+        way.seen = mt_seen_begin(set, at.sp, at.bp);
+    }
+    struct mt_seen_walk *seen = way.seen;
+    walk_on(walk, foresight, &way, until_python);
+    if (seen && way.seen)
+        mt_seen_keep(seen, &start, walk->a, walk->b);
 }

@@ -6,6 +6,7 @@
 #ifndef MT_PRELOAD_UNWIND_H
 #define MT_PRELOAD_UNWIND_H
 
+#include "seen-walks.h"
 #include "stack-bounds.h"
 
 #define MT_NATIVE_DEPTH 256 /* frames kept; the outermost beyond are left out */
@@ -17,7 +18,7 @@ struct mt_registers {
 };
 
 struct mt_walk {
-    unsigned n;
+    unsigned n; /* 0: no frame; or the walk was made before, and its frames were not asked for */
     uint64_t a, b; /* a hash of the addresses: two stacks with one hash are one stack */
     /* Innermost first, the return addresses; where a signal came in, its instruction's and 1. */
     uintptr_t back[MT_WALK_DEPTH];
@@ -38,13 +39,18 @@ struct mt_near_rule {
 struct mt_foresight {
     uintptr_t cfa[MT_FORESIGHT];                  /* where frames ended, by where they began */
     struct mt_near_rule near[1u << MT_NEAR_BITS]; /* by address */
-    uint32_t forgotten;                           /* mt_rules_forgotten, when these were; 0: never */
+    struct mt_seen_walks seen;
+    uint32_t forgotten; /* mt_rules_forgotten, when these were; 0: never */
 };
 
-/* Walks from `at` up to the outermost frame, or up to the one in which Python is interpreted, where
- * that is asked for. */
+/* Up to the frame in which Python is interpreted, not to the outermost one. */
+#define MT_UNTIL_PYTHON 1u
+/* The frames are wanted, and not just what tells the stack from others. */
+#define MT_EVERY_FRAME 2u
+
+/* Walks from `at` up. how: of the bits above. */
 void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_foresight *foresight,
-               struct mt_registers at, int until_python);
+               struct mt_registers at, unsigned how);
 
 /* The calling function's own registers. */
 #define MT_OWN_REGISTERS()                                                                         \

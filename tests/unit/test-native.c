@@ -6,6 +6,7 @@
 #include "preload/unwind.h"
 #include "tests/support/run-tests.h"
 
+#include <alloca.h>
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
@@ -173,11 +174,56 @@ __attribute__((noinline, noclone)) static unsigned walk_from(struct mt_stack_bou
     if (depth) {
         frames = walk_from(bounds, depth - 1);
     } else {
-        mt_unwind(&walk, bounds, &foresight, MT_OWN_REGISTERS(), 0);
+        mt_unwind(&walk, bounds, &foresight, MT_OWN_REGISTERS(), MT_EVERY_FRAME);
         frames = walk.n;
     }
     return frames;
 }
+
+/* Walks twice from one place: as it may have been made before, and frame by frame. */
+__attribute__((noinline, noclone)) static unsigned walk_twice(struct mt_stack_bounds *bounds)
+{
+    static struct mt_walk before, now;
+    static struct mt_foresight foresight;
+    struct mt_registers here = MT_OWN_REGISTERS();
+    mt_unwind(&before, bounds, &foresight, here, 0);
+    mt_unwind(&now, bounds, &foresight, here, MT_EVERY_FRAME);
+    ck_assert_uint_gt(now.n, 2);
+    ck_assert(before.a == now.a && before.b == now.b);
+    ck_assert(!before.n || before.n == now.n);
+    return before.n == 0;
+}
+
+/* By one of 2^bits ways, of which half have a frame that only its frame pointer finds. */
+__attribute__((noinline, noclone)) static unsigned go(struct mt_stack_bounds *bounds, unsigned way,
+                                                      unsigned bits)
+{
+    volatile unsigned was_made_before;
+    if (!bits) {
+        was_made_before = walk_twice(bounds);
+    } else if (way & 1) {
+        was_made_before = go(bounds, way >> 1, bits - 1);
+    } else {
+        volatile char *room = alloca(16 + 16 * (way % 3));
+        room[0] = 1;
+        was_made_before = go(bounds, way >> 1, bits - 1);
+    }
+    return was_made_before;
+}
+
+START_TEST(a_walk_that_was_made_before_is_known)
+{
+    struct mt_stack_bounds bounds = {0};
+    unsigned n_known = 0;
+    mt_objects_prepare();
+    ck_assert_int_eq(mt_rules_prepare(), 0);
+    for (unsigned i = 0; i < 100; i++)
+        n_known += go(&bounds, 5, 4);
+    ck_assert_uint_eq(n_known, 99);
+    for (unsigned i = 0; i < 30000; i++)
+        go(&bounds, i * 2654435761u >> (i % 16), 1 + i % 9);
+}
+END_TEST
 
 static _Atomic int is_over;
 
@@ -222,6 +268,7 @@ int main(void)
     tcase_add_test(test, a_function_begins_without_a_frame);
     tcase_add_test(test, names_come_from_the_file);
     tcase_add_test(test, stacks_end_somewhere);
+    tcase_add_test(test, a_walk_that_was_made_before_is_known);
     tcase_add_test(test, threads_share_the_rules);
     return RUN_TESTS(test);
 }

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walks that a thread made before. Which words of the stack a walk reads follows from where it
+ * begins and from the words themselves: where all are as they were, so are its frames. They lie in
+ * one piece here, while rules (rules.h) are a cache line a frame. Found by the stack pointer.
+ */
+#ifndef MT_PRELOAD_SEEN_WALKS_H
+#define MT_PRELOAD_SEEN_WALKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MT_SEEN_WORDS 60u /* walks that read more are not kept */
+#define MT_SEEN_WAYS 4u
+#define MT_SEEN_SETS 128u
+/* Where that many walks were new, others come one in so many times only: a program may reach one
+ * depth of its stack by any number of ways. */
+#define MT_SEEN_FAILURES 8u
+#define MT_SEEN_PAUSE 64u
+
+/* Where a walk begins, and what else it depends on. */
+struct mt_walk_start {
+    uintptr_t back, sp, top; /* top: the stack's end */
+    uint32_t forgotten; /* mt_rules_forgotten */
+    int until_python;
+};
+
+struct mt_seen_walk {
+    struct mt_walk_start start; /* of top 0: none */
+    uintptr_t bp;
+    uint16_t needs_bp; /* with another frame pointer it would be another walk */
+    uint16_t n;
+    uint64_t a, b;
+    uint16_t at[MT_SEEN_WORDS];    /* where it read, in words above the stack pointer, */
+    uintptr_t word[MT_SEEN_WORDS]; /* and what */
+};
+
+struct mt_seen_set {
+    struct mt_seen_walk way[MT_SEEN_WAYS];
+    uint32_t turn, failures, skipped;
+};
+
+/* A thread's. Zeros at first. */
+struct mt_seen_walks {
+    struct mt_seen_set set[MT_SEEN_SETS];
+};
+
+static inline struct mt_seen_set *mt_seen_set(struct mt_seen_walks *walks, uintptr_t sp)
+{
+    return &walks->set[(sp >> 4 ^ sp >> 11) % MT_SEEN_SETS];
+}
+
+static inline int mt_seen_is_worth_it(struct mt_seen_set *set)
+{
+    return set->failures < MT_SEEN_FAILURES || ++set->skipped % MT_SEEN_PAUSE == 0;
+}
+
+static inline int mt_begins_so(const struct mt_seen_walk *seen, const struct mt_walk_start *start,
+                               uintptr_t bp)
+{
+    return seen->start.sp == start->sp && seen->start.back == start->back &&
+           seen->start.top == start->top &&
+           seen->start.forgotten == start->forgotten &&
+           seen->start.until_python == start->until_python && (!seen->needs_bp || seen->bp == bp);
+}
+
+/* The walk that would be made again; NULL: there is none. */
+static inline const struct mt_seen_walk *
+mt_seen_find(struct mt_seen_set *set, const struct mt_walk_start *start, uintptr_t bp)
+{
+    const uintptr_t *stack = (const uintptr_t *)start->sp;
+    for (const struct mt_seen_walk *seen = set->way; seen < set->way + MT_SEEN_WAYS; seen++) {
+        if (!mt_begins_so(seen, start, bp))
+            continue;
+        unsigned i = 0;
+        while (i < seen->n && stack[seen->at[i]] == seen->word[i])
+            i++;
+        if (i < seen->n)
+            continue;
+        set->failures = 0;
+        return seen;
+    }
+    set->failures++;
+    return NULL;
+}
+
+/* A place for a new one, that of an older. */
+static inline struct mt_seen_walk *mt_seen_begin(struct mt_seen_set *set, uintptr_t sp,
+                                                 uintptr_t bp)
+{
+    struct mt_seen_walk *seen = &set->way[set->turn++ % MT_SEEN_WAYS];
+    seen->start = (struct mt_walk_start){.sp = sp};
+    seen->bp = bp;
+    seen->needs_bp = seen->n = 0;
+    return seen;
+}
+
+/* The walk reads this word. */
+static inline void mt_seen_read(struct mt_seen_walk *seen, uintptr_t address)
+{
+    uintptr_t at = (address - seen->start.sp) / sizeof(uintptr_t);
+    if (seen->n < MT_SEEN_WORDS && at <= UINT16_MAX) {
+        seen->at[seen->n] = (uint16_t)at;
+        seen->word[seen->n++] = *(const uintptr_t *)address;
+    } else {
+        seen->n = MT_SEEN_WORDS + 1; /* for good */
+    }
+}
+
+static inline void mt_seen_keep(struct mt_seen_walk *seen, const struct mt_walk_start *start,
+                                uint64_t a, uint64_t b)
+{
+    if (seen->n > MT_SEEN_WORDS)
+        return;
+    seen->a = a;
+    seen->b = b;
+    seen->start = *start;
+}
+
+#endif
