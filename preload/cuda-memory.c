@@ -106,9 +106,9 @@ struct mt_cuda_free mt_cuda_freeing_async(struct mt_cuda_call call, uint64_t add
                        MT_ARGS(address, (uint64_t)(uintptr_t)stream, call.api));
 }
 
-void mt_cuda_freed(const struct mt_cuda_free *free, unsigned result)
+void mt_cuda_not_freed(const struct mt_cuda_free *free, unsigned result)
 {
-    struct mt_thread *self = result && free->is_recorded ? mt_enter() : NULL;
+    struct mt_thread *self = mt_enter();
     if (!self)
         return;
     mt_record(self, MT_CUDA_FREE_FAILED, free->device, 0,

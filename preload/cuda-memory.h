@@ -71,7 +71,13 @@ struct mt_cuda_free {
 struct mt_cuda_free mt_cuda_freeing(struct mt_cuda_call call, uint64_t address);
 struct mt_cuda_free mt_cuda_freeing_async(struct mt_cuda_call call, uint64_t address,
                                           const void *stream);
-void mt_cuda_freed(const struct mt_cuda_free *free, unsigned result);
+void mt_cuda_not_freed(const struct mt_cuda_free *free, unsigned result);
+
+static inline void mt_cuda_freed(const struct mt_cuda_free *free, unsigned result)
+{
+    if (result && free->is_recorded)
+        mt_cuda_not_freed(free, result);
+}
 
 /* Physical memory and its addresses. Unmapping cannot be undone by a failure that is told late. */
 void mt_cuda_mapped(struct mt_cuda_call call, unsigned result, uint64_t address, uint64_t size,
