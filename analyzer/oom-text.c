@@ -57,9 +57,15 @@ static void print_pieces(const struct mt_page *page, const struct mt_oom_story *
         fputs("  The trace does not have the segments: free pieces are not known.\n", page->out);
         return;
     }
-    fprintf(page->out, "  %s free in %s pieces of the %s pool, the largest %s\n",
-            mt_size_text(a, pool->free), mt_count_text(b, pool->pieces), pool_names[story->pool],
-            mt_size_text(c, pool->largest_free));
+    if (pool->pieces > 1)
+        fprintf(page->out, "  %s free in %s pieces of the %s pool, the largest %s\n",
+                mt_size_text(a, pool->free), mt_count_text(b, pool->pieces),
+                pool_names[story->pool], mt_size_text(c, pool->largest_free));
+    else if (pool->pieces)
+        fprintf(page->out, "  %s free in one piece of the %s pool\n", mt_size_text(a, pool->free),
+                pool_names[story->pool]);
+    else
+        fprintf(page->out, "  nothing free in the %s pool\n", pool_names[story->pool]);
     if (other->free)
         fprintf(page->out, "  %s free in the %s pool, which serves blocks %s 1 MiB only\n",
                 mt_size_text(a, other->free), pool_names[!story->pool],
