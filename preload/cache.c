@@ -19,9 +19,17 @@ static void insert(struct mt_cache_table *table, const struct mt_key *key, uint3
     while (atomic_load_explicit(&table->entry[at & table->mask].id, memory_order_relaxed))
         at++;
     struct mt_cache_entry *entry = &table->entry[at & table->mask];
-    entry->key = *key;
+    entry->a = key->a;
+    entry->b = key->b;
+    entry->stamp = key->stamp;
+    entry->parent = key->parent;
     atomic_store_explicit(&entry->id, id, memory_order_release);
     table->used++;
+}
+
+static struct mt_key key_of(const struct mt_cache_entry *entry)
+{
+    return (struct mt_key){entry->a, entry->b, entry->stamp, entry->parent};
 }
 
 /* Tables that were replaced: another thread may still be reading them. */
@@ -87,9 +95,11 @@ static struct mt_cache_table *with_room(struct mt_cache *cache)
     if (!table)
         return NULL;
     table->mask = larger - 1;
-    for (uint32_t i = 0; i < entries; i++)
+    for (uint32_t i = 0; i < entries; i++) {
+        struct mt_key key = key_of(&old->entry[i]);
         if (old->entry[i].id)
-            insert(table, &old->entry[i].key, old->entry[i].id);
+            insert(table, &key, old->entry[i].id);
+    }
     if (!replace(cache, table))
         return table;
     mt_unmap(table, table_size(larger));
