@@ -83,27 +83,25 @@ static void share(void *handle, struct mt_device_memory *out)
             *(process[i].pid == (unsigned)getpid() ? &out->own : &out->others) += process[i].used;
 }
 
-/* A fork while somebody loads a library leaves the child a loader that ends it. */
-static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+/* A fork while somebody loads a library leaves the child a loader that ends it; and one while NVML is
+ * asked, an NVML that waits for ever, also where the program asks it. */
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
 int mt_device_memory_hold(void)
 {
-    return mt_fork_wait(&loading);
+    return mt_fork_wait(&asking);
 }
 
 void mt_device_memory_release(void)
 {
-    pthread_mutex_unlock(&loading);
+    pthread_mutex_unlock(&asking);
 }
 
-int mt_device_memory(int device, struct mt_device_memory *out)
+static int ask(int device, struct mt_device_memory *out)
 {
     memset(out, 0, sizeof *out);
-    if (nvml.state == UNTRIED) {
-        pthread_mutex_lock(&loading);
+    if (nvml.state == UNTRIED)
         nvml.state = start();
-        pthread_mutex_unlock(&loading);
-    }
     void *handle = nvml.state == READY ? handle_of(device) : NULL;
     struct nvml_memory memory = {.version = NVML_MEMORY_VERSION};
     if (!handle || nvml.memory(handle, &memory))
@@ -112,6 +110,14 @@ int mt_device_memory(int device, struct mt_device_memory *out)
     out->free = memory.free;
     share(handle, out);
     return 0;
+}
+
+int mt_device_memory(int device, struct mt_device_memory *out)
+{
+    pthread_mutex_lock(&asking);
+    int rc = ask(device, out);
+    pthread_mutex_unlock(&asking);
+    return rc;
 }
 
 const char *mt_device_memory_status(void)
@@ -130,5 +136,5 @@ const char *mt_device_memory_status(void)
 void mt_device_memory_reset(void)
 {
     memset(&nvml, 0, sizeof nvml);
-    pthread_mutex_init(&loading, NULL);
+    pthread_mutex_init(&asking, NULL);
 }

@@ -21,7 +21,7 @@ int mt_device_memory(int device, struct mt_device_memory *out);
 /* Whether it could be asked, in a few words. Any thread. */
 const char *mt_device_memory_status(void);
 
-/* Around a fork (fork-wait.h): keeps NVML from being loaded meanwhile. */
+/* Around a fork (fork-wait.h): keeps NVML from being loaded or asked meanwhile. */
 int mt_device_memory_hold(void);
 void mt_device_memory_release(void);
 

@@ -182,14 +182,13 @@ static enum thread begin(void)
 
 static void ask(void)
 {
+    pthread_mutex_lock(&watch.lock);
+    watch.wanted = watch.seen; /* first: a hook may wake the thread as soon as it is there */
+    pthread_mutex_unlock(&watch.lock);
     if (watch.thread == NONE)
         watch.thread = begin();
-    if (watch.thread != RUNNING)
-        return;
-    pthread_mutex_lock(&watch.lock);
-    watch.wanted = watch.seen;
-    pthread_mutex_unlock(&watch.lock);
-    ring();
+    if (watch.thread == RUNNING)
+        ring();
 }
 
 void mt_watch_ask(void)
