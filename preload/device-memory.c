@@ -83,8 +83,8 @@ static void share(void *handle, struct mt_device_memory *out)
             *(process[i].pid == (unsigned)getpid() ? &out->own : &out->others) += process[i].used;
 }
 
-/* A fork while somebody loads a library leaves the child a loader that ends it; and one while NVML is
- * asked, an NVML that waits for ever, also where the program asks it. */
+/* A fork while somebody loads a library leaves the child a loader that ends it; and one while NVML
+ * is asked, an NVML that waits for ever, also where the program asks it. */
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
 int mt_device_memory_hold(void)

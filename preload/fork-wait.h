@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fork waits, but not for ever, for threads of ours that are in the middle of what the child could
- * not use then: the loader, and an allocator that is not made for forks. */
+/* A fork waits, but not for ever, for threads of ours that are in the middle of what the child
+ * could not use then: the loader, and an allocator that is not made for forks. */
 #ifndef MT_PRELOAD_FORK_WAIT_H
 #define MT_PRELOAD_FORK_WAIT_H
 

@@ -35,8 +35,8 @@ void mt_native_start(void)
     atomic_store(&native.is_on, !native.has_failed);
 }
 
-/* Id of the module; code that lies in none has 0, and its address. With the lock: threads' stacks may
- * have 16 KiB. */
+/* Id of the module; code that lies in none has 0, and its address. With the lock: threads' stacks
+ * may have 16 KiB. */
 static uint32_t intern_module(uintptr_t pc, uint64_t *address)
 {
     static char path[PATH_MAX];

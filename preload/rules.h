@@ -100,7 +100,8 @@ static inline struct mt_kept_rule mt_rule(const void *sets, uintptr_t back)
  * address before may be wrong. To be read after the walk that may have met it. */
 extern _Atomic uint32_t mt_code_changes;
 
-/* Counts from 1 the times that rules were forgotten: others kept of them may be of code that is gone. */
+/* Counts from 1 the times that rules were forgotten: others kept of them may be of code that is
+ * gone. */
 extern _Atomic uint32_t mt_rules_forgotten;
 
 /* To be called after dlclose: forgets the rules of what is no longer there. */

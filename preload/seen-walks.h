@@ -21,7 +21,7 @@
 /* Where a walk begins, and what else it depends on. */
 struct mt_walk_start {
     uintptr_t back, sp, top; /* top: the stack's end */
-    uint32_t forgotten; /* mt_rules_forgotten */
+    uint32_t forgotten;      /* mt_rules_forgotten */
     int until_python;
 };
 
@@ -59,8 +59,7 @@ static inline int mt_begins_so(const struct mt_seen_walk *seen, const struct mt_
                                uintptr_t bp)
 {
     return seen->start.sp == start->sp && seen->start.back == start->back &&
-           seen->start.top == start->top &&
-           seen->start.forgotten == start->forgotten &&
+           seen->start.top == start->top && seen->start.forgotten == start->forgotten &&
            seen->start.until_python == start->until_python && (!seen->needs_bp || seen->bp == bp);
 }
 

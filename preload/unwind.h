@@ -18,7 +18,7 @@ struct mt_registers {
 };
 
 struct mt_walk {
-    unsigned n; /* 0: no frame; or the walk was made before, and its frames were not asked for */
+    unsigned n;    /* 0: no frame; or the walk was made before, and its frames were not asked for */
     uint64_t a, b; /* a hash of the addresses: two stacks with one hash are one stack */
     /* Innermost first, the return addresses; where a signal came in, its instruction's and 1. */
     uintptr_t back[MT_WALK_DEPTH];
@@ -31,8 +31,8 @@ struct mt_walk {
  * what almost all code has (rules.h). */
 struct mt_near_rule {
     uintptr_t back;
-    int32_t cfa;    /* from the stack pointer */
-    int32_t bp_at;  /* from the CFA; 0: it is in its register still */
+    int32_t cfa;   /* from the stack pointer */
+    int32_t bp_at; /* from the CFA; 0: it is in its register still */
 };
 
 /* What a thread's walks have met, so that the next ones need not wait. Zeros at first. */

@@ -87,8 +87,7 @@ static enum nccl_result send_out(struct nccl_comm *comm, int rank)
     while (peer->out.first) {
         struct nccl_message *message = peer->out.first;
         /* In one piece: who reads a wrong header may end before the bytes would come. */
-        ssize_t sent =
-            send(peer->socket, at(message), rest(message), MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t sent = send(peer->socket, at(message), rest(message), MSG_DONTWAIT | MSG_NOSIGNAL);
 
         if (later(sent))
             break;

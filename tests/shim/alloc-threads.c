@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alloc-threads THREADS PAIRS [END [CALLS]]: each thread allocates and frees PAIRS times; sizes tell
- * thread and turn: size = thread << 32 | turn. Ends as END says, when its threads have ended, or
- * when they have counted so many CALLS. With ALLOC_COUNTS=FILE each thread counts there, in memory
- * that outlives the process, what has returned: two numbers of 64 bits a thread, mallocs and frees. */
+/* alloc-threads THREADS PAIRS [END [CALLS]]: each thread allocates and frees PAIRS times; sizes
+ * tell thread and turn: size = thread << 32 | turn. Ends as END says, when its threads have ended,
+ * or when they have counted so many CALLS. With ALLOC_COUNTS=FILE each thread counts there, in
+ * memory that outlives the process, what has returned: two numbers of 64 bits a thread, mallocs and
+ * frees. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

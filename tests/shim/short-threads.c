@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* short-threads N: N threads, one after the other, allocate once each, and memtap's thread gets to
- * its work after every 64 of them. Then it says what room its trace t has taken beside it, in MiB. */
+ * its work after every 64 of them. Then it says what room its trace t has taken beside it, in MiB.
+ */
 #include "our-thread.h"
 
 #include <pthread.h>
