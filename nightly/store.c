@@ -185,11 +185,21 @@ static int version_of(struct mt_store *store, int newest)
     return refuse(store, text);
 }
 
+/* As it is at one moment: another process may be making it. */
+static int version_now(struct mt_store *store, int newest)
+{
+    run_all(store, "BEGIN");
+    int version = version_of(store, newest);
+    if (!sqlite3_get_autocommit(store->db))
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return version;
+}
+
 /* Another process may have been faster: the version is looked at again within the transaction. */
 int mt_store_migrate(struct mt_store *store, const char *const *steps, int n)
 {
     char set[128];
-    int version = version_of(store, n);
+    int version = version_now(store, n);
     if (version < 0 || version == n)
         return version < 0 ? -1 : 0;
     snprintf(set, sizeof set, "PRAGMA application_id = %d; PRAGMA user_version = %d",
@@ -272,9 +282,9 @@ static int open_to_read(struct mt_store *store, unsigned wait_ms)
         return refuse(store, text);
     }
     open_file(store, store->path, SQLITE_OPEN_READWRITE, wait_ms);
-    int version = version_of(store, mt_schema_version);
+    int version = version_now(store, mt_schema_version);
     if (version < 0 && has_no_room(store->failed) && !open_unchanging(store))
-        version = version_of(store, mt_schema_version);
+        version = version_now(store, mt_schema_version);
     if (version == 0)
         return refuse(store, "an empty file; memtap history add makes a history of it");
     return version < 0 ? -1 : mt_store_migrate(store, mt_schema_steps, mt_schema_version);
@@ -286,7 +296,7 @@ int mt_store_open(struct mt_store *store, const char *path, enum mt_store_use us
     if (use == MT_STORE_READ)
         return open_to_read(store, wait_ms);
     open_file(store, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, wait_ms);
-    if (version_of(store, mt_schema_version) < 0)
+    if (version_now(store, mt_schema_version) < 0)
         return -1;
     use_wal(store, wait_ms);
     return mt_store_migrate(store, mt_schema_steps, mt_schema_version);
