@@ -185,7 +185,7 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
             at.sp = foresee(foresight, at.sp, cfa);
             at.back = word_at(at.sp - WORD);
             if (is_kept)
-                take(way, at.sp - WORD);
+                mt_seen_read(way->seen, at.sp - WORD);
         } else {
             way->at = at;
             if (bp_at) {
