@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -34,6 +33,39 @@ int mt_safe_read(const void *address, void *out, size_t size)
         rc = copy_by_pipe(address, out, size);
     errno = saved;
     return rc;
+}
+
+#define PAGE 4096u
+#define PAGES_AT_ONCE 16u /* that one call asks about: a stack may be small */
+
+/* The same, of at most PAGES_AT_ONCE. */
+static size_t readable_pages(uintptr_t address, size_t most)
+{
+    char bytes[PAGES_AT_ONCE];
+    struct iovec to = {bytes, most}, from[PAGES_AT_ONCE];
+    for (size_t i = 0; i < most; i++)
+        from[i] = (struct iovec){(void *)(address + i * PAGE), 1};
+    ssize_t n = process_vm_readv(getpid(), &to, 1, from, most, 0);
+    if (n >= 0 || errno == EFAULT)
+        return n > 0 ? (size_t)n : 0;
+    size_t found = 0;
+    while (found < most && !copy_by_pipe((const void *)(address + found * PAGE), bytes, 1))
+        found++;
+    return found;
+}
+
+size_t mt_readable_pages(uintptr_t address, size_t most)
+{
+    MT_NO_CANCEL();
+    int saved = errno;
+    size_t found = 0, n = PAGES_AT_ONCE;
+    while (found < most && n == PAGES_AT_ONCE) {
+        size_t wanted = most - found < PAGES_AT_ONCE ? most - found : PAGES_AT_ONCE;
+        n = readable_pages(address + found * PAGE, wanted);
+        found += n;
+    }
+    errno = saved;
+    return found;
 }
 
 int mt_safe_write(void *address, const void *bytes, size_t size)

@@ -3,10 +3,14 @@
 #define MT_PRELOAD_SAFE_READ_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Copies size bytes (at most 4096) of this process's memory: 0, or -EFAULT where they cannot be
  * read, whatever the address is. Some system calls; keeps errno. */
 int mt_safe_read(const void *address, void *out, size_t size);
+
+/* How many pages in a row, from the one at this address on and at most so many, can be read. */
+size_t mt_readable_pages(uintptr_t address, size_t most);
 
 /* Writes size bytes likewise: 0, or -EFAULT where they cannot be written. */
 int mt_safe_write(void *address, const void *bytes, size_t size);

@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stack-bounds.h"
 #include "no-cancel.h"
+#include "safe-read.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* A program that switches between so many stacks (coroutines) goes on without. */
 #define MOST_LOOK_UPS 1000
+#define PAGE ((uintptr_t)4096)
 
 struct range {
     uintptr_t low, top;
 };
+
+static int holds(struct range range, uintptr_t address)
+{
+    return address >= range.low && address < range.top;
+}
 
 /* Reads "low-top rwx..." at the begin of a line. Without scanf, which allocates. */
 static struct range parse(const char *line)
@@ -46,11 +54,16 @@ static struct range mapping_of(uintptr_t address)
             line[used] = '\0';
             struct range range = parse(line);
             used = 0;
-            if (address >= range.low && address < range.top)
+            if (holds(range, address))
                 found = range;
         }
     close(fd);
     return found;
+}
+
+static int is_main_thread(void)
+{
+    return syscall(SYS_gettid) == getpid();
 }
 
 /* The thread's own stack; the main thread's is for mapping_of. */
@@ -60,7 +73,7 @@ static struct range own_stack(void)
     void *low;
     size_t size;
     struct range found = {0, 0};
-    if (syscall(SYS_gettid) == getpid() || pthread_getattr_np(pthread_self(), &attributes))
+    if (is_main_thread() || pthread_getattr_np(pthread_self(), &attributes))
         return found;
     if (!pthread_attr_getstack(&attributes, &low, &size))
         found = (struct range){(uintptr_t)low, (uintptr_t)low + size};
@@ -68,23 +81,46 @@ static struct range own_stack(void)
     return found;
 }
 
-uintptr_t mt_stack_top_slow(struct mt_stack_bounds *bounds, uintptr_t sp)
+/* What the kernel gave the program lies at the top of the main thread's. */
+static int is_main_stack(struct range range)
 {
-    MT_NO_CANCEL();
-    int saved = errno;
+    return is_main_thread() && holds(range, getauxval(AT_RANDOM));
+}
+
+/* Where the memory from sp on, which is a stack's, ends, or its part that can be read; 0: at once.
+ */
+static uintptr_t end_of_readable(uintptr_t sp, uintptr_t top)
+{
+    uintptr_t page = sp & ~(PAGE - 1);
+    size_t n = mt_readable_pages(page, (top - page + PAGE - 1) / PAGE);
+    uintptr_t end = n ? page + n * PAGE : 0;
+    return end < top ? end : top;
+}
+
+static uintptr_t look_up(struct mt_stack_bounds *bounds, uintptr_t sp)
+{
     if (bounds->n_looked_up >= MOST_LOOK_UPS)
         return 0;
     bounds->n_looked_up++;
     struct range range = own_stack();
-    if (sp < range.low || sp >= range.top)
+    int is_own = holds(range, sp);
+    if (!is_own) {
         range = mapping_of(sp);
-    errno = saved;
+        is_own = is_main_stack(range);
+    }
     if (!range.top)
         return 0;
-    /* The first is the thread's own, mostly: the second makes room for a third. One that has grown
-     * is the same. */
-    int i = bounds->top[0] && bounds->top[0] != range.top;
-    bounds->low[i] = range.low;
-    bounds->top[i] = range.top;
+    *(is_own ? &bounds->low : &bounds->other_low) = range.low;
+    *(is_own ? &bounds->top : &bounds->other_top) = range.top;
     return range.top;
+}
+
+uintptr_t mt_stack_top_slow(struct mt_stack_bounds *bounds, uintptr_t sp)
+{
+    MT_NO_CANCEL();
+    int saved = errno;
+    struct range other = {bounds->other_low, bounds->other_top};
+    uintptr_t top = holds(other, sp) ? end_of_readable(sp, other.top) : look_up(bounds, sp);
+    errno = saved;
+    return top;
 }

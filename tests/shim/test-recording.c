@@ -212,6 +212,17 @@ START_TEST(a_thread_s_stack_may_be_the_smallest)
 }
 END_TEST
 
+START_TEST(a_stack_may_make_room_for_a_smaller_one)
+{
+    struct outcome o = run(ARGS("moved-stacks"), ARGS("MEMTAP_QUIET=1", "MEMTAP_STACKS=native"));
+    ck_assert(ended_with(&o, 0));
+    struct counts c = read_counts(&o, o.file[0]);
+    ck_assert(c.is_complete);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 3);
+    remove_outcome(&o);
+}
+END_TEST
+
 START_TEST(a_process_ends_with_its_last_thread)
 {
     struct outcome o = run(ARGS("main-ends"), QUIET);
@@ -523,6 +534,7 @@ int main(void)
         tcase_add_loop_test(tests, a_handler_does_not_wait_for_what_its_thread_holds, 0, 2);
         tcase_add_loop_test(tests, little_of_a_thread_s_stack_is_taken, 0, 2);
         tcase_add_loop_test(tests, a_thread_s_stack_may_be_the_smallest, 0, 2);
+        tcase_add_test(tests, a_stack_may_make_room_for_a_smaller_one);
         tcase_add_loop_test(tests, a_child_forked_while_a_library_is_loaded_has_one_too, 0, 2);
     }
     return RUN_TESTS(tests);
