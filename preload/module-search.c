@@ -77,12 +77,6 @@ static int append(const struct mt_python_layout *layout, struct mt_module_path *
     return more < 0 || (size_t)more >= sizeof path->text - used ? -ENOENT : 0;
 }
 
-static void add_word(struct mt_py_proof *proof, uint64_t address, uint64_t value)
-{
-    proof->word[proof->n].address = address;
-    proof->word[proof->n++].value = value;
-}
-
 /* The dict of children was made with the object and goes with it: its version is the object's. */
 int mt_module_prove(const struct mt_python_layout *layout, uint64_t object,
                     struct mt_py_proof *proof)
@@ -96,8 +90,8 @@ int mt_module_prove(const struct mt_python_layout *layout, uint64_t object,
     version = mt_py_dict_version(entry.value);
     if (mt_py_dict_open(layout, entry.value, &found) || !version)
         return -ENOENT;
-    add_word(proof, entry.slot, entry.value);
-    add_word(proof, entry.value + MT_DICT_VERSION, version);
+    mt_py_prove(proof, entry.slot, entry.value);
+    mt_py_prove(proof, entry.value + MT_DICT_VERSION, version);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "intern.h"
 #include "python-code.h"
 #include "python-objects.h"
+#include "safe-read.h"
 #include "tensor.h"
 
 #include <errno.h>
@@ -18,9 +19,10 @@
 static struct {
     const struct mt_python_layout *layout;
     atomic_flag busy;
-    struct {
+    struct seen {
         uint64_t optimizer, state; /* addresses of the object and of the dict */
-        unsigned n;                /* entries of the dict, when it was gone through */
+        struct mt_py_proof proof;  /* that the dict is its state */
+        uint64_t n;                /* entries of the dict, when it was gone through */
         uint64_t steps;            /* since the dict is this one */
     } seen[OPTIMIZERS];
 } optimizers = {.busy = ATOMIC_FLAG_INIT};
@@ -33,6 +35,7 @@ void mt_optimizers_start(const struct mt_python_layout *layout)
 /* What an optimizer has: its parameters in groups, and its state. */
 struct parts {
     uint64_t groups, state;
+    struct mt_py_proof proof; /* of the state */
 };
 
 /* 0, or -EINVAL: it is no optimizer. */
@@ -40,13 +43,14 @@ static int parts_of(uint64_t object, struct parts *parts)
 {
     struct mt_py_dict attributes;
     struct mt_py_entry state, groups;
-    struct mt_py_proof proof;
-    if (!object || mt_py_attributes(optimizers.layout, object, &attributes, &proof) ||
+    if (!object || mt_py_attributes(optimizers.layout, object, &attributes, &parts->proof) ||
         mt_py_dict_find(optimizers.layout, &attributes, "param_groups", &groups) ||
         mt_py_dict_find(optimizers.layout, &attributes, "state", &state) ||
         mt_py_sort(groups.value) != MT_PY_LIST || mt_py_sort(state.value) != MT_PY_DICT)
         return -EINVAL;
-    *parts = (struct parts){groups.value, state.value};
+    parts->groups = groups.value;
+    parts->state = state.value;
+    mt_py_prove(&parts->proof, state.slot, state.value);
     return 0;
 }
 
@@ -146,20 +150,51 @@ static void visit(struct visit *v, uint64_t object, unsigned depth)
     }
 }
 
+/* In one call what else would take a hundred, at each step: how many entries its state has, where
+ * that is still the same dict; or -EFAULT. */
+static int count_entries(const struct seen *seen, uint64_t *n)
+{
+    uint64_t address[MT_PY_PROOF + 1], word[MT_PY_PROOF + 1];
+    const struct mt_py_proof *proof = &seen->proof;
+    for (unsigned i = 0; i < proof->n; i++)
+        address[i] = proof->word[i].address;
+    address[proof->n] = seen->state + MT_DICT_USED;
+    if (mt_safe_read_words(address, word, proof->n + 1))
+        return -EFAULT;
+    for (unsigned i = 0; i < proof->n; i++)
+        if (word[i] != proof->word[i].value)
+            return -EFAULT;
+    *n = word[proof->n];
+    return 0;
+}
+
+/* Its entry with the state as it is now, and how many entries that has; NULL: it is no optimizer.
+ */
+static struct seen *look_at(uint64_t optimizer, uint64_t *n)
+{
+    struct seen *seen = &optimizers.seen[(optimizer >> 4 ^ optimizer >> 12) % OPTIMIZERS];
+    struct parts parts;
+    if (seen->optimizer == optimizer && !count_entries(seen, n))
+        return seen;
+    if (parts_of(optimizer, &parts) || mt_py_read(parts.state + MT_DICT_USED, n))
+        return NULL;
+    if (seen->optimizer != optimizer || seen->state != parts.state)
+        *seen = (struct seen){.optimizer = optimizer, .state = parts.state};
+    seen->proof = parts.proof;
+    return seen;
+}
+
 /* Tensors may also come and go while the dict's entries stay: so it is gone through again, ever
  * more rarely. */
-static int is_due(uint64_t optimizer, uint64_t state, unsigned n)
+static int is_due(uint64_t optimizer)
 {
-    unsigned at = (unsigned)(optimizer >> 4 ^ optimizer >> 12) % OPTIMIZERS;
-    if (optimizers.seen[at].optimizer != optimizer || optimizers.seen[at].state != state) {
-        optimizers.seen[at].optimizer = optimizer;
-        optimizers.seen[at].state = state;
-        optimizers.seen[at].steps = 0;
-        optimizers.seen[at].n = 0;
-    }
-    uint64_t steps = ++optimizers.seen[at].steps;
-    int has_grown = optimizers.seen[at].n != n;
-    optimizers.seen[at].n = n;
+    uint64_t n;
+    struct seen *seen = look_at(optimizer, &n);
+    if (!seen)
+        return 0;
+    uint64_t steps = ++seen->steps;
+    int has_grown = seen->n != n;
+    seen->n = n;
     int is_power_of_16 = (steps & (steps - 1)) == 0 && steps & 0x1111111111111111u;
     return has_grown || steps == 2 || is_power_of_16;
 }
@@ -179,17 +214,11 @@ static void visit_groups(struct visit *v, uint64_t groups)
     v->is_of_itself = 0;
 }
 
-static void go_through(struct mt_thread *self, uint64_t optimizer, int is_over)
+static void go_through(struct mt_thread *self, uint64_t optimizer)
 {
     struct visit v = {.self = self, .left = MOST_OBJECTS};
     struct parts parts;
-    struct mt_py_dict dict;
-    if (parts_of(optimizer, &parts) || mt_py_dict_open(optimizers.layout, parts.state, &dict) ||
-        atomic_flag_test_and_set_explicit(&optimizers.busy, memory_order_acquire))
-        return;
-    int due = !is_over || is_due(optimizer, parts.state, dict.n);
-    atomic_flag_clear_explicit(&optimizers.busy, memory_order_release);
-    if (!due)
+    if (parts_of(optimizer, &parts))
         return;
     visit_groups(&v, parts.groups);
     visit(&v, parts.state, 0);
@@ -198,7 +227,12 @@ static void go_through(struct mt_thread *self, uint64_t optimizer, int is_over)
 static void end_last(struct mt_thread *self)
 {
     uint64_t optimizer = self->step[--self->n_steps].optimizer;
-    go_through(self, optimizer, 1);
+    if (atomic_flag_test_and_set_explicit(&optimizers.busy, memory_order_acquire))
+        return;
+    int due = is_due(optimizer);
+    atomic_flag_clear_explicit(&optimizers.busy, memory_order_release);
+    if (due)
+        go_through(self, optimizer);
 }
 
 void mt_optimizer_steps(struct mt_thread *self, unsigned i)
@@ -230,7 +264,7 @@ void mt_optimizers_follow(struct mt_thread *self, unsigned n)
 void mt_optimizers_look(struct mt_thread *self)
 {
     for (unsigned i = 0; i < self->n_steps; i++)
-        go_through(self, self->step[i].optimizer, 0);
+        go_through(self, self->step[i].optimizer);
 }
 
 void mt_optimizers_reset(void)

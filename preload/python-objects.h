@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-enum { MT_DICT_VERSION = 24, MT_CELL_VALUE = 16 }; /* byte offsets */
+enum { MT_DICT_USED = 16, MT_DICT_VERSION = 24, MT_CELL_VALUE = 16 }; /* byte offsets */
 
 /* The types that objects are checked against. */
 struct mt_py_types {
@@ -58,6 +58,12 @@ struct mt_py_proof {
         uint64_t address, value;
     } word[MT_PY_PROOF];
 };
+
+static inline void mt_py_prove(struct mt_py_proof *proof, uint64_t address, uint64_t value)
+{
+    proof->word[proof->n].address = address;
+    proof->word[proof->n++].value = value;
+}
 
 /* An object's attributes, as a dict is gone through, and the proof's first words. 0, or -EINVAL. */
 int mt_py_attributes(const struct mt_python_layout *layout, uint64_t object,

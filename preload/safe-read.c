@@ -68,10 +68,29 @@ size_t mt_readable_pages(uintptr_t address, size_t most)
     return found;
 }
 
+int mt_safe_read_words(const uint64_t *address, uint64_t *out, unsigned n)
+{
+    MT_NO_CANCEL();
+    struct iovec to = {out, n * sizeof *out}, from[MT_SAFE_WORDS];
+    int saved = errno, rc = 0;
+    for (unsigned i = 0; i < n; i++)
+        from[i] = (struct iovec){(void *)(uintptr_t)address[i], sizeof *out};
+    if (process_vm_readv(getpid(), &to, 1, from, n, 0) != (ssize_t)to.iov_len)
+        for (unsigned i = 0; i < n && !rc; i++)
+            rc = mt_safe_read((const void *)(uintptr_t)address[i], &out[i], sizeof *out);
+    errno = saved;
+    return rc;
+}
+
 int mt_safe_write(void *address, const void *bytes, size_t size)
 {
     MT_NO_CANCEL();
-    int saved = errno, rc = copy_by_pipe(bytes, address, size);
+    struct iovec from = {(void *)(uintptr_t)bytes, size}, to = {address, size};
+    int saved = errno;
+    ssize_t n = process_vm_writev(getpid(), &from, 1, &to, 1, 0);
+    int rc = n == (ssize_t)size ? 0 : -EFAULT;
+    if (n < 0 && errno != EFAULT)
+        rc = copy_by_pipe(bytes, address, size);
     errno = saved;
     return rc;
 }

@@ -12,6 +12,10 @@ int mt_safe_read(const void *address, void *out, size_t size);
 /* How many pages in a row, from the one at this address on and at most so many, can be read. */
 size_t mt_readable_pages(uintptr_t address, size_t most);
 
+/* Likewise words from all over the memory, MT_SAFE_WORDS at most, in one system call. */
+#define MT_SAFE_WORDS 16u
+int mt_safe_read_words(const uint64_t *address, uint64_t *out, unsigned n);
+
 /* Writes size bytes likewise: 0, or -EFAULT where they cannot be written. */
 int mt_safe_write(void *address, const void *bytes, size_t size);
 
