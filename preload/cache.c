@@ -5,31 +5,55 @@
 
 #include <errno.h>
 
-#define FIRST_ENTRIES 4096u
-#define MOST_ENTRIES (1u << 24)
+#define FIRST_ENTRIES 2048u
+#define MOST_ENTRIES (1u << 23)
+#define PLACES_AN_ENTRY 2u
 
-static size_t table_size(uint32_t entries)
+static size_t entries_size(uint32_t most)
 {
-    return sizeof(struct mt_cache_table) + entries * sizeof(struct mt_cache_entry);
+    return sizeof(struct mt_cache_table) + (most + 1) * sizeof(struct mt_cache_entry);
 }
 
-static void insert(struct mt_cache_table *table, const struct mt_key *key, uint32_t id)
+static size_t table_size(uint32_t most)
+{
+    return entries_size(most) + most * PLACES_AN_ENTRY * sizeof(uint32_t);
+}
+
+static struct mt_cache_table *make(uint32_t most)
+{
+    struct mt_cache_table *table = mt_map(table_size(most));
+    if (!table)
+        return NULL;
+    table->most = most;
+    table->mask = most * PLACES_AN_ENTRY - 1;
+    table->place = (_Atomic uint32_t *)((char *)table + entries_size(most));
+    return table;
+}
+
+static void insert(struct mt_cache_table *table, const struct mt_key *key, uint32_t id,
+                   uint32_t next)
 {
     uint64_t at = mt_key_hash(key);
-    while (atomic_load_explicit(&table->entry[at & table->mask].id, memory_order_relaxed))
-        at++;
-    struct mt_cache_entry *entry = &table->entry[at & table->mask];
+    uint32_t i = ++table->used;
+    struct mt_cache_entry *entry = &table->entry[i];
     entry->a = key->a;
     entry->b = key->b;
     entry->stamp = key->stamp;
     entry->parent = key->parent;
+    atomic_store_explicit(&entry->next, next, memory_order_relaxed);
     atomic_store_explicit(&entry->id, id, memory_order_release);
-    table->used++;
+    while (atomic_load_explicit(&table->place[at & table->mask], memory_order_relaxed))
+        at++;
+    atomic_store_explicit(&table->place[at & table->mask], i, memory_order_release);
 }
 
-static struct mt_key key_of(const struct mt_cache_entry *entry)
+static void copy(const struct mt_cache_table *from, struct mt_cache_table *to)
 {
-    return (struct mt_key){entry->a, entry->b, entry->stamp, entry->parent};
+    for (const struct mt_cache_entry *entry = &from->entry[1]; entry <= &from->entry[from->used];
+         entry++) {
+        struct mt_key key = {entry->a, entry->b, entry->stamp, entry->parent};
+        insert(to, &key, entry->id, entry->next);
+    }
 }
 
 /* Tables that were replaced: another thread may still be reading them. */
@@ -74,7 +98,7 @@ void mt_cache_free(uint32_t places)
     for (unsigned i = 0; i < MOST_RETIRED; i++)
         if (places & 1u << i) { /* a child that is forked in between does not free it again */
             struct mt_cache_table *table = atomic_exchange(&retired[i], NULL);
-            mt_unmap(table, table_size(table->mask + 1));
+            mt_unmap(table, table_size(table->most));
         }
 }
 
@@ -82,27 +106,20 @@ void mt_cache_free(uint32_t places)
 static struct mt_cache_table *with_room(struct mt_cache *cache)
 {
     struct mt_cache_table *old = atomic_load_explicit(&cache->table, memory_order_relaxed);
-    uint32_t entries = old ? old->mask + 1 : 0, larger = entries ? 2 * entries : FIRST_ENTRIES;
-    if (old && old->used < entries / 2)
+    uint32_t most = cache->forgets ? MT_CACHE_MOST : MOST_ENTRIES;
+    if (old && old->used < old->most)
         return old;
-    if (larger > (cache->forgets ? MT_CACHE_MOST : MOST_ENTRIES)) {
-        if (!cache->forgets)
-            return NULL;
-        entries = 0;
-        larger = FIRST_ENTRIES;
-    }
-    struct mt_cache_table *table = mt_map(table_size(larger));
+    int is_full = old && old->most == most;
+    if (is_full && !cache->forgets)
+        return NULL;
+    struct mt_cache_table *table = make(old && !is_full ? 2 * old->most : FIRST_ENTRIES);
     if (!table)
         return NULL;
-    table->mask = larger - 1;
-    for (uint32_t i = 0; i < entries; i++) {
-        struct mt_key key = key_of(&old->entry[i]);
-        if (old->entry[i].id)
-            insert(table, &key, old->entry[i].id);
-    }
+    if (old && !is_full)
+        copy(old, table);
     if (!replace(cache, table))
         return table;
-    mt_unmap(table, table_size(larger));
+    mt_unmap(table, table_size(table->most));
     return NULL;
 }
 
@@ -110,13 +127,13 @@ void mt_cache_add(struct mt_cache *cache, const struct mt_key *key, uint32_t id)
 {
     struct mt_cache_table *table = with_room(cache);
     if (table)
-        insert(table, key, id);
+        insert(table, key, id, 0);
 }
 
 void mt_cache_reset(struct mt_cache *cache)
 {
     struct mt_cache_table *table = atomic_load_explicit(&cache->table, memory_order_relaxed);
     if (table)
-        mt_unmap(table, table_size(table->mask + 1));
+        mt_unmap(table, table_size(table->most));
     atomic_store_explicit(&cache->table, NULL, memory_order_relaxed);
 }

@@ -18,13 +18,13 @@
 static const struct mt_python_layout *layout;
 static struct mt_cache stacks = {.forgets = 1};
 
-void mt_frames_start(const struct mt_python_layout *of_this_python, void *code_type)
+int mt_frames_start(const struct mt_python_layout *of_this_python, void *code_type)
 {
     layout = of_this_python;
     mt_modules_start(layout);
     mt_optimizers_start(layout);
     mt_module_members_start(layout);
-    mt_code_deaths_count(code_type);
+    return mt_code_deaths_count(code_type);
 }
 
 /* The first argument, also where functions inside the function use it, too. The frame has one. */
@@ -42,13 +42,6 @@ static int has_argument(uint64_t frame)
            mt_py_int(mt_py_frame_code(layout, frame), layout->code_arguments) > 0;
 }
 
-static uint64_t stamp_of(uint64_t frame)
-{
-    return mt_is_python_frame(layout, frame)
-               ? mt_py_code_stamp(layout, mt_py_frame_code(layout, frame))
-               : 0;
-}
-
 /* Whether a known frame, which is there, still does what it did, for the same object. is_sure: no
  * code object was freed since. */
 static inline int is_same(const struct mt_python_layout *at, const struct mt_known_frame *known,
@@ -61,7 +54,7 @@ static inline int is_same(const struct mt_python_layout *at, const struct mt_kno
     if (known->by_object && mt_word_at(frame + at->frame_locals) != known->object &&
         argument_of(known->frame) != known->object)
         return 0;
-    return is_sure || stamp_of(known->frame) == known->stamp;
+    return is_sure || mt_code_stamp(known->code) == known->stamp;
 }
 
 static uint16_t *place_of(struct mt_thread *self, uint64_t frame)
@@ -182,6 +175,11 @@ static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
     return has_argument(frame) && mt_optimizer_is_step(code, argument_of(frame));
 }
 
+static uint32_t find(struct mt_thread *self, const struct mt_key *key)
+{
+    return mt_cache_follow(&stacks, key, &self->last_stack);
+}
+
 static uint32_t intern(const struct mt_thread *self, unsigned i, const struct mt_key *key,
                        uint64_t code, uint64_t instruction, uint32_t module)
 {
@@ -226,7 +224,7 @@ static uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_
         mt_module_members_look(self, object, is_new);
     key.a = code | 1;
     key.b = instruction | (uint64_t)module << 48; /* addresses have 47 bits */
-    uint32_t id = mt_cache_find(&stacks, &key);
+    uint32_t id = find(self, &key);
     if (!id)
         id = intern(self, i, &key, code, instruction, module);
     known->by_object = 1;
@@ -243,17 +241,17 @@ static uint32_t look_up_step(struct mt_thread *self, unsigned i, struct mt_key k
     known->object = argument_of(known->frame);
     mt_optimizer_steps(self, i);
     key.a = code | 1;
-    uint32_t id = mt_cache_find(&stacks, &key);
+    uint32_t id = find(self, &key);
     return id ? id : intern(self, i, &key, code, key.b, 0);
 }
 
 static uint32_t look_up(struct mt_thread *self, unsigned i)
 {
     const struct mt_known_frame *known = &self->known[i];
-    uint64_t code = mt_py_frame_code(layout, known->frame);
+    uint64_t code = known->code & ~(uint64_t)MT_PY_TAGS;
     struct mt_key key = {code, known->instruction & mt_py_instruction_bits(layout), known->stamp,
                          known[-1].stack};
-    uint32_t id = mt_cache_find(&stacks, &key);
+    uint32_t id = find(self, &key);
     if (!id)
         id = intern(self, i, &key, code, key.b, 0);
     if (id == BY_OBJECT)
@@ -264,11 +262,12 @@ static uint32_t look_up(struct mt_thread *self, unsigned i)
 static void identify(struct mt_thread *self, unsigned i, uint64_t frame)
 {
     struct mt_known_frame *known = &self->known[i];
+    uint64_t code = mt_py_word(frame, layout->frame_code);
     *known = (struct mt_known_frame){
         .frame = frame,
-        .code = mt_py_word(frame, layout->frame_code),
+        .code = code,
         .instruction = mt_py_word(frame, layout->frame_instruction),
-        .stamp = stamp_of(frame),
+        .stamp = mt_code_stamp(code),
         .stack = known[-1].stack,
         .module = known[-1].module,
         .is_lost = known[-1].is_lost,
@@ -284,7 +283,7 @@ uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
 {
     struct walk found;
     uint64_t deaths = atomic_load_explicit(&mt_code_deaths, memory_order_acquire);
-    walk(self, innermost, deaths && deaths == self->code_deaths, &found);
+    walk(self, innermost, deaths == self->code_deaths, &found);
     unsigned n = found.n_known;
     while (found.n > 0)
         identify(self, ++n, found.frame[--found.n]);

@@ -6,8 +6,9 @@
 #include "python-versions.h"
 #include "recorder.h"
 
-/* Frames lie in memory like this from now on; code_type: PyCode_Type. */
-void mt_frames_start(const struct mt_python_layout *layout, void *code_type);
+/* Frames lie in memory like this from now on; code_type: PyCode_Type. 0, or -EFAULT: code objects
+ * that go away cannot be noticed. */
+int mt_frames_start(const struct mt_python_layout *layout, void *code_type);
 
 /* Id of the stack that ends with this frame; 0: there is none. */
 uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost);

@@ -19,6 +19,7 @@ enum status {
     UNKNOWN_VERSION,
     FREE_THREADED,
     WRONG_LAYOUT,
+    READ_ONLY,
     SWITCHED_OFF
 };
 
@@ -73,9 +74,12 @@ void mt_python_start(const struct mt_python_found *found)
     }
     python.layout = mt_python_layout_of(major, minor);
     set_status(python.layout ? UNCHECKED : UNKNOWN_VERSION);
-    if (python.layout)
-        mt_frames_start(python.layout, found->code_type);
-    else
+    if (python.layout && mt_frames_start(python.layout, found->code_type)) {
+        set_status(READ_ONLY);
+        mt_message("Python's type of code objects cannot be written to, so that memtap does not "
+                   "see which are freed; recording without Python stacks");
+    }
+    if (!python.layout)
         mt_message("Python %d.%d is not one that memtap knows; recording without Python stacks",
                    major, minor);
 }
@@ -225,6 +229,8 @@ const char *mt_python_status(void)
         return "no: this Python is built without the GIL";
     case WRONG_LAYOUT:
         return "no: this Python keeps its frames in an unknown way";
+    case READ_ONLY:
+        return "no: Python's type of code objects cannot be written to";
     case SWITCHED_OFF:
         return "no: switched off";
     }

@@ -28,7 +28,6 @@ struct mt_python_layout {
     int16_t code_first_line;          /* int */
     int16_t code_filename, code_name; /* code_name: the qualified one where there is one */
     int16_t code_lines;               /* bytes: line table */
-    int16_t code_version;             /* uint32, another for each code object; -1: none */
     int16_t code_instructions;        /* first instruction; -1: the frame has f_lasti */
     int16_t string_data;              /* of a compact ASCII str; others: 8 bytes a field more */
     int16_t string_data_wide;
@@ -49,7 +48,6 @@ enum {
     MT_BYTES_SIZE = 16, /* PyBytesObject.ob_size */
     MT_BYTES_DATA = 32,
     MT_STRING_LENGTH = 16, /* characters */
-    MT_STRING_HASH = 24,   /* -1: not computed yet */
     MT_STRING_STATE = 32,  /* bits: 2 interned, 3 kind (bytes a character), 1 compact, 1 ascii */
 };
 

@@ -26,8 +26,9 @@
 /* A frame of the stack that this thread recorded last (python-frames.c); code and instruction are
  * the words of the frame that say so. */
 struct mt_known_frame {
-    uint64_t frame, code, instruction, stamp;
+    uint64_t frame, code, instruction;
     uint64_t object;   /* the first argument, where that is a torch.nn module */
+    uint32_t stamp;    /* of the code (code-deaths.h) */
     uint32_t stack;    /* id of the stack that ends with this frame */
     uint32_t module;   /* the one that the frame is at work for (python-modules.h) */
     uint8_t by_object; /* the object counts: with another one it would be another frame */
@@ -53,6 +54,7 @@ struct mt_thread {
     struct mt_foresight foresight;
     struct mt_walk walk;  /* not on its stack, which may have 16 KiB */
     uint64_t code_deaths; /* when it was recorded (code-deaths.h) */
+    uint32_t last_stack;  /* that was looked up (cache.h) */
     unsigned n_steps;     /* one inside the other */
     struct mt_step step[MT_STEPS];
     unsigned n_known; /* outermost frame first, from known[1] on */

@@ -17,7 +17,9 @@ CASES = [
      "without the GIL"),
     ("nonsense", "no: there is no Python in this process", ""),
 ] + [(f"3.{minor}.2 (main)", "no: this Python keeps its frames in an unknown way", "keeps its frames")
-     for minor in range(8, 16)]
+     for minor in range(8, 16)] + [
+    ("3.11.2 (main)|read-only", "no: Python's type of code objects cannot be written to",
+     "cannot be written to")]
 MISSING = ("all but report_oom set_requires_grad set_data saved_tensor leaf accumulate node_new "
            "node_run")
 faults = []
@@ -31,7 +33,8 @@ def check(good, what):
 for version, status, message in CASES:
     with tempfile.TemporaryDirectory() as directory:
         trace = os.path.join(directory, "t.mtap")
-        ran = subprocess.run([memtap, "run", "--output", trace, "--", program, version],
+        ran = subprocess.run([memtap, "run", "--output", trace, "--", program,
+                              *version.split("|")],
                              text=True, capture_output=True, check=False)
         check(ran.returncode == 0, f"{version}: exit code {ran.returncode}: {ran.stderr}")
         lines = [line for line in ran.stderr.splitlines() if "Python" in line]

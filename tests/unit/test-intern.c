@@ -101,15 +101,41 @@ START_TEST(a_forked_child_begins_anew)
 }
 END_TEST
 
+/* Whatever came last, and whatever it was followed by before: right, and remembered. */
+START_TEST(what_follows_is_found)
+{
+    static const uint64_t ways[][6] = {{1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}, {4, 1, 6, 6, 2, 9}};
+    static struct mt_cache in_order;
+    uint32_t last = 0;
+    ck_assert_uint_eq(mt_cache_follow(&in_order, &(struct mt_key){.a = 1}, &last), 0);
+    for (uint64_t a = 1; a <= 6; a++)
+        mt_cache_add(&in_order, &(struct mt_key){.a = a, .b = ~a}, (uint32_t)a);
+    for (unsigned way = 0; way < 3; way++)
+        for (unsigned i = 0; i < 6; i++) {
+            struct mt_key key = {.a = ways[way][i], .b = ~key.a};
+            uint32_t before = last, id = mt_cache_follow(&in_order, &key, &last);
+            ck_assert_uint_eq(id, key.a > 6 ? 0 : key.a);
+            ck_assert_uint_eq(last, id ? id : before);
+            if (id)
+                ck_assert_uint_eq(in_order.table->entry[before].next, last);
+        }
+    last = UINT32_MAX; /* of a table that was larger */
+    ck_assert_uint_eq(mt_cache_follow(&in_order, &(struct mt_key){.a = 3, .b = ~3ull}, &last), 3);
+}
+END_TEST
+
 static _Atomic int is_filled;
 static struct mt_cache forgetful = {.forgets = 1};
 
 /* Whatever is found is right, whatever is forgotten meanwhile. */
 static void *look(void *unused)
 {
+    uint32_t last = 0;
     for (uint64_t i = 0; !is_filled; i++) {
         struct mt_key key = {.a = i % (4 * MT_CACHE_MOST), .b = ~key.a};
         uint32_t id = mt_cache_find(&forgetful, &key);
+        ck_assert(!id || id == key.a + 1);
+        id = mt_cache_follow(&forgetful, &key, &last);
         ck_assert(!id || id == key.a + 1);
     }
     return unused;
@@ -177,6 +203,7 @@ int main(void)
 {
     TCase *tests = tcase_create("intern");
     tcase_add_test(tests, threads_agree_on_ids);
+    tcase_add_test(tests, what_follows_is_found);
     tcase_add_test(tests, a_full_cache_begins_anew);
     tcase_add_test(tests, a_forked_child_begins_anew);
     tcase_add_test(tests, a_forked_child_finds_no_lock_held);
