@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "module-search.h"
+#include "module-proof.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,22 +18,6 @@ static const struct {
     {"FullyShardedDataParallel", "module"},
 };
 
-static uint64_t children_key; /* the str "_modules" that was met last */
-
-/* Most often it is one str for all. */
-static int find_children(const struct mt_python_layout *layout, struct mt_py_dict *attributes,
-                         struct mt_py_entry *entry)
-{
-    for (unsigned i = 0; children_key && i < attributes->n && !mt_py_dict_at(attributes, i, entry);
-         i++)
-        if (entry->key == children_key && entry->value)
-            return 0;
-    if (mt_py_dict_find(layout, attributes, "_modules", entry))
-        return -ENOENT;
-    children_key = entry->key;
-    return 0;
-}
-
 static int open_children(const struct mt_python_layout *layout, uint64_t object,
                          struct mt_py_dict *children)
 {
@@ -40,7 +25,7 @@ static int open_children(const struct mt_python_layout *layout, uint64_t object,
     struct mt_py_entry entry;
     struct mt_py_proof proof;
     if (mt_py_attributes(layout, object, &attributes, &proof) ||
-        find_children(layout, &attributes, &entry))
+        mt_module_attribute(layout, &attributes, MT_MODULE_CHILDREN, &entry))
         return -ENOENT;
     return mt_py_dict_open(layout, entry.value, children);
 }
@@ -77,32 +62,16 @@ static int append(const struct mt_python_layout *layout, struct mt_module_path *
     return more < 0 || (size_t)more >= sizeof path->text - used ? -ENOENT : 0;
 }
 
-/* The dict of children was made with the object and goes with it: its version is the object's. */
-int mt_module_prove(const struct mt_python_layout *layout, uint64_t object,
-                    struct mt_py_proof *proof)
-{
-    struct mt_py_dict attributes, found;
-    struct mt_py_entry entry;
-    uint64_t version;
-    if (mt_py_attributes(layout, object, &attributes, proof) ||
-        find_children(layout, &attributes, &entry))
-        return -ENOENT;
-    version = mt_py_dict_version(entry.value);
-    if (mt_py_dict_open(layout, entry.value, &found) || !version)
-        return -ENOENT;
-    mt_py_prove(proof, entry.slot, entry.value);
-    mt_py_prove(proof, entry.value + MT_DICT_VERSION, version);
-    return 0;
-}
-
-/* Each module on the way has the next among its children, as long as these are not changed. */
+/* Each module on the way still has the next one as it had it. */
 static void prove_way(const struct mt_python_layout *layout, struct mt_py_proof *proof,
                       const struct step *steps, const unsigned *way, unsigned n)
 {
     struct mt_py_proof one;
     proof->n = 0;
     while (n--) {
-        if (mt_module_prove(layout, steps[steps[way[n]].parent].object, &one) ||
+        const struct step *step = &steps[way[n]];
+        if (mt_module_prove_child(layout, steps[step->parent].object, step->key, step->object,
+                                  &one) ||
             proof->n + one.n > MT_PY_PROOF) {
             proof->n = 0;
             return;
@@ -152,7 +121,7 @@ int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object)
     struct mt_py_dict attributes;
     struct mt_py_entry entry;
     struct mt_py_proof proof;
-    uint64_t version[3];
+    uint64_t dict[3];
     if (mt_py_attributes(layout, object, &attributes, &proof))
         return 0;
     for (unsigned i = 0; i < 3; i++) {
@@ -160,8 +129,7 @@ int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object)
         if (mt_py_dict_find(layout, &attributes, made[i], &entry) ||
             mt_py_dict_open(layout, entry.value, &found))
             return 0;
-        version[i] = mt_py_dict_version(entry.value);
+        dict[i] = entry.value;
     }
-    return version[0] && version[1] && version[2] && version[0] != version[1] &&
-           version[0] != version[2] && version[1] != version[2];
+    return mt_module_is_provable(layout, object, dict);
 }

@@ -24,8 +24,4 @@ int mt_module_search(const struct mt_python_layout *layout, uint64_t owner, uint
 /* Whether the object's memory is a module's, by the attributes that torch.nn.Module makes. */
 int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object);
 
-/* What shows that it is still the same object later on: 0, or -ENOENT. */
-int mt_module_prove(const struct mt_python_layout *layout, uint64_t object,
-                    struct mt_py_proof *proof);
-
 #endif

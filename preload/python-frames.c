@@ -30,7 +30,7 @@ int mt_frames_start(const struct mt_python_layout *of_this_python, void *code_ty
 /* The first argument, also where functions inside the function use it, too. The frame has one. */
 static uint64_t argument_of(uint64_t frame)
 {
-    uint64_t object = mt_py_word(frame, layout->frame_locals);
+    uint64_t object = mt_py_reference(mt_py_word(frame, layout->frame_locals));
     if (object && mt_py_word(object, MT_OBJECT_TYPE) == (uint64_t)(uintptr_t)mt_py_types.cell)
         object = mt_py_word(object, MT_CELL_VALUE);
     return object;

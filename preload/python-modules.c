@@ -4,6 +4,7 @@
 #include "intern.h"
 #include "memory.h"
 #include "message.h"
+#include "module-proof.h"
 #include "module-roots.h"
 #include "module-search.h"
 #include "python-code.h"
@@ -17,7 +18,7 @@
 #define MOST_TRIES 4u
 #define OPENED_WHEN_TIRED 8u
 
-enum status { UNSEEN, SOUND, WRONG_LAYOUT, UNKNOWN_VERSION };
+enum status { UNSEEN, SOUND, WRONG_LAYOUT };
 
 /* A module that has a name, as called from within another. Addresses are used again, and modules
  * move: the proof shows that it is still the one, and where it was. turn is odd while the entry is
@@ -48,7 +49,8 @@ static const struct mt_module_caller by_itself;
 void mt_modules_start(const struct mt_python_layout *layout)
 {
     modules.layout = layout;
-    modules.status = layout->attributes == MT_ATTRIBUTES_UNKNOWN ? UNKNOWN_VERSION : UNSEEN;
+    modules.status = UNSEEN;
+    mt_module_proof_start(layout);
 }
 
 /* Functions of torch.nn.Module, and what a module's class has that is called without them. */
@@ -303,8 +305,6 @@ const char *mt_modules_status(void)
         return "no: no torch.nn module was seen";
     case WRONG_LAYOUT:
         return "no: this Python keeps objects in an unknown way";
-    case UNKNOWN_VERSION:
-        return "no: objects of this version of Python are not known";
     }
     return "yes";
 }

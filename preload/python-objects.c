@@ -16,9 +16,8 @@ enum {
     TYPE_BASE = 256,
     TYPE_DICT_OFFSET = 288, /* up to 3.10 */
     ITEMS_SIZE = 16,
-    ITEMS = 24,  /* of a tuple; a list's are elsewhere, at that address */
-    TENSOR = 16, /* of PyTorch's THPVariable */
-    DICT_KEYS = 32,
+    LIST_ITEMS = 24, /* their address */
+    TENSOR = 16,     /* of PyTorch's THPVariable */
     DICT_VALUES = 40,
     /* an object with a managed dict, from 3.11 on; its values are there in 3.11 only */
     MANAGED_DICT = -24,
@@ -68,14 +67,14 @@ int mt_py_dict_open(const struct mt_python_layout *layout, uint64_t object, stru
         (word[1] != (uint64_t)(uintptr_t)mt_py_types.dict &&
          word[1] != (uint64_t)(uintptr_t)mt_py_types.ordered_dict &&
          mt_py_sort(object) != MT_PY_DICT) ||
-        read_bytes(word[DICT_KEYS / 8], head, sizeof head))
+        read_bytes(word[MT_DICT_KEYS / 8], head, sizeof head))
         return -EINVAL;
     if (layout->attributes == MT_ATTRIBUTES_310)
-        open_keys_310(dict, word[DICT_KEYS / 8], head);
+        open_keys_310(dict, word[MT_DICT_KEYS / 8], head);
     else
-        open_keys_311(dict, word[DICT_KEYS / 8], head);
+        open_keys_311(dict, word[MT_DICT_KEYS / 8], head);
     if (word[DICT_VALUES / 8])
-        dict->values = word[DICT_VALUES / 8] + (layout->attributes == MT_ATTRIBUTES_313 ? 8 : 0);
+        dict->values = word[DICT_VALUES / 8] + (layout->attributes >= MT_ATTRIBUTES_313 ? 8 : 0);
     return 0;
 }
 
@@ -164,7 +163,7 @@ static int find_attributes(const struct mt_python_layout *layout, uint64_t objec
         if (prove(proof, object + (uint64_t)MANAGED_VALUES))
             return -EINVAL;
         *values = proof->word[1].value;
-    } else if (layout->attributes == MT_ATTRIBUTES_313 && !*dict) {
+    } else if (layout->attributes >= MT_ATTRIBUTES_313 && !*dict) {
         if (!(flags & FLAG_INLINE_VALUES) || mt_py_read(type + TYPE_BASIC_SIZE, &size))
             return -EINVAL;
         *values = object + size + 8;
@@ -177,14 +176,13 @@ int mt_py_attributes(const struct mt_python_layout *layout, uint64_t object,
 {
     uint64_t type, dict, values;
     *proof = (struct mt_py_proof){0};
-    if (layout->attributes == MT_ATTRIBUTES_UNKNOWN || !object || object % 8 ||
-        mt_py_read(object + MT_OBJECT_TYPE, &type) ||
+    if (!object || object % 8 || mt_py_read(object + MT_OBJECT_TYPE, &type) ||
         find_attributes(layout, object, type, &dict, &values, proof))
         return -EINVAL;
     if (!dict)
         return open_values(layout, type, values, attributes);
     return mt_py_dict_open(layout, dict, attributes) ||
-                   prove(proof, dict + (attributes->values ? DICT_VALUES : DICT_KEYS))
+                   prove(proof, dict + (attributes->values ? DICT_VALUES : MT_DICT_KEYS))
                ? -EINVAL
                : 0;
 }
@@ -250,13 +248,16 @@ enum mt_py_sort mt_py_sort(uint64_t object)
                                 : MT_PY_OTHER;
 }
 
+/* A tuple's items are behind the part of fixed size, which grew in 3.14. */
 uint64_t mt_py_items(uint64_t object, uint64_t *n)
 {
-    uint64_t items = object + ITEMS;
+    uint64_t tuple = (uint64_t)(uintptr_t)mt_py_types.tuple;
+    uint64_t items = 0;
+    int is_list = mt_py_sort(object) == MT_PY_LIST;
     if (mt_py_read(object + ITEMS_SIZE, n) ||
-        (mt_py_sort(object) == MT_PY_LIST && mt_py_read(items, &items)))
+        mt_py_read(is_list ? object + LIST_ITEMS : tuple + TYPE_BASIC_SIZE, &items))
         *n = 0;
-    return items;
+    return is_list ? items : object + items;
 }
 
 /* All of PyTorch's tensors are derived from one type of its C++ part. */

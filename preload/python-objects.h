@@ -11,11 +11,18 @@
 
 #include <stddef.h>
 
-enum { MT_DICT_USED = 16, MT_DICT_VERSION = 24, MT_CELL_VALUE = 16 }; /* byte offsets */
+/* Byte offsets. */
+enum {
+    MT_DICT_USED = 16,
+    MT_DICT_VERSION = 24, /* up to 3.13 */
+    MT_DICT_KEYS = 32,
+    MT_KEYS_SHAPE = 8, /* sizes and sort of its table, from 3.11 on */
+    MT_CELL_VALUE = 16,
+};
 
 /* The types that objects are checked against. */
 struct mt_py_types {
-    const void *str, *dict, *ordered_dict, *cell;
+    const void *str, *dict, *ordered_dict, *tuple, *cell;
 };
 
 extern struct mt_py_types mt_py_types;
@@ -46,12 +53,13 @@ int mt_py_dict_at(struct mt_py_dict *dict, unsigned i, struct mt_py_entry *entry
 int mt_py_dict_find(const struct mt_python_layout *layout, struct mt_py_dict *dict,
                     const char *name, struct mt_py_entry *entry);
 
-/* A number that no other dict has had, nor this one before its last change. 0: not known. */
+/* Up to 3.13: a number that no other dict has had, nor this one before its last change. 0: not
+ * known. */
 uint64_t mt_py_dict_version(uint64_t dict);
 
 /* Words of memory that together show that an object is still the same one: each is read only where
  * those before it are as they were, and lies in something that they keep alive. */
-#define MT_PY_PROOF 12u
+#define MT_PY_PROOF 24u
 struct mt_py_proof {
     unsigned n;
     struct {
@@ -94,6 +102,13 @@ struct mt_py_tensor mt_py_tensor(uint64_t object);
  * (DTensor, quantized ones) those among its attributes. How many there are, `most` at most. */
 unsigned mt_py_tensor_parts(const struct mt_python_layout *layout, uint64_t object,
                             struct mt_py_tensor *part, unsigned most);
+
+/* The object that a frame's local variable is: from 3.14 on its lowest bit says that the frame
+ * holds no reference. 0: none, or what is no object (then the bit above is set). */
+static inline uint64_t mt_py_reference(uint64_t word)
+{
+    return word & 2 ? 0 : word & ~(uint64_t)1;
+}
 
 /* A word of memory: 0, or -EFAULT. */
 int mt_py_read(uint64_t address, uint64_t *out);

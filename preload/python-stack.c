@@ -52,6 +52,7 @@ struct mt_python_found mt_python_find(void)
     found.types.str = mt_real_dlsym(RTLD_DEFAULT, "PyUnicode_Type");
     found.types.dict = mt_real_dlsym(RTLD_DEFAULT, "PyDict_Type");
     found.types.ordered_dict = mt_real_dlsym(RTLD_DEFAULT, "PyODict_Type");
+    found.types.tuple = mt_real_dlsym(RTLD_DEFAULT, "PyTuple_Type");
     found.types.cell = mt_real_dlsym(RTLD_DEFAULT, "PyCell_Type");
     return found;
 }

@@ -8,11 +8,11 @@
 
 /* How an object keeps its attributes. */
 enum mt_python_attributes {
-    MT_ATTRIBUTES_UNKNOWN,
     MT_ATTRIBUTES_310, /* up to 3.10: in a dict, where the type says */
     MT_ATTRIBUTES_311, /* in a dict, or in values; both stand before the object */
     MT_ATTRIBUTES_312, /* in either, and one word before the object says which */
     MT_ATTRIBUTES_313, /* in values behind the object, and perhaps in a dict too */
+    MT_ATTRIBUTES_314, /* likewise; no dict tells whether it was changed */
 };
 
 enum mt_python_lines { MT_LINES_LNOTAB, MT_LINES_310, MT_LINES_311 };
@@ -31,7 +31,7 @@ struct mt_python_layout {
     int16_t code_instructions;        /* first instruction; -1: the frame has f_lasti */
     int16_t string_data;              /* of a compact ASCII str; others: 8 bytes a field more */
     int16_t string_data_wide;
-    int16_t frame_locals;   /* the first local variable, which is the first argument ... */
+    int16_t frame_locals;   /* the first local variable (mt_py_reference), and first argument ... */
     int16_t code_arguments; /* ... where this int is not 0 */
     int16_t type_keys;      /* PyHeapTypeObject: the names of attributes without a dict */
     enum mt_python_lines lines;
@@ -48,6 +48,7 @@ enum {
     MT_BYTES_SIZE = 16, /* PyBytesObject.ob_size */
     MT_BYTES_DATA = 32,
     MT_STRING_LENGTH = 16, /* characters */
+    MT_STRING_HASH = 24,   /* -1: not computed yet */
     MT_STRING_STATE = 32,  /* bits: 2 interned, 3 kind (bytes a character), 1 compact, 1 ascii */
 };
 

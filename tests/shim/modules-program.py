@@ -8,6 +8,7 @@ import os
 import random
 import sys
 import threading
+from collections import OrderedDict
 
 ctypes.CDLL(os.path.join(os.environ["MEMTAP_TEST_BUILD"], "libcudart.so.13"))
 cuda_malloc = ctypes.CDLL(None).cudaMalloc  # the hook: it stands in the global scope
@@ -23,7 +24,7 @@ class Module:
         super().__setattr__("training", True)
         super().__setattr__("_parameters", {})
         super().__setattr__("_buffers", {})
-        super().__setattr__("_hooks", OrderedDict())
+        super().__setattr__("_forward_hooks", OrderedDict())
         super().__setattr__("_modules", CHILDREN())
 
     def __setattr__(self, name, value):
@@ -51,7 +52,7 @@ class Module:
         result = None
         def inner():
             return self.forward(*args)
-        result = inner() if self._hooks else self.forward(*args)
+        result = inner() if self._forward_hooks else self.forward(*args)
         return result
 
     def _apply(self, function):
@@ -63,7 +64,7 @@ class Module:
 
     __call__ = _wrapped_call_impl
 '''
-space = {"CHILDREN": random.choice([dict, __import__("collections").OrderedDict])}
+space = {"CHILDREN": [OrderedDict, dict][int(sys.argv[1]) % 2]}
 exec(compile(TORCH, "/venv/lib/torch/nn/modules/module.py", "exec"), space)
 Module = space["Module"]
 
@@ -206,6 +207,47 @@ def replaced_parts():
         name(net)()
 
 
+def renamed_parts():
+    """The same parts, in the same order, under names at the addresses of the old ones; and in another
+    order, under the old names."""
+    for sizes in [2], [1, 2]:
+        net = name(Net(sizes))
+        net()
+        parts = net.blocks._modules
+        for i in range(30):
+            children = list(parts.values())
+            parts.clear()
+            for n, child in enumerate(children):
+                parts[f"block {i} {n}"] = child
+            name(net)()
+            for key, child in zip(parts, reversed(children)):
+                parts[key] = child
+            del children, child, key
+            name(net)()
+
+
+def alone_at_used_addresses():
+    """What was a part has gone, and what is called by itself has its address, and that of its hooks."""
+    net = Net([])
+    for _ in range(30):
+        net.bare = Bare()
+        net()
+        module, hooks = id(net.bare), id(net.bare._forward_hooks)
+        del net.bare
+        others = made_at(hooks, OrderedDict)
+        modules = made_at(module, Bare)
+        object.__setattr__(modules[-1], "_forward_hooks", others[-1])
+        modules[-1]("Bare", "")
+
+
+def made_at(address, make):
+    """Some, of which the last is there, if that can be had."""
+    made = [make()]
+    while id(made[-1]) != address and len(made) < 1000:
+        made.append(make())
+    return made
+
+
 def moved(module):
     root = type(module).__name__
     for_all = []
@@ -259,6 +301,8 @@ def main():
     two_of_one_class()
     reused_addresses()
     replaced_parts()
+    renamed_parts()
+    alone_at_used_addresses()
     name(net)()
 
 

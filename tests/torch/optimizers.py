@@ -38,7 +38,7 @@ class Net(nn.Module):
 
 
 class Factored(optim.Optimizer):
-    """Keeps what others keep as a whole by rows and columns, masters, and a list."""
+    """Keeps what others keep as a whole by rows and columns, masters, a list and a tuple."""
 
     def __init__(self, parameters):
         super().__init__(parameters, {"lr": 0.1})
@@ -52,6 +52,7 @@ class Factored(optim.Optimizer):
                     state["row"] = torch.zeros(p.shape[:1], device=p.device)
                     state["master"] = p.detach().clone().float()
                     state["past"] = [torch.zeros_like(p) for _ in range(2)]
+                    state["ends"] = torch.zeros_like(p), torch.zeros_like(p)
                 p.add_(p.grad, alpha=-group["lr"])
 
 
@@ -77,7 +78,7 @@ OPTIMIZERS = {
 def tensors_in(value):
     if isinstance(value, torch.Tensor):
         return [value] if value.is_cuda else []
-    return [t for item in value for t in tensors_in(item)] if isinstance(value, list) else []
+    return [t for item in value for t in tensors_in(item)] if isinstance(value, (list, tuple)) else []
 
 
 def train(name, make):
