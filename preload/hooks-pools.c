@@ -7,7 +7,6 @@
 #include "real.h"
 #include "recorder.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 MT_POOL_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
 #define NESTED 4u /* use_mem_pool inside itself; deeper, nothing has a name */
-#define GRAPHS 64u
 
 _Thread_local struct mt_pool_id mt_pool_in_use __attribute__((tls_model("initial-exec")));
 
@@ -110,41 +108,10 @@ static _Thread_local struct {
     int is_beginning;
 } capture __attribute__((tls_model("initial-exec")));
 
-/* The pools of captures, each with the first one's number: the latest GRAPHS of them. */
-static struct {
-    pthread_mutex_t lock;
-    unsigned n;
-    struct {
-        struct mt_pool_id pool;
-        unsigned number;
-    } of[GRAPHS];
-} graphs = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static int is_same(struct mt_pool_id a, struct mt_pool_id b)
-{
-    return a.first == b.first && a.second == b.second;
-}
-
-/* The number of the first capture in this pool, which may be this one. */
-static unsigned first_in(struct mt_pool_id pool, unsigned number)
-{
-    unsigned first = 0;
-    pthread_mutex_lock(&graphs.lock);
-    for (unsigned i = 0; i < GRAPHS && i < graphs.n && !first; i++)
-        if (is_same(graphs.of[i].pool, pool))
-            first = graphs.of[i].number;
-    if (!first) {
-        graphs.of[graphs.n % GRAPHS].pool = pool;
-        graphs.of[graphs.n++ % GRAPHS].number = first = number;
-    }
-    pthread_mutex_unlock(&graphs.lock);
-    return first;
-}
-
 void mt_pool_capture_name(char *out, size_t size, unsigned number)
 {
-    const struct mt_pool_id none = {0, 0}, pool = capture.pool;
-    unsigned first = is_same(pool, none) ? number : first_in(pool, number);
+    const struct mt_pool_id pool = capture.pool;
+    unsigned first = mt_pools_first_capture(pool, number);
     if (!pool.first && pool.second)
         snprintf(out, size, "graph %u in pool (0, %llu)", number, (unsigned long long)pool.second);
     else if (first != number)

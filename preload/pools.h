@@ -31,4 +31,10 @@ static inline void mt_pool_took(unsigned result, const void *address, const void
  */
 void mt_pool_capture_name(char *out, size_t size, unsigned number);
 
+/* The number of the first capture in this pool, which may be this one, the number-th. */
+unsigned mt_pools_first_capture(struct mt_pool_id pool, unsigned number);
+
+/* Forgets the pools of captures; for a forked child. */
+void mt_pools_reset(void);
+
 #endif

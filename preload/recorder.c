@@ -10,6 +10,7 @@
 #include "no-cancel.h"
 #include "no-signals.h"
 #include "node-names.h"
+#include "pools.h"
 #include "python-stack.h"
 #include "settings.h"
 #include "threads.h"
@@ -64,6 +65,7 @@ static void in_forked_child(void)
     mt_native_reset();
     mt_node_names_reset();
     mt_cupti_reset();
+    mt_pools_reset();
     mt_intern_reset();
     n_missed = 0;
     atomic_store(&mt_state, MT_IDLE);

@@ -9,6 +9,8 @@
 unsigned cudaMalloc(void **address, size_t size);
 unsigned cudaFree(void *address);
 unsigned cudaGetDevice(int *device);
+unsigned cudaStreamBeginCapture(void *stream, unsigned mode);
+unsigned cudaStreamEndCapture(void *stream, void **graph);
 
 unsigned cudaMalloc(void **address, size_t size)
 {
@@ -27,5 +29,17 @@ unsigned cudaFree(void *address)
 unsigned cudaGetDevice(int *device)
 {
     *device = 0;
+    return 0;
+}
+
+unsigned cudaStreamBeginCapture(void *stream, unsigned mode)
+{
+    (void)stream, (void)mode;
+    return 0;
+}
+
+unsigned cudaStreamEndCapture(void *stream, void **graph)
+{
+    *graph = stream;
     return 0;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interrupted N: allocates twice and frees that, and at the Nth call in which libmemtap.so takes or
- * gives back a lock, asks the loader or the allocator, a signal comes, whose handler allocates and
- * frees too. Prints the number of such calls. A handler that waits for what its own thread holds is
- * ended by SIGALRM.
+ * interrupted N: allocates twice, captures a graph and frees what it has, and at the Nth call in
+ * which libmemtap.so takes or gives back a lock, asks the loader or the allocator, a signal comes,
+ * whose handler does so too. Prints the number of such calls. A handler that waits for what its own
+ * thread holds is ended by SIGALRM.
  */
-#include <dlfcn.h>
-#include <pthread.h>
+#include "calls-of-shim.h"
+#include "fake-graph.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,12 +21,6 @@ unsigned cudaFree(void *address);
 
 static int wanted, reached;
 static pthread_t first;
-
-static int is_of_shim(const void *caller)
-{
-    Dl_info info;
-    return dladdr(caller, &info) && strstr(info.dli_fname, "libmemtap");
-}
 
 /* One place in a call of theirs. */
 static void come_to(const void *caller)
@@ -39,12 +33,6 @@ static void come_to(const void *caller)
         raise(SIGUSR1);
     is_inside = 0;
 }
-
-/* The real function; ours are found first, since they are the program's. */
-#define REAL(name)                                                                                 \
-    static __typeof__(name) *real;                                                                 \
-    if (!real)                                                                                     \
-        real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);
 
 int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
@@ -106,6 +94,7 @@ static void on_signal(int number)
     void *address;
     (void)number;
     cudaMalloc(&address, 512);
+    capture_in(1);
     cudaFree(address);
 }
 
@@ -118,6 +107,7 @@ int main(int argc, char **argv)
     first = pthread_self();
     cudaMalloc(&address[0], 1024);
     cudaMalloc(&address[1], 1024);
+    capture_in(1);
     cudaFree(address[0]);
     cudaFree(address[1]);
     first = 0;
