@@ -29,15 +29,16 @@ static void barrier_in_all_threads(void)
         usleep(1000);
 }
 
-static void wait_until_published(struct mt_ring *ring)
+/* Whether all that it began before the barrier is published. If not, it has lost its processor in
+ * the middle, or is stopped. */
+static int is_published(struct mt_ring *ring)
 {
     if (!atomic_load_explicit(&ring->putting, memory_order_acquire))
-        return;
-    /* It lost its processor in the middle. Only one that is stopped for long is not waited for: its
-     * event may then come out of order, which readers bear. */
+        return 1;
     for (uint64_t until = mt_now() + PUTTING_WAIT_NS; mt_now() < until; sched_yield())
         if (!atomic_load_explicit(&ring->putting, memory_order_acquire))
-            return;
+            return 1;
+    return 0;
 }
 
 static int make_room(struct mt_order *order, size_t n)
@@ -75,20 +76,30 @@ static void look_ahead(struct mt_source *source)
         source->at < source->end ? ring->word[(source->at + 1) % MT_RING_WORDS] : UINT64_MAX;
 }
 
+/* Where a thread is stopped while it puts, its event is younger than the horizon before. As long as
+ * the others have room, they wait for it; then it may come out of order, which readers bear. */
+static int can_wait(const struct mt_order *order)
+{
+    for (size_t i = 0; i < order->n; i++)
+        if (order->source[i].end - order->source[i].at > MT_RING_WORDS / 2)
+            return 0;
+    return 1;
+}
+
 int mt_order_collect(struct mt_order *order, int is_last)
 {
     uint32_t retired = mt_cache_retired();
-    int is_nobody_in = 1;
+    int is_nobody_in = 1, is_all = 1;
+    uint64_t now = mt_now(); /* first: who is not listed yet has had no event before */
     if (list_threads(order))
         return -ENOMEM;
-    order->horizon_ns = mt_now();
     barrier_in_all_threads();
     for (size_t i = 0; i < order->n; i++) {
         struct mt_source *source = &order->source[i];
         struct mt_ring *ring = &source->thread->ring;
         /* A thread that is in no hook now has not begun to read what was retired before. */
         is_nobody_in = is_nobody_in && !mt_is_in_hook(source->thread);
-        wait_until_published(ring);
+        is_all = is_published(ring) && is_all;
         source->end = atomic_load_explicit(&ring->put, memory_order_acquire);
         source->at = atomic_load_explicit(&ring->taken, memory_order_relaxed);
         look_ahead(source);
@@ -97,6 +108,8 @@ int mt_order_collect(struct mt_order *order, int is_last)
         mt_cache_free(retired);
     if (is_last)
         order->horizon_ns = UINT64_MAX;
+    else if (is_all || !can_wait(order))
+        order->horizon_ns = now;
     order->current = SIZE_MAX;
     return 0;
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define N_THREADS 4
-#define N_EVENTS 40000
+#define N_EVENTS 20000 /* not half a ring: whoever is stopped in the middle is waited for */
 
 static _Atomic int running;
 
@@ -66,6 +66,73 @@ START_TEST(nothing_is_lost_or_reordered)
 }
 END_TEST
 
+/* Threads that the test itself is, one after the other. */
+static struct mt_thread *first, *second;
+
+static void begin_with_two(void)
+{
+    mt_threads_reset();
+    first = mt_threads_add(1);
+    second = mt_threads_add(2);
+    atomic_store(&mt_state, MT_RECORDING);
+}
+
+static struct taken taken_at_once(struct mt_order *order)
+{
+    struct taken taken = {0};
+    take(order, &taken, 0);
+    return taken;
+}
+
+/* A put in two parts, between which the thread is stopped. */
+static uint64_t begin_put(struct mt_thread *self)
+{
+    mt_ring_begin(&self->ring);
+    return mt_now();
+}
+
+static void end_put(struct mt_thread *self, uint64_t time_ns)
+{
+    uint64_t at = atomic_load(&self->ring.put);
+    self->ring.word[at] = mt_ring_head(MT_LEAF, (int)self->id, 0);
+    self->ring.word[at + 1] = time_ns;
+    for (unsigned i = 2; i < mt_ring_event_words(MT_LEAF); i++)
+        self->ring.word[at + i] = 0;
+    mt_ring_end(&self->ring, at + mt_ring_event_words(MT_LEAF));
+}
+
+START_TEST(who_is_stopped_in_the_middle_is_waited_for)
+{
+    static struct mt_order order;
+    begin_with_two();
+    ck_assert_uint_eq(taken_at_once(&order).n, 0);
+    uint64_t time_ns = begin_put(first);
+    mt_record(second, MT_LEAF, (int)second->id, 0, MT_ARGS(0));
+    ck_assert_uint_eq(taken_at_once(&order).n, 0);
+    end_put(first, time_ns);
+    struct taken taken = taken_at_once(&order);
+    ck_assert_uint_eq(taken.n, 2);
+    ck_assert_uint_eq(taken.wrong, 0);
+    ck_assert_uint_eq(taken.late, 0);
+    atomic_store(&mt_state, MT_IDLE);
+}
+END_TEST
+
+START_TEST(others_go_on_before_they_have_no_room)
+{
+    static struct mt_order order;
+    uint64_t n = 0;
+    begin_with_two();
+    uint64_t time_ns = begin_put(first);
+    for (; mt_ring_used(&second->ring) <= MT_RING_WORDS / 2; n++)
+        mt_record(second, MT_LEAF, (int)second->id, (uint32_t)n, MT_ARGS(n));
+    ck_assert_uint_eq(taken_at_once(&order).n, n);
+    end_put(first, time_ns);
+    ck_assert_uint_eq(taken_at_once(&order).n, 1);
+    atomic_store(&mt_state, MT_IDLE);
+}
+END_TEST
+
 START_TEST(what_does_not_fit_is_counted)
 {
     static struct mt_order order;
@@ -97,6 +164,8 @@ int main(void)
 {
     TCase *tests = tcase_create("order");
     tcase_add_test(tests, nothing_is_lost_or_reordered);
+    tcase_add_test(tests, who_is_stopped_in_the_middle_is_waited_for);
+    tcase_add_test(tests, others_go_on_before_they_have_no_room);
     tcase_add_test(tests, what_does_not_fit_is_counted);
     return RUN_TESTS(tests);
 }
