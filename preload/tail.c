@@ -140,7 +140,7 @@ void mt_tail_open(const char *trace_path, uint64_t start_ns)
         return;
     }
     struct mt_tail_header *header = tail.header;
-    header->version = 1;
+    header->version = MT_TAIL_VERSION;
     header->pid = (uint32_t)getpid();
     header->start_monotonic_ns = start_ns;
     header->start_realtime_ns = mt_clock(CLOCK_REALTIME) - (mt_now() - start_ns);

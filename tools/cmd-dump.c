@@ -84,14 +84,14 @@ static int is_address(const char *field)
     return 0;
 }
 
-/* The name behind a number, for fields that have names; NULL for others. */
+/* The name behind a number, for fields that have names; NULL for others, and for a number that this
+ * version does not know. */
 static const char *name_of(const char *field, uint64_t value)
 {
-    if (!strcmp(field, "api"))
-        return mt_cuda_api_name(value);
-    if (!strcmp(field, "dtype"))
-        return mt_dtype_name(value);
-    return NULL;
+    const char *name = !strcmp(field, "api")     ? mt_cuda_api_name(value)
+                       : !strcmp(field, "dtype") ? mt_dtype_name(value)
+                                                 : NULL;
+    return name && value && !strcmp(name, "?") ? NULL : name;
 }
 
 static void print_field(const char *name, uint64_t value)
@@ -126,9 +126,13 @@ static int print_definition_text(const struct dump *dump, const struct mt_defini
     return 0;
 }
 
+/* JSON's readers have no integers over 2^63 - 1; the names of what is bound to multicast objects
+ * are such ones. */
 static void set(json_t *object, const char *key, uint64_t value)
 {
-    json_object_set_new(object, key, mt_json_number(value));
+    char text[24];
+    snprintf(text, sizeof text, "0x%" PRIx64, value);
+    json_object_set_new(object, key, value > INT64_MAX ? json_string(text) : mt_json_number(value));
 }
 
 static int print_definition_json(const struct mt_definition *definition)

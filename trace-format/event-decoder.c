@@ -23,6 +23,8 @@ static int open_columns(struct mt_event_decoder *decoder, struct mt_cursor paylo
     for (uint64_t i = 0; i < count; i++) {
         if (bytes[i] > (size_t)(payload.end - payload.at))
             return -EINVAL;
+        if (id[i] < MT_COLUMNS && decoder->column[id[i]].at)
+            return -EINVAL; /* it stands twice */
         if (id[i] < MT_COLUMNS)
             decoder->column[id[i]] = (struct mt_cursor){payload.at, payload.at + bytes[i]};
         payload.at += bytes[i];

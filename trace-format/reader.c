@@ -31,7 +31,7 @@ struct mt_reader {
     unsigned version;
     uint64_t trace_id, older_id; /* 0: none */
     struct mt_reader *older;     /* the segment before, that is read first; NULL: none */
-    int older_is_read, skip_carried;
+    int older_is_read, skip_carried, is_over; /* is_over: its end block was given */
     enum mt_trace_state state;
     struct mt_end end; /* where the state is MT_TRACE_CLOSED */
     struct mt_tail_content tail;
@@ -131,7 +131,7 @@ static int read_file_header(struct mt_reader *reader, struct mt_trace_error *err
         reader->trace_id = mt_get64(header + 16);
     if (reader->version >= 2)
         reader->older_id = mt_get64(header + 24);
-    if (reader->version < 1 || size < needed ||
+    if (reader->version < 1 || size < needed || size > reader->file_size ||
         lseek(reader->fd, (off_t)size, SEEK_SET) != (off_t)size)
         return fail(error, MT_FAULT_DAMAGED, 8, "the trace's header is damaged (byte 8)");
     reader->offset = size;
@@ -141,7 +141,7 @@ static int read_file_header(struct mt_reader *reader, struct mt_trace_error *err
 static int open_file(struct mt_reader *reader, const char *path, struct mt_trace_error *error)
 {
     struct stat status;
-    reader->fd = open(path, O_RDONLY | O_CLOEXEC);
+    reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would be waited for */
     if (reader->fd < 0 || fstat(reader->fd, &status))
         return fail(error, MT_FAULT_SYSTEM, 0, "%s", strerror(errno));
     if (!S_ISREG(status.st_mode)) {
@@ -190,7 +190,7 @@ static enum mt_trace_state state_of(const struct mt_tail_content *tail, int is_r
 }
 
 /* How the recording ended, and its tail. */
-static int find_state(struct mt_reader *reader, const char *path)
+static int find_state(struct mt_reader *reader, const char *path, struct mt_trace_error *error)
 {
     if (find_end(reader)) {
         reader->state = MT_TRACE_CLOSED;
@@ -199,7 +199,11 @@ static int find_state(struct mt_reader *reader, const char *path)
     int rc = mt_tail_read(&reader->tail, path, reader->trace_id);
     reader->state = state_of(&reader->tail, rc > 0);
     reader->tail_next = rc > 0 ? TAIL_DEFINITIONS : TAIL_NONE;
-    return rc < 0 ? rc : 0;
+    if (rc == -EPROTO)
+        return fail(error, MT_FAULT_VERSION, 8,
+                    "its tail (*" MT_TAIL_SUFFIX ") has a version that this memtap does not know; "
+                    "use a newer memtap");
+    return rc < 0 ? no_memory(error, 0) : 0;
 }
 
 /* A file, whatever it belongs to. */
@@ -247,8 +251,8 @@ int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_err
     int rc = open_reader(out, path, error);
     if (rc)
         return rc;
-    if (find_state(*out, path)) {
-        rc = no_memory(error, 0);
+    rc = find_state(*out, path, error);
+    if (rc) {
         mt_reader_close(*out);
         *out = NULL;
         return rc;
@@ -461,6 +465,9 @@ static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
     int rc = next_block(reader, error);
     if (rc <= 0)
         return rc;
+    if (reader->is_over)
+        return damaged(reader, error, "it comes after the end");
+    reader->is_over = reader->block.type == MT_BLOCK_END;
     if (unpack(reader))
         return damaged(reader, error, "decompression");
     return next_of_block(reader, batch, error, decode(reader, batch));

@@ -102,8 +102,8 @@ static int add_infos(struct mt_tail_content *content, const struct source *sourc
 /* How it ended, where the process knew. */
 static int add_end(struct mt_tail_content *content, const struct source *source)
 {
-    static const char *const keys[MT_TAIL_ENDS] = {[MT_TAIL_STOPPED] = "stopped",
-                                                   [MT_TAIL_EXECUTED] = "executed"};
+    static const char *const keys[MT_TAIL_ENDS] = {
+        [MT_TAIL_STOPPED] = "stopped", [MT_TAIL_EXECUTED] = "executed"};
     const struct mt_tail_header *header = &source->header;
     uint32_t end = header->end;
     content->end = end < MT_TAIL_ENDS ? (enum mt_tail_end)end : MT_TAIL_GOES_ON;
@@ -310,6 +310,16 @@ static int try_to_read(struct mt_tail_content *content, struct source *source)
     return !read_header(&after) && after.header.turn == source->header.turn;
 }
 
+/* All that may be looked at of a tail of another version. */
+static int is_newer(int fd)
+{
+    struct mt_tail_header header;
+    const ssize_t size = offsetof(struct mt_tail_header, pid);
+    return pread(fd, &header, (size_t)size, 0) == size &&
+           !memcmp(header.magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE) &&
+           header.version > MT_TAIL_VERSION;
+}
+
 /* The writer's process holds a lock on it as long as it lives. */
 static int is_locked(int fd)
 {
@@ -333,7 +343,10 @@ int mt_tail_read(struct mt_tail_content *content, const char *trace_path, uint64
     memset(content, 0, sizeof *content);
     if (source.fd < 0)
         return 0;
-    if (!fstat(source.fd, &status) && S_ISREG(status.st_mode) && !read_header(&source)) {
+    int is_file = !fstat(source.fd, &status) && S_ISREG(status.st_mode);
+    if (is_file && is_newer(source.fd))
+        rc = -EPROTO;
+    else if (is_file && !read_header(&source)) {
         content->is_running = is_locked(source.fd);
         for (int i = 0; rc == 0 && i < MOST_TRIES; i++) {
             source.size = !fstat(source.fd, &status) ? (uint64_t)status.st_size : 0;

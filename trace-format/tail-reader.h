@@ -21,7 +21,8 @@ struct mt_tail_content {
 };
 
 /* Reads the tail of the trace at a path: 1; 0 where there is none of that trace, or it changes
- * faster than it can be read (is_running says so); -ENOMEM. To be cleared in any case. */
+ * faster than it can be read (is_running says so); -EPROTO where it is of a version that is not
+ * known here; -ENOMEM. To be cleared in any case. */
 int mt_tail_read(struct mt_tail_content *content, const char *trace_path, uint64_t trace_id);
 
 void mt_tail_clear(struct mt_tail_content *content);

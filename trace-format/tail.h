@@ -15,6 +15,7 @@
 #define MT_OLDER_SUFFIX ".0" /* of a trace's older segment */
 #define MT_TAIL_MAGIC "\x89MTAPTL\n"
 #define MT_TAIL_MAGIC_SIZE 8u
+#define MT_TAIL_VERSION 1u
 #define MT_TAIL_PAGE 4096u /* bytes; everything in the file begins on a page */
 
 #define MT_JOURNAL_SIZE (1u << 20) /* bytes */

@@ -33,6 +33,20 @@ static void hostile(struct mt_builder *builder)
     mt_build_end(builder);
 }
 
+/* Numbers of a later version's calls and types, and one that JSON's readers do not have. */
+static void unknown(struct mt_builder *builder)
+{
+    mt_build_raw(builder, &(struct mt_event){.time_ns = 1000,
+                                             .kind = MT_CUDA_MAP,
+                                             .device = MT_NO_DEVICE,
+                                             .arg = {(uint64_t)1 << 63 | 5, 4096, 7, 9999}});
+    mt_build_raw(builder, &(struct mt_event){.time_ns = 2000,
+                                             .kind = MT_LEAF,
+                                             .device = MT_NO_DEVICE,
+                                             .arg = {0x7f0000000000, 63}});
+    mt_build_end(builder);
+}
+
 static void first_rank(struct mt_builder *builder)
 {
     mt_scenario_rank(builder, 0);
@@ -96,6 +110,7 @@ int main(int argc, char **argv)
                   {"balance.mtap", mt_scenario_balance},
                   {"idle.mtap", mt_scenario_idle},
                   {"hostile.mtap", hostile},
+                  {"unknown.mtap", unknown},
                   {"rank0.mtap", first_rank},
                   {"rank1.mtap", second_rank},
                   {"killed.mtap", killed}};

@@ -51,7 +51,7 @@ struct mt_tail_builder *mt_tail_builder_create(uint64_t trace_id, uint64_t trace
     memset(b->bytes, 0, b->size);
     struct mt_tail_header *header = mt_tail_builder_header(b);
     memcpy(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE);
-    header->version = 1;
+    header->version = MT_TAIL_VERSION;
     header->pid = 4711;
     header->start_monotonic_ns = START_NS;
     header->slots = threads;

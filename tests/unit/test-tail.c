@@ -240,6 +240,22 @@ START_TEST(a_tail_of_another_trace_is_passed_over)
 }
 END_TEST
 
+START_TEST(a_tail_of_a_newer_version_is_named)
+{
+    struct mt_reader *reader;
+    struct mt_trace_error error;
+    make_trace();
+    struct mt_tail_builder *b = build(0);
+    mt_tail_builder_header(b)->version = MT_TAIL_VERSION + 1;
+    mt_tail_builder_write(b, path);
+    ck_assert_int_lt(mt_reader_open(&reader, path, &error), 0);
+    ck_assert_ptr_null(reader);
+    ck_assert_int_eq(error.fault, MT_FAULT_VERSION);
+    mt_tail_builder_destroy(b);
+    remove_trace();
+}
+END_TEST
+
 START_TEST(a_trace_that_is_shorter_than_its_tail_says_is_cut)
 {
     static struct content c;
@@ -349,6 +365,7 @@ int main(void)
                         sizeof damages / sizeof *damages);
     tcase_add_test(tests, a_hole_is_not_read_as_rings);
     tcase_add_test(tests, a_tail_of_another_trace_is_passed_over);
+    tcase_add_test(tests, a_tail_of_a_newer_version_is_named);
     tcase_add_test(tests, a_trace_that_is_shorter_than_its_tail_says_is_cut);
     tcase_add_test(tests, definitions_and_events_are_safe_at_once);
     tcase_add_test(tests, a_journal_that_is_full_leaves_out);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define N_EVENTS 5000
@@ -228,7 +229,7 @@ START_TEST(a_changed_byte_is_found)
         /* The file header's zeros are nobody's. */
         if (at >= 12 && at < MT_FILE_HEADER_SIZE)
             continue;
-        trace[at] ^= 0x10;
+        trace[at] ^= 0x10; /* of byte 11: a header that is larger than the file */
         int rc = read_blocks(trace, trace_size, &blocks, &error);
         trace[at] ^= 0x10;
         ck_assert_msg(rc < 0, "byte %zu", at);
@@ -252,6 +253,106 @@ START_TEST(foreign_and_newer_files_are_named)
     ck_assert_int_eq(mt_reader_open(&reader, "/no/such/file", &error), -ENOENT);
     ck_assert_int_eq(error.fault, MT_FAULT_SYSTEM);
     ck_assert_int_eq(mt_reader_open(&reader, "/tmp", &error), -EISDIR);
+}
+END_TEST
+
+/* A whole block, as it stands in a file. */
+static void add_raw(unsigned type, unsigned codec, const unsigned char *payload, size_t size)
+{
+    unsigned char block[MT_BLOCK_HEADER_SIZE + 64];
+    struct mt_crc crc;
+    mt_crc_init(&crc);
+    struct mt_block_header header = {.type = (uint8_t)type,
+                                     .codec = (uint8_t)codec,
+                                     .stored_size = (uint32_t)size,
+                                     .raw_size = (uint32_t)size,
+                                     .records = type == MT_BLOCK_END ? 0 : 1};
+    mt_block_header_put(block, &header, payload, &crc);
+    memcpy(block + MT_BLOCK_HEADER_SIZE, payload, size);
+    add_block(block, MT_BLOCK_HEADER_SIZE + size);
+}
+
+#define RAW(...) (const unsigned char[]){__VA_ARGS__}, sizeof((const unsigned char[]){__VA_ARGS__})
+
+/* What FORMAT.md says of what a reader does not know: blocks whose checksums are right. */
+static const struct {
+    const char *what;
+    unsigned type, codec;
+    unsigned char payload[16];
+    size_t size;
+    int is_borne;
+} unknown[] = {
+    {"a kind of block", 5, 0, {1}, 1, 0},
+    {"a codec", MT_BLOCK_DEFINITIONS, 2, {5, 0, 0}, 3, 0},
+    {"a kind of definition", MT_BLOCK_DEFINITIONS, 0, {MT_DEF_LIMIT, 0}, 2, 0},
+    {"a kind of event", MT_BLOCK_EVENTS, 0, {1, 0, 1, MT_KIND_LIMIT}, 4, 0},
+    {"a column", MT_BLOCK_EVENTS, 0, {2, 0, 1, 6, 2, MT_LEAF, 1, 2}, 8, 1},
+    {"a column with a large number",
+     MT_BLOCK_EVENTS,
+     0,
+     {2, 0, 1, 0x80, 0x7d, 1, MT_LEAF, 1},
+     8,
+     1},
+    {"a column twice", MT_BLOCK_EVENTS, 0, {2, 0, 1, 0, 1, MT_LEAF, MT_ALLOC}, 7, 0},
+    {"a column that is too short", MT_BLOCK_EVENTS, 0, {2, 0, 1, 1, 0, MT_LEAF}, 6, 0},
+    {"a column that is too long", MT_BLOCK_EVENTS, 0, {1, 0, 2, MT_LEAF, MT_LEAF}, 5, 1},
+    {"bytes after the columns", MT_BLOCK_EVENTS, 0, {1, 0, 1, MT_LEAF, 9}, 5, 1},
+    {"bytes after the definitions", MT_BLOCK_DEFINITIONS, 0, {5, 0, 1, 'k', 9}, 5, 1},
+    {"a thread beyond 32 bits",
+     MT_BLOCK_EVENTS,
+     0,
+     {2, 0, 1, 2, 5, MT_LEAF, 0x80, 0x80, 0x80, 0x80, 0x10},
+     11,
+     0},
+    {"a device beyond 15 bits", MT_BLOCK_EVENTS, 0, {2, 0, 1, 3, 3, MT_LEAF, 0x80, 0x80, 2}, 9, 0},
+};
+
+START_TEST(what_is_not_known_is_borne_or_refused)
+{
+    int blocks;
+    struct mt_trace_error error;
+    mt_encode_file_header(trace, 4711, 0);
+    trace_size = MT_FILE_HEADER_SIZE;
+    n_blocks = 0;
+    add_raw(MT_BLOCK_DEFINITIONS, 0, RAW(MT_DEF_INFO, 0, 3, 'a', '=', 'b'));
+    size_t at = trace_size;
+    add_raw(unknown[_i].type, unknown[_i].codec, unknown[_i].payload, unknown[_i].size);
+    add_raw(MT_BLOCK_END, 0, RAW(0, 1, 0));
+    int rc = read_blocks(trace, trace_size, &blocks, &error);
+    ck_assert_msg((rc == 0) == unknown[_i].is_borne, "%s", unknown[_i].what);
+    ck_assert_int_eq(blocks, unknown[_i].is_borne ? 3 : 1);
+    if (rc) {
+        ck_assert_int_eq(error.fault, MT_FAULT_DAMAGED);
+        ck_assert_uint_eq(error.offset, at);
+    }
+}
+END_TEST
+
+START_TEST(nothing_comes_after_the_end)
+{
+    int blocks;
+    struct mt_trace_error error;
+    make_trace();
+    size_t end = trace_size;
+    add_raw(MT_BLOCK_END, 0, RAW(0, 1, 0));
+    ck_assert_int_lt(read_blocks(trace, trace_size, &blocks, &error), 0);
+    ck_assert_int_eq(error.fault, MT_FAULT_DAMAGED);
+    ck_assert_uint_eq(error.offset, end);
+}
+END_TEST
+
+START_TEST(a_fifo_is_not_waited_for)
+{
+    char folder[] = "/tmp/memtap-unit-XXXXXX", path[64];
+    struct mt_reader *reader;
+    struct mt_trace_error error;
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/fifo", folder);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_lt(mt_reader_open(&reader, path, &error), 0);
+    ck_assert_int_eq(error.fault, MT_FAULT_SYSTEM);
+    unlink(path);
+    rmdir(folder);
 }
 END_TEST
 
@@ -310,6 +411,10 @@ int main(void)
     tcase_add_test(tests, a_cut_trace_is_read_up_to_the_cut);
     tcase_add_test(tests, a_changed_byte_is_found);
     tcase_add_test(tests, foreign_and_newer_files_are_named);
+    tcase_add_loop_test(tests, what_is_not_known_is_borne_or_refused, 0,
+                        sizeof unknown / sizeof *unknown);
+    tcase_add_test(tests, nothing_comes_after_the_end);
+    tcase_add_test(tests, a_fifo_is_not_waited_for);
     tcase_add_test(tests, bad_records_are_refused_and_change_nothing);
     tcase_add_test(tests, repetition_is_cheap);
     return RUN_TESTS(tests);
