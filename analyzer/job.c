@@ -2,6 +2,7 @@
 #include "job.h"
 #include "imbalance.h"
 #include "json.h"
+#include "place.h"
 #include "report.h"
 
 #include <stdlib.h>
@@ -22,19 +23,25 @@ static long parse_rank(const char *text)
 
 long mt_rank(const struct mt_analysis *analysis)
 {
-    return parse_rank(info(analysis, "env.RANK"));
+    const char *text = mt_rank_text(analysis->replay.definitions);
+    return text ? parse_rank(text) : -1;
 }
 
 static void look_for_rank(const struct mt_definition *definition, long *rank)
 {
-    static const char key[] = "env.RANK=";
     char value[16] = "";
-    if (definition->kind != MT_DEF_INFO || definition->text_size < sizeof key - 1 ||
-        memcmp(definition->text, key, sizeof key - 1))
+    const char *text;
+    size_t size;
+    if (!mt_tells_rank(definition, &text, &size))
         return;
-    size_t size = definition->text_size - (sizeof key - 1);
-    memcpy(value, definition->text + sizeof key - 1, size < sizeof value ? size : sizeof value - 1);
+    memcpy(value, text, size < sizeof value ? size : sizeof value - 1);
     *rank = parse_rank(value);
+}
+
+static const char *world_size(const struct mt_analysis *analysis)
+{
+    const char *text = mt_world_size_text(analysis->replay.definitions);
+    return text ? text : "";
 }
 
 int mt_trace_rank(const char *path, long *rank, struct mt_trace_error *error)
@@ -54,15 +61,14 @@ int mt_trace_rank(const char *path, long *rank, struct mt_trace_error *error)
 
 int mt_same_job(const struct mt_analysis *a, const struct mt_analysis *b, const char **why)
 {
-    static const struct {
-        const char *key, *why;
-    } common[] = {{"env.WORLD_SIZE", "they differ in WORLD_SIZE"},
-                  {"env.MASTER_ADDR", "they differ in MASTER_ADDR"}};
-    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
-        if (strcmp(info(a, common[i].key), info(b, common[i].key))) {
-            *why = common[i].why;
-            return 0;
-        }
+    if (strcmp(world_size(a), world_size(b))) {
+        *why = "they differ in WORLD_SIZE";
+        return 0;
+    }
+    if (strcmp(info(a, "env.MASTER_ADDR"), info(b, "env.MASTER_ADDR"))) {
+        *why = "they differ in MASTER_ADDR";
+        return 0;
+    }
     if (mt_rank(a) >= 0 && mt_rank(a) == mt_rank(b)) {
         *why = "both are of the same rank";
         return 0;

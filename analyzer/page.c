@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page.h"
+#include "place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +15,9 @@ struct mt_page mt_page_of(const struct mt_analysis *analysis, FILE *out,
                             style->columns > WIDTH ? style->columns : WIDTH};
 }
 
-/* The info record as text that fits the line; NULL where there is none. */
-static const char *info(const struct mt_page *page, const char *key, char *out, size_t size)
+/* An info record's value as text that fits the line; NULL where there is none. */
+static const char *fit(const struct mt_page *page, const char *value, char *out, size_t size)
 {
-    const char *value = mt_info(page->definitions, key);
     if (!value || !*value)
         return NULL;
     mt_safe_text(out, size, value, WIDTH, MT_CUT_END, page->style);
@@ -28,14 +28,18 @@ static void print_process(const struct mt_page *page)
 {
     char text[WIDTH * 4 + 1];
     const char *separator = "";
-    static const struct {
-        const char *before, *key;
-    } parts[] = {{"pid ", "pid"},     {"host ", "host"}, {"rank ", "env.RANK"},
-                 {"torch ", "torch"}, {"", "device.0"},  {"simulated ", "env.CUDASIM_GPU"}};
-    if (info(page, "command", text, sizeof text))
+    const struct mt_definitions *d = page->definitions;
+    const struct {
+        const char *before, *value;
+    } parts[] = {{"pid ", mt_info(d, "pid")},
+                 {"host ", mt_info(d, "host")},
+                 {"rank ", mt_rank_text(d)},
+                 {"torch ", mt_info(d, "torch")},
+                 {"simulated ", mt_info(d, "env.CUDASIM_GPU")}};
+    if (fit(page, mt_info(d, "command"), text, sizeof text))
         fprintf(page->out, "%s\n", text);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (!info(page, parts[i].key, text, sizeof text))
+        if (!fit(page, parts[i].value, text, sizeof text))
             continue;
         fprintf(page->out, "%s%s%s", separator, parts[i].before, text);
         separator = ", ";
@@ -59,9 +63,9 @@ static void print_extent(const struct mt_page *page)
         fputs(", none lost", page->out);
     putc('\n', page->out);
     char text[WIDTH * 4 + 1];
-    if (info(page, "dropped", text, sizeof text))
+    if (fit(page, mt_info(page->definitions, "dropped"), text, sizeof text))
         fprintf(page->out, "Dropped, since only the newest are kept: %s.\n", text);
-    if (info(page, "left_out", text, sizeof text))
+    if (fit(page, mt_info(page->definitions, "left_out"), text, sizeof text))
         fprintf(page->out, "Not known where new later on, since there were too many: %s.\n", text);
     if (mt_survey_trouble(survey))
         fprintf(page->out, "Not complete: %s.\n", mt_survey_trouble(survey));

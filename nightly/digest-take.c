@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From an analysis to a digest: the process and its devices. */
+#include "analyzer/place.h"
 #include "names.h"
 #include "taker.h"
 
@@ -72,11 +73,12 @@ static const char *info(const struct mt_definitions *definitions, const char *ke
     return value ? value : "";
 }
 
+/* -1 where the trace does not tell. */
 static long number(const char *text)
 {
     char *end;
-    long value = strtol(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end ? value : -1;
+    long value = text ? strtol(text, &end, 10) : -1;
+    return text && *text >= '0' && *text <= '9' && !*end ? value : -1;
 }
 
 /* "2.15.0+cu132": made for CUDA cu132. */
@@ -124,8 +126,8 @@ static int take_process(struct mt_digest *digest, const struct mt_replay *replay
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!(*texts[i].to = strdup(texts[i].text)))
             return -ENOMEM;
-    digest->rank = number(info(d, "env.RANK"));
-    digest->world_size = number(info(d, "env.WORLD_SIZE"));
+    digest->rank = number(mt_rank_text(d));
+    digest->world_size = number(mt_world_size_text(d));
     digest->started_unix_ns = strtoull(info(d, "start_realtime_ns"), NULL, 10);
     digest->length_ns = mt_survey_length_ns(&replay->survey);
     digest->events = replay->survey.events;

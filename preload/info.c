@@ -2,6 +2,7 @@
 #include "info.h"
 #include "cupti.h"
 #include "device-memory.h"
+#include "launcher.h"
 #include "native-stack.h"
 #include "notice.h"
 #include "python-modules.h"
@@ -35,16 +36,18 @@ __attribute__((format(printf, 2, 3))) static void tell(struct sink sink, const c
         sink.call(sink.data, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-/* The variables that change what the memory looks like or who the process is, in a job. */
+/* The variables that change what the memory looks like or who the process is, in a job: these, and
+ * the launchers'. */
 static const char *const environment[] = {
-    "RANK",
-    "LOCAL_RANK",
-    "WORLD_SIZE",
     "MASTER_ADDR",
+    "MASTER_PORT",
+    "LOCAL_WORLD_SIZE",
+    "GROUP_RANK",
+    "TORCHELASTIC_RUN_ID",
     "CUDA_VISIBLE_DEVICES",
     "PYTORCH_ALLOC_CONF",
     "SLURM_JOB_ID",
-    "SLURM_PROCID",
+    "SLURM_NODEID",
     "PYTORCH_CUDA_ALLOC_CONF",
     "CUDASIM_GPU",
     "CUDASIM_MEMORY",
@@ -54,17 +57,28 @@ static const char *const environment[] = {
 
 #define N_VARIABLES (sizeof environment / sizeof *environment)
 
-/* "env.NAME=value" of those that are set, as they were when recording started. */
-static char *values[N_VARIABLES];
+/* "env.NAME=value" of those that are set, and the place in the job that they tell ("rank=1"), as
+ * they were when recording started. */
+static char *values[64];
+static size_t n_values;
+
+static void keep(const char *before, const char *name, const char *value)
+{
+    if (value && n_values < sizeof values / sizeof *values &&
+        asprintf(&values[n_values], "%s%s=%s", before, name, value) >= 0)
+        n_values++;
+}
 
 void mt_info_prepare(void)
 {
-    memset(values, 0, sizeof values); /* a forked child's parent's stay: little, once */
-    for (size_t i = 0, n = 0; i < N_VARIABLES; i++) {
-        const char *value = getenv(environment[i]);
-        if (value && asprintf(&values[n], "env.%s=%s", environment[i], value) >= 0)
-            n++;
-    }
+    const char *variable;
+    n_values = 0; /* a forked child's parent's stay: little, once */
+    for (unsigned i = 0; (variable = mt_launcher_variable(i)); i++)
+        keep("env.", variable, getenv(variable));
+    for (size_t i = 0; i < N_VARIABLES; i++)
+        keep("env.", environment[i], getenv(environment[i]));
+    for (enum mt_job_place place = 0; place < MT_PLACES; place++)
+        keep("", mt_place_names[place], mt_launcher_place(place));
 }
 
 static void tell_command(struct sink sink)
@@ -82,17 +96,18 @@ static void tell_command(struct sink sink)
         tell(sink, "working_directory=%s", path);
 }
 
-/* The path of a library that is loaded; "" where it is not. The loader is not asked: who waits for
- * us may hold its lock. */
+/* The path of a library that is loaded, whatever its version is; "" where it is not. The loader is
+ * not asked: who waits for us may hold its lock. */
 static void find_library(const char *name, char path[PATH_MAX])
 {
     char line[PATH_MAX + 128];
+    size_t n = strlen(name);
     FILE *maps = fopen("/proc/self/maps", "re");
     path[0] = '\0';
     while (maps && !*path && fgets(line, sizeof line, maps)) {
         char *begin = strchr(line, '/'), *slash = strrchr(line, '/');
         line[strcspn(line, "\n")] = '\0';
-        if (slash && !strcmp(slash + 1, name))
+        if (slash && !strncmp(slash + 1, name, n) && (!slash[1 + n] || slash[1 + n] == '.'))
             snprintf(path, PATH_MAX, "%s", begin);
     }
     if (maps)
@@ -116,6 +131,15 @@ static void tell_torch(struct sink sink)
         tell(sink, "torch=%.*s", (int)(end - at - 15), at + 15);
 }
 
+/* The file of CUDA's driver has its version in its name. */
+static void tell_driver(struct sink sink)
+{
+    char path[PATH_MAX];
+    find_library("libcuda.so", path);
+    if (*path)
+        tell(sink, "cuda_driver=%s", path);
+}
+
 void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
 {
     struct sink sink = {call, data};
@@ -129,15 +153,18 @@ void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
         tell(sink, "host=%s", host);
     tell(sink, "start_monotonic_ns=%llu", (unsigned long long)start_ns);
     tell(sink, "start_realtime_ns=%llu", (unsigned long long)(mt_clock(CLOCK_REALTIME) - since));
-    for (size_t i = 0; i < N_VARIABLES && values[i]; i++)
+    for (size_t i = 0; i < n_values; i++)
         tell(sink, "%s", values[i]);
     tell_torch(sink);
+    tell_driver(sink);
 }
 
 void mt_info_collect_late(mt_info_sink *call, void *data)
 {
     char missing[512];
     struct sink sink = {call, data};
+    if (*mt_python_version())
+        tell(sink, "python=%s", mt_python_version());
     tell(sink, "python_stacks=%s", mt_python_status());
     tell(sink, "modules=%s", mt_modules_status());
     tell(sink, "native_stacks=%s", mt_native_status());

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output.h"
+#include "launcher.h"
 #include "message.h"
 #include "trace-format/tail.h"
 
@@ -12,18 +13,10 @@
 
 #define MOST_SUFFIXES 10000
 
-static const char *rank(void)
-{
-    static const char *const variables[] = {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (getenv(variables[i]))
-            return getenv(variables[i]);
-    return "0";
-}
-
 /* What stands for a letter of the pattern; NULL: the letter has no meaning. */
 static const char *meaning(char letter, char *scratch, size_t size)
 {
+    const char *rank;
     switch (letter) {
     case 'p':
         snprintf(scratch, size, "%d", (int)getpid());
@@ -33,7 +26,8 @@ static const char *meaning(char letter, char *scratch, size_t size)
     case 'h':
         return gethostname(scratch, size) ? "host" : scratch;
     case 'r':
-        return rank();
+        rank = mt_launcher_place(MT_RANK);
+        return rank ? rank : "0";
     case '%':
         return "%";
     }

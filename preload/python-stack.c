@@ -26,6 +26,7 @@ enum status {
 static struct {
     const struct mt_python_layout *layout;
     struct mt_python_found found;
+    char version[32];
     _Atomic int status; /* enum status */
 } python;
 
@@ -62,6 +63,8 @@ void mt_python_start(const struct mt_python_found *found)
     int major, minor;
     python.found = *found;
     mt_py_types = found->types;
+    if (found->version)
+        sscanf(found->version(), "%31s", python.version);
     set_status(mt_settings.python_stacks ? ABSENT : SWITCHED_OFF);
     if (!mt_settings.python_stacks || !found->version || !found->thread_state ||
         !found->is_finalizing || !found->code_type || !mt_py_types.str ||
@@ -215,6 +218,11 @@ int mt_python_is_near(struct mt_thread *self, const char *function, const char *
         if (is_in(&self->known[n], function, file, out))
             return 1;
     return 0;
+}
+
+const char *mt_python_version(void)
+{
+    return python.version;
 }
 
 const char *mt_python_status(void)

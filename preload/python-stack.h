@@ -49,6 +49,9 @@ struct mt_python_place {
 int mt_python_is_near(struct mt_thread *self, const char *function, const char *file,
                       struct mt_python_place *out);
 
+/* For the trace: the version of the Python in this process, "3.11.7"; "" where there is none. */
+const char *mt_python_version(void);
+
 /* For the trace: whether there are stacks, in a word or two. */
 const char *mt_python_status(void);
 

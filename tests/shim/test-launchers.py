@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test-launchers.py MEMTAP ALLOC-THREADS: the place in a job that each launcher tells its processes is in
+the trace, its rank in the name that %r makes, and traces of two ranks are those of one job."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+memtap, program = (os.path.abspath(path) for path in sys.argv[1:])
+PLACES = ("rank", "local_rank", "world_size")
+LAUNCHERS = {
+    "none": ({}, None),
+    "torchrun": ({"RANK": "5", "LOCAL_RANK": "1", "WORLD_SIZE": "8"}, ("5", "1", "8")),
+    "Open MPI": ({"OMPI_COMM_WORLD_RANK": "6", "OMPI_COMM_WORLD_LOCAL_RANK": "2",
+                  "OMPI_COMM_WORLD_SIZE": "16"}, ("6", "2", "16")),
+    "MPICH": ({"PMI_RANK": "3", "MPI_LOCALRANKID": "3", "PMI_SIZE": "4"}, ("3", "3", "4")),
+    "MVAPICH": ({"MV2_COMM_WORLD_RANK": "1", "MV2_COMM_WORLD_LOCAL_RANK": "0",
+                 "MV2_COMM_WORLD_SIZE": "2"}, ("1", "0", "2")),
+    "Slurm": ({"SLURM_PROCID": "9", "SLURM_LOCALID": "1", "SLURM_NTASKS": "12"}, ("9", "1", "12")),
+    "torchrun within Slurm": ({"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2", "SLURM_PROCID": "0",
+                               "SLURM_NTASKS": "1"}, ("1", "1", "2")),
+    "a rank alone": ({"PMIX_RANK": "7"}, ("7", None, None)),
+    "an empty variable": ({"RANK": "", "SLURM_PROCID": "4"}, ("4", None, None)),
+}
+plain = {name: value for name, value in os.environ.items()
+         if not name.startswith(("OMPI_", "PMI", "MPI_", "MV2_", "SLURM_"))
+         and name not in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MEMTAP_OUTPUT")}
+faults = []
+
+
+def record(folder, variables):
+    """Where the trace is, and what it says of the process."""
+    subprocess.run([memtap, "run", "-q", "-o", "r%r.mtap", "--", program, "1", "2"], cwd=folder,
+                   env={**plain, **variables}, check=True, timeout=60)
+    (trace,) = pathlib.Path(folder).glob("*.mtap")
+    info = subprocess.run([memtap, "info", "--format", "json", trace], check=True,
+                          stdout=subprocess.PIPE)
+    return trace, json.loads(info.stdout)["process"]
+
+
+for name, (variables, expected) in LAUNCHERS.items():
+    with tempfile.TemporaryDirectory() as folder:
+        trace, process = record(folder, variables)
+    told = tuple(process.get(key) for key in PLACES)
+    if told != (expected or (None, None, None)):
+        faults.append(f"{name}: {told}, not {expected}")
+    if trace.name != f"r{expected[0] if expected else 0}.mtap":
+        faults.append(f"{name}: its trace is {trace.name}")
+    faults += [f"{name}: {key} is not kept" for key, value in variables.items()
+               if process.get(f"env.{key}") != value]
+with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+    traces = [record(folder, {"PMI_RANK": rank, "PMI_SIZE": "2"})[0]
+              for folder, rank in ((first, "1"), (second, "0"))]
+    job = subprocess.run([memtap, "report", *traces, "--rank", "1"], stdout=subprocess.PIPE, text=True,
+                         check=True).stdout
+    both = subprocess.run([memtap, "report", *traces], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
+if "rank 1" not in job or "rank 0" in job:
+    faults.append(f"the report of rank 1 is {job}")
+if [line.split()[0] for line in both.splitlines() if line[:6].strip() in ("0", "1")] != ["0", "1"]:
+    faults.append(f"the report of both is {both}")
+print(len(LAUNCHERS), "launchers", *faults, sep="\n")
+sys.exit(bool(faults))
