@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clock.h"
+#include "real.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,7 @@ struct moment {
     uint64_t ticks, ns;
 };
 
+int (*_Atomic mt_clock_function)(clockid_t clock, struct timespec *out) = clock_gettime;
 const struct mt_clock_line *_Atomic mt_clock_line;
 _Atomic int mt_clock_is_shared;
 
@@ -58,6 +60,14 @@ static struct moment look(void)
         }
     }
     return best;
+}
+
+void mt_clock_find(void)
+{
+    int (*found)(clockid_t, struct timespec *);
+    *(void **)&found = mt_find_real("clock_gettime", "libc.so.6");
+    if (found)
+        atomic_store(&mt_clock_function, found);
 }
 
 void mt_clock_start(void)

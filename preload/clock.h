@@ -22,6 +22,13 @@ extern const struct mt_clock_line *_Atomic mt_clock_line; /* NULL: the kernel is
 /* More than one thread has had events. */
 extern _Atomic int mt_clock_is_shared;
 
+/* The C library's own clock_gettime: a library that makes time for programs (libfaketime) may stop
+ * it, by which nobody could wait, and unmaps what it needs at the end. */
+extern int (*_Atomic mt_clock_function)(clockid_t clock, struct timespec *out);
+
+/* Finds that. Takes the loader's lock; any number of times. */
+void mt_clock_find(void);
+
 /* Once for each process that records, before its first event. */
 void mt_clock_start(void);
 
@@ -33,7 +40,7 @@ void mt_clock_adjust(void);
 static inline uint64_t mt_clock(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(clock, &now);
+    atomic_load_explicit(&mt_clock_function, memory_order_relaxed)(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 

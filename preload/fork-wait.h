@@ -4,18 +4,27 @@
 #ifndef MT_PRELOAD_FORK_WAIT_H
 #define MT_PRELOAD_FORK_WAIT_H
 
+#include "clock.h"
+#include "no-cancel.h"
+
 #include <pthread.h>
-#include <time.h>
+#include <unistd.h>
 
-#define MT_MOST_FORK_WAIT_S 1
+#define MT_MOST_FORK_WAIT_NS 1000000000
+#define MT_FORK_PAUSE_US 100
 
-/* 1, or 0 where the lock was not to be had in that time: then nothing is to be released. */
+/* 1, or 0 where the lock was not to be had in that time: then nothing is to be released. Not by
+ * pthread_mutex_timedlock, whose clock may be set back meanwhile. */
 static inline int mt_fork_wait(pthread_mutex_t *lock)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += MT_MOST_FORK_WAIT_S;
-    return !pthread_mutex_timedlock(lock, &until);
+    MT_NO_CANCEL();
+    uint64_t until = mt_now() + MT_MOST_FORK_WAIT_NS;
+    while (pthread_mutex_trylock(lock)) {
+        if (mt_now() >= until)
+            return 0;
+        usleep(MT_FORK_PAUSE_US);
+    }
+    return 1;
 }
 
 #endif

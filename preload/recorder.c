@@ -147,6 +147,7 @@ static struct mt_python_found look_around(void)
 {
     MT_NO_SIGNALS();
     mt_expect_fork(); /* first: it may come while we start */
+    mt_clock_find();
     mt_native_find();
     return mt_python_find();
 }

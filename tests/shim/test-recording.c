@@ -225,6 +225,18 @@ START_TEST(a_stack_may_make_room_for_a_smaller_one)
 }
 END_TEST
 
+START_TEST(a_clock_that_stands_still_is_the_program_s_alone)
+{
+    struct outcome o = run(ARGS("stopped-clock", pairs[1].text), QUIET);
+    ck_assert(ended_with(&o, 0));
+    struct counts c = read_counts(&o, o.file[0]);
+    ck_assert(c.is_complete);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC] + c.kind[MT_CUDA_FREE] + c.lost,
+                      2 * (uint64_t)pairs[1].number);
+    remove_outcome(&o);
+}
+END_TEST
+
 START_TEST(a_process_ends_with_its_last_thread)
 {
     struct outcome o = run(ARGS("main-ends"), QUIET);
@@ -537,6 +549,7 @@ int main(void)
                         sizeof bus_errors / sizeof *bus_errors);
     tcase_add_loop_test(tests, an_end_of_its_own_loses_nothing, 0, sizeof ends / sizeof *ends);
     tcase_add_test(tests, a_wrong_setting_is_said_and_passed_over);
+    tcase_add_test(tests, a_clock_that_stands_still_is_the_program_s_alone);
     tcase_add_test(tests, the_roster_names_the_trace);
     tcase_add_test(tests, the_roster_knows_of_a_trace_that_could_not_be_created);
     if (!IS_SANITIZED) {

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stopped-clock N: allocates and frees N times where the C library's time stands still, as
+ * libfaketime may make it. A wait that counts on it is ended by SIGALRM. */
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_SECONDS 60
+
+unsigned cudaMalloc(void **address, size_t size);
+unsigned cudaFree(void *address);
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+    (void)clock;
+    *out = (struct timespec){.tv_sec = 1000000};
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    void *address;
+    alarm(MOST_SECONDS);
+    for (int n = argc > 1 ? atoi(argv[1]) : 0; n > 0; n--) {
+        cudaMalloc(&address, 512);
+        cudaFree(address);
+    }
+    return 0;
+}
