@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define LINES 64                   /* one is in use while as many more are made */
@@ -68,6 +69,13 @@ void mt_clock_find(void)
     *(void **)&found = mt_find_real("clock_gettime", "libc.so.6");
     if (found)
         atomic_store(&mt_clock_function, found);
+}
+
+void mt_clock_pause(unsigned us)
+{
+    int saved = errno;
+    syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = us * 1000l}, NULL);
+    errno = saved;
 }
 
 void mt_clock_start(void)

@@ -36,6 +36,9 @@ void mt_clock_start(void);
  * times. */
 void mt_clock_adjust(void);
 
+/* Sleeps. Not usleep, for the same reason; keeps errno, and is no place to be cancelled at. */
+void mt_clock_pause(unsigned us);
+
 /* ns on a clock. */
 static inline uint64_t mt_clock(clockid_t clock)
 {

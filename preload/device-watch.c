@@ -15,6 +15,7 @@
 #define MOST_SAMPLES 256 /* not taken yet; more are dropped */
 #define LAST_WAIT_NS 500000000u
 #define PAUSE_NS 100000000u
+#define FOR_EVER UINT64_MAX
 #define PAUSES_FOR_A_SAMPLE 20u /* a pause is at least so many times as long as it took to ask */
 
 enum thread { NONE, RUNNING, IMPOSSIBLE };
@@ -23,10 +24,9 @@ static struct {
     uint64_t seen; /* devices, by bit; the writer's */
     int has_changed;
     enum thread thread;
-    _Atomic uint32_t bell; /* a futex: ends the pause */
+    _Atomic uint32_t bell, answers; /* futexes: end a pause; count what was asked */
     /* Below: with the lock held. */
     pthread_mutex_t lock;
-    pthread_cond_t changed;
     uint64_t wanted, known; /* devices, by bit: to be asked for, and all that were so far */
     int is_asking, is_over;
     struct mt_device_memory last[MOST_DEVICES];
@@ -83,10 +83,12 @@ static void wake(_Atomic uint32_t *word)
     errno = saved;
 }
 
-/* While the word has this value. */
-static void wait_on(_Atomic uint32_t *word, uint32_t value, const struct timespec *most)
+/* While the word has this value, and at most so long. */
+static void wait_on(_Atomic uint32_t *word, uint32_t value, uint64_t most_ns)
 {
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, most, NULL, 0);
+    const struct timespec most = {(time_t)(most_ns / 1000000000u), (long)(most_ns % 1000000000u)};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, most_ns == FOR_EVER ? NULL : &most, NULL,
+            0);
 }
 
 void mt_watch_note_slowly(void)
@@ -135,12 +137,10 @@ static void sample_and_pause(uint64_t devices)
     uint64_t pause = (mt_now() - begin) * PAUSES_FOR_A_SAMPLE;
     pthread_mutex_lock(&watch.lock);
     watch.is_asking = 0;
-    pthread_cond_broadcast(&watch.changed);
     pthread_mutex_unlock(&watch.lock);
-    if (pause < PAUSE_NS)
-        pause = PAUSE_NS;
-    wait_on(&watch.bell, rung,
-            &(struct timespec){(time_t)(pause / 1000000000u), (long)(pause % 1000000000u)});
+    atomic_fetch_add(&watch.answers, 1);
+    wake(&watch.answers);
+    wait_on(&watch.bell, rung, pause < PAUSE_NS ? PAUSE_NS : pause);
 }
 
 static void *run(void *unused)
@@ -150,7 +150,7 @@ static void *run(void *unused)
     for (;;) {
         uint32_t asks = MT_WATCH_ASKS;
         while (atomic_load(&mt_watch_state) == MT_WATCH_WAITS)
-            wait_on(&mt_watch_state, MT_WATCH_WAITS, NULL);
+            wait_on(&mt_watch_state, MT_WATCH_WAITS, FOR_EVER);
         atomic_store(&mt_watch_state, MT_WATCH_ASKS);
         devices = take_wanted();
         if (!devices)
@@ -166,11 +166,6 @@ static void *run(void *unused)
 static enum thread begin(void)
 {
     pthread_t thread;
-    pthread_condattr_t clock;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&watch.changed, &clock);
-    pthread_condattr_destroy(&clock);
     atomic_store(&mt_watch_state, MT_WATCH_WAITS);
     if (pthread_create(&thread, NULL, run, NULL)) {
         atomic_store(&mt_watch_state, MT_WATCH_OFF);
@@ -219,6 +214,23 @@ void mt_watch_forget(void)
     watch.has_changed = 1;
 }
 
+static int is_awaited(void)
+{
+    pthread_mutex_lock(&watch.lock);
+    int is_awaited = watch.wanted || watch.is_asking;
+    pthread_mutex_unlock(&watch.lock);
+    return is_awaited;
+}
+
+static void wait_for_answer(uint64_t until_ns)
+{
+    uint32_t answers = atomic_load(&watch.answers);
+    for (uint64_t now; is_awaited() && (now = mt_now()) < until_ns;) {
+        wait_on(&watch.answers, answers, until_ns - now);
+        answers = atomic_load(&watch.answers);
+    }
+}
+
 void mt_watch_finish(void)
 {
     if (!watch.seen)
@@ -226,12 +238,8 @@ void mt_watch_finish(void)
     ask();
     if (watch.thread != RUNNING)
         return;
-    uint64_t until = mt_now() + LAST_WAIT_NS;
-    struct timespec end = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    wait_for_answer(mt_now() + LAST_WAIT_NS);
     pthread_mutex_lock(&watch.lock);
-    while ((watch.wanted || watch.is_asking) &&
-           pthread_cond_timedwait(&watch.changed, &watch.lock, &end) != ETIMEDOUT)
-        ;
     watch.wanted = 0;
     watch.is_over = 1;
     pthread_mutex_unlock(&watch.lock);

@@ -5,10 +5,8 @@
 #define MT_PRELOAD_FORK_WAIT_H
 
 #include "clock.h"
-#include "no-cancel.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #define MT_MOST_FORK_WAIT_NS 1000000000
 #define MT_FORK_PAUSE_US 100
@@ -17,12 +15,11 @@
  * pthread_mutex_timedlock, whose clock may be set back meanwhile. */
 static inline int mt_fork_wait(pthread_mutex_t *lock)
 {
-    MT_NO_CANCEL();
     uint64_t until = mt_now() + MT_MOST_FORK_WAIT_NS;
     while (pthread_mutex_trylock(lock)) {
         if (mt_now() >= until)
             return 0;
-        usleep(MT_FORK_PAUSE_US);
+        mt_clock_pause(MT_FORK_PAUSE_US);
     }
     return 1;
 }

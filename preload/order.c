@@ -26,7 +26,7 @@ static void barrier_in_all_threads(void)
     }
     /* Where the kernel refuses, a store buffer drains long before the next look. */
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
-        usleep(1000);
+        mt_clock_pause(1000);
 }
 
 /* Whether all that it began before the barrier is published. If not, it has lost its processor in

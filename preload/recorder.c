@@ -209,7 +209,7 @@ static void wait_for_room(struct mt_thread *self)
     int has_lost = atomic_load_explicit(&self->ring.lost, memory_order_relaxed) != 0;
     while (mt_ring_is_full(&self->ring) && !has_lost && mt_is_recording() && mt_now() < until) {
         mt_writer_wake();
-        usleep(ROOM_PAUSE_US);
+        mt_clock_pause(ROOM_PAUSE_US);
     }
     errno = saved;
 }

@@ -236,7 +236,7 @@ static int make_journal_room(size_t size)
     while (journal_room() < size && !tail.journal_overflowed && mt_is_recording() &&
            mt_now() < until) {
         mt_writer_wake();
-        usleep(JOURNAL_PAUSE_US);
+        mt_clock_pause(JOURNAL_PAUSE_US);
     }
     tail.journal_overflowed = journal_room() < size;
     return !tail.journal_overflowed;
