@@ -46,7 +46,7 @@ def out_of_memory_that_is_caught():
 
 def workers():
     data = TensorDataset(torch.arange(64.).reshape(16, 4))
-    for (batch,) in DataLoader(data, batch_size=4, num_workers=2):
+    for (batch,) in DataLoader(data, batch_size=4, num_workers=2, multiprocessing_context="fork"):
         batch.to(device)
     print("workers done")
 
