@@ -196,16 +196,14 @@ static int is_in(const struct mt_known_frame *known, const char *function, const
 {
     const struct mt_python_layout *layout = python.layout;
     char text[1024];
-    if (!known->frame || !mt_is_python_frame(layout, known->frame))
-        return 0;
     uint64_t code = mt_py_frame_code(layout, known->frame);
     if (mt_py_text(layout, mt_py_word(code, layout->code_name), text, sizeof text) ||
         strcmp(text, function) != 0 ||
         mt_py_text(layout, mt_py_word(code, layout->code_filename), text, sizeof text) ||
         !ends_with(text, file))
         return 0;
-    *out = (struct mt_python_place){known->frame, code,
-                                    known->instruction & mt_py_instruction_bits(layout)};
+    uint64_t instruction = known->instruction & mt_py_instruction_bits(layout);
+    *out = (struct mt_python_place){known->frame, code, mt_py_line(layout, code, instruction)};
     return 1;
 }
 
@@ -214,9 +212,14 @@ int mt_python_is_near(struct mt_thread *self, const char *function, const char *
 {
     if (!mt_python_stack(self))
         return 0;
-    for (unsigned n = self->n_known, i = 0; n && i < 2; n--, i++)
+    unsigned looked_at = 0; /* from 3.12 on there are frames of C code in between */
+    for (unsigned n = self->n_known; n && looked_at < 2; n--) {
+        if (!mt_is_python_frame(python.layout, self->known[n].frame))
+            continue;
         if (is_in(&self->known[n], function, file, out))
             return 1;
+        looked_at++;
+    }
     return 0;
 }
 

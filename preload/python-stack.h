@@ -41,7 +41,8 @@ static inline uint32_t mt_python_stack(struct mt_thread *self)
 
 /* Where a function stands. */
 struct mt_python_place {
-    uint64_t frame, code, instruction;
+    uint64_t frame, code;
+    uint32_t line;
 };
 
 /* Whether the thread's innermost frame, or its caller's, is one of that function, of a file whose
