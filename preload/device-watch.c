@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device-watch.h"
 #include "device-memory.h"
+#include "own-thread.h"
 #include "recorder.h"
 
 #include <errno.h>
@@ -165,13 +166,11 @@ static void *run(void *unused)
 /* All signals are blocked in it, as they are in the writer. */
 static enum thread begin(void)
 {
-    pthread_t thread;
     atomic_store(&mt_watch_state, MT_WATCH_WAITS);
-    if (pthread_create(&thread, NULL, run, NULL)) {
+    if (mt_own_thread(run)) {
         atomic_store(&mt_watch_state, MT_WATCH_OFF);
         return IMPOSSIBLE;
     }
-    pthread_detach(thread);
     return RUNNING;
 }
 

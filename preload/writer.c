@@ -9,6 +9,7 @@
 #include "message.h"
 #include "order.h"
 #include "output.h"
+#include "own-thread.h"
 #include "read-file.h"
 #include "recorder.h"
 #include "settings.h"
@@ -570,10 +571,7 @@ int mt_writer_start(void)
     sigfillset(&all);
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread;
-    rc = pthread_create(&thread, NULL, run, NULL);
-    if (!rc)
-        pthread_detach(thread);
+    rc = mt_own_thread(run);
     writer.is_running = !rc;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -rc;

@@ -2,7 +2,8 @@
 /*
  * small-stacks: allocates in two threads one after the other and prints how many bytes of stack
  * each has touched for it: at the first event of the process or the thread, and by another way.
- * small-stacks least: allocates in two threads with the smallest stacks that there are.
+ * small-stacks least: allocates in two threads with the smallest stacks that there are;
+ * default: these are what any thread gets, as after ulimit -s 16.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -62,13 +63,16 @@ static void *run_on_little(void *unused)
 int main(int argc, char **argv)
 {
     pthread_attr_t attributes;
-    int is_least = argc > 1 && !strcmp(argv[1], "least");
+    int is_default = argc > 1 && !strcmp(argv[1], "default");
+    int is_least = is_default || (argc > 1 && !strcmp(argv[1], "least"));
     stack =
         mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED || pthread_attr_init(&attributes) ||
         (is_least ? pthread_attr_setstacksize(&attributes, (size_t)PTHREAD_STACK_MIN)
                   : pthread_attr_setstack(&attributes, stack, SIZE)))
         return 2;
+    if (is_default && pthread_setattr_default_np(&attributes))
+        return 3;
     for (int i = 0; i < 2; i++) {
         pthread_t thread;
         if (pthread_create(&thread, &attributes, is_least ? run_on_little : run, NULL))
