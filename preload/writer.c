@@ -140,7 +140,7 @@ static void give_up(int rc, const char *doing)
     const char *why = mt_guard_has_lost() ? "its tail was cut short, or the disk failed"
                       : rc == -ESTALE     ? "the program closed memtap's file"
                                           : strerror(-rc);
-    mt_message("cannot %s %s: %s; recording ends here, the program goes on", doing,
+    mt_message("cannot %s %.600s: %s; recording ends here, the program goes on", doing,
                mt_output_shown(&writer.output), why);
     mt_output_close(&writer.output);
     atomic_store(&mt_state, MT_OVER);
@@ -468,15 +468,15 @@ static void drain(int is_last)
     mt_watch_ask();
 }
 
-/* memtap run reads there which traces its program has written; an empty line is one that could not
- * be created. At the end comes a second line, with the processor time that it took before the path.
- */
+/* memtap run reads there which traces its program has written: texts, each with a zero after it,
+ * since names may have newlines. An empty one is a trace that could not be created. At the end
+ * comes a second one, with the processor time that it took before the path. */
 static void sign_roster(uint64_t cpu_ns)
 {
-    char line[PATH_MAX + 24], absolute[PATH_MAX] = "", cost[24] = "";
+    char text[PATH_MAX + 24], absolute[PATH_MAX] = "", cost[24] = "";
     if (!*mt_settings.roster)
         return;
-    int fd = open(mt_settings.roster, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open(mt_settings.roster, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return;
     const char *path = !is_open()                               ? ""
@@ -484,8 +484,8 @@ static void sign_roster(uint64_t cpu_ns)
                                                                 : writer.output.path;
     if (cpu_ns)
         snprintf(cost, sizeof cost, "%llu ", (unsigned long long)cpu_ns);
-    int n = snprintf(line, sizeof line, "%s%s\n", cost, path);
-    ssize_t written = write(fd, line, (size_t)n);
+    int n = snprintf(text, sizeof text, "%s%s", cost, path);
+    ssize_t written = write(fd, text, (size_t)n + 1);
     (void)written; /* only a message at the end is missing then */
     close(fd);
 }
@@ -537,10 +537,10 @@ static void *run(void *unused)
     pthread_setname_np(pthread_self(), "memtap");
     pthread_mutex_lock(&writer.working);
     open_trace();
+    sign_roster(0); /* before the program goes on: it may end */
     say(&writer.is_open);
     if (is_open())
         write_head();
-    sign_roster(0);
     for (int is_first = 1; !atomic_load(&writer.stop); is_first = 0) {
         if (wait_for_work(is_first) && is_alone())
             break; /* the C library calls exit when we have ended, too */
@@ -555,7 +555,7 @@ static void *run(void *unused)
     return unused;
 }
 
-int mt_writer_start(void)
+static int begin(void)
 {
     sigset_t all, before;
     writer.start_ns = mt_now();
@@ -575,6 +575,14 @@ int mt_writer_start(void)
     writer.is_running = !rc;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -rc;
+}
+
+int mt_writer_start(void)
+{
+    int rc = begin();
+    if (rc)
+        sign_roster(0);
+    return rc;
 }
 
 void mt_writer_wait_open(void)

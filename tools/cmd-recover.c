@@ -172,6 +172,8 @@ static int finish(const struct recovery *recovery, const struct mt_trace_error *
     if (rc)
         return rc;
     rc = write_trace(recovery);
+    if (rc == -EEXIST)
+        return mt_fail("%s: is there already; give another name", path);
     if (rc)
         return mt_fail("%s: cannot be written: %s", path, strerror(-rc));
     if (!recovery->output)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/survey.h"
 #include "analyzer/text.h"
+#include "architecture.h"
 #include "child.h"
 #include "locate.h"
 #include "pytorch-check.h"
 #include "roster.h"
+#include "settings/table.h"
 #include "simulation.h"
-#include "simulator/parse-size.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,82 +17,57 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEFAULT_OUTPUT "memtap-%e-%p.mtap"
-
 /* A trace larger than this is not read through just to count its events. */
 #define COUNTED_BYTES (256u << 20)
 
-enum { STACKS = 2, CUPTI, LEVEL }; /* have no short form */
+/* The settings' options: without a short form they have numbers below all letters. */
+#define SETTING_OPTION(name, letter, variable, otherwise, kind, choices, value, meaning)           \
+    {(letter) ? (letter) : 2 + MT_ID_##name, #name, value, meaning, (value) ? (choices) : NULL},
 
+/* clang-format off */
 const struct mt_option mt_run_options[] = {
-    {'o', "output", "FILE",
-     "the trace, by default " DEFAULT_OUTPUT "; %p: process id,\n"
-     "%e: program, %h: host, %r: rank, %%: a percent sign"},
-    {STACKS, "stacks", "WHICH", "the stacks to record: python (the default), native, both or none",
-     "python native both none"},
-    {'k', "keep", "SIZE",
-     "keep the newest events only, at least of this size (such as 512M),\n"
-     "and what was live before them; by default all"},
-    {CUPTI, "cupti", "WHEN",
-     "have CUPTI tell of CUDA's calls: auto (the default: where they\n"
-     "cannot be seen otherwise), on or off",
-     "auto on off"},
-    {LEVEL, "level", "N", "the level of the trace's compression, 1 (the default) to 19"},
-    {'q', "quiet", NULL, "no line at the end"},
-    {'v', "verbose", NULL, "at the end, what could be recorded and what not"},
+    MT_OPTION_SETTINGS(SETTING_OPTION)
     {'s', "simulate", "NAME", "run on this simulated card; list shows them all", "list " MT_CARDS},
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},
     {'n', "gpus", "N", "how many simulated cards; 1"},
     {0},
 };
+/* clang-format on */
 
 struct arguments {
     struct mt_simulation simulation;
-    const char *output, *stacks, *keep, *cupti,
-        *level; /* but output: NULL: as the environment says */
-    int quiet, verbose, simulate;
+    int simulate;
+    const char *setting[MT_SETTINGS_COUNT]; /* NULL: as the environment says */
 };
+
+/* The first rows are the settings' own. */
+static void set_setting(struct arguments *arguments, int letter, const char *value)
+{
+    for (unsigned i = 0; i < MT_ID_roster; i++)
+        if (mt_run_options[i].letter == letter)
+            arguments->setting[i] = mt_run_options[i].value ? value : "1";
+}
 
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
                           struct arguments *arguments, int *operand)
 {
     const char *value;
     int letter;
-    *arguments = (struct arguments){.output = DEFAULT_OUTPUT};
+    *arguments = (struct arguments){0};
     while ((letter = mt_options_next(command, argc, argv, &value, operand)) > 0) {
+        arguments->simulate |= letter == 's' || letter == 'm' || letter == 'n';
         switch (letter) {
-        case 'o':
-            arguments->output = value;
-            break;
-        case 'k':
-            arguments->keep = value;
-            break;
-        case STACKS:
-            arguments->stacks = value;
-            break;
-        case CUPTI:
-            arguments->cupti = value;
-            break;
-        case LEVEL:
-            arguments->level = value;
-            break;
-        case 'q':
-            arguments->quiet = 1;
-            break;
-        case 'v':
-            arguments->verbose = 1;
-            break;
         case 's':
-            arguments->simulate = 1;
             arguments->simulation.gpu = value;
             break;
         case 'm':
-            arguments->simulate = 1;
             arguments->simulation.memory = value;
             break;
         case 'n':
-            arguments->simulate = 1;
             arguments->simulation.gpus = value;
+            break;
+        default:
+            set_setting(arguments, letter, value);
         }
     }
     return letter;
@@ -101,8 +77,10 @@ static int preload(void)
 {
     char shim[MT_PLACE_SIZE];
     const char *already = getenv("LD_PRELOAD");
-    if (mt_locate_shim(shim))
-        return mt_fail("%s: the recording library is not there; build or install it", shim);
+    int rc = mt_locate_shim(shim);
+    if (rc)
+        return mt_fail("%s: the recording library is %s; build or install it", shim,
+                       rc == -ENOEXEC ? "not one for this machine" : "not there");
     if (strpbrk(shim, " \t\n:"))
         return mt_fail("%s: a path with a space or a colon cannot be preloaded; install memtap "
                        "elsewhere",
@@ -112,52 +90,19 @@ static int preload(void)
     if (!list)
         return mt_fail("out of memory");
     snprintf(list, size, "%s%s%s", shim, already && *already ? ":" : "", already ? already : "");
-    int rc = setenv("LD_PRELOAD", list, 1);
+    rc = setenv("LD_PRELOAD", list, 1);
     free(list);
     return rc ? mt_fail("out of memory") : 0;
 }
 
-static int set_stacks(const struct mt_command *command, const char *which)
+/* The shim would say so too, and take the default: but then for hours. */
+static int check_setting(const struct mt_command *command, const struct mt_setting *setting,
+                         const char *value)
 {
-    static const char *const choices[] = {"python", "native", "both", "none"};
-    for (size_t i = 0; which && i < sizeof choices / sizeof *choices; i++)
-        if (!strcmp(which, choices[i]))
-            return setenv("MEMTAP_STACKS", which, 1) ? mt_fail("out of memory") : 0;
-    return which ? mt_fail_usage(command, "unknown stacks '%s'; use python, native, both or none",
-                                 which)
-                 : 0;
-}
-
-static int set_cupti(const struct mt_command *command, const char *when)
-{
-    if (!when)
-        return 0;
-    if (strcmp(when, "auto") && strcmp(when, "on") && strcmp(when, "off"))
-        return mt_fail_usage(command, "unknown choice '%s' for --cupti; use auto, on or off", when);
-    return setenv("MEMTAP_CUPTI", when, 1) ? mt_fail("out of memory") : 0;
-}
-
-static int set_level(const struct mt_command *command, const char *value)
-{
-    char *end;
-    long level = value ? strtol(value, &end, 10) : 1;
-    if (value && (*end || level < 1 || level > 19))
-        return mt_fail_usage(command, "unknown level '%s'; use 1 to 19", value);
-    return value && setenv("MEMTAP_LEVEL", value, 1) ? mt_fail("out of memory") : 0;
-}
-
-/* The shim would say so too, and keep all: but then for hours. */
-static int set_keep(const struct mt_command *command, const char *value)
-{
-    uint64_t bytes = 0;
-    char text[24];
-    if (!value)
-        return 0;
-    if (strcmp(value, "all") && (sim_parse_size(value, &bytes) || bytes < 1 << 20))
-        return mt_fail_usage(command, "unknown size '%s' for --keep; use 1M or more, or all",
-                             value);
-    snprintf(text, sizeof text, "%" PRIu64, bytes);
-    return setenv("MEMTAP_KEEP", bytes ? text : "all", 1) ? mt_fail("out of memory") : 0;
+    char wrong[128];
+    if (mt_setting_check(setting, value, wrong, sizeof wrong))
+        return mt_fail_usage(command, "--%s %s %s", setting->name, *value ? value : "''", wrong);
+    return 0;
 }
 
 /* The working directory with its % doubled, since what follows is a pattern, and a slash. */
@@ -187,7 +132,7 @@ static int check_output(const char *output)
         return mt_fail("the trace's name is empty; give a file");
     if (!stat(output, &status) && S_ISDIR(status.st_mode))
         return mt_fail("%s: is a directory; give a file in it, such as %s/%s", output, output,
-                       DEFAULT_OUTPUT);
+                       mt_setting_table[MT_ID_output].otherwise);
     const char *slash = strrchr(output, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output) + 1 : 2,
              slash ? output : "./");
@@ -200,6 +145,7 @@ static int check_output(const char *output)
     return 0;
 }
 
+/* Its folder is looked at, and it is made absolute, since the program may go elsewhere. */
 static int set_output(const char *output)
 {
     char pattern[3 * PATH_MAX] = "";
@@ -211,7 +157,31 @@ static int set_output(const char *output)
     size_t n = strlen(pattern);
     if ((size_t)snprintf(pattern + n, sizeof pattern - n, "%s", output) >= sizeof pattern - n)
         return mt_fail("%s: the name is too long", output);
-    return setenv("MEMTAP_OUTPUT", pattern, 1) ? mt_fail("out of memory") : 0;
+    return setenv(mt_setting_table[MT_ID_output].variable, pattern, 1) ? mt_fail("out of memory")
+                                                                       : 0;
+}
+
+/* What the environment says of a setting, if anything, else the default. */
+static const char *in_environment(const struct mt_setting *setting)
+{
+    const char *value = getenv(setting->variable);
+    return value && *value ? value : setting->otherwise;
+}
+
+static int set_settings(const struct mt_command *command, const struct arguments *arguments)
+{
+    const char *const *value = arguments->setting;
+    int rc = 0;
+    for (unsigned i = 0; !rc && i < MT_SETTINGS_COUNT; i++) {
+        const struct mt_setting *setting = &mt_setting_table[i];
+        if (value[i])
+            rc = check_setting(command, setting, value[i]);
+        if (!rc && i == MT_ID_output)
+            rc = set_output(value[i] ? value[i] : in_environment(setting));
+        else if (!rc && value[i] && setenv(setting->variable, value[i], 1))
+            rc = mt_fail("out of memory");
+    }
+    return rc;
 }
 
 /* Short, where the trace is in the working directory. */
@@ -274,8 +244,12 @@ static void tell_trace(const char *trace, uint64_t cpu_ns)
 
 static void tell_none(const char *program)
 {
-    char folder[PATH_MAX];
-    if (mt_pytorch_without_cuda(program, folder))
+    char path[PATH_MAX], folder[PATH_MAX];
+    if (mt_find_command(program, path) && mt_is_for_this_machine(path) == 0)
+        mt_say("%s is a program for another machine, into which memtap's library cannot be loaded, "
+               "so no trace was written",
+               program);
+    else if (mt_pytorch_without_cuda(program, folder))
         mt_say("no process used CUDA, so no trace was written: the PyTorch in %s is built "
                "without CUDA; install its CUDA build",
                folder);
@@ -320,20 +294,11 @@ int mt_run_run(const struct mt_command *command, int argc, char **argv)
     }
     if (operand == argc)
         return mt_fail_usage(command, "no command to run is given");
-    int rc = set_stacks(command, arguments.stacks);
-    if (!rc)
-        rc = set_cupti(command, arguments.cupti);
-    if (!rc)
-        rc = set_level(command, arguments.level);
-    if (!rc)
-        rc = set_output(arguments.output);
-    if (!rc && arguments.verbose && setenv("MEMTAP_VERBOSE", "1", 1))
-        rc = mt_fail("out of memory");
-    if (!rc)
-        rc = set_keep(command, arguments.keep);
+    int rc = set_settings(command, &arguments);
     if (!rc)
         rc = preload();
     if (!rc && arguments.simulate)
         rc = mt_simulation_prepare(command, &arguments.simulation, argv[operand]);
-    return rc ? rc : record(argv + operand, arguments.quiet);
+    int quiet = !strcmp(in_environment(&mt_setting_table[MT_ID_quiet]), "1");
+    return rc ? rc : record(argv + operand, quiet);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "locate.h"
+#include "architecture.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -46,7 +47,8 @@ static int locate(char out[MT_PLACE_SIZE], const char *const *places, const char
 
 int mt_locate_shim(char out[MT_PLACE_SIZE])
 {
-    return locate(out, shim_places, "libmemtap.so", "libmemtap.so");
+    int rc = locate(out, shim_places, "libmemtap.so", "libmemtap.so");
+    return !rc && mt_is_for_this_machine(out) != 1 ? -ENOEXEC : rc;
 }
 
 /* libcuda.so.1 stands for all of them. It may be a link to another folder. */

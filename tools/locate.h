@@ -9,8 +9,9 @@
 
 #define MT_PLACE_SIZE (2 * PATH_MAX)
 
-/* The recording library / the folder of the simulated device's libraries, absolute. 0, or -ENOENT
- * with the place where it should have been in out. */
+/* The recording library / the folder of the simulated device's libraries, absolute. 0; -ENOENT
+ * with the place where it should have been in out; of the library -ENOEXEC where it is there, but
+ * for another machine. */
 int mt_locate_shim(char out[MT_PLACE_SIZE]);
 int mt_locate_simulator(char out[MT_PLACE_SIZE]);
 

@@ -4,6 +4,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_OPTIONS 16
@@ -56,6 +57,10 @@ int mt_options_next(const struct mt_command *command, int argc, char **argv, con
     int letter = getopt_long(argc, argv, shorts, longs, NULL);
     *value = optarg;
     *operand = optind;
+    if (letter == HELP) {
+        mt_print_help(command);
+        exit(mt_finish_output(MT_EXIT_OK));
+    }
     if (letter == -1)
         return 0;
     if (letter == '?' || letter == ':') {

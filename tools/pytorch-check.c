@@ -13,8 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where a shell would find the command. */
-static int resolve(const char *command, char out[PATH_MAX])
+int mt_find_command(const char *command, char out[PATH_MAX])
 {
     const char *path = getenv("PATH");
     if (strchr(command, '/'))
@@ -63,7 +62,7 @@ int mt_pytorch_without_cuda(const char *command, char folder[PATH_MAX])
     char python[PATH_MAX], pattern[2 * PATH_MAX];
     glob_t found;
     int without = 0;
-    if (!resolve(command, python))
+    if (!mt_find_command(command, python))
         return 0;
     if (!is_python(python))
         follow_script(python);

@@ -26,14 +26,13 @@ int mt_roster_create(struct mt_roster *roster)
     return 0;
 }
 
-/* The next line; *trace is its path, *cpu_ns what it says before that. */
-static int next(FILE *file, char **line, size_t *size, const char **trace, uint64_t *cpu_ns)
+/* The next text; *trace is its path, *cpu_ns what it says before that. */
+static int next(FILE *file, char **text, size_t *size, const char **trace, uint64_t *cpu_ns)
 {
     char *path;
-    if (getline(line, size, file) <= 0)
+    if (getdelim(text, size, '\0', file) <= 0)
         return 0;
-    (*line)[strcspn(*line, "\n")] = '\0';
-    *cpu_ns = strtoull(*line, &path, 10);
+    *cpu_ns = strtoull(*text, &path, 10);
     *trace = path + (*path == ' ');
     return 1;
 }
@@ -73,17 +72,17 @@ static int add_trace(struct entries *entries, const char *trace)
 /* What there is no memory for is left out. */
 static void read_all(struct entries *entries, FILE *file)
 {
-    char *line = NULL;
+    char *text = NULL;
     const char *trace;
     size_t size = 0;
     uint64_t cpu_ns;
     int rc = 0;
-    while (!rc && next(file, &line, &size, &trace, &cpu_ns))
+    while (!rc && next(file, &text, &size, &trace, &cpu_ns))
         if (cpu_ns)
             add_cost(entries, trace, cpu_ns);
         else
             rc = add_trace(entries, trace);
-    free(line);
+    free(text);
 }
 
 unsigned mt_roster_each(const struct mt_roster *roster,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_man.py MEMTAP SOURCE: every option that a command's --help lists is in its man page, and the
-other way round; every command is in memtap(1); the variables of preload/settings.h and their defaults
+other way round; every command is in memtap(1); the variables of settings/table.h and their defaults
 are in libmemtap(7), and no others; every page is installed, and what it refers to is there."""
 import pathlib
 import re
@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 OPTION = re.compile(r"--[a-z][a-z-]*")
-SETTING = re.compile(r'S\(\w+, "(MEMTAP_\w+)", "([^"]*)"')
+SETTING = re.compile(r"""S\(\w+, (?:0|'\w'), "(MEMTAP_\w+)", "([^"]*)\"""")
 memtap, source = sys.argv[1], pathlib.Path(sys.argv[2])
 folder = source / "man"
 faults = []
@@ -46,7 +46,7 @@ for command in commands:
         explained &= options
     faults += [f"{page}: {option} is not there" for option in sorted(options - explained)]
     faults += [f"{page}: {option} is no option" for option in sorted(explained - options)]
-settings = dict(SETTING.findall((source / "preload" / "settings.h").read_text()))
+settings = dict(SETTING.findall((source / "settings" / "table.h").read_text()))
 variables = (folder / "libmemtap.7").read_text().replace("\\-", "-")
 variables = variables.partition(".SH ENVIRONMENT")[2].partition("\n.SH ")[0]
 described = dict(re.findall(r'^\.TP\n\.BR? (MEMTAP_\w+)(?: " \((.*)\)")?$', variables, re.M))

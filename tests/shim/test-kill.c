@@ -208,7 +208,8 @@ START_TEST(a_size_that_is_none_keeps_all)
     char variable[64], message[160];
     snprintf(variable, sizeof variable, "MEMTAP_KEEP=%s", sizes[_i]);
     snprintf(message, sizeof message,
-             "memtap: %s is no size of 1M or more, such as 512M or 2G; keeping all\n", variable);
+             "memtap: %s is no size of 1M or more, such as 512M or 2G, nor all; using all\n",
+             variable);
     struct outcome o = run(ARGS("alloc-threads", "1", "10"), ARGS(COUNTED, variable));
     ck_assert_str_eq(o.errors, message);
     ck_assert_uint_eq(read_counts(&o, "t.mtap").kind[MT_CUDA_MALLOC], 10);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test-launchers.py MEMTAP ALLOC-THREADS: the place in a job that each launcher tells its processes is in
-the trace, its rank in the name that %r makes, and traces of two ranks are those of one job."""
+the trace, its rank in the name that %r makes, and traces of two ranks are those of one job. memtap run
+names any trace."""
 import json
 import os
 import pathlib
@@ -61,5 +62,10 @@ if "rank 1" not in job or "rank 0" in job:
     faults.append(f"the report of rank 1 is {job}")
 if [line.split()[0] for line in both.splitlines() if line[:6].strip() in ("0", "1")] != ["0", "1"]:
     faults.append(f"the report of both is {both}")
+with tempfile.TemporaryDirectory() as folder:
+    run = subprocess.run([memtap, "run", "-o", "two\nlines.mtap", "--", program, "1", "2"], cwd=folder,
+                         env=plain, stderr=subprocess.PIPE, text=True, check=True, timeout=60)
+if not run.stderr.startswith("memtap: two?lines.mtap: 4 events, ") or run.stderr.count("\n") != 1:
+    faults.append(f"of a name with a newline is said {run.stderr}")
 print(len(LAUNCHERS), "launchers", *faults, sep="\n")
 sys.exit(bool(faults))

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -472,18 +473,51 @@ START_TEST(an_end_of_its_own_loses_nothing)
 }
 END_TEST
 
+/* Nobody reads it. */
+START_TEST(a_roster_that_is_a_fifo_is_not_waited_for)
+{
+    char folder[] = "/tmp/memtap-roster-XXXXXX", path[64], variable[96];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/fifo", folder);
+    snprintf(variable, sizeof variable, "MEMTAP_ROSTER=%s", path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    struct outcome o = run(ARGS("fork-child", "plain"), ARGS(variable));
+    ck_assert_str_eq(o.errors, "");
+    ck_assert_int_eq(read_counts(&o, o.file[0]).is_complete, 1);
+    remove_outcome(&o);
+    unlink(path);
+    rmdir(folder);
+}
+END_TEST
+
 START_TEST(a_wrong_setting_is_said_and_passed_over)
 {
     struct outcome o = run(ARGS("fork-child", "code"),
-                           ARGS("MEMTAP_QUIET=1", "MEMTAP_STACKS=all", "MEMTAP_LEVEL=99"));
+                           ARGS("MEMTAP_QUIET=1", "MEMTAP_STACKS=all", "MEMTAP_LEVEL=99",
+                                "MEMTAP_KEEP=99999999999999999999", "MEMTAP_OUTPUT=x%x"));
     ck_assert(ended_with(&o, 7));
     ck_assert_str_eq(
-        o.errors, "memtap: MEMTAP_STACKS=all is none of python, native, both, none; using python\n"
-                  "memtap: MEMTAP_LEVEL=99 is no zstd level from 1 to 19; using 1\n");
+        o.errors,
+        "memtap: MEMTAP_OUTPUT=x%x has a % with something else than p, e, h, r or % after it; "
+        "using memtap-%e-%p.mtap\n"
+        "memtap: MEMTAP_STACKS=all is none of python, native, both, none; using python\n"
+        "memtap: MEMTAP_KEEP=99999999999999999999 is no size of 1M or more, such as 512M or 2G, "
+        "nor all; using all\n"
+        "memtap: MEMTAP_LEVEL=99 is no zstd level from 1 to 19; using 1\n");
     ck_assert_int_eq(o.n_files, 1);
+    ck_assert_ptr_eq(strstr(o.file[0], "memtap-fork-child-"), o.file[0]);
     remove_outcome(&o);
 }
 END_TEST
+
+static size_t take_roster(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    size_t n = fread(text, 1, size, file);
+    fclose(file);
+    unlink(path);
+    return n;
+}
 
 START_TEST(the_roster_names_the_trace)
 {
@@ -493,12 +527,13 @@ START_TEST(the_roster_names_the_trace)
     struct outcome o = run(ARGS("fork-child", "plain"), ARGS(variable, "MEMTAP_OUTPUT=%e-%%.mtap"));
     ck_assert_str_eq(o.errors, "");
     ck_assert_str_eq(o.file[0], "fork-child-%.mtap");
-    FILE *file = fopen(roster, "r");
-    ck_assert_ptr_nonnull(fgets(text, sizeof text, file));
-    fclose(file);
-    unlink(roster);
-    ck_assert_ptr_nonnull(strstr(text, "/fork-child-%.mtap\n"));
+    size_t n = take_roster(roster, text, sizeof text);
+    const char *name = strstr(text, "/fork-child-%.mtap"), *second = text + strlen(text) + 1;
+    ck_assert_ptr_nonnull(name);
+    ck_assert_str_eq(name, "/fork-child-%.mtap");
     ck_assert_int_eq(text[0], '/');
+    ck_assert_uint_eq(n, (size_t)(second - text) + strlen(second) + 1);
+    ck_assert_ptr_nonnull(strstr(second, text)); /* after its processor time */
     remove_outcome(&o);
 }
 END_TEST
@@ -506,16 +541,24 @@ END_TEST
 /* So that memtap run does not say that no process used CUDA. */
 START_TEST(the_roster_knows_of_a_trace_that_could_not_be_created)
 {
-    char roster[] = "/tmp/memtap-roster-XXXXXX", variable[64], text[512];
+    static const struct {
+        unsigned size; /* of the name */
+        const char *said;
+    } names[] = {{1, "cannot create no/x"},
+                 {300, ": File name too long; recording ends here, the program goes on\n"},
+                 {3000, ": File name too long; recording ends here, the program goes on\n"},
+                 {4080, "cannot record: File name too long; the program goes on without\n"}};
+    char roster[] = "/tmp/memtap-roster-XXXXXX", variable[64], output[4200], text[512];
     close(mkstemp(roster));
     snprintf(variable, sizeof variable, "MEMTAP_ROSTER=%s", roster);
-    struct outcome o = run(ARGS("fork-child", "plain"), ARGS(variable, "MEMTAP_OUTPUT=no/x.mtap"));
-    ck_assert_ptr_nonnull(strstr(o.errors, "cannot create no/x.mtap"));
-    FILE *file = fopen(roster, "r");
-    ck_assert_ptr_nonnull(fgets(text, sizeof text, file));
-    fclose(file);
-    unlink(roster);
-    ck_assert_str_eq(text, "\n");
+    int n = snprintf(output, sizeof output, "MEMTAP_OUTPUT=%s", _i ? "" : "no/");
+    memset(output + n, 'x', names[_i].size);
+    output[n + (int)names[_i].size] = '\0';
+    struct outcome o = run(ARGS("fork-child", "plain"), ARGS(variable, output));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_msg(strstr(o.errors, names[_i].said) != NULL, "%s", o.errors);
+    ck_assert_uint_ge(take_roster(roster, text, sizeof text), 1);
+    ck_assert_str_eq(text, "");
     remove_outcome(&o);
 }
 END_TEST
@@ -550,8 +593,9 @@ int main(void)
     tcase_add_loop_test(tests, an_end_of_its_own_loses_nothing, 0, sizeof ends / sizeof *ends);
     tcase_add_test(tests, a_wrong_setting_is_said_and_passed_over);
     tcase_add_test(tests, a_clock_that_stands_still_is_the_program_s_alone);
+    tcase_add_test(tests, a_roster_that_is_a_fifo_is_not_waited_for);
     tcase_add_test(tests, the_roster_names_the_trace);
-    tcase_add_test(tests, the_roster_knows_of_a_trace_that_could_not_be_created);
+    tcase_add_loop_test(tests, the_roster_knows_of_a_trace_that_could_not_be_created, 0, 4);
     if (!IS_SANITIZED) {
         tcase_add_test(tests, a_process_ends_with_its_last_thread); /* TSan has one of its own */
         tcase_add_test(tests, a_process_without_cuda_leaves_nothing);

@@ -6,12 +6,13 @@ import sys
 
 MAY_INCLUDE = {
     "trace-format": {"trace-format"},
-    "preload": {"preload", "trace-format"},
+    "settings": {"settings"},
+    "preload": {"preload", "settings", "trace-format"},
     "cupti": {"cupti", "preload", "trace-format"},
     "analyzer": {"analyzer", "trace-format"},
     "nightly": {"nightly", "analyzer", "trace-format"},
     "simulator": {"simulator"},
-    "tools": {"tools", "nightly", "analyzer", "trace-format", "simulator"},
+    "tools": {"settings", "tools", "nightly", "analyzer", "trace-format", "simulator"},
 }
 SOURCES = {".c", ".cc", ".h"}
 

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every setting of a recording, once: the variable that the library reads, and the option of memtap
+ * run that sets it.
+ */
+#ifndef MT_SETTINGS_TABLE_H
+#define MT_SETTINGS_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What values a setting takes. */
+enum mt_setting_kind {
+    MT_SETTING_PATH,
+    MT_SETTING_PATTERN, /* a path with %p and so on */
+    MT_SETTING_CHOICE,  /* one of its choices */
+    MT_SETTING_LEVEL,
+    MT_SETTING_SIZE,
+};
+
+/* S(name, option's letter (0: none), variable, default, kind, choices, option's value (NULL: it
+ * takes none, and sets the variable to 1), meaning). The name is the option's. */
+/* clang-format off */
+#define MT_OPTION_SETTINGS(S)                                                                      \
+    S(output, 'o', "MEMTAP_OUTPUT", "memtap-%e-%p.mtap", PATTERN, NULL, "FILE",                    \
+      "the trace, by default memtap-%e-%p.mtap; %p: process id,\n"                                 \
+      "%e: program, %h: host, %r: rank, %%: a percent sign")                                       \
+    S(stacks, 0, "MEMTAP_STACKS", "python", CHOICE, "python native both none", "WHICH",            \
+      "the stacks to record: python (the default), native, both or none")                          \
+    S(keep, 'k', "MEMTAP_KEEP", "all", SIZE, NULL, "SIZE",                                         \
+      "keep the newest events only, at least of this size (such as 512M),\n"                       \
+      "and what was live before them; by default all")                                             \
+    S(cupti, 0, "MEMTAP_CUPTI", "auto", CHOICE, "auto on off", "WHEN",                             \
+      "have CUPTI tell of CUDA's calls: auto (the default: where they\n"                           \
+      "cannot be seen otherwise), on or off")                                                      \
+    S(level, 0, "MEMTAP_LEVEL", "1", LEVEL, NULL, "N",                                             \
+      "the level of the trace's compression, 1 (the default) to 19")                               \
+    S(quiet, 'q', "MEMTAP_QUIET", "0", CHOICE, "0 1", NULL,                                        \
+      "no line at the end")                                                                        \
+    S(verbose, 'v', "MEMTAP_VERBOSE", "0", CHOICE, "0 1", NULL,                                    \
+      "at the end, what could be recorded and what not")
+
+/* And the one that memtap run sets by itself. */
+#define MT_SETTINGS(S)                                                                             \
+    MT_OPTION_SETTINGS(S)                                                                          \
+    S(roster, 0, "MEMTAP_ROSTER", "", PATH, NULL, "FILE",                                          \
+      "the file to which each trace's path is appended")
+/* clang-format on */
+
+enum mt_setting_id {
+#define MT_SETTING_ENUM(name, ...) MT_ID_##name,
+    MT_SETTINGS(MT_SETTING_ENUM)
+#undef MT_SETTING_ENUM
+        MT_SETTINGS_COUNT
+};
+
+struct mt_setting {
+    const char *name, *variable, *otherwise; /* otherwise: the default */
+    enum mt_setting_kind kind;
+    const char *choices; /* with a space between */
+};
+
+extern const struct mt_setting mt_setting_table[MT_SETTINGS_COUNT];
+
+/* Whether a value is one of the setting's: 0, or -EINVAL and in `wrong` what is wrong with it, in
+ * words that go on after the value. */
+int mt_setting_check(const struct mt_setting *setting, const char *value, char *wrong, size_t size);
+
+/* Bytes of a right MT_SETTING_SIZE: "512M", "1.5g", "2GiB"; 0: all. */
+uint64_t mt_setting_size(const char *value);
+
+#endif
