@@ -86,6 +86,31 @@ def überprüfe_名前():
     allocate()
 
 
+def hot_loops():
+    """Often enough for 3.14's compiler of machine code (PYTHON_JIT), which may leave out what a
+    frame says while nobody asks."""
+    def maybe(n):
+        if n > 4900:
+            allocate()
+        return n
+
+    def numbers(n):
+        yield maybe(n)
+        yield from (maybe(m) for m in [n])
+
+    def twice(function, n):
+        return function(n) + function(n)
+
+    total = 0
+    for i in range(5000):
+        total += maybe(i)
+        total += sum(maybe(n) for n in [i])
+        total += sum([maybe(n) for n in (i, i)])
+        total += twice(lambda n: maybe(n) + 1, i)
+        for n in numbers(i):
+            total += n
+
+
 def main():
     allocate()
     recursive(5)
@@ -99,6 +124,7 @@ def main():
     asyncio.run(outer())
     reused_code_objects()
     überprüfe_名前()
+    hot_loops()
     threads = [threading.Thread(target=recursive, args=(i,)) for i in range(4)]
     for thread in threads:
         thread.start()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python stacks in a trace against Python's own traceback, also those of a program that was killed
-before its definitions were written, for each Python that is found (pythons.py)."""
+"""Python stacks in a trace against Python's own traceback, for each Python that is found (pythons.py);
+also those of a program that was killed before its definitions were written, and ran machine code that
+Python made of its functions, where that can."""
 import json
 import os
 import pathlib
@@ -49,7 +50,8 @@ def test(minor, python, work, end):
     process = subprocess.run(
         [python, program, end], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, "LD_PRELOAD": os.environ["MEMTAP_TEST_SHIM"],
-             "MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1", "PYTHONUTF8": "1"})
+             "MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1", "PYTHONUTF8": "1",
+             "PYTHON_JIT": "1" if end else "0"})
     if process.returncode != (-9 if end else 0) or process.stderr:
         print(f"3.{minor}: exit code {process.returncode}: {process.stderr.decode()}")
         return 1
