@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rules.h"
 #include "cache.h"
+#include "function-parts.h"
 #include "memory.h"
 #include "real.h"
 
@@ -25,8 +26,10 @@ struct watched {
 };
 
 static struct {
-    _Atomic int lock;         /* for a few memory accesses */
-    _Atomic uintptr_t python; /* an address in the interpreter's function; 0: there is none */
+    _Atomic int lock;          /* for a few memory accesses */
+    _Atomic uintptr_t python;  /* an address in the interpreter's function; 0: there is none */
+    _Atomic uintptr_t cold[2]; /* begin and end of its part that is apart ... */
+    _Atomic uintptr_t cold_of; /* ... if it was looked for: python */
     struct watched *watched;
     uint32_t n_watched, next_victim;
 } state;
@@ -157,6 +160,20 @@ static void keep(const struct mt_object *object, uintptr_t back, const struct mt
     unlock();
 }
 
+static int is_in_cold_part(const struct mt_object *object, uintptr_t pc, uintptr_t python)
+{
+    uintptr_t cold[2];
+    if (python < object->start || python >= object->end)
+        return 0;
+    if (atomic_load(&state.cold_of) != python) {
+        mt_function_cold_part(object, python, cold);
+        atomic_store(&state.cold[0], cold[0]);
+        atomic_store(&state.cold[1], cold[1]);
+        atomic_store(&state.cold_of, python);
+    }
+    return pc >= atomic_load(&state.cold[0]) && pc < atomic_load(&state.cold[1]);
+}
+
 struct mt_rule mt_rule_make(uintptr_t back)
 {
     struct mt_object object;
@@ -164,7 +181,7 @@ struct mt_rule mt_rule_make(uintptr_t back)
     if (mt_object_find(pc, &object))
         return (struct mt_rule){.cfa_from = MT_CFA_UNKNOWN}; /* not kept: a library may come */
     struct mt_rule rule = mt_cfi_rule(&object, pc, function);
-    if (python >= function[0] && python < function[1])
+    if ((python >= function[0] && python < function[1]) || is_in_cold_part(&object, pc, python))
         rule.cfa_from |= MT_RULE_IS_PYTHON;
     keep(&object, back, &rule);
     return rule;

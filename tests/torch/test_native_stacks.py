@@ -16,7 +16,7 @@ from torch import nn
 model = nn.Sequential(nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 8)).cuda()
 optimizer = torch.optim.AdamW(model.parameters())
 for _ in range(2):
-    model(torch.randn(16, 256).cuda()).sum().backward()
+    model(torch.randn(16, 256, device="cuda")).sum().backward()
     optimizer.step()
 torch.zeros(7, 1000).cuda()
 """

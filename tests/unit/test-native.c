@@ -29,6 +29,55 @@ static uintptr_t known(void)
     return (uintptr_t)&known_function;
 }
 
+/* Python's interpreter, with a part that its compiler put apart; each calls this. */
+void interpreted(int *is_python);
+void interpreted(int *is_python)
+{
+    uintptr_t back = (uintptr_t)__builtin_return_address(0);
+    *is_python = (mt_rule_make(back).cfa_from & MT_RULE_IS_PYTHON) != 0;
+}
+
+void _PyEval_EvalFrameDefault(int *is_python, int is_rare);
+__asm__(".text\n"
+        ".globl _PyEval_EvalFrameDefault\n"
+        ".type _PyEval_EvalFrameDefault, @function\n"
+        "_PyEval_EvalFrameDefault:\n"
+        ".cfi_startproc\n"
+        "    subq $8, %rsp\n"
+        ".cfi_def_cfa_offset 16\n"
+        "    testl %esi, %esi\n"
+        "    jne rare_part\n"
+        "    call interpreted\n"
+        "done:\n"
+        "    addq $8, %rsp\n"
+        ".cfi_def_cfa_offset 8\n"
+        "    ret\n"
+        ".cfi_endproc\n"
+        ".size _PyEval_EvalFrameDefault, . - _PyEval_EvalFrameDefault\n"
+        ".section .text.unlikely, \"ax\"\n"
+        ".cfi_startproc\n"
+        ".cfi_def_cfa_offset 16\n"
+        "rare_part:\n"
+        "    call interpreted\n"
+        "    jmp done\n"
+        ".cfi_endproc\n"
+        ".text\n");
+
+START_TEST(the_interpreter_is_known_with_its_cold_part)
+{
+    int is_python = 0;
+    ck_assert_int_eq(mt_rules_prepare(), 0);
+    mt_rules_find_python();
+    for (int is_rare = 0; is_rare < 2; is_rare++, is_python = 0) {
+        _PyEval_EvalFrameDefault(&is_python, is_rare);
+        ck_assert(is_python);
+    }
+    is_python = 1;
+    interpreted(&is_python);
+    ck_assert(!is_python);
+}
+END_TEST
+
 START_TEST(both_ways_find_the_same)
 {
     uintptr_t addresses[] = {known(), (uintptr_t)&qsort, (uintptr_t)&pthread_create,
@@ -263,6 +312,7 @@ END_TEST
 int main(void)
 {
     TCase *test = tcase_create("native");
+    tcase_add_test(test, the_interpreter_is_known_with_its_cold_part);
     tcase_add_test(test, both_ways_find_the_same);
     tcase_add_test(test, what_is_no_code_is_in_no_object);
     tcase_add_test(test, a_function_begins_without_a_frame);
