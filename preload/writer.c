@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* An event is in the trace at most this long after it happened. The fuller the blocks, the smaller
@@ -118,6 +119,25 @@ static int wait_for_work(int is_first)
     return is_up;
 }
 
+/* The kernel has no memory to read of a process whose first thread is over. */
+static int is_first_thread_over(void)
+{
+    char byte = 0, copy;
+    struct iovec to = {&copy, 1}, from = {&byte, 1};
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) < 0 && errno == ESRCH;
+}
+
+/* Without /proc nobody tells how many threads there are: the first one's end has to be enough. */
+static int ends_without_proc(void)
+{
+    if (!is_first_thread_over())
+        return 0;
+    mt_message("the program's first thread is over, and there is no /proc to tell of others; "
+               "recording ends here");
+    atomic_store(&mt_state, MT_OVER);
+    return 1;
+}
+
 /* Whether the program's last thread has ended, and its first one before: the process would have
  * ended, too, but for us. */
 static int is_alone(void)
@@ -125,6 +145,8 @@ static int is_alone(void)
     char text[1024];
     unsigned n_threads = 0;
     size_t n = mt_read_file("/proc/self/stat", text, sizeof text);
+    if (!n)
+        return ends_without_proc();
     const char *field = memrchr(text, ')', n);
     if (!field || strncmp(field, ") Z ", 4))
         return 0;

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main thread ends before another one, with whose end the process is to end. Or, with an
- * argument: no thread can be made but by the program, which is in a place without numbers. */
+/*
+ * main-ends: the main thread ends before another one, with whose end the process is to end.
+ * main-ends no-proc: likewise, and there is no /proc.
+ * main-ends alone: no thread can be made but by the program, which is in a place without numbers.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
+#include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -27,8 +32,10 @@ int main(int argc, char **argv)
 {
     const struct rlimit none = {0, 0};
     pthread_t thread;
-    (void)argv;
-    if (argc > 1) {
+    if (argc > 1 && !strcmp(argv[1], "no-proc") &&
+        (unshare(CLONE_NEWUSER | CLONE_NEWNS) || mount("none", "/proc", "tmpfs", 0, NULL)))
+        return 77;
+    if (argc > 1 && !strcmp(argv[1], "alone")) {
         if (setuid(12345) || setrlimit(RLIMIT_NPROC, &none))
             return 77;
         allocate();

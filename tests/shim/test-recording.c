@@ -249,6 +249,21 @@ START_TEST(a_process_ends_with_its_last_thread)
 }
 END_TEST
 
+START_TEST(so_it_does_without_proc)
+{
+    struct outcome o = run(ARGS("main-ends", "no-proc"), QUIET);
+    if (!ended_with(&o, 77)) { /* who may have file systems of its own */
+        ck_assert(ended_with(&o, 0));
+        ck_assert_str_eq(o.errors, "memtap: the program's first thread is over, and there is no "
+                                   "/proc to tell of others; recording ends here\n");
+        struct counts c = read_counts(&o, o.file[0]);
+        ck_assert(c.is_complete);
+        ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 2000);
+    }
+    remove_outcome(&o);
+}
+END_TEST
+
 START_TEST(where_no_thread_can_be_made_nothing_is_recorded)
 {
     struct outcome o = run(ARGS("main-ends", "alone"), QUIET);
@@ -598,6 +613,7 @@ int main(void)
     tcase_add_loop_test(tests, the_roster_knows_of_a_trace_that_could_not_be_created, 0, 4);
     if (!IS_SANITIZED) {
         tcase_add_test(tests, a_process_ends_with_its_last_thread); /* TSan has one of its own */
+        tcase_add_test(tests, so_it_does_without_proc);
         tcase_add_test(tests, a_process_without_cuda_leaves_nothing);
         tcase_add_loop_test(tests, a_program_that_becomes_another_one_was_not_killed, 0,
                             sizeof execs / sizeof *execs);
