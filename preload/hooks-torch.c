@@ -139,7 +139,7 @@ void mt_hook_node_run(void *engine, void *task, void *node, void *inputs, void *
         return;
     }
     mt_record(self, MT_NODE_BEGIN, MT_NO_DEVICE, 0,
-              MT_ARGS((uint64_t)(uintptr_t)node, mt_node_name(node)));
+              MT_ARGS((uint64_t)(uintptr_t)node, mt_node_name(self, node)));
     mt_leave(self);
     __attribute__((cleanup(end_node))) void *running = node;
     MT_REAL(node_run)(engine, task, node, inputs, queue);
