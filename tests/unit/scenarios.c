@@ -198,7 +198,6 @@ void mt_scenario_mixed(struct mt_builder *b)
     alloc_pair(&t, MASTERS, 4);
     mixed_step(&t, 1);
     mixed_step(&t, 0);
-    mt_build_end(b);
 }
 
 #define CALL TORCH "nn/modules/module.py:1787 Module._wrapped_call_impl|Net|"

@@ -27,7 +27,8 @@ void mt_scenario_training(struct mt_builder *builder, unsigned steps);
 void mt_scenario_keeping(struct mt_builder *builder, unsigned steps);
 
 /* A model of a matrix and a bias in bf16, their fp32 master weights and Adam: 16 bytes for each of
- * the parameters at the end of the second backward, and what blocks are rounded by. */
+ * the parameters at the end of the second backward, and what blocks are rounded by. Its trace has
+ * no end yet. */
 enum { MT_MIXED_MATRIX = 3 << 20, MT_MIXED_BIAS = 1600 };
 void mt_scenario_mixed(struct mt_builder *builder);
 
