@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clock.h"
+#include "hot.h"
 #include "real.h"
 
 #include <errno.h>
@@ -20,8 +21,8 @@ struct moment {
 };
 
 int (*_Atomic mt_clock_function)(clockid_t clock, struct timespec *out) = clock_gettime;
-const struct mt_clock_line *_Atomic mt_clock_line;
-_Atomic int mt_clock_is_shared;
+MT_HOT const struct mt_clock_line *_Atomic mt_clock_line;
+MT_HOT _Atomic int mt_clock_is_shared;
 
 static struct {
     int is_usable;

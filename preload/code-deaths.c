@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "code-deaths.h"
+#include "hot.h"
 #include "safe-read.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 
 typedef void free_code(void *code);
 
-_Atomic uint64_t mt_code_deaths;
+MT_HOT _Atomic uint64_t mt_code_deaths;
 _Atomic uint32_t mt_code_deaths_at[MT_CODE_PLACES];
 static free_code *real_free;
 

@@ -30,8 +30,8 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, uint16_t device,
     mt_leave(self);
 }
 
-void mt_hook_report_memory(void *block, int64_t size, size_t allocated, size_t reserved,
-                           uint16_t device)
+MT_HOT_CODE void mt_hook_report_memory(void *block, int64_t size, size_t allocated, size_t reserved,
+                                       uint16_t device)
 {
     uint64_t bytes = size < 0 ? 0 - (uint64_t)size : (uint64_t)size;
     record_memory(size < 0 ? MT_FREE : MT_ALLOC, device,
@@ -48,7 +48,7 @@ void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved, uint16_
 
 /* A label on the tensor's storage, if that is on a device: its address, the kind's own value, where
  * it has one, the type, and where the kind has that, how many elements. */
-static inline void label(unsigned kind, const void *impl, const uint64_t *value)
+static MT_HOT_CODE void label(unsigned kind, const void *impl, const uint64_t *value)
 {
     struct mt_thread *self = mt_enter();
     if (!self)
@@ -64,7 +64,7 @@ static inline void label(unsigned kind, const void *impl, const uint64_t *value)
     mt_leave(self);
 }
 
-void mt_hook_set_requires_grad(void *impl, _Bool value)
+MT_HOT_CODE void mt_hook_set_requires_grad(void *impl, _Bool value)
 {
     label(MT_REQUIRES_GRAD, impl, &(uint64_t){value});
     MT_REAL(set_requires_grad)(impl, value);
@@ -77,13 +77,14 @@ void mt_hook_set_data(void *tensor, void *new_data)
 }
 
 /* Those that take an optional tensor (c10's or C++'s own) call this one too. */
-void mt_hook_saved_tensor(void *saved, void *tensor, _Bool is_output, _Bool inplace_on_view)
+MT_HOT_CODE void mt_hook_saved_tensor(void *saved, void *tensor, _Bool is_output,
+                                      _Bool inplace_on_view)
 {
     label(MT_SAVED, mt_tensor_impl(tensor), &(uint64_t){is_output});
     MT_REAL(saved_tensor)(saved, tensor, is_output, inplace_on_view);
 }
 
-void mt_hook_leaf(void *node, void *tensor)
+MT_HOT_CODE void mt_hook_leaf(void *node, void *tensor)
 {
     const void *impl = mt_tensor_impl(tensor); /* the constructor moves it away */
     label(MT_LEAF, impl, NULL);
@@ -92,7 +93,7 @@ void mt_hook_leaf(void *node, void *tensor)
         mt_learn_leaf(node, impl);
 }
 
-void *mt_hook_accumulate(void *result, void *node, void *gradients)
+MT_HOT_CODE void *mt_hook_accumulate(void *result, void *node, void *gradients)
 {
     result = MT_REAL(accumulate)(result, node, gradients);
     struct mt_thread *self = mt_enter();
@@ -107,7 +108,7 @@ void *mt_hook_accumulate(void *result, void *node, void *gradients)
     return result;
 }
 
-void mt_hook_node_new(void *tensor, void *edge)
+MT_HOT_CODE void mt_hook_node_new(void *tensor, void *edge)
 {
     struct mt_thread *self = mt_enter();
     if (self) {
@@ -122,7 +123,7 @@ void mt_hook_node_new(void *tensor, void *edge)
 }
 
 /* Also when an exception passes. */
-static void end_node(void **node)
+static MT_HOT_CODE void end_node(void **node)
 {
     struct mt_thread *self = mt_enter();
     if (!self)
@@ -131,7 +132,7 @@ static void end_node(void **node)
     mt_leave(self);
 }
 
-void mt_hook_node_run(void *engine, void *task, void *node, void *inputs, void *queue)
+MT_HOT_CODE void mt_hook_node_run(void *engine, void *task, void *node, void *inputs, void *queue)
 {
     struct mt_thread *self = mt_enter();
     if (!self) {

@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
-static struct {
+static MT_HOT struct {
     _Atomic int is_on;
     int has_failed;
     uintptr_t own[2]; /* libmemtap.so's code */
@@ -99,7 +99,8 @@ static uint32_t intern(const struct mt_walk *walk, const struct mt_key *key, uin
 
 /* On top of the Python stack `parent`, or all of it. Apart: its registers are not to be kept where
  * there are no native stacks. */
-static __attribute__((noinline)) uint32_t native_stack(struct mt_thread *self, uint32_t parent)
+static MT_HOT_CODE __attribute__((noinline)) uint32_t native_stack(struct mt_thread *self,
+                                                                   uint32_t parent)
 {
     struct mt_walk *walk = &self->walk;
     struct mt_registers here = MT_OWN_REGISTERS();
@@ -113,7 +114,7 @@ static __attribute__((noinline)) uint32_t native_stack(struct mt_thread *self, u
     return id ? id : intern(walk, &key, stamp);
 }
 
-uint32_t mt_stack(struct mt_thread *self)
+MT_HOT_CODE uint32_t mt_stack(struct mt_thread *self)
 {
     uint32_t python = mt_python_stack(self);
     return atomic_load_explicit(&native.is_on, memory_order_relaxed) ? native_stack(self, python)

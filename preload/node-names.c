@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static struct mt_cache names;
+static MT_HOT struct mt_cache names;
 
 /* Itanium ABI: the word before the vtable is the std::type_info, whose second word is the name. */
 static const char *type_name(const void *vtable)
@@ -29,7 +29,7 @@ static uint32_t intern(const struct mt_key *key, const char *name)
     return id;
 }
 
-uint32_t mt_node_name(struct mt_thread *self, const void *node)
+MT_HOT_CODE uint32_t mt_node_name(struct mt_thread *self, const void *node)
 {
     const void *vtable;
     memcpy(&vtable, node, sizeof vtable);

@@ -15,8 +15,8 @@
 #define BY_OBJECT UINT32_MAX
 #define STEP (UINT32_MAX - 1) /* likewise, and that is an optimizer */
 
-static const struct mt_python_layout *layout;
-static struct mt_cache stacks = {.forgets = 1};
+static MT_HOT const struct mt_python_layout *layout;
+static MT_HOT struct mt_cache stacks = {.forgets = 1};
 
 int mt_frames_start(const struct mt_python_layout *of_this_python, void *code_type)
 {
@@ -175,7 +175,7 @@ static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
     return has_argument(frame) && mt_optimizer_is_step(code, argument_of(frame));
 }
 
-static uint32_t find(struct mt_thread *self, const struct mt_key *key)
+static MT_HOT_CODE uint32_t find(struct mt_thread *self, const struct mt_key *key)
 {
     return mt_cache_follow(&stacks, key, &self->last_stack);
 }
@@ -210,7 +210,7 @@ static uint32_t resolve(const struct mt_thread *self, unsigned i, uint64_t objec
 }
 
 /* The same line of the same function is another frame for each module. */
-static uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_key key)
+static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_key key)
 {
     struct mt_known_frame *known = &self->known[i];
     uint64_t code = key.a, instruction = key.b;
@@ -245,7 +245,7 @@ static uint32_t look_up_step(struct mt_thread *self, unsigned i, struct mt_key k
     return id ? id : intern(self, i, &key, code, key.b, 0);
 }
 
-static uint32_t look_up(struct mt_thread *self, unsigned i)
+static MT_HOT_CODE uint32_t look_up(struct mt_thread *self, unsigned i)
 {
     const struct mt_known_frame *known = &self->known[i];
     uint64_t code = known->code & ~(uint64_t)MT_PY_TAGS;
@@ -259,7 +259,7 @@ static uint32_t look_up(struct mt_thread *self, unsigned i)
     return id == STEP ? look_up_step(self, i, key) : id;
 }
 
-static void identify(struct mt_thread *self, unsigned i, uint64_t frame)
+static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t frame)
 {
     struct mt_known_frame *known = &self->known[i];
     uint64_t code = mt_py_word(frame, layout->frame_code);
@@ -279,7 +279,7 @@ static void identify(struct mt_thread *self, unsigned i, uint64_t frame)
     known->is_lost = !known->stack;
 }
 
-uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
+MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
 {
     struct walk found;
     uint64_t deaths = atomic_load_explicit(&mt_code_deaths, memory_order_acquire);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "python-modules.h"
 #include "cache.h"
+#include "hot.h"
 #include "intern.h"
 #include "memory.h"
 #include "message.h"
@@ -142,7 +143,7 @@ static int holds(const struct mt_py_proof *proof)
     return 1;
 }
 
-uint32_t mt_module_find(uint64_t object, struct mt_module_caller caller)
+MT_HOT_CODE uint32_t mt_module_find(uint64_t object, struct mt_module_caller caller)
 {
     struct entry *table = atomic_load_explicit(&modules.table, memory_order_acquire);
     struct mt_py_proof proof;

@@ -23,14 +23,14 @@ enum status {
     SWITCHED_OFF
 };
 
-static struct {
+static MT_HOT struct {
+    _Atomic int status; /* enum status */
     const struct mt_python_layout *layout;
     struct mt_python_found found;
     char version[32];
-    _Atomic int status; /* enum status */
 } python;
 
-_Atomic int mt_python_is_on;
+MT_HOT _Atomic int mt_python_is_on;
 
 static void set_status(enum status status)
 {
@@ -171,7 +171,7 @@ static int check(uint64_t tstate)
     return python.status == CHECKED;
 }
 
-uint32_t mt_python_stack_there(struct mt_thread *self)
+MT_HOT_CODE uint32_t mt_python_stack_there(struct mt_thread *self)
 {
     /* At its end Python frees the thread states of threads that still run. */
     if (python.found.is_finalizing())

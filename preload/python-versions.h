@@ -17,11 +17,11 @@ enum mt_python_attributes {
 
 enum mt_python_lines { MT_LINES_LNOTAB, MT_LINES_310, MT_LINES_311 };
 
-struct mt_python_layout {
-    int minor;            /* of 3.x */
-    int16_t tstate_frame; /* PyThreadState: the frame, or its _PyCFrame ... */
-    int16_t cframe_frame; /* ... and the frame in that; -1: there is no _PyCFrame */
-    int16_t frame_code;   /* from 3.14 on its low bits are tags: mt_py_frame_code */
+struct mt_python_layout {   /* each in one cache line */
+    _Alignas(64) int minor; /* of 3.x */
+    int16_t tstate_frame;   /* PyThreadState: the frame, or its _PyCFrame ... */
+    int16_t cframe_frame;   /* ... and the frame in that; -1: there is no _PyCFrame */
+    int16_t frame_code;     /* from 3.14 on its low bits are tags: mt_py_frame_code */
     int16_t frame_previous;
     int16_t frame_instruction;        /* pointer into the code (3.11 on), or an int, f_lasti */
     int16_t frame_owner;              /* char; -1: none */

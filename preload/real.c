@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "real.h"
+#include "hot.h"
 #include "loaded.h"
 #include "message.h"
 #include "no-signals.h"
@@ -12,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct mt_real_functions mt_real;
+MT_HOT struct mt_real_functions mt_real;
 
 static const struct {
     const char *name, *symbol, *library;

@@ -22,7 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-_Atomic int mt_state = MT_IDLE;
+MT_HOT _Atomic int mt_state = MT_IDLE;
 _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
 /* How long an event may wait for the writer before it is given up: the caller may hold the host's
@@ -177,7 +177,7 @@ static struct mt_thread *make_thread(void)
         self = NULL;
     }
     if (self)
-        atomic_fetch_add_explicit(&self->ring.lost, n_missed, memory_order_relaxed);
+        mt_ring_lose(&self->ring, n_missed);
     n_missed = 0;
     mt_self = self;
     is_busy = 0;
@@ -190,7 +190,7 @@ struct mt_thread *mt_enter_slow(void)
     struct mt_thread *self = mt_self;
     if (self) {
         /* A signal handler's event, in the middle of another one. */
-        atomic_fetch_add_explicit(&self->ring.lost, 1, memory_order_relaxed);
+        mt_ring_lose(&self->ring, 1);
         return NULL;
     }
     n_missed += (uint64_t)is_busy;
@@ -219,7 +219,7 @@ static int make_room(struct mt_thread *self)
 {
     wait_for_room(self);
     if (mt_ring_is_full(&self->ring)) {
-        atomic_fetch_add_explicit(&self->ring.lost, 1, memory_order_relaxed);
+        mt_ring_lose(&self->ring, 1);
         return -EAGAIN;
     }
     uint64_t count = atomic_exchange_explicit(&self->ring.lost, 0, memory_order_relaxed);
@@ -240,12 +240,15 @@ void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t 
     uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
     unsigned n = mt_ring_event_words((uint16_t)head);
     mt_ring_begin(ring);
+    int is_near_end = mt_ring_is_near_end(at);
     ring->word[at % MT_RING_WORDS] = head;
     ring->word[(at + 1) % MT_RING_WORDS] = mt_now();
     for (unsigned i = 2; i < n; i++)
         ring->word[(at + i) % MT_RING_WORDS] = arguments[i - 2];
     mt_ring_end(ring, at + n);
-    mt_writer_wake();
+    mt_ring_set_limit(ring);
+    if (is_short || is_near_end)
+        mt_writer_wake();
 }
 
 int mt_is_recorded(void)

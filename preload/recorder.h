@@ -14,6 +14,7 @@
 #define MT_PRELOAD_RECORDER_H
 
 #include "clock.h"
+#include "hot.h"
 #include "ring.h"
 #include "unwind.h"
 #include "writer.h"
@@ -47,7 +48,6 @@ struct mt_thread {
     struct mt_ring ring;
     uint32_t id;         /* in the trace */
     int slot;            /* of the ring, in the tail; -1: it is not there */
-    _Atomic int inside;  /* in a hook: one called from within is not recorded */
     _Atomic int is_over; /* the thread has ended: to be drained and given back */
     struct mt_thread *next;
     struct mt_stack_bounds bounds;
@@ -73,13 +73,13 @@ enum mt_state {
 extern _Atomic int mt_state;
 extern _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
-struct mt_thread *mt_enter_slow(void);
+struct mt_thread *mt_enter_slow(void) __attribute__((cold));
 
 /* From now on a forked child starts anew. To be called before the first lock is taken. */
 void mt_expect_fork(void);
 
 /* Starts recording at the process's first CUDA event; later calls cost a load. */
-void mt_start_slow(void);
+void mt_start_slow(void) __attribute__((cold));
 
 /* Whether it is this process that is recorded: not a child of vfork, which shares its memory. */
 int mt_is_recorded(void);
@@ -104,13 +104,13 @@ static inline void mt_start(void)
 
 static inline int mt_is_in_hook(const struct mt_thread *thread)
 {
-    return atomic_load_explicit(&thread->inside, memory_order_acquire);
+    return atomic_load_explicit(&thread->ring.inside, memory_order_acquire) != 0;
 }
 
 /* Before anything of ours is read: the writer has the other half of the fence (order.c). */
 static inline void mt_go_inside(struct mt_thread *self)
 {
-    atomic_store_explicit(&self->inside, 1, memory_order_relaxed);
+    atomic_store_explicit(&self->ring.inside, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
 }
 
@@ -127,16 +127,16 @@ static inline struct mt_thread *mt_enter(void)
 
 static inline void mt_leave(struct mt_thread *self)
 {
-    atomic_store_explicit(&self->inside, 0, memory_order_release);
+    atomic_store_explicit(&self->ring.inside, 0, memory_order_release);
 }
 
 /* The arguments of an event; those that its kind does not have are 0. */
 #define MT_ARGS(...) ((uint64_t[MT_EVENT_ARGS]){__VA_ARGS__})
 
-/* Where there is no room for the event, or the ring's end is near. By value: what has an address is
- * in memory also where this is not called. */
+/* Where there may be no room for the event, or the ring's end is near. By value: what has an
+ * address is in memory also where this is not called. */
 void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
-                    uint64_t d);
+                    uint64_t d) __attribute__((cold));
 
 /* Arguments that go from one function to another are in memory, from which a processor does not get
  * them at once. */
@@ -151,14 +151,11 @@ static MT_ALWAYS_INLINE void mt_record(struct mt_thread *self, unsigned kind, in
     struct mt_ring *ring = &self->ring;
     uint64_t head = mt_ring_head(kind, device, stack);
     uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
-    uint64_t place = at % MT_RING_WORDS;
-    if (__builtin_expect(mt_ring_is_near_end(place) || mt_ring_is_full(ring) ||
-                             atomic_load_explicit(&ring->lost, memory_order_relaxed),
-                         0)) {
+    if (__builtin_expect(at >= atomic_load_explicit(&ring->limit, memory_order_relaxed), 0)) {
         mt_record_slow(self, head, arguments[0], arguments[1], arguments[2], arguments[3]);
         return;
     }
-    uint64_t *word = &ring->word[place];
+    uint64_t *word = &ring->word[at % MT_RING_WORDS];
     __builtin_prefetch(word + MT_RING_AHEAD, 1);
     mt_ring_begin(ring);
     word[0] = head;

@@ -23,11 +23,33 @@ static inline int mt_ring_is_full(struct mt_ring *ring)
     return mt_ring_used(ring) > MT_RING_WORDS - 16;
 }
 
+#define MT_RING_HALF (MT_RING_WORDS / 2)
+
 /* Whether an event would not be in one piece, or another half of the ring is full with it: then
  * the writer is woken. */
-static inline int mt_ring_is_near_end(uint64_t place)
+static inline int mt_ring_is_near_end(uint64_t at)
 {
-    return place % (MT_RING_WORDS / 2) > MT_RING_WORDS / 2 - MT_RING_EVENT;
+    return at % MT_RING_HALF > MT_RING_HALF - MT_RING_EVENT;
+}
+
+/* Up to where that is not so, and there is room, and nothing was lost: that all in one word, beside
+ * `put`. By the owner, and by a signal's handler in it. */
+static inline void mt_ring_set_limit(struct mt_ring *ring)
+{
+    uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
+    uint64_t half = at / MT_RING_HALF * MT_RING_HALF + MT_RING_HALF - MT_RING_EVENT + 1;
+    uint64_t room = at - mt_ring_used(ring) + MT_RING_WORDS - 16 + 1;
+    atomic_store_explicit(&ring->limit, half < room ? half : room, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&ring->lost, memory_order_relaxed))
+        atomic_store_explicit(&ring->limit, 0, memory_order_relaxed);
+}
+
+/* Events are lost, and the next one says so. By the owner, likewise. */
+static inline void mt_ring_lose(struct mt_ring *ring, uint64_t events)
+{
+    atomic_fetch_add_explicit(&ring->lost, events, memory_order_relaxed);
+    atomic_store_explicit(&ring->limit, 0, memory_order_relaxed);
 }
 
 /* Around the clock's reading and what is put; the writer has the other half of the fence (order.c).

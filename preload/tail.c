@@ -210,6 +210,7 @@ int mt_tail_take_ring(struct mt_ring *ring, int *slot)
     else
         atomic_store_explicit(&tail.header->slots, (uint32_t)found + 1, memory_order_release);
     ring->put = ring->taken = ring->lost = ring->safe[0] = ring->safe[1] = 0; /* used before */
+    ring->limit = ring->inside = 0;
     *slot = found;
     return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tensor.h"
+#include "hot.h"
 #include "message.h"
 #include "real.h"
 #include "safe-read.h"
@@ -7,13 +8,13 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-_Atomic int mt_tensor_head = MT_HEAD_UNKNOWN;
+MT_HOT _Atomic int mt_tensor_head = MT_HEAD_UNKNOWN;
 
 /* Bytes of an AccumulateGrad from its begin to its leaf; 0: not known yet, -1: not found. */
-static _Atomic int leaf_offset;
+static MT_HOT _Atomic int leaf_offset;
 #define MOST_LEAF_OFFSET 1024
 
-_Atomic int mt_dtype_offset;
+MT_HOT _Atomic int mt_dtype_offset;
 #define MOST_IMPL 512 /* bytes of a TensorImpl that are looked at */
 #define MOST_TRIES 64
 

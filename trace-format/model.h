@@ -137,6 +137,15 @@ enum mt_kind {
         MT_KIND_LIMIT
 };
 
+/* How many fields each has. Here, for a kind that the compiler knows to be a number. */
+static const unsigned char mt_kind_fields[MT_KIND_LIMIT] = {
+#define MT_ONE_MORE(name, code) +1
+#define MT_COUNT_FIELDS(id, number, name, fields) [number] = 0 fields,
+    MT_EVENT_KINDS(MT_COUNT_FIELDS, MT_ONE_MORE)
+#undef MT_COUNT_FIELDS
+#undef MT_ONE_MORE
+};
+
 struct mt_field {
     const char *name;
     enum mt_code code;

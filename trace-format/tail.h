@@ -69,6 +69,9 @@ struct mt_ring {
     _Atomic uint64_t lost;   /* events, not yet told */
     uint32_t os_thread;
     char name[MT_THREAD_NAME_SIZE];
+    /* For the process itself. The owner is in a hook: one called from within is not recorded. */
+    _Atomic uint32_t inside;
+    _Atomic uint64_t limit; /* of put, below which there is room for an event in one piece */
     _Alignas(64) _Atomic uint64_t taken;
     _Atomic uint64_t safe[2]; /* words that are in the trace, for a reader of the tail */
     _Alignas(MT_TAIL_PAGE) uint64_t word[MT_RING_WORDS];
@@ -85,7 +88,7 @@ static inline uint64_t mt_tail_ring_at(uint64_t slot)
 
 static inline unsigned mt_ring_event_words(unsigned kind)
 {
-    return 2 + mt_kinds[kind].n_fields;
+    return 2u + mt_kind_fields[kind];
 }
 
 static inline uint64_t mt_ring_head(unsigned kind, int device, uint32_t stack)
@@ -102,7 +105,7 @@ static inline unsigned mt_ring_read(const uint64_t word[MT_RING_WORDS], uint64_t
     event->device = (int16_t)(head >> 16);
     event->stack = (uint32_t)(head >> 32);
     event->time_ns = word[(at + 1) % MT_RING_WORDS];
-    unsigned n = mt_kinds[event->kind].n_fields;
+    unsigned n = mt_kind_fields[event->kind];
     for (unsigned i = 0; i < n; i++)
         event->arg[i] = word[(at + 2 + i) % MT_RING_WORDS];
     for (unsigned i = n; i < MT_EVENT_ARGS; i++)
