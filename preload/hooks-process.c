@@ -26,15 +26,18 @@ void mt_hook_exit_c99(int status)
     end_process(status);
 }
 
-/* As the C library does it: the program's handler first, and if that returns, the default. */
+/* As the C library does it: the program's handler first, which may jump away, and if that returns,
+ * the default. */
 void mt_hook_abort(void)
 {
     sigset_t abortion;
-    mt_finish();
+    struct sigaction action;
     sigemptyset(&abortion);
     sigaddset(&abortion, SIGABRT);
     sigprocmask(SIG_UNBLOCK, &abortion, NULL);
-    raise(SIGABRT);
+    if (!sigaction(SIGABRT, NULL, &action) && action.sa_handler != SIG_DFL)
+        raise(SIGABRT);
+    mt_finish();
     signal(SIGABRT, SIG_DFL);
     raise(SIGABRT);
     end_process(127);
@@ -62,7 +65,8 @@ static int ends_us(int number)
 
 int mt_hook_kill(int process, int number)
 {
-    if (process == getpid() && ends_us(number))
+    /* The first process of a container is not ended by signals of its own. */
+    if (process == getpid() && process != 1 && ends_us(number))
         mt_finish();
     return (int)syscall(SYS_kill, process, number);
 }

@@ -477,6 +477,19 @@ static const struct {
     int signal; /* that it ends by; 0: it exits */
 } ends[] = {{"_exit", 0}, {"abort", SIGABRT}, {"interrupt", SIGINT}};
 
+START_TEST(an_end_that_was_none_is_passed_over)
+{
+    static const char *const ways[] = {"abort", "init"};
+    struct outcome o = run(ARGS("survives", ways[_i]), QUIET);
+    if (!ended_with(&o, 77)) { /* there may be no namespaces here */
+        ck_assert(ended_with(&o, 0));
+        ck_assert_int_eq(o.n_files, 1);
+        ck_assert_uint_eq(read_counts(&o, o.file[0]).kind[MT_CUDA_MALLOC], 10);
+    }
+    remove_outcome(&o);
+}
+END_TEST
+
 START_TEST(an_end_of_its_own_loses_nothing)
 {
     struct outcome o = run(ARGS("alloc-threads", "2", "1000", ends[_i].end), QUIET);
@@ -612,6 +625,7 @@ int main(void)
     tcase_add_test(tests, the_roster_names_the_trace);
     tcase_add_loop_test(tests, the_roster_knows_of_a_trace_that_could_not_be_created, 0, 4);
     if (!IS_SANITIZED) {
+        tcase_add_loop_test(tests, an_end_that_was_none_is_passed_over, 0, 2);
         tcase_add_test(tests, a_process_ends_with_its_last_thread); /* TSan has one of its own */
         tcase_add_test(tests, so_it_does_without_proc);
         tcase_add_test(tests, a_process_without_cuda_leaves_nothing);
