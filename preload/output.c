@@ -89,31 +89,41 @@ static struct other_name other_name(const char *path, const char *suffix)
     return name;
 }
 
-/* Whether there is what belongs to a trace of that name, which was moved away. */
-static int has_company(const char *path)
+static int is_there(const char *path, const char *suffix)
 {
-    return !access(other_name(path, MT_TAIL_SUFFIX).path, F_OK) ||
-           !access(other_name(path, MT_OLDER_SUFFIX).path, F_OK);
+    return !faccessat(AT_FDCWD, other_name(path, suffix).path, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+/* What is there of a trace of that name, which may have been moved away itself: its suffix; NULL:
+ * nothing. */
+static const char *find_part(const char *path)
+{
+    static const char *const suffixes[] = {"", MT_TAIL_SUFFIX, MT_OLDER_SUFFIX};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (is_there(path, suffixes[i]))
+            return suffixes[i];
+    return NULL;
 }
 
 static int create(struct mt_output *out)
 {
-    return has_company(out->path) ? -EEXIST
-                                  : mt_own_file_create(&out->file, out->path, O_WRONLY | O_APPEND);
+    return find_part(out->path) ? -EEXIST
+                                : mt_own_file_create(&out->file, out->path, O_WRONLY | O_APPEND);
 }
 
 int mt_output_open(struct mt_output *out)
 {
     out->size = 0;
     size_t length = strlen(out->path);
+    const char *part = find_part(out->path);
     int rc = create(out);
     for (int i = 1; rc == -EEXIST && i < MOST_SUFFIXES; i++) {
         snprintf(out->path + length, sizeof out->path - length, ".%d", i);
         rc = create(out);
     }
     if (!rc && out->path[length])
-        mt_message("%.*s is there already; writing %s", (int)(length - out->shown),
-                   mt_output_shown(out), mt_output_shown(out));
+        mt_message("%.*s%s is there already; writing %s", (int)(length - out->shown),
+                   mt_output_shown(out), part ? part : "", mt_output_shown(out));
     return rc;
 }
 
