@@ -19,10 +19,20 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-MT_HOT _Atomic int mt_state = MT_IDLE;
+/* On a page of its own: in a child of fork the kernel clears it, also where no handler of ours runs
+ * (a bare clone, _Fork). Rings are shared memory: the child would put its events into its parent's.
+ */
+static struct {
+    _Atomic int state;
+    char rest[MT_TAIL_PAGE - sizeof(int)];
+} state_page __attribute__((aligned(MT_TAIL_PAGE), used));
+extern _Atomic int mt_state __attribute__((alias("state_page")));
+_Static_assert(MT_IDLE == 0, "as the kernel leaves it");
+
 _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
 /* How long an event may wait for the writer before it is given up: the caller may hold the host's
@@ -54,7 +64,7 @@ static _Thread_local struct {
 
 /* The child has none of the parent's threads, and its own trace if it needs one. Also where nothing
  * was recorded yet: a thread that is not there may have held a lock. */
-static void in_forked_child(void)
+static void forget_parent(void)
 {
     mt_self = NULL;
     pthread_setspecific(thread_end, NULL);
@@ -68,7 +78,13 @@ static void in_forked_child(void)
     mt_pools_reset();
     mt_intern_reset();
     n_missed = 0;
+    recorder_pid = 0;
     atomic_store(&mt_state, MT_IDLE);
+}
+
+static void in_forked_child(void)
+{
+    forget_parent();
     mt_signals_restore(&holding.signals);
 }
 
@@ -108,6 +124,7 @@ static int start(const struct mt_python_found *python)
     if (!has_thread_end)
         return -ENOMEM;
     recorder_pid = getpid();
+    madvise(&state_page, sizeof state_page, MADV_WIPEONFORK);
     mt_clock_start();
     mt_settings_read();
     mt_info_prepare();
@@ -152,6 +169,12 @@ static struct mt_python_found look_around(void)
     return mt_python_find();
 }
 
+/* Of a fork that no handler of ours was told of; it has this one thread. */
+static int is_unseen_child(void)
+{
+    return recorder_pid && atomic_load(&mt_state) == MT_IDLE && recorder_pid != getpid();
+}
+
 void mt_start_slow(void)
 {
     if (is_busy) {
@@ -160,6 +183,8 @@ void mt_start_slow(void)
     }
     MT_NO_CANCEL();
     is_busy = 1;
+    if (is_unseen_child())
+        forget_parent();
     struct mt_python_found python = look_around();
     start_or_wait(&python);
     is_busy = 0;

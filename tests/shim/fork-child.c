@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fork-child MODE: allocates, forks a child that allocates (cuda) or does not (plain), closes every
- * descriptor above 2 in between (close), finds a tail of the trace t.mtap (stale), or ends with
- * code 7 (code). */
+/* fork-child MODE: allocates, forks a child that allocates (cuda) or does not (plain), or one of
+ * which no handler is told, and both allocate at once (bare), closes every descriptor above 2 in
+ * between (close), finds a tail of the trace t.mtap (stale), or ends with code 7 (code). */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,18 @@ static int fork_child(int uses_cuda)
                 cudaMalloc(&address, 2000 + i);
         return 0; /* through main, so that destructors run */
     }
+    return waitpid(child, &status, 0) == child ? status : -1;
+}
+
+static int fork_bare(void)
+{
+    void *address;
+    int status;
+    pid_t child = (pid_t)syscall(SYS_fork);
+    for (size_t i = 0; i < 20000; i++)
+        cudaMalloc(&address, i);
+    if (child == 0)
+        _exit(0);
     return waitpid(child, &status, 0) == child ? status : -1;
 }
 
@@ -65,5 +78,7 @@ int main(int argc, char **argv)
         puts("the program's own output");
         return 7;
     }
+    if (!strcmp(mode, "bare"))
+        return fork_bare() ? 1 : 0;
     return fork_child(!strcmp(mode, "cuda")) ? 1 : 0;
 }

@@ -289,6 +289,18 @@ START_TEST(a_forked_child_has_its_own_trace)
 }
 END_TEST
 
+START_TEST(so_has_one_whose_fork_nobody_was_told_of)
+{
+    struct outcome o = run(ARGS("fork-child", "bare"), QUIET);
+    ck_assert(ended_with(&o, 0));
+    ck_assert_int_eq(o.n_files, 2);
+    struct counts a = read_counts(&o, o.file[0]), b = read_counts(&o, o.file[1]);
+    ck_assert(a.is_complete && b.is_complete);
+    ck_assert_uint_eq(a.kind[MT_CUDA_MALLOC] + b.kind[MT_CUDA_MALLOC] + a.lost + b.lost, 40005);
+    remove_outcome(&o);
+}
+END_TEST
+
 START_TEST(a_forked_child_without_cuda_leaves_none)
 {
     struct outcome o = run(ARGS("fork-child", "plain"), QUIET);
@@ -628,6 +640,7 @@ int main(void)
         tcase_add_loop_test(tests, an_end_that_was_none_is_passed_over, 0, 2);
         tcase_add_test(tests, a_process_ends_with_its_last_thread); /* TSan has one of its own */
         tcase_add_test(tests, so_it_does_without_proc);
+        tcase_add_test(tests, so_has_one_whose_fork_nobody_was_told_of);
         tcase_add_test(tests, a_process_without_cuda_leaves_nothing);
         tcase_add_loop_test(tests, a_program_that_becomes_another_one_was_not_killed, 0,
                             sizeof execs / sizeof *execs);
