@@ -108,7 +108,7 @@ static MT_HOT_CODE __attribute__((noinline)) uint32_t native_stack(struct mt_thr
     mt_unwind(walk, &self->bounds, &self->foresight, here, how);
     uint32_t stamp = atomic_load_explicit(&mt_code_changes, memory_order_acquire);
     struct mt_key key = {walk->a, walk->b, stamp, parent};
-    uint32_t id = mt_cache_find(&native.stacks, &key);
+    uint32_t id = mt_cache_follow(&native.stacks, &key, &self->last_native);
     if (!id && !walk->n)
         mt_unwind(walk, &self->bounds, &self->foresight, here, how | MT_EVERY_FRAME);
     return id ? id : intern(walk, &key, stamp);

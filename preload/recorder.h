@@ -55,7 +55,8 @@ struct mt_thread {
     struct mt_walk walk;  /* not on its stack, which may have 16 KiB */
     uint64_t code_deaths; /* when it was recorded (code-deaths.h) */
     uint32_t last_stack;  /* that was looked up (cache.h) */
-    uint32_t last_node;   /* likewise: the type of one */
+    uint32_t last_native; /* likewise: with native frames, */
+    uint32_t last_node;   /* and the type of a node */
     unsigned n_steps;     /* one inside the other */
     struct mt_step step[MT_STEPS];
     unsigned n_known; /* outermost frame first, from known[1] on */
