@@ -4,8 +4,9 @@
 
 loop  a step of qwen_loop.py on the simulated device: alone, traced and with PyTorch's own recorder,
       each in a process of its own; these take a few steps each in turns, so that whatever else the
-      machine does falls on all of them; medians, and the medians of each turn's ratios
-      (both: with native stacks as well)
+      machine does falls on all of them; the median of a series' ratios, turn by turn, and then, since a
+      process keeps its luck of where its memory lies, of series with new processes, with the least
+      and the highest of them (both: with native stacks as well)
 qwen  seconds and host memory of a recorded run of tests/zoo/qwen_adamw.py
 native  an event of native-loop.c, a C program on a CUDA runtime that does nothing: alone, traced
       without stacks and with native ones, in turns; medians, and the median of each turn's cost
@@ -57,25 +58,43 @@ class Loop:
             harness.finish()
 
 
-def loop(work):
-    trace = Path(work) / "loop.mtap"
+def series(work):
+    """One of each kind: their ratios to the untraced one, by kind, and milliseconds a step."""
     alone = harness.alone()
     loops = {
         "untraced": Loop(alone),
-        "traced": Loop(harness.recorded(trace, "-q")),
-        "both": Loop(harness.recorded(Path(work) / "both.mtap", "-q", "--stacks", "both")),
+        "traced": Loop(harness.recorded(work / "traced.mtap", "-q")),
+        "both": Loop(harness.recorded(work / "both.mtap", "-q", "--stacks", "both")),
         "recorder": Loop(alone, "--record"),
     }
-    for _ in range(8 * TURNS):
-        for each in loops.values():
+    in_turn = list(loops.values())
+    for _ in range(2 * TURNS):
+        for each in in_turn:
             each.take(5)
-    for kind, each in loops.items():
+        in_turn.append(in_turn.pop(0))  # what one leaves to do falls on another one each time
+    for each in in_turn:
         each.end()
-        show(f"loop_step_{kind}", statistics.median(each.times), "ms")
+    untraced = loops["untraced"].times
+    ratios = {kind: statistics.median(a / b for a, b in zip(each.times, untraced))
+              for kind, each in loops.items()}
+    return ratios, {kind: statistics.median(each.times) for kind, each in loops.items()}
+
+
+def loop(work):
+    results = []
+    for i in range(TURNS):
+        folder = Path(work) / str(i)
+        folder.mkdir()
+        results.append(series(folder))
+    for kind in results[0][1]:
+        show(f"loop_step_{kind}", statistics.median(times[kind] for _, times in results), "ms")
     for kind in ("traced", "both", "recorder"):
-        ratios = [a / b for a, b in zip(loops[kind].times, loops["untraced"].times)]
+        ratios = sorted(by_kind[kind] for by_kind, _ in results)
         show(f"loop_ratio_{kind}", statistics.median(ratios), "ratio")
-    show("loop_trace_size", trace.stat().st_size / 2**20, "MiB")
+        show(f"loop_ratio_{kind}_least", ratios[0], "ratio")
+        show(f"loop_ratio_{kind}_highest", ratios[-1], "ratio")
+    size = (Path(work) / "0" / "traced.mtap").stat().st_size
+    show("loop_trace_size", size / 2**20, "MiB")
 
 
 def qwen(work):
