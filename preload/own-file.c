@@ -42,10 +42,15 @@ int mt_own_file_is_ours(const struct mt_own_file *file)
     return file->fd >= 0 && !fstat(file->fd, &status) && is_same(file, &status);
 }
 
-void mt_own_file_unlink(const struct mt_own_file *file, const char *path)
+int mt_own_file_is_at(const struct mt_own_file *file, const char *path)
 {
     struct stat status;
-    if (!lstat(path, &status) && is_same(file, &status))
+    return !lstat(path, &status) && is_same(file, &status);
+}
+
+void mt_own_file_unlink(const struct mt_own_file *file, const char *path)
+{
+    if (mt_own_file_is_at(file, path))
         unlink(path);
 }
 

@@ -532,6 +532,16 @@ static void write_head(void)
     end_block();
 }
 
+static void say_where(void)
+{
+    const char *path = mt_output_shown(&writer.output);
+    unsigned long long n = writer.events;
+    if (!mt_own_file_is_at(&writer.output.file, writer.output.path))
+        mt_message("%llu events were recorded, but %s was removed or renamed meanwhile", n, path);
+    else if (!mt_settings.is_quiet)
+        mt_message("%llu events in %s; see: memtap report %s", n, path, path);
+}
+
 static void close_trace(void)
 {
     const unsigned char *bytes;
@@ -547,9 +557,8 @@ static void close_trace(void)
         append(bytes, size);
     if (is_open())
         mt_tail_remove();
-    if (is_open() && !mt_settings.is_quiet && !*mt_settings.roster)
-        mt_message("%llu events in %s; see: memtap report %s", (unsigned long long)writer.events,
-                   mt_output_shown(&writer.output), mt_output_shown(&writer.output));
+    if (is_open() && !*mt_settings.roster)
+        say_where();
     mt_output_close(&writer.output);
 }
 

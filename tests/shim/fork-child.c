@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fork-child MODE: allocates, forks a child that allocates (cuda) or does not (plain), or one of
  * which no handler is told, and both allocate at once (bare), closes every descriptor above 2 in
- * between (close), finds a tail of the trace t.mtap (stale), or ends with code 7 (code). */
+ * between (close), finds a tail of the trace t.mtap (stale), renames that trace (renamed), or
+ * ends with code 7 (code). */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,6 +75,8 @@ int main(int argc, char **argv)
         cudaMalloc(&address, 1000 + i);
     if (!strcmp(mode, "close"))
         return close_and_go_on();
+    if (!strcmp(mode, "renamed"))
+        return rename("t.mtap", "other.mtap") ? 1 : 0;
     if (!strcmp(mode, "code")) {
         puts("the program's own output");
         return 7;

@@ -433,6 +433,19 @@ START_TEST(a_daemon_s_parent_closes_its_trace)
 }
 END_TEST
 
+START_TEST(a_trace_that_has_gone_is_not_said_to_be_there)
+{
+    struct outcome o =
+        run(ARGS("fork-child", "renamed"), ARGS("MEMTAP_QUIET=1", "MEMTAP_OUTPUT=t.mtap"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.errors, "memtap: 5 events were recorded, but t.mtap was removed or renamed "
+                               "meanwhile\n");
+    ck_assert_int_eq(o.n_files, 1);
+    ck_assert_uint_eq(read_counts(&o, "other.mtap").kind[MT_CUDA_MALLOC], 5);
+    remove_outcome(&o);
+}
+END_TEST
+
 START_TEST(a_closed_descriptor_is_left_alone)
 {
     struct outcome o = run(ARGS("fork-child", "close"), ARGS("MEMTAP_OUTPUT=t.mtap"));
@@ -623,6 +636,7 @@ int main(void)
     tcase_add_test(tests, a_missing_directory_is_said_once);
     tcase_add_test(tests, a_full_disk_ends_the_trace_only);
     tcase_add_test(tests, a_closed_descriptor_is_left_alone);
+    tcase_add_test(tests, a_trace_that_has_gone_is_not_said_to_be_there);
     tcase_add_loop_test(tests, one_that_does_not_ends_as_ever, 0,
                         sizeof goings_on / sizeof *goings_on);
     tcase_add_test(tests, a_daemon_s_parent_closes_its_trace);
