@@ -133,3 +133,15 @@ int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object)
     }
     return mt_module_is_provable(layout, object, dict);
 }
+
+int mt_module_is_scripted(const struct mt_python_layout *layout, uint64_t object)
+{
+    struct mt_py_dict attributes;
+    struct mt_py_entry entry;
+    struct mt_py_proof proof;
+    char class[32];
+    return !mt_py_attributes(layout, object, &attributes, &proof) &&
+           !mt_module_attribute(layout, &attributes, MT_MODULE_CHILDREN, &entry) &&
+           !mt_py_type_name(entry.value, class, sizeof class) &&
+           !strcmp(class, "OrderedModuleDict");
+}

@@ -24,4 +24,7 @@ int mt_module_search(const struct mt_python_layout *layout, uint64_t owner, uint
 /* Whether the object's memory is a module's, by the attributes that torch.nn.Module makes. */
 int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object);
 
+/* Whether it is one of torch.jit.script, which are made of something else. */
+int mt_module_is_scripted(const struct mt_python_layout *layout, uint64_t object);
+
 #endif

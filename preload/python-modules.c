@@ -79,7 +79,7 @@ static int ends_with(const char *text, size_t size, const char *end)
 
 static int is_sound(uint64_t object)
 {
-    if (modules.status == UNSEEN) {
+    if (modules.status == UNSEEN && !mt_module_is_scripted(modules.layout, object)) {
         int sound = mt_module_is_sound(modules.layout, object);
         modules.status = sound ? SOUND : WRONG_LAYOUT;
         if (!sound)

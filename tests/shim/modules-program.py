@@ -283,7 +283,21 @@ def in_another_thread(net):
     thread.join()
 
 
+class OrderedModuleDict:
+    """torch.jit.script's instead of a dict."""
+
+
+class Scripted(Module):
+    def __init__(self):
+        super().__init__()
+        object.__setattr__(self, "_modules", OrderedModuleDict())
+
+    def forward(self):
+        allocate("", "")
+
+
 def main():
+    Scripted()()  # shows nothing of how this Python keeps modules
     leaf = Leaf()
     leaf.name = "Leaf", ""
     leaf()
