@@ -42,7 +42,7 @@ static void tell(const char *output, const struct mt_keep_plan *plan)
 static int write_copy(const char *trace, const char *output, const struct mt_keep_plan *plan)
 {
     struct mt_trace_error error = {0};
-    int fd = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    int fd = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     FILE *out = fd >= 0 ? fdopen(fd, "wb") : NULL;
     if (!out)
         return mt_fail("%s: cannot be made: %s", output, strerror(errno));
