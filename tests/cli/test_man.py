@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_man.py MEMTAP SOURCE: every option that a command's --help lists is in its man page, and the
 other way round; every command is in memtap(1); the variables of settings/table.h and their defaults
-are in libmemtap(7), and no others; every page is installed, and what it refers to is there."""
+are in libmemtap(7), and no others; memtap-trace(5) names every kind of event; every page is installed,
+and what it refers to is there."""
 import pathlib
 import re
 import subprocess
@@ -52,6 +53,10 @@ variables = variables.partition(".SH ENVIRONMENT")[2].partition("\n.SH ")[0]
 described = dict(re.findall(r'^\.TP\n\.BR? (MEMTAP_\w+)(?: " \((.*)\)")?$', variables, re.M))
 if not settings or described != settings:
     faults.append(f"libmemtap.7 has {described}, but the settings are {settings}")
+kinds = re.findall(r'^ *M\(\w+, \d+, "(\w+)"', (source / "trace-format" / "model.h").read_text(), re.M)
+events = (folder / "memtap-trace.5").read_text().partition(".SS Events")[2].partition("\n.SS ")[0]
+faults += [f"memtap-trace.5: {kind} is not there" for kind in kinds
+           if not re.search(rf"\b{kind}\b", events)] or ([] if kinds else ["no kinds of events"])
 pages = sorted(folder.iterdir())
 installed = (source / "tools" / "meson.build").read_text()
 for page in pages:
