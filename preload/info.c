@@ -25,9 +25,10 @@ struct sink {
     void *data;
 };
 
+/* Large buffers are static: only the writer tells. */
 __attribute__((format(printf, 2, 3))) static void tell(struct sink sink, const char *format, ...)
 {
-    char text[8192];
+    static char text[MT_TEXT_LIMIT + 1];
     va_list args;
     va_start(args, format);
     int n = vsnprintf(text, sizeof text, format, args);
@@ -83,7 +84,8 @@ void mt_info_prepare(void)
 
 static void tell_command(struct sink sink)
 {
-    char text[4096], path[PATH_MAX];
+    static char text[MT_TEXT_LIMIT - sizeof "command="];
+    char path[PATH_MAX];
     size_t n = mt_read_file("/proc/self/cmdline", text, sizeof text);
     for (size_t i = 0; i + 1 < n; i++)
         if (!text[i])

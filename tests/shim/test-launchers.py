@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test-launchers.py MEMTAP ALLOC-THREADS: the place in a job that each launcher tells its processes is in
 the trace, its rank in the name that %r makes, and traces of two ranks are those of one job. memtap run
-names any trace."""
+names any trace, and a trace has the whole command line."""
 import json
 import os
 import pathlib
@@ -31,9 +31,9 @@ plain = {name: value for name, value in os.environ.items()
 faults = []
 
 
-def record(folder, variables):
+def record(folder, variables, *arguments):
     """Where the trace is, and what it says of the process."""
-    subprocess.run([memtap, "run", "-q", "-o", "r%r.mtap", "--", program, "1", "2"], cwd=folder,
+    subprocess.run([memtap, "run", "-q", "-o", "r%r.mtap", "--", program, "1", "2", *arguments], cwd=folder,
                    env={**plain, **variables}, check=True, timeout=60)
     (trace,) = pathlib.Path(folder).glob("*.mtap")
     info = subprocess.run([memtap, "info", "--format", "json", trace], check=True,
@@ -67,5 +67,9 @@ with tempfile.TemporaryDirectory() as folder:
                          env=plain, stderr=subprocess.PIPE, text=True, check=True, timeout=60)
 if not run.stderr.startswith("memtap: two?lines.mtap: 4 events, ") or run.stderr.count("\n") != 1:
     faults.append(f"of a name with a newline is said {run.stderr}")
+with tempfile.TemporaryDirectory() as folder:
+    long = "a long argument " * 2000
+    if record(folder, {}, long)[1]["command"] != f"{program} 1 2 {long}":
+        faults.append("a long command line is cut")
 print(len(LAUNCHERS), "launchers", *faults, sep="\n")
 sys.exit(bool(faults))
