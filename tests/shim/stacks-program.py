@@ -63,6 +63,22 @@ def generator():
     yield from (allocate() for _ in range(2))
 
 
+def nested(n):
+    if n:
+        yield from nested(n - 1)
+    for _ in range(2):
+        yield allocate()
+
+
+def resumed_in_other_threads():
+    generators = [nested(n) for n in range(5)]
+    for _ in range(4):
+        thread = threading.Thread(target=lambda: [next(each, None) for each in generators])
+        thread.start()
+        thread.join()
+        allocate()
+
+
 async def inner():
     await asyncio.sleep(0)
     allocate()
@@ -121,6 +137,7 @@ def main():
         thing.value
         thing.cached()
     list(generator())
+    resumed_in_other_threads()
     asyncio.run(outer())
     reused_code_objects()
     überprüfe_名前()
