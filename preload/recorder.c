@@ -42,7 +42,7 @@ _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")
 
 static pthread_key_t thread_end;
 static int has_thread_end; /* the key could be made */
-static pid_t recorder_pid;
+static _Atomic pid_t recorder_pid;
 
 /* In the middle of what an event from within, a signal handler's, would wait for, for ever: that
  * event is lost. */
@@ -169,10 +169,12 @@ static struct mt_python_found look_around(void)
     return mt_python_find();
 }
 
-/* Of a fork that no handler of ours was told of; it has this one thread. */
+/* Of a fork that no handler of ours was told of: once, for its first thread that comes here. */
 static int is_unseen_child(void)
 {
-    return recorder_pid && atomic_load(&mt_state) == MT_IDLE && recorder_pid != getpid();
+    pid_t parent = atomic_load(&recorder_pid);
+    return parent && atomic_load(&mt_state) == MT_IDLE && parent != getpid() &&
+           atomic_compare_exchange_strong(&recorder_pid, &parent, 0);
 }
 
 void mt_start_slow(void)
