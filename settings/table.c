@@ -104,7 +104,7 @@ static int is_choice(const char *choices, const char *value)
 
 static int check_choice(const char *choices, const char *value, char *wrong, size_t size)
 {
-    size_t used = (size_t)snprintf(wrong, size, "is none of ");
+    size_t used = (size_t)snprintf(wrong, size, "is not one of ");
     if (is_choice(choices, value))
         return 0;
     for (const char *at = choices; *at && used + 3 < size; at++) {

@@ -553,7 +553,7 @@ START_TEST(a_wrong_setting_is_said_and_passed_over)
         o.errors,
         "memtap: MEMTAP_OUTPUT=x%x has a % with something else than p, e, h, r or % after it; "
         "using memtap-%e-%p.mtap\n"
-        "memtap: MEMTAP_STACKS=all is none of python, native, both, none; using python\n"
+        "memtap: MEMTAP_STACKS=all is not one of python, native, both, none; using python\n"
         "memtap: MEMTAP_KEEP=99999999999999999999 is no size of 1M or more, such as 512M or 2G, "
         "nor all; using all\n"
         "memtap: MEMTAP_LEVEL=99 is no zstd level from 1 to 19; using 1\n");

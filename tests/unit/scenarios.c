@@ -187,7 +187,7 @@ static void mixed_step(const struct training *t, int is_first)
     free_pair(t, GRADIENTS);
 }
 
-void mt_scenario_mixed(struct mt_builder *b)
+void mt_scenario_mixed_steps(struct mt_builder *b)
 {
     struct training t = begin_training(b);
     mt_build_on(b, 0, 1, t.apply);
@@ -198,6 +198,12 @@ void mt_scenario_mixed(struct mt_builder *b)
     alloc_pair(&t, MASTERS, 4);
     mixed_step(&t, 1);
     mixed_step(&t, 0);
+}
+
+void mt_scenario_mixed(struct mt_builder *b)
+{
+    mt_scenario_mixed_steps(b);
+    mt_build_end(b);
 }
 
 #define CALL TORCH "nn/modules/module.py:1787 Module._wrapped_call_impl|Net|"

@@ -27,10 +27,11 @@ void mt_scenario_training(struct mt_builder *builder, unsigned steps);
 void mt_scenario_keeping(struct mt_builder *builder, unsigned steps);
 
 /* A model of a matrix and a bias in bf16, their fp32 master weights and Adam: 16 bytes for each of
- * the parameters at the end of the second backward, and what blocks are rounded by. Its trace has
- * no end yet. */
+ * the parameters at the end of the second backward, and what blocks are rounded by.
+ * _steps: without the trace's end. */
 enum { MT_MIXED_MATRIX = 3 << 20, MT_MIXED_BIAS = 1600 };
 void mt_scenario_mixed(struct mt_builder *builder);
+void mt_scenario_mixed_steps(struct mt_builder *builder);
 
 /* A model of four layers, each a norm and a matrix, and a loss, in a step: its modules have names.
  * Layer 2's output is larger; the last layer's weight has a gradient. */

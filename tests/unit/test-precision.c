@@ -52,7 +52,6 @@ START_TEST(sixteen_bytes_a_parameter_can_be_read_off)
                   {MT_ROLE_STATE, 0, 4, 4}};
     const uint64_t parameters = MT_MIXED_MATRIX + MT_MIXED_BIAS;
     mt_scenario_mixed(builder);
-    mt_build_end(builder);
     const struct mt_precision *precision = find();
     ck_assert_uint_eq(precision->parameters, parameters);
     ck_assert_uint_eq(precision->bytes, 16 * parameters);
@@ -89,7 +88,7 @@ START_TEST(an_out_of_memory_tells_them_too)
     size_t size;
     FILE *out = open_memstream(&text, &size);
     question.moment.kind = MT_AT_OOM;
-    mt_scenario_mixed(builder);
+    mt_scenario_mixed_steps(builder);
     mt_build_event(builder, MT_OOM, 1024 * MT_MIB, 64 * MT_MIB, 64 * MT_MIB);
     mt_build_end(builder);
     ck_assert(find()->is_mixed);
