@@ -21,7 +21,8 @@ for path in sys.argv[1:]:
     with contextlib.suppress(ImportError):
         exec(compile(ast.Module(imports, []), path, "exec"), {})
 gc.collect()
-gc.freeze()
+if "triton" not in sys.modules:  # at the end it would say of each frozen object of its own that it leaked
+    gc.freeze()
 for line in sys.stdin:
     asked = json.loads(line)
     child = os.fork()
