@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "code-deaths.h"
 #include "hot.h"
-#include "safe-read.h"
-
-#include <errno.h>
-
-#define TYPE_DEALLOC 48 /* PyTypeObject.tp_dealloc, in all versions */
-
-typedef void free_code(void *code);
+#include "type-dealloc.h"
 
 MT_HOT _Atomic uint64_t mt_code_deaths;
 _Atomic uint32_t mt_code_deaths_at[MT_CODE_PLACES];
-static free_code *real_free;
+static mt_dealloc *real_free;
 
 static void count_and_free(void *code)
 {
@@ -21,15 +15,7 @@ static void count_and_free(void *code)
     real_free(code);
 }
 
-int mt_code_deaths_count(void *code_type)
+int mt_code_deaths_count(const void *code_type)
 {
-    free_code *_Atomic *slot = (void *)((char *)code_type + TYPE_DEALLOC);
-    free_code *found = atomic_load(slot);
-    if (real_free) /* once for all, also for forked children */
-        return 0;
-    if (!found || mt_safe_write(slot, &found, sizeof found))
-        return -EFAULT;
-    real_free = found;
-    atomic_store(slot, count_and_free);
-    return 0;
+    return mt_dealloc_replace(code_type, count_and_free, &real_free);
 }

@@ -15,7 +15,7 @@ extern _Atomic uint64_t mt_code_deaths; /* of all */
 extern _Atomic uint32_t mt_code_deaths_at[MT_CODE_PLACES];
 
 /* Begins to count, once. code_type: PyCode_Type. 0, or -EFAULT: its memory is read-only. */
-int mt_code_deaths_count(void *code_type);
+int mt_code_deaths_count(const void *code_type);
 
 static inline _Atomic uint32_t *mt_code_deaths_of(uint64_t code)
 {

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dict-deaths.h"
-#include "safe-read.h"
+#include "type-dealloc.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
 
-#define TYPE_DEALLOC 48 /* PyTypeObject.tp_dealloc, in all versions */
 #define SETS 2048u
 #define WAYS 8u
-
-typedef void free_dict(void *dict);
 
 /* Dicts that are watched, by address; 0: there is room. */
 static struct place {
     uint64_t dict, deaths;
 } places[SETS][WAYS];
 
-static free_dict *real_free;
+static mt_dealloc *real_free;
 
 static struct place *set_of(uint64_t dict)
 {
@@ -49,13 +45,7 @@ static void notice_and_free(void *dict)
 
 void mt_dict_deaths_start(const void *type)
 {
-    free_dict *_Atomic *slot = (void *)((uintptr_t)type + TYPE_DEALLOC);
-    free_dict *found = type ? atomic_load(slot) : NULL;
-    /* Once for all, also for forked children. */
-    if (real_free || !found || mt_safe_write(slot, &found, sizeof found))
-        return;
-    real_free = found;
-    atomic_store(slot, notice_and_free);
+    (void)mt_dealloc_replace(type, notice_and_free, &real_free); /* else nothing is watched */
 }
 
 const uint64_t *mt_dict_deaths_watch(uint64_t dict)

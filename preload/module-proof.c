@@ -48,9 +48,8 @@ int mt_module_is_provable(const struct mt_python_layout *layout, uint64_t object
            version[0] != version[2] && version[1] != version[2];
 }
 
-/* Opens the dict of children; the proof shows that it is the module's. */
-static int open_children(const struct mt_python_layout *layout, uint64_t object,
-                         struct mt_py_dict *children, uint64_t *dict, struct mt_py_proof *proof)
+int mt_module_children(const struct mt_python_layout *layout, uint64_t object,
+                       struct mt_py_dict *children, uint64_t *dict, struct mt_py_proof *proof)
 {
     struct mt_py_dict attributes;
     struct mt_py_entry entry;
@@ -69,7 +68,7 @@ static int prove_by_version(const struct mt_python_layout *layout, uint64_t obje
 {
     struct mt_py_dict children;
     uint64_t dict, version;
-    if (open_children(layout, object, &children, &dict, proof) ||
+    if (mt_module_children(layout, object, &children, &dict, proof) ||
         !(version = mt_py_dict_version(dict)))
         return -ENOENT;
     mt_py_prove(proof, dict + MT_DICT_VERSION, version);
@@ -118,7 +117,7 @@ static int prove_by_entry(const struct mt_python_layout *layout, uint64_t object
     struct mt_py_dict children;
     struct mt_py_entry entry;
     uint64_t dict, keys, shape, hash;
-    if (open_children(layout, object, &children, &dict, proof) || children.values ||
+    if (mt_module_children(layout, object, &children, &dict, proof) || children.values ||
         find_child(&children, key, child, &entry) || mt_py_read(dict + MT_DICT_KEYS, &keys) ||
         mt_py_read(keys + MT_KEYS_SHAPE, &shape) || mt_py_read(key + MT_STRING_HASH, &hash))
         return -ENOENT;

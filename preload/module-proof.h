@@ -17,6 +17,11 @@ enum mt_module_attribute {
 int mt_module_attribute(const struct mt_python_layout *layout, struct mt_py_dict *attributes,
                         enum mt_module_attribute which, struct mt_py_entry *entry);
 
+/* Opens the dict of children, which is at *dict; the proof shows that it is the module's. 0, or
+ * -ENOENT. */
+int mt_module_children(const struct mt_python_layout *layout, uint64_t object,
+                       struct mt_py_dict *children, uint64_t *dict, struct mt_py_proof *proof);
+
 /* What can be proven of this Python's modules. */
 void mt_module_proof_start(const struct mt_python_layout *layout);
 

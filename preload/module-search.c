@@ -18,18 +18,6 @@ static const struct {
     {"FullyShardedDataParallel", "module"},
 };
 
-static int open_children(const struct mt_python_layout *layout, uint64_t object,
-                         struct mt_py_dict *children)
-{
-    struct mt_py_dict attributes;
-    struct mt_py_entry entry;
-    struct mt_py_proof proof;
-    if (mt_py_attributes(layout, object, &attributes, &proof) ||
-        mt_module_attribute(layout, &attributes, MT_MODULE_CHILDREN, &entry))
-        return -ENOENT;
-    return mt_py_dict_open(layout, entry.value, children);
-}
-
 /* Modules to be looked into, and where they were found. */
 struct step {
     uint64_t object, key;
@@ -100,10 +88,12 @@ int mt_module_search(const struct mt_python_layout *layout, uint64_t owner, uint
     static struct step steps[MT_MODULE_MOST + 1];
     struct mt_py_dict children;
     struct mt_py_entry entry;
+    struct mt_py_proof unused;
+    uint64_t dict;
     unsigned n = 1;
     steps[0] = (struct step){owner, 0, 0};
     for (unsigned at = 0; at < n; at++) {
-        if (open_children(layout, steps[at].object, &children))
+        if (mt_module_children(layout, steps[at].object, &children, &dict, &unused))
             continue;
         for (unsigned i = 0; i < children.n && !mt_py_dict_at(&children, i, &entry); i++) {
             unsigned place = entry.value == object ? n : n < most ? n++ : most;

@@ -161,7 +161,7 @@ static int print_event_text(const struct mt_event *event)
     printf("%" PRIu64 ".%09" PRIu64 " thread=%" PRIu32 " device=%d stack=%" PRIu32 " %s",
            event->time_ns / 1000000000u, event->time_ns % 1000000000u, event->thread, event->device,
            event->stack, kind->name);
-    for (unsigned i = 0; i < kind->n_fields; i++)
+    for (unsigned i = 0; i < mt_kind_fields[event->kind]; i++)
         print_field(kind->field[i].name, event->arg[i]);
     putchar('\n');
     return 0;
@@ -182,7 +182,7 @@ static int print_event_json(const struct mt_event *event)
     json_t *object = json_pack("{s:s, s:o, s:I, s:i, s:I}", "record", kind->name, "time_ns",
                                mt_json_number(event->time_ns), "thread", (json_int_t)event->thread,
                                "device", (int)event->device, "stack", (json_int_t)event->stack);
-    for (unsigned i = 0; i < kind->n_fields; i++)
+    for (unsigned i = 0; i < mt_kind_fields[event->kind]; i++)
         set_field(object, kind->field[i].name, event->arg[i]);
     return mt_json_print(stdout, object, 1);
 }

@@ -77,10 +77,8 @@ static int preload(void)
 {
     char shim[MT_PLACE_SIZE];
     const char *already = getenv("LD_PRELOAD");
-    int rc = mt_locate_shim(shim);
-    if (rc)
-        return mt_fail("%s: the recording library is %s; build or install it", shim,
-                       rc == -ENOEXEC ? "not one for this machine" : "not there");
+    if (mt_locate_shim(shim))
+        return MT_EXIT_BAD;
     if (strpbrk(shim, " \t\n:"))
         return mt_fail("%s: a path with a space or a colon cannot be preloaded; install memtap "
                        "elsewhere",
@@ -90,7 +88,7 @@ static int preload(void)
     if (!list)
         return mt_fail("out of memory");
     snprintf(list, size, "%s%s%s", shim, already && *already ? ":" : "", already ? already : "");
-    rc = setenv("LD_PRELOAD", list, 1);
+    int rc = setenv("LD_PRELOAD", list, 1);
     free(list);
     return rc ? mt_fail("out of memory") : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "locate.h"
 #include "architecture.h"
+#include "command.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,7 +49,10 @@ static int locate(char out[MT_PLACE_SIZE], const char *const *places, const char
 int mt_locate_shim(char out[MT_PLACE_SIZE])
 {
     int rc = locate(out, shim_places, "libmemtap.so", "libmemtap.so");
-    return !rc && mt_is_for_this_machine(out) != 1 ? -ENOEXEC : rc;
+    if (!rc && mt_is_for_this_machine(out) == 1)
+        return 0;
+    return mt_fail("%s: the recording library is %s; build or install it", out,
+                   rc ? "not there" : "not one for this machine");
 }
 
 /* libcuda.so.1 stands for all of them. It may be a link to another folder. */

@@ -9,10 +9,11 @@
 
 #define MT_PLACE_SIZE (2 * PATH_MAX)
 
-/* The recording library / the folder of the simulated device's libraries, absolute. 0; -ENOENT
- * with the place where it should have been in out; of the library -ENOEXEC where it is there, but
- * for another machine. */
+/* The recording library, absolute: 0; or MT_EXIT_BAD, and what is wrong with it was said. */
 int mt_locate_shim(char out[MT_PLACE_SIZE]);
+
+/* The folder of the simulated device's libraries, absolute: 0; or -ENOENT, with the place where it
+ * should have been in out. */
 int mt_locate_simulator(char out[MT_PLACE_SIZE]);
 
 #endif

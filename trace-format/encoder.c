@@ -126,7 +126,7 @@ static int make_columns(struct mt_encoder *encoder, unsigned kind)
     int rc = 0;
     for (unsigned i = 0; i < MT_COLUMN_COMMON && !rc; i++)
         rc = make_column(&encoder->column[i]);
-    for (unsigned i = 0; i < mt_kinds[kind].n_fields && !rc; i++)
+    for (unsigned i = 0; i < mt_kind_fields[kind] && !rc; i++)
         rc = make_column(&encoder->column[mt_arg_column(kind, i)]);
     encoder->has_columns[kind] = !rc;
     return rc;
@@ -181,7 +181,7 @@ static int add_event(struct mt_encoder *encoder, const struct mt_event *event,
     put_number(&column[MT_COLUMN_THREAD], event->thread);
     put_number(&column[MT_COLUMN_DEVICE], (uint64_t)(event->device + 1));
     put_number(&column[MT_COLUMN_STACK], event->stack);
-    for (unsigned i = 0, n = mt_kinds[event->kind].n_fields; i < n; i++)
+    for (unsigned i = 0, n = mt_kind_fields[event->kind]; i < n; i++)
         put_number(&argument[i], predict(&encoder->predictor, event, i));
     encoder->last_time_ns = event->time_ns;
     return 0;

@@ -235,7 +235,7 @@ take_fields(struct mt_event_decoder *decoder, unsigned kind, unsigned n_fields, 
 
 static int take_arguments_of(struct mt_event_decoder *decoder, unsigned kind, unsigned n)
 {
-    unsigned n_fields = mt_kinds[kind].n_fields;
+    unsigned n_fields = mt_kind_fields[kind];
     while (n_fields && !decoder->column[mt_arg_column(kind, n_fields - 1)].at)
         n_fields--; /* what is not there is all zeros: totals, mostly */
     int roomy = 1;
@@ -273,7 +273,7 @@ static int looks_at_others(enum mt_code code)
 static void find_codes(struct mt_event_decoder *decoder)
 {
     for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++)
-        for (unsigned field = 0; field < mt_kinds[kind].n_fields; field++) {
+        for (unsigned field = 0; field < mt_kind_fields[kind]; field++) {
             enum mt_code code = mt_code_of(decoder->version, kind, field);
             decoder->code[kind][field] = (uint8_t)code;
             if (!looks_at_others(code))

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model.h"
 
-enum field_counts {
-#define ONE(field_name, field_code) +1
-#define COUNT(id, number, kind_name, fields) N_FIELDS_##id = 0 fields,
-    MT_EVENT_KINDS(COUNT, ONE)
-};
-
 const struct mt_kind_info mt_kinds[MT_KIND_LIMIT] = {
 #define FIELD(field_name, field_code) {#field_name, MT_CODE_##field_code},
-#define ROW(id, number, kind_name, fields) [number] = {kind_name, N_FIELDS_##id, {fields}},
+#define ROW(id, number, kind_name, fields) [number] = {kind_name, {fields}},
     MT_EVENT_KINDS(ROW, FIELD)};

@@ -152,9 +152,8 @@ struct mt_field {
 };
 
 struct mt_kind_info {
-    const char *name; /* NULL: no such kind */
-    unsigned n_fields;
-    struct mt_field field[MT_EVENT_ARGS];
+    const char *name;                     /* NULL: no such kind */
+    struct mt_field field[MT_EVENT_ARGS]; /* as many as mt_kind_fields says */
 };
 
 extern const struct mt_kind_info mt_kinds[MT_KIND_LIMIT];

@@ -140,7 +140,7 @@ static struct mt_event random_event(void)
                              .stack = (uint32_t)any_number(),
                              .kind = (uint16_t)(1 + any(MT_KIND_LIMIT - 1)),
                              .device = (int16_t)(any(4) ? 0 : (int)any(130) - 1)};
-    for (unsigned i = 0; i < mt_kinds[event.kind].n_fields; i++)
+    for (unsigned i = 0; i < mt_kind_fields[event.kind]; i++)
         event.arg[i] = any_number();
     return event;
 }

@@ -30,7 +30,7 @@ static void add_event(struct mt_builder *builder, unsigned kind, uint64_t round,
                              .stack = round % 2 ? stack : 0,
                              .kind = (uint16_t)kind,
                              .device = (int16_t)((int)(round % 3) - 1)};
-    for (unsigned i = 0; i < mt_kinds[kind].n_fields; i++)
+    for (unsigned i = 0; i < mt_kind_fields[kind]; i++)
         event.arg[i] = argument(&mt_kinds[kind].field[i], round, i);
     mt_build_raw(builder, &event);
 }

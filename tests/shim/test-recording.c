@@ -39,6 +39,15 @@ static const struct {
     unsigned number;
 } pairs[] = {{"25000", 25000}, {"100000", 100000}};
 
+/* The trace is complete, and has so many allocations. Ends with the outcome. */
+static void has_whole_trace(struct outcome *outcome, uint64_t mallocs)
+{
+    struct counts c = read_counts(outcome, outcome->file[0]);
+    ck_assert(c.is_complete);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], mallocs);
+    remove_outcome(outcome);
+}
+
 START_TEST(every_event_of_every_thread_arrives)
 {
     struct outcome o = run(ARGS("alloc-threads", "4", pairs[_i].text), QUIET);
@@ -75,10 +84,7 @@ START_TEST(threads_that_come_and_go_take_little_room)
         run(ARGS("short-threads", "3000"), ARGS("MEMTAP_QUIET=1", "MEMTAP_OUTPUT=t"));
     ck_assert(ended_with(&o, 0));
     ck_assert_int_lt(atoi(o.output), 1024); /* of 6,000 MiB for all at once */
-    struct counts c = read_counts(&o, o.file[0]);
-    ck_assert(c.is_complete);
-    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 3000);
-    remove_outcome(&o);
+    has_whole_trace(&o, 3000);
 }
 END_TEST
 
@@ -208,10 +214,7 @@ START_TEST(a_thread_s_stack_may_be_the_smallest)
     struct outcome o = run(ARGS("small-stacks", _i / 2 ? "default" : "least"),
                            ARGS("MEMTAP_QUIET=1", stack_settings[_i % 2]));
     ck_assert(ended_with(&o, 0));
-    struct counts c = read_counts(&o, o.file[0]);
-    ck_assert(c.is_complete);
-    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 4);
-    remove_outcome(&o);
+    has_whole_trace(&o, 4);
 }
 END_TEST
 
@@ -219,10 +222,7 @@ START_TEST(a_stack_may_make_room_for_a_smaller_one)
 {
     struct outcome o = run(ARGS("moved-stacks"), ARGS("MEMTAP_QUIET=1", "MEMTAP_STACKS=native"));
     ck_assert(ended_with(&o, 0));
-    struct counts c = read_counts(&o, o.file[0]);
-    ck_assert(c.is_complete);
-    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 3);
-    remove_outcome(&o);
+    has_whole_trace(&o, 3);
 }
 END_TEST
 
@@ -242,10 +242,7 @@ START_TEST(a_process_ends_with_its_last_thread)
 {
     struct outcome o = run(ARGS("main-ends"), QUIET);
     ck_assert(ended_with(&o, 0));
-    struct counts c = read_counts(&o, o.file[0]);
-    ck_assert(c.is_complete);
-    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 2000);
-    remove_outcome(&o);
+    has_whole_trace(&o, 2000);
 }
 END_TEST
 
@@ -519,10 +516,7 @@ START_TEST(an_end_of_its_own_loses_nothing)
 {
     struct outcome o = run(ARGS("alloc-threads", "2", "1000", ends[_i].end), QUIET);
     ck_assert_int_eq(WIFSIGNALED(o.status) ? WTERMSIG(o.status) : 0, ends[_i].signal);
-    struct counts c = read_counts(&o, o.file[0]);
-    ck_assert(c.is_complete);
-    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 2000);
-    remove_outcome(&o);
+    has_whole_trace(&o, 2000);
 }
 END_TEST
 

@@ -84,7 +84,7 @@ void mt_tail_build_event(struct mt_tail_builder *b, const struct mt_event *event
     uint64_t at = ring->put;
     ring->word[at++ % MT_RING_WORDS] = mt_ring_head(event->kind, event->device, event->stack);
     ring->word[at++ % MT_RING_WORDS] = START_NS + event->time_ns;
-    for (unsigned i = 0; i < mt_kinds[event->kind].n_fields; i++)
+    for (unsigned i = 0; i < mt_kind_fields[event->kind]; i++)
         ring->word[at++ % MT_RING_WORDS] = event->arg[i];
     ring->put = at;
 }

@@ -38,7 +38,7 @@ static struct mt_event random_event(uint64_t time)
     event.thread = (uint32_t)(next_random() % 5);
     event.device = (int16_t)(next_random() % 18 - 1);
     event.stack = (uint32_t)next_random() >> (next_random() % 32);
-    for (unsigned i = 0; i < mt_kinds[event.kind].n_fields; i++)
+    for (unsigned i = 0; i < mt_kind_fields[event.kind]; i++)
         event.arg[i] = next_random() >> (next_random() % 64);
     return event;
 }
