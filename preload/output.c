@@ -9,9 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MOST_SUFFIXES 10000
+#define EXTENSION ".mtap"
+#define LONGEST_ADDED 96u /* what may come before the extension: a rank and a number */
 
 /* What stands for a letter of the pattern; NULL: the letter has no meaning. */
 static const char *meaning(char letter, char *scratch, size_t size)
@@ -55,9 +58,48 @@ static size_t put_directory(char *out, size_t size)
     return used;
 }
 
+/* Where the extension begins, or would: what is added to a name comes before it, so that folders and
+ * globs (*.mtap) find the trace. */
+static size_t stem_length(const char *path)
+{
+    size_t n = strlen(path), extension = strlen(EXTENSION);
+    return n > extension && path[n - extension - 1] != '/' && !strcmp(path + n - extension, EXTENSION)
+               ? n - extension
+               : n;
+}
+
+static int names_rank(const char *pattern)
+{
+    for (const char *at = pattern; (at = strchr(at, '%')) && at[1]; at += 2)
+        if (at[1] == 'r')
+            return 1;
+    return 0;
+}
+
+/* A device or a pipe is meant as it is. */
+static int is_special(const char *path)
+{
+    struct stat status;
+    return !stat(path, &status) && !S_ISREG(status.st_mode);
+}
+
+/* The processes of a job have one pattern: each name tells its rank. */
+static void add_rank(char *path)
+{
+    const char *rank = mt_launcher_place(MT_RANK), *world = mt_launcher_place(MT_WORLD_SIZE);
+    size_t stem = stem_length(path);
+    if (!rank || (world && !strcmp(world, "1")) || is_special(path))
+        return;
+    const char *extension = path[stem] ? EXTENSION : "";
+    memcpy(path + stem, "-rank", 5);
+    stem += 5;
+    stem += put_meaning(path + stem, rank);
+    strcpy(path + stem, extension);
+}
+
 int mt_output_name(struct mt_output *out, const char *pattern)
 {
-    const size_t size = sizeof out->path - 8; /* room for a suffix */
+    const size_t size = sizeof out->path - LONGEST_ADDED;
     out->shown = *pattern == '/' ? 0 : put_directory(out->path, size);
     size_t used = out->shown;
     for (const char *at = pattern; *at; at++) {
@@ -73,6 +115,8 @@ int mt_output_name(struct mt_output *out, const char *pattern)
         }
     }
     out->path[used] = '\0';
+    if (!names_rank(pattern))
+        add_rank(out->path);
     return 0;
 }
 
@@ -114,16 +158,16 @@ static int create(struct mt_output *out)
 int mt_output_open(struct mt_output *out)
 {
     out->size = 0;
-    size_t length = strlen(out->path);
-    const char *part = find_part(out->path);
-    int rc = create(out);
-    for (int i = 1; rc == -EEXIST && i < MOST_SUFFIXES; i++) {
-        snprintf(out->path + length, sizeof out->path - length, ".%d", i);
+    const size_t stem = stem_length(out->path);
+    const char *extension = out->path[stem] ? EXTENSION : "", *part = find_part(out->path);
+    int rc = create(out), tried = 0;
+    while (rc == -EEXIST && ++tried < MOST_SUFFIXES) {
+        snprintf(out->path + stem, sizeof out->path - stem, ".%d%s", tried, extension);
         rc = create(out);
     }
-    if (!rc && out->path[length])
-        mt_message("%.*s%s is there already; writing %s", (int)(length - out->shown),
-                   mt_output_shown(out), part ? part : "", mt_output_shown(out));
+    if (!rc && tried)
+        mt_message("%.*s%s%s is there already; writing %s", (int)(stem - out->shown),
+                   mt_output_shown(out), extension, part ? part : "", mt_output_shown(out));
     return rc;
 }
 

@@ -16,8 +16,9 @@ struct mt_output {
     size_t shown; /* where in the path what was asked for begins */
 };
 
-/* Sets out->path from the pattern, replacing %p %e %h %r %%: 0, or -ENAMETOOLONG. The path is
- * absolute, since the program may go elsewhere. Reads the environment. */
+/* Sets out->path from the pattern, replacing %p %e %h %r %%; in a job of several processes a name
+ * without %r gets -rankN before .mtap. 0, or -ENAMETOOLONG. The path is absolute, since the program
+ * may go elsewhere. Reads the environment. */
 int mt_output_name(struct mt_output *out, const char *pattern);
 
 /* The path for messages: as the pattern has it. */
@@ -26,8 +27,8 @@ static inline const char *mt_output_shown(const struct mt_output *out)
     return out->path + out->shown;
 }
 
-/* Makes a new file at out->path; where that name, or that of its tail, is taken, with a suffix .1,
- * .2 ... and a line on stderr. 0, or a negative errno with out->path the name that was tried
+/* Makes a new file at out->path; where that name, or that of its tail, is taken, with .1, .2 ...
+ * before .mtap, and a line on stderr. 0, or a negative errno with out->path the name that was tried
  * last. */
 int mt_output_open(struct mt_output *out);
 

@@ -153,10 +153,10 @@ START_TEST(a_tail_is_never_overwritten)
 {
     struct outcome o = run(ARGS("fork-child", "stale"), ARGS("MEMTAP_OUTPUT=t.mtap"));
     ck_assert_ptr_nonnull(
-        strstr(o.errors, "memtap: t.mtap.tail is there already; writing t.mtap.1"));
+        strstr(o.errors, "memtap: t.mtap.tail is there already; writing t.1.mtap"));
     ck_assert(has_file(&o, "t.mtap.tail"));
     ck_assert(!has_file(&o, "t.mtap"));
-    ck_assert_int_eq(read_counts(&o, "t.mtap.1").state, MT_TRACE_CLOSED);
+    ck_assert_int_eq(read_counts(&o, "t.1.mtap").state, MT_TRACE_CLOSED);
     remove_outcome(&o);
 }
 END_TEST

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """test-launchers.py MEMTAP ALLOC-THREADS: the place in a job that each launcher tells its processes is in
-the trace, its rank in the name that %r makes, and traces of two ranks are those of one job. memtap run
-names any trace, and a trace has the whole command line."""
+the trace, its rank in the name that %r makes and in every other name where there are several processes, and
+traces of two ranks are those of one job. memtap run names any trace, and a trace has the whole command
+line."""
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -41,6 +43,31 @@ def record(folder, variables, *arguments):
     return trace, json.loads(info.stdout)["process"]
 
 
+# A pattern; its name in rank 5 of 8, and in a job of one process.
+NAMES = [
+    ("leak.mtap", "leak-rank5.mtap", "leak.mtap"),
+    ("leak", "leak-rank5", "leak"),
+    (".mtap", ".mtap-rank5", ".mtap"),
+    ("a-%r-b.mtap", "a-5-b.mtap", "a-0-b.mtap"),
+    ("100%%r.mtap", "100%r-rank5.mtap", "100%r.mtap"),
+    (None, "memtap-alloc-threads-PID-rank5.mtap", "memtap-alloc-threads-PID.mtap"),
+]
+WORLDS = ({"RANK": "5", "WORLD_SIZE": "8"}, {"RANK": "0", "WORLD_SIZE": "1"})
+
+
+def named(pattern, variables):
+    with tempfile.TemporaryDirectory() as folder:
+        output = ["-o", pattern] if pattern else []
+        subprocess.run([memtap, "run", "-q", *output, program, "1", "2"], cwd=folder,
+                       env={**plain, **variables}, check=True, timeout=60)
+        (trace,) = (name for name in os.listdir(folder) if not name.endswith(".tail"))
+    return re.sub(r"-\d+(?=[-.])", "-PID", trace) if not pattern else trace
+
+
+for pattern, *expected in NAMES:
+    found = [named(pattern, variables) for variables in WORLDS]
+    if found != expected:
+        faults.append(f"-o {pattern}: {found}, not {expected}")
 for name, (variables, expected) in LAUNCHERS.items():
     with tempfile.TemporaryDirectory() as folder:
         trace, process = record(folder, variables)

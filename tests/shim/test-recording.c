@@ -348,6 +348,22 @@ START_TEST(a_name_that_is_taken_gets_a_suffix)
 }
 END_TEST
 
+/* Folders and globs of *.mtap find it. */
+START_TEST(a_suffix_comes_before_the_extension)
+{
+    struct outcome o =
+        run(ARGS("fork-child", "cuda"), ARGS("MEMTAP_QUIET=1", "MEMTAP_OUTPUT=leak2.mtap"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_int_eq(o.n_files, 2);
+    ck_assert_str_eq(o.file[0], "leak2.1.mtap");
+    ck_assert_str_eq(o.file[1], "leak2.mtap");
+    ck_assert_str_eq(o.errors,
+                     "memtap: leak2.mtap is there already; writing leak2.1.mtap\n");
+    ck_assert(read_counts(&o, "leak2.1.mtap").is_complete);
+    remove_outcome(&o);
+}
+END_TEST
+
 START_TEST(a_missing_directory_is_said_once)
 {
     struct outcome o =
@@ -627,6 +643,7 @@ int main(void)
     tcase_add_test(tests, a_forked_child_has_its_own_trace);
     tcase_add_test(tests, a_forked_child_without_cuda_leaves_none);
     tcase_add_test(tests, a_name_that_is_taken_gets_a_suffix);
+    tcase_add_test(tests, a_suffix_comes_before_the_extension);
     tcase_add_test(tests, a_missing_directory_is_said_once);
     tcase_add_test(tests, a_full_disk_ends_the_trace_only);
     tcase_add_test(tests, a_closed_descriptor_is_left_alone);
