@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,9 +60,21 @@ static void install(void)
     }
 }
 
+/* One that we may read. */
+static int is_file(const char *path)
+{
+    struct stat status;
+    return !stat(path, &status) && S_ISREG(status.st_mode) && !access(path, R_OK) &&
+           !(status.st_mode & 0111);
+}
+
 static int tell_failure(const char *program, int error)
 {
-    if (error != ENOENT)
+    if (error == EACCES && is_file(program))
+        mt_say("%s: cannot be run: it is not executable; name the program that reads it, or make "
+               "it executable (chmod +x)",
+               program);
+    else if (error != ENOENT)
         mt_say("%s: cannot be run: %s", program, strerror(error));
     else if (strchr(program, '/') && !access(program, F_OK))
         mt_say("%s: cannot be run: the interpreter in its first line is not there", program);

@@ -3,7 +3,9 @@
 #include "analyzer/text.h"
 #include "architecture.h"
 #include "child.h"
+#include "every-trace.h"
 #include "locate.h"
+#include "program.h"
 #include "pytorch-check.h"
 #include "roster.h"
 #include "settings/table.h"
@@ -37,6 +39,7 @@ const struct mt_option mt_run_options[] = {
 struct arguments {
     struct mt_simulation simulation;
     int simulate;
+    const char *module; /* of "-m MODULE" */
     const char *setting[MT_SETTINGS_COUNT]; /* NULL: as the environment says */
 };
 
@@ -55,6 +58,10 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     int letter;
     *arguments = (struct arguments){0};
     while ((letter = mt_options_next(command, argc, argv, &value, operand)) > 0) {
+        if (letter == 'm' && mt_is_module(value, argv, *operand)) {
+            arguments->module = value;
+            return 0;
+        }
         arguments->simulate |= letter == 's' || letter == 'm' || letter == 'n';
         switch (letter) {
         case 's':
@@ -182,16 +189,6 @@ static int set_settings(const struct mt_command *command, const struct arguments
     return rc;
 }
 
-/* Short, where the trace is in the working directory. */
-static const char *short_path(const char *trace)
-{
-    char folder[PATH_MAX];
-    if (!getcwd(folder, sizeof folder))
-        return trace;
-    size_t n = strlen(folder);
-    return !strncmp(trace, folder, n) && trace[n] == '/' ? trace + n + 1 : trace;
-}
-
 /* What the trace says itself in its end block; else it is read through, unless that takes long. 0,
  * or a negative errno with *error filled. */
 static int look(const char *trace, struct mt_survey *survey, struct mt_trace_error *error)
@@ -211,7 +208,7 @@ static int look(const char *trace, struct mt_survey *survey, struct mt_trace_err
     return rc;
 }
 
-static void tell_trace(const char *trace, uint64_t cpu_ns)
+static void tell_trace(void *every, const char *trace, uint64_t cpu_ns)
 {
     static const char *const states[MT_TRACE_STATES] = {
         [MT_TRACE_CLOSED] = "",
@@ -224,7 +221,8 @@ static void tell_trace(const char *trace, uint64_t cpu_ns)
     char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT], cost[64] = "";
     struct mt_survey survey;
     struct mt_trace_error error;
-    const char *name = short_path(trace), *quote = strpbrk(name, " '\"$&;()*?") ? "'" : "";
+    const char *name = mt_short_path(trace), *quote = strpbrk(name, " '\"$&;()*?") ? "'" : "";
+    mt_every_trace_add(every, name);
     if (look(trace, &survey, &error)) {
         mt_say("%s: %s", name, error.text);
         return;
@@ -255,8 +253,9 @@ static void tell_none(const char *program)
         mt_say("no process used CUDA, so no trace was written");
 }
 
-static void tell_nothing(const char *trace, uint64_t cpu_ns)
+static void tell_nothing(void *every, const char *trace, uint64_t cpu_ns)
 {
+    (void)every;
     (void)trace;
     (void)cpu_ns;
 }
@@ -264,6 +263,7 @@ static void tell_nothing(const char *trace, uint64_t cpu_ns)
 static int record(char **program, int quiet)
 {
     struct mt_roster roster;
+    struct mt_every_trace every = {0};
     int rc = mt_roster_create(&roster);
     if (rc)
         return mt_fail("%s: no temporary file can be made in it: %s; set TMPDIR to another folder",
@@ -273,7 +273,8 @@ static int record(char **program, int quiet)
         return mt_fail("out of memory");
     }
     int code = mt_child_run(program);
-    unsigned traces = mt_roster_each(&roster, quiet ? tell_nothing : tell_trace);
+    unsigned traces = mt_roster_each(&roster, quiet ? tell_nothing : tell_trace, &every);
+    mt_every_trace_tell(&every);
     if (!traces && !quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
         tell_none(program[0]);
     mt_roster_destroy(&roster);
@@ -290,13 +291,17 @@ int mt_run_run(const struct mt_command *command, int argc, char **argv)
         mt_simulation_list();
         return MT_EXIT_OK;
     }
-    if (operand == argc)
+    if (operand == argc && !arguments.module)
         return mt_fail_usage(command, "no command to run is given");
     int rc = set_settings(command, &arguments);
+    char **program = rc ? NULL : mt_program_meant(arguments.module, argv + operand, &rc);
     if (!rc)
         rc = preload();
     if (!rc && arguments.simulate)
-        rc = mt_simulation_prepare(command, &arguments.simulation, argv[operand]);
+        rc = mt_simulation_prepare(command, &arguments.simulation, program[0]);
     int quiet = !strcmp(in_environment(&mt_setting_table[MT_ID_quiet]), "1");
-    return rc ? rc : record(argv + operand, quiet);
+    if (!rc)
+        rc = record(program, quiet);
+    free(program);
+    return rc;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "child.h"
+#include "program.h"
 #include "simulation.h"
 
-#include <stddef.h>
+#include <stdlib.h>
 
 const struct mt_option mt_simulate_options[] = {
     {'g', "gpu", "NAME", "the card: h200, rtx4090, ...; list shows them all", "list " MT_CARDS},
@@ -15,10 +16,12 @@ const struct mt_option mt_simulate_options[] = {
 int mt_run_simulate(const struct mt_command *command, int argc, char **argv)
 {
     struct mt_simulation simulation = {0};
-    const char *value;
-    int operand, letter;
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
-        if (letter == 'g')
+    const char *value, *module = NULL;
+    int operand, letter, rc = 0;
+    while (!module && (letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
+        if (letter == 'm' && mt_is_module(value, argv, operand))
+            module = value;
+        else if (letter == 'g')
             simulation.gpu = value;
         else if (letter == 'm')
             simulation.memory = value;
@@ -33,8 +36,13 @@ int mt_run_simulate(const struct mt_command *command, int argc, char **argv)
         mt_simulation_list();
         return MT_EXIT_OK;
     }
-    if (operand == argc)
+    if (operand == argc && !module)
         return mt_fail_usage(command, "no command to run is given");
-    int rc = mt_simulation_prepare(command, &simulation, argv[operand]);
-    return rc ? rc : mt_child_become(argv + operand);
+    char **program = mt_program_meant(module, argv + operand, &rc);
+    if (!rc)
+        rc = mt_simulation_prepare(command, &simulation, program[0]);
+    if (!rc)
+        rc = mt_child_become(program);
+    free(program);
+    return rc;
 }

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memtap command: the table of its subcommands. */
+#include "analyzer/nearest.h"
 #include "command.h"
+#include "pytorch-check.h"
 
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct mt_command mt_commands[] = {
     {"run", "[OPTION]... [--] COMMAND [ARGUMENT]...", "run a program and record a trace",
      "Runs a program with memtap's recording library preloaded. Every process of it\n"
      "that uses CUDA writes a trace; where they are is said at the end. The exit code\n"
-     "is the program's own (128 + the signal's number when one killed it).",
+     "is the program's own (128 + the signal's number when one killed it). A script\n"
+     "(train.py) or a module (-m MODULE) is run by Python.",
      mt_run_options, 1, mt_run_run},
     {"simulate", "[OPTION]... [--] COMMAND [ARGUMENT]...",
      "run a program on a simulated CUDA device",
@@ -96,20 +100,54 @@ const struct mt_command mt_commands[] = {
 
 static const struct mt_command itself = {.name = ""};
 
-static const struct mt_command *find(const char *name)
+/* Of "history add" only "add". */
+static const char *word_of(const struct mt_command *command)
 {
-    for (const struct mt_command *command = mt_commands; command->name; command++)
-        if (!strcmp(command->name, name))
-            return command;
+    const char *space = strrchr(command->name, ' ');
+    return space ? space + 1 : command->name;
+}
+
+/* Among the commands, or the verbs of one. */
+static const struct mt_command *find(const struct mt_command *commands, const char *name)
+{
+    while (commands->name && strcmp(word_of(commands), name))
+        commands++;
+    return commands->name ? commands : NULL;
+}
+
+static int ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), n_end = strlen(end);
+    return n > n_end && !strcmp(name + n - n_end, end);
+}
+
+/* A program, or a trace, where the command should be: the word that is missing. NULL: neither. */
+static const char *missing_word(const char *name)
+{
+    char path[PATH_MAX];
+    if (ends_with(name, ".mtap") && !access(name, F_OK))
+        return "report";
+    if (mt_find_command(name, path) || (ends_with(name, ".py") && !access(name, F_OK)))
+        return "run";
     return NULL;
 }
 
-static const struct mt_command *find_verb(const struct mt_command *command, const char *name)
+/* `command`: whose verb it is; `itself` for a command. */
+static int fail_unknown(const struct mt_command *command, const struct mt_command *all,
+                        const char *name)
 {
-    const struct mt_command *verb = command->verbs;
-    while (verb->name && strcmp(strrchr(verb->name, ' ') + 1, name))
-        verb++;
-    return verb->name ? verb : NULL;
+    char meant[128];
+    const char *what = *name == '-' ? "option" : command->verbs ? "verb" : "command", *missing;
+    struct mt_nearest nearest = {.typed = name, .length = strlen(name)};
+    for (; all->name; all++)
+        mt_nearest_offer(&nearest, word_of(all));
+    mt_nearest_offer(&nearest, "--help");
+    mt_nearest_offer(&nearest, "--version");
+    if (!nearest.found && !command->verbs && (missing = missing_word(name)))
+        return mt_fail_usage(command, "'%s' is no command of memtap's; did you mean 'memtap %s %s%s'?",
+                             name, missing, name, *missing == 'r' && missing[1] == 'u' ? " ..." : "");
+    return mt_fail_usage(command, "unknown %s '%s'%s", what, name,
+                         mt_nearest_text(&nearest, "", meant, sizeof meant));
 }
 
 static void print_verbs(const struct mt_command *command)
@@ -118,7 +156,7 @@ static void print_verbs(const struct mt_command *command)
            command->description);
     for (const struct mt_command *verb = command->verbs; verb->name; verb++)
         printf("  %-14s %s\n", verb->name, verb->summary);
-    printf("\nmemtap %s VERB --help explains a verb.\n", command->name);
+    printf("\nmemtap help %s VERB explains a verb.\n", command->name);
 }
 
 static void print_overview(void)
@@ -129,18 +167,18 @@ static void print_overview(void)
     for (const struct mt_command *command = mt_commands; command->name; command++)
         printf("  %-10s %s\n", command->name, command->summary);
     puts("\nOptions:\n"
-         "  --help     show this help\n"
-         "  --version  show memtap's version\n\n"
-         "memtap COMMAND --help explains a command. To begin:\n"
+         "  -h, --help  show this help\n"
+         "  --version   show memtap's version\n\n"
+         "memtap help COMMAND explains a command. To begin:\n"
          "  memtap run python train.py");
 }
 
-/* --help is taken out of the command's own arguments here; those of a program that it starts are
+/* --help and -h are taken out of the command's own arguments here; those of a program that it starts are
  * not looked at. */
 static int wants_help(const struct mt_command *command, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-        if (!strcmp(argv[i], "--help"))
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
             return 1;
         if (command->takes_command && *argv[i] != '-')
             return 0;
@@ -148,21 +186,43 @@ static int wants_help(const struct mt_command *command, int argc, char **argv)
     return 0;
 }
 
+static int print_help(const struct mt_command *command)
+{
+    if (command->verbs)
+        print_verbs(command);
+    else
+        mt_print_help(command);
+    return MT_EXIT_OK;
+}
+
+/* memtap help [COMMAND [VERB]] */
+static int help(int argc, char **argv)
+{
+    if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+        print_overview();
+        return MT_EXIT_OK;
+    }
+    const struct mt_command *command = find(mt_commands, argv[1]);
+    if (!command)
+        return fail_unknown(&itself, mt_commands, argv[1]);
+    if (command->verbs && argc > 2) {
+        const struct mt_command *verb = find(command->verbs, argv[2]);
+        return verb ? print_help(verb) : fail_unknown(command, command->verbs, argv[2]);
+    }
+    return print_help(command);
+}
+
 /* argv[0] is the command's name. */
 static int run_command(const struct mt_command *command, int argc, char **argv)
 {
-    const struct mt_command *verb = command->verbs && argc > 1 ? find_verb(command, argv[1]) : NULL;
+    const struct mt_command *verb =
+        command->verbs && argc > 1 ? find(command->verbs, argv[1]) : NULL;
     if (verb)
         return run_command(verb, argc - 1, argv + 1);
-    if (wants_help(command, argc, argv)) {
-        if (command->verbs)
-            print_verbs(command);
-        else
-            mt_print_help(command);
-        return MT_EXIT_OK;
-    }
+    if (wants_help(command, argc, argv))
+        return print_help(command);
     if (command->verbs)
-        return argc > 1 ? mt_fail_usage(command, "unknown verb '%s'", argv[1])
+        return argc > 1 ? fail_unknown(command, command->verbs, argv[1])
                         : mt_fail_usage(command, "no verb given");
     if (!command->takes_command)
         signal(SIGPIPE, SIG_DFL); /* memtap dump ... | head ends quietly */
@@ -173,18 +233,15 @@ static int dispatch(int argc, char **argv)
 {
     if (argc < 2)
         return mt_fail_usage(&itself, "no command given");
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-        print_overview();
-        return MT_EXIT_OK;
-    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+        return help(argc - 1, argv + 1);
     if (!strcmp(argv[1], "--version")) {
         puts("memtap " MT_VERSION);
         return MT_EXIT_OK;
     }
-    const struct mt_command *command = find(argv[1]);
+    const struct mt_command *command = find(mt_commands, argv[1]);
     if (!command)
-        return mt_fail_usage(&itself, "unknown %s %s", argv[1][0] == '-' ? "option" : "command",
-                             argv[1]);
+        return fail_unknown(&itself, mt_commands, argv[1]);
     return run_command(command, argc - 1, argv + 1);
 }
 

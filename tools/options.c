@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Command lines: one table of options drives both parsing and --help. */
+#include "analyzer/nearest.h"
 #include "command.h"
 
 #include <getopt.h>
@@ -10,7 +11,7 @@
 #define MOST_OPTIONS 16
 #define HELP_COLUMN 26
 
-enum { HELP = 1 };
+enum { HELP = 1 }; /* --help; -h is among the short ones */
 
 const struct mt_option mt_no_options[] = {{0}};
 
@@ -31,7 +32,23 @@ static void translate(const struct mt_command *command, struct option *longs, ch
     }
     *longs++ = (struct option){"help", no_argument, NULL, HELP};
     *longs = (struct option){0};
+    *shorts++ = 'h';
     *shorts = '\0';
+}
+
+/* What was meant, of a long option. */
+static const char *nearest_option(const struct mt_command *command, const char *typed, char *out,
+                                  size_t size)
+{
+    struct mt_nearest nearest = {0};
+    if (!strncmp(typed, "--", 2)) {
+        nearest.typed = typed + 2;
+        nearest.length = strcspn(nearest.typed, "=");
+    }
+    for (const struct mt_option *option = command->options; option->name; option++)
+        mt_nearest_offer(&nearest, option->name);
+    mt_nearest_offer(&nearest, "help");
+    return mt_nearest_text(&nearest, "--", out, size);
 }
 
 /* Names the option at fault as the user typed it. */
@@ -41,23 +58,25 @@ static void tell_wrong(const struct mt_command *command, int argc, char **argv, 
     const char *typed = mt_is_short(optopt) && strncmp(argv[optind - 1], "--", 2)
                             ? letter
                             : argv[optind > argc ? argc - 1 : optind - 1];
+    char meant[64];
     if (missing)
         mt_fail_usage(command, "option %s needs a value", typed);
     else
-        mt_fail_usage(command, "unknown option %s", typed);
+        mt_fail_usage(command, "unknown option %s%s", typed,
+                      nearest_option(command, typed, meant, sizeof meant));
 }
 
 int mt_options_next(const struct mt_command *command, int argc, char **argv, const char **value,
                     int *operand)
 {
     struct option longs[MOST_OPTIONS + 2];
-    char shorts[2 * MOST_OPTIONS + 3];
+    char shorts[2 * MOST_OPTIONS + 4];
     translate(command, longs, shorts);
     opterr = 0;
     int letter = getopt_long(argc, argv, shorts, longs, NULL);
     *value = optarg;
     *operand = optind;
-    if (letter == HELP) {
+    if (letter == HELP || letter == 'h') {
         mt_print_help(command);
         exit(mt_finish_output(MT_EXIT_OK));
     }
@@ -89,7 +108,7 @@ static void print_option(const struct mt_option *option)
 
 void mt_print_help(const struct mt_command *command)
 {
-    static const struct mt_option help = {HELP, "help", NULL, "show this help"};
+    static const struct mt_option help = {'h', "help", NULL, "show this help"};
     printf("Usage: memtap %s%s%s\n\n%s\n\nOptions:\n", command->name, *command->operands ? " " : "",
            command->operands, command->description);
     for (const struct mt_option *option = command->options; option->name; option++)

@@ -86,7 +86,7 @@ static void read_all(struct entries *entries, FILE *file)
 }
 
 unsigned mt_roster_each(const struct mt_roster *roster,
-                        void (*tell)(const char *trace, uint64_t cpu_ns))
+                        void (*tell)(void *data, const char *trace, uint64_t cpu_ns), void *data)
 {
     FILE *file = fopen(roster->path, "re");
     struct entries entries = {0};
@@ -96,7 +96,7 @@ unsigned mt_roster_each(const struct mt_roster *roster,
     fclose(file);
     for (size_t i = 0; i < entries.n; i++) {
         if (*entries.entry[i].trace)
-            tell(entries.entry[i].trace, entries.entry[i].cpu_ns);
+            tell(data, entries.entry[i].trace, entries.entry[i].cpu_ns);
         free(entries.entry[i].trace);
     }
     free(entries.entry);

@@ -23,7 +23,7 @@ int mt_roster_create(struct mt_roster *roster);
 /* Calls tell for each trace, with what writing it took; 0: not known. How many there were, those
  * that could not be created included. */
 unsigned mt_roster_each(const struct mt_roster *roster,
-                        void (*tell)(const char *trace, uint64_t cpu_ns));
+                        void (*tell)(void *data, const char *trace, uint64_t cpu_ns), void *data);
 
 void mt_roster_destroy(struct mt_roster *roster);
 

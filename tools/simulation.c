@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "simulation.h"
+#include "analyzer/nearest.h"
 #include "analyzer/text.h"
 #include "locate.h"
 #include "pytorch-check.h"
@@ -33,12 +34,18 @@ void mt_simulation_list(void)
 
 static int unknown_gpu(const struct mt_command *command, const char *name)
 {
-    char names[1024] = "";
+    char names[1024] = "", meant[64];
     size_t used = 0;
     const struct sim_gpu *gpu;
-    for (size_t i = 0; (gpu = sim_gpu_at(i)) && used < sizeof names; i++)
+    struct mt_nearest nearest = {.typed = name, .length = strlen(name)};
+    for (size_t i = 0; (gpu = sim_gpu_at(i)) && used < sizeof names; i++) {
         used +=
             (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", gpu->name);
+        mt_nearest_offer(&nearest, gpu->name);
+    }
+    if (nearest.found)
+        return mt_fail_usage(command, "unknown GPU '%s'%s", name,
+                             mt_nearest_text(&nearest, "", meant, sizeof meant));
     return mt_fail_usage(command, "unknown GPU '%s'; there are: %s", name, names);
 }
 
@@ -61,8 +68,8 @@ static int read_memory(const struct mt_command *command, const char *text,
     char size[MT_SIZE_TEXT];
     int rc = read_size(command, text, &launch->memory);
     if (!rc && text && launch->memory < least)
-        rc = mt_fail_usage(command, "--memory %s: a context on %s needs %s; give more", text,
-                           gpu->name, mt_size_text(size, least));
+        rc = mt_fail_usage(command, "--memory %s: a context on %s needs %s; give more, such as 24G",
+                           text, gpu->name, mt_size_text(size, least));
     return rc;
 }
 

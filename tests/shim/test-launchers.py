@@ -68,6 +68,29 @@ for pattern, *expected in NAMES:
     found = [named(pattern, variables) for variables in WORLDS]
     if found != expected:
         faults.append(f"-o {pattern}: {found}, not {expected}")
+# How many ranks; whether a file lies there that a pattern would take too; the command that shows all.
+TOGETHER = [
+    (1, False, None),
+    (2, False, "j-rank0.mtap j-rank1.mtap"),
+    (5, False, "j-rank*.mtap"),
+    (5, True, " ".join(f"j-rank{rank}.mtap" for rank in range(5))),
+]
+for ranks, has_other, command in TOGETHER:
+    with tempfile.TemporaryDirectory() as folder:
+        if has_other:
+            pathlib.Path(folder, "j-rank7.mtap").touch()
+        loop = f"for r in $(seq 0 {ranks - 1}); do RANK=$r WORLD_SIZE=9 '{program}' 1 2; done"
+        said = subprocess.run([memtap, "run", "-o", "j.mtap", "sh", "-c", loop], cwd=folder, env=plain,
+                              stderr=subprocess.PIPE, text=True, check=True, timeout=60).stderr.splitlines()
+        wanted = f"memtap: all together: memtap report {command}" if command else None
+        if len(said) != ranks + bool(command) or (command and said[-1] != wanted):
+            faults.append(f"of {ranks} ranks is said {said}, not {wanted}")
+        elif command:
+            line = wanted.partition("together: memtap ")[2]
+            report = subprocess.run(["sh", "-c", f"'{memtap}' {line}"], cwd=folder, capture_output=True, text=True,
+                                    check=True).stdout
+            faults += [f"rank {rank} is not in the report of all" for rank in range(ranks)
+                       if not re.search(rf"^ +{rank} ", report, re.M)]
 for name, (variables, expected) in LAUNCHERS.items():
     with tempfile.TemporaryDirectory() as folder:
         trace, process = record(folder, variables)
