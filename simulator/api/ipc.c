@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory and events of other processes. */
+#include "core/ipc-event.h"
 #include "core/ipc.h"
 
 #include <errno.h>

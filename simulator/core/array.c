@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "device.h"
+
 static size_t at_least_one(size_t size)
 {
     return size ? size : 1;

@@ -3,7 +3,8 @@
 #ifndef SIM_ARRAY_H
 #define SIM_ARRAY_H
 
-#include "core.h"
+#include "memory.h"
+#include "content.h"
 
 /* An array is rows of elements in device memory that only its handle leads to. */
 struct sim_array {

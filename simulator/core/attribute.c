@@ -2,7 +2,7 @@
 #include <cuda.h>
 #include <limits.h>
 
-#include "core.h"
+#include "device.h"
 
 #define A(name) CU_DEVICE_ATTRIBUTE_##name
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device.h"
+
 struct sim_capture {
     struct sim_capture *next; /* among all that are going on */
     struct sim_stream *origin, *joined;

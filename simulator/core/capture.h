@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "core.h"
+#include "stream.h"
 #include "graph.h"
 
 enum sim_capture_status { SIM_NOT_CAPTURING, SIM_CAPTURING, SIM_CAPTURE_INVALID };

@@ -10,8 +10,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core.h"
+#include "device.h"
+#include "memory.h"
 #include "range.h"
+#include "vmm.h"
 #include "written.h"
 
 enum { HOST_PAGE = 4096 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The devices of this process, as the environment describes them, and what they have left. */
-#include "core.h"
-#include "module.h"
+#include "device.h"
 #include "trace.h"
 
 #include <errno.h>
@@ -177,7 +176,7 @@ int sim_primary_up(int number)
     return error;
 }
 
-void sim_primary_down(int number)
+void sim_primary_end(int number, void (*forget)(int device))
 {
     struct sim_device *device = sim_device(number);
 
@@ -190,8 +189,7 @@ void sim_primary_down(int number)
         device->alive = false;
         device->peers = 0;
         device->primary.references = 0;
-        sim_modules_reset(number);
-        sim_release_all(number);
+        forget(number);
         sim_give(device, state.context);
     }
     pthread_mutex_unlock(&state.lock);

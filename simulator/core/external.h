@@ -7,7 +7,7 @@
 #ifndef SIM_EXTERNAL_H
 #define SIM_EXTERNAL_H
 
-#include "core.h"
+#include "memory.h"
 
 struct sim_external;
 

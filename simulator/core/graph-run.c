@@ -7,13 +7,17 @@
 #include "heap.h"
 #include "pool.h"
 #include "range.h"
+#include "stream.h"
 
 /* --- memory ------------------------------------------------------------------------------ */
+
+static int free_memory(const struct sim_range *range);
 
 int sim_graph_memory_create(int device, size_t size, struct sim_graph_memory **out)
 {
     struct sim_range range = {
-        .size = size, .kind = SIM_DEVICE, .place = SIM_IN_GRAPH, .device = device};
+        .size = size, .kind = SIM_DEVICE, .place = SIM_IN_GRAPH, .device = device,
+        .release = free_memory};
     struct sim_pool *pool = sim_pool_of_graphs(device);
     struct sim_graph_memory *memory;
     int error = 0;
@@ -107,7 +111,8 @@ int sim_graph_memory_end(struct sim_graph_memory *memory)
     return error;
 }
 
-int sim_graph_memory_free(const struct sim_range *range)
+/* cudaFree of such memory; the range lock is held. */
+static int free_memory(const struct sim_range *range)
 {
     struct sim_graph_memory *memory = range->inside;
     int error = end(memory, sim_pool_made_for_graphs(memory->device));

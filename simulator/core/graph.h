@@ -10,7 +10,8 @@
 #define SIM_GRAPH_H
 
 #include "array.h"
-#include "core.h"
+#include "memory.h"
+#include "stream.h"
 
 /* By the numbers of CUDA. */
 enum sim_node_type {
@@ -125,8 +126,6 @@ SIM_API void sim_graph_memory_release(struct sim_graph_memory *memory);
 SIM_API struct sim_graph_memory *sim_graph_memory_at(void *address);
 int sim_graph_memory_begin(struct sim_graph_memory *memory);
 int sim_graph_memory_end(struct sim_graph_memory *memory);
-/* cudaFree of such memory; the range lock is held. */
-int sim_graph_memory_free(const struct sim_range *range);
 
 /* User objects: counted, with a destructor. */
 struct sim_object;

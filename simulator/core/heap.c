@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "content.h"
-#include "core.h"
+#include "base.h"
 #include "pages.h"
 
 static const size_t stretch_size = (size_t)1 << 30;

@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "device.h"
 #include "pages.h"
 #include "range.h"
 #include "slab.h"
 
-enum { MEMORY_MAGIC = 0x6d6d6973, EVENT_MAGIC = 0x656d6973 };
-enum { INTERPROCESS = 4, DISABLE_TIMING = 2 };
+enum { MEMORY_MAGIC = 0x6d6d6973 };
 
 /* Memory of another process that is open here: what sim_range.inside is. */
 struct opened {
@@ -22,10 +22,7 @@ struct opened {
     unsigned references;
 };
 
-_Static_assert(sizeof(struct sim_ipc_memory) == 64 && sizeof(struct sim_ipc_event) == 64,
-               "as large as CUDA's");
-
-/* --- memory ------------------------------------------------------------------------------ */
+_Static_assert(sizeof(struct sim_ipc_memory) == 64, "as large as CUDA's");
 
 /* Puts a file behind the pages, unless there is one. With the range lock held. */
 static int share(struct sim_range *range, int *file, uintptr_t *start)
@@ -173,22 +170,4 @@ int sim_ipc_close(void *address)
     }
     sim_range_unlock();
     return 0;
-}
-
-/* --- events: whatever was recorded is done, in every process ------------------------------- */
-
-int sim_ipc_export_event(const struct sim_event *event, struct sim_ipc_event *handle)
-{
-    if ((event->flags & (INTERPROCESS | DISABLE_TIMING)) != (INTERPROCESS | DISABLE_TIMING))
-        return -EINVAL;
-    *handle = (struct sim_ipc_event){
-        .magic = EVENT_MAGIC, .pid = (uint32_t)getpid(), .flags = event->flags};
-    return 0;
-}
-
-int sim_ipc_open_event(const struct sim_ipc_event *handle, struct sim_event **out)
-{
-    if (handle->magic != EVENT_MAGIC)
-        return -EINVAL;
-    return sim_event_create((unsigned)handle->flags, out);
 }

@@ -7,9 +7,9 @@
 #ifndef SIM_IPC_H
 #define SIM_IPC_H
 
-#include "core.h"
+#include "memory.h"
 
-/* Both are CUDA's 64 bytes. */
+/* CUDA's 64 bytes. */
 struct sim_ipc_memory {
     uint32_t magic, pid;
     int file, ordinal; /* a descriptor of that process; the device's number in the machine */
@@ -17,19 +17,10 @@ struct sim_ipc_memory {
     char reserved[40];
 };
 
-struct sim_ipc_event {
-    uint32_t magic, pid;
-    uint64_t flags;
-    char reserved[48];
-};
-
 /* -EINVAL: the address is not in memory of cudaMalloc. */
 SIM_API int sim_ipc_export(void *address, struct sim_ipc_memory *handle);
 /* -EINVAL: no handle; -EDEADLK: it is of this process; -ENOENT: its memory is gone. */
 SIM_API int sim_ipc_open(const struct sim_ipc_memory *handle, void **out);
 SIM_API int sim_ipc_close(void *address);
-/* -EINVAL: the event was not made for that. */
-SIM_API int sim_ipc_export_event(const struct sim_event *event, struct sim_ipc_event *handle);
-SIM_API int sim_ipc_open_event(const struct sim_ipc_event *handle, struct sim_event **out);
 
 #endif

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "core.h"
-#include "graph.h"
+#include "memory.h"
+#include "device.h"
 #include "pages.h"
 #include "pool.h"
 #include "range.h"
@@ -116,12 +116,11 @@ int sim_release(void *address, int kinds)
 
     sim_range_lock();
     range = sim_range_at((uintptr_t)address);
-    if (range && range->place == SIM_IN_GRAPH) {
-        error = range->start == (uintptr_t)address && (range->kind & kinds)
-                    ? sim_graph_memory_free(range)
-                    : -EINVAL;
-    } else if (range && range->start == (uintptr_t)address && (range->kind & kinds) &&
-               range->place != SIM_OPENED) {
+    if (!range || range->start != (uintptr_t)address || !(range->kind & kinds)) {
+        error = -EINVAL;
+    } else if (range->release) {
+        error = range->release(range);
+    } else if (range->place != SIM_OPENED) {
         struct sim_range old = *range;
 
         sim_range_remove(range);

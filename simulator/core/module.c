@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "device.h"
+#include "memory.h"
 #include "module.h"
 #include "trace.h"
 

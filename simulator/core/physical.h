@@ -3,7 +3,7 @@
 #ifndef SIM_PHYSICAL_H
 #define SIM_PHYSICAL_H
 
-#include "core.h"
+#include "vmm.h"
 
 struct sim_team; /* multicast.c */
 

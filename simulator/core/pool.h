@@ -7,7 +7,8 @@
 #ifndef SIM_POOL_H
 #define SIM_POOL_H
 
-#include "core.h"
+#include "device.h"
+#include "memory.h"
 
 struct sim_pool;
 

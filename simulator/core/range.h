@@ -3,7 +3,7 @@
 #ifndef SIM_RANGE_H
 #define SIM_RANGE_H
 
-#include "core.h"
+#include "memory.h"
 
 void sim_range_lock(void);
 void sim_range_unlock(void);

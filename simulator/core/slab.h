@@ -6,7 +6,7 @@
 #ifndef SIM_SLAB_H
 #define SIM_SLAB_H
 
-#include "core.h"
+#include "memory.h"
 
 enum { SIM_SMALL = 1 << 20 }; /* sizes below this are small */
 

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "capture.h"
-#include "core.h"
+#include "device.h"
 #include "trace.h"
 
 enum { DISABLE_TIMING = 2 };

@@ -6,7 +6,9 @@
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H
 
-#include "core.h"
+#include "base.h"
+
+struct sim_context; /* device.h */
 
 /* By CUPTI's numbers. */
 enum sim_domain { SIM_DRIVER_API = 1, SIM_RUNTIME_API = 2, SIM_RESOURCE = 3, SIM_DOMAINS = 7 };

@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core.h"
+#include "vmm.h"
+#include "device.h"
 #include "pages.h"
 #include "physical.h"
 #include "pool.h"

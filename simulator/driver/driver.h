@@ -4,7 +4,10 @@
 
 #include <cuda.h>
 
-#include "core/core.h"
+#include "core/content.h"
+#include "core/device.h"
+#include "core/memory.h"
+#include "core/stream.h"
 
 enum { SIM_DRIVER_VERSION = 13020 };
 

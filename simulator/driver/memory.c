@@ -3,6 +3,7 @@
 
 #include "api/calls.h"
 #include "core/capture.h"
+#include "core/vmm.h"
 #include "driver.h"
 
 static CUresult allocate(enum sim_kind kind, size_t size, unsigned flags, void **out)

@@ -2,7 +2,8 @@
 /* cublasLt: programs ask which algorithms there are, and give up when there is none. */
 #include <string.h>
 
-#include "core/core.h"
+#include "core/device.h"
+#include "core/memory.h"
 
 /* The answer to that question, as the library lays it out. */
 struct lt_result {

@@ -4,7 +4,8 @@
 #ifndef SIM_CUDNN_H
 #define SIM_CUDNN_H
 
-#include "core/core.h"
+#include "core/device.h"
+#include "core/memory.h"
 
 enum { CUDNN_SUCCESS = 0, CUDNN_BAD_PARAM = 2000, CUDNN_ALLOC_FAILED = 2003 };
 

@@ -10,7 +10,10 @@
 #ifndef SIM_NCCL_H
 #define SIM_NCCL_H
 
-#include "core/core.h"
+#include "core/content.h"
+#include "core/device.h"
+#include "core/memory.h"
+#include "core/stream.h"
 
 enum nccl_result {
     NCCL_SUCCESS = 0,

@@ -5,7 +5,8 @@
  */
 #include <stdatomic.h>
 
-#include "core/core.h"
+#include "core/device.h"
+#include "core/memory.h"
 
 enum { SUCCESS = 0, INVALID = 1, TEAM_WORLD = 0, FIRST_TEAM = 16, TEAMS = 256 };
 

@@ -3,7 +3,8 @@
 #ifndef SIM_NVML_H
 #define SIM_NVML_H
 
-#include "core/core.h"
+#include "core/device.h"
+#include "core/memory.h"
 
 enum nvml_code {
     NVML_SUCCESS = 0,

@@ -5,6 +5,7 @@
 
 #include "api/calls.h"
 #include "core/capture.h"
+#include "core/context-end.h"
 #include "core/pool.h"
 #include "runtime.h"
 

@@ -3,6 +3,7 @@
 
 #include "api/calls.h"
 #include "core/capture.h"
+#include "core/vmm.h"
 #include "runtime.h"
 
 /*

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The devices of this process, their contexts, and how much memory they have left. */
+#ifndef SIM_DEVICE_H
+#define SIM_DEVICE_H
+
+#include "base.h"
+#include "catalogue.h"
+
+enum { SIM_DEVICES_MAX = 16 };
+
+/* A driver context. Each device has one primary context; programs may make more. */
+struct sim_context {
+    int device;
+    bool primary;
+    unsigned references;
+};
+
+struct sim_device {
+    const struct sim_gpu *gpu;
+    uint64_t total;         /* bytes */
+    _Atomic uint64_t used;  /* contexts and allocations, whole pages, and these two: */
+    uint64_t others;        /* of another process */
+    uint64_t unowned;       /* of no process that NVML tells of */
+    _Atomic bool alive;     /* the primary context exists */
+    _Atomic uint32_t peers; /* whose memory it may use: a bit each */
+    struct sim_context primary;
+};
+
+/* What a thread carries. Initial-exec TLS: reading it costs one instruction. */
+struct sim_thread {
+    int device;                  /* the runtime's current device */
+    int error;                   /* the runtime's last error */
+    int capture_mode;            /* what it minds while others capture: capture.h */
+    struct sim_context *context; /* the driver's current context, NULL: none yet */
+};
+SIM_API extern _Thread_local struct sim_thread sim_thread
+    __attribute__((tls_model("initial-exec")));
+
+/* The devices that the program sees (CUDASIM_GPUS, narrowed by CUDA_VISIBLE_DEVICES). */
+SIM_API int sim_device_count(void);
+/* All devices of the machine, whatever the program sees. */
+SIM_API int sim_machine_count(void);
+/* A device by its number in the program; NULL when there is none. Lives for ever. */
+SIM_API struct sim_device *sim_device(int number);
+/* A device that the program does not see, by its number in the machine. Never NULL. */
+SIM_API struct sim_device *sim_machine_device(int ordinal);
+/* The number in the machine of a device of the program. */
+SIM_API int sim_device_ordinal(int number);
+/* The 16 bytes that identify a device of the machine. */
+SIM_API void sim_device_uuid(int ordinal, unsigned char uuid[16]);
+/* "0000:1B:00.0", at most `size` bytes with the zero. Returns -EINVAL when it does not fit. */
+SIM_API int sim_device_pci_name(int ordinal, char *name, int size);
+/* The bus number of a device of the machine in pci names. */
+SIM_API int sim_device_pci_bus(int ordinal);
+/* An attribute by its CUDA number (the runtime's and the driver's are the same); 0 if unknown. */
+SIM_API int sim_device_attribute(const struct sim_device *device, int attribute);
+/* How many blocks of that shape fit one multiprocessor, at least 1. */
+SIM_API int sim_occupancy(const struct sim_device *device, int threads, size_t shared);
+
+/* Makes the calling thread's device ready for use: the primary context is there and bound. */
+SIM_API int sim_enter_slow(void);
+static inline int sim_enter(void)
+{
+    return sim_thread.context ? 0 : sim_enter_slow();
+}
+/* Brings up the primary context of a device: -ENOMEM when it does not fit, -ENODEV. */
+SIM_API int sim_primary_up(int device);
+/* Takes it down; `forget` drops what lives in it, and may not take or lose contexts. */
+void sim_primary_end(int device, void (*forget)(int device));
+/* Takes `bytes` (whole pages) of a device, or gives them back. -ENOMEM: beyond its capacity. */
+SIM_API int sim_take(struct sim_device *device, uint64_t bytes);
+SIM_API void sim_give(struct sim_device *device, uint64_t bytes);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams and events. */
+#ifndef SIM_STREAM_H
+#define SIM_STREAM_H
+
+#include "base.h"
+
+/* The nodes of a graph that come last in a capture. */
+struct sim_tips {
+    struct sim_node **nodes;
+    size_t count;
+};
+
+struct sim_stream {
+    int device, priority;
+    unsigned flags;
+    uint64_t id;
+    struct sim_capture *_Atomic capture; /* that it takes part in, or NULL */
+    struct sim_stream *next_joined;
+    struct sim_tips tips;
+};
+
+struct sim_event {
+    int device;
+    unsigned flags;
+    uint64_t capture;      /* it was recorded in that one, 0: in none */
+    struct sim_tips tips;  /* of the stream, then */
+    _Atomic uint64_t time; /* ns of the monotonic clock, 0: never recorded */
+};
+
+/* The stream behind a handle: 0, 1 (legacy) and 2 (per thread) are the default stream. */
+SIM_API struct sim_stream *sim_stream(void *handle);
+SIM_API int sim_stream_create(unsigned flags, int priority, struct sim_stream **out);
+SIM_API int sim_stream_destroy(struct sim_stream *stream);
+SIM_API int sim_event_create(unsigned flags, struct sim_event **out);
+SIM_API void sim_event_destroy(struct sim_event *event);
+SIM_API void sim_event_record(struct sim_event *event, const struct sim_stream *stream);
+/* -EINVAL: one of them has no timing; -EAGAIN: one was never recorded. */
+SIM_API int sim_event_elapsed(const struct sim_event *from, const struct sim_event *to,
+                              float *milliseconds);
+SIM_API uint64_t sim_now(void);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Virtual-memory management. Sizes and addresses are whole pages, else -EINVAL. */
+#ifndef SIM_VMM_H
+#define SIM_VMM_H
+
+#include "memory.h"
+
+struct sim_physical; /* memory without an address: cuMemCreate */
+SIM_API int sim_physical_create(int device, size_t size, struct sim_physical **out);
+SIM_API int sim_physical_retain(const void *address, struct sim_physical **out);
+SIM_API int sim_physical_release(struct sim_physical *physical);
+/* An object that takes no memory, and what is bound to it: of as many devices as were added. */
+SIM_API int sim_multicast_create(unsigned devices, size_t size, struct sim_physical **out);
+SIM_API int sim_multicast_add(struct sim_physical *object, int device);
+SIM_API int sim_multicast_bind(struct sim_physical *object, size_t at,
+                               struct sim_physical *physical, size_t offset, size_t size);
+SIM_API int sim_multicast_bind_address(struct sim_physical *object, size_t at, const void *address,
+                                       size_t size);
+SIM_API int sim_multicast_unbind(struct sim_physical *object, int device, size_t at, size_t size);
+SIM_API int sim_physical_device(const struct sim_physical *physical);
+/* *fd is the caller's: other processes import it. */
+SIM_API int sim_physical_export(struct sim_physical *physical, int *fd);
+/* -EINVAL: the descriptor is not of such memory, or of a device that is not visible here. */
+SIM_API int sim_physical_import(int fd, struct sim_physical **out);
+SIM_API int sim_address_reserve(size_t size, size_t alignment, void **out);
+SIM_API int sim_address_free(void *address, size_t size);
+SIM_API int sim_map(void *address, size_t size, size_t offset, struct sim_physical *physical);
+SIM_API int sim_unmap(void *address, size_t size);
+SIM_API int sim_set_access(void *address, size_t size, bool allowed);
+/* The mapping that holds the address: its start, size and device. -EINVAL: nothing is there. */
+SIM_API int sim_mapping_at(const void *address, uintptr_t *start, size_t *size, int *device);
+/* Called with the range lock held: all of it has memory that may be used. */
+bool sim_mapped(const struct sim_range *reservation, uintptr_t start, size_t size);
+
+#endif
