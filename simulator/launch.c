@@ -12,7 +12,7 @@
 
 /* Generated from the entry-point lists: the SONAMEs as strings, each followed by a comma. */
 static const char *const libraries[] = {
-    "libcudasim.so", /* the state behind them; preloaded itself for the sake of core/exit.c */
+    "libcudasim.so", /* the state behind them; preloaded itself for the sake of core/process/exit.c */
 #include "sonames.inc"
 };
 

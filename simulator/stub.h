@@ -7,7 +7,7 @@
 #ifndef SIM_STUB_H
 #define SIM_STUB_H
 
-#include "core/base.h"
+#include "core/base/base.h"
 
 /* The first twenty integer or pointer arguments; floating-point ones do not count. */
 #define SIM_ARG __attribute__((unused)) long

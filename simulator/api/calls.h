@@ -5,7 +5,7 @@
 
 #include <cupti.h>
 
-#include "core/trace.h"
+#include "core/device/trace.h"
 
 #define RUNTIME_CALL(id, arguments, expression)                                                    \
     SIM_CALL(SIM_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_##id, __func__, cudaError_t,                \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Capturing what streams are asked to do. */
-#include "core/capture.h"
+#include "core/streams/capture.h"
 
 #include <errno.h>
 

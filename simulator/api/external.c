@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of graphics interfaces. */
-#include "core/external.h"
+#include "core/memory/external.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
 #define SIM_API_GRAPH_H
 
 #include "api.h"
-#include "core/graph.h"
+#include "core/streams/graph.h"
 
 static inline struct sim_graph *graph_of(api_graph handle)
 {

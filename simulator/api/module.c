@@ -4,7 +4,7 @@
 
 #include "api.h"
 #include "calls.h"
-#include "core/module.h"
+#include "core/process/module.h"
 
 #ifdef SIM_DRIVER
 typedef CUlibrary api_library;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/capture.h"
+#include "core/streams/capture.h"
 #include "graph.h"
 
 #ifdef SIM_DRIVER

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory pools, and what is allocated in them. */
-#include "core/pool.h"
+#include "core/memory/pool.h"
 
 #include "api.h"
 #include "calls.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/device.h"
-#include "core/stream.h"
+#include "core/device/device.h"
+#include "core/streams/stream.h"
 #include "result.h"
 
 /* Which of CUPTI's domains something ever comes of. */

@@ -3,7 +3,7 @@
  * CUPTI but for its callbacks. Activities may be asked for and none is ever recorded, because
  * nothing runs: profilers of PyTorch see the host's side only.
  */
-#include "core/stream.h"
+#include "core/streams/stream.h"
 #include "result.h"
 
 static _Thread_local CUptiResult last_error;

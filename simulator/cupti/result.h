@@ -4,7 +4,7 @@
 
 #include <cupti.h>
 
-#include "core/trace.h"
+#include "core/device/trace.h"
 
 /* Returns the code and keeps it as the thread's last error if it is one. */
 CUptiResult cupti_result(CUptiResult code);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/array.h"
+#include "core/memory/array.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "api/calls.h"
-#include "core/capture.h"
+#include "core/streams/capture.h"
 #include "driver.h"
 
 /* The bytes of one channel, 0 of a format that is none of the plain ones. */

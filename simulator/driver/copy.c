@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "core/capture.h"
+#include "core/streams/capture.h"
 
 CUresult driver_copy(const struct sim_copy3d *copy, CUstream stream)
 {

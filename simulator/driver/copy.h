@@ -2,7 +2,7 @@
 #ifndef SIM_DRIVER_COPY_H
 #define SIM_DRIVER_COPY_H
 
-#include "core/array.h"
+#include "core/memory/array.h"
 #include "driver.h"
 
 /* Copies, or adds a node to the graph that the stream captures. */

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/trace.h"
+#include "core/device/trace.h"
 #include "driver.h"
 
 CUresult cuInit(unsigned int flags)

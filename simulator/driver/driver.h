@@ -4,10 +4,10 @@
 
 #include <cuda.h>
 
-#include "core/content.h"
-#include "core/device.h"
-#include "core/memory.h"
-#include "core/stream.h"
+#include "core/memory/content.h"
+#include "core/device/device.h"
+#include "core/memory/memory.h"
+#include "core/streams/stream.h"
 
 enum { SIM_DRIVER_VERSION = 13020 };
 

@@ -2,7 +2,7 @@
 /* Questions about kernels. Nothing is known of them: the answers are those of a modest one. */
 #include <errno.h>
 
-#include "core/capture.h"
+#include "core/streams/capture.h"
 #include "driver.h"
 
 /* --- launches: nothing is run, but a graph has a node of it --------------------------------- */

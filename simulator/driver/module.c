@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "api/calls.h"
-#include "core/module.h"
+#include "core/process/module.h"
 #include "driver.h"
 
 static CUresult load(CUmodule *out, const void *image)

@@ -2,7 +2,7 @@
 /* Multicast objects. The device attribute says that cards have none, so that programs which ask go
  * other ways; who makes one all the same gets it. */
 #include "api/calls.h"
-#include "core/vmm.h"
+#include "core/memory/vmm.h"
 #include "driver.h"
 
 static struct sim_physical *of(CUmemGenericAllocationHandle handle)

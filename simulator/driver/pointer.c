@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/vmm.h"
+#include "core/memory/vmm.h"
 #include "driver.h"
 
 static unsigned type_of(const struct sim_range *range)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "api/calls.h"
-#include "core/vmm.h"
+#include "core/memory/vmm.h"
 #include "driver.h"
 
 CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *properties,

@@ -3,8 +3,8 @@
  * cuBLAS keeps two modes that programs set, read back and restore. They belong to the handle;
  * programs use one handle a thread, so here they belong to the thread.
  */
-#include "core/device.h"
-#include "core/memory.h"
+#include "core/device/device.h"
+#include "core/memory/memory.h"
 
 int cublasSetMathMode(void *handle, int mode);
 int cublasGetMathMode(void *handle, int *mode);

@@ -2,8 +2,8 @@
 /* cublasLt: programs ask which algorithms there are, and give up when there is none. */
 #include <string.h>
 
-#include "core/device.h"
-#include "core/memory.h"
+#include "core/device/device.h"
+#include "core/memory/memory.h"
 
 /* The answer to that question, as the library lays it out. */
 struct lt_result {

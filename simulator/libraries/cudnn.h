@@ -4,8 +4,8 @@
 #ifndef SIM_CUDNN_H
 #define SIM_CUDNN_H
 
-#include "core/device.h"
-#include "core/memory.h"
+#include "core/device/device.h"
+#include "core/memory/memory.h"
 
 enum { CUDNN_SUCCESS = 0, CUDNN_BAD_PARAM = 2000, CUDNN_ALLOC_FAILED = 2003 };
 

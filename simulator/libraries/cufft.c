@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuFFT: plans, and their work areas: an estimate, as large as the signals in complex numbers. */
-#include "core/device.h"
-#include "core/memory.h"
+#include "core/device/device.h"
+#include "core/memory/memory.h"
 
 enum { SUCCESS = 0, INVALID_VALUE = 4 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NCCL's collectives: arguments in, an operation out. */
-#include "core/capture.h"
+#include "core/streams/capture.h"
 #include "nccl.h"
 
 #define STREAM struct nccl_comm *comm, void *stream

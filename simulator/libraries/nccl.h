@@ -10,10 +10,10 @@
 #ifndef SIM_NCCL_H
 #define SIM_NCCL_H
 
-#include "core/content.h"
-#include "core/device.h"
-#include "core/memory.h"
-#include "core/stream.h"
+#include "core/memory/content.h"
+#include "core/device/device.h"
+#include "core/memory/memory.h"
+#include "core/streams/stream.h"
 
 enum nccl_result {
     NCCL_SUCCESS = 0,

@@ -5,8 +5,8 @@
  */
 #include <stdatomic.h>
 
-#include "core/device.h"
-#include "core/memory.h"
+#include "core/device/device.h"
+#include "core/memory/memory.h"
 
 enum { SUCCESS = 0, INVALID = 1, TEAM_WORLD = 0, FIRST_TEAM = 16, TEAMS = 256 };
 

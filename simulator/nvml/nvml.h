@@ -3,8 +3,8 @@
 #ifndef SIM_NVML_H
 #define SIM_NVML_H
 
-#include "core/device.h"
-#include "core/memory.h"
+#include "core/device/device.h"
+#include "core/memory/memory.h"
 
 enum nvml_code {
     NVML_SUCCESS = 0,

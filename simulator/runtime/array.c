@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays, and the handles by which kernels would look into them. */
-#include "core/array.h"
+#include "core/memory/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/calls.h"
-#include "core/capture.h"
+#include "core/streams/capture.h"
 #include "runtime.h"
 
 static struct sim_array *array_of(cudaArray_const_t handle)

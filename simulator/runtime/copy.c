@@ -4,7 +4,7 @@
 
 #include "api/graph.h"
 #include "copy.h"
-#include "core/capture.h"
+#include "core/streams/capture.h"
 
 /* 0 or a negative errno; *direction is what the kind says. */
 static int read_kind(enum cudaMemcpyKind kind, enum sim_direction *direction)

@@ -2,7 +2,7 @@
 #ifndef SIM_RUNTIME_COPY_H
 #define SIM_RUNTIME_COPY_H
 
-#include "core/array.h"
+#include "core/memory/array.h"
 #include "runtime.h"
 
 /* Copies, or adds a node to the graph that the stream captures; fills in the direction. */

@@ -3,8 +3,8 @@
  * What CUDA 12's runtime has in another form than CUDA 13's. The headers declare the newer form of
  * these names: no header of CUDA is included here.
  */
-#include "core/device.h"
-#include "core/memory.h"
+#include "core/device/device.h"
+#include "core/memory/memory.h"
 
 struct CUstream_st;
 struct CUgraph_st;

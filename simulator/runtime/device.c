@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "api/calls.h"
-#include "core/capture.h"
-#include "core/context-end.h"
-#include "core/pool.h"
+#include "core/streams/capture.h"
+#include "core/process/context-end.h"
+#include "core/memory/pool.h"
 #include "runtime.h"
 
 cudaError_t cudaGetDeviceCount(int *count)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/module.h"
+#include "core/process/module.h"
 #include "runtime.h"
 
 /* What nvcc's host code calls; no header declares it. */

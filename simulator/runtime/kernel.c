@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/capture.h"
+#include "core/streams/capture.h"
 #include "image.h"
 #include "runtime.h"
 

@@ -21,10 +21,10 @@
 
 #include <cuda_runtime_api.h>
 
-#include "core/content.h"
-#include "core/device.h"
-#include "core/memory.h"
-#include "core/stream.h"
+#include "core/memory/content.h"
+#include "core/device/device.h"
+#include "core/memory/memory.h"
+#include "core/streams/stream.h"
 
 /* The simulated versions: a runtime of the last CUDA 12 works on the same driver. */
 enum { SIM_DRIVER_VERSION = 13020, SIM_RUNTIME_VERSION = SIM_CUDA < 13 ? 12080 : 13020 };

@@ -1,42 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-layers.py ROOT: the dependency law (HACKING.md): who includes whom."""
+"""test-layers.py ROOT: who includes whom, by the law in layers.py; no file and no folder is too
+large."""
 import pathlib
 import re
 import sys
 
-MAY_INCLUDE = {
-    "trace-format": {"trace-format"},
-    "settings": {"settings"},
-    "preload": {"preload", "settings", "trace-format"},
-    "cupti": {"cupti", "preload", "trace-format"},
-    "analyzer": {"analyzer", "trace-format"},
-    "nightly": {"nightly", "analyzer", "trace-format"},
-    "simulator": {"simulator"},
-    "tools": {"settings", "tools", "nightly", "analyzer", "trace-format", "simulator"},
-}
-SOURCES = {".c", ".cc", ".h"}
+import layers
 
-root = pathlib.Path(sys.argv[1])
-folders = set(MAY_INCLUDE) | {"tests"}
+root = pathlib.Path(sys.argv[1]).resolve()
+folders = set(layers.MAY_INCLUDE) | {"tests"}
 files = faults = 0
-for folder, allowed in MAY_INCLUDE.items():
-    sources = [path for path in sorted((root / folder).rglob("*")) if path.suffix in SOURCES]
-    for source in sources:
+
+
+def fault(text):
+    global faults
+    faults += 1
+    print(text)
+
+
+def find(source, name):
+    """The file of ours that an include means, or None."""
+    top = source.relative_to(root).parts[0]
+    for base in (source.parent, root / top, root):
+        path = (base / name).resolve()
+        if path.exists() and root in path.parents:
+            return path
+    return None
+
+
+def check_include(folder, source, number, name):
+    path = find(source, name)
+    target = path.relative_to(root).parts[0] if path else name.split("/")[0]
+    place = f"{source.relative_to(root)}:{number}"
+    if target in folders and target not in layers.MAY_INCLUDE[folder]:
+        fault(f"{place}: {folder} must not include {target}")
+    why = path and layers.refused(root, source, path)
+    if why:
+        fault(f"{place}: {why}")
+
+
+for folder in layers.MAY_INCLUDE:
+    for source in layers.sources(root / folder):
         files += 1
-        for number, line in enumerate(source.read_text().splitlines(), 1):
+        lines = source.read_text().splitlines()
+        for number, line in enumerate(lines, 1):
             match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
-            if not match:
-                continue
-            path = (source.parent / match[1]).resolve()
-            inside = path.exists() and root.resolve() in path.parents
-            target = path.relative_to(root.resolve()).parts[0] if inside else match[1].split("/")[0]
-            if target in folders and target not in allowed:
-                faults += 1
-                print(f"{source.relative_to(root)}:{number}: {folder} must not include {target}")
-    for source in sources:
-        lines = len(source.read_text().splitlines())
-        if lines > 700:
-            faults += 1
-            print(f"{source.relative_to(root)}: {lines} lines, 700 are allowed")
+            if match:
+                check_include(folder, source, number, match[1])
+        if len(lines) > layers.LINES_MAX:
+            fault(f"{source.relative_to(root)}: {len(lines)} lines, {layers.LINES_MAX} are allowed")
+for folder, subs in layers.SUBFOLDERS.items():
+    there = {path.name for path in (root / folder).iterdir() if path.is_dir()}
+    for sub in sorted(there ^ set(subs)):
+        fault(f"{folder}/{sub}: the folders and the law (layers.py) differ")
+    for path in (root / folder).iterdir():
+        if path.suffix in layers.SOURCES:
+            fault(f"{path.relative_to(root)}: belongs into a sub-folder")
+    for sub in subs:
+        count = len(layers.sources(root / folder / sub))
+        if count > layers.FILES_MAX:
+            fault(f"{folder}/{sub}: {count} source files, {layers.FILES_MAX} are allowed")
 print(f"{files} files, {faults} faults")
 sys.exit(faults != 0 or files == 0)

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "device.h"
+#include "../device/device.h"
 #include "physical.h"
 #include "range.h"
 

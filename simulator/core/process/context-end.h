@@ -3,7 +3,7 @@
 #ifndef SIM_CONTEXT_END_H
 #define SIM_CONTEXT_END_H
 
-#include "base.h"
+#include "../base/base.h"
 
 /* Takes down a device's primary context with everything that was allocated on the device. */
 SIM_API void sim_primary_down(int device);

@@ -3,7 +3,7 @@
 #ifndef SIM_MODULE_H
 #define SIM_MODULE_H
 
-#include "base.h"
+#include "../base/base.h"
 
 /* What the compiler puts into a program, per source file: a wrapper around a list of images. */
 struct sim_image_wrapper {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "content.h"
-#include "pages.h"
+#include "../base/pages.h"
 #include "pool.h"
 
 enum { UNIT = 512, UNITS = 4096 };

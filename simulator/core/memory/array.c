@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "device.h"
+#include "../device/device.h"
 
 static size_t at_least_one(size_t size)
 {

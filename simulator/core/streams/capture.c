@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "../device/device.h"
 
 struct sim_capture {
     struct sim_capture *next; /* among all that are going on */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "device.h"
+#include "../device/device.h"
 #include "memory.h"
 #include "range.h"
 #include "vmm.h"

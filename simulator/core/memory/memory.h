@@ -3,7 +3,7 @@
 #ifndef SIM_MEMORY_H
 #define SIM_MEMORY_H
 
-#include "base.h"
+#include "../base/base.h"
 
 enum sim_kind {
     SIM_DEVICE = 1,     /* cudaMalloc and its kin */

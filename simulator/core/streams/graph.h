@@ -9,8 +9,8 @@
 #ifndef SIM_GRAPH_H
 #define SIM_GRAPH_H
 
-#include "array.h"
-#include "memory.h"
+#include "../memory/array.h"
+#include "../memory/memory.h"
 #include "stream.h"
 
 /* By the numbers of CUDA. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "context-end.h"
 
-#include "device.h"
-#include "memory.h"
+#include "../device/device.h"
+#include "../memory/memory.h"
 #include "module.h"
 
 static void forget(int device)

@@ -7,7 +7,7 @@
 #ifndef SIM_POOL_H
 #define SIM_POOL_H
 
-#include "device.h"
+#include "../device/device.h"
 #include "memory.h"
 
 struct sim_pool;

@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "capture.h"
-#include "device.h"
-#include "trace.h"
+#include "../device/device.h"
+#include "../device/trace.h"
 
 enum { DISABLE_TIMING = 2 };
 

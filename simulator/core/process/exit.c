@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base.h"
+#include "../base/base.h"
 
 /* Python's own question, under the name that it had until 3.12 or has since. */
 static bool python_is_finalizing(void)

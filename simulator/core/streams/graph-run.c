@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "graph.h"
-#include "heap.h"
-#include "pool.h"
-#include "range.h"
+#include "../memory/heap.h"
+#include "../memory/pool.h"
+#include "../memory/range.h"
 #include "stream.h"
 
 /* --- memory ------------------------------------------------------------------------------ */

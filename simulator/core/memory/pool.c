@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "../device/device.h"
 #include "heap.h"
 #include "range.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "content.h"
-#include "base.h"
-#include "pages.h"
+#include "../base/base.h"
+#include "../base/pages.h"
 
 static const size_t stretch_size = (size_t)1 << 30;
 

@@ -3,7 +3,7 @@
 #ifndef SIM_CONTENT_H
 #define SIM_CONTENT_H
 
-#include "base.h"
+#include "../base/base.h"
 
 enum sim_direction {
     SIM_HOST_TO_HOST,

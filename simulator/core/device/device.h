@@ -3,7 +3,7 @@
 #ifndef SIM_DEVICE_H
 #define SIM_DEVICE_H
 
-#include "base.h"
+#include "../base/base.h"
 #include "catalogue.h"
 
 enum { SIM_DEVICES_MAX = 16 };

@@ -3,7 +3,7 @@
 #ifndef SIM_STREAM_H
 #define SIM_STREAM_H
 
-#include "base.h"
+#include "../base/base.h"
 
 /* The nodes of a graph that come last in a capture. */
 struct sim_tips {

@@ -9,7 +9,7 @@
  */
 #include <dlfcn.h>
 
-#include "base.h"
+#include "../base/base.h"
 #include "written.h"
 
 #define REPORT _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE

@@ -6,7 +6,7 @@
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H
 
-#include "base.h"
+#include "../base/base.h"
 
 struct sim_context; /* device.h */
 

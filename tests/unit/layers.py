@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dependency law (HACKING.md): which folder may use which."""
+import pathlib
+
+# The top level: who may include whom.
+MAY_INCLUDE = {
+    "trace-format": {"trace-format"},
+    "settings": {"settings"},
+    "preload": {"preload", "settings", "trace-format"},
+    "cupti": {"cupti", "preload", "trace-format"},
+    "analyzer": {"analyzer", "trace-format"},
+    "nightly": {"nightly", "analyzer", "trace-format"},
+    "simulator": {"simulator"},
+    "tools": {"settings", "tools", "nightly", "analyzer", "trace-format", "simulator"},
+}
+
+# Within a folder: its sub-folders, from the lowest up. Each may use itself and those before it, by
+# includes and by calls. A folder that is listed here has no sources of its own.
+SUBFOLDERS = {
+    "simulator/core": ["base", "device", "memory", "streams", "process"],
+}
+SOURCES = {".c", ".cc", ".h"}
+LINES_MAX = 700
+FILES_MAX = 30  # of one sub-folder
+
+
+def sources(folder):
+    return [path for path in sorted(folder.rglob("*")) if path.suffix in SOURCES]
+
+
+def subfolder(root, path):
+    """(folder, sub-folder) of a source file, or None where no law divides its folder."""
+    parts = path.relative_to(root).as_posix()
+    for folder in SUBFOLDERS:
+        if parts.startswith(folder + "/"):
+            rest = parts[len(folder) + 1:]
+            return folder, rest.split("/")[0] if "/" in rest else ""
+    return None
+
+
+def refused(root, user, used):
+    """Why `user` may not use `used` within their common folder, or None where it may."""
+    a, b = subfolder(root, user), subfolder(root, used)
+    if not a or not b or a[0] != b[0]:
+        return None
+    order = SUBFOLDERS[a[0]]
+    if a[1] in order and b[1] in order and order.index(b[1]) <= order.index(a[1]):
+        return None
+    return f"{a[0]}/{a[1]} must not use {b[0]}/{b[1]}"
