@@ -15,7 +15,8 @@ const struct mt_option mt_check_options[] = {
     {BUDGET, "budget", "FILE", "the limits: memtap-budget(5)"},
     {'f', "format", "FORMAT[:FILE]",
      "text (the default), json, junit, github or gitlab, to stdout\nor into a file; may be given "
-     "several times"},
+     "several times",
+     "text json junit github gitlab"},
     {SUMMARY, "summary", "FILE", "add a page of markdown to a file"},
     {TODAY, "today", "DATE", "the day that decides which allowances count (2027-01-31)"},
     {RULES, "rules", "FILE", "rules of your own for categories: memtap-rules(5)"},

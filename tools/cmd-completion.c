@@ -37,6 +37,28 @@ static int is_file(const struct mt_option *option)
            (!strcmp(option->value, "FILE") || !strcmp(option->value, "FOLDER"));
 }
 
+static int takes_traces(const struct mt_option *option)
+{
+    return option->value && !strncmp(option->value, "BASELINE", 8);
+}
+
+/* What the usage line says of a command's operands. */
+enum operands { NOTHING, TRACES, WORDS };
+
+static enum operands operands_of(const struct mt_command *command)
+{
+    if (strstr(command->operands, "TRACE") || strstr(command->operands, "OLD"))
+        return TRACES;
+    return strchr(command->operands, '|') ? WORDS : NOTHING;
+}
+
+/* Of operands that are words: bash|zsh|fish. */
+static void print_operands(const struct mt_command *command)
+{
+    for (const char *at = command->operands; *at; at++)
+        putchar(*at == '|' ? ' ' : *at);
+}
+
 /* The words that a value can be, with spaces between. */
 static void print_choices(const struct mt_option *option)
 {
@@ -68,7 +90,8 @@ static void print_help(const char *help, const char *special)
 
 static void bash_options(const struct mt_command *command)
 {
-    printf("    '%s') options='--help", command->name);
+    static const char *const kinds[] = {[TRACES] = "traces", [WORDS] = "words", [NOTHING] = "none"};
+    printf("    '%s') operands=%s options='--help", command->name, kinds[operands_of(command)]);
     for (const struct mt_option *option = command->options; option->name; option++)
         printf(" --%s", option->name);
     printf("' valued='");
@@ -76,7 +99,10 @@ static void bash_options(const struct mt_command *command)
         if (option->value)
             printf(mt_is_short(option->letter) ? " --%s -%c" : " --%s", option->name,
                    option->letter);
-    printf("' program=%s ;;\n", command->takes_command ? "yes" : "");
+    printf("' program=%s choices='", command->takes_command ? "yes" : "");
+    if (operands_of(command) == WORDS)
+        print_operands(command);
+    puts("' ;;");
 }
 
 static void bash_values(const struct mt_command *command)
@@ -87,7 +113,7 @@ static void bash_values(const struct mt_command *command)
         printf("    '%s --%s'", command->name, option->name);
         if (mt_is_short(option->letter))
             printf(" | '%s -%c'", command->name, option->letter);
-        printf(") kind=%s words='", is_file(option) ? "files" : "words");
+        printf(") kind=%s words='", takes_traces(option) ? "traces" : is_file(option) ? "files" : "words");
         print_choices(option);
         printf("' ;;\n");
     }
@@ -107,7 +133,7 @@ static void print_bash(void)
           "_memtap() {\n"
           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
           "    local command=${COMP_WORDS[1]} options= valued= program= kind= words= "
-          "verbs= i\n"
+          "verbs= operands= choices= i\n"
           "    # bash takes --option=value apart.\n"
           "    if [ \"$word\" = = ]; then word=; elif [ \"$before\" = = ]; then\n"
           "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
@@ -117,6 +143,9 @@ static void print_bash(void)
     for (const struct mt_command *command = mt_commands; command->name; command++)
         if (command->verbs)
             bash_verbs(command);
+    fputs("    help) [ \"$COMP_CWORD\" -eq 2 ] && verbs='", stdout);
+    print_words(mt_commands);
+    fputs("' ;;\n", stdout);
     fputs("    esac\n"
           "    case $command in\n",
           stdout);
@@ -128,7 +157,7 @@ static void print_bash(void)
     fputs("    esac\n"
           "    COMPREPLY=()\n"
           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-          "        kind=words words='--help --version",
+          "        kind=words words='--help --version help",
           stdout);
     print_words(mt_commands);
     fputs("'\n"
@@ -153,12 +182,16 @@ static void print_bash(void)
           "        fi\n"
           "    fi\n"
           "    if [ -z \"$kind\" ]; then\n"
-          "        kind=files\n"
+          "        kind=$operands words=$choices\n"
           "        if [[ $word == -* ]]; then kind=words words=$options; fi\n"
           "    fi\n"
           "    case $kind in\n"
           "    words) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\") ;;\n"
-          "    programs) mapfile -t COMPREPLY < <(compgen -c -- \"$word\") ;;\n"
+          "    programs) mapfile -t COMPREPLY < <(compgen -c -- \"$word\"; "
+          "compgen -f -X '!*.py' -- \"$word\") ;;\n"
+          "    traces) compopt -o filenames 2>/dev/null\n"
+          "        mapfile -t COMPREPLY < <(compgen -d -- \"$word\"; "
+          "compgen -f -X '!*.mtap' -- \"$word\") ;;\n"
           "    files) compopt -o filenames 2>/dev/null\n"
           "        mapfile -t COMPREPLY < <(compgen -f -- \"$word\") ;;\n"
           "    esac\n"
@@ -168,6 +201,8 @@ static void print_bash(void)
 }
 
 /* --- zsh ------------------------------------------------------------------------------------- */
+
+#define ZSH_TRACES "_files -g \"*.mtap(-.)\""
 
 static void zsh_option(const struct mt_option *option)
 {
@@ -181,11 +216,15 @@ static void zsh_option(const struct mt_option *option)
     print_help(option->help, "[]\\");
     putchar(']');
     if (option->value) {
-        printf(":%s:", option->value);
+        putchar(':');
+        print_help(option->value, ":[]\\");
+        putchar(':');
         if (option->choices) {
             putchar('(');
             print_choices(option);
             putchar(')');
+        } else if (takes_traces(option)) {
+            fputs(ZSH_TRACES, stdout);
         } else if (is_file(option)) {
             fputs("_files", stdout);
         }
@@ -199,8 +238,17 @@ static void zsh_arguments(const struct mt_command *command)
            command->takes_command ? " -A '-*'" : "");
     for (const struct mt_option *option = command->options; option->name; option++)
         zsh_option(option);
-    printf(" \\\n        '--help[show this help]' %s ;;\n",
-           command->takes_command ? "'(-): :_command_names -e' '*:: :_normal'" : "'*:file:_files'");
+    printf(" \\\n        {-h,--help}'[show this help]'");
+    if (command->takes_command)
+        fputs(" '(-): :{ _command_names -e; _files -g \"*.py(-.)\" }' '*:: :_normal'", stdout);
+    else if (operands_of(command) == TRACES)
+        fputs(" '*:trace:" ZSH_TRACES "'", stdout);
+    if (operands_of(command) == WORDS) {
+        fputs(" ':word:(", stdout);
+        print_operands(command);
+        fputs(")'", stdout);
+    }
+    puts(" ;;");
 }
 
 /* Completes the word of a command or verb, if that is where the cursor is. */
@@ -226,7 +274,10 @@ static void print_zsh(void)
           "# Completes memtap's command lines in zsh. Made by: memtap completion zsh\n"
           "_memtap() {\n"
           "    local -a names\n"
-          "        (( CURRENT == 2 )) && _values 'option' --help --version\n",
+          "        (( CURRENT == 2 )) && _values 'option' --help --version help\n"
+          "        if (( CURRENT == 3 )) && [ \"$words[2]\" = help ]; then\n"
+          "            words[1]=() CURRENT=2\n"
+          "        fi\n",
           stdout);
     zsh_words("command", mt_commands);
     fputs("    local command=$words[2]\n"
@@ -275,7 +326,10 @@ static void fish_option(const struct mt_command *command, const struct mt_option
     if (mt_is_short(option->letter))
         printf(" -s %c", option->letter);
     if (option->value)
-        fputs(is_file(option) ? " -r -F" : " -x", stdout);
+        fputs(takes_traces(option) ? " -x -a '(__memtap_traces)'"
+              : is_file(option)    ? " -r -F"
+                                   : " -x",
+              stdout);
     if (option->choices) {
         fputs(" -a '", stdout);
         print_choices(option);
@@ -288,10 +342,19 @@ static void fish_option(const struct mt_command *command, const struct mt_option
 
 static void fish_options(const struct mt_command *command)
 {
-    if (command->takes_command) {
-        fish_where(command);
-        puts(" -x -a '(__fish_complete_subcommand --fcs-skip=2)'");
+    fish_where(command);
+    if (command->takes_command)
+        fputs(" -x -a '(__memtap_scripts; __fish_complete_subcommand --fcs-skip=2)'", stdout);
+    else if (operands_of(command) == TRACES)
+        fputs(" -f -a '(__memtap_traces)'", stdout);
+    else
+        fputs(" -f", stdout);
+    if (operands_of(command) == WORDS) {
+        fputs(" -a '", stdout);
+        print_operands(command);
+        putchar('\'');
     }
+    putchar('\n');
     for (const struct mt_option *option = command->options; option->name; option++)
         fish_option(command, option);
 }
@@ -312,10 +375,28 @@ static void fish_verbs(const struct mt_command *command)
 static void print_fish(void)
 {
     fputs("# Completes memtap's command lines in fish. Made by: memtap completion fish\n"
+          "function __memtap_files\n"
+          "    set -l typed (commandline -ct)\n"
+          "    for path in $typed*$argv[1] $typed*/\n"
+          "        echo $path\n"
+          "    end\n"
+          "end\n"
+          "function __memtap_traces\n"
+          "    __memtap_files .mtap\n"
+          "end\n"
+          "# Where the program's name is typed.\n"
+          "function __memtap_scripts\n"
+          "    set -l words (commandline -opc)\n"
+          "    string match -qr '^(run|simulate|-.*)$' -- $words[-1]; and __memtap_files .py\n"
+          "end\n"
           "complete -c memtap -n __fish_use_subcommand -f\n"
-          "complete -c memtap -l help -d 'show help'\n"
-          "complete -c memtap -n __fish_use_subcommand -l version -d 'show the version'\n",
+          "complete -c memtap -s h -l help -d 'show help'\n"
+          "complete -c memtap -n __fish_use_subcommand -a help -d 'explain a command'\n"
+          "complete -c memtap -n __fish_use_subcommand -l version -d 'show the version'\n"
+          "complete -c memtap -n '__fish_seen_subcommand_from help' -f -a '",
           stdout);
+    print_words(mt_commands);
+    puts("'");
     for (const struct mt_command *command = mt_commands; command->name; command++) {
         printf("complete -c memtap -n __fish_use_subcommand -a %s -d '", command->name);
         print_help(command->summary, "\\");

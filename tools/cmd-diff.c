@@ -13,7 +13,8 @@
 enum { TO = 256, FLAME, RULES, NO_LABELS };
 
 const struct mt_option mt_diff_options[] = {
-    {'f', "format", "FORMAT", "text (the default), markdown or json"},
+    {'f', "format", "FORMAT", "text (the default), markdown or json",
+     "text markdown json"},
     {TO, "to", NULL, "what stands before it is old, what follows is new:\nOLD... --to NEW..."},
     {FLAME, "flame", "FILE", "write a differential folded file there: STACK OLD NEW"},
     {NO_LABELS, "no-labels", NULL, "classify without what autograd said: by stacks and lifetimes"},

@@ -14,6 +14,7 @@ SHELLS = ("bash", "fish", "zsh")
 memtap = str(pathlib.Path(sys.argv[1]).resolve())
 faults = []
 
+FOLDER = "good"
 # The words of a command line up to the cursor; what must be offered; what must not.
 LINES = [
     (["memtap", "re"], {"report", "recover"}, {"run", "info"}),
@@ -25,6 +26,20 @@ LINES = [
     (["memtap", "history", ""], {"add", "trend"}, {"report"}),
     (["memtap", "history", "add", "--d"], {"--db"}, {"--keep-last"}),
     (["memtap", "history", "add", "t"], {"trace.mtap"}, {"trend"}),
+    (["memtap", "check", "t"], {"trace.mtap"}, {"trend.toml", "train.py"}),
+    (["memtap", "check", "trace.mtap", "--against", ""], {"trace.mtap", FOLDER}, {"trend.toml", "json"}),
+    (["memtap", "check", "trace.mtap", "--against", "trace.mtap", "t"], {"trace.mtap"}, {"trend.toml"}),
+    (["memtap", "check", "trace.mtap", "--budget", "tren"], {"trend.toml"}, {"trace.mtap"}),
+    (["memtap", "check", "-f", "j"], {"json", "junit"}, {"text", "trace.mtap"}),
+    (["memtap", "diff", "-f", ""], {"text", "markdown", "json"}, {"trace.mtap"}),
+    (["memtap", "diff", "trace.mtap", "t"], {"trace.mtap"}, {"train.py"}),
+    (["memtap", "completion", ""], {"bash", "zsh", "fish"}, {"trace.mtap"}),
+    (["memtap", "oom", "good/"], {"good/night.mtap"}, {"good/notes"}),
+    (["memtap", "lib", "t"], set(), {"trace.mtap", "train.py"}),
+    (["memtap", "history", "list", "t"], set(), {"trace.mtap", "train.py"}),
+    (["memtap", "he"], {"help"}, {"report"}),
+    (["memtap", "help", "rep"], {"report"}, {"recover", "trace.mtap"}),
+    (["memtap", "run", "trai"], {"train.py"}, {"trace.mtap"}),
     (["memtap", "run", "tru"], {"true"}, {"trace.mtap"}),
     (["memtap", "run", "--", "tru"], {"true"}, {"trace.mtap"}),
 ]
@@ -90,7 +105,9 @@ asked = 0
 def judge(shell, ask):
     global asked
     for words, wanted, unwanted in LINES:
-        offered = set(ask(words))
+        offered = {name.removesuffix("/") for name in ask(words)}
+        if shell == "zsh": # it offers what follows the folder
+            wanted = {name.removeprefix(words[-1]) if "/" in words[-1] else name for name in wanted}
         asked += 1
         if wanted - offered or unwanted & offered:
             faults.append(f"{shell}: {' '.join(words)}: {sorted(offered)[:20]}")
@@ -99,7 +116,9 @@ def judge(shell, ask):
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     os.environ["HOME"] = folder
-    pathlib.Path("trace.mtap").touch()
+    pathlib.Path(FOLDER).mkdir()
+    for name in ("trace.mtap", "trend.toml", "train.py", "good/night.mtap", "good/notes"):
+        pathlib.Path(name).touch()
     for shell in SHELLS:
         if not shutil.which(shell):
             print(f"{shell} is not installed")

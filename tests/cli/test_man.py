@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_man.py MEMTAP SOURCE: every option that a command's --help lists is in its man page, and the
-other way round; every command is in memtap(1); the variables of settings/table.h and their defaults
+other way round; every command is in memtap(1) and has a page; the variables of settings/table.h and their defaults
 are in libmemtap(7), and no others; memtap-trace(5) names every kind of event; every page is installed,
 and what it refers to is there."""
 import pathlib
@@ -41,10 +41,11 @@ for command in commands:
         faults.append(f"memtap.1 does not explain {command}")
     page = f"memtap-{command}.1"
     if not (folder / page).exists():
-        page = "memtap.1"
+        faults.append(f"there is no {page}")
+        continue
+    if f".BR memtap-{command} (1)" not in manual:
+        faults.append(f"memtap.1 does not refer to {page}")
     options, explained = in_help(command)[1], in_man(page)[1]
-    if page == "memtap.1":
-        explained &= options
     faults += [f"{page}: {option} is not there" for option in sorted(options - explained)]
     faults += [f"{page}: {option} is no option" for option in sorted(explained - options)]
 settings = dict(SETTING.findall((source / "settings" / "table.h").read_text()))
