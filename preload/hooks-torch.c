@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's allocator and autograd. C++ exceptions pass through here: build with -fexceptions. */
 #include "device-watch.h"
+#include "gradients.h"
 #include "hooks-math.h"
 #include "native-stack.h"
 #include "node-names.h"
@@ -70,9 +71,26 @@ MT_HOT_CODE void mt_hook_set_requires_grad(void *impl, _Bool value)
     MT_REAL(set_requires_grad)(impl, value);
 }
 
+/* Of a leaf that is not known. */
+static void label_gradient(const void *impl)
+{
+    struct mt_thread *self = mt_enter();
+    if (!self)
+        return;
+    struct mt_place place = mt_impl_place(impl);
+    if (place.address)
+        mt_record(self, MT_GRADIENT, place.device, 0,
+                  MT_ARGS(place.address, mt_impl_dtype(impl)));
+    mt_leave(self);
+}
+
+/* w.grad.data = other makes a gradient, everything else a parameter. */
 void mt_hook_set_data(void *tensor, void *new_data)
 {
-    label(MT_SET_DATA, mt_tensor_impl(new_data), NULL);
+    if (mt_is_gradient(mt_tensor_impl(tensor)))
+        label_gradient(mt_tensor_impl(new_data));
+    else
+        label(MT_SET_DATA, mt_tensor_impl(new_data), NULL);
     MT_REAL(set_data)(tensor, new_data);
 }
 
@@ -100,12 +118,25 @@ MT_HOT_CODE void *mt_hook_accumulate(void *result, void *node, void *gradients)
     if (self) {
         const void *leaf = mt_leaf_of(node), *gradient = mt_leaf_gradient(leaf);
         struct mt_place place = mt_impl_place(gradient);
-        if (place.address)
+        if (place.address) {
             mt_record(self, MT_GRADIENT, place.device, 0,
                       MT_ARGS(place.address, mt_impl_dtype(gradient), mt_impl_place(leaf).address));
+            mt_gradient_is_known(self, leaf, gradient);
+        }
         mt_leave(self);
     }
     return result;
+}
+
+MT_HOT_CODE void *mt_hook_mutable_grad(void *impl)
+{
+    void *slot = MT_REAL(mutable_grad)(impl);
+    struct mt_thread *self = mt_enter();
+    if (self) {
+        mt_gradient_changes(self, impl, slot);
+        mt_leave(self);
+    }
+    return slot;
 }
 
 MT_HOT_CODE void mt_hook_node_new(void *tensor, void *edge)
@@ -128,6 +159,8 @@ static MT_HOT_CODE void end_node(void **node)
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
+    if (self->n_gradients)
+        mt_gradients_look(self);
     mt_record(self, MT_NODE_END, MT_NO_DEVICE, 0, MT_ARGS((uint64_t)(uintptr_t)*node));
     mt_leave(self);
 }

@@ -49,6 +49,9 @@
     H(accumulate, "_ZN5torch8autograd14AccumulateGrad5applyEOSt6vectorIN2at6TensorESaIS4_EE",      \
       "libtorch_cpu.so", void *,                                                                   \
       (void *result, void *node, void *gradients))                                                 \
+    H(mutable_grad, "_ZN3c1010TensorImpl12mutable_gradEv",                                         \
+      "libc10.so", void *,                                                                         \
+      (void *impl))                                                                                \
     H(node_new, "_ZN5torch8autograd4impl17set_gradient_edgeERKN2at6TensorENS0_4EdgeE",             \
       "libtorch_cpu.so", void,                                                                     \
       (void *tensor, void *edge))                                                                  \

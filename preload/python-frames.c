@@ -2,6 +2,7 @@
 #include "python-frames.h"
 #include "cache.h"
 #include "code-deaths.h"
+#include "gradients.h"
 #include "intern.h"
 #include "module-members.h"
 #include "optimizer-state.h"
@@ -24,6 +25,7 @@ int mt_frames_start(const struct mt_python_layout *of_this_python, void *code_ty
     mt_modules_start(layout);
     mt_optimizers_start(layout);
     mt_module_members_start(layout);
+    mt_gradients_start(layout);
     return mt_code_deaths_count(code_type);
 }
 
@@ -279,6 +281,15 @@ static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t fr
     known->is_lost = !known->stack;
 }
 
+/* What the thread has done since its last event may have changed what tensors are. */
+static void follow_up(struct mt_thread *self, unsigned n)
+{
+    if (self->n_steps)
+        mt_optimizers_follow(self, n);
+    if (self->n_gradients)
+        mt_gradients_look(self);
+}
+
 MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
 {
     struct walk found;
@@ -287,8 +298,8 @@ MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
     unsigned n = found.n_known;
     while (found.n > 0)
         identify(self, ++n, found.frame[--found.n]);
-    if (UNLIKELY(self->n_steps))
-        mt_optimizers_follow(self, n);
+    if (UNLIKELY(self->follow_up))
+        follow_up(self, n);
     self->n_known = found.is_cut ? 0 : n;
     self->code_deaths = deaths;
     return self->known[n].stack;
@@ -300,4 +311,5 @@ void mt_frames_reset(void)
     mt_modules_reset();
     mt_optimizers_reset();
     mt_module_members_reset();
+    mt_gradients_reset();
 }

@@ -44,6 +44,15 @@ struct mt_step {
     unsigned at; /* in known */
 };
 
+/* A leaf's gradient that may change, or has changed since the thread's last event (gradients.h). */
+#define MT_GRADIENTS 8u
+struct mt_gradient {
+    uint64_t leaf, meta; /* addresses: of its TensorImpl, of what autograd knows of it, */
+    uint64_t slot;       /* and, within that, of the gradient */
+    uint64_t before;     /* what it was */
+    unsigned looks;      /* at it since */
+};
+
 struct mt_thread {
     struct mt_ring ring;
     uint32_t id;         /* in the trace */
@@ -57,8 +66,15 @@ struct mt_thread {
     uint32_t last_stack;  /* that was looked up (cache.h) */
     uint32_t last_native; /* likewise: with native frames, */
     uint32_t last_node;   /* and the type of a node */
-    unsigned n_steps;     /* one inside the other */
+    union {
+        struct {
+            uint32_t n_steps; /* one inside the other */
+            uint32_t n_gradients;
+        };
+        uint64_t follow_up; /* there are some of these */
+    };
     struct mt_step step[MT_STEPS];
+    struct mt_gradient gradient[MT_GRADIENTS];
     unsigned n_known; /* outermost frame first, from known[1] on */
     struct mt_known_frame known[1 + MT_STACK_DEPTH];
     uint16_t place[MT_STACK_DEPTH]; /* in known, by the frame's address; or that of another */

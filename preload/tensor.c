@@ -79,6 +79,15 @@ struct mt_place mt_impl_place_carefully(const void *impl, uint64_t *elements)
     return place;
 }
 
+unsigned mt_impl_dtype_carefully(const void *impl)
+{
+    uint16_t number;
+    int offset = mt_dtype_offset;
+    if (offset <= 0 || mt_safe_read((const char *)impl + offset, &number, sizeof number))
+        return 0;
+    return number < MT_DTYPE_LIMIT - 1 ? number + 1u : 0;
+}
+
 /* Everybody who comes meanwhile comes to the same result. */
 static void settle(int head)
 {

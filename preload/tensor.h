@@ -93,6 +93,9 @@ static inline uint64_t mt_impl_elements(const void *impl)
     return elements > 0 ? (uint64_t)elements : 0;
 }
 
+/* As mt_impl_dtype, of an impl that may be anything. */
+unsigned mt_impl_dtype_carefully(const void *impl);
+
 /* Where a tensor is whose impl may be anything, and how many elements it has (0: not known). */
 struct mt_place mt_impl_place_carefully(const void *impl, uint64_t *elements);
 

@@ -46,7 +46,7 @@ enum mt_code {
     M(CUDA_FREE_FAILED, 6, "cuda_free_failed",                                                     \
       F(address, DELTA) F(result, PLAIN) F(api, PLAIN))                                            \
     /* autograd: the tensor at address is saved for backward; a leaf that needs a gradient; the    \
-     * gradient that a leaf (its address, 0: not known) keeps after an accumulation. dtype: of its  \
+     * gradient that a leaf (its address, 0: not known) keeps, whoever put it there. dtype: of its  \
      * elements (dtypes.h). */                                                                     \
     M(SAVED, 7, "saved",                                                                           \
       F(address, DELTA) F(is_output, PLAIN) F(dtype, PLAIN))                                       \

@@ -20,7 +20,7 @@ CASES = [
      for minor in range(8, 16)] + [
     ("3.11.2 (main)|read-only", "no: Python's type of code objects cannot be written to",
      "cannot be written to")]
-MISSING = ("all but report_oom set_requires_grad set_data saved_tensor leaf accumulate node_new "
+MISSING = ("all but report_oom set_requires_grad set_data saved_tensor leaf accumulate mutable_grad node_new "
            "node_run")
 faults = []
 
