@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host.h"
-#include "sites.h"
 #include "trace-format/cuda-apis.h"
+#include "user-line.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #define MT_JOB_H
 
 #include "analysis.h"
-#include "text.h"
 
 /* A process's rank; -1 where the trace does not tell. */
 long mt_rank(const struct mt_analysis *analysis);
@@ -17,11 +16,7 @@ int mt_trace_rank(const char *path, long *rank, struct mt_trace_error *error);
 /* Whether two traces can be of one job; else why not, in words. */
 int mt_same_job(const struct mt_analysis *a, const struct mt_analysis *b, const char **why);
 
-/* A line for each process, and then the whole page of the one with the highest peak. */
-void mt_job_text(const struct mt_analysis *analyses, size_t n, FILE *out,
-                 const struct mt_style *style);
-
-/* Schema memtap.job/1 (memtap-report(1)). 0, -ENOMEM, or -EIO. */
-int mt_job_json(const struct mt_analysis *analyses, size_t n, FILE *out);
+/* The process with the highest peak; n is not 0. */
+const struct mt_analysis *mt_job_highest(const struct mt_analysis *analyses, size_t n);
 
 #endif

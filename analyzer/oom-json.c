@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "balance-json.h"
 #include "json.h"
-#include "oom.h"
+#include "oom-report.h"
 #include "pins-json.h"
 #include "precision-json.h"
 #include "report.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "oom.h"
+#include "oom-report.h"
 #include "page.h"
 
 static const char *const pool_names[MT_POOLS] = {"small", "large"};

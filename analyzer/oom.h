@@ -6,7 +6,6 @@
 #define MT_OOM_H
 
 #include "analysis.h"
-#include "text.h"
 
 #define MT_ADVICE_KEPT 6u
 
@@ -35,11 +34,5 @@ struct mt_oom_story {
 
 /* 0, -ENOENT where memory never ran out, -ENOMEM. It points into the analysis. */
 int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysis);
-
-void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
-                 const struct mt_style *style);
-
-/* Schema memtap.oom/1 (memtap-oom(1)). 0, -ENOMEM, or -EIO. */
-int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out);
 
 #endif

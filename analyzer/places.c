@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "places.h"
 #include "grow.h"
-#include "sites.h"
+#include "places.h"
+#include "user-line.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "replay-parts.h"
 #include "scan.h"
 #include "segments.h"
-#include "sites.h"
+#include "user-line.h"
 #include "whole.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sites.h"
 #include "marks.h"
+#include "sites.h"
+#include "user-line.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,14 +10,6 @@ struct entry {
     struct mt_site site;
     uint32_t frame; /* of site.stack */
 };
-
-uint32_t mt_line_stack(const struct mt_definitions *definitions, const struct mt_block *block)
-{
-    uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
-    uint32_t user = mt_stack(definitions, stack)->user;
-    uint32_t python = mt_stack(definitions, stack)->python;
-    return user ? user : python ? python : stack;
-}
 
 static struct entry locate(const struct mt_definitions *definitions,
                            const struct mt_verdict *verdict)

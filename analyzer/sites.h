@@ -7,7 +7,7 @@
 #define MT_SITES_H
 
 #include "classify.h"
-#include "replay.h"
+#include "heap.h"
 
 struct mt_site {
     uint64_t bytes, blocks;
@@ -26,10 +26,6 @@ struct mt_sites {
 int mt_sites_collect(struct mt_sites *sites, const struct mt_definitions *definitions,
                      const struct mt_verdict *verdicts, size_t n);
 void mt_sites_clear(struct mt_sites *sites);
-
-/* The stack whose innermost frame is the user's line behind a block: where it was allocated, or
- * where the backward node was made; 0: not known. */
-uint32_t mt_line_stack(const struct mt_definitions *definitions, const struct mt_block *block);
 
 /* The stack of the nearest caller in the user's own code where a site lies in an installed
  * package; 0 where it does not, or none is known. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/user-line.h"
+
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Blocks at the peak of one category, whole stack and operator. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/job.h"
+#include "analyzer/job-report.h"
 #include "analyzer/report.h"
 #include "command.h"
 #include "terminal.h"

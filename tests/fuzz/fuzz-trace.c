@@ -2,7 +2,7 @@
 #include "fuzz-trace.h"
 #include "analyzer/blocks.h"
 #include "analyzer/explain.h"
-#include "analyzer/oom.h"
+#include "analyzer/oom-report.h"
 #include "analyzer/report.h"
 #include "analyzer/stacks.h"
 #include "nightly/diff-report.h"

@@ -2,7 +2,7 @@
 /* Between PyTorch and the device: segments that grow, and PyTorch without its own allocator. */
 #include "analyzed.h"
 #include "analyzer/analysis.h"
-#include "analyzer/oom.h"
+#include "analyzer/oom-report.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 #include "trace-format/cuda-apis.h"
