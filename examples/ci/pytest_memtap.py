@@ -6,6 +6,7 @@ machine's GPU or a simulated one (--memtap-simulate h100), and holds its memory 
     def test_training_step(): ...
 
 README.md beside this file explains the options."""
+import difflib
 import fnmatch
 import json
 import os
@@ -24,7 +25,9 @@ TABLES = ("category", "phase", "module", "site")
 MARKER = ("memtap(peak=..., reserved=..., growth=..., fragmentation=..., end=..., category={}, phase={}, "
           "module={}, site={}, budget=FILE): record this test's GPU memory, and hold it to limits")
 REPORTS = "PYTEST_MEMTAP_REPORTS"  # of the process that runs one test: the file for its reports
-LINES = 14  # of memtap's report, in that of a test that failed
+NODE = "PYTEST_MEMTAP_NODE"  # and the test
+WITH_PATH = ("--memtap-command", "--memtap-dir", "--memtap-against")
+ROWS = 9  # of the table of call sites, in the report of a test that failed
 
 
 def pytest_addoption(parser):
@@ -45,13 +48,34 @@ def pytest_addoption(parser):
     parser.addini("memtap_exclude", "patterns of tests (by node id) that are never recorded", "args")
 
 
+def joined(args):
+    """`--memtap-dir DIR` as `--memtap-dir=DIR`."""
+    args, out = list(args), []
+    while args:
+        arg = args.pop(0)
+        out.append(f"{arg}={args.pop(0)}" if arg in WITH_PATH and args else arg)
+    return out
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """pytest looks for its root and its settings before it knows our options, and takes the path after one
+    for that of tests: begin again where that was so."""
+    args = list(config.invocation_params.args)
+    if joined(args) == args or "PYTEST_XDIST_WORKER" in os.environ:
+        return None
+    return pytest.main(joined(args), config.invocation_params.plugins)
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", MARKER)
     if not config.getoption("memtap") or os.environ.get(REPORTS):
         return
-    if not shutil.which(config.getoption("memtap_command")):
+    command = shutil.which(config.getoption("memtap_command"))
+    if not command:
         raise pytest.UsageError(f"--memtap: there is no command {config.getoption('memtap_command')}; "
                                 "name it with --memtap-command, or in $MEMTAP")
+    config.option.memtap_command = os.path.abspath(command)  # tests may go elsewhere
     if config.getoption("memtap_against") and (Path(config.getoption("memtap_against")).resolve() ==
                                                Path(config.getoption("memtap_dir")).resolve()):
         raise pytest.UsageError("--memtap-against and --memtap-dir are one folder: the new traces would "
@@ -75,6 +99,8 @@ def pytest_runtest_logreport(report):
 def pytest_sessionstart(session):
     global _child_config
     _child_config = session.config
+    if os.environ.get(NODE):
+        session.config.args = [os.environ[NODE]]
 
 
 _child_config = None
@@ -111,18 +137,28 @@ class Recorder:
                     any(item.get_closest_marker(name) for name in ini("memtap_markers")) or
                     any(fnmatch.fnmatch(path, pattern) for pattern in ini("memtap_paths")))
 
+    def pytest_collection_modifyitems(self, items):
+        """A marker that is nearly ours would be no error, and no limit."""
+        for item in items:
+            for marker in item.iter_markers():
+                if marker.name != "memtap" and difflib.get_close_matches(marker.name, ["memtap"], cutoff=0.8):
+                    raise pytest.UsageError(f"{item.nodeid}: unknown marker '{marker.name}'; did you mean 'memtap'?")
+
     def run(self, item):
         """The reports of a test, after it ran in a process of its own."""
+        wrong = self.wrong_marker(item)
+        if wrong:
+            return [pytest.TestReport(item.nodeid, item.location, {}, "failed", f"memtap: {wrong}", "setup")]
         name = re.sub(r"[^\w.-]+", "-", item.nodeid.replace("::", "-")).strip("-.")[:150]
         folder = self.dir / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         with tempfile.TemporaryDirectory(prefix="pytest-memtap-") as work:
             path = Path(work, "reports.jsonl")
-            done = subprocess.run(self.command(item, folder, work), check=False, text=True,
+            done = subprocess.run(self.command(folder, work), check=False, text=True,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, errors="replace",
                                   stderr=subprocess.STDOUT, cwd=self.config.invocation_params.dir,
-                                  env=self.environment(path))
+                                  env=self.environment(item, path))
             lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         reports = [self.config.hook.pytest_report_from_serializable(
             config=self.config, data=json.loads(line)) for line in lines]
@@ -134,14 +170,11 @@ class Recorder:
         self.add_memory(item, folder, name, reports)
         return reports
 
-    def command(self, item, folder, work):
-        """memtap run ... python -m pytest NODE, with this pytest's own options: a later one wins."""
+    def command(self, folder, work):
+        """memtap run ... python -m pytest, with this pytest's own arguments: of options a later one wins, and
+        the test is in the environment."""
         config = self.config
         simulate = config.getoption("memtap_simulate")
-        node = str(Path(config.rootpath, item.nodeid.split("::")[0]))
-        node += item.nodeid[len(item.nodeid.split("::")[0]):]
-        operands = set(config.option.file_or_dir)
-        options = [arg for arg in map(str, config.invocation_params.args) if arg not in operands]
         last = ["-k", "", "-m", "", "-o", f"cache_dir={work}/cache", "--rootdir", str(config.rootpath)]
         if config.inipath:
             last += ["-c", str(config.inipath)]
@@ -151,11 +184,12 @@ class Recorder:
             last += ["-n", "0"]
         return [config.getoption("memtap_command"), "run",
                 *(["--simulate", simulate] if simulate else []), "-o", str(folder / "%p.mtap"), "--",
-                sys.executable, "-m", "pytest", *options, *last, node]
+                sys.executable, "-m", "pytest", *map(str, config.invocation_params.args), *last]
 
-    def environment(self, path):
+    def environment(self, item, path):
         mine = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
-        return {**mine, REPORTS: str(path)}
+        file, colons, name = item.nodeid.partition("::")
+        return {**mine, REPORTS: str(path), NODE: f"{Path(self.config.rootpath, file)}{colons}{name}"}
 
     def broken_off(self, item, done, reports):
         """For a process that ended before its test did, or that never came to it."""
@@ -195,12 +229,26 @@ class Recorder:
             limits.setdefault("peak", self.config.getini("memtap_peak"))
         return limits
 
+    def wrong_marker(self, item):
+        """What is wrong with a test's markers; None: nothing."""
+        limits, known = self.limits(item), [*WHOLE, *TABLES, "budget"]
+        values = [value for marker in item.iter_markers("memtap") for value in marker.args]
+        if values:
+            return f"the marker has {values[0]!r} without a name; write peak={values[0]!r}, or what is meant of " + MARKER
+        for name, value in limits.items():
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                return (f"the marker has {name}" + (f"; did you mean {near[0]}?" if near else "") +
+                        " It takes " + MARKER)
+            if isinstance(value, dict) != (name in TABLES) or not isinstance(value, (dict, str, int, os.PathLike)):
+                example = '{"...": "1 GiB"}' if name in TABLES else '"1 GiB"'
+                return f"the marker has {name}={value!r}; write {name}={example}"
+        return "the marker has budget and limits; write all limits into the budget" if (
+            "budget" in limits and len(limits) > 1) else None
+
     def check(self, item, name, traces):
         """('passed', None), or ('failed', why)."""
         limits, against = self.limits(item), self.baseline(item, name)
-        unknown = set(limits) - {*WHOLE, *TABLES, "budget"}
-        if unknown or ("budget" in limits and len(limits) > 1):
-            return "failed", f"memtap: the marker has {', '.join(sorted(unknown)) or 'budget and limits'}; it takes " + MARKER
         if not limits and not against:
             return "passed", None
         with tempfile.TemporaryDirectory(prefix="pytest-memtap-") as work:
@@ -234,13 +282,14 @@ class Recorder:
                               stdin=subprocess.DEVNULL)
 
     def summary(self, traces):
-        """The essential lines of the report on the largest trace."""
+        """The peak, its categories and the largest call sites, from the report on the largest trace."""
         largest = max(traces, key=lambda trace: trace.stat().st_size)
         done = self.memtap("report", largest)
         begin, _, rest = done.stdout.partition("\nPeak of ")
-        lines = ["Peak of " + line if not number else line
-                 for number, line in enumerate(rest.splitlines())] if rest else [begin, done.stderr]
-        return "\n".join([*lines[:LINES], f"memtap report {largest}"])
+        parts = ("Peak of " + rest).split("\n\n")
+        sites = [part for part in parts if re.match(" +bytes +blocks ", part)]
+        shown = [*parts[:2], *("\n".join(part.splitlines()[:ROWS + 1]) for part in sites[:1])]
+        return "\n\n".join([*(shown if rest else [begin + done.stderr]), f"memtap report {largest}"])
 
     def pytest_terminal_summary(self, terminalreporter):
         if self.lines:

@@ -85,7 +85,28 @@ def test_killed():
 
 @pytest.mark.memtap(peek="1 GiB")
 def test_wrong_marker():
+    pass  # without memory, too
+
+
+@pytest.mark.memtap("2 GiB")
+def test_no_name():
     take(1)
+
+
+@pytest.mark.memtap(category="1 GiB")
+def test_no_table():
+    take(1)
+
+
+@pytest.mark.memtap(peak="1 MiB")
+def test_many_categories():
+    import torch
+    layer = torch.nn.Linear(64, 64, device="cuda")
+    optimizer = torch.optim.Adam(layer.parameters())
+    layer(torch.zeros(8, 64, device="cuda")).relu().sum().backward()
+    optimizer.step()
+    layer(torch.zeros(8, 64, device="cuda")).relu().sum().backward()
+    assert not layer
 
 
 @pytest.mark.gpu

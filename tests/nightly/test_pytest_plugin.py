@@ -3,6 +3,7 @@
 failures say, settings, a baseline, and xdist where it is there."""
 import shutil
 import sys
+import tomllib
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
@@ -16,7 +17,8 @@ WANTED = {
     "test_sizes[small::one]": "passed", "test_sizes[large[two]]": "failed", "test_method": "passed",
     "test_nearest_marker": "failed", "test_own_reason": "failed", "test_skipped": "skipped",
     "test_skips_itself": "skipped", "test_expected": "skipped", "test_killed": "failed",
-    "test_wrong_marker": "failed", "test_by_marker": "failed",
+    "test_wrong_marker": "failed", "test_by_marker": "failed", "test_no_name": "failed",
+    "test_no_table": "failed", "test_many_categories": "failed",
 }
 
 
@@ -46,12 +48,17 @@ def all_tests(work):
                         "test_sizes[large[two]]": ["peak: 128.00 MiB"],
                         "test_own_reason": ["assert 8388608 == 7"],
                         "test_killed": ["SIGABRT"],
-                        "test_wrong_marker": ["the marker has peek"],
+                        "test_wrong_marker": ["the marker has peek; did you mean peak?"],
+                        "test_no_name": ["the marker has '2 GiB' without a name; write peak='2 GiB'"],
+                        "test_no_table": ["""write category={"...": "1 GiB"}"""],
                         "test_by_marker": ["over the limit of 40.00 MiB"]}.items():
         for word in words:
             check(word in texts.get(name, ""), f"{name} says {word!r}: {texts.get(name)}")
     check("said before" in out, "what a failed test printed is shown")
     check("Peak of device 0: 8.00 MiB" in out and "memtap report " in out, "its report is shown")
+    summary = out.split("test_many_categories ____")[1].split("memtap report ")[0]
+    for words in ("  gradients ", "  parameters ", "largest call sites", "test_memory.py:"):
+        check(words in summary.split("GPU memory (")[1], f"the report of many categories has {words!r}")
     check((work / "memtap-traces" / "test_memory.py-test_within").is_dir(), "its trace is kept")
     check("::test_within: growth: not known without iterations" in out, "a limit that says nothing is told")
     check(not list(work.glob("memtap-traces/*unmarked*")), "unmarked tests are not recorded")
@@ -73,9 +80,48 @@ def against(work):
         check(word in done.stdout + done.stderr, f"{mib} MiB: {done.stdout}{done.stderr}")
 
 
+def spellings(work):
+    """The settings are found whatever way a path is given, from a folder below, beside another project; a
+    value that is an operand too stays one; a plugin that is named twice is one."""
+    project, other, package = work / "project", work / "other", work / "package"
+    for path in project / "tests", other, package / "pytest_memtap_example-0.1.0.dist-info":
+        path.mkdir(parents=True)
+    (project / "pytest.ini").write_text("[pytest]\nmemtap_peak = 2 MiB\n")
+    (project / "tests" / "test_it.py").write_text(
+        "import pytest\n@pytest.mark.memtap\ndef test_tests():\n"
+        "    import torch\n    torch.empty(8 * 2 ** 20, dtype=torch.uint8, device='cuda')\n")
+    (other / "pyproject.toml").write_text("")
+    (other / "memtap").write_text(f'#!/bin/sh\nexec {MEMTAP} "$@"\n')
+    (other / "memtap").chmod(0o755)
+    shutil.copy(ROOT / "examples" / "ci" / "pytest_memtap.py", package)
+    points = tomllib.loads((ROOT / "examples" / "ci" / "pyproject.toml").read_text())["project"]["entry-points"]
+    (package / "pytest_memtap_example-0.1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: pytest-memtap-example\nVersion: 0.1.0\n")
+    (package / "pytest_memtap_example-0.1.0.dist-info" / "entry_points.txt").write_text(
+        "[pytest11]\n" + "".join(f"{name} = {value}\n" for name, value in points["pytest11"].items()))
+    command = str(other / "memtap")
+    for where, *options in [(project / "tests", "--memtap-command", command),
+                            (project / "tests", f"--memtap-command={command}"),
+                            (project / "tests", "--memtap-command", "../../other/memtap", "--memtap-dir", "../kept"),
+                            (project, "--memtap-command", command, "-k", "tests", "--memtap-dir", "tests", "tests"),
+                            (project, "-p", "pytest_memtap", "--memtap-command", command)]:
+        done = run([PYTHON, "-m", "pytest", "--memtap", "--memtap-simulate", GPU, *options], cwd=where,
+                   env={"PYTHONPATH": str(package)})
+        check("peak: 8.00 MiB, 6.00 MiB (300.0 %) over the limit of 2.00 MiB" in done.stdout and "1 failed" in done.stdout,
+              f"{options}: {done.stdout}{done.stderr}")
+        shutil.rmtree(project / "memtap-traces", ignore_errors=True)
+    test = project / "tests" / "test_it.py"
+    test.write_text(test.read_text().replace("mark.memtap", "mark.memtp"))
+    done = run([PYTHON, "-m", "pytest", "--memtap", f"--memtap-command={command}"], cwd=project,
+               env={"PYTHONPATH": str(package)})
+    check("unknown marker 'memtp'; did you mean 'memtap'?" in done.stdout + done.stderr and done.returncode == 4,
+          f"a misspelt marker: {done.returncode} {done.stdout}{done.stderr}")
+
+
 def main():
     need_torch("pytest")
-    with folder() as first, folder() as second, folder() as third:
+    with folder() as first, folder() as second, folder() as third, folder() as fourth:
+        spellings(Path(fourth))
         all_tests(Path(first))
         against(Path(second))
         if run([PYTHON, "-c", "import xdist"]).returncode == 0:
