@@ -39,8 +39,9 @@ static void print_row(const struct mt_analysis *analysis, const struct mt_device
     mt_colour(out, style, category->colour);
     fprintf(out, "%-15s", category->label);
     mt_colour(out, style, 0);
-    fprintf(out, " %9s  %-40s  %s\n", mt_time_text(lived, age(device, verdict->block)),
-            verdict->rule->name, shown);
+    fprintf(out, " %9s  ", mt_time_text(lived, age(device, verdict->block)));
+    mt_safe_text(place, sizeof place, verdict->rule->name, 0, MT_CUT_END, style);
+    fprintf(out, "%-40s  %s\n", place, shown);
 }
 
 void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
@@ -62,11 +63,7 @@ void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct
 static void print_quoted(FILE *out, const char *text)
 {
     putc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            putc('"', out);
-        putc(*text, out);
-    }
+    mt_put_text(out, text, MT_FOR_CSV);
     putc('"', out);
 }
 
@@ -115,7 +112,7 @@ static void add_stack(json_t *stacks, const struct mt_definitions *d, uint32_t s
 
 static json_t *text_or_null(const char *text)
 {
-    return *text ? json_string(text) : json_null();
+    return *text ? mt_json_text(text) : json_null();
 }
 
 static json_t *number_or_null(uint32_t id)

@@ -107,9 +107,20 @@ static void print_evidence(const struct mt_page *page, const struct mt_block *bl
         fputs("  nothing but its size, its stack and its life\n", page->out);
 }
 
+#define RULE_NAME 512
+
+/* Those of a user's file may be called anything. Returns out. */
+static const char *name_of(const struct mt_page *page, const struct mt_rule *rule,
+                           char out[RULE_NAME])
+{
+    mt_safe_text(out, RULE_NAME, rule->name, 0, MT_CUT_END, page->style);
+    return out;
+}
+
 static void print_rules(const struct mt_page *page, const struct mt_device *device,
                         const struct mt_block *block, const struct mt_rule *decided)
 {
+    char name[RULE_NAME];
     fputs("\nRules, the strongest first\n", page->out);
     int before = 1;
     for (size_t i = 0; i < mt_rules_count(device->context.user); i++) {
@@ -118,10 +129,10 @@ static void print_rules(const struct mt_page *page, const struct mt_device *devi
         if (rule == &mt_rules[mt_n_rules - 1] && rule != decided)
             continue; /* holds for all */
         if (before && !holds)
-            fprintf(page->out, "  no       %s\n", rule->name);
+            fprintf(page->out, "  no       %s\n", name_of(page, rule, name));
         else if (holds)
             fprintf(page->out, "  %-8s %s: %s (%s)\n", rule == decided ? "DECIDES" : "would",
-                    rule->name, mt_categories[rule->category].label,
+                    name_of(page, rule, name), mt_categories[rule->category].label,
                     mt_certainty_name(rule->certainty));
         before &= !holds;
     }
@@ -130,12 +141,14 @@ static void print_rules(const struct mt_page *page, const struct mt_device *devi
 static void print_block(const struct mt_page *page, const struct mt_device *device,
                         const struct mt_block *block, const struct mt_rule *rule)
 {
+    char name[RULE_NAME];
     print_life(page, device, block);
     fprintf(page->out, "  is ");
     mt_colour(page->out, page->style, mt_categories[rule->category].colour);
     fprintf(page->out, "%s", mt_categories[rule->category].label);
     mt_colour(page->out, page->style, 0);
-    fprintf(page->out, ", %s: %s\n", mt_certainty_name(rule->certainty), rule->name);
+    fprintf(page->out, ", %s: %s\n", mt_certainty_name(rule->certainty),
+            name_of(page, rule, name));
     print_evidence(page, block);
     print_rules(page, device, block, rule);
     print_frames(page, "Made here", block->stack);

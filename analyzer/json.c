@@ -93,11 +93,45 @@ json_t *mt_json_process(const struct mt_definitions *definitions)
     return process;
 }
 
+/* Of what jansson writes, the bytes of a character that is escaped, which says the same: one that
+ * may act where it is printed (safe-text.h). 0: it stays as it is. */
+static size_t acting(const char *text, size_t size, uint32_t *number)
+{
+    char next[8] = "";
+    int is_safe;
+    if (((unsigned char)*text < 0x7f && *text != '#') || ((unsigned char)*text & 0xc0) == 0x80)
+        return 0; /* or within a character that stays */
+    memcpy(next, text, size < sizeof next ? size : sizeof next - 1);
+    size_t length = mt_safe_next(next, &is_safe);
+    *number = mt_utf8_number(next, length);
+    return is_safe ? 0 : length;
+}
+
+static int print_safe(const char *text, size_t size, void *out)
+{
+    const char *end = text + size;
+    while (text < end) {
+        const char *from = text;
+        uint32_t number;
+        size_t length = 0;
+        while (text < end && !(length = acting(text, (size_t)(end - text), &number)))
+            text++;
+        if (fwrite(from, 1, (size_t)(text - from), out) != (size_t)(text - from))
+            return -1;
+        if (length && number > 0xffff)
+            fprintf(out, "\\u%04x", 0xd7c0 + (number >> 10));
+        if (length)
+            fprintf(out, "\\u%04x", number > 0xffff ? 0xdc00 | (number & 0x3ff) : number);
+        text += length;
+    }
+    return 0;
+}
+
 int mt_json_print(FILE *out, json_t *value, int compact)
 {
     if (!value)
         return -ENOMEM;
-    int rc = json_dumpf(value, out, compact ? JSON_COMPACT : JSON_INDENT(2));
+    int rc = json_dump_callback(value, print_safe, out, compact ? JSON_COMPACT : JSON_INDENT(2));
     json_decref(value);
     return rc || putc('\n', out) == EOF ? -EIO : 0;
 }

@@ -229,14 +229,12 @@ int mt_stacks_tree(const struct mt_analysis *analysis, enum mt_direction directi
     return rc;
 }
 
-/* ';' and line ends in names would break the line. */
 static void fold_frame(const struct mt_definitions *d, uint32_t stack, FILE *out)
 {
     char place[512];
     mt_place_text(place, sizeof place, d, stack);
     putc(';', out);
-    for (const char *at = place; *at; at++)
-        putc(*at == ';' || (unsigned char)*at < ' ' ? '?' : *at, out);
+    mt_put_text(out, place, MT_FOR_FOLDED);
 }
 
 /* From the outermost frame on. 0 or -ENOMEM. */

@@ -57,40 +57,12 @@ const char *mt_device_text(char out[MT_SIZE_TEXT], int device)
     return out;
 }
 
-/* The values that a first byte's continuation may have keep out overlong forms and surrogates. */
-size_t mt_utf8_length(const char *text)
-{
-    const unsigned char *at = (const unsigned char *)text;
-    unsigned first = at[0], low = 0x80, high = 0xbf;
-    if (first < 0x80)
-        return first != 0;
-    if (first < 0xc2 || first > 0xf4)
-        return 0;
-    size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    if (first == 0xe0)
-        low = 0xa0;
-    else if (first == 0xed)
-        high = 0x9f;
-    else if (first == 0xf0)
-        low = 0x90;
-    else if (first == 0xf4)
-        high = 0x8f;
-    if (at[1] < low || at[1] > high)
-        return 0;
-    for (size_t i = 2; i < length; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    return length;
-}
-
 /* The next character's bytes in the source, and whether they can be shown as they are. */
 static size_t next_character(const char *text, const struct mt_style *style, int *shown)
 {
-    size_t length = mt_utf8_length(text);
-    unsigned char first = (unsigned char)*text;
-    int control = first < 0x20 || first == 0x7f || (first == 0xc2 && (text[1] & 0xe0) == 0x80);
-    *shown = length && !control && (length == 1 || style->utf8);
-    return length ? length : 1;
+    size_t length = mt_safe_next(text, shown);
+    *shown = *shown && (length == 1 || style->utf8);
+    return length;
 }
 
 static size_t count_characters(const char *text, const struct mt_style *style)
@@ -126,6 +98,7 @@ void mt_safe_text(char *out, size_t size, const char *text, size_t columns, enum
                   const struct mt_style *style)
 {
     struct writer to = {out, size - 1};
+    const char *colon = mt_safe_colon(text);
     size_t n = count_characters(text, style);
     size_t dropped = n > columns && columns ? n - columns + 1 : 0;
     size_t first = dropped && cut == MT_CUT_BEGIN ? dropped : 0;
@@ -136,12 +109,45 @@ void mt_safe_text(char *out, size_t size, const char *text, size_t columns, enum
         int shown;
         size_t length = next_character(text, style, &shown);
         if (i >= first)
-            append(&to, shown ? text : "?", shown ? length : 1);
+            append(&to, shown && text != colon ? text : "?", shown ? length : 1);
         text += length;
     }
     if (dropped && cut == MT_CUT_END)
         append_dots(&to, style);
     *to.out = '\0';
+}
+
+/* How what has a meaning there is written: each of `special` by `format`, with the character; a ':'
+ * that the text begins with, where that may be a line's begin. */
+static const struct {
+    const char *special, *format, *colon;
+} places[MT_TEXT_PLACES] = {
+    [MT_FOR_PLAIN] = {"", "%c", "?"},
+    [MT_FOR_CSV] = {"\"", "\"%c"},
+    [MT_FOR_FOLDED] = {";", "?"},
+    [MT_FOR_MARKDOWN] = {"\\`*_{}[]<>#|!~&@", "\\%c", "\\:"},
+    [MT_FOR_CODE] = {"`|", "?"},
+    [MT_FOR_XML] = {"&<>\"", "&#%d;", "&#58;"},
+    [MT_FOR_TOML] = {"\"\\", "\\%c"},
+    [MT_FOR_COMMAND] = {"%", "%%%02X"},
+    [MT_FOR_PROPERTY] = {"%,:", "%%%02X"},
+};
+
+void mt_put_text(FILE *out, const char *text, enum mt_text_for place)
+{
+    const char *colon = places[place].colon ? mt_safe_colon(text) : NULL;
+    int is_safe;
+    if (place == MT_FOR_CSV && *text && strchr("=+-@\t\r", *text))
+        putc('\'', out);
+    for (size_t length; (length = mt_safe_next(text, &is_safe)); text += length)
+        if (!is_safe)
+            putc('?', out);
+        else if (text == colon)
+            fputs(places[place].colon, out);
+        else if (strchr(places[place].special, *text))
+            fprintf(out, places[place].format, *text);
+        else
+            fwrite(text, 1, length, out);
 }
 
 void mt_colour(FILE *out, const struct mt_style *style, unsigned colour)

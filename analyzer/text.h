@@ -5,6 +5,8 @@
 #ifndef MT_TEXT_H
 #define MT_TEXT_H
 
+#include "trace-format/safe-text.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,15 +32,31 @@ const char *mt_time_text(char out[MT_SIZE_TEXT], uint64_t ns);
 /* "device 0", "an unknown device". Returns out. */
 const char *mt_device_text(char out[MT_SIZE_TEXT], int device);
 
-/* Copies text that a program chose (names, paths) so that it is safe on a terminal: what is no
- * printable character, or not UTF-8, becomes '?'; so does all that is not ASCII where the style has
- * no UTF-8. At most `columns` characters: longer text loses its begin, or its end. */
+/* Copies text that somebody else chose (safe-text.h) so that it can be shown on a terminal: what is
+ * not safe becomes '?'; so does all that is not ASCII where the style has no UTF-8, and a ':' that it
+ * begins with. At most `columns` characters, 0: all: longer text loses its begin, or its end. */
 enum mt_cut { MT_CUT_BEGIN, MT_CUT_END };
 void mt_safe_text(char *out, size_t size, const char *text, size_t columns, enum mt_cut cut,
                   const struct mt_style *style);
 
-/* Bytes of the UTF-8 character at text; 0 where there is none that is valid. */
-size_t mt_utf8_length(const char *text);
+/* Where a text goes that somebody else chose. */
+enum mt_text_for {
+    MT_FOR_PLAIN,    /* a line of text in UTF-8 */
+    MT_FOR_CSV,      /* a field between quotation marks; what spreadsheets would calculate has a '
+                      * before it */
+    MT_FOR_FOLDED,   /* a frame of a folded stack, between ';' */
+    MT_FOR_MARKDOWN, /* a line, or a cell of a table */
+    MT_FOR_CODE,     /* Markdown's code, between '`' */
+    MT_FOR_XML,      /* content, or an attribute's value */
+    MT_FOR_TOML,     /* a basic string, between quotation marks */
+    MT_FOR_COMMAND,  /* the text of a command to GitHub's log */
+    MT_FOR_PROPERTY, /* a property of one */
+    MT_TEXT_PLACES,
+};
+
+/* Writes the text so that nothing in it acts there: a '?' for what is not safe, and what has a
+ * meaning there is escaped. What stands around the text (quotation marks) is the caller's. */
+void mt_put_text(FILE *out, const char *text, enum mt_text_for place);
 
 /* Switches to a colour of the 256 and back (colour 0); nothing where the style has none. */
 void mt_colour(FILE *out, const struct mt_style *style, unsigned colour);

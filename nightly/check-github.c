@@ -6,35 +6,21 @@
 
 #include <string.h>
 
-/* What ends a command, or a property of one, is written as a percentage. */
-static void put_escaped(const char *text, const char *special, FILE *out)
-{
-    char safe[MT_LINE];
-    for (const char *at = mt_printable(safe, text); *at; at++)
-        if (strchr(special, *at))
-            fprintf(out, "%%%02X", (unsigned char)*at);
-        else
-            putc(*at, out);
-}
-
-#define IN_PROPERTY "%,:"
-#define IN_TEXT "%"
-
 static void put_command(const char *level, const struct mt_place_in_tree *place, const char *title,
                         const char *text, FILE *out)
 {
     fprintf(out, "::%s ", level);
     if (*place->file) {
         fputs("file=", out);
-        put_escaped(place->file, IN_PROPERTY, out);
+        mt_put_text(out, place->file, MT_FOR_PROPERTY);
         if (place->line)
             fprintf(out, ",line=%u", place->line);
         fputs(",", out);
     }
     fputs("title=", out);
-    put_escaped(title, IN_PROPERTY, out);
+    mt_put_text(out, title, MT_FOR_PROPERTY);
     fputs("::", out);
-    put_escaped(text, IN_TEXT, out);
+    mt_put_text(out, text, MT_FOR_COMMAND);
     fputs("\n", out);
 }
 
@@ -68,21 +54,10 @@ int mt_check_github(const struct mt_check *check, FILE *out)
 
 /* --- the summary ---------------------------------------------------------------------------- */
 
-/* Without what it would mean in markdown. */
-static void put_plain(const char *text, FILE *out)
-{
-    char safe[MT_LINE];
-    for (const char *at = mt_printable(safe, text); *at; at++) {
-        if (strchr("|\\`*_~<[&", *at))
-            putc('\\', out);
-        putc(*at, out);
-    }
-}
-
 static void put_cell(const char *text, FILE *out)
 {
     fputs("| ", out);
-    put_plain(text, out);
+    mt_put_text(out, text, MT_FOR_MARKDOWN);
     putc(' ', out);
 }
 
@@ -118,7 +93,7 @@ static void put_row(const struct mt_finding *finding, int with_trace, FILE *out)
 int mt_check_summary(const struct mt_check *check, FILE *out)
 {
     int with_trace = check->n && check->finding[0].run != check->finding[check->n - 1].run;
-    char next[MT_FINDING_TEXT], line[MT_LINE], safe[MT_LINE];
+    char next[MT_FINDING_TEXT], line[MT_LINE];
     fprintf(out, "### GPU memory: %zu of %zu limits broken\n\n", check->broken, check->n);
     fprintf(out,
             "| |%s limit | measured | at most | baseline | line |\n|---|%s---|--:|--:|--:|---|\n",
@@ -128,13 +103,16 @@ int mt_check_summary(const struct mt_check *check, FILE *out)
             if (check->finding[i].is_broken == broken)
                 put_row(&check->finding[i], with_trace, out);
     for (size_t i = 0, said = 0; i < check->n && !said; i++)
-        if ((said = (size_t)check->finding[i].is_broken))
-            fprintf(out, "\nNext: `%s`\n",
-                    mt_printable(safe, mt_finding_next(next, &check->finding[i])));
+        if ((said = (size_t)check->finding[i].is_broken)) {
+            fputs("\nNext: `", out);
+            mt_put_text(out, mt_finding_next(next, &check->finding[i]), MT_FOR_CODE);
+            fputs("`\n", out);
+        }
     for (size_t i = 0; i < check->budget->n_allowances; i++)
         if (check->budget->allowance[i].has_expired) {
             putc('\n', out);
-            put_plain(mt_expired_text(line, check->budget, &check->budget->allowance[i]), out);
+            mt_put_text(out, mt_expired_text(line, check->budget, &check->budget->allowance[i]),
+                        MT_FOR_MARKDOWN);
             putc('\n', out);
         }
     return 0;

@@ -6,24 +6,10 @@
 
 #include <string.h>
 
-static void put_xml(const char *text, FILE *out)
-{
-    static const char *const names[] = {
-        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;"};
-    char safe[MT_LINE];
-    for (const char *at = mt_printable(safe, text); *at; at++) {
-        unsigned char c = (unsigned char)*at;
-        if (c < sizeof names / sizeof *names && names[c])
-            fputs(names[c], out);
-        else
-            putc(c, out);
-    }
-}
-
 static void put_attribute(const char *name, const char *text, FILE *out)
 {
     fprintf(out, " %s=\"", name);
-    put_xml(text, out);
+    mt_put_text(out, text, MT_FOR_XML);
     putc('"', out);
 }
 
@@ -38,13 +24,13 @@ static void put_failure(const struct mt_finding *finding, FILE *out)
             size_t n = strcspn(at, ";");
             char frame[MT_LINE];
             snprintf(frame, sizeof frame, "%.*s", (int)n, at);
-            put_xml(frame, out);
+            mt_put_text(out, frame, MT_FOR_XML);
             putc('\n', out);
             at += n + (at[n] == ';');
         }
     }
     fputs("next: ", out);
-    put_xml(mt_finding_next(text, finding), out);
+    mt_put_text(out, mt_finding_next(text, finding), MT_FOR_XML);
     fputs("</failure>\n", out);
 }
 

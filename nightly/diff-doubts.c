@@ -2,6 +2,7 @@
 /* What is to be known before two runs are compared. */
 #include "diff-words.h"
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +29,13 @@ static const char *shown(const char *text)
 static void tell_texts(FILE *out, const struct mt_diff *diff, const char *what, size_t field)
 {
     const char *old = field_of(diff->old, field), *now = field_of(diff->now, field);
-    if (strcmp(old, now))
-        fprintf(out, "%s: %s before, %s now\n", what, shown(old), shown(now));
-    else if (!all_equal(diff->old, diff->n_old, field) || !all_equal(diff->now, diff->n_new, field))
+    if (strcmp(old, now)) {
+        fprintf(out, "%s: ", what);
+        mt_put_text(out, shown(old), MT_FOR_PLAIN);
+        fputs(" before, ", out);
+        mt_put_text(out, shown(now), MT_FOR_PLAIN);
+        fputs(" now\n", out);
+    } else if (!all_equal(diff->old, diff->n_old, field) || !all_equal(diff->now, diff->n_new, field))
         fprintf(out, "%s are not the same in all runs\n", what);
 }
 
@@ -66,6 +71,19 @@ static int has_rank(const struct mt_digest *digests, size_t n, long rank)
     return 0;
 }
 
+/* A line about one run. */
+__attribute__((format(printf, 3, 4))) static void tell(FILE *out, const struct mt_digest *digest,
+                                                       const char *format, ...)
+{
+    va_list arguments;
+    mt_put_text(out, digest->path, MT_FOR_PLAIN);
+    fputs(": ", out);
+    va_start(arguments, format);
+    vfprintf(out, format, arguments);
+    va_end(arguments);
+    putc('\n', out);
+}
+
 static void tell_alone(FILE *out, const struct mt_digest *digests, size_t n,
                        const struct mt_digest *others, size_t n_others, const char *when)
 {
@@ -75,7 +93,7 @@ static void tell_alone(FILE *out, const struct mt_digest *digests, size_t n,
             if (digests[i].rank >= 0)
                 fprintf(out, "rank %ld is only there %s\n", digests[i].rank, when);
             else
-                fprintf(out, "%s: has no rank, as all others %s\n", digests[i].path, when);
+                tell(out, &digests[i], "has no rank, as all others %s", when);
         }
 }
 
@@ -85,13 +103,12 @@ static void tell_damage(FILE *out, const struct mt_digest *digests, size_t n)
     for (size_t i = 0; i < n; i++) {
         const struct mt_digest *digest = &digests[i];
         if (!digest->is_sound)
-            fprintf(out, "%s: %s; what stands before is compared\n", digest->path, digest->fault);
+            tell(out, digest, "%s; what stands before is compared", digest->fault);
         else if (!digest->complete)
-            fprintf(out, "%s: the recording was not closed: its end may be missing\n",
-                    digest->path);
+            tell(out, digest, "the recording was not closed: its end may be missing");
         if (digest->lost)
-            fprintf(out, "%s: %s events were lost: its numbers may be off\n", digest->path,
-                    mt_count_text(count, digest->lost));
+            tell(out, digest, "%s events were lost: its numbers may be off",
+                 mt_count_text(count, digest->lost));
     }
 }
 

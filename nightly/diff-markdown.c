@@ -11,14 +11,7 @@
 /* Text of a program's: nothing in it is markup. */
 static void put(FILE *out, const char *text)
 {
-    static const struct mt_style style = {.utf8 = 1};
-    char safe[4 * MT_WORDS + 1];
-    mt_safe_text(safe, sizeof safe, text, MT_WORDS, MT_CUT_END, &style);
-    for (const char *at = safe; *at; at++) {
-        if (strchr("\\`*_{}[]<>#|!~&@", *at))
-            putc('\\', out);
-        putc(*at, out);
-    }
+    mt_put_text(out, text, MT_FOR_MARKDOWN);
 }
 
 static void put_lines(FILE *out, const char *before, const char *lines)

@@ -222,7 +222,11 @@ static void print_verdict(const struct page *page, const struct mt_diff *diff)
         size_t n = strcspn(word, " ");
         const char *before = !column ? "" : column + 1 + n > WIDTH ? "\n  " : " ";
         column = *before == '\n' ? 2 + n : column + strlen(before) + n;
-        fprintf(page->out, "%s%.*s", before, (int)n, word);
+        fputs(before, page->out);
+        if (*before == '\n' && mt_safe_colon(word) == word) /* it came to a line's begin only here */
+            fprintf(page->out, "?%.*s", (int)n - 1, word + 1);
+        else
+            fprintf(page->out, "%.*s", (int)n, word);
         word += n + (word[n] == ' ');
     }
     fputs("\n\n", page->out);

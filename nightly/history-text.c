@@ -15,7 +15,7 @@ static const char *doubt(const struct mt_run *run)
 
 void mt_runs_text(const struct mt_runs *runs, FILE *out, const struct mt_style *style)
 {
-    char date[MT_DATE_TEXT], commit[64], branch[64], program[64], size[MT_SIZE_TEXT];
+    char date[MT_DATE_TEXT], hash[13], commit[64], branch[64], program[64], size[MT_SIZE_TEXT];
     if (!runs->n) {
         fputs("No runs\n", out);
         return;
@@ -24,10 +24,11 @@ void mt_runs_text(const struct mt_runs *runs, FILE *out, const struct mt_style *
             "program", "peak");
     for (size_t i = 0; i < runs->n; i++) {
         const struct mt_run *run = &runs->run[i];
-        mt_safe_text(commit, sizeof commit, run->text[MT_RUN_COMMIT], 0, MT_CUT_END, style);
+        snprintf(hash, sizeof hash, "%s", run->text[MT_RUN_COMMIT]);
+        mt_safe_text(commit, sizeof commit, hash, 0, MT_CUT_END, style);
         mt_safe_text(branch, sizeof branch, run->text[MT_RUN_BRANCH], 12, MT_CUT_END, style);
         mt_safe_text(program, sizeof program, mt_run_program(run), 16, MT_CUT_END, style);
-        fprintf(out, "%4lld  %-16s  %-12.12s  %-12s  %-16s %11s%s\n", (long long)run->id,
+        fprintf(out, "%4lld  %-16s  %-12s  %-12s  %-16s %11s%s\n", (long long)run->id,
                 mt_date_text(date, run->started_unix_ns), commit, branch, program,
                 run->has_memory ? mt_size_text(size, run->bytes[MT_SERIES_PEAK]) : "-", doubt(run));
     }

@@ -31,13 +31,8 @@ static uint64_t most_of(const struct proposal *p, const struct mt_limit *limit, 
 /* A text between quotation marks, as TOML has it. */
 static void put_quoted(FILE *out, const char *text)
 {
-    char safe[MT_LINE];
     putc('"', out);
-    for (const char *at = mt_printable(safe, text); *at; at++) {
-        if (*at == '"' || *at == '\\')
-            putc('\\', out);
-        putc(*at, out);
-    }
+    mt_put_text(out, text, MT_FOR_TOML);
     putc('"', out);
 }
 
@@ -195,10 +190,12 @@ static int put_named(const struct proposal *p, enum mt_subject subject, const ch
 
 static void put_head(const struct proposal *p)
 {
-    char safe[MT_LINE];
     fputs("# A budget of GPU memory, for memtap check; memtap-budget(5) explains it.\n", p->out);
-    for (size_t i = 0; i < p->n; i++)
-        fprintf(p->out, "# From %s\n", mt_printable(safe, p->run[i].path));
+    for (size_t i = 0; i < p->n; i++) {
+        fputs("# From ", p->out);
+        mt_put_text(p->out, p->run[i].path, MT_FOR_PLAIN);
+        putc('\n', p->out);
+    }
     fprintf(p->out, "# with %.6g %% over what was measured.\n\n", (double)p->headroom / 100);
 }
 

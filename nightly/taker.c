@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "taker.h"
 #include "analyzer/demangle.h"
+#include "analyzer/text.h"
 #include "names.h"
 
 #include <errno.h>
@@ -18,24 +19,28 @@ static void write_frame(FILE *out, const struct mt_taker *taker, uint32_t stack,
     mt_comparable_file(file, sizeof file, frame->file, taker->directory);
     if (frame->line && with_lines)
         snprintf(line, sizeof line, ":%u", frame->line);
-    char *texts[] = {function, file};
-    for (size_t i = 0; i < 2; i++)
-        for (char *at = texts[i]; *at; at++)
-            if (*at == ';' || (unsigned char)*at < ' ')
-                *at = '?';
-    fprintf(out, "%s (%s%s)", function, file, line);
+    mt_put_text(out, function, MT_FOR_FOLDED);
+    fputs(" (", out);
+    mt_put_text(out, file, MT_FOR_FOLDED);
+    fprintf(out, "%s)", line);
 }
 
-static void write_frames(FILE *out, const struct mt_taker *taker, uint32_t stack, int with_lines)
+/* 0 or -ENOMEM. */
+static int write_frames(FILE *out, const struct mt_taker *taker, uint32_t stack, int with_lines)
 {
-    uint32_t parent = mt_stack(taker->definitions, stack)->parent;
-    if (!mt_stack(taker->definitions, stack)->depth)
-        return;
-    if (parent) {
-        write_frames(out, taker, parent, with_lines);
-        putc(';', out);
+    uint32_t depth = mt_stack(taker->definitions, stack)->depth;
+    uint32_t *path = calloc((size_t)depth + 1, sizeof *path);
+    if (!path)
+        return -ENOMEM;
+    for (uint32_t i = depth; i-- > 0; stack = mt_stack(taker->definitions, stack)->parent)
+        path[i] = stack;
+    for (uint32_t i = 0; i < depth; i++) {
+        if (i)
+            putc(';', out);
+        write_frame(out, taker, path[i], with_lines);
     }
-    write_frame(out, taker, stack, with_lines);
+    free(path);
+    return 0;
 }
 
 /* The stack from its outermost frame on, after `first`. */
@@ -48,8 +53,8 @@ char *mt_taker_stack(const struct mt_taker *taker, const char *first, uint32_t s
     if (!out)
         return NULL;
     fputs(first, out);
-    write_frames(out, taker, stack, with_lines);
-    if (!fclose(out))
+    int rc = write_frames(out, taker, stack, with_lines);
+    if (!fclose(out) && !rc)
         return text;
     free(text);
     return NULL;

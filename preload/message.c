@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "message.h"
 #include "no-cancel.h"
+#include "trace-format/safe-text.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +39,9 @@ void mt_message(const char *format, ...)
     va_end(args);
     if (n > 0)
         used += (size_t)n < sizeof line - used - 1 ? (size_t)n : sizeof line - used - 2;
+    line[used] = '\0';
+    mt_safe_in_place(line, 1);
+    used = strlen(line);
     line[used++] = '\n';
     write_quietly(line, used);
     errno = saved;

@@ -32,7 +32,8 @@ static void tell(const char *output, const struct mt_keep_plan *plan)
     char kept[MT_SIZE_TEXT], events[MT_SIZE_TEXT], size[MT_SIZE_TEXT], before[MT_SIZE_TEXT];
     struct stat status;
     uint64_t bytes = stat(output, &status) ? 0 : (uint64_t)status.st_size;
-    printf("%s: %s of %s events, %s of %s (%.1f %%)\n", output, mt_count_text(kept, plan->kept.n),
+    mt_print_text(output);
+    printf(": %s of %s events, %s of %s (%.1f %%)\n", mt_count_text(kept, plan->kept.n),
            mt_count_text(events, plan->events), mt_size_text(size, bytes),
            mt_size_text(before, plan->bytes),
            plan->bytes ? 100 * (double)bytes / (double)plan->bytes : 0);

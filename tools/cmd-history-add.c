@@ -87,10 +87,11 @@ static int insert(struct arguments *arguments, const struct mt_new_trace *trace,
     const struct mt_digest_device *device = mt_digest_main_device(&trace->digest);
     if (mt_history_add(&arguments->store, trace, &run, &is_new))
         return mt_fail("%s", arguments->store.error);
+    mt_print_text(path);
     if (!is_new)
-        printf("%s: already there, in run %lld\n", path, (long long)run);
+        printf(": already there, in run %lld\n", (long long)run);
     else
-        printf("%s: run %lld, peak %s\n", path, (long long)run,
+        printf(": run %lld, peak %s\n", (long long)run,
                device ? mt_size_text(size, device->allocated) : "none");
     return MT_EXIT_OK;
 }
@@ -119,11 +120,13 @@ static int add(struct arguments *arguments, const char *path)
     if (rc)
         return mt_fail("%s: %s; give the path of a trace (*.mtap)", path, strerror(-rc));
     int64_t run = mt_history_find(&arguments->store, trace.checksum);
-    if (run)
-        printf("%s: already there, in run %lld\n", path, (long long)run);
-    else
+    if (run) {
+        mt_print_text(path);
+        printf(": already there, in run %lld\n", (long long)run);
+    } else {
         rc = arguments->store.failed ? mt_fail("%s", arguments->store.error)
                                      : analyze(arguments, &trace, path);
+    }
     mt_digest_clear(&trace.digest);
     return rc;
 }

@@ -258,7 +258,9 @@ static void remove_copy(void *user, const char *path)
 {
     int rc = mt_keep_remove(path);
     if (!rc) {
-        printf("removed %s\n", path);
+        fputs("removed ", stdout);
+        mt_print_text(path);
+        putchar('\n');
         return;
     }
     *(int *)user = mt_fail("%s: cannot be removed: %s", path, strerror(-rc));

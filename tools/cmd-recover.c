@@ -165,7 +165,8 @@ static int finish(const struct recovery *recovery, const struct mt_trace_error *
     const char *path = recovery->output ? recovery->output : recovery->path;
     char events[MT_SIZE_TEXT], number[MT_SIZE_TEXT];
     if (recovery->survey.complete && !recovery->output) {
-        printf("%s: complete, there is nothing to recover\n", path);
+        mt_print_text(path);
+        puts(": complete, there is nothing to recover");
         return MT_EXIT_OK;
     }
     int rc = check(recovery, error);
@@ -180,7 +181,8 @@ static int finish(const struct recovery *recovery, const struct mt_trace_error *
         unlink(beside(recovery->path, MT_TAIL_SUFFIX).path);
     if (error->fault)
         mt_say("%s: %s", recovery->path, error->text);
-    printf("%s: %s events, %s of them from the tail\n", path,
+    mt_print_text(path);
+    printf(": %s events, %s of them from the tail\n",
            mt_count_text(events, recovery->survey.events),
            mt_count_text(number, recovery->of_tail));
     return MT_EXIT_OK;

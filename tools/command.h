@@ -61,6 +61,9 @@ __attribute__((format(printf, 1, 2))) int mt_fail(const char *format, ...);
 __attribute__((format(printf, 2, 3))) int mt_fail_usage(const struct mt_command *command,
                                                         const char *format, ...);
 
+/* Prints a path, or what else somebody chose, so that it cannot act (analyzer/text.h). */
+void mt_print_text(const char *text);
+
 /* "memtap: FILE: WHAT" for a trace that is not sound, after everything printed so far. Returns
  * MT_EXIT_BAD. */
 int mt_fail_trace(const char *path, const struct mt_trace_error *error);

@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What memtap says to its user, and how it ends. */
 #include "command.h"
+#include "terminal.h"
 #include "trace-format/encoder.h"
+#include "trace-format/safe-text.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Names of files may have anything in them. */
-static void make_safe(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 127)
-            *text = '?';
-}
 
 /* What was printed so far comes before the message, where both go to one place. */
 static void say(const char *name, const char *end, const char *format, va_list args)
 {
     char text[4096];
     vsnprintf(text, sizeof text, format, args);
-    make_safe(text);
+    mt_safe_in_place(text, mt_terminal_style().utf8);
     fflush(stdout);
     fprintf(stderr, "memtap%s%s: %s%s\n", *name ? " " : "", name, text, end);
 }
@@ -85,6 +80,16 @@ int mt_fail_rules(const char *path, int rc, const struct mt_rules_error *error)
     if (error->line)
         return mt_fail("%s:%u:%u: %s", path, error->line, error->column, error->text);
     return mt_fail("%s: %s", path, error->text);
+}
+
+void mt_print_text(const char *text)
+{
+    struct mt_style style = mt_terminal_style();
+    char *safe = malloc(strlen(text) * 3 + 1);
+    if (safe)
+        mt_safe_text(safe, strlen(text) * 3 + 1, text, 0, MT_CUT_END, &style);
+    fputs(safe ? safe : "?", stdout);
+    free(safe);
 }
 
 /* A reader that went away has ended the process already, by SIGPIPE. */
