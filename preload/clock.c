@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clock.h"
+#include "find-real.h"
 #include "hot.h"
-#include "real.h"
 
 #include <errno.h>
 #include <fcntl.h>

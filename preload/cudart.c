@@ -4,7 +4,7 @@
 #include "intern.h"
 #include "loaded.h"
 #include "no-signals.h"
-#include "real.h"
+#include "find-real.h"
 #include "recorder.h"
 
 #include <dlfcn.h>

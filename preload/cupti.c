@@ -5,7 +5,7 @@
 #include "message.h"
 #include "multicast.h"
 #include "objects.h"
-#include "real.h"
+#include "find-real.h"
 
 #include <dlfcn.h>
 #include <errno.h>

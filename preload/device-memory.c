@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device-memory.h"
+#include "find-real.h"
 #include "fork-wait.h"
 #include "loaded.h"
-#include "real.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver.h"
 #include "loaded.h"
-#include "real.h"
+#include "find-real.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

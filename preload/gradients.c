@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "find-real.h"
 #include "gradients.h"
 #include "python-objects.h"
-#include "real.h"
 #include "safe-read.h"
 #include "tensor.h"
 

@@ -4,7 +4,7 @@
 #include "cupti.h"
 #include "driver.h"
 #include "hooks.h"
-#include "real.h"
+#include "find-real.h"
 
 #define NO_FUNCTION 999 /* CUPTI_ERROR_UNKNOWN */
 

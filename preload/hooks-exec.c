@@ -5,7 +5,7 @@
  * looked up: what these hooks call is found when the library is loaded.
  */
 #include "hooks.h"
-#include "real.h"
+#include "find-real.h"
 #include "recorder.h"
 #include "tail.h"
 

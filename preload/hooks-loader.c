@@ -2,7 +2,7 @@
 /* Where code goes away, another's may come to its addresses: what native stacks know is checked. */
 #include "hooks.h"
 #include "native-stack.h"
-#include "real.h"
+#include "find-real.h"
 
 #include <dlfcn.h>
 

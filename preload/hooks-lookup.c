@@ -7,7 +7,7 @@
 #include "cudart.h"
 #include "driver.h"
 #include "hooks.h"
-#include "real.h"
+#include "find-real.h"
 
 #include <dlfcn.h>
 #include <string.h>

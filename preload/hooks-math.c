@@ -6,7 +6,7 @@
  */
 #include "hooks-math.h"
 #include "hooks.h"
-#include "real.h"
+#include "find-real.h"
 #include "recorder.h"
 
 _Atomic uint64_t mt_told_workspaces[MT_TOLD_WORKSPACES];

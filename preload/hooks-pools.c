@@ -4,7 +4,7 @@
 #include "pools.h"
 #include "python-stack.h"
 #include "ranges.h"
-#include "real.h"
+#include "find-real.h"
 #include "recorder.h"
 
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
  */
 #include "hooks.h"
 #include "python-stack.h"
-#include "real.h"
+#include "find-real.h"
 #include "recorder.h"
 
 #include <string.h>

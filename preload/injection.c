@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "injection.h"
-#include "real.h"
+#include "find-real.h"
 
 #include <dlfcn.h>
 #include <errno.h>

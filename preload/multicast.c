@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "multicast.h"
 #include "cuda-types.h"
-#include "real.h"
+#include "find-real.h"
 
 /* What the driver is asked, here as in other hooks, for the device only: it changes nothing. */
 typedef unsigned properties_function(void *properties, uint64_t handle);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "objects.h"
+#include "find-real.h"
 #include "loaded.h"
-#include "real.h"
+#include "objects.h"
 
 #include <dlfcn.h>
 #include <errno.h>

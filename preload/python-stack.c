@@ -4,7 +4,7 @@
 #include "python-code.h"
 #include "python-frames.h"
 #include "python-objects.h"
-#include "real.h"
+#include "find-real.h"
 #include "safe-read.h"
 #include "settings.h"
 

@@ -3,7 +3,7 @@
 #include "cache.h"
 #include "function-parts.h"
 #include "memory.h"
-#include "real.h"
+#include "find-real.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tensor.h"
+#include "find-real.h"
 #include "hot.h"
 #include "message.h"
-#include "real.h"
 #include "safe-read.h"
+#include "tensor.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
