@@ -52,10 +52,10 @@ static uintptr_t take_pointer(struct mt_cursor *cursor, unsigned encoding)
 }
 
 /* The entry of the last function that begins at pc or before. */
-static const uint8_t *find_entry(const struct mt_object *object, uintptr_t pc)
+static const uint8_t *find_entry(const struct mt_image *image, uintptr_t pc)
 {
-    const uint8_t *table = object->frames;
-    struct mt_cursor cursor = {table, (const uint8_t *)object->end, 0};
+    const uint8_t *table = image->frames;
+    struct mt_cursor cursor = {table, (const uint8_t *)image->end, 0};
     unsigned version = (unsigned)mt_take(&cursor, 1), frame = (unsigned)mt_take(&cursor, 1);
     unsigned count = (unsigned)mt_take(&cursor, 1), order = (unsigned)mt_take(&cursor, 1);
     if (version != 1 || count == OMITTED || order != SORTED_TABLE)
@@ -82,10 +82,10 @@ static const uint8_t *find_entry(const struct mt_object *object, uintptr_t pc)
 }
 
 /* An entry's content, after its length. */
-static struct mt_cursor open_entry(const struct mt_object *object, const uint8_t *entry)
+static struct mt_cursor open_entry(const struct mt_image *image, const uint8_t *entry)
 {
-    struct mt_cursor all = {entry, (const uint8_t *)object->end, 0};
-    if ((uintptr_t)entry < object->start || (uintptr_t)entry >= object->end)
+    struct mt_cursor all = {entry, (const uint8_t *)image->end, 0};
+    if ((uintptr_t)entry < image->start || (uintptr_t)entry >= image->end)
         return (struct mt_cursor){NULL, NULL, 1};
     uint64_t size = mt_take(&all, 4);
     if (!size || size > LONGEST) /* none, or the 64-bit form */
@@ -129,17 +129,17 @@ static int read_common(struct mt_cursor cursor, struct function *function, unsig
     return !cursor.failed;
 }
 
-static int find_function(const struct mt_object *object, uintptr_t pc, struct function *function)
+static int find_function(const struct mt_image *image, uintptr_t pc, struct function *function)
 {
     unsigned encoding;
-    const uint8_t *entry = find_entry(object, pc);
+    const uint8_t *entry = find_entry(image, pc);
     if (!entry)
         return 0;
-    struct mt_cursor own = open_entry(object, entry);
+    struct mt_cursor own = open_entry(image, entry);
     const uint8_t *here = own.at;
     uint32_t to_common = (uint32_t)mt_take(&own, 4);
     if (own.failed || !to_common ||
-        !read_common(open_entry(object, here - to_common), function, &encoding))
+        !read_common(open_entry(image, here - to_common), function, &encoding))
         return 0;
     function->start = take_pointer(&own, encoding);
     function->size = take_pointer(&own, encoding & 15);
@@ -335,7 +335,8 @@ static int execute(struct machine *machine, struct mt_cursor program,
     return !program.failed;
 }
 
-static struct mt_rule rule_of(enum mt_cfa cfa_from, int64_t cfa, enum mt_bp bp_from, int64_t bp_at)
+static struct mt_frame_rule rule_of(enum mt_cfa cfa_from, int64_t cfa, enum mt_bp bp_from,
+                                    int64_t bp_at)
 {
     int is_whole = cfa > 0 && cfa % (int64_t)sizeof(uintptr_t) == 0;
     if (cfa != (int32_t)cfa || (cfa_from == MT_CFA_SP && !is_whole))
@@ -345,17 +346,18 @@ static struct mt_rule rule_of(enum mt_cfa cfa_from, int64_t cfa, enum mt_bp bp_f
         bp_from = MT_BP_LOST;
         bp_at = 0;
     }
-    return (struct mt_rule){(uint8_t)cfa_from, (uint8_t)bp_from, (int16_t)bp_at, (int32_t)cfa};
+    return (struct mt_frame_rule){(uint8_t)cfa_from, (uint8_t)bp_from, (int16_t)bp_at,
+                                  (int32_t)cfa};
 }
 
-static struct mt_rule unknown(void)
+static struct mt_frame_rule unknown(void)
 {
     return rule_of(MT_CFA_UNKNOWN, 0, MT_BP_LOST, 0);
 }
 
 /* The kernel keeps an interrupted thread's registers in an order of its own: what the rule says of
  * sp and bp, pc must fit. */
-static struct mt_rule signal_rule(const struct row *row, uintptr_t pc)
+static struct mt_frame_rule signal_rule(const struct row *row, uintptr_t pc)
 {
     struct mt_expression_value sp = mt_expression(row->cfa.expression, pc),
                                bp = mt_expression(row->bp.expression, pc),
@@ -377,7 +379,7 @@ static struct mt_expression_value cfa_of(const struct row *row, uintptr_t pc)
     return (struct mt_expression_value){MT_VALUE_UNKNOWN, 0, 0};
 }
 
-static struct mt_rule make_rule(const struct row *row, uintptr_t pc)
+static struct mt_frame_rule make_rule(const struct row *row, uintptr_t pc)
 {
     struct mt_expression_value cfa = cfa_of(row, pc), bp = {MT_VALUE_UNKNOWN, 0, 0};
     enum mt_cfa from = MT_CFA_UNKNOWN;
@@ -402,12 +404,12 @@ static struct mt_rule make_rule(const struct row *row, uintptr_t pc)
     return rule_of(from, cfa.offset, MT_BP_LOST, 0);
 }
 
-struct mt_rule mt_cfi_rule(const struct mt_object *object, uintptr_t pc, uintptr_t range[2])
+struct mt_frame_rule mt_cfi_rule(const struct mt_image *image, uintptr_t pc, uintptr_t range[2])
 {
     struct function function = {0};
     struct machine machine = {0};
     range[0] = range[1] = 0;
-    if (!object->frames || !find_function(object, pc, &function))
+    if (!image->frames || !find_function(image, pc, &function))
         return unknown();
     range[0] = function.start;
     range[1] = function.start + function.size;

@@ -6,15 +6,9 @@
 #ifndef MT_PRELOAD_CFI_H
 #define MT_PRELOAD_CFI_H
 
-#include <stdint.h>
+#include "images.h"
 
-/* A loaded library or program. */
-struct mt_object {
-    uintptr_t start, end;  /* its mapping */
-    uintptr_t bias;        /* added to the file's addresses */
-    const uint8_t *frames; /* .eh_frame_hdr */
-    const char *name;      /* as the loader has it: "" is the program itself */
-};
+#include <stdint.h>
 
 /* Where a frame's CFA is, the stack pointer's value once the function has returned. The return
  * address is the word before it. */
@@ -36,15 +30,16 @@ enum mt_bp {
     MT_BP_LOST,
 };
 
-struct mt_rule {
+struct mt_frame_rule {
     uint8_t cfa_from; /* enum mt_cfa */
     uint8_t bp_from;  /* enum mt_bp */
     int16_t bp_at;
     int32_t cfa; /* of MT_CFA_SP: some whole words, at least one */
 };
 
-/* The rule for the instruction at pc, which lies in the object. *function: begin and end of what it
- * is part of (0, 0: not known). Reads the object's own memory only. */
-struct mt_rule mt_cfi_rule(const struct mt_object *object, uintptr_t pc, uintptr_t function[2]);
+/* The rule for the instruction at pc, which lies in the image. *function: begin and end of what it
+ * is part of (0, 0: not known). Reads the image's own memory only. */
+struct mt_frame_rule mt_cfi_rule(const struct mt_image *image, uintptr_t pc,
+                                 uintptr_t function[2]);
 
 #endif

@@ -4,7 +4,7 @@
 #include "loaded.h"
 #include "message.h"
 #include "multicast.h"
-#include "objects.h"
+#include "images.h"
 #include "find-real.h"
 
 #include <dlfcn.h>
@@ -71,7 +71,7 @@ static int is_wish(const char *wish)
 static int see_hooks(int was_looked_up)
 {
     return mt_is_preloaded() &&
-           (was_looked_up || mt_objects_need("libcuda.so.") || mt_objects_need("libcudart.so."));
+           (was_looked_up || mt_images_need("libcuda.so.") || mt_images_need("libcudart.so."));
 }
 
 static void *load_module(void)
@@ -118,7 +118,7 @@ void mt_cupti_open(int was_looked_up)
         say("off");
     else if (!is_on && see_hooks(was_looked_up))
         say("not needed");
-    else if (!is_on && mt_objects_need("libcupti.so."))
+    else if (!is_on && mt_images_need("libcupti.so."))
         say("not used: the program has loaded it for itself");
     else if (!cupti.stop)
         start();

@@ -18,12 +18,12 @@ static uintptr_t target_of(const uint8_t *jump)
 }
 
 /* Conditional jumps lead nowhere else. What merely looks like one is outvoted. */
-void mt_function_cold_part(const struct mt_object *object, uintptr_t in, uintptr_t part[2])
+void mt_function_cold_part(const struct mt_image *image, uintptr_t in, uintptr_t part[2])
 {
-    const uintptr_t all[2] = {object->start, object->end};
+    const uintptr_t all[2] = {image->start, image->end};
     uintptr_t function[2];
     unsigned votes = 0;
-    mt_cfi_rule(object, in, function);
+    mt_cfi_rule(image, in, function);
     part[0] = part[1] = 0;
     for (uintptr_t at = function[0]; at + JUMP_SIZE <= function[1]; at++) {
         const uint8_t *jump = (const uint8_t *)at;
@@ -33,7 +33,7 @@ void mt_function_cold_part(const struct mt_object *object, uintptr_t in, uintptr
         if (lies_in(to, function) || !lies_in(to, all))
             continue;
         if (!votes)
-            mt_cfi_rule(object, to, part);
+            mt_cfi_rule(image, to, part);
         votes = lies_in(to, part) ? votes + 1 : votes ? votes - 1 : 0;
     }
     if (!votes)

@@ -6,8 +6,8 @@
 
 #include "cfi.h"
 
-/* Begin and end of it, of the function that an address in the object lies in; zeros: there is none.
+/* Begin and end of it, of the function that an address in the image lies in; zeros: there is none.
  * Goes through the function's code. */
-void mt_function_cold_part(const struct mt_object *object, uintptr_t in, uintptr_t part[2]);
+void mt_function_cold_part(const struct mt_image *image, uintptr_t in, uintptr_t part[2]);
 
 #endif

@@ -15,6 +15,6 @@ int mt_hook_dlclose(void *library)
         atomic_store(&real, close);
     }
     int result = close(library);
-    mt_native_check_objects();
+    mt_native_check_images();
     return result;
 }

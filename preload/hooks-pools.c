@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hooks.h"
-#include "objects.h"
+#include "images.h"
 #include "pools.h"
 #include "python-stack.h"
 #include "ranges.h"
@@ -88,8 +88,8 @@ HOOK_ID(pool_id_c10)
 /* Others (cuBLAS, the program itself) may ask for memory meanwhile. */
 static int is_allocator(const void *caller)
 {
-    struct mt_object object;
-    return !mt_object_find((uintptr_t)caller, &object) && strstr(object.name, "/libc10_cuda.");
+    struct mt_image object;
+    return !mt_image_find((uintptr_t)caller, &object) && strstr(object.name, "/libc10_cuda.");
 }
 
 void mt_pool_name_segment(unsigned result, const void *address, const void *caller)

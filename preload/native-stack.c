@@ -19,16 +19,16 @@ static MT_HOT struct {
 
 void mt_native_find(void)
 {
-    mt_rules_find_python();
+    mt_frame_rules_find_python();
 }
 
 void mt_native_start(void)
 {
-    struct mt_object own;
+    struct mt_image own;
     if (!mt_settings.native_stacks)
         return;
-    native.has_failed = mt_rules_prepare() != 0;
-    if (!mt_object_find((uintptr_t)&mt_native_start, &own)) {
+    native.has_failed = mt_frame_rules_prepare() != 0;
+    if (!mt_image_find((uintptr_t)&mt_native_start, &own)) {
         native.own[0] = own.start;
         native.own[1] = own.end;
     }
@@ -40,14 +40,14 @@ void mt_native_start(void)
 static uint32_t intern_module(uintptr_t pc, uint64_t *address)
 {
     static char path[PATH_MAX];
-    struct mt_object object;
+    struct mt_image image;
     char build_id[MT_BUILD_ID_TEXT];
     *address = pc;
-    if (mt_object_find(pc, &object))
+    if (mt_image_find(pc, &image))
         return 0;
-    mt_object_build_id(&object, build_id);
-    mt_object_path(&object, path);
-    *address = pc - object.bias;
+    mt_image_build_id(&image, build_id);
+    mt_image_path(&image, path);
+    *address = pc - image.bias;
     uint32_t build_string = *build_id ? mt_intern_string(build_id, strlen(build_id)) : 0;
     return mt_intern_module(build_string, mt_intern_string(path, strlen(path)));
 }
@@ -121,10 +121,10 @@ MT_HOT_CODE uint32_t mt_stack(struct mt_thread *self)
                                                                      : python;
 }
 
-void mt_native_check_objects(void)
+void mt_native_check_images(void)
 {
     if (atomic_load(&native.is_on))
-        mt_rules_check_objects();
+        mt_frame_rules_check_images();
 }
 
 const char *mt_native_status(void)
@@ -138,5 +138,5 @@ void mt_native_reset(void)
 {
     mt_cache_reset(&native.stacks);
     mt_cache_reset(&native.frames);
-    mt_rules_reset();
+    mt_frame_rules_reset();
 }

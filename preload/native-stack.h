@@ -17,7 +17,7 @@ void mt_native_start(void);
 uint32_t mt_stack(struct mt_thread *self);
 
 /* After dlclose: what is known of code that has gone is forgotten. */
-void mt_native_check_objects(void);
+void mt_native_check_images(void);
 
 /* For the trace: whether there are stacks, in a word or two. */
 const char *mt_native_status(void);

@@ -21,7 +21,7 @@
 /* Where a walk begins, and what else it depends on. */
 struct mt_walk_start {
     uintptr_t back, sp, top; /* top: the stack's end */
-    uint32_t forgotten;      /* mt_rules_forgotten */
+    uint32_t forgotten;      /* mt_frame_rules_forgotten */
     int until_python;
 };
 

@@ -38,7 +38,7 @@ static inline uintptr_t take(const struct way *way, uintptr_t address)
 }
 
 /* The caller's frame pointer; 0: it is not where the rule says. */
-static inline int leave_bp(struct way *way, uintptr_t cfa, struct mt_rule rule)
+static inline int leave_bp(struct way *way, uintptr_t cfa, struct mt_frame_rule rule)
 {
     struct mt_registers *at = &way->at;
     uintptr_t at_cfa = cfa + (uintptr_t)(intptr_t)rule.bp_at;
@@ -59,7 +59,7 @@ static inline int leave_bp(struct way *way, uintptr_t cfa, struct mt_rule rule)
 }
 
 /* Out of a signal handler, perhaps onto another stack. */
-static int leave_signal(struct way *way, struct mt_rule rule)
+static int leave_signal(struct way *way, struct mt_frame_rule rule)
 {
     struct mt_registers *at = &way->at;
     uintptr_t saved = at->sp + (uintptr_t)(intptr_t)rule.cfa;
@@ -74,7 +74,7 @@ static int leave_signal(struct way *way, struct mt_rule rule)
 }
 
 /* By a rule that is neither of the two usual ones: 1, or 0 where the walk ends. */
-static int leave_rarely(struct way *way, struct mt_rule rule)
+static int leave_rarely(struct way *way, struct mt_frame_rule rule)
 {
     struct mt_registers *at = &way->at;
     uintptr_t place = at->bp + (uintptr_t)(intptr_t)rule.cfa;
@@ -110,14 +110,14 @@ static inline struct mt_near_rule *near_place(struct mt_foresight *foresight, ui
 
 static void keep_near(struct mt_near_rule *near, uintptr_t back, struct mt_kept_rule kept)
 {
-    struct mt_rule rule = mt_rule_unpack(kept);
-    *near = (struct mt_near_rule){back, rule.cfa, mt_rule_has_bp(kept) ? rule.bp_at : 0};
+    struct mt_frame_rule rule = mt_frame_rule_unpack(kept);
+    *near = (struct mt_near_rule){back, rule.cfa, mt_frame_rule_has_bp(kept) ? rule.bp_at : 0};
 }
 
 /* The code of what is kept may be gone. */
 static inline void forget(struct mt_foresight *foresight)
 {
-    uint32_t forgotten = atomic_load_explicit(&mt_rules_forgotten, memory_order_acquire);
+    uint32_t forgotten = atomic_load_explicit(&mt_frame_rules_forgotten, memory_order_acquire);
     if (LIKELY(forgotten == foresight->forgotten))
         return;
     if (foresight->forgotten)
@@ -127,7 +127,7 @@ static inline void forget(struct mt_foresight *foresight)
 }
 
 /* By a rule with another place of the CFA, or of the frame pointer. */
-static int leave(struct way *way, struct mt_rule rule)
+static int leave(struct way *way, struct mt_frame_rule rule)
 {
     struct mt_registers *at = &way->at;
     rule.cfa_from &= (uint8_t)~MT_RULE_IS_PYTHON;
@@ -156,7 +156,7 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
     uintptr_t *out = walk->back, *end = out + MT_WALK_DEPTH;
     uintptr_t bp_at = 0; /* where the frame pointer is, if it is not in at.bp: read when needed */
     uint32_t stop = until_python ? MT_RULE_IS_PYTHON : 0; /* in how, cfa_from comes first */
-    const void *sets = atomic_load_explicit(&mt_rules, memory_order_relaxed);
+    const void *sets = atomic_load_explicit(&mt_frame_rules, memory_order_relaxed);
     uintptr_t top = way->top;
     int is_kept = way->seen != NULL;
     while (out < end) {
@@ -165,10 +165,10 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
         struct mt_kept_rule rule = {0, 0};
         int is_near = LIKELY(near->back == at.back);
         if (!is_near) {
-            rule = mt_rule(sets, at.back);
+            rule = mt_frame_rule(sets, at.back);
             if (rule.how & stop)
                 break;
-            is_near = mt_rule_is_plain(rule);
+            is_near = mt_frame_rule_is_plain(rule);
             if (is_near)
                 keep_near(near, at.back, rule);
         }
@@ -193,7 +193,7 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
                 way->has_own_bp = 0;
             }
             bp_at = 0;
-            if (!leave(way, mt_rule_unpack(rule)))
+            if (!leave(way, mt_frame_rule_unpack(rule)))
                 break;
             at = way->at;
             top = way->top;

@@ -40,7 +40,7 @@ struct mt_foresight {
     uintptr_t cfa[MT_FORESIGHT];                  /* where frames ended, by where they began */
     struct mt_near_rule near[1u << MT_NEAR_BITS]; /* by address */
     struct mt_seen_walks seen;
-    uint32_t forgotten; /* mt_rules_forgotten, when these were; 0: never */
+    uint32_t forgotten; /* mt_frame_rules_forgotten, when these were; 0: never */
 };
 
 /* Up to the frame in which Python is interpreted, not to the outermost one. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code is found by its address, and its names in its file; where stacks end. */
 #include "analyzer/symbols.h"
-#include "preload/objects.h"
+#include "preload/images.h"
 #include "preload/rules.h"
 #include "preload/unwind.h"
 #include "tests/support/run-tests.h"
@@ -34,7 +34,7 @@ void interpreted(int *is_python);
 void interpreted(int *is_python)
 {
     uintptr_t back = (uintptr_t)__builtin_return_address(0);
-    *is_python = (mt_rule_make(back).cfa_from & MT_RULE_IS_PYTHON) != 0;
+    *is_python = (mt_frame_rule_make(back).cfa_from & MT_RULE_IS_PYTHON) != 0;
 }
 
 void _PyEval_EvalFrameDefault(int *is_python, int is_rare);
@@ -66,8 +66,8 @@ __asm__(".text\n"
 START_TEST(the_interpreter_is_known_with_its_cold_part)
 {
     int is_python = 0;
-    ck_assert_int_eq(mt_rules_prepare(), 0);
-    mt_rules_find_python();
+    ck_assert_int_eq(mt_frame_rules_prepare(), 0);
+    mt_frame_rules_find_python();
     for (int is_rare = 0; is_rare < 2; is_rare++, is_python = 0) {
         _PyEval_EvalFrameDefault(&is_python, is_rare);
         ck_assert(is_python);
@@ -82,31 +82,31 @@ START_TEST(both_ways_find_the_same)
 {
     uintptr_t addresses[] = {known(), (uintptr_t)&qsort, (uintptr_t)&pthread_create,
                              getauxval(AT_SYSINFO_EHDR) + 64};
-    mt_objects_prepare();
+    mt_images_prepare();
     for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
-        struct mt_object a, b;
-        ck_assert_int_eq(mt_object_find(addresses[i], &a), 0);
-        ck_assert_int_eq(mt_object_find_in_list(addresses[i], &b), 0);
+        struct mt_image a, b;
+        ck_assert_int_eq(mt_image_find(addresses[i], &a), 0);
+        ck_assert_int_eq(mt_image_find_in_list(addresses[i], &b), 0);
         ck_assert_uint_eq(a.start, b.start);
         ck_assert_uint_eq(a.bias, b.bias);
         ck_assert_ptr_eq(a.frames, b.frames);
         ck_assert_str_eq(a.name, b.name);
-        ck_assert(mt_object_is_loaded(&a));
+        ck_assert(mt_image_is_loaded(&a));
         a.bias = 0, a.name = "another";
-        ck_assert(!mt_object_is_loaded(&a));
+        ck_assert(!mt_image_is_loaded(&a));
     }
 }
 END_TEST
 
-START_TEST(what_is_no_code_is_in_no_object)
+START_TEST(what_is_no_code_is_in_no_image)
 {
-    struct mt_object object;
+    struct mt_image image;
     void *heap = malloc(100000);
-    mt_objects_prepare();
-    ck_assert_int_eq(mt_object_find((uintptr_t)heap, &object), -ENOENT);
-    ck_assert_int_eq(mt_object_find_in_list((uintptr_t)heap, &object), -ENOENT);
-    ck_assert_int_eq(mt_object_find(UINTPTR_MAX, &object), -ENOENT);
-    ck_assert_int_eq(mt_object_find(0, &object), -ENOENT);
+    mt_images_prepare();
+    ck_assert_int_eq(mt_image_find((uintptr_t)heap, &image), -ENOENT);
+    ck_assert_int_eq(mt_image_find_in_list((uintptr_t)heap, &image), -ENOENT);
+    ck_assert_int_eq(mt_image_find(UINTPTR_MAX, &image), -ENOENT);
+    ck_assert_int_eq(mt_image_find(0, &image), -ENOENT);
     free(heap);
 }
 END_TEST
@@ -114,17 +114,17 @@ END_TEST
 /* The compiler's words on a function's begin: the caller's frame is untouched. */
 START_TEST(a_function_begins_without_a_frame)
 {
-    struct mt_object object;
+    struct mt_image image;
     uintptr_t function[2];
-    ck_assert_int_eq(mt_object_find(known(), &object), 0);
-    struct mt_rule rule = mt_cfi_rule(&object, known(), function);
+    ck_assert_int_eq(mt_image_find(known(), &image), 0);
+    struct mt_frame_rule rule = mt_cfi_rule(&image, known(), function);
     ck_assert_uint_eq(function[0], known());
     ck_assert_uint_gt(function[1], known());
     ck_assert_uint_eq(rule.cfa_from, MT_CFA_SP);
     ck_assert_int_eq(rule.cfa, 8);
     ck_assert_uint_eq(rule.bp_from, MT_BP_SAME);
     /* in the headers, where no function is */
-    rule = mt_cfi_rule(&object, object.start + 8, function);
+    rule = mt_cfi_rule(&image, image.start + 8, function);
     ck_assert_uint_eq(rule.cfa_from, MT_CFA_UNKNOWN);
     ck_assert_uint_eq(function[1], 0);
 }
@@ -132,26 +132,26 @@ END_TEST
 
 START_TEST(names_come_from_the_file)
 {
-    struct mt_object object;
+    struct mt_image image;
     struct mt_symbol symbol;
     char build_id[MT_BUILD_ID_TEXT], path[4096];
-    ck_assert_int_eq(mt_object_find(known(), &object), 0);
-    mt_object_build_id(&object, build_id);
-    mt_object_path(&object, path);
+    ck_assert_int_eq(mt_image_find(known(), &image), 0);
+    mt_image_build_id(&image, build_id);
+    mt_image_path(&image, path);
     ck_assert_int_ge(strlen(build_id), 16);
     ck_assert_int_eq(path[0], '/');
     struct mt_symbols *symbols = mt_symbols_create();
     struct mt_module module = {build_id, path};
-    ck_assert_int_eq(mt_symbols_find(symbols, module, known() - object.bias, &symbol), 0);
+    ck_assert_int_eq(mt_symbols_find(symbols, module, known() - image.bias, &symbol), 0);
     ck_assert_str_eq(symbol.function, "known_function");
     ck_assert_ptr_nonnull(strstr(symbol.file, "test-native.c"));
     ck_assert_uint_ge(symbol.line, LINE_OF_KNOWN);
     ck_assert_uint_le(symbol.line, LINE_OF_KNOWN + 5);
     /* another build of it, no file, no function */
     module.build_id = "00112233445566778899aabbccddeeff00112233";
-    ck_assert_int_eq(mt_symbols_find(symbols, module, known() - object.bias, &symbol), -ENOENT);
+    ck_assert_int_eq(mt_symbols_find(symbols, module, known() - image.bias, &symbol), -ENOENT);
     module.path = "/no/such/file";
-    ck_assert_int_eq(mt_symbols_find(symbols, module, known() - object.bias, &symbol), -ENOENT);
+    ck_assert_int_eq(mt_symbols_find(symbols, module, known() - image.bias, &symbol), -ENOENT);
     module = (struct mt_module){build_id, path};
     ck_assert_int_eq(mt_symbols_find(symbols, module, 1, &symbol), -ENOENT);
     mt_symbols_destroy(symbols);
@@ -264,8 +264,8 @@ START_TEST(a_walk_that_was_made_before_is_known)
 {
     struct mt_stack_bounds bounds = {0};
     unsigned n_known = 0;
-    mt_objects_prepare();
-    ck_assert_int_eq(mt_rules_prepare(), 0);
+    mt_images_prepare();
+    ck_assert_int_eq(mt_frame_rules_prepare(), 0);
     for (unsigned i = 0; i < 100; i++)
         n_known += go(&bounds, 5, 4);
     ck_assert_uint_eq(n_known, 99);
@@ -289,15 +289,15 @@ static void *walk_often(void *unused)
 static void *check_often(void *unused)
 {
     while (!atomic_load(&is_over))
-        mt_rules_check_objects();
+        mt_frame_rules_check_images();
     return unused;
 }
 
 START_TEST(threads_share_the_rules)
 {
     pthread_t walkers[3], checker;
-    mt_objects_prepare();
-    ck_assert_int_eq(mt_rules_prepare(), 0);
+    mt_images_prepare();
+    ck_assert_int_eq(mt_frame_rules_prepare(), 0);
     pthread_create(&checker, NULL, check_often, NULL);
     for (int i = 0; i < 3; i++)
         pthread_create(&walkers[i], NULL, walk_often, NULL);
@@ -314,7 +314,7 @@ int main(void)
     TCase *test = tcase_create("native");
     tcase_add_test(test, the_interpreter_is_known_with_its_cold_part);
     tcase_add_test(test, both_ways_find_the_same);
-    tcase_add_test(test, what_is_no_code_is_in_no_object);
+    tcase_add_test(test, what_is_no_code_is_in_no_image);
     tcase_add_test(test, a_function_begins_without_a_frame);
     tcase_add_test(test, names_come_from_the_file);
     tcase_add_test(test, stacks_end_somewhere);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "find-real.h"
 #include "loaded.h"
-#include "objects.h"
+#include "images.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,20 +24,20 @@ struct found {
 typedef int find_function(void *address, struct found *out);
 static find_function *_Atomic find_object; /* _dl_find_object */
 
-void mt_objects_prepare(void)
+void mt_images_prepare(void)
 {
     atomic_store(&find_object, (find_function *)mt_real_dlsym(RTLD_DEFAULT, "_dl_find_object"));
 }
 
 struct search {
     uintptr_t address;
-    struct mt_object *out;
+    struct mt_image *out;
 };
 
 static int holds(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct search *search = data;
-    struct mt_object object = {
+    struct mt_image image = {
         .start = UINTPTR_MAX, .bias = info->dlpi_addr, .name = info->dlpi_name};
     int is_inside = 0;
     (void)size;
@@ -45,35 +45,35 @@ static int holds(struct dl_phdr_info *info, size_t size, void *data)
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + part->p_vaddr, end = start + part->p_memsz;
         if (part->p_type == PT_GNU_EH_FRAME)
-            object.frames = (const uint8_t *)start;
+            image.frames = (const uint8_t *)start;
         if (part->p_type != PT_LOAD)
             continue;
         is_inside = is_inside || (search->address >= start && search->address < end);
-        if (start < object.start)
-            object.start = start & ~(uintptr_t)4095;
-        if (end > object.end)
-            object.end = end;
+        if (start < image.start)
+            image.start = start & ~(uintptr_t)4095;
+        if (end > image.end)
+            image.end = end;
     }
     if (is_inside)
-        *search->out = object;
+        *search->out = image;
     return is_inside;
 }
 
-int mt_object_find_in_list(uintptr_t address, struct mt_object *out)
+int mt_image_find_in_list(uintptr_t address, struct mt_image *out)
 {
     struct search search = {address, out};
     return mt_loaded_each(holds, &search) ? 0 : -ENOENT;
 }
 
-int mt_object_find(uintptr_t address, struct mt_object *out)
+int mt_image_find(uintptr_t address, struct mt_image *out)
 {
     struct found found;
     find_function *find = atomic_load_explicit(&find_object, memory_order_relaxed);
     if (!find)
-        return mt_object_find_in_list(address, out);
+        return mt_image_find_in_list(address, out);
     if (find((void *)address, &found))
         return -ENOENT;
-    *out = (struct mt_object){.start = (uintptr_t)found.start,
+    *out = (struct mt_image){.start = (uintptr_t)found.start,
                               .end = (uintptr_t)found.end,
                               .bias = found.map->l_addr,
                               .frames = found.frames,
@@ -81,14 +81,14 @@ int mt_object_find(uintptr_t address, struct mt_object *out)
     return 0;
 }
 
-int mt_object_is_loaded(const struct mt_object *object)
+int mt_image_is_loaded(const struct mt_image *image)
 {
-    struct mt_object now;
-    return !mt_object_find(object->start, &now) && now.start == object->start &&
-           now.end == object->end && now.frames == object->frames && now.name == object->name;
+    struct mt_image now;
+    return !mt_image_find(image->start, &now) && now.start == image->start &&
+           now.end == image->end && now.frames == image->frames && now.name == image->name;
 }
 
-/* The kernel's own object (vDSO) has a file offset where the others have the table's address. */
+/* The kernel's own image (vDSO) has a file offset where the others have the table's address. */
 static int needs(struct dl_phdr_info *info, size_t size, void *beginning)
 {
     const ElfW(Dyn) *dynamic = NULL;
@@ -107,7 +107,7 @@ static int needs(struct dl_phdr_info *info, size_t size, void *beginning)
     return 0;
 }
 
-int mt_objects_need(const char *beginning)
+int mt_images_need(const char *beginning)
 {
     return mt_loaded_each(needs, (void *)(uintptr_t)beginning);
 }
@@ -133,24 +133,24 @@ static void read_notes(const uint8_t *at, const uint8_t *end, char out[MT_BUILD_
     }
 }
 
-void mt_object_build_id(const struct mt_object *object, char out[MT_BUILD_ID_TEXT])
+void mt_image_build_id(const struct mt_image *image, char out[MT_BUILD_ID_TEXT])
 {
-    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)object->start;
+    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)image->start;
     out[0] = '\0';
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_phentsize != sizeof(ElfW(Phdr)) ||
         header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > 4096)
         return; /* its first page is not the file's: not what linkers make */
-    const ElfW(Phdr) *part = (const ElfW(Phdr) *)(object->start + header->e_phoff);
+    const ElfW(Phdr) *part = (const ElfW(Phdr) *)(image->start + header->e_phoff);
     for (int i = 0; i < header->e_phnum && !out[0]; i++) {
-        const uint8_t *notes = (const uint8_t *)(object->bias + part[i].p_vaddr);
+        const uint8_t *notes = (const uint8_t *)(image->bias + part[i].p_vaddr);
         if (part[i].p_type == PT_NOTE)
             read_notes(notes, notes + part[i].p_memsz, out);
     }
 }
 
-void mt_object_path(const struct mt_object *object, char out[PATH_MAX])
+void mt_image_path(const struct mt_image *image, char out[PATH_MAX])
 {
-    const char *name = object->name;
+    const char *name = image->name;
     int is_relative = *name != '/' && strchr(name, '/');
     if (!*name) {
         ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
