@@ -4,6 +4,7 @@ program with observe.py, which writes down what its tensors are at some moments;
 for the same moments, with labels and without; and prints, for both, a table of the bytes of each
 true category by the category that memtap gave them."""
 import argparse
+import fnmatch
 import json
 import sys
 from bisect import bisect_right
@@ -13,66 +14,9 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "torch"))
 import harness  # noqa: E402
 from harness import MEMTAP, PYTHON, ZOO, check  # noqa: E402
+from program_list import MORE, NEED_LABELS, OWN, PROGRAMS, VARIANTS  # noqa: E402
 
 OBSERVE = HERE / "observe.py"
-OWN = HERE / "programs"
-# Program, its arguments, modules that it needs besides torch.
-PROGRAMS = {
-    "adamw-fused": (OWN / "adamw.py", ["fused"], []),
-    "adamw-foreach": (OWN / "adamw.py", ["foreach"], []),
-    "adamw-plain": (OWN / "adamw.py", ["plain"], []),
-    "accumulation": (OWN / "accumulation.py", ["none"], []),
-    "accumulation-zero": (OWN / "accumulation.py", ["zero"], []),
-    "adapters": (OWN / "adapters.py", [], []),
-    "ema": (OWN / "ema.py", [], []),
-    "own-optimizer": (OWN / "own_optimizer.py", [], []),
-    "own-function": (OWN / "own_function.py", [], []),
-    "tied": (OWN / "tied.py", [], ["transformers"]),
-    "channels-last": (OWN / "channels_last.py", [], []),
-    "lstm": (OWN / "lstm.py", [], []),
-    "sparse": (OWN / "sparse.py", [], []),
-    "masters": (OWN / "masters.py", [], []),
-    "gan": (OWN / "gan.py", [], []),
-    "data-on-device": (OWN / "data_on_device.py", [], []),
-    "cache": (OWN / "cache.py", [], []),
-    "trainer": (OWN / "trainer.py", [], ["transformers", "accelerate"]),
-    "ddp": (OWN / "ddp.py", [], []),
-    "ensemble": (OWN / "ensemble.py", [], []),
-    "physics": (OWN / "physics.py", [], []),
-    "replay": (OWN / "replay.py", [], []),
-    "step-in-backward": (OWN / "step_in_backward.py", [], []),
-    "replaced-buffers": (OWN / "replaced_buffers.py", [], []),
-    "quantized": (OWN / "quantized.py", [], []),
-    "state-offload": (OWN / "state_offload.py", [], []),
-    "fsdp2": (OWN / "fsdp2.py", [], []),
-    "assigned": (OWN / "assigned.py", [], []),
-    "amp": (ZOO / "amp.py", ["--batch", "16"], []),
-    "checkpointing": (ZOO / "checkpointing.py", [], []),
-    "diffusion-unet": (ZOO / "diffusion_unet.py", [], []),
-    "qwen-adamw": (ZOO / "qwen_adamw.py", ["--batch", "2"], ["transformers"]),
-    "kv-cache": (ZOO / "kv_cache.py", ["--tokens", "16", "--every", "8"], ["transformers"]),
-}
-# PyTorch without its own allocator, whose blocks CUDA's are then, and with one that maps pieces.
-NO_CACHE = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
-POOLS = {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"}
-EXPANDABLE = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
-PLUGGED = {"MEMTAP_TEST_ALLOCATOR": "plugged"}
-POOL = {"MEMTAP_TEST_ALLOCATOR": "pool"}
-PLUGGED_POOL = {"MEMTAP_TEST_ALLOCATOR": "plugged pool"}
-VARIANTS = {
-    "adamw-plain-uncached": ("adamw-plain", NO_CACHE),
-    "amp-uncached": ("amp", NO_CACHE),
-    "adamw-foreach-pools": ("adamw-foreach", POOLS),
-    "masters-pools": ("masters", POOLS),
-    "checkpointing-pools": ("checkpointing", POOLS),
-    "lstm-expandable": ("lstm", EXPANDABLE),
-    "gan-plugged": ("gan", PLUGGED),
-    "ema-pool": ("ema", POOL),
-    "accumulation-plugged-pool": ("accumulation", PLUGGED_POOL),
-}
-# What makes these hard is what only labels tell: buffers, and state, that are made as others make parameters, inputs
-# or gradients. Without, they count in what has to be right over all programs only.
-NEED_LABELS = {"quantized", "state-offload"}
 # With labels and without: the least part that has to be right over all programs, and of each.
 LEAST = {"labels": (0.995, 0.98), "no labels": (0.95, 0.90)}
 
@@ -121,8 +65,7 @@ def compare(table, truth, blocks, tell):
             inside = at >= 0 and address < starts[at] + blocks[at]["size"]
             verdict = blocks[at]["category"] if inside else "no block"
             table.add(category, verdict, size)
-            if verdict != category and tell:
-                tell(category, size, blocks[at] if inside else None)
+            tell(category, size, blocks[at] if inside else None)
 
 
 def lacks(modules):
@@ -141,7 +84,7 @@ def run(forks, trace, log, command, environment):
 def record(forks, name, folder):
     """The program's trace and what its tensors are, made unless they are in the folder."""
     name_of_program, environment = VARIANTS.get(name, (name, {}))
-    program, arguments, modules = PROGRAMS[name_of_program]
+    program, arguments, modules = {**PROGRAMS, **MORE}[name_of_program]
     trace, log = folder / f"{name}.mtap", folder / f"{name}.json"
     if not log.exists():
         if lacks(modules):
@@ -155,8 +98,8 @@ def record(forks, name, folder):
     return trace, [json.loads(line) for line in log.read_text().splitlines()]
 
 
-def measure(forks, name, folder, show):
-    """The tables of a program, with labels and without."""
+def measure(forks, name, folder, show, rules):
+    """The tables of a program, with labels and without; rules gets what each decides with labels."""
     recorded = record(forks, name, folder)
     if not recorded:
         return {}
@@ -164,30 +107,56 @@ def measure(forks, name, folder, show):
     info = json.loads(harness.must_run([MEMTAP, "info", "--format", "json", trace]).stdout)
     start = int(info["process"]["start_monotonic_ns"])
     tables = {kind: Table() for kind in LEAST}
+    misses = {}
     for line in moments:
         for kind, table in tables.items():
             def tell(category, size, block, moment=line["moment"], kind=kind):
-                print(f"  {name} {kind} after {moment}: {size} bytes of {category}: "
-                      f"{block and (block['category'], block['rule'], hex(block['address']))}")
+                rule = block["rule"] if block else ""
+                if kind == "labels" and block:
+                    rules.add(rule, block["category"] == category, size)
+                if kind == show and (not block or block["category"] != category):
+                    key = moment, category, block["category"] if block else "no block", rule
+                    misses.setdefault(key, []).append((size, hex(block["address"]) if block else ""))
             blocks = live_blocks(trace, line["time_ns"] - start,
                                  *(["--no-labels"] if kind == "no labels" else []))
-            compare(table, line["truth"], blocks, tell if show == kind else None)
+            compare(table, line["truth"], blocks, tell)
+    for (moment, truth, verdict, rule), sizes in misses.items():
+        print(f"  {name} after {moment}: {sum(size for size, _ in sizes)} bytes in {len(sizes)} tensors of {truth} "
+              f"are called {verdict}: {rule} ({sizes[0][1]})")
     check(tables["labels"].bytes, f"{name} has tensors to look at")
     return tables
+
+
+def find_programs(asked, everything):
+    suite = [*PROGRAMS, *VARIANTS]
+    known = [*suite, *MORE]
+    chosen = [name for pattern in asked for name in fnmatch.filter(known, pattern)]
+    if asked and not chosen:
+        sys.exit(f"accuracy.py: no program is called {' or '.join(asked)}; there are {', '.join(known)}")
+    return chosen or (known if everything else suite)
+
+
+def show_rules(rules):
+    """How often each rule is right, by bytes."""
+    print(f"\n{'rule':60}{'MiB':>12}{'right':>10}")
+    for rule in sorted({rule for rule, _ in rules.bytes}):
+        right, wrong = (rules.bytes.get((rule, good), 0) for good in (True, False))
+        print(f"{rule:60}{(right + wrong) / 2**20:12.2f}{right / (right + wrong):10.2%}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", help="keep what is recorded there, and use what is there")
-    parser.add_argument("--misses", choices=LEAST, help="print every tensor that is not found out")
-    parser.add_argument("program", nargs="*", choices=[*PROGRAMS, *VARIANTS, []])
+    parser.add_argument("--misses", choices=LEAST, help="print what is not found out")
+    parser.add_argument("--all", action="store_true", help="the programs that the suite leaves out, too")
+    parser.add_argument("program", nargs="*", help="names of program_list.py, or patterns as 'ddp-*'")
     arguments = parser.parse_args()
     harness.need_torch()
-    sums = {kind: Table() for kind in LEAST}
+    sums, rules = {kind: Table() for kind in LEAST}, Table()
     with harness.folder() as work, harness.Forks(OWN / "tied.py", ZOO / "qwen_adamw.py") as forks:
-        for name in arguments.program or [*PROGRAMS, *VARIANTS]:
+        for name in find_programs(arguments.program, arguments.all):
             folder = Path(arguments.folder or work)
-            for kind, table in measure(forks, name, folder, arguments.misses).items():
+            for kind, table in measure(forks, name, folder, arguments.misses, rules).items():
                 sums[kind].merge(table)
                 print(f"accuracy_{name}_{kind.replace(' ', '_')} {table.right():.5f} part", flush=True)
                 if kind == "labels" or name not in NEED_LABELS:
@@ -196,6 +165,7 @@ def main():
         table.show(f"all programs, {kind}")
         if not arguments.program:
             check(table.right() >= LEAST[kind][0], f"{kind}: {table.right():.3%} right over all")
+    show_rules(rules)
     harness.finish()
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """observe.py LOG SCRIPT [ARGUMENT...]: runs SCRIPT as python would, and writes to LOG what its
-tensors on devices really are, a line of JSON after some forwards, backwards and optimizer steps:
-when (CLOCK_MONOTONIC), and the storages of each category as [address, bytes]. It asks the program's
+tensors on devices really are, a line of JSON after some forwards, backwards and optimizer steps, and at
+the end: when (CLOCK_MONOTONIC), and the storages of each category as [address, bytes]. It asks the program's
 own objects: modules, optimizers, .grad, and the graph from the loss on (grad_fn)."""
+import functools
 import gc
 import json
 import os
@@ -14,12 +15,17 @@ import weakref
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "torch"))
 import allocator_choice  # noqa: E402
 import torch  # noqa: E402
+from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
 from torch.optim.optimizer import register_optimizer_step_post_hook
+from wrappers import Wrappers  # noqa: E402
 
 MOST = 6  # moments of a kind that are looked at
 
 log = None
+lines = []
 seen = {}
+kept = {}     # what modules have as plain attributes: storage -> Kept
+calls = {}    # of modules
 inputs = []  # weak references to what root modules were called with
 outputs = {}  # what they gave back without a graph, and may be called with next: id -> reference
 depth = 0    # of module calls
@@ -56,6 +62,10 @@ def parts(tensor):
     return [tensor]
 
 
+def is_on_device(tensor):
+    return isinstance(tensor, torch.Tensor) and tensor.is_cuda
+
+
 class Truth:
     """Storages by category; what is in one category is in no later one."""
 
@@ -63,12 +73,13 @@ class Truth:
         self.storages = {}
         self.claimed = set()
 
-    def claim(self, category, tensors):
+    def claim(self, category, tensors, others=()):
+        """others: addresses that are left to later categories."""
         for whole in tensors:
-            for tensor in parts(whole) if isinstance(whole, torch.Tensor) and whole.is_cuda else []:
+            for tensor in parts(whole) if is_on_device(whole) else []:
                 storage = tensor.untyped_storage()
                 address = storage.data_ptr()
-                if address and address not in self.claimed:
+                if address and storage.nbytes() and address not in self.claimed and address not in others:
                     self.claimed.add(address)
                     self.storages.setdefault(category, []).append([address, storage.nbytes()])
 
@@ -110,51 +121,127 @@ def program_locals():
         frame = frame.f_back
 
 
-def look(moment, roots):
+class Kept:
+    """A tensor that a module has as a plain attribute, or a function's cache."""
+
+    def __init__(self, storage, owner):
+        self.reference, self.owner = StorageWeakRef(storage), id(owner)
+        self.first, self.lasts = self.calls(), False
+
+    def calls(self):
+        """Of its module; of all for a function's cache."""
+        return calls.get(self.owner, sum(calls.values()))
+
+    def look(self):
+        self.lasts |= self.calls() > self.first
+
+
+def look(moment, roots, variables=()):
     global looking
     seen[moment] = seen.get(moment, 0) + 1
     if seen[moment] > MOST or looking:
         return
     looking = True
     try:
-        truth = find_truth(list(roots))
+        truth, tables = find_truth(list(roots), list(variables))
     finally:
         looking = False
-    line = {"moment": moment, "time_ns": time.monotonic_ns(), "truth": truth.storages}
-    print(json.dumps(line), file=log, flush=True)
+    lines.append(({"moment": moment, "time_ns": time.monotonic_ns(), "truth": truth.storages}, tables))
 
 
-def find_truth(roots):
+def write():
+    """What a module still had as an attribute when it was called again, is a table that it keeps."""
+    for line, tables in lines:
+        truth = line["truth"]
+        for address, size, table in tables:
+            if table.lasts:
+                for storages in truth.values():
+                    storages[:] = [s for s in storages if s[0] != address]
+                truth.setdefault("buffers", []).append([address, size])
+        line["truth"] = {category: storages for category, storages in truth.items() if storages}
+        print(json.dumps(line), file=log, flush=True)
+
+
+def things_kept(module):
+    """The values of a module's own attributes, and of those of its helpers."""
+    for name, value in list(module.__dict__.items()):
+        if name not in ("_parameters", "_buffers", "_modules") and not isinstance(value, torch.nn.Module):
+            yield dict(value.__dict__) if type(value).__module__ == "__main__" and hasattr(value, "__dict__") else value
+
+
+def find_tables(claimed, modules, caches):
+    """[address, bytes, Kept] of tensors that are attributes of modules, or in a function's cache, and
+    nothing else."""
+    owners = [(module, list(things_kept(module))) for module in modules]
+    owners += [(cache, gc.get_referents(*gc.get_referents(cache))) for cache in caches]
+    for owner, things in owners:
+        for tensor in tensors_in(things):
+            if not is_on_device(tensor) or tensor.layout != torch.strided or tensor.requires_grad:
+                continue
+            storage = tensor.untyped_storage()
+            if storage.data_ptr() and storage.data_ptr() not in claimed:
+                key = storage._cdata
+                if key not in kept:
+                    kept[key] = Kept(storage, owner)
+                kept[key].look()
+                yield storage.data_ptr(), storage.nbytes(), kept[key]
+
+
+def is_result(tensor):
+    """Whether autograd has a node for what it is, or for what it is a view of."""
+    return is_on_device(tensor) and tensor.grad_fn is not None and tensor.layout == torch.strided and (
+        tensor._base is None or tensor._base.grad_fn is not None)
+
+
+def shadows(variables, shapes):
+    """One tensor for each parameter, of their shapes."""
+    for value in variables:
+        if type(value).__module__ == "__main__" and hasattr(value, "__dict__"):
+            yield from shadows(value.__dict__.values(), shapes)
+        tensors = list(tensors_in(value)) if isinstance(value, (list, tuple, dict)) else []
+        if len(shapes) > 1 and sorted(tuple(t.shape) for t in tensors) == shapes:
+            yield from tensors
+
+
+def find_truth(roots, more_variables):
     truth = Truth()
     objects = gc.get_objects()
     modules = [o for o in objects if issubclass(type(o), torch.nn.Module)]
     optimizers = [o for o in objects if issubclass(type(o), torch.optim.Optimizer)]
-    del objects
+    caches = [o for o in objects if type(o) is functools._lru_cache_wrapper and o.__module__ == "__main__"]
     parameters = [p for m in modules for p in m._parameters.values() if p is not None]
+    wrappers = Wrappers(objects, parameters)
+    # What is detached of one of these, is no input.
+    results = {o.untyped_storage().data_ptr() for o in objects if issubclass(type(o), torch.Tensor) and is_result(o)}
+    del objects
     stepped = [p for o in optimizers for group in o.param_groups for p in group["params"]]
+    stepped += [p for o in optimizers for p in o.state if isinstance(p, torch.Tensor)]
+    stepped += wrappers.find_masters()
+    stepped = list({id(p): p for p in stepped}.values())
     truth.claim("parameters", parameters)
+    truth.claim("parameters", wrappers.find_parameters())
     truth.claim("buffers", (b for m in modules for b in m._buffers.values()))
     # A sparse gradient has the input for its indices.
-    truth.claim("inputs", (t for t in (ref() for ref in inputs) if t is not None))
+    truth.claim("inputs", (t for t in (ref() for ref in inputs) if t is not None), results)
     truth.claim("gradients", (p.grad for p in parameters + stepped))
-    # What an optimizer works on besides modules' parameters: copies in another precision, or what
-    # takes their place.
+    truth.claim("gradients", wrappers.find_gradients())
+    # What an optimizer works on besides modules' parameters: copies of these, one for each, or what takes
+    # their place (flat ones, or a rank's part of these).
     shapes = sorted(tuple(p.shape) for p in {id(p): p for p in parameters}.values())
-    copies = sorted(tuple(p.shape) for p in stepped) == shapes
-    truth.claim("optimizer_state" if copies else "parameters", stepped)
+    others = [p for p in stepped if not isinstance(p, torch.nn.Parameter)]
+    truth.claim("optimizer_state", others if sorted(tuple(p.shape) for p in others) == shapes else [])
+    truth.claim("parameters", stepped)
     truth.claim("optimizer_state", (t for o in optimizers for t in tensors_in(dict(o.state))))
-    variables = [value for values in program_locals() for value in values]
-    # Of an optimizer without a class: a list with a tensor for every parameter.
-    truth.claim("optimizer_state", (
-        t for value in variables if isinstance(value, (list, dict)) and not optimizers
-        for tensors in [list(tensors_in(value))]
-        if len(shapes) > 1 and sorted(tuple(t.shape) for t in tensors) == shapes for t in tensors))
+    variables = [value for values in program_locals() for value in values] + more_variables
+    # Of an optimizer without a class, or an average of the parameters.
+    truth.claim("parameters" if optimizers else "optimizer_state", shadows(variables, shapes))
+    tables = list(find_tables(truth.claimed, modules, caches))
     mine = list(tensors_in(variables))
     truth.claim("inputs", (t for t in mine if t.grad_fn is None and not was_output(t) and
-                           is_data(t)))
+                           is_data(t)), results)
     truth.claim("activations", roots)
     truth.claim("activations", saved_in_graph(roots))
-    return truth
+    return truth, tables
 
 
 def is_data(tensor):
@@ -166,6 +253,7 @@ def watch_modules():
     def before(module, arguments, keywords):
         global depth
         depth += 1
+        calls[id(module)] = calls.get(id(module), 0) + 1
         if depth == 1 and not looking:
             given = (t for t in tensors_in([list(arguments), dict(keywords)])
                      if t.grad_fn is None and not was_output(t))
@@ -185,14 +273,15 @@ def watch_modules():
 
 
 def watch_backward():
-    plain = torch.Tensor.backward
+    plain = torch.autograd.backward
 
-    def backward(self, *arguments, **keywords):
-        look("forward", [self])
-        plain(self, *arguments, **keywords)
-        look("backward", [self])
+    def backward(tensors, *arguments, **keywords):
+        roots = list(tensors_in([tensors]))
+        look("forward", roots)
+        plain(tensors, *arguments, **keywords)
+        look("backward", roots)
 
-    torch.Tensor.backward = backward
+    torch.autograd.backward = backward
     hooks = torch.autograd.graph.saved_tensors_hooks
     plain_init = hooks.__init__
 
@@ -209,15 +298,17 @@ def watch_backward():
 def main():
     global log
     log = open(sys.argv[1], "w", encoding="utf-8")
-    kept = allocator_choice.choose()
+    allocator = allocator_choice.choose()
     watch_modules()
     watch_backward()
     register_optimizer_step_post_hook(lambda *_: look("step", []))
     gc.freeze()  # what PyTorch itself has: 100,000s of objects that need not be looked at
     sys.argv = sys.argv[2:]
     sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
-    runpy.run_path(sys.argv[0], run_name="__main__")
-    del kept
+    left = runpy.run_path(sys.argv[0], run_name="__main__")
+    look("end", [], left.values())
+    write()
+    del allocator
 
 
 main()

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What FSDP and DeepSpeed's ZeRO keep outside of modules and optimizers, asked from their own objects."""
+import torch
+
+FSDP = {"FSDPParam", "FlatParameter"}  # FSDP2's and FSDP1's
+SHARDS = ("_sharded_param_data", "all_gather_outputs", "_local_shard", "_mp_shard", "_full_param_padded",
+          "_full_prec_full_param_padded", "ds_tensor", "_unsharded_param")
+GRADIENTS = ("unsharded_accumulated_grad", "_saved_grad_shard", "main_grad")
+
+
+def tensors_of(value):
+    for item in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(item, (list, tuple)):
+            yield from tensors_of(item)
+        elif isinstance(item, torch.Tensor):
+            yield item
+
+
+def attributes(objects, names):
+    for thing in objects:
+        for name in names:
+            value = getattr(thing, name, None)
+            yield from tensors_of(value)
+
+
+class Wrappers:
+    def __init__(self, objects, parameters):
+        self.of_fsdp = [o for o in objects if type(o).__name__ in FSDP]
+        self.zero = [o for o in objects if type(o).__name__.startswith("DeepSpeedZeroOptimizer")]
+        self.parameters = parameters
+
+    def find_parameters(self):
+        """Ranks' parts, and what is gathered of them."""
+        yield from attributes([*self.of_fsdp, *self.parameters], SHARDS)
+        for name in ("bit16_groups_flat", "fp16_partitioned_groups_flat"):
+            yield from attributes(self.zero, [name])
+
+    def find_gradients(self):
+        yield from attributes([*self.of_fsdp, *self.parameters], GRADIENTS)
+        for fsdp in self.of_fsdp:
+            yield from tensors_of(getattr(getattr(fsdp, "_unsharded_param", None), "grad", None))
+        for zero in self.zero:
+            for name in ("averaged_gradients", "all_grad_tensors", "_DeepSpeedZeroOptimizer_Stage3__param_id_to_grad_partition"):
+                for value in list((getattr(zero, name, None) or {}).values()):
+                    yield from tensors_of(value)
+            for bucket in list(getattr(zero, "ipg_buckets", {}).values()):
+                yield from tensors_of(getattr(bucket, "buffer", None))
+
+    def find_masters(self):
+        """What the inner optimizer works on, group by group."""
+        for name in ("single_partition_of_fp32_groups", "fp32_partitioned_groups_flat"):
+            yield from attributes(self.zero, [name])
