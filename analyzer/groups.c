@@ -79,11 +79,22 @@ static void name_rule(char *out, size_t size, const struct mt_rule_context *cont
     snprintf(out, size, "%s", verdict->rule->name);
 }
 
+/* What autograd's own threads make has the stack of its forward call. */
+static uint32_t stack_of(const struct mt_rule_context *context, const struct mt_block *block)
+{
+    return mt_stack(context->definitions, block->stack)->depth ? block->stack
+                                                               : block->forward_stack;
+}
+
 static void name_stack(char *out, size_t size, const struct mt_rule_context *context,
                        const struct mt_verdict *verdict)
 {
-    (void)context;
-    snprintf(out, size, "%u", verdict->block->stack);
+    uint32_t stack = stack_of(context, verdict->block);
+    if (stack)
+        snprintf(out, size, "%u%s", stack,
+                 stack == verdict->block->stack ? "" : ", in its backward");
+    else
+        snprintf(out, size, "no stack known");
 }
 
 static const struct {
@@ -163,7 +174,8 @@ int mt_groups_collect(struct mt_groups *groups, const struct mt_rule_context *co
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         groupings[by].name_of(name, sizeof name, context, &verdicts[i]);
-        struct mt_group group = {strdup(name), verdicts[i].block->size, 1};
+        struct mt_group group = {strdup(name), verdicts[i].block->size, 1,
+                                 by == MT_BY_STACK ? stack_of(context, verdicts[i].block) : 0};
         if (!group.name)
             return -ENOMEM;
         groups->group[groups->n++] = group;

@@ -38,6 +38,7 @@ const char *mt_group_by_list(void);
 struct mt_group {
     char *name;
     uint64_t bytes, blocks;
+    uint32_t stack; /* by stack: what the name is the number of; 0: none is known */
 };
 
 struct mt_groups {

@@ -14,7 +14,7 @@ static void print_kind(const struct mt_page *page, const char *title,
     char size[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
     fprintf(page->out, "  %s: %s in %s allocation%s\n", title, mt_size_text(size, origins->bytes),
             mt_count_text(count, origins->blocks), origins->blocks == 1 ? "" : "s");
-    mt_page_origins(page, origins);
+    mt_page_origins(page, origins, 0);
 }
 
 void mt_page_idle(const struct mt_page *page, const struct mt_device *device)

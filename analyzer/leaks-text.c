@@ -10,7 +10,7 @@ static void print_list(const struct mt_page *page, const char *what,
         return;
     fprintf(page->out, "\n%s: %s in %s allocation%s\n", what, mt_size_text(size, origins->bytes),
             mt_count_text(count, origins->blocks), origins->blocks == 1 ? "" : "s");
-    mt_page_origins(page, origins);
+    mt_page_origins(page, origins, 0);
 }
 
 void mt_page_leaks(const struct mt_page *page, const struct mt_device *device)

@@ -72,6 +72,10 @@ static int add(struct mt_module_tree *tree, const struct mt_frame *call,
         struct mt_module_node *node = &tree->node[at];
         node->bytes += verdict->block->size;
         node->blocks++;
+        if (verdict->block->size > MT_LARGE_OVER) {
+            node->large_bytes += verdict->block->size;
+            node->large_blocks++;
+        }
         node->category[verdict->rule->category] += verdict->block->size;
         if (!at)
             return 0;
@@ -119,11 +123,22 @@ static int sort_children(struct mt_module_tree *tree, uint32_t parent)
     return 0;
 }
 
-/* Whether two modules have the same parts with the same bytes; their children are in order. */
+/* Whether the blocks of two modules may be those of equal tensors. */
+static int has_alike_blocks(const struct mt_module_node *left, const struct mt_module_node *right)
+{
+    uint64_t more = left->large_bytes > right->large_bytes
+                        ? left->large_bytes - right->large_bytes
+                        : right->large_bytes - left->large_bytes;
+    return left->blocks == right->blocks && left->large_blocks == right->large_blocks &&
+           left->bytes - left->large_bytes == right->bytes - right->large_bytes &&
+           more <= left->large_blocks * MT_LARGE_OVER;
+}
+
+/* Whether two modules have the same parts with the same blocks; their children are in order. */
 static int is_alike(const struct mt_module_tree *tree, uint32_t a, uint32_t b)
 {
     const struct mt_module_node *left = &tree->node[a], *right = &tree->node[b];
-    if (left->bytes != right->bytes || left->blocks != right->blocks)
+    if (!has_alike_blocks(left, right))
         return 0;
     a = left->first_child;
     b = right->first_child;
@@ -139,6 +154,8 @@ static void take_in(struct mt_module_tree *tree, uint32_t to, uint32_t from)
     struct mt_module_node *into = &tree->node[to], *taken = &tree->node[from];
     into->bytes += taken->bytes;
     into->blocks += taken->blocks;
+    into->large_bytes += taken->large_bytes;
+    into->large_blocks += taken->large_blocks;
     for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
         into->category[i] += taken->category[i];
     to = into->first_child;

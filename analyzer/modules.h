@@ -13,10 +13,15 @@
 uint32_t mt_block_module(const struct mt_definitions *definitions,
                          const struct mt_verdict *verdict);
 
+/* PyTorch cuts larger blocks to size only where more than that would be left: equal tensors have
+ * blocks that differ by up to as much. */
+#define MT_LARGE_OVER (UINT64_C(1) << 20)
+
 /* A module with its parts. Layers that are alike, of consecutive numbers, are one node: "0-23". */
 struct mt_module_node {
     char *name; /* "layers", the class's name of an outermost module */
     uint64_t bytes, blocks;
+    uint64_t large_bytes, large_blocks; /* of them, of blocks over MT_LARGE_OVER */
     uint64_t category[MT_CATEGORY_COUNT]; /* bytes */
     uint32_t parent, first_child, next;   /* indices, 0: none */
     uint32_t last;                        /* of several layers: the last one's number */

@@ -34,10 +34,13 @@ static void print_callers(const struct mt_page *page, uint32_t stack)
     fprintf(page->out, "%*sfrom %s\n", (int)BEFORE_PLACE, "", place);
 }
 
-void mt_page_origins(const struct mt_page *page, const struct mt_origins *origins)
+void mt_page_origins(const struct mt_page *page, const struct mt_origins *origins, uint64_t least)
 {
     char size[MT_SIZE_TEXT], count[MT_SIZE_TEXT], place[1024];
-    for (size_t i = 0; i < origins->n && i < SHOWN; i++) {
+    size_t n = origins->n;
+    while (n && origins->origin[n - 1].bytes < least) /* the largest come first */
+        n--;
+    for (size_t i = 0; i < n && i < SHOWN; i++) {
         const struct mt_origin *origin = &origins->origin[i];
         uint32_t begin = begin_of(page->definitions, origin->stack);
         mt_page_place(page, begin, place, sizeof place, page->width - BEFORE_PLACE);
@@ -45,9 +48,8 @@ void mt_page_origins(const struct mt_page *page, const struct mt_origins *origin
                 mt_count_text(count, origin->blocks), place);
         print_callers(page, begin);
     }
-    if (origins->n > SHOWN)
-        fprintf(page->out, "%20s  and %s smaller ones\n", "",
-                mt_count_text(count, origins->n - SHOWN));
+    if (n > SHOWN)
+        fprintf(page->out, "%20s  and %s smaller ones\n", "", mt_count_text(count, n - SHOWN));
 }
 
 static json_t *callers_json(const struct mt_definitions *definitions, uint32_t stack)

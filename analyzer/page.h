@@ -23,8 +23,8 @@ struct mt_page mt_page_of(const struct mt_analysis *analysis, FILE *out,
 /* The program, and how much was recorded. */
 void mt_page_head(const struct mt_page *page);
 
-/* Where allocations come from, a list. */
-void mt_page_origins(const struct mt_page *page, const struct mt_origins *origins);
+/* Where allocations come from, a list, without places of less than so many bytes. */
+void mt_page_origins(const struct mt_page *page, const struct mt_origins *origins, uint64_t least);
 
 /* A bar for each category that has bytes. */
 void mt_page_categories(const struct mt_page *page, const struct mt_device *device);

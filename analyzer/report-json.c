@@ -137,14 +137,26 @@ static json_t *call_sites(const struct mt_definitions *definitions, const struct
     return array;
 }
 
-static json_t *groups(const struct mt_device *device, enum mt_group_by by)
+static json_t *frames(const struct mt_definitions *definitions, uint32_t stack)
+{
+    json_t *array = json_array();
+    for (; mt_stack(definitions, stack)->depth; stack = mt_stack(definitions, stack)->parent)
+        json_array_append_new(array, mt_json_frame(definitions, stack));
+    return array;
+}
+
+static json_t *groups(const struct mt_definitions *definitions, const struct mt_device *device,
+                      enum mt_group_by by)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < device->groups.n; i++) {
         const struct mt_group *group = &device->groups.group[i];
-        json_array_append_new(array, json_pack("{s:o, s:o, s:o}", "name", mt_json_text(group->name),
-                                               "bytes", mt_json_number(group->bytes), "blocks",
-                                               mt_json_number(group->blocks)));
+        json_t *object =
+            json_pack("{s:o, s:o, s:o}", "name", mt_json_text(group->name), "bytes",
+                      mt_json_number(group->bytes), "blocks", mt_json_number(group->blocks));
+        if (by == MT_BY_STACK)
+            json_object_set_new(object, "frames", frames(definitions, group->stack));
+        json_array_append_new(array, object);
     }
     return json_pack("{s:s, s:o}", "by", mt_group_by_name(by), "groups", array);
 }
@@ -181,7 +193,8 @@ static json_t *devices(const struct mt_analysis *analysis)
         json_object_set_new(object, "balance", mt_json_balance(&device->balance));
         json_object_set_new(object, "private_pools", mt_json_private_pools(&device->private_pools));
         if (analysis->replay.question.by != MT_BY_SITE)
-            json_object_set_new(object, "groups", groups(device, analysis->replay.question.by));
+            json_object_set_new(object, "groups", groups(analysis->replay.definitions, device,
+                                       analysis->replay.question.by));
         json_array_append_new(array, object);
     }
     return array;

@@ -10,6 +10,7 @@
 #define BEFORE_PLACE 38u /* columns of a call site before its place */
 #define SITES_SHOWN 10u
 #define GROUPS_SHOWN 30u
+#define FRAMES_SHOWN 6u /* of a stack */
 
 static void print_oom(const struct mt_page *page)
 {
@@ -77,6 +78,28 @@ static void print_site_place(const struct mt_page *page, const struct mt_site *s
     fprintf(page->out, "%*sfrom %s\n", (int)BEFORE_PLACE, "", text);
 }
 
+/* The frames of a stack, the innermost first: all but the framework's, unless there are no others. */
+static void print_frames(const struct mt_page *page, uint32_t stack)
+{
+    const struct mt_definitions *d = page->definitions;
+    char place[1024], count[MT_SIZE_TEXT];
+    unsigned shown = 0, more = 0;
+    int all = !mt_stack(d, stack)->user;
+    for (; mt_stack(d, stack)->depth; stack = mt_stack(d, stack)->parent) {
+        if (!all && mt_stack_frame(d, stack)->marks & MT_MARK_FRAMEWORK)
+            continue;
+        if (shown == FRAMES_SHOWN) {
+            more++;
+            continue;
+        }
+        shown++;
+        mt_page_place(page, stack, place, sizeof place, page->width - 24);
+        fprintf(page->out, "%24s%s\n", "", place);
+    }
+    if (more)
+        fprintf(page->out, "%24sand %s outer ones\n", "", mt_count_text(count, more));
+}
+
 static void print_groups(const struct mt_page *page, const struct mt_device *device,
                          enum mt_group_by by)
 {
@@ -90,6 +113,7 @@ static void print_groups(const struct mt_page *page, const struct mt_device *dev
                      by == MT_BY_FILE ? MT_CUT_BEGIN : MT_CUT_END, page->style);
         fprintf(page->out, "%11s %8s  %s\n", mt_size_text(size, group->bytes),
                 mt_count_text(blocks, group->blocks), name);
+        print_frames(page, group->stack);
     }
     if (n < device->groups.n)
         fprintf(page->out, "%20s  and %s smaller ones\n", "",

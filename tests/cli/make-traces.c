@@ -3,6 +3,7 @@
  * of a program that ran for so many nights (10), from the seventh on with more memory. */
 #include "scenarios.h"
 #include "tail-builder.h"
+#include "trace-format/cuda-apis.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -44,6 +45,28 @@ static void unknown(struct mt_builder *builder)
                                              .kind = MT_LEAF,
                                              .device = MT_NO_DEVICE,
                                              .arg = {0x7f0000000000, 63}});
+    mt_build_end(builder);
+}
+
+/* What item() has on the host: a number; and in `pinned` a batch too. */
+static void numbers(struct mt_builder *builder)
+{
+    mt_build_alloc(builder, 0x7f0000000000, MT_MIB);
+    mt_build_on(builder, MT_NO_DEVICE, 1, mt_build_stack(builder, "/home/user/train.py:7 log", NULL));
+    mt_build_event4(builder, MT_CUDA_MALLOC, 0x10000000, 1, 0, MT_API_CUDA_HOST_ALLOC);
+}
+
+static void pinned(struct mt_builder *builder)
+{
+    numbers(builder);
+    mt_build_on(builder, MT_NO_DEVICE, 1, mt_build_stack(builder, "/home/user/train.py:9 load", NULL));
+    mt_build_event4(builder, MT_CUDA_MALLOC, 0x20000000, 2 * MT_MIB, 0, MT_API_CUDA_HOST_ALLOC);
+    mt_build_end(builder);
+}
+
+static void item(struct mt_builder *builder)
+{
+    numbers(builder);
     mt_build_end(builder);
 }
 
@@ -111,6 +134,8 @@ int main(int argc, char **argv)
                   {"idle.mtap", mt_scenario_idle},
                   {"hostile.mtap", hostile},
                   {"unknown.mtap", unknown},
+                  {"item.mtap", item},
+                  {"pinned.mtap", pinned},
                   {"rank0.mtap", first_rank},
                   {"rank1.mtap", second_rank},
                   {"killed.mtap", killed}};

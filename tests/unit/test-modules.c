@@ -63,6 +63,36 @@ START_TEST(layers_that_are_alike_are_one)
 }
 END_TEST
 
+/* A block is up to 1 MiB larger than its tensor: 12 layers in one row. What differs by more is not. */
+START_TEST(layers_that_differ_by_rounding_are_one)
+{
+    char frame[128];
+    uint64_t at = UINT64_C(0x7f0000000000), all = 0;
+    for (unsigned i = 0; i < 14; i++) {
+        snprintf(frame, sizeof frame,
+                 "/v/torch/nn/modules/module.py:1787 Module._call_impl|Net|layers.%u", i);
+        mt_build_on(builder, 0, 1, mt_build_stack(builder, frame, NULL));
+        uint64_t size = i == 12   ? 4 * MT_MIB + 1536 * MT_KIB /* a larger tensor */
+                        : i == 13 ? MT_MIB
+                                  : 4 * MT_MIB + (i * 7 % 12) * 64 * MT_KIB;
+        mt_build_alloc(builder, at, size);
+        mt_build_alloc(builder, at + 8 * MT_MIB, 64 * MT_KIB);
+        at += 16 * MT_MIB;
+        if (i < 12)
+            all += size + 64 * MT_KIB;
+    }
+    mt_build_end(builder);
+    collect();
+    const struct mt_module_node *layers = part(part(&tree.node[0], "Net"), "layers");
+    const struct mt_module_node *first = part(layers, "0");
+    ck_assert_uint_eq(first->last, 11);
+    ck_assert_uint_eq(first->blocks, 24);
+    ck_assert_uint_eq(first->bytes, all);
+    ck_assert_uint_eq(part(layers, "12")->last, 0);
+    ck_assert_uint_eq(part(layers, "13")->last, 0);
+}
+END_TEST
+
 /* One for a layer's parameter, and one for all parameters together under the name of one. */
 START_TEST(state_is_its_parameters)
 {
@@ -155,6 +185,7 @@ int main(void)
     TCase *tests = tcase_create("modules");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, layers_that_are_alike_are_one);
+    tcase_add_test(tests, layers_that_differ_by_rounding_are_one);
     tcase_add_test(tests, state_is_its_parameters);
     tcase_add_test(tests, what_modules_make_anew_is_known_again);
     tcase_add_test(tests, names_without_end_are_borne);
