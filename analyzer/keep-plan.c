@@ -29,6 +29,7 @@ struct planner {
     uint32_t leader, steps_begun, steps_ended;
     int saw_parameters, saw_stepped;
     size_t lines;
+    uint64_t storages;
 };
 
 static void keep_event(struct planner *p, uint64_t number)
@@ -68,10 +69,14 @@ static int see_label(struct planner *p, const struct mt_replay *replay,
     uint32_t index = life_around(&replay->blocks, &p->blocks, address, &block);
     if (!index && !block)
         index = life_around(&replay->cuda.heap, &p->cuda, address, &block);
-    int tells_of_others = p->lines != replay->tracker.lines.used;
+    int tells_of_storage = p->storages != replay->tracker.storages.changes;
+    int tells_of_others = tells_of_storage || p->lines != replay->tracker.lines.used;
     p->lines = replay->tracker.lines.used;
+    p->storages = replay->tracker.storages.changes;
     if (index)
         p->lives.life[index].is_wanted |= tells_of_others;
+    if (index && tells_of_storage)
+        return mt_keep_life_add(&p->lives, index, number);
     if (index)
         return mt_keep_life_label(&p->lives, index, block, number);
     if ((block && event->kind == MT_NAMED) || /* a segment, which is kept in any case */
@@ -238,6 +243,7 @@ static int see_kind(struct planner *p, const struct mt_replay *replay, const str
     case MT_WORKSPACE:
     case MT_STATE:
     case MT_MEMBER:
+    case MT_RESIZE:
     case MT_NODE_NEW:
         return see_label(p, replay, event, labelled_address(event), number);
     case MT_NODE_BEGIN:

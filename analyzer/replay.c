@@ -326,7 +326,8 @@ static void on_sample(struct mt_replay *replay, const struct mt_event *event)
 
 static int is_label(unsigned kind)
 {
-    return (kind >= MT_SAVED && kind <= MT_REQUIRES_GRAD) || kind == MT_STATE || kind == MT_MEMBER;
+    return (kind >= MT_SAVED && kind <= MT_REQUIRES_GRAD) || kind == MT_STATE || kind == MT_MEMBER ||
+           kind == MT_RESIZE;
 }
 
 static int on_event(struct mt_replay *replay, const struct mt_event *event)

@@ -14,6 +14,7 @@ void mt_tracker_clear(struct mt_tracker *tracker)
     mt_address_map_clear(&tracker->forward);
     mt_address_map_clear(&tracker->lines);
     mt_ranges_clear(&tracker->ranges);
+    mt_storages_clear(&tracker->storages);
     memset(tracker, 0, sizeof *tracker);
 }
 
@@ -281,6 +282,12 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
         if (!event->arg[1])
             rc = saw_line(tracker, block, MT_SAW_MODULES_BUFFER);
         break;
+    case MT_RESIZE:
+        if (event->arg[2])
+            mt_storages_fill(&tracker->storages, event->arg[1], event->arg[2], block);
+        else
+            rc = mt_storages_empty(&tracker->storages, event->arg[1], block);
+        break;
     case MT_NAMED:
         block->name = event->arg[1] > UINT32_MAX ? 0 : (uint32_t)event->arg[1];
         break;
@@ -321,6 +328,7 @@ int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
     case MT_WORKSPACE:
     case MT_STATE:
     case MT_MEMBER:
+    case MT_RESIZE:
         return label(tracker, event, event->arg[0], thread->python);
     case MT_NODE_NEW:
         label(tracker, event, event->arg[1], thread->python);

@@ -11,6 +11,7 @@
 #include "heap.h"
 #include "marks.h"
 #include "ranges.h"
+#include "storages.h"
 
 #define MT_NODE_NAMES 64u
 
@@ -46,6 +47,7 @@ struct mt_tracker {
     struct mt_address_map forward; /* node -> stack where it was made */
     struct mt_when now;
     struct mt_ranges ranges;
+    struct mt_storages storages;
     uint32_t leader; /* the thread that runs the training loop: it was last in forward or a step */
     uint32_t steps_begun, steps_ended;
     struct {

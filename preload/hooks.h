@@ -127,6 +127,13 @@
       "libtorch_cpu.so", void *, (void *result, const void *name, const void *arguments))
 /* clang-format on */
 
+/* Where a storage gets other memory. */
+/* clang-format off */
+#define MT_STORAGE_HOOKS(H)                                                                        \
+    H(resize_storage, "_ZN2at6native17resize_bytes_cudaEPN3c1011StorageImplEm",                    \
+      "libtorch_cuda.so", void, (void *storage, size_t size))
+/* clang-format on */
+
 /* Private pools of the allocator (pools.h); one of two names a release. */
 /* clang-format off */
 #define MT_POOL_HOOKS(H)                                                                           \
@@ -150,7 +157,7 @@
     MT_PROCESS_HOOKS(H)                                                                            \
     MT_EXEC_HOOKS(H)                                                                               \
     MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H) MT_MATH_HOOKS(H)     \
-        MT_STEP_HOOKS(H) MT_POOL_HOOKS(H)
+        MT_STEP_HOOKS(H) MT_POOL_HOOKS(H) MT_STORAGE_HOOKS(H)
 
 #ifndef MT_EXPORTS_MAP
 #define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \

@@ -2,6 +2,7 @@
 #include "live.h"
 #include "live-physical.h"
 #include "live-ranges.h"
+#include "live-storages.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
@@ -60,6 +61,7 @@ struct mt_live {
     struct node *nodes;      /* a cache: by a hash of the address */
     struct block *freed;     /* by the last cudaFree, which may fail */
     struct mt_live_ranges ranges;
+    struct mt_live_storages storages;
     struct {
         uint64_t allocated, reserved;
     } total[DEVICES];
@@ -122,6 +124,7 @@ void mt_live_destroy(struct mt_live *live)
     free(live->running);
     free(live->nodes);
     mt_live_ranges_clear(&live->ranges);
+    mt_live_storages_clear(&live->storages);
     free(live);
 }
 
@@ -408,6 +411,20 @@ static int note(struct mt_live *live, const struct mt_event *event, uint64_t add
     return 0;
 }
 
+/* A storage that has got memory again has what it had before. */
+static int resize(struct mt_live *live, const struct mt_event *event)
+{
+    struct block *block = noted(live, event, event->arg[0]);
+    struct mt_event label;
+    uint32_t i = 0;
+    int rc = 0;
+    if (block && !event->arg[2])
+        return mt_live_storage_empty(&live->storages, event, block->note, block->n_notes);
+    while (!rc && mt_live_storage_next(&live->storages, event, &i, &label))
+        rc = note(live, &label, label.arg[0]);
+    return rc;
+}
+
 static void begin_node(struct mt_live *live, const struct mt_event *event)
 {
     struct running *running = running_on(live, event->thread);
@@ -459,6 +476,8 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
     case MT_STATE:
     case MT_MEMBER:
         return note(live, event, event->arg[0]);
+    case MT_RESIZE:
+        return resize(live, event);
     case MT_NODE_NEW:
         *node_of(live, event->arg[0]) = (struct node){event->arg[0], event->stack};
         return note(live, event, event->arg[1]);

@@ -127,7 +127,11 @@ enum mt_code {
     M(STEP, 33, "step", )                                                                          \
     /* A torch.nn module has the tensor among its buffers; or, parameter being 1, its parameters. */ \
     M(MEMBER, 34, "member",                                                                        \
-      F(address, DELTA) F(parameter, PLAIN))
+      F(address, DELTA) F(parameter, PLAIN))                                                       \
+    /* A storage (its own address) gives its memory at address back, size 0; or has got some again, \
+     * and was the same tensor's before. size: bytes that it is to have. */                        \
+    M(RESIZE, 35, "resize",                                                                        \
+      F(address, DELTA) F(storage, DELTA) F(size, PLAIN))
 /* clang-format on */
 
 enum mt_kind {

@@ -137,6 +137,33 @@ START_TEST(open_ranges_survive)
 }
 END_TEST
 
+/* What a storage was stays known, also where that was said before the cut. */
+START_TEST(storages_survive)
+{
+    enum { FIRST = 0x7f0000000000, NEXT = 0x7f0000400000, STORAGE = 0x5550, SIZE = 4096 };
+    char path[] = "/tmp/memtap-live-XXXXXX";
+    struct mt_builder *builder = mt_builder_create();
+    mt_build_alloc(builder, FIRST, SIZE);
+    mt_build_event(builder, MT_MEMBER, FIRST, 1, 0);
+    mt_build_event(builder, MT_RESIZE, FIRST, STORAGE, 0);
+    mt_build_free(builder, FIRST);
+    mt_build_alloc(builder, NEXT, SIZE);
+    mt_build_event(builder, MT_RESIZE, NEXT, STORAGE, SIZE);
+    mt_build_alloc(builder, FIRST, SIZE);
+    mt_build_alloc(builder, FIRST + SIZE, SIZE);
+    close(mkstemp(path));
+    mt_builder_write(builder, path);
+    mt_builder_destroy(builder);
+    static const size_t forgotten[] = {0, 1, 2, 6, 7};
+    for (size_t i = 0; i < sizeof forgotten / sizeof *forgotten; i++) {
+        struct mt_analysis analysis = analyze(path, forgotten[i]);
+        ck_assert_uint_eq(analysis.devices[0].category[MT_CATEGORY_PARAMETERS].bytes, SIZE);
+        mt_analysis_destroy(&analysis);
+    }
+    unlink(path);
+}
+END_TEST
+
 START_TEST(labels_find_their_blocks)
 {
     const uint64_t big = (uint64_t)9 << 40, far = (uint64_t)40 << 30;
@@ -270,6 +297,7 @@ int main(void)
     TCase *tests = tcase_create("live");
     tcase_add_test(tests, categories_survive);
     tcase_add_test(tests, open_ranges_survive);
+    tcase_add_test(tests, storages_survive);
     tcase_add_test(tests, labels_find_their_blocks);
     tcase_add_test(tests, many_blocks_come_and_go);
     tcase_add_test(tests, physical_memory_survives);

@@ -160,6 +160,32 @@ START_TEST(what_modules_make_anew_is_known_again)
 }
 END_TEST
 
+/* FSDP gives the memory of unsharded parameters back and takes some again. */
+START_TEST(storages_stay_what_they_are)
+{
+    enum { FIRST = 0x7d0000000000, NEXT = 0x7d0000400000, OTHER = 0x7d0000800000 };
+    enum { STORAGE = 0x5550, SIZE = 1200000, ROUNDED = 2 << 20 };
+    uint32_t line =
+        mt_build_stack(builder, "/home/user/net.py:10 Net.forward",
+                       "/v/torch/nn/modules/module.py:1787 Module._call_impl|Net|", NULL);
+    mt_build_on(builder, 0, 1, line);
+    mt_build_alloc(builder, FIRST, ROUNDED);
+    mt_build_event(builder, MT_MEMBER, FIRST, 1, 0);
+    mt_build_event(builder, MT_RESIZE, FIRST, STORAGE, 0);
+    mt_build_free(builder, FIRST);
+    mt_build_alloc(builder, FIRST, SIZE); /* somebody else's */
+    mt_build_alloc(builder, NEXT, SIZE);
+    mt_build_event(builder, MT_RESIZE, NEXT, STORAGE, SIZE);
+    mt_build_alloc(builder, OTHER, 8 * SIZE);
+    mt_build_event(builder, MT_RESIZE, OTHER, STORAGE, 8 * SIZE); /* another storage at its place */
+    mt_build_end(builder);
+    collect();
+    ck_assert_str_eq(rule_at(FIRST), "made in forward, outlived it");
+    ck_assert_str_eq(rule_at(NEXT), "wrapped in nn.Parameter");
+    ck_assert_str_eq(rule_at(OTHER), "made in forward, outlived it");
+}
+END_TEST
+
 START_TEST(names_without_end_are_borne)
 {
     char frame[200 + 2 * 100] = "/v/torch/nn/modules/module.py:1787 Module._call_impl|Net|a";
@@ -188,6 +214,7 @@ int main(void)
     tcase_add_test(tests, layers_that_differ_by_rounding_are_one);
     tcase_add_test(tests, state_is_its_parameters);
     tcase_add_test(tests, what_modules_make_anew_is_known_again);
+    tcase_add_test(tests, storages_stay_what_they_are);
     tcase_add_test(tests, names_without_end_are_borne);
     return RUN_TESTS(tests);
 }
