@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cache.h"
 #include "memory.h"
-#include "writer.h"
+#include "wake.h"
 
 #include <errno.h>
 

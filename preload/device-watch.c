@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device-watch.h"
 #include "device-memory.h"
+#include "device-watch.h"
 #include "own-thread.h"
 #include "recorder.h"
+#include "wake.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -3,11 +3,7 @@
 #ifndef MT_PRELOAD_INFO_H
 #define MT_PRELOAD_INFO_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-/* Gets each text, of `size` bytes; it lives during the call. */
-typedef void mt_info_sink(void *data, const char *text, size_t size);
+#include "writer.h"
 
 /* Copies what the environment says; in a thread of the host, which may change it at any time. */
 void mt_info_prepare(void);

@@ -4,7 +4,7 @@
 #ifndef MT_PRELOAD_PYTHON_CODE_H
 #define MT_PRELOAD_PYTHON_CODE_H
 
-#include "python-modules.h"
+#include "python-versions.h"
 
 #include <string.h>
 
@@ -48,6 +48,12 @@ size_t mt_py_utf8(const struct mt_python_layout *layout, uint64_t str, char *out
 
 /* The line of a frame's instruction (frame_instruction's value); 0: it has none. */
 uint32_t mt_py_line(const struct mt_python_layout *layout, uint64_t code, uint64_t instruction);
+
+/* Of a torch.nn module, as string ids: the class of the outermost one, and the path in it (0: it is
+ * that one). */
+struct mt_module_name {
+    uint32_t root, path;
+};
 
 /* Interns the frame: its id, or 0. module: that it is at work for, zeros: for none that is known.
  * Call with the intern lock. */

@@ -6,6 +6,7 @@
 #ifndef MT_PRELOAD_PYTHON_MODULES_H
 #define MT_PRELOAD_PYTHON_MODULES_H
 
+#include "python-code.h"
 #include "python-versions.h"
 
 /* Names have ids from 1 up; 0: none, or not known. */
@@ -37,10 +38,6 @@ uint32_t mt_module_find(uint64_t object, struct mt_module_caller caller);
 uint32_t mt_module_resolve(uint64_t object, struct mt_module_caller caller,
                            const struct mt_module_caller *owners, unsigned n);
 
-/* String ids: the class of the outermost module, and the path in it (0: it is that one). */
-struct mt_module_name {
-    uint32_t root, path;
-};
 struct mt_module_name mt_module_name(uint32_t id);
 
 /* For the trace: whether there are names, in a word or two. */

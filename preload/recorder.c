@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder.h"
-#include "cupti.h"
-#include "device-memory.h"
-#include "device-watch.h"
-#include "info.h"
-#include "intern.h"
 #include "message.h"
-#include "native-stack.h"
 #include "no-cancel.h"
 #include "no-signals.h"
-#include "node-names.h"
-#include "pools.h"
-#include "python-stack.h"
-#include "settings.h"
+#include "parts.h"
 #include "threads.h"
+#include "wake.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -57,8 +49,8 @@ static void on_thread_end(void *self)
 
 /* Between a fork's two handlers. */
 static _Thread_local struct {
-    int device_memory, writer;
-    int is_end; /* for the parent */
+    unsigned parts; /* that hold something: a bit each, by their place in the table */
+    int is_end;     /* for the parent */
     sigset_t signals;
 } holding __attribute__((tls_model("initial-exec")));
 
@@ -68,15 +60,9 @@ static void forget_parent(void)
 {
     mt_self = NULL;
     pthread_setspecific(thread_end, NULL);
-    mt_writer_reset();
-    mt_watch_reset();
-    mt_threads_reset();
-    mt_python_reset();
-    mt_native_reset();
-    mt_node_names_reset();
-    mt_cupti_reset();
-    mt_pools_reset();
-    mt_intern_reset();
+    for (unsigned i = mt_n_parts; i--;)
+        if (mt_parts[i].reset)
+            mt_parts[i].reset();
     n_missed = 0;
     recorder_pid = 0;
     atomic_store(&mt_state, MT_IDLE);
@@ -92,16 +78,17 @@ static void before_fork(void)
 {
     /* A handler may end the process, and wait for the writer. */
     holding.signals = mt_signals_block();
-    holding.device_memory = mt_device_memory_hold();
-    holding.writer = mt_writer_hold();
+    holding.parts = 0;
+    for (unsigned i = 0; i < mt_n_parts; i++)
+        if (mt_parts[i].hold && mt_parts[i].hold())
+            holding.parts |= 1u << i;
 }
 
 static void after_fork(void)
 {
-    if (holding.writer)
-        mt_writer_release();
-    if (holding.device_memory)
-        mt_device_memory_release();
+    for (unsigned i = mt_n_parts; i--;)
+        if (holding.parts >> i & 1)
+            mt_parts[i].release();
     mt_signals_restore(&holding.signals);
     if (holding.is_end)
         mt_finish();
@@ -118,19 +105,18 @@ static void register_handlers(void)
                      !pthread_atfork(before_fork, after_fork, in_forked_child);
 }
 
-static int start(const struct mt_python_found *python)
+static int start(void)
 {
     MT_NO_SIGNALS();
+    int rc = 0;
     if (!has_thread_end)
         return -ENOMEM;
     recorder_pid = getpid();
     madvise(&state_page, sizeof state_page, MADV_WIPEONFORK);
-    mt_clock_start();
-    mt_settings_read();
-    mt_info_prepare();
-    mt_python_start(python);
-    mt_native_start();
-    return mt_writer_start();
+    for (unsigned i = 0; !rc && i < mt_n_parts; i++)
+        if (mt_parts[i].start)
+            rc = mt_parts[i].start();
+    return rc;
 }
 
 void mt_expect_fork(void)
@@ -139,7 +125,14 @@ void mt_expect_fork(void)
     pthread_once(&once, register_handlers);
 }
 
-static void start_or_wait(const struct mt_python_found *python)
+static void await_parts(void)
+{
+    for (unsigned i = 0; i < mt_n_parts; i++)
+        if (mt_parts[i].await)
+            mt_parts[i].await();
+}
+
+static void start_or_wait(void)
 {
     int idle = MT_IDLE;
     if (!atomic_compare_exchange_strong(&mt_state, &idle, MT_STARTING)) {
@@ -148,9 +141,9 @@ static void start_or_wait(const struct mt_python_found *python)
         return;
     }
     int saved = errno;
-    int rc = start(python);
+    int rc = start();
     if (!rc)
-        mt_writer_wait_open();
+        await_parts();
     else
         mt_message("cannot record: %s; the program goes on without", strerror(-rc));
     int starting = MT_STARTING; /* unless the writer has given up already */
@@ -160,13 +153,13 @@ static void start_or_wait(const struct mt_python_found *python)
 
 /* The loader's lock is not for the one whom others wait for: a library's constructor may hold it
  * and be one of them. */
-static struct mt_python_found look_around(void)
+static void look_around(void)
 {
     MT_NO_SIGNALS();
     mt_expect_fork(); /* first: it may come while we start */
-    mt_clock_find();
-    mt_native_find();
-    return mt_python_find();
+    for (unsigned i = 0; i < mt_n_parts; i++)
+        if (mt_parts[i].find)
+            mt_parts[i].find();
 }
 
 /* Of a fork that no handler of ours was told of: once, for its first thread that comes here. */
@@ -187,8 +180,8 @@ void mt_start_slow(void)
     is_busy = 1;
     if (is_unseen_child())
         forget_parent();
-    struct mt_python_found python = look_around();
-    start_or_wait(&python);
+    look_around();
+    start_or_wait();
     is_busy = 0;
 }
 
@@ -289,7 +282,10 @@ void mt_finish(void)
     if (atomic_load(&mt_state) < MT_RECORDING || getpid() != recorder_pid)
         return;
     atomic_compare_exchange_strong(&mt_state, &recording, MT_OVER);
-    mt_writer_stop(); /* also where another thread is doing so: the first to leave ends both */
+    /* Also where another thread is doing so: the first to leave ends both. */
+    for (unsigned i = mt_n_parts; i--;)
+        if (mt_parts[i].stop)
+            mt_parts[i].stop();
 }
 
 __attribute__((destructor)) static void at_exit(void)

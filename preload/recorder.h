@@ -16,8 +16,8 @@
 #include "clock.h"
 #include "hot.h"
 #include "ring.h"
-#include "unwind.h"
-#include "writer.h"
+#include "stack-bounds.h"
+#include "walks.h"
 
 #include <string.h>
 #include <sys/types.h>

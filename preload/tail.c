@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tail.h"
 #include "guard.h"
 #include "memory.h"
 #include "no-cancel.h"
 #include "own-file.h"
 #include "recorder.h"
+#include "tail.h"
 #include "trace-format/encoder.h"
+#include "wake.h"
 
 #include <errno.h>
 #include <fcntl.h>

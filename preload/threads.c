@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "threads.h"
 #include "clock.h"
 #include "memory.h"
 #include "tail.h"
+#include "threads.h"
+#include "wake.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -3,7 +3,6 @@
 #include "device-watch.h"
 #include "fork-wait.h"
 #include "guard.h"
-#include "info.h"
 #include "intern.h"
 #include "live.h"
 #include "message.h"
@@ -15,11 +14,11 @@
 #include "settings.h"
 #include "tail.h"
 #include "threads.h"
+#include "wake.h"
 #include "trace-format/encoder.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -52,7 +51,8 @@ struct known_thread {
 };
 
 static struct {
-    _Atomic uint32_t wake, is_open, is_done; /* futexes */
+    _Atomic uint32_t is_open, is_done; /* futexes */
+    const struct mt_writer_info *info;
     _Atomic int stop;
     int is_running; /* it could be made */
     struct mt_output output;
@@ -74,20 +74,6 @@ static struct {
 
 static _Thread_local int is_writer __attribute__((tls_model("initial-exec")));
 
-static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
-                  const struct timespec *timeout)
-{
-    return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
-}
-
-void mt_writer_wake(void)
-{
-    int saved = errno;
-    if (!atomic_exchange(&writer.wake, 1))
-        futex(&writer.wake, FUTEX_WAKE, 1, NULL);
-    errno = saved;
-}
-
 /* Not a join: the process may be ending in a signal handler, or the disk may hang. Whether the
  * writer has said so in time. */
 static int wait_for(_Atomic uint32_t *word, unsigned seconds)
@@ -95,14 +81,14 @@ static int wait_for(_Atomic uint32_t *word, unsigned seconds)
     uint64_t until = mt_now() + (uint64_t)seconds * 1000000000u;
     struct timespec period = {0, PAUSE_NS};
     while (!atomic_load(word) && mt_now() < until)
-        futex(word, FUTEX_WAIT, 0, &period);
+        mt_futex(word, FUTEX_WAIT, 0, &period);
     return (int)atomic_load(word);
 }
 
 static void say(_Atomic uint32_t *word)
 {
     atomic_store(word, 1);
-    futex(word, FUTEX_WAKE, INT_MAX, NULL);
+    mt_futex(word, FUTEX_WAKE, INT_MAX, NULL);
 }
 
 /* Whether the time is up. */
@@ -113,9 +99,9 @@ static int wait_for_work(int is_first)
                                      : PERIOD_WITHOUT_TAIL_NS;
     struct timespec period = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     pthread_mutex_unlock(&writer.working);
-    int is_up = futex(&writer.wake, FUTEX_WAIT, 0, &period) && errno == ETIMEDOUT;
+    int is_up = mt_wake_wait(&period);
     pthread_mutex_lock(&writer.working);
-    atomic_store(&writer.wake, 0);
+    mt_wake_forget();
     return is_up;
 }
 
@@ -410,7 +396,7 @@ static void define_dropped(void)
 /* All that was defined, and what is live. */
 static void write_past(void)
 {
-    mt_info_collect(writer.start_ns, define_info, NULL);
+    writer.info->collect(writer.start_ns, define_info, NULL);
     define_dropped();
     for (size_t i = 0; i < writer.n_threads; i++)
         define_thread(&writer.threads[i]);
@@ -528,7 +514,7 @@ static void open_trace(void)
 
 static void write_head(void)
 {
-    mt_info_collect(writer.start_ns, define_info, NULL);
+    writer.info->collect(writer.start_ns, define_info, NULL);
     end_block();
 }
 
@@ -551,7 +537,7 @@ static void close_trace(void)
     if (!is_open())
         return; /* and the tail has the rest */
     sign_roster(mt_clock(CLOCK_THREAD_CPUTIME_ID));
-    mt_info_collect_late(define_late_info, NULL);
+    writer.info->collect_late(define_late_info, NULL);
     end_block();
     if (!mt_encoder_end(writer.encoder, &end, &bytes, &size))
         append(bytes, size);
@@ -608,8 +594,9 @@ static int begin(void)
     return -rc;
 }
 
-int mt_writer_start(void)
+int mt_writer_start(const struct mt_writer_info *info)
 {
+    writer.info = info;
     int rc = begin();
     if (rc)
         sign_roster(0);
@@ -648,5 +635,6 @@ void mt_writer_reset(void)
     mt_output_close(&writer.output);
     mt_tail_reset();
     memset(&writer, 0, sizeof writer);
+    mt_wake_forget();
     pthread_mutex_init(&writer.working, NULL);
 }

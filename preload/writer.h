@@ -3,14 +3,23 @@
 #ifndef MT_PRELOAD_WRITER_H
 #define MT_PRELOAD_WRITER_H
 
-/* Starts the thread, with all signals blocked in it: 0 or a negative errno. */
-int mt_writer_start(void);
+#include <stddef.h>
+#include <stdint.h>
+
+/* Gets a text of what a trace says of its process, of `size` bytes; it lives during the call. */
+typedef void mt_info_sink(void *data, const char *text, size_t size);
+
+/* Whom the writer asks for these texts, in its own thread (info.h). */
+struct mt_writer_info {
+    void (*collect)(uint64_t start_ns, mt_info_sink *sink, void *data);
+    void (*collect_late)(mt_info_sink *sink, void *data);
+};
+
+/* Starts the thread, with all signals blocked in it: 0 or a negative errno. info lives for ever. */
+int mt_writer_start(const struct mt_writer_info *info);
 
 /* Waits, but not for ever, until there is a trace, so that the first event is safe already. */
 void mt_writer_wait_open(void);
-
-/* There is work. Async-signal-safe, any thread. */
-void mt_writer_wake(void);
 
 /* Writes what is left, closes the trace and ends the thread. Waits at most 10 s for that, and says
  * so when it was not enough. */

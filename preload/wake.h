@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the writer sleeps, and how those that have work for it wake it. */
+#ifndef MT_PRELOAD_WAKE_H
+#define MT_PRELOAD_WAKE_H
+
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* futex(2) within this process. */
+static inline long mt_futex(_Atomic uint32_t *word, int operation, uint32_t value,
+                            const struct timespec *timeout)
+{
+    return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+}
+
+/* There is work for the writer. Async-signal-safe, any thread; keeps errno. */
+void mt_writer_wake(void);
+
+/* Sleep until somebody wakes the writer, at most for the period. Return whether that is over. */
+int mt_wake_wait(const struct timespec *period);
+
+/* From here on, a wake counts anew. */
+void mt_wake_forget(void);
+
+#endif
