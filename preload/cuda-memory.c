@@ -2,6 +2,7 @@
 #include "cuda-memory.h"
 #include "device-watch.h"
 #include "native-stack.h"
+#include "no-device.h"
 #include "python-stack.h"
 #include "real.h"
 #include "recorder.h"
@@ -21,7 +22,7 @@ static int is_inside(void)
 /* Not kept: a thread may change its device at any time. */
 static int device_of(const struct mt_cuda_call *call)
 {
-    int device;
+    int device = MT_NO_DEVICE; /* what stands in for CUDA may succeed and tell none */
     if (call->told)
         return call->told - 1;
     if (!call->get_device)
@@ -51,6 +52,17 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
     mt_watch_hint();
 }
 
+int mt_cuda_failed(const char *function, unsigned result)
+{
+    return result && !is_inside() && mt_has_no_device(function, result);
+}
+
+/* The name is looked up only where the call has failed. */
+static inline int has_no_device(enum mt_cuda_api api, unsigned result)
+{
+    return __builtin_expect(result != 0, 0) && mt_cuda_failed(mt_cuda_api_name(api), result);
+}
+
 static uint64_t read_word(const void *where)
 {
     uint64_t value;
@@ -61,7 +73,7 @@ static uint64_t read_word(const void *where)
 void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *address,
                        uint64_t size)
 {
-    if (is_inside())
+    if (is_inside() || has_no_device(call.api, result))
         return;
     uint64_t at = result ? 0 : read_word(address);
     record(&call, MT_CUDA_MALLOC, MT_ARGS(at, size, result, call.api));
@@ -108,7 +120,9 @@ struct mt_cuda_free mt_cuda_freeing_async(struct mt_cuda_call call, uint64_t add
 
 void mt_cuda_not_freed(const struct mt_cuda_free *free, unsigned result)
 {
-    struct mt_thread *self = mt_enter();
+    if (has_no_device(free->call.api, result))
+        return;
+    struct mt_thread *self = free->is_recorded ? mt_enter() : NULL;
     if (!self)
         return;
     mt_record(self, MT_CUDA_FREE_FAILED, free->device, 0,
@@ -144,11 +158,13 @@ static MT_ALWAYS_INLINE void record_touch(unsigned kind, unsigned result,
 void mt_cuda_copied(enum mt_cuda_api api, unsigned result, uint64_t to, uint64_t from,
                     uint64_t size)
 {
+    has_no_device(api, result);
     record_touch(MT_CUDA_COPY, result, MT_ARGS(to, from, size, api));
 }
 
 void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, uint64_t size)
 {
+    has_no_device(api, result);
     record_touch(MT_CUDA_SET, result, MT_ARGS(address, size, api));
 }
 
@@ -161,6 +177,7 @@ static int is_made_inside(const struct mt_cuda_call *call)
 void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *handle,
                          uint64_t size)
 {
+    has_no_device(call.api, result);
     if (!result && !is_made_inside(&call))
         record(&call, MT_CUDA_OBJECT, MT_ARGS(read_word(handle), call.api, size));
 }

@@ -53,6 +53,10 @@ static inline void mt_cuda_end(void)
     mt_cuda_depth--;
 }
 
+/* A call has returned this: whether that, before anything was recorded, is since the program can use
+ * no device; then there is nothing to record. The functions below ask themselves. */
+int mt_cuda_failed(const char *function, unsigned result);
+
 /* address: that of the memory, or its handle, by the call's space; passed by where it is, since
  * nothing is there when the call has failed. */
 void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *address,
@@ -75,7 +79,7 @@ void mt_cuda_not_freed(const struct mt_cuda_free *free, unsigned result);
 
 static inline void mt_cuda_freed(const struct mt_cuda_free *free, unsigned result)
 {
-    if (result && free->is_recorded)
+    if (result)
         mt_cuda_not_freed(free, result);
 }
 

@@ -21,6 +21,10 @@
 #define MT_CUDART_HOOKS(H)                                                                         \
     MT_CUDART_COPY_HOOKS(H)                                                                        \
     MT_CUDART_NOTICED_HOOKS(H)                                                                     \
+    H(cuda_device_count, "cudaGetDeviceCount", "libcudart.so.13", unsigned,                        \
+      (int *count))                                                                                \
+    H(cuda_set_device, "cudaSetDevice", "libcudart.so.13", unsigned,                               \
+      (int device))                                                                                \
     H(cuda_malloc, "cudaMalloc", "libcudart.so.13", unsigned,                                      \
       (void **address, size_t size))                                                               \
     H(cuda_malloc_managed, "cudaMallocManaged", "libcudart.so.13", unsigned,                       \
@@ -112,6 +116,8 @@
 #define MT_DRIVER_HOOKS(D)                                                                         \
     MT_DRIVER_COPY_HOOKS(D)                                                                        \
     MT_DRIVER_NOTICED_HOOKS(D)                                                                     \
+    D(cu_init, "cuInit", "cuInit", 2000, 0,                                                        \
+      (unsigned flags))                                                                            \
     D(cu_mem_alloc, "cuMemAlloc", "cuMemAlloc_v2", 3020, 0,                                        \
       (uint64_t *address, size_t size))                                                            \
     D(cu_mem_alloc_pitch, "cuMemAllocPitch", "cuMemAllocPitch_v2", 3020, 0,                        \

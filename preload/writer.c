@@ -11,6 +11,7 @@
 #include "own-thread.h"
 #include "read-file.h"
 #include "recorder.h"
+#include "roster.h"
 #include "settings.h"
 #include "tail.h"
 #include "threads.h"
@@ -484,18 +485,13 @@ static void sign_roster(uint64_t cpu_ns)
     char text[PATH_MAX + 24], absolute[PATH_MAX] = "", cost[24] = "";
     if (!*mt_settings.roster)
         return;
-    int fd = open(mt_settings.roster, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return;
     const char *path = !is_open()                               ? ""
                        : realpath(writer.output.path, absolute) ? absolute
                                                                 : writer.output.path;
     if (cpu_ns)
         snprintf(cost, sizeof cost, "%llu ", (unsigned long long)cpu_ns);
-    int n = snprintf(text, sizeof text, "%s%s", cost, path);
-    ssize_t written = write(fd, text, (size_t)n + 1);
-    (void)written; /* only a message at the end is missing then */
-    close(fd);
+    snprintf(text, sizeof text, "%s%s", cost, path);
+    mt_roster_sign(mt_settings.roster, text);
 }
 
 static void open_trace(void)

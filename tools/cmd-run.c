@@ -10,6 +10,7 @@
 #include "roster.h"
 #include "settings/table.h"
 #include "simulation.h"
+#include "trace-format/cuda-errors.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -238,9 +239,25 @@ static void tell_trace(void *every, const char *trace, uint64_t cpu_ns)
            mt_size_text(bytes, survey.bytes), cost, states[survey.state], quote, name, quote);
 }
 
-static void tell_none(const char *program)
+static int tell_failure(const struct mt_roster *roster)
+{
+    char function[64];
+    unsigned result;
+    const char *name = NULL;
+    if (mt_roster_failure(roster, &result, function))
+        name = mt_cuda_no_device_name(result, function);
+    if (name)
+        mt_say("no trace was written, since no CUDA call that takes memory succeeded: %s returned %s "
+               "(%u): %s; memtap run --simulate CARD needs no GPU",
+               function, name, result, mt_cuda_no_device_why(result));
+    return name != NULL;
+}
+
+static void tell_none(const struct mt_roster *roster, const char *program)
 {
     char path[PATH_MAX], folder[PATH_MAX];
+    if (tell_failure(roster))
+        return;
     if (mt_find_command(program, path) && mt_is_for_this_machine(path) == 0)
         mt_say("%s is a program for another machine, into which memtap's library cannot be loaded, "
                "so no trace was written",
@@ -276,7 +293,7 @@ static int record(char **program, int quiet)
     unsigned traces = mt_roster_each(&roster, quiet ? tell_nothing : tell_trace, &every);
     mt_every_trace_tell(&every);
     if (!traces && !quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
-        tell_none(program[0]);
+        tell_none(&roster, program[0]);
     mt_roster_destroy(&roster);
     return code;
 }

@@ -37,6 +37,9 @@ static int next(FILE *file, char **text, size_t *size, const char **trace, uint6
     return 1;
 }
 
+/* What a text begins with that is no trace's. */
+#define MT_FAILURE '!'
+
 struct entry {
     char *trace;
     uint64_t cpu_ns;
@@ -80,7 +83,7 @@ static void read_all(struct entries *entries, FILE *file)
     while (!rc && next(file, &text, &size, &trace, &cpu_ns))
         if (cpu_ns)
             add_cost(entries, trace, cpu_ns);
-        else
+        else if (*trace != MT_FAILURE)
             rc = add_trace(entries, trace);
     free(text);
 }
@@ -101,6 +104,20 @@ unsigned mt_roster_each(const struct mt_roster *roster,
     }
     free(entries.entry);
     return (unsigned)entries.n;
+}
+
+int mt_roster_failure(const struct mt_roster *roster, unsigned *result, char function[64])
+{
+    FILE *file = fopen(roster->path, "re");
+    char *text = NULL;
+    size_t size = 0;
+    int is_found = 0;
+    while (file && !is_found && getdelim(&text, &size, '\0', file) > 0)
+        is_found = sscanf(text, "!%u %63s", result, function) == 2;
+    free(text);
+    if (file)
+        fclose(file);
+    return is_found;
 }
 
 void mt_roster_destroy(struct mt_roster *roster)

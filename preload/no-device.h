@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program that can use no device: there is nothing to record, and memtap run says why. */
+#ifndef MT_PRELOAD_NO_DEVICE_H
+#define MT_PRELOAD_NO_DEVICE_H
+
+/* Whether a call has failed so, before anything was recorded. The process's first such call is told
+ * to memtap run. Any thread; errno is kept. */
+int mt_has_no_device(const char *function, unsigned result);
+
+#endif
