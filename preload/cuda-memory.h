@@ -53,6 +53,16 @@ static inline void mt_cuda_end(void)
     mt_cuda_depth--;
 }
 
+/* From here to the block's end, also where a C++ exception ends it. */
+static inline void mt_cuda_leave(const char *unused)
+{
+    (void)unused;
+    mt_cuda_end();
+}
+#define MT_CUDA_INSIDE()                                                                           \
+    __attribute__((cleanup(mt_cuda_leave), unused)) const char mt_cuda_inside = 0;                 \
+    mt_cuda_begin()
+
 /* A call has returned this: whether that, before anything was recorded, is since the program can use
  * no device; then there is nothing to record. The functions below ask themselves. */
 int mt_cuda_failed(const char *function, unsigned result);

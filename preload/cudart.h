@@ -34,10 +34,9 @@ extern _Thread_local char mt_cudart_way __attribute__((tls_model("initial-exec")
 #define MT_CUDART_ASK(runtime, function, ...)                                                      \
     ({                                                                                             \
         unsigned ask_result = MT_CUDA_NO_FUNCTION;                                                 \
-        mt_cuda_begin();                                                                           \
+        MT_CUDA_INSIDE();                                                                          \
         if ((runtime) && (runtime)->function)                                                      \
             ask_result = (runtime)->function(__VA_ARGS__);                                         \
-        mt_cuda_end();                                                                             \
         ask_result;                                                                                \
     })
 

@@ -41,10 +41,9 @@ extern struct mt_driver_functions mt_driver;
 #define MT_DRIVER_ASK(function, ...)                                                               \
     ({                                                                                             \
         unsigned ask_result = MT_CUDA_NO_FUNCTION;                                                 \
-        mt_cuda_begin();                                                                           \
+        MT_CUDA_INSIDE();                                                                          \
         if (MT_DRIVER_REAL(function))                                                              \
             ask_result = MT_DRIVER_NOW(function)(__VA_ARGS__);                                     \
-        mt_cuda_end();                                                                             \
         ask_result;                                                                                \
     })
 
