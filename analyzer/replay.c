@@ -413,7 +413,10 @@ static int handle(void *data, const struct mt_batch *batch)
 static void number_iterations(struct mt_replay *replay, unsigned slot)
 {
     const struct mt_spans *spans = &replay->spans[slot];
-    mt_spans_number(&replay->spans[slot]);
+    const struct mt_oom *oom =
+        replay->n_ooms ? &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT] : NULL;
+    mt_spans_number(&replay->spans[slot],
+                    replay->survey.state != MT_TRACE_CLOSED || (oom && !oom->went_on));
     for (size_t i = 0; i < spans->n; i++)
         if (spans->span[i].iteration != (i ? spans->span[i - 1].iteration : 0))
             mt_timeline_iteration(&replay->timeline[slot], spans->span[i].event);

@@ -41,22 +41,64 @@ static int has_phase(const struct mt_spans *spans, enum mt_phase phase)
     return 0;
 }
 
-void mt_spans_number(struct mt_spans *spans)
+/* An optimizer's step ends an iteration. One without a backward since then is none yet: where the
+ * model is called by the step (a closure, as Lightning has it), its own code comes first. After it
+ * forward begins the next: a second backward, or one whose hooks step, does not. */
+static uint32_t number_by_steps(struct mt_spans *spans)
 {
-    enum mt_phase last = has_phase(spans, MT_PHASE_STEP)       ? MT_PHASE_STEP
-                         : has_phase(spans, MT_PHASE_BACKWARD) ? MT_PHASE_BACKWARD
-                                                               : MT_PHASE_FORWARD;
+    int has_forward = has_phase(spans, MT_PHASE_FORWARD), has_ended = 0;
+    int saw_backward = !has_phase(spans, MT_PHASE_BACKWARD), without = saw_backward;
+    uint32_t iteration = 0;
+    for (size_t i = 0; i < spans->n; i++) {
+        struct mt_span *span = &spans->span[i];
+        int may_begin = has_forward ? span->phase == MT_PHASE_FORWARD : span->phase != MT_PHASE_STEP;
+        if (span->phase != MT_PHASE_OUTSIDE && (!iteration || (has_ended && may_begin))) {
+            iteration++;
+            saw_backward = without;
+        }
+        saw_backward |= span->phase == MT_PHASE_BACKWARD;
+        has_ended = span->phase == MT_PHASE_STEP && saw_backward;
+        span->iteration = iteration;
+    }
+    return iteration;
+}
+
+/* Forward after backward begins an iteration; without backward each forward does. */
+static uint32_t number_by(struct mt_spans *spans, enum mt_phase last)
+{
     uint32_t iteration = 0;
     for (size_t i = 0; i < spans->n; i++) {
         struct mt_span *span = &spans->span[i];
         enum mt_phase before = i ? (enum mt_phase)span[-1].phase : MT_PHASE_OUTSIDE;
-        int begins =
-            span->phase != MT_PHASE_OUTSIDE &&
-            (!iteration || (before == last && (span->phase != last || last == MT_PHASE_FORWARD)));
-        iteration += (uint32_t)begins;
+        iteration += span->phase != MT_PHASE_OUTSIDE &&
+                     (!iteration ||
+                      (before == last && (span->phase != last || last == MT_PHASE_FORWARD)));
         span->iteration = iteration;
     }
-    spans->iterations = iteration;
+    return iteration;
+}
+
+/* The forwards after the last backward are those of a validation. */
+static void take_back_last(struct mt_spans *spans)
+{
+    size_t first = spans->n;
+    while (first && spans->span[first - 1].iteration == spans->iterations) {
+        if (spans->span[first - 1].phase != MT_PHASE_FORWARD)
+            return;
+        first--;
+    }
+    spans->iterations--;
+    for (size_t i = first; i < spans->n; i++)
+        spans->span[i].iteration--;
+}
+
+void mt_spans_number(struct mt_spans *spans, int is_broken_off)
+{
+    int has_steps = has_phase(spans, MT_PHASE_STEP), has_backward = has_phase(spans, MT_PHASE_BACKWARD);
+    spans->iterations = has_steps ? number_by_steps(spans)
+                                  : number_by(spans, has_backward ? MT_PHASE_BACKWARD : MT_PHASE_FORWARD);
+    if (has_backward && spans->iterations > 1 && !is_broken_off)
+        take_back_last(spans);
 }
 
 const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run)

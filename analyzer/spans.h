@@ -55,8 +55,9 @@ static inline int mt_spans_see(struct mt_spans *spans, const struct mt_when *now
 }
 
 /* Numbers the iterations. One ends with the optimizer's step (or several, one after the other);
- * without steps when forward follows backward; without backward each forward is one. */
-void mt_spans_number(struct mt_spans *spans);
+ * without steps when forward follows backward; without backward each forward is one. Forwards after
+ * the last backward are no iteration, but a validation, unless the program was broken off there. */
+void mt_spans_number(struct mt_spans *spans, int is_broken_off);
 
 /* The span of a run, or of the last one before; NULL: there is none. */
 const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run);

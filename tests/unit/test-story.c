@@ -92,6 +92,61 @@ START_TEST(a_step_ends_an_iteration)
 }
 END_TEST
 
+/* Lightning: forward and backward within the step, whose own code comes between; validation before,
+ * between and after. */
+START_TEST(validation_is_no_iteration)
+{
+    forward(900);
+    outside(BASE, 10);
+    forward(900);
+    for (unsigned epoch = 0; epoch < 2; epoch++) {
+        for (unsigned i = 0; i < 4; i++) {
+            forward(1000);
+            step(10);
+            backward(1500);
+            step(2000);
+        }
+        forward(900);
+        outside(BASE + 4096 * (epoch + 1), 10);
+        forward(900);
+    }
+    mt_build_end(builder);
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->spans->iterations, 8);
+    ck_assert_uint_eq(device->spans->span[device->spans->n - 1].iteration, 8);
+}
+END_TEST
+
+/* Of a network with two optimizers whose second backward needs no forward, or with steps in hooks. */
+START_TEST(a_second_backward_begins_no_iteration)
+{
+    for (unsigned i = 0; i < 6; i++) {
+        forward(1000);
+        backward(1500);
+        step(2000);
+        backward(1500);
+        step(2000);
+    }
+    ck_assert_uint_eq(analyze()->spans->iterations, 6);
+}
+END_TEST
+
+/* Where memory ran out in the last forward, that is one. */
+START_TEST(a_forward_that_is_broken_off_is_an_iteration)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        forward(1000);
+        if (i == 2)
+            break;
+        backward(1500);
+        step(2000);
+    }
+    mt_build_event(builder, MT_OOM, 1 << 20, 100, 100);
+    mt_build_end(builder);
+    ck_assert_uint_eq(analyze()->spans->iterations, 3);
+}
+END_TEST
+
 START_TEST(without_steps_forward_after_backward_begins_one)
 {
     for (unsigned i = 0; i < 4; i++) {
@@ -423,6 +478,9 @@ int main(void)
     TCase *story = tcase_create("story"), *copies = tcase_create("copies");
     tcase_add_checked_fixture(story, begin, end);
     tcase_add_test(story, a_step_ends_an_iteration);
+    tcase_add_test(story, a_forward_that_is_broken_off_is_an_iteration);
+    tcase_add_test(story, a_second_backward_begins_no_iteration);
+    tcase_add_test(story, validation_is_no_iteration);
     tcase_add_test(story, without_steps_forward_after_backward_begins_one);
     tcase_add_test(story, without_backward_each_forward_is_one);
     tcase_add_test(story, before_the_first_forward_is_startup);
