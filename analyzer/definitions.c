@@ -117,6 +117,7 @@ static int add_frame(struct mt_definitions *d, const struct mt_definition *defin
     if (rc)
         return rc;
     frame->function = mt_string(d, definition->frame.function);
+    frame->name = definition->frame.function;
     frame->file = mt_string(d, definition->frame.file);
     frame->line = definition->frame.line;
     frame->marks = mt_frame_marks(frame->function, frame->file);
@@ -202,6 +203,13 @@ static uint32_t user_of(const struct mt_definitions *d, uint32_t id, const struc
     return id;
 }
 
+/* "Class.backward" or "Class.vjp", whose class is known only by its qualified name. */
+static int is_backward_of_class(const struct mt_frame *frame)
+{
+    const char *dot = strrchr(frame->function, '.');
+    return dot && dot != frame->function && (!strcmp(dot, ".backward") || !strcmp(dot, ".vjp"));
+}
+
 /* A caller must be known before what it calls: no circle of callers can arise. */
 static int add_stack(struct mt_definitions *d, const struct mt_definition *definition)
 {
@@ -220,6 +228,8 @@ static int add_stack(struct mt_definitions *d, const struct mt_definition *defin
     stack->user = user_of(d, definition->id, frame, parent);
     stack->call = frame->path ? definition->stack.frame : parent->call;
     stack->python = frame->is_native ? parent->python : definition->id;
+    int is_custom = mt_frame(d, parent->frame)->marks & MT_MARK_CUSTOM_BACKWARD && parent->depth;
+    stack->custom = is_custom && is_backward_of_class(frame) ? frame->name : parent->custom;
     stack->depth = parent->depth + 1;
     return 0;
 }

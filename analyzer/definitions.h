@@ -14,6 +14,7 @@ struct mt_definitions;
 
 struct mt_frame {
     const char *function, *file; /* "?" where not known, never NULL */
+    uint32_t name;               /* the function's string id; 0: none */
     uint32_t line;               /* 0: not known */
     uint32_t marks;              /* enum mt_mark */
     /* Native frames; before they are looked up, function is "library+0xaddress" and file is the
@@ -44,6 +45,8 @@ struct mt_stack {
                       * before a native one; 0: none */
     uint32_t python; /* the stack of the innermost Python frame; 0: none */
     uint32_t call;   /* the frame of the innermost call of a torch.nn module; 0: none */
+    uint32_t custom; /* string id of "Class.backward": of the innermost torch.autograd.Function whose
+                      * backward runs; 0: none */
     uint32_t depth;  /* frames */
 };
 

@@ -30,6 +30,7 @@ static const struct {
     {"torch/nn/parameter.py", "__deepcopy__", MT_MARK_MODULE_INIT},
     {"torch/autograd/__init__.py", "backward", MT_MARK_BACKWARD},
     {"torch/autograd/__init__.py", "grad", MT_MARK_BACKWARD},
+    {"torch/autograd/function.py", "apply", MT_MARK_CUSTOM_BACKWARD},
     {"torch/autograd/__init__.py", "_make_grads", MT_MARK_FIRST_GRADIENT},
     {"torch/distributed/fsdp/", "__init__", MT_MARK_MODULE_INIT},
     {"torch/distributed/fsdp/", "_init_*", MT_MARK_MODULE_INIT},

@@ -22,6 +22,7 @@ enum mt_mark {
     MT_MARK_COMMUNICATION = 1 << 10,  /* torch.distributed, DDP, FSDP */
     MT_MARK_FIRST_GRADIENT = 1 << 11, /* makes what backward begins with: 1 for the loss */
     MT_MARK_MATH_LIBRARY = 1 << 12,   /* native: cuBLAS, cuDNN and the like */
+    MT_MARK_CUSTOM_BACKWARD = 1 << 14, /* calls the backward of a torch.autograd.Function */
     MT_MARK_NCCL = 1 << 13,           /* native: NCCL, NVSHMEM */
 };
 

@@ -129,7 +129,8 @@ static inline void mt_tracker_made(struct mt_tracker *tracker, const struct mt_t
     if (thread->step && mt_stack(tracker->definitions, block->stack)->phase & MT_MARK_OPTIMIZER)
         block->step = thread->step;
     if (thread->n_nodes) {
-        block->node_name = thread->nodes[thread->n_nodes - 1].name;
+        uint32_t custom = mt_stack(tracker->definitions, block->stack)->custom;
+        block->node_name = custom ? custom : thread->nodes[thread->n_nodes - 1].name;
         block->forward_stack = thread->nodes[thread->n_nodes - 1].forward_stack;
     }
 }

@@ -131,6 +131,33 @@ START_TEST(a_second_backward_begins_no_iteration)
 }
 END_TEST
 
+/* To C++ all Functions of Python's are a PyNode; where Python allocates, its stack has the class. */
+START_TEST(a_custom_functions_backward_has_its_class)
+{
+    uint32_t node = mt_build_string(builder, "N5torch8autograd6PyNodeE");
+    forward(100);
+    mt_build_on(builder, 0, 2, 0);
+    mt_build_event(builder, MT_NODE_BEGIN, 7, node, 0);
+    mt_build_alloc(builder, BASE, 100);
+    mt_build_on(builder, 0, 2,
+                mt_build_stack(builder, TORCH "autograd/function.py:300 BackwardCFunction.apply",
+                               "/u/fn.py:9 Double.backward", "/u/fn.py:20 helper", NULL));
+    mt_build_alloc(builder, BASE + 4096, 200);
+    mt_build_on(builder, 0, 2,
+                mt_build_stack(builder, TORCH "autograd/function.py:300 BackwardCFunction.apply",
+                               "/u/fn.py:9 backward", NULL));
+    mt_build_alloc(builder, BASE + 8192, 300);
+    question.by = MT_BY_OPERATOR;
+    const struct mt_device *device = analyze();
+    question.by = MT_BY_SITE;
+    ck_assert_uint_eq(device->groups.n, 2);
+    ck_assert_str_eq(device->groups.group[0].name, "PyNode");
+    ck_assert_uint_eq(device->groups.group[0].bytes, 400);
+    ck_assert_str_eq(device->groups.group[1].name, "Double.backward");
+    ck_assert_uint_eq(device->groups.group[1].bytes, 200);
+}
+END_TEST
+
 /* Where memory ran out in the last forward, that is one. */
 START_TEST(a_forward_that_is_broken_off_is_an_iteration)
 {
@@ -481,6 +508,7 @@ int main(void)
     tcase_add_test(story, a_forward_that_is_broken_off_is_an_iteration);
     tcase_add_test(story, a_second_backward_begins_no_iteration);
     tcase_add_test(story, validation_is_no_iteration);
+    tcase_add_test(story, a_custom_functions_backward_has_its_class);
     tcase_add_test(story, without_steps_forward_after_backward_begins_one);
     tcase_add_test(story, without_backward_each_forward_is_one);
     tcase_add_test(story, before_the_first_forward_is_startup);
