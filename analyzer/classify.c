@@ -127,6 +127,13 @@ int mt_is_kept_by_backward(const struct mt_block *block)
     return born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) && !went_to_another(block);
 }
 
+/* Not a copy of one parameter, which has as many elements. */
+static int is_of_no_parameter(const struct mt_rule_context *context, const struct mt_block *block)
+{
+    return context->numels && context->numels->used && block->elements &&
+           !mt_address_map_get(context->numels, block->elements);
+}
+
 #define RULE(id, condition)                                                                        \
     static int id(const struct mt_rule_context *context, const struct mt_block *block)             \
     {                                                                                              \
@@ -150,7 +157,10 @@ RULE(made_like_state, made_like(context, block, MT_SAW_STATE))
 RULE(made_like_gradient, made_like(context, block, MT_SAW_GRADIENT))
 /* Else copies in higher precision, which are no leaves of the graph. */
 RULE(is_stepped, saw(block, MT_SAW_STEPPED) && saw(block, MT_SAW_LEAF))
-RULE(is_stepped_copy, saw(block, MT_SAW_STEPPED) && !saw(block, MT_SAW_SET_DATA))
+RULE(is_stepped_copy, saw(block, MT_SAW_STEPPED) && !saw(block, MT_SAW_SET_DATA) &&
+                          !is_of_no_parameter(context, block))
+/* A flat one of several, or a rank's part of these. */
+RULE(is_stepped_flat, saw(block, MT_SAW_STEPPED) && !saw(block, MT_SAW_SET_DATA))
 RULE(is_data, saw(block, MT_SAW_SET_DATA))
 RULE(is_leaf_again, true_leaf(block) && saw(block, MT_SAW_LEAF_AGAIN) && !context->saw_stepped)
 /* That it outlived a step would say nothing: the last iteration's inputs do too.
@@ -234,6 +244,8 @@ const struct mt_rule mt_rules[] = {
     {"leaf that an optimizer works on", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_stepped},
     {"no leaf, but an optimizer works on it", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      is_stepped_copy},
+    {"an optimizer works on it in the place of parameters", MT_CATEGORY_PARAMETERS, MT_LIKELY,
+     is_stepped_flat},
     {"became a tensor's data", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_data},
     {"leaf of several graphs", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf_again},
     {"leaf", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf},

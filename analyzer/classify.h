@@ -18,6 +18,7 @@ struct mt_rule_context {
     const struct mt_definitions *definitions;
     const struct mt_ranges *ranges;     /* that blocks were made in */
     const struct mt_address_map *lines; /* the tracker's */
+    const struct mt_address_map *numels; /* likewise: NULL: none */
     int saw_parameters;                 /* the trace tells which tensors are parameters */
     int saw_gradients;                  /* and which are gradients */
     int saw_stepped;                    /* and on what optimizers work */

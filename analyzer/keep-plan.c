@@ -70,8 +70,9 @@ static int see_label(struct planner *p, const struct mt_replay *replay,
     if (!index && !block)
         index = life_around(&replay->cuda.heap, &p->cuda, address, &block);
     int tells_of_storage = p->storages != replay->tracker.storages.changes;
-    int tells_of_others = tells_of_storage || p->lines != replay->tracker.lines.used;
-    p->lines = replay->tracker.lines.used;
+    size_t lines = replay->tracker.lines.used + replay->tracker.numels.used;
+    int tells_of_others = tells_of_storage || p->lines != lines;
+    p->lines = lines;
     p->storages = replay->tracker.storages.changes;
     if (index)
         p->lives.life[index].is_wanted |= tells_of_others;

@@ -464,6 +464,7 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
     replay->context = (struct mt_rule_context){.definitions = replay->definitions,
                                                .ranges = &replay->tracker.ranges,
                                                .lines = &replay->tracker.lines,
+                                               .numels = &replay->tracker.numels,
                                                .gradients = &replay->gradients,
                                                .user = question->rules};
     replay->tracker.definitions = replay->definitions;

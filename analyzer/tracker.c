@@ -13,6 +13,7 @@ void mt_tracker_clear(struct mt_tracker *tracker)
     free(tracker->threads);
     mt_address_map_clear(&tracker->forward);
     mt_address_map_clear(&tracker->lines);
+    mt_address_map_clear(&tracker->numels);
     mt_ranges_clear(&tracker->ranges);
     mt_storages_clear(&tracker->storages);
     memset(tracker, 0, sizeof *tracker);
@@ -182,6 +183,15 @@ static void saw_elements(struct mt_block *block, uint64_t elements)
         block->elements = elements;
 }
 
+/* A parameter's: copies of it have as many. */
+static int saw_numel(struct mt_tracker *tracker, struct mt_block *block, uint64_t elements)
+{
+    saw_elements(block, elements);
+    return !elements || mt_address_map_get(&tracker->numels, elements)
+               ? 0
+               : mt_address_map_put(&tracker->numels, elements, 1);
+}
+
 /* Which argument of a label has the type of the tensor's elements; 0: none. */
 static const uint8_t dtype_argument[MT_KIND_LIMIT] = {
     [MT_SAVED] = 2, [MT_LEAF] = 1, [MT_GRADIENT] = 1, [MT_SET_DATA] = 1, [MT_REQUIRES_GRAD] = 2};
@@ -229,6 +239,7 @@ static int saw_state(struct mt_tracker *tracker, struct mt_block *block,
     const struct mt_block *parameter = block_around(tracker, event->arg[1]);
     if (event->arg[0] == event->arg[1]) {
         block->evidence |= MT_SAW_STEPPED;
+        saw_elements(block, event->arg[3]);
         tracker->saw_stepped = 1;
         return 0;
     }
@@ -258,9 +269,11 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
     case MT_REQUIRES_GRAD:
         saw_requires_grad(tracker, block, stack, event->arg[1] != 0);
         saw_elements(block, event->arg[3]);
+        if (block->evidence & MT_SAW_PARAMETER)
+            rc = saw_numel(tracker, block, event->arg[3]);
         break;
     case MT_SET_DATA:
-        saw_elements(block, event->arg[2]);
+        rc = saw_numel(tracker, block, event->arg[2]);
         block->evidence |= MT_SAW_SET_DATA;
         break;
     case MT_GRADIENT:

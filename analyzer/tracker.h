@@ -55,6 +55,7 @@ struct mt_tracker {
         int is_accumulator;
     } node_names[MT_NODE_NAMES]; /* by id, those that were asked for last */
     struct mt_address_map lines; /* mt_line_of -> evidence of what the program makes itself */
+    struct mt_address_map numels; /* how many elements parameters have -> 1 */
     int saw_parameters;          /* the trace tells which tensors are parameters */
     int saw_stepped;             /* and which optimizers work on */
 };

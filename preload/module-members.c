@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "module-members.h"
+#include "kept-attributes.h"
 #include "python-objects.h"
 
 #include <errno.h>
@@ -55,6 +56,8 @@ static void record_members(struct mt_thread *self, struct mt_py_dict *dict, int 
     struct mt_py_tensor part[PARTS];
     for (unsigned i = 0; i < dict->n && i < PER_DICT && !mt_py_dict_at(dict, i, &entry); i++) {
         unsigned n = mt_py_tensor_parts(members.layout, entry.value, part, PARTS);
+        if (are_parameters)
+            mt_kept_attributes_look(self, members.layout, entry.value, MT_KEEPER_PARAMETER);
         for (unsigned j = 0; j < n; j++)
             if (!are_parameters || part[j].is_wrapped)
                 mt_record(self, MT_MEMBER, part[j].place.device, 0,

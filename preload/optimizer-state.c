@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer-state.h"
 #include "intern.h"
+#include "kept-attributes.h"
 #include "python-code.h"
 #include "python-objects.h"
 #include "safe-read.h"
@@ -36,10 +37,11 @@ void mt_optimizers_start(const struct mt_python_layout *layout)
 struct parts {
     uint64_t groups, state;
     struct mt_py_proof proof; /* of the state */
+    int is_inner;             /* these are another one's, which is its `optimizer` */
 };
 
 /* 0, or -EINVAL: it is no optimizer. */
-static int parts_of(uint64_t object, struct parts *parts)
+static int own_parts_of(uint64_t object, struct parts *parts)
 {
     struct mt_py_dict attributes;
     struct mt_py_entry state, groups;
@@ -51,6 +53,22 @@ static int parts_of(uint64_t object, struct parts *parts)
     parts->groups = groups.value;
     parts->state = state.value;
     mt_py_prove(&parts->proof, state.slot, state.value);
+    parts->is_inner = 0;
+    return 0;
+}
+
+/* Likewise, also of one that wraps another, as DeepSpeed's and Megatron's do. */
+static int parts_of(uint64_t object, struct parts *parts)
+{
+    struct mt_py_dict attributes;
+    struct mt_py_entry inner;
+    if (!own_parts_of(object, parts))
+        return 0;
+    if (!object || mt_py_attributes(optimizers.layout, object, &attributes, &parts->proof) ||
+        mt_py_dict_find(optimizers.layout, &attributes, "optimizer", &inner) ||
+        own_parts_of(inner.value, parts))
+        return -EINVAL;
+    parts->is_inner = 1;
     return 0;
 }
 
@@ -71,6 +89,7 @@ struct visit {
     uint64_t parameter; /* address of its data; 0: not known */
     uint32_t name;      /* string id */
     int is_of_itself;   /* what is looked at are parameters */
+    unsigned n_tensors; /* that were looked at */
     unsigned left;      /* objects that may still be looked at */
 };
 
@@ -95,10 +114,11 @@ static uint64_t address_of(uint64_t parameter)
 }
 
 /* That a tensor is a leaf, autograd says of the one that wraps it. */
-static void visit_tensor(const struct visit *v, uint64_t object)
+static void visit_tensor(struct visit *v, uint64_t object)
 {
     struct mt_py_tensor part[PARTS];
     unsigned n = mt_py_tensor_parts(optimizers.layout, object, part, PARTS);
+    v->n_tensors += n > 0;
     for (unsigned i = 0; i < n; i++) {
         uint64_t address = part[i].place.address;
         if (v->is_of_itself && part[i].is_wrapped)
@@ -214,13 +234,34 @@ static void visit_groups(struct visit *v, uint64_t groups)
     v->is_of_itself = 0;
 }
 
+/* Some have their parameters in groups during a step only (ZeRO-3): their state names them. */
+static void visit_keys(struct visit *v, uint64_t state)
+{
+    struct mt_py_dict dict;
+    struct mt_py_entry entry;
+    uint64_t n;
+    if (mt_py_read(state + MT_DICT_USED, &n) || n <= v->n_tensors ||
+        mt_py_dict_open(optimizers.layout, state, &dict))
+        return;
+    v->is_of_itself = 1;
+    for (unsigned i = 0; i < dict.n && v->left && !mt_py_dict_at(&dict, i, &entry); i++)
+        if (entry.value)
+            visit(v, entry.key, MOST_DEPTH);
+    v->is_of_itself = 0;
+}
+
 static void go_through(struct mt_thread *self, uint64_t optimizer)
 {
     struct visit v = {.self = self, .left = MOST_OBJECTS};
     struct parts parts;
     if (parts_of(optimizer, &parts))
         return;
+    if (parts.is_inner) {
+        mt_kept_attributes_look(self, optimizers.layout, optimizer, MT_KEEPER_OPTIMIZER);
+        return;
+    }
     visit_groups(&v, parts.groups);
+    visit_keys(&v, parts.state);
     visit(&v, parts.state, 0);
 }
 

@@ -186,6 +186,23 @@ START_TEST(storages_stay_what_they_are)
 }
 END_TEST
 
+/* An optimizer works on a copy of one parameter, or on a flat one of several. */
+START_TEST(copies_have_as_many_elements)
+{
+    enum { WEIGHT = 0x7d0000000000, COPY = 0x7d0000400000, FLAT = 0x7d0000800000 };
+    mt_build_alloc(builder, WEIGHT, 2048);
+    mt_build_event(builder, MT_SET_DATA, WEIGHT, 0, 1000);
+    mt_build_alloc(builder, COPY, 4096);
+    mt_build_event4(builder, MT_STATE, COPY, COPY, 0, 1000);
+    mt_build_alloc(builder, FLAT, 8192);
+    mt_build_event4(builder, MT_STATE, FLAT, FLAT, 0, 1999);
+    mt_build_end(builder);
+    collect();
+    ck_assert_str_eq(rule_at(COPY), "no leaf, but an optimizer works on it");
+    ck_assert_str_eq(rule_at(FLAT), "an optimizer works on it in the place of parameters");
+}
+END_TEST
+
 START_TEST(names_without_end_are_borne)
 {
     char frame[200 + 2 * 100] = "/v/torch/nn/modules/module.py:1787 Module._call_impl|Net|a";
@@ -215,6 +232,7 @@ int main(void)
     tcase_add_test(tests, state_is_its_parameters);
     tcase_add_test(tests, what_modules_make_anew_is_known_again);
     tcase_add_test(tests, storages_stay_what_they_are);
+    tcase_add_test(tests, copies_have_as_many_elements);
     tcase_add_test(tests, names_without_end_are_borne);
     return RUN_TESTS(tests);
 }
