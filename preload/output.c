@@ -149,10 +149,17 @@ static const char *find_part(const char *path)
     return NULL;
 }
 
+static int create_at(struct mt_output *out, const char *path)
+{
+    int rc = mt_own_file_create(&out->file, path, O_WRONLY | O_APPEND);
+    if (!rc)
+        mt_author_sign(&out->author, out->file.fd);
+    return rc;
+}
+
 static int create(struct mt_output *out)
 {
-    return find_part(out->path) ? -EEXIST
-                                : mt_own_file_create(&out->file, out->path, O_WRONLY | O_APPEND);
+    return find_part(out->path) ? -EEXIST : create_at(out, out->path);
 }
 
 int mt_output_open(struct mt_output *out)
@@ -198,8 +205,7 @@ int mt_output_open_next(const struct mt_output *out, struct mt_output *next)
     next->size = 0;
     snprintf(next->path, sizeof next->path, "%s", out->path);
     next->shown = out->shown;
-    return mt_own_file_create(&next->file, other_name(out->path, NEXT_SUFFIX).path,
-                              O_WRONLY | O_APPEND);
+    return create_at(next, other_name(out->path, NEXT_SUFFIX).path);
 }
 
 void mt_output_discard(struct mt_output *next)

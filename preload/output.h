@@ -4,6 +4,7 @@
 #define MT_PRELOAD_OUTPUT_H
 
 #include "own-file.h"
+#include "trace-format/author.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 
 struct mt_output {
     struct mt_own_file file;
+    struct mt_author author; /* us */
     uint64_t size; /* bytes appended */
     char path[PATH_MAX];
     size_t shown; /* where in the path what was asked for begins */

@@ -5,6 +5,7 @@
 #include "own-file.h"
 #include "recorder.h"
 #include "tail.h"
+#include "trace-format/author.h"
 #include "trace-format/encoder.h"
 #include "wake.h"
 
@@ -97,13 +98,6 @@ static void *map_file(void *at, uint64_t from, size_t size)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Says to readers that the process lives; taken away with it. */
-static void lock(void)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    fcntl(tail.file.fd, F_SETLK, &whole);
-}
-
 static int make(void)
 {
     long page = sysconf(_SC_PAGESIZE);
@@ -146,7 +140,8 @@ void mt_tail_open(const char *trace_path, uint64_t start_ns)
     header->start_monotonic_ns = start_ns;
     header->start_realtime_ns = mt_clock(CLOCK_REALTIME) - (mt_now() - start_ns);
     memcpy(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE);
-    lock();
+    mt_author_lock(tail.file.fd); /* as long as it is mapped: descriptors may be closed */
+    mt_tail_say_alive();
     explain("yes");
 }
 
@@ -300,6 +295,12 @@ int mt_tail_note_end(enum mt_tail_end end, const char *why)
 void mt_tail_forget_end(void)
 {
     atomic_store(&tail.header->end, MT_TAIL_GOES_ON);
+}
+
+void mt_tail_say_alive(void)
+{
+    if (tail.header)
+        atomic_store(&tail.header->alive_ns, mt_clock(CLOCK_REALTIME));
 }
 
 void mt_tail_remove(void)

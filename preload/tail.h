@@ -44,6 +44,9 @@ void mt_tail_turn(const struct mt_tail_mark *mark);
 int mt_tail_note_end(enum mt_tail_end end, const char *why);
 void mt_tail_forget_end(void);
 
+/* For readers on other machines. Writer. */
+void mt_tail_say_alive(void);
+
 /* The trace is complete: the file goes. Writer. */
 void mt_tail_remove(void);
 

@@ -368,9 +368,9 @@ static uint64_t any_id(void)
 
 static void append_header(uint64_t older_id)
 {
-    unsigned char header[MT_FILE_HEADER_SIZE];
+    unsigned char header[MT_LIVE_HEADER_SIZE];
     writer.mark.trace_id = any_id();
-    mt_encode_file_header(header, writer.mark.trace_id, older_id);
+    mt_encode_live_header(header, writer.mark.trace_id, older_id, &writer.output.author);
     append(header, sizeof header);
 }
 
@@ -462,6 +462,7 @@ static void begin_segment(void)
 static void drain(int is_last)
 {
     mt_clock_adjust();
+    mt_tail_say_alive();
     if (is_open() && mt_guard_has_lost())
         give_up(-EIO, "write");
     if (!is_open() || mt_order_collect(&writer.order, is_last))

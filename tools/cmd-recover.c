@@ -3,6 +3,7 @@
 #include "analyzer/text.h"
 #include "analyzer/write.h"
 #include "command.h"
+#include "original.h"
 #include "trace-format/tail.h"
 
 #include <errno.h>
@@ -26,6 +27,8 @@ struct recovery {
     uint64_t sound;   /* bytes of the trace that stay */
     uint64_t of_tail; /* events */
     int has_older;    /* segment, which goes with a new file */
+    int is_over;      /* nobody writes the trace any more, for certain */
+    struct mt_original original;
     FILE *made;       /* in memory: bytes, of which there are size once it is flushed */
     char *bytes;
     size_t size;
@@ -66,6 +69,7 @@ static int read_trace(struct recovery *recovery, struct mt_reader *reader,
     int rc = 0;
     mt_survey_begin(&recovery->survey, recovery->path);
     recovery->survey.state = mt_reader_state(reader);
+    recovery->is_over = mt_reader_is_over(reader);
     while (!rc && mt_reader_next(reader, &batch, error) > 0) {
         mt_survey_add(&recovery->survey, &batch);
         recovery->has_older |= batch.is_older;
@@ -122,26 +126,44 @@ static int copy_older(const struct recovery *recovery)
     return rc;
 }
 
-/* The tail stays until all that it had is in the file: who is stopped on the way can begin anew. */
-static int write_trace(const struct recovery *recovery)
+static int write_file(const struct recovery *recovery, int fd)
 {
-    const char *path = recovery->output ? recovery->output : recovery->path;
-    int fd = recovery->output ? create(path) : open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return recovery->output ? fd : -errno;
-    int rc = recovery->output ? copy(recovery->path, fd, recovery->sound) : 0;
-    if (!rc && recovery->output && recovery->has_older)
-        rc = copy_older(recovery);
-    if (!rc && !recovery->output &&
-        (ftruncate(fd, (off_t)recovery->sound) || lseek(fd, 0, SEEK_END) != (off_t)recovery->sound))
-        rc = -errno;
+    int rc = copy(recovery->path, fd, recovery->sound);
     if (!rc)
         rc = mt_write_all(fd, recovery->bytes, recovery->size);
     if (!rc && fdatasync(fd) && errno != EINVAL)
         rc = -errno;
-    close(fd);
-    if (rc && recovery->output)
+    return close(fd) && !rc ? -errno : rc;
+}
+
+static int write_new(const struct recovery *recovery)
+{
+    int fd = create(recovery->output);
+    if (fd < 0)
+        return fd;
+    int rc = write_file(recovery, fd);
+    if (!rc && recovery->has_older)
+        rc = copy_older(recovery);
+    if (!rc && !mt_original_is_there(&recovery->original))
+        rc = -EBUSY; /* another segment was copied */
+    if (rc)
         unlink(recovery->output);
+    return rc;
+}
+
+/* A new file beside the trace, which then takes its place: who is stopped on the way can begin
+ * anew, and a program that lives after all has its files. */
+static int write_in_place(const struct recovery *recovery)
+{
+    char temporary[PATH_MAX];
+    int fd = mt_original_begin(&recovery->original, temporary);
+    if (fd < 0)
+        return fd;
+    int rc = write_file(recovery, fd);
+    if (!rc)
+        rc = mt_original_replace(&recovery->original, temporary, recovery->is_over);
+    if (rc)
+        unlink(temporary);
     return rc;
 }
 
@@ -160,6 +182,23 @@ static int check(const struct recovery *recovery, const struct mt_trace_error *e
     return 0;
 }
 
+static int refuse(const struct recovery *recovery, const char *path, int rc)
+{
+    if (rc == -EBUSY && recovery->output)
+        return mt_fail("%s: has gone on to its next segment meanwhile; try again",
+                       recovery->path);
+    if (rc == -EBUSY)
+        return mt_fail("%s: has changed meanwhile, so its program lives; wait for its end, or give "
+                       "-o FILE for a copy of what there is",
+                       path);
+    if (rc == -EEXIST && recovery->output)
+        return mt_fail("%s: is there already; give another name", path);
+    if (rc == -EEXIST)
+        return mt_fail("%s%s: is there already; move it away, or give -o FILE", path,
+                       MT_KEPT_SUFFIX);
+    return mt_fail("%s: cannot be written: %s", path, strerror(-rc));
+}
+
 static int finish(const struct recovery *recovery, const struct mt_trace_error *error)
 {
     const char *path = recovery->output ? recovery->output : recovery->path;
@@ -172,13 +211,12 @@ static int finish(const struct recovery *recovery, const struct mt_trace_error *
     int rc = check(recovery, error);
     if (rc)
         return rc;
-    rc = write_trace(recovery);
-    if (rc == -EEXIST)
-        return mt_fail("%s: is there already; give another name", path);
+    rc = recovery->output ? write_new(recovery) : write_in_place(recovery);
     if (rc)
-        return mt_fail("%s: cannot be written: %s", path, strerror(-rc));
-    if (!recovery->output)
-        unlink(beside(recovery->path, MT_TAIL_SUFFIX).path);
+        return refuse(recovery, path, rc);
+    if (!recovery->output && !recovery->is_over)
+        mt_say("%s: it is not certain that the program has ended; what was there is now %s%s", path,
+               path, MT_KEPT_SUFFIX);
     if (error->fault)
         mt_say("%s: %s", recovery->path, error->text);
     mt_print_text(path);
@@ -192,11 +230,14 @@ static int recover(struct recovery *recovery)
 {
     struct mt_trace_error error;
     struct mt_reader *reader;
+    int noted = mt_original_note(&recovery->original, recovery->path); /* before it is read */
     if (mt_reader_open(&reader, recovery->path, &error))
         return mt_fail_trace(recovery->path, &error);
     recovery->encoder = mt_encoder_create(3);
     recovery->made = open_memstream(&recovery->bytes, &recovery->size);
     int rc = recovery->encoder && recovery->made ? read_trace(recovery, reader, &error) : -ENOMEM;
+    if (!rc && !recovery->output)
+        rc = noted;
     mt_reader_close(reader);
     if (recovery->made && fclose(recovery->made) && !rc)
         rc = -ENOMEM;

@@ -48,17 +48,33 @@ static void tell(const struct mt_symbolized *result)
            mt_count_text(named, result->named), mt_count_text(before, result->before));
 }
 
-/* A new file beside the one that it is to become, which only then goes: whatever happens, one of
- * the two is whole. */
-static int symbolize(const char *trace, const char *final)
+/* Whether nobody writes the trace any more; in place of one that somebody does, there is no other:
+ * 1, 0, or a negative exit code after a message. */
+static int is_over(const char *trace, int is_in_place)
 {
-    char temporary[PATH_MAX];
     struct mt_reader *reader;
-    struct mt_symbolized result;
     struct mt_trace_error error = {0};
     if (mt_reader_open(&reader, trace, &error))
-        return mt_fail_trace(trace, &error);
+        return -mt_fail_trace(trace, &error);
+    enum mt_trace_state state = mt_reader_state(reader);
+    int is_over = mt_reader_is_over(reader);
     mt_reader_close(reader);
+    if (is_in_place && state == MT_TRACE_RUNNING)
+        return -mt_fail("%s: the program is still running; wait for its end, or give -o FILE",
+                        trace);
+    return is_over;
+}
+
+/* A new file beside the one that it is to become, which only then goes: whatever happens, one of
+ * the two is whole. */
+static int symbolize(const char *trace, const char *final, int is_in_place)
+{
+    char temporary[PATH_MAX];
+    struct mt_symbolized result;
+    struct mt_trace_error error = {0};
+    int is_safe = is_over(trace, is_in_place);
+    if (is_safe < 0)
+        return -is_safe;
     if ((size_t)snprintf(temporary, sizeof temporary, "%s.XXXXXX", final) >= sizeof temporary)
         return mt_fail("%s: the name is too long", final);
     int fd = mkostemp(temporary, O_CLOEXEC);
@@ -68,6 +84,12 @@ static int symbolize(const char *trace, const char *final)
     int rc = mt_symbolize(trace, out, &result, &error);
     if (fclose(out) && !rc)
         rc = -errno;
+    if (!rc && is_in_place && !is_safe) {
+        unlink(temporary);
+        return mt_fail("%s: it is not certain that the program has ended; run memtap recover "
+                       "first, or give -o FILE",
+                       trace);
+    }
     if (!rc && rename(temporary, final))
         rc = -errno;
     if (!rc) {
@@ -88,6 +110,7 @@ int mt_run_symbolize(const struct mt_command *command, int argc, char **argv)
     if (rc)
         return rc;
     if (arguments.output)
-        return symbolize(arguments.trace, arguments.output);
-    return symbolize(arguments.trace, realpath(arguments.trace, real) ? real : arguments.trace);
+        return symbolize(arguments.trace, arguments.output, 0);
+    return symbolize(arguments.trace, realpath(arguments.trace, real) ? real : arguments.trace,
+                     1);
 }

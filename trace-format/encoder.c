@@ -77,6 +77,14 @@ void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE], uint64_t trac
     mt_put64(out + 24, older_id);
 }
 
+void mt_encode_live_header(unsigned char out[MT_LIVE_HEADER_SIZE], uint64_t trace_id,
+                           uint64_t older_id, const struct mt_author *author)
+{
+    mt_encode_file_header(out, trace_id, older_id);
+    mt_put16(out + 10, MT_LIVE_HEADER_SIZE);
+    mt_author_put(out + MT_FILE_HEADER_SIZE, author);
+}
+
 struct mt_encoder *mt_encoder_create(int level)
 {
     struct mt_encoder *encoder = calloc(1, sizeof *encoder);

@@ -7,9 +7,11 @@
 #ifndef MT_TRACE_ENCODER_H
 #define MT_TRACE_ENCODER_H
 
+#include "author.h"
 #include "model.h"
 
 #define MT_FILE_HEADER_SIZE 32u
+#define MT_LIVE_HEADER_SIZE (MT_FILE_HEADER_SIZE + MT_AUTHOR_SIZE)
 
 /* A block should be finished at this many records, or bytes of definitions: the reader holds one in
  * memory. */
@@ -22,6 +24,10 @@ struct mt_encoder;
  * 0: there is none. */
 void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE], uint64_t trace_id,
                            uint64_t older_id);
+
+/* Of a trace that its author is about to write. */
+void mt_encode_live_header(unsigned char out[MT_LIVE_HEADER_SIZE], uint64_t trace_id,
+                           uint64_t older_id, const struct mt_author *author);
 
 /* Bytes that a definition takes at most, and its encoding: the number of its bytes. Its text must
  * be within the limit. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reader.h"
+#include "author.h"
 #include "block.h"
 #include "decoder.h"
 #include "encoder.h"
@@ -21,6 +22,8 @@
  * processor's second cache. A multiple of MT_STRETCH. */
 #define EVENTS_AT_ONCE 1024u
 
+#define MOST_TRIES 10 /* at a file that another takes the place of */
+
 struct mt_buffer {
     void *bytes;
     size_t capacity;
@@ -32,11 +35,13 @@ struct mt_reader {
     uint64_t trace_id, older_id; /* 0: none */
     struct mt_reader *older;     /* the segment before, that is read first; NULL: none */
     int older_is_read, skip_carried, is_over; /* is_over: its end block was given */
+    struct mt_author author; /* zeros: not known */
+    enum mt_author_sign sign;
     enum mt_trace_state state;
     struct mt_end end; /* where the state is MT_TRACE_CLOSED */
     struct mt_tail_content tail;
     enum { TAIL_NONE, TAIL_DEFINITIONS, TAIL_EVENTS, TAIL_OVER } tail_next;
-    uint64_t offset, file_size; /* bytes */
+    uint64_t offset, file_size, header_size; /* bytes */
     ZSTD_DCtx *zstd;
     struct mt_crc crc;
     struct mt_buffer stored;
@@ -102,7 +107,7 @@ static int ensure(struct mt_buffer *buffer, size_t need)
 
 static int read_file_header(struct mt_reader *reader, struct mt_trace_error *error)
 {
-    unsigned char header[MT_FILE_HEADER_SIZE];
+    unsigned char header[MT_LIVE_HEADER_SIZE];
     const size_t least = 16; /* of version 1 */
     errno = 0;
     ssize_t n = read_all(reader->fd, header, sizeof header);
@@ -116,7 +121,7 @@ static int read_file_header(struct mt_reader *reader, struct mt_trace_error *err
     if (memcmp(header, MT_FILE_MAGIC, magic))
         return fail(error, MT_FAULT_FOREIGN, 0,
                     "not a memtap trace (byte 0); give a file that memtap wrote (*.mtap)");
-    size_t needed = (size_t)n < least || mt_get16(header + 8) < 2 ? least : sizeof header;
+    size_t needed = (size_t)n < least || mt_get16(header + 8) < 2 ? least : MT_FILE_HEADER_SIZE;
     if ((size_t)n < needed)
         return fail(error, MT_FAULT_CUT, (uint64_t)n, "the trace is cut at byte %zd, in its header",
                     n);
@@ -131,10 +136,12 @@ static int read_file_header(struct mt_reader *reader, struct mt_trace_error *err
         reader->trace_id = mt_get64(header + 16);
     if (reader->version >= 2)
         reader->older_id = mt_get64(header + 24);
+    if (reader->version >= 2 && size >= sizeof header && (size_t)n == sizeof header)
+        mt_author_get(header + MT_FILE_HEADER_SIZE, &reader->author);
     if (reader->version < 1 || size < needed || size > reader->file_size ||
         lseek(reader->fd, (off_t)size, SEEK_SET) != (off_t)size)
         return fail(error, MT_FAULT_DAMAGED, 8, "the trace's header is damaged (byte 8)");
-    reader->offset = size;
+    reader->offset = reader->header_size = size;
     return 0;
 }
 
@@ -178,15 +185,33 @@ const char *const mt_trace_state_names[MT_TRACE_STATES] = {
 };
 
 /* As its tail has it. A process that is about to become another program lives. */
-static enum mt_trace_state state_of(const struct mt_tail_content *tail, int is_read)
+static enum mt_trace_state state_of(const struct mt_tail_content *tail, int is_read,
+                                    enum mt_author_sign sign)
 {
     if (is_read && tail->end == MT_TAIL_STOPPED)
         return MT_TRACE_STOPPED;
-    if (tail->is_running)
+    if (sign == MT_AUTHOR_LIVES)
         return MT_TRACE_RUNNING;
     if (is_read)
         return tail->end == MT_TAIL_EXECUTED ? MT_TRACE_EXECUTED : MT_TRACE_KILLED;
     return MT_TRACE_OPEN;
+}
+
+static enum mt_author_sign look_for_author(const struct mt_reader *reader)
+{
+    struct stat status;
+    const struct mt_tail_content *tail = &reader->tail;
+    if (fstat(reader->fd, &status))
+        return MT_AUTHOR_UNSEEN;
+    uint64_t written_ns =
+        (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    struct mt_author_evidence evidence = {
+        .is_locked = tail->is_locked || mt_author_is_locked(reader->fd),
+        .is_other = tail->end == MT_TAIL_EXECUTED,
+        .last_sign_ns = tail->alive_ns > written_ns ? tail->alive_ns : written_ns,
+        .device = status.st_dev,
+        .inode = status.st_ino};
+    return mt_author_look(&reader->author, &evidence);
 }
 
 /* How the recording ended, and its tail. */
@@ -194,10 +219,13 @@ static int find_state(struct mt_reader *reader, const char *path, struct mt_trac
 {
     if (find_end(reader)) {
         reader->state = MT_TRACE_CLOSED;
+        reader->sign = MT_AUTHOR_GONE;
         return 0;
     }
-    int rc = mt_tail_read(&reader->tail, path, reader->trace_id);
-    reader->state = state_of(&reader->tail, rc > 0);
+    const struct mt_tail_of trace = {path, reader->trace_id, reader->header_size};
+    int rc = mt_tail_read(&reader->tail, &trace);
+    reader->sign = look_for_author(reader);
+    reader->state = state_of(&reader->tail, rc > 0, reader->sign);
     reader->tail_next = rc > 0 ? TAIL_DEFINITIONS : TAIL_NONE;
     if (rc == -EPROTO)
         return fail(error, MT_FAULT_VERSION, 8,
@@ -246,16 +274,30 @@ static struct mt_reader *open_older(const struct mt_reader *reader, const char *
     return NULL;
 }
 
+/* Whether the file was closed, or another segment took its place, while its author was looked for.
+ */
+static int has_gone_on(const struct mt_reader *reader, const char *path)
+{
+    struct stat ours, there;
+    return !fstat(reader->fd, &ours) && !stat(path, &there) &&
+           (ours.st_dev != there.st_dev || ours.st_ino != there.st_ino ||
+            (uint64_t)ours.st_size != reader->file_size);
+}
+
 int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_error *error)
 {
-    int rc = open_reader(out, path, error);
-    if (rc)
-        return rc;
-    rc = find_state(*out, path, error);
-    if (rc) {
+    for (int tries = MOST_TRIES;; tries--) {
+        int rc = open_reader(out, path, error);
+        if (!rc)
+            rc = find_state(*out, path, error);
+        int is_moving = !rc && tries && (*out)->state != MT_TRACE_CLOSED &&
+                        (*out)->state != MT_TRACE_RUNNING && has_gone_on(*out, path);
+        if (!rc && !is_moving)
+            break;
         mt_reader_close(*out);
         *out = NULL;
-        return rc;
+        if (rc)
+            return rc;
     }
     (*out)->older = open_older(*out, path);
     (*out)->skip_carried = (*out)->older != NULL;
@@ -504,6 +546,11 @@ const struct mt_end *mt_reader_end(const struct mt_reader *reader)
 enum mt_trace_state mt_reader_state(const struct mt_reader *reader)
 {
     return reader->state;
+}
+
+int mt_reader_is_over(const struct mt_reader *reader)
+{
+    return reader->sign == MT_AUTHOR_GONE || reader->state == MT_TRACE_STOPPED;
 }
 
 uint64_t mt_reader_offset(const struct mt_reader *reader)

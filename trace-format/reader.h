@@ -83,6 +83,11 @@ const struct mt_end *mt_reader_end(const struct mt_reader *reader);
 
 enum mt_trace_state mt_reader_state(const struct mt_reader *reader);
 
+/* Whether it is certain that no process writes the trace any more. Where it is not (the process was
+ * on another machine, or its memtap did not say who it is), MT_TRACE_KILLED and MT_TRACE_OPEN mean
+ * that nothing is seen of a process that does. */
+int mt_reader_is_over(const struct mt_reader *reader);
+
 /* Bytes of the file that were read so far and are sound; the tail does not count. */
 uint64_t mt_reader_offset(const struct mt_reader *reader);
 

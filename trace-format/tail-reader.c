@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tail-reader.h"
+#include "author.h"
 #include "decoder.h"
 #include "encoder.h"
 
@@ -21,7 +22,7 @@
 struct source {
     int fd;
     uint64_t size; /* bytes */
-    uint64_t trace_id;
+    const struct mt_tail_of *trace;
     struct mt_tail_header header;
     struct mt_tail_mark mark;
     unsigned index;  /* of the mark and the `safe` that hold */
@@ -277,17 +278,17 @@ static int read_header(struct source *source)
         memcmp(source->header.magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE))
         return -EINVAL;
     source->index = source->header.turn % 2;
-    if (source->header.mark[source->index].trace_id != source->trace_id)
+    if (source->header.mark[source->index].trace_id != source->trace->id)
         source->index = !source->index;
     source->mark = source->header.mark[source->index];
-    return source->mark.trace_id == source->trace_id ? 0 : -EINVAL;
+    return source->mark.trace_id == source->trace->id ? 0 : -EINVAL;
 }
 
 static void empty(struct mt_tail_content *content)
 {
-    int is_running = content->is_running;
+    int is_locked = content->is_locked;
     mt_tail_clear(content);
-    content->is_running = is_running;
+    content->is_locked = is_locked;
 }
 
 /* The rings first: what their events refer to is in the journal by then. Once: 1 where nothing was
@@ -299,7 +300,8 @@ static int try_to_read(struct mt_tail_content *content, struct source *source)
     if (read_header(source))
         return 0;
     content->trace_size = source->mark.trace_size;
-    if ((source->mark.trace_size <= MT_FILE_HEADER_SIZE && add_infos(content, source)) ||
+    content->alive_ns = source->header.alive_ns;
+    if ((source->mark.trace_size <= source->trace->header_size && add_infos(content, source)) ||
         add_end(content, source) || read_rings(content, source))
         return -ENOMEM;
     if (read_header(&after))
@@ -320,13 +322,6 @@ static int is_newer(int fd)
            header.version > MT_TAIL_VERSION;
 }
 
-/* The writer's process holds a lock on it as long as it lives. */
-static int is_locked(int fd)
-{
-    struct flock whole = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-    return !fcntl(fd, F_GETLK, &whole) && whole.l_type != F_UNLCK;
-}
-
 static int open_tail(const char *trace_path)
 {
     char real[PATH_MAX], path[PATH_MAX + sizeof MT_TAIL_SUFFIX];
@@ -335,9 +330,9 @@ static int open_tail(const char *trace_path)
     return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-int mt_tail_read(struct mt_tail_content *content, const char *trace_path, uint64_t trace_id)
+int mt_tail_read(struct mt_tail_content *content, const struct mt_tail_of *trace)
 {
-    struct source source = {.fd = open_tail(trace_path), .trace_id = trace_id};
+    struct source source = {.fd = open_tail(trace->path), .trace = trace};
     struct stat status;
     int rc = 0;
     memset(content, 0, sizeof *content);
@@ -347,7 +342,7 @@ int mt_tail_read(struct mt_tail_content *content, const char *trace_path, uint64
     if (is_file && is_newer(source.fd))
         rc = -EPROTO;
     else if (is_file && !read_header(&source)) {
-        content->is_running = is_locked(source.fd);
+        content->is_locked = mt_author_is_locked(source.fd);
         for (int i = 0; rc == 0 && i < MOST_TRIES; i++) {
             source.size = !fstat(source.fd, &status) ? (uint64_t)status.st_size : 0;
             rc = try_to_read(content, &source);

@@ -7,7 +7,8 @@
 #include "tail.h"
 
 struct mt_tail_content {
-    int is_running; /* the process lives, and writes on */
+    int is_locked;     /* by the process that writes it */
+    uint64_t alive_ns; /* when that said that it lives, by CLOCK_REALTIME; 0: never */
     enum mt_tail_end end;
     uint64_t trace_size; /* the trace's bytes that count: the content begins after them */
     struct mt_definition *definitions;
@@ -20,10 +21,16 @@ struct mt_tail_content {
     char info[3][64], why[sizeof(struct mt_tail_header)];
 };
 
-/* Reads the tail of the trace at a path: 1; 0 where there is none of that trace, or it changes
- * faster than it can be read (is_running says so); -EPROTO where it is of a version that is not
- * known here; -ENOMEM. To be cleared in any case. */
-int mt_tail_read(struct mt_tail_content *content, const char *trace_path, uint64_t trace_id);
+/* What a reader knows of the trace already. */
+struct mt_tail_of {
+    const char *path;
+    uint64_t id, header_size;
+};
+
+/* Reads the tail of a trace: 1; 0 where there is none of that trace, or it changes faster than it
+ * can be read (is_locked says so); -EPROTO where it is of a version that is not known here;
+ * -ENOMEM. To be cleared in any case. */
+int mt_tail_read(struct mt_tail_content *content, const struct mt_tail_of *trace);
 
 void mt_tail_clear(struct mt_tail_content *content);
 

@@ -54,6 +54,7 @@ struct mt_tail_header {
     _Alignas(64) _Atomic uint64_t journal_put; /* bytes ever put */
     _Atomic uint32_t end;                      /* enum mt_tail_end */
     char why[244];                             /* in words, with zeros after them */
+    _Atomic uint64_t alive_ns; /* CLOCK_REALTIME, some 2 s ago at most while the process lives */
 };
 
 /*

@@ -3,7 +3,9 @@
  * tell thread and turn: size = thread << 32 | turn. Ends as END says, when its threads have ended,
  * or when they have counted so many CALLS. With ALLOC_COUNTS=FILE each thread counts there, in
  * memory that outlives the process, what has returned: two numbers of 64 bits a thread, mallocs and
- * frees. */
+ * frees. With ALLOC_COPIES set, another thread opens, reads and closes all files of the working
+ * directory again and again, as a program does that copies its run's folder. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -43,6 +45,24 @@ static void *work(void *data)
         }
     }
     return NULL;
+}
+
+static void *read_files(void *unused)
+{
+    static char bytes[65536];
+    for (;;) {
+        DIR *directory = opendir(".");
+        for (struct dirent *entry; directory && (entry = readdir(directory));) {
+            int fd = open(entry->d_name, O_RDONLY);
+            while (fd >= 0 && read(fd, bytes, sizeof bytes) > 0)
+                ;
+            if (fd >= 0)
+                close(fd);
+        }
+        if (directory)
+            closedir(directory);
+    }
+    return unused;
 }
 
 static void map_counts(const char *path)
@@ -92,6 +112,10 @@ int main(int argc, char **argv)
     }
     pairs = strtoul(argv[2], NULL, 10);
     map_counts(getenv("ALLOC_COUNTS"));
+    pthread_t copier;
+    const char *copies = getenv("ALLOC_COPIES");
+    if (copies && *copies)
+        pthread_create(&copier, NULL, read_files, NULL);
     for (uintptr_t i = 0; i < n; i++)
         pthread_create(&threads[i], NULL, work, (void *)i);
     if (argc > 4)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test-live.py [--kills N] [--seed N] MEMTAP SHIM ALLOC-THREADS: a trace whose program lives is never
+taken for one of a dead program, whatever the program does with its files; commands that read or rewrite
+it meanwhile harm nothing; and SIGKILL at any moment loses nothing. A quarter of the kills falls into
+shutil.copytree of the run's folder. The seed that is printed repeats a run."""
+import argparse
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+arguments = argparse.ArgumentParser()
+arguments.add_argument("--kills", type=int, default=4)
+arguments.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+arguments.add_argument("paths", nargs=3)
+options = arguments.parse_args()
+memtap, shim, alloc_threads = (os.path.abspath(path) for path in options.paths)
+copied = str(pathlib.Path(__file__).with_name("copied-program.py"))
+faults = []
+print(f"seed {options.seed}", flush=True)
+chance = random.Random(options.seed)
+
+
+def start(folder, command, **more):
+    environment = {**os.environ, "LD_PRELOAD": shim, "MEMTAP_OUTPUT": "t.mtap", "MEMTAP_QUIET": "1",
+                   "ALLOC_COUNTS": "counts", **more}
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def state(trace):
+    info = subprocess.run([memtap, "info", "--format", "json", trace], stdout=subprocess.PIPE,
+                          check=True)
+    return json.loads(info.stdout)
+
+
+def say(what, *found):
+    faults.append(f"{what}: " + "; ".join(str(each) for each in found))
+
+
+def counted(folder):
+    """Mallocs and frees that had returned, and how many threads there may have been."""
+    data = (folder / "counts").read_bytes() if (folder / "counts").exists() else b""
+    numbers = struct.unpack(f"{len(data) // 8}Q", data)
+    return sum(numbers[::2]), sum(numbers[1::2])
+
+
+def use(folder, what):
+    """What users do to the trace of a running program; all of it is to be harmless."""
+    trace = folder / "t.mtap"
+    commands = {"info": ["info", trace], "recover": ["recover", trace], "report": ["report", trace],
+                "symbolize": ["symbolize", trace],
+                "compact": ["compact", "-o", folder / f"c{chance.random()}.mtap", trace],
+                "copy": ["recover", "-o", folder / f"r{chance.random()}.mtap", trace]}
+    return subprocess.Popen([memtap, *commands[what]], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True)
+
+
+def is_whole(what, folder, ends):
+    found = state(folder / "t.mtap")
+    kinds = found["records"]
+    mallocs, frees = counted(folder)
+    has = kinds.get("cuda_malloc", 0), kinds.get("cuda_free", 0)
+    most = found["lost"] + 4
+    if not (mallocs <= has[0] + found["lost"] and has[0] <= mallocs + most
+            and frees <= has[1] + found["lost"] and has[1] <= frees + most):
+        say(what, f"{mallocs} and {frees} calls, {has} in the trace, {found['lost']} lost")
+    if found["state"] not in ends:
+        say(what, f"{found['state']}, not {' or '.join(ends)}")
+
+
+def kill_at_random(number, folder):
+    """One in four in the middle of copytree, of which the others do without."""
+    is_copy = number % 4 == 0
+    what = f"kill {number}" + (" during copytree" if is_copy else "")
+    command = ([sys.executable, "-S", copied, "copytree"] if is_copy
+               else [alloc_threads, str(1 + number % 3), "100000000"])
+    program = start(folder, command, ALLOC_COPIES="1" if number % 4 == 1 else "")
+    wanted = chance.randrange(200, 3000) if is_copy else chance.randrange(1, 400000)
+    until = time.monotonic() + 60
+    while sum(counted(folder)) < wanted and time.monotonic() < until:
+        time.sleep(0.001)
+    refused = use(folder, "recover"), use(folder, "symbolize")
+    for done in refused:
+        errors = done.communicate()[1]
+        if "still running" not in errors:
+            say(what, done.args, done.returncode, errors)
+    others = [use(folder, each) for each in chance.sample(["info", "recover", "report", "compact",
+                                                           "copy"], 2)]
+    time.sleep(chance.random() / 20)
+    program.send_signal(signal.SIGKILL)
+    program.wait()
+    for other in others:
+        other.communicate()
+    is_recovered = any("recover" in other.args and not other.returncode and "-o" not in other.args
+                       for other in others)  # it came when the program had just gone
+    is_whole(what, folder, ["closed"] if is_recovered else ["killed"])
+    recovered = use(folder, "recover")
+    output, errors = recovered.communicate()
+    rest = sorted(path.name for path in folder.glob("t.mtap*"))
+    if recovered.returncode or rest != ["t.mtap"] or state(folder / "t.mtap")["state"] != "closed":
+        say(what, "recovered", output, errors, rest)
+
+
+def in_a_folder(act, *more):
+    with tempfile.TemporaryDirectory() as top:
+        folder = pathlib.Path(top) / "run"
+        folder.mkdir()
+        act(*more, folder)
+
+
+def be_idle(what, alive, dead, folder):
+    """Its state while the program waits, and when it was killed."""
+    program = start(folder, [sys.executable, "-S", copied, what])
+    if what != "exec":
+        program.stdout.readline()
+    until = time.monotonic() + 10
+    while (not (folder / "t.mtap").exists() or state(folder / "t.mtap")["state"] != alive) \
+            and time.monotonic() < until:
+        time.sleep(0.01)
+    before = state(folder / "t.mtap")["state"]
+    size = (folder / "t.mtap").stat().st_size
+    done = use(folder, "recover") if alive == "running" else None
+    errors = done.communicate()[1] if done else ""
+    after = (folder / "t.mtap").stat().st_size
+    program.send_signal(signal.SIGKILL)
+    program.wait()
+    end = state(folder / "t.mtap")["state"]
+    if (before, end) != (alive, dead):
+        say(what, f"{before} and then {end}, not {alive} and {dead}")
+    if done and (done.returncode != 2 or size != after or "still running" not in errors):
+        say(what, "recover", done.returncode, errors)
+
+
+def seen_from_elsewhere(folder):
+    """A container of its own sees the lock, and the machine sees into it."""
+    unshare = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    if not shutil.which("unshare") or subprocess.run([*unshare, "true"], check=False,
+                                                     stderr=subprocess.DEVNULL).returncode:
+        print("skipped: processes in a namespace of their own")
+        return
+    for writer, reader in ((unshare, []), ([], unshare), (unshare, unshare)):
+        for path in folder.glob("*"):
+            path.unlink()
+        program = start(folder, [*writer, sys.executable, "-S", copied, "idle"])
+        program.stdout.readline()
+        info = subprocess.run([*reader, memtap, "info", folder / "t.mtap"], stdout=subprocess.PIPE,
+                              text=True, check=True).stdout
+        if "still running" not in info:
+            say("namespaces", writer, reader, info)
+        program.kill()
+        program.wait()
+        until = time.monotonic() + 10
+        while state(folder / "t.mtap")["state"] == "running" and time.monotonic() < until:
+            time.sleep(0.01)
+        if state(folder / "t.mtap")["state"] != "killed":
+            say("namespaces, killed", writer, reader, state(folder / "t.mtap")["state"])
+
+
+for case in (("idle", "running", "killed"), ("fork", "running", "killed"),
+             ("_Fork", "running", "killed"), ("close", "stopped", "stopped"),
+             ("exec", "executed", "executed")):
+    in_a_folder(be_idle, *case)
+in_a_folder(seen_from_elsewhere)
+for kill in range(options.kills):
+    in_a_folder(kill_at_random, kill)
+print("\n".join(faults) or f"{options.kills} kills, nothing lost")
+sys.exit(bool(faults))
