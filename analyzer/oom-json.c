@@ -14,6 +14,11 @@ static json_t *frames(const struct mt_definitions *definitions, uint32_t stack)
     return array;
 }
 
+static json_t *operator_of(const struct mt_definitions *definitions, const struct mt_oom *oom)
+{
+    return mt_json_type_name(definitions, oom->node_name);
+}
+
 static json_t *suggestions(const struct mt_oom_story *story)
 {
     json_t *array = json_array();
@@ -30,11 +35,14 @@ static json_t *all(const struct mt_analysis *analysis)
     uint64_t kept = replay->n_ooms < MT_OOMS_KEPT ? replay->n_ooms : MT_OOMS_KEPT;
     for (uint64_t i = replay->n_ooms - kept; i < replay->n_ooms; i++) {
         const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
-        json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:b, s:o}", "device",
+        json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "device",
                                                mt_json_device(oom->device), "time_ns",
                                                mt_json_number(oom->time_ns), "requested",
                                                mt_json_number(oom->wanted), "went_on", oom->went_on,
-                                               "stack", frames(replay->definitions, oom->stack)));
+                                               "stack", frames(replay->definitions, oom->stack),
+                                               "operator", operator_of(replay->definitions, oom),
+                                               "forward_stack",
+                                               frames(replay->definitions, oom->forward_stack)));
     }
     return array;
 }
@@ -56,6 +64,9 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
         frames(d, oom->stack));
     if (!object)
         return mt_json_print(out, NULL, 0);
+    json_object_set_new(object, "operator", operator_of(d, oom));
+    json_object_set_new(object, "forward_stack", frames(d, oom->forward_stack));
+    json_object_set_new(object, "free_on_card", mt_json_number(story->on_card));
     json_object_set_new(object, "pool",
                         json_string(story->pool == MT_POOL_SMALL ? "small" : "large"));
     if (story->knows_pieces)

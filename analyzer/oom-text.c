@@ -1,8 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "demangle.h"
 #include "oom-report.h"
 #include "page.h"
 
 static const char *const pool_names[MT_POOLS] = {"small", "large"};
+
+/* The backward node that ran, and its line of forward where that is not the one above. */
+static void print_backward(const struct mt_page *page, const struct mt_oom *oom, uint32_t line)
+{
+    const struct mt_definitions *d = page->definitions;
+    uint32_t forward = mt_oom_forward_line(d, oom);
+    char where[1024], name[256], type[128];
+    if (!oom->node_name)
+        return;
+    mt_short_type_name(mt_string(d, oom->node_name), type, sizeof type);
+    mt_safe_text(name, sizeof name, type, 60, MT_CUT_END, page->style);
+    if (!forward || forward == line) {
+        fprintf(page->out, "     in its backward, %s%s\n", name,
+                forward ? "" : ", whose line of forward is not known");
+        return;
+    }
+    mt_page_place(page, forward, where, sizeof where, page->width - 24);
+    fprintf(page->out, "     in the backward of %s, %s\n", where, name);
+}
 
 static void print_request(const struct mt_page *page, const struct mt_oom_story *story)
 {
@@ -10,7 +30,7 @@ static void print_request(const struct mt_page *page, const struct mt_oom_story 
     const struct mt_definitions *d = page->definitions;
     char time[MT_SIZE_TEXT], wanted[MT_SIZE_TEXT], segment[MT_SIZE_TEXT], name[MT_SIZE_TEXT];
     char where[1024];
-    uint32_t user = mt_stack(d, oom->stack)->user;
+    uint32_t line = mt_oom_line(d, oom);
     mt_colour(page->out, page->style, 160);
     fprintf(page->out, "\nOut of memory on %s at %s", mt_device_text(name, oom->device),
             mt_time_text(time, oom->time_ns));
@@ -20,11 +40,12 @@ static void print_request(const struct mt_page *page, const struct mt_oom_story 
     putc('\n', page->out);
     if (story->device->spans)
         mt_page_phase(page, story->device);
-    mt_page_place(page, user ? user : oom->stack, where, sizeof where, page->width - 8);
+    mt_page_place(page, line, where, sizeof where, page->width - 8);
     fprintf(page->out, "  %s wanted (%llu bytes; %s asked CUDA for %s)\n  by %s\n",
             mt_size_text(wanted, oom->wanted), (unsigned long long)oom->wanted,
             oom->of_cuda ? "the program" : "PyTorch", mt_size_text(segment, story->segment), where);
-    uint32_t caller = mt_stack(d, user)->parent;
+    print_backward(page, oom, line);
+    uint32_t caller = mt_stack(d, line)->parent;
     for (unsigned i = 0; i < 6 && mt_stack(d, caller)->user; i++) {
         caller = mt_stack(d, caller)->user;
         mt_page_place(page, caller, where, sizeof where, page->width - 8);
@@ -76,6 +97,15 @@ static void print_pieces(const struct mt_page *page, const struct mt_oom_story *
                 mt_size_text(a, story->fitting));
 }
 
+/* A segment that fits: memory that is free in two places is not one piece. */
+static void print_card(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    char free_text[MT_SIZE_TEXT], segment[MT_SIZE_TEXT];
+    if (story->on_card)
+        fprintf(page->out, "  %s free on the card, too little for a segment of %s\n",
+                mt_size_text(free_text, story->on_card), mt_size_text(segment, story->segment));
+}
+
 static void print_private(const struct mt_page *page, const struct mt_private_pools *pools)
 {
     char free_text[MT_SIZE_TEXT], name[sizeof pools->pool->name];
@@ -94,8 +124,8 @@ static void print_verdict(const struct mt_page *page, const struct mt_oom_story 
     char a[MT_SIZE_TEXT];
     if (story->would_fit_expandable)
         fprintf(page->out, "  Without fragmentation it would have fit: %s are free in all.\n",
-                mt_size_text(a, story->usable));
-    else
+                mt_size_text(a, story->usable + story->on_card));
+    else if (story->missed_by)
         fprintf(page->out, "  All that is free %staken together is %s too little.\n",
                 story->device->private_pools.free ? "for it " : "",
                 mt_size_text(a, story->missed_by));
@@ -132,8 +162,7 @@ static void print_others(const struct mt_page *page)
             (unsigned long long)replay->n_ooms);
     for (uint64_t i = replay->n_ooms - kept; i + 1 < replay->n_ooms; i++) {
         const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
-        uint32_t user = mt_stack(page->definitions, oom->stack)->user;
-        mt_page_place(page, user ? user : oom->stack, place, sizeof place, page->width - 48);
+        mt_page_place(page, mt_oom_line(page->definitions, oom), place, sizeof place, page->width - 48);
         fprintf(page->out, "  %9s  %11s wanted, %-8s %s\n", mt_time_text(time, oom->time_ns),
                 mt_size_text(wanted, oom->wanted), oom->went_on ? "caught" : "not caught", place);
     }
@@ -150,6 +179,7 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
     mt_page_precision(&page, story->device);
     if (!story->oom->of_cuda) {
         print_pieces(&page, story);
+        print_card(&page, story);
         print_private(&page, &story->device->private_pools);
         print_verdict(&page, story);
     }

@@ -2,6 +2,19 @@
 #include "oom.h"
 #include "grow.h"
 
+uint32_t mt_oom_line(const struct mt_definitions *definitions, const struct mt_oom *oom)
+{
+    uint32_t user = mt_stack(definitions, oom->stack)->user;
+    uint32_t forward = mt_oom_forward_line(definitions, oom);
+    return user ? user : forward ? forward : oom->stack;
+}
+
+uint32_t mt_oom_forward_line(const struct mt_definitions *definitions, const struct mt_oom *oom)
+{
+    const struct mt_stack *made = mt_stack(definitions, oom->forward_stack);
+    return made->user ? made->user : made->python ? made->python : oom->forward_stack;
+}
+
 static uint64_t bytes_of(const struct mt_oom_story *story, enum mt_category category)
 {
     return story->device->category[category].bytes;
@@ -23,6 +36,17 @@ static void advise(struct mt_oom_story *story, const char *what, uint64_t bytes)
         story->advice[story->n_advice++] = (struct mt_advice){what, bytes};
 }
 
+/* What is kept in 4 bytes an element, but master weights, which stay as they are. */
+static uint64_t wide_state(const struct mt_oom_story *story)
+{
+    const struct mt_precision *precision = &story->device->precision;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < precision->n; i++)
+        if (precision->row[i].role == MT_ROLE_STATE && precision->row[i].width == 4)
+            bytes += precision->row[i].bytes;
+    return bytes;
+}
+
 /* Only what the numbers show. */
 static void find_advice(struct mt_oom_story *story)
 {
@@ -31,7 +55,7 @@ static void find_advice(struct mt_oom_story *story)
     enum mt_phase phase = story->span ? (enum mt_phase)story->span->phase : MT_PHASE_OUTSIDE;
     if (story->would_fit_expandable && !story->device->segments.expandable)
         advise(story, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True makes free pieces one",
-               story->usable);
+               story->usable + story->on_card);
     if (story->device->growth.per_iteration)
         advise(story, "keep nothing from one iteration to the next (an iteration's part)",
                story->device->growth.per_iteration);
@@ -43,7 +67,32 @@ static void find_advice(struct mt_oom_story *story)
         advise(story, "checkpointing: at most the activations",
                bytes_of(story, MT_CATEGORY_ACTIVATIONS));
     advise(story, "8-bit optimizer state instead of fp32: three quarters of it",
-           bytes_of(story, MT_CATEGORY_OPTIMIZER_STATE) / 4 * 3);
+           wide_state(story) / 4 * 3);
+}
+
+/* What CUDA had left. A device that has as much as was asked of it refuses for another reason. */
+static uint64_t free_on_card(const struct mt_oom_story *story)
+{
+    const struct mt_balance *balance = &story->device->balance;
+    uint64_t free = balance->known && balance->total > balance->used && !story->oom->of_cuda
+                        ? balance->total - balance->used
+                        : 0;
+    return free < story->segment ? free : 0;
+}
+
+static uint64_t find_usable(const struct mt_oom_story *story)
+{
+    const struct mt_pool_state *other = &story->device->segments.pool[!story->pool];
+    uint64_t kept = story->device->private_pools.free + (story->knows_pieces ? other->free : 0);
+    return story->cached > kept ? story->cached - kept : 0;
+}
+
+/* Of pieces that are free; not where there was one that is large enough: something else kept it. */
+static void find_verdict(struct mt_oom_story *story)
+{
+    uint64_t free = story->usable + story->on_card;
+    story->missed_by = free < story->oom->wanted ? story->oom->wanted - free : 0;
+    story->would_fit_expandable = !story->missed_by && story->knows_pieces && !story->fitting;
 }
 
 static void compare_iterations(struct mt_oom_story *story)
@@ -86,13 +135,12 @@ int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysi
                          ? oom->wanted
                          : mt_segment_size_for(oom->wanted, story->device->segments.expandable > 0);
     story->cached = oom->reserved > oom->allocated ? oom->reserved - oom->allocated : 0;
-    uint64_t kept = story->device->private_pools.free;
-    story->usable = story->cached > kept ? story->cached - kept : 0;
-    story->would_fit_expandable = story->usable >= oom->wanted;
-    story->missed_by = story->would_fit_expandable ? 0 : oom->wanted - story->usable;
     story->span = story->device->span;
     story->knows_pieces = story->device->segments.n > 0 && !story->device->segments.unplaced;
+    story->usable = find_usable(story);
+    story->on_card = free_on_card(story);
     find_fitting(story);
+    find_verdict(story);
     compare_iterations(story);
     find_advice(story);
     return mt_pins_find(&story->pins, &story->device->segments, 1u << story->pool,

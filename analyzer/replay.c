@@ -276,6 +276,7 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
 
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
 {
+    const struct mt_thread_state *thread = replay->thread;
     const struct mt_oom *last =
         replay->n_ooms ? &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT] : NULL;
     if (last && last->of_cuda && !last->went_on && last->device == oom->device &&
@@ -283,7 +284,12 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
         replay->n_ooms--; /* one and the same: tried again, or PyTorch says what CUDA said before */
     else
         mt_replay_went_on(replay);
-    replay->ooms[replay->n_ooms++ % MT_OOMS_KEPT] = *oom;
+    struct mt_oom *kept = &replay->ooms[replay->n_ooms++ % MT_OOMS_KEPT];
+    *kept = *oom;
+    if (thread->n_nodes) {
+        kept->node_name = thread->nodes[thread->n_nodes - 1].name;
+        kept->forward_stack = thread->nodes[thread->n_nodes - 1].forward_stack;
+    }
     if (replay->question.moment.kind == MT_AT_OOM)
         take_all(replay);
 }

@@ -42,6 +42,7 @@ struct mt_question {
 struct mt_oom {
     uint64_t time_ns, wanted, allocated, reserved;
     uint32_t stack;
+    uint32_t node_name, forward_stack; /* of the backward node that ran: ids; 0: none, not known */
     int16_t device;
     int of_cuda; /* a CUDA call failed, on a device that PyTorch's allocator does not use */
     int went_on; /* the program caught it: it allocated later */

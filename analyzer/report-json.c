@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "balance-json.h"
+#include "oom.h"
 #include "pins-json.h"
 #include "precision-json.h"
 #include "ranges-json.h"
@@ -213,7 +214,7 @@ static json_t *out_of_memory(const struct mt_replay *replay)
                       mt_json_number(oom->wanted), "allocated", mt_json_number(oom->allocated),
                       "reserved", mt_json_number(oom->reserved), "line",
                       mt_json_frame(replay->definitions,
-                                    mt_stack(replay->definitions, oom->stack)->user)));
+                                    mt_oom_line(replay->definitions, oom))));
     }
     return array;
 }

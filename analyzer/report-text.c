@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "demangle.h"
+#include "oom.h"
 #include "page.h"
 #include "report.h"
 
@@ -20,8 +21,7 @@ static void print_oom(const struct mt_page *page)
     if (!replay->n_ooms)
         return;
     const struct mt_oom *oom = &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT];
-    uint32_t user = mt_stack(page->definitions, oom->stack)->user;
-    mt_page_place(page, user ? user : oom->stack, where, sizeof where, WIDTH - 5);
+    mt_page_place(page, mt_oom_line(page->definitions, oom), where, sizeof where, WIDTH - 5);
     mt_colour(page->out, page->style, 160);
     fprintf(page->out, "\nOut of memory at %s", mt_time_text(time, oom->time_ns));
     mt_colour(page->out, page->style, 0);

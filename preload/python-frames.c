@@ -93,17 +93,30 @@ static unsigned count_same(const struct mt_thread *self, unsigned n, int is_sure
  * event. */
 struct walk {
     unsigned n, n_known;
-    int is_cut; /* there are more callers */
-    uint64_t frame[MT_STACK_DEPTH];
+    int is_cut;      /* there are more callers, */
+    uint64_t *frame; /* self->walked: the caller's stack may be small */
 };
 
-/* Those of the innermost frames that there is room for. */
+#define MOST_WALKED 20000u /* of a deep recursion: beyond, the outermost frames are not looked for */
+
+/* The innermost frames and the outermost ones: the program's own line is among these, however many
+ * frames of libraries it is below. */
 static void walk_cut(uint64_t frame, struct walk *out)
 {
-    for (out->n = 0; out->n < MT_STACK_DEPTH; out->n++) {
-        out->frame[out->n] = frame;
+    const unsigned inner = MT_STACK_DEPTH - MT_STACK_OUTER;
+    uint64_t last[MT_STACK_OUTER];
+    unsigned n = 0;
+    for (; n < inner; n++) {
+        out->frame[n] = frame;
         frame = mt_py_word(frame, layout->frame_previous);
     }
+    for (; frame && n < MOST_WALKED; n++) {
+        last[(n - inner) % MT_STACK_OUTER] = frame;
+        frame = mt_py_word(frame, layout->frame_previous);
+    }
+    out->n = inner;
+    for (unsigned i = 0; !frame && i < MT_STACK_OUTER; i++)
+        out->frame[out->n++] = last[(n - inner + i) % MT_STACK_OUTER];
     out->n_known = 0;
     out->is_cut = 1;
 }
@@ -292,7 +305,7 @@ static void follow_up(struct mt_thread *self, unsigned n)
 
 MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
 {
-    struct walk found;
+    struct walk found = {.frame = self->walked};
     uint64_t deaths = atomic_load_explicit(&mt_code_deaths, memory_order_acquire);
     walk(self, innermost, deaths == self->code_deaths, &found);
     unsigned n = found.n_known;

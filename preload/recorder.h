@@ -22,7 +22,10 @@
 #include <string.h>
 #include <sys/types.h>
 
-#define MT_STACK_DEPTH 256u /* Python frames kept; the outermost beyond are left out */
+/* Python frames kept: as many as Python allows by default (sys.getrecursionlimit). Of deeper stacks
+ * the outermost MT_STACK_OUTER stay, and the innermost ones; what lies between is left out. */
+#define MT_STACK_DEPTH 1024u
+#define MT_STACK_OUTER 64u
 
 /* A frame of the stack that this thread recorded last (python-frames.c); code and instruction are
  * the words of the frame that say so. */
@@ -78,6 +81,7 @@ struct mt_thread {
     unsigned n_known; /* outermost frame first, from known[1] on */
     struct mt_known_frame known[1 + MT_STACK_DEPTH];
     uint16_t place[MT_STACK_DEPTH]; /* in known, by the frame's address; or that of another */
+    uint64_t walked[MT_STACK_DEPTH]; /* frames that are to be looked up, innermost first */
 };
 
 enum mt_state {

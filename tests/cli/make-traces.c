@@ -128,6 +128,7 @@ int main(int argc, char **argv)
                   {"layers.mtap", mt_scenario_layers},
                   {"mixed.mtap", mt_scenario_mixed},
                   {"phases.mtap", mt_scenario_phases},
+                  {"oom-backward.mtap", mt_scenario_oom_in_backward},
                   {"oom.mtap", mt_scenario_oom},
                   {"fragmented.mtap", mt_scenario_fragmented},
                   {"balance.mtap", mt_scenario_balance},

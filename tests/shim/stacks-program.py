@@ -131,6 +131,11 @@ def main():
     allocate()
     recursive(5)
     recursive(300)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(2500)
+    recursive(1500)
+    recursive(1400)
+    sys.setrecursionlimit(limit)
     recursive(5)
     multi_line()
     with Thing() as thing:

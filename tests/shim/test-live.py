@@ -121,9 +121,10 @@ def be_idle(what, alive, dead, folder):
     if what != "exec":
         program.stdout.readline()
     until = time.monotonic() + 10
-    while (not (folder / "t.mtap").exists() or state(folder / "t.mtap")["state"] != alive) \
+    trace = folder / "t.mtap"
+    while (not trace.exists() or not trace.stat().st_size or state(trace)["state"] != alive) \
             and time.monotonic() < until:
-        time.sleep(0.01)
+        time.sleep(0.05)
     before = state(folder / "t.mtap")["state"]
     size = (folder / "t.mtap").stat().st_size
     done = use(folder, "recover") if alive == "running" else None

@@ -2,6 +2,8 @@
 """The scripts that run out of memory: they die of it, and the trace says how much was wanted, with
 how much allocated and reserved, and agrees with PyTorch up to then."""
 import json
+import pathlib
+import subprocess
 
 import harness
 import totals
@@ -36,25 +38,44 @@ def test(script, wanted, least, most):
     equal(f"{script}: reserved then", oom["reserved"], reserved)
     free = 1 - allocated / reserved
     check(least <= free <= most, f"{script}: {free:.1%} of what is reserved is free")
+    pinned = free / 2 * reserved
     for key, value in (("requested", wanted), ("allocated", allocated), ("reserved", reserved),
                        ("phase", "forward"), ("pool", "large")):
         equal(f"{script}: {key}", told[key], value)
     equal(f"{script}: free pieces", sum(pool["free"] for pool in told["pools"].values()),
           reserved - allocated)
     check(told["largest_free"] < wanted, f"{script}: no piece was large enough")
-    equal(f"{script}: would fit in expandable segments", told["would_fit_expandable"],
-          reserved - allocated >= wanted)
-    equal(f"{script}: missed by", told["missed_by"], max(0, wanted - (reserved - allocated)))
+    free = told["pools"]["large"]["free"] + told["free_on_card"]
+    equal(f"{script}: would fit in expandable segments", told["would_fit_expandable"], free >= wanted)
+    equal(f"{script}: missed by", told["missed_by"], max(0, wanted - free))
     equal(f"{script}: categories", sum(told["categories"].values()), allocated)
     if least:
-        check(told["pinned_by"] and told["pinned_by"][0]["free"] > free / 2 * reserved,
+        check(told["pinned_by"] and told["pinned_by"][0]["free"] > pinned,
               f"{script}: {told['pinned_by']} keep half of what is free")
         equal(f"{script}: whose line", told["pinned_by"][0]["line"]["function"], "Features.forward")
     equal(f"{script}: went on", [oom["went_on"] for oom in told["all"]], [False])
 
 
+def test_in_backward():
+    program = pathlib.Path(__file__).with_name("backward_oom.py")
+    line = program.read_text().split("# the line")[0].count("\n") + 1
+    with harness.folder() as work:
+        path = pathlib.Path(work) / "t.mtap"
+        subprocess.run([MEMTAP, "run", "-q", "--simulate", GPU, "-o", path, "--", harness.PYTHON, program],
+                       stderr=subprocess.PIPE, check=False)
+        told = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", path]).stdout)
+        text = harness.must_run([MEMTAP, "oom", path]).stdout
+    equal("in backward: operator", told["operator"], "GeluBackward0")
+    where = [(frame["function"].rpartition(".")[2], frame["line"]) for frame in told["forward_stack"]]
+    check(("forward", line) in where, f"in backward: the line is in {where[:5]}")
+    check(where[-1][0] == "<module>" and len(where) > 400, f"in backward: {len(where)} frames")
+    check(f"by backward_oom.py:{line} Block.forward" in str(text), "in backward: the line is named")
+    check(told["free_on_card"] and not told["would_fit_expandable"], "in backward: the card's memory")
+
+
 def main():
     harness.need_torch()
+    test_in_backward()
     for case in CASES:
         test(*case)
     harness.finish()

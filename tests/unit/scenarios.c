@@ -361,6 +361,29 @@ void mt_scenario_oom(struct mt_builder *b)
     mt_build_event(b, MT_OOM, 5000 * MT_MIB, 11 * MT_MIB, 12 * MT_MIB);
 }
 
+/* Autograd's thread has no Python stack: the node that runs knows its line of forward. */
+void mt_scenario_oom_in_backward(struct mt_builder *b)
+{
+    describe(b, "command=python deep.py");
+    uint32_t main = mt_build_stack(b, "/home/user/deep.py:3 main", NULL);
+    uint32_t line = mt_build_stack(b, "/home/user/deep.py:3 main",
+                                   TORCH "nn/modules/module.py:1750 Module._call_impl",
+                                   "/home/user/deep.py:20 Block.forward",
+                                   TORCH "nn/functional.py:1700 gelu", NULL);
+    uint32_t gelu = mt_build_string(b, "N5torch8autograd9generated13GeluBackward0E");
+    mt_build_on(b, 0, 1, main);
+    mt_build_alloc(b, BASE, 8 * MT_MIB);
+    mt_build_event(b, MT_LEAF, BASE, 0, 0);
+    mt_build_on(b, 0, 1, line);
+    mt_build_alloc(b, BASE + 8 * MT_MIB, 64 * MT_MIB);
+    mt_build_event(b, MT_NODE_NEW, 0x1000, BASE + 8 * MT_MIB, 0);
+    mt_build_event(b, MT_SAVED, BASE + 8 * MT_MIB, 0, 0);
+    mt_build_on(b, 0, 2, 0);
+    mt_build_event(b, MT_NODE_BEGIN, 0x1000, gelu, 0);
+    mt_build_event(b, MT_OOM, 64 * MT_MIB, 72 * MT_MIB, 80 * MT_MIB);
+    mt_build_end(b);
+}
+
 void mt_scenario_fragmented(struct mt_builder *b)
 {
     describe(b, "command=python clips.py");

@@ -51,6 +51,7 @@ void mt_scenario_native(struct mt_builder *builder);
 
 /* A program that runs out of memory, on two devices, with a trace that lost events. */
 void mt_scenario_oom(struct mt_builder *builder);
+void mt_scenario_oom_in_backward(struct mt_builder *builder);
 
 /* Memory runs out twice: once it is caught; the second time three segments of 20 MiB are kept by a
  * block of 2 MiB each. */
