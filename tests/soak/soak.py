@@ -276,9 +276,10 @@ class Soak:
     def until_training(self, pair):
         until = time.monotonic() + 240
         while not all(rank.words()[2] for rank in pair):
-            if time.monotonic() > until or any(rank.wait(0) is not None for rank in pair):
-                if all(rank.words()[0] for rank in pair):
-                    return True  # its few steps are over
+            has_ended = any(rank.wait(0) is not None for rank in pair)
+            if has_ended and all(rank.words()[0] for rank in pair):
+                return True  # its few steps are over
+            if has_ended or time.monotonic() > until:
                 self.wrong("a pair did not begin", *pair)
                 return False
             time.sleep(0.2)
