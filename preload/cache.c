@@ -3,8 +3,6 @@
 #include "memory.h"
 #include "wake.h"
 
-#include <errno.h>
-
 #define FIRST_ENTRIES 2048u
 #define MOST_ENTRIES (1u << 23)
 #define PLACES_AN_ENTRY 2u
@@ -56,39 +54,48 @@ static void copy(const struct mt_cache_table *from, struct mt_cache_table *to)
     }
 }
 
-/* Tables that were replaced: another thread may still be reading them. */
+/* What was replaced: another thread may still be reading it. */
 #define MOST_RETIRED 8u
-static struct mt_cache_table *_Atomic retired[MOST_RETIRED];
+static struct {
+    void *_Atomic memory;
+    size_t size;
+} retired[MOST_RETIRED];
 
 static unsigned free_place(void)
 {
     unsigned i = 0;
-    while (i < MOST_RETIRED && atomic_load_explicit(&retired[i], memory_order_relaxed))
+    while (i < MOST_RETIRED && atomic_load_explicit(&retired[i].memory, memory_order_relaxed))
         i++;
     return i;
 }
 
-/* One of a cache that only grows stays: all the old ones together are smaller than the new one. */
-static int replace(struct mt_cache *cache, struct mt_cache_table *table)
+int mt_cache_can_retire(void)
+{
+    return free_place() < MOST_RETIRED;
+}
+
+void mt_cache_retire(void *memory, size_t size)
 {
     unsigned place = free_place();
+    retired[place].size = size;
+    atomic_store_explicit(&retired[place].memory, memory, memory_order_release);
+    mt_writer_wake();
+}
+
+/* One of a cache that only grows stays: all the old ones together are smaller than the new one. */
+static void replace(struct mt_cache *cache, struct mt_cache_table *table)
+{
     struct mt_cache_table *old = atomic_load_explicit(&cache->table, memory_order_relaxed);
-    int must_retire = old && cache->forgets;
-    if (must_retire && place == MOST_RETIRED)
-        return -EAGAIN;
     atomic_store_explicit(&cache->table, table, memory_order_release);
-    if (must_retire) {
-        atomic_store_explicit(&retired[place], old, memory_order_release);
-        mt_writer_wake();
-    }
-    return 0;
+    if (old && cache->forgets)
+        mt_cache_retire(old, table_size(old->most));
 }
 
 uint32_t mt_cache_retired(void)
 {
     uint32_t places = 0;
     for (unsigned i = 0; i < MOST_RETIRED; i++)
-        if (atomic_load_explicit(&retired[i], memory_order_acquire))
+        if (atomic_load_explicit(&retired[i].memory, memory_order_acquire))
             places |= 1u << i;
     return places;
 }
@@ -97,8 +104,8 @@ void mt_cache_free(uint32_t places)
 {
     for (unsigned i = 0; i < MOST_RETIRED; i++)
         if (places & 1u << i) { /* a child that is forked in between does not free it again */
-            struct mt_cache_table *table = atomic_exchange(&retired[i], NULL);
-            mt_unmap(table, table_size(table->most));
+            size_t size = retired[i].size;
+            mt_unmap(atomic_exchange(&retired[i].memory, NULL), size);
         }
 }
 
@@ -110,17 +117,15 @@ static struct mt_cache_table *with_room(struct mt_cache *cache)
     if (old && old->used < old->most)
         return old;
     int is_full = old && old->most == most;
-    if (is_full && !cache->forgets)
+    if ((is_full && !cache->forgets) || (old && cache->forgets && !mt_cache_can_retire()))
         return NULL;
     struct mt_cache_table *table = make(old && !is_full ? 2 * old->most : FIRST_ENTRIES);
     if (!table)
         return NULL;
     if (old && !is_full)
         copy(old, table);
-    if (!replace(cache, table))
-        return table;
-    mt_unmap(table, table_size(table->most));
-    return NULL;
+    replace(cache, table);
+    return table;
 }
 
 void mt_cache_add(struct mt_cache *cache, const struct mt_key *key, uint32_t id)

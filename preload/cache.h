@@ -14,6 +14,7 @@
 #define MT_PRELOAD_CACHE_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct mt_key {
@@ -112,6 +113,11 @@ static inline uint32_t mt_cache_follow(struct mt_cache *cache, const struct mt_k
 /* Adds a key that is not there, with an id that is not 0. One thread at a time. Does nothing when
  * there is no memory: the key is then found by the slow way each time. */
 void mt_cache_add(struct mt_cache *cache, const struct mt_key *key, uint32_t id);
+
+/* Hands in memory from mt_map that another thread within a hook may still be reading. Only so much
+ * waits at a time: ask whether there is room first. With the intern lock. */
+int mt_cache_can_retire(void);
+void mt_cache_retire(void *memory, size_t size);
 
 /* What was replaced so far, as a set; and gives that back to the kernel, once no thread can be
  * reading it. Writer. */
