@@ -3,6 +3,10 @@
 #include "cupti.h"
 #include "device-memory.h"
 #include "launcher.h"
+#include "look.h"
+#include "module-members.h"
+#include "module-roots.h"
+#include "module-search.h"
 #include "native-stack.h"
 #include "notice.h"
 #include "python-modules.h"
@@ -169,6 +173,13 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
         tell(sink, "python=%s", mt_python_version());
     tell(sink, "python_stacks=%s", mt_python_status());
     tell(sink, "modules=%s", mt_modules_status());
+    struct mt_look_work work = mt_look_work();
+    tell(sink, "lookup_reads=%llu", (unsigned long long)work.reads);
+    tell(sink, "lookup_bytes=%llu", (unsigned long long)work.bytes);
+    tell(sink, "lookup_calls=%llu", (unsigned long long)work.calls);
+    uint32_t cut = mt_module_searches_cut() + mt_module_members_cut() + mt_module_roots_left_out();
+    if (cut)
+        tell(sink, "lookups_cut=%u", cut);
     tell(sink, "native_stacks=%s", mt_native_status());
     tell(sink, "labels=%s", mt_tensor_status());
     tell(sink, "dtypes=%s", mt_dtype_status());

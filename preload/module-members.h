@@ -16,8 +16,14 @@
 void mt_module_members_start(const struct mt_python_layout *layout);
 
 /* An outermost module is called, for the first time or once more: at some of these calls what it
- * and all its parts have is recorded. */
+ * and all its parts have is recorded, as far as new modules and events have earned the time. */
 void mt_module_members_look(struct mt_thread *self, uint64_t module, int is_first);
+
+/* There is a new module, for which one may be looked at. */
+void mt_module_members_earn(void);
+
+/* Looks that did not come to all modules. Any thread. */
+uint32_t mt_module_members_cut(void);
 
 /* For a forked child. */
 void mt_module_members_reset(void);

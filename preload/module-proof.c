@@ -13,14 +13,8 @@ static struct {
 int mt_module_attribute(const struct mt_python_layout *layout, struct mt_py_dict *attributes,
                         enum mt_module_attribute which, struct mt_py_entry *entry)
 {
-    uint64_t *key = &attribute[which].key;
-    for (unsigned i = 0; *key && i < attributes->n && !mt_py_dict_at(attributes, i, entry); i++)
-        if (entry->key == *key && entry->value)
-            return 0;
-    if (mt_py_dict_find(layout, attributes, attribute[which].name, entry))
-        return -ENOENT;
-    *key = entry->key;
-    return 0;
+    return mt_py_dict_find_known(layout, attributes, attribute[which].name, &attribute[which].key,
+                                 entry);
 }
 
 static int has_versions(const struct mt_python_layout *layout)
@@ -34,41 +28,35 @@ void mt_module_proof_start(const struct mt_python_layout *layout)
         mt_dict_deaths_start(mt_py_types.ordered_dict);
 }
 
-/* Versions are all different. */
-int mt_module_is_provable(const struct mt_python_layout *layout, uint64_t object,
-                          const uint64_t dict[3])
-{
-    struct mt_py_proof proof;
-    if (!has_versions(layout))
-        return !mt_module_prove(layout, object, &proof);
-    uint64_t version[3];
-    for (unsigned i = 0; i < 3; i++)
-        version[i] = mt_py_dict_version(dict[i]);
-    return version[0] && version[1] && version[2] && version[0] != version[1] &&
-           version[0] != version[2] && version[1] != version[2];
-}
-
-int mt_module_children(const struct mt_python_layout *layout, uint64_t object,
-                       struct mt_py_dict *children, uint64_t *dict, struct mt_py_proof *proof)
+/* The entry with the dict of children, and the proof that it is the module's. */
+static int find_children(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+                         uint64_t *dict, struct mt_py_proof *proof)
 {
     struct mt_py_dict attributes;
     struct mt_py_entry entry;
-    if (mt_py_attributes(layout, object, &attributes, proof) ||
-        mt_module_attribute(layout, &attributes, MT_MODULE_CHILDREN, &entry) ||
-        mt_py_dict_open(layout, entry.value, children))
+    if ((is_alive ? mt_py_attributes_alive : mt_py_attributes)(layout, object, &attributes, proof) ||
+        mt_module_attribute(layout, &attributes, MT_MODULE_CHILDREN, &entry))
         return -ENOENT;
     mt_py_prove(proof, entry.slot, entry.value);
     *dict = entry.value;
     return 0;
 }
 
+int mt_module_children(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+                       struct mt_py_dict *children, uint64_t *dict, struct mt_py_proof *proof)
+{
+    return find_children(layout, object, is_alive, dict, proof) ||
+                   mt_py_dict_open(layout, *dict, children)
+               ? -ENOENT
+               : 0;
+}
+
 /* The dict of children was made with the object and goes with it: its version is the object's. */
-static int prove_by_version(const struct mt_python_layout *layout, uint64_t object,
+static int prove_by_version(const struct mt_python_layout *layout, uint64_t object, int is_alive,
                             struct mt_py_proof *proof)
 {
-    struct mt_py_dict children;
     uint64_t dict, version;
-    if (mt_module_children(layout, object, &children, &dict, proof) ||
+    if (find_children(layout, object, is_alive, &dict, proof) ||
         !(version = mt_py_dict_version(dict)))
         return -ENOENT;
     mt_py_prove(proof, dict + MT_DICT_VERSION, version);
@@ -76,12 +64,12 @@ static int prove_by_version(const struct mt_python_layout *layout, uint64_t obje
 }
 
 /* Its hooks' OrderedDict, too, and it was not freed since. */
-static int prove_by_deaths(const struct mt_python_layout *layout, uint64_t object,
+static int prove_by_deaths(const struct mt_python_layout *layout, uint64_t object, int is_alive,
                            struct mt_py_proof *proof)
 {
     struct mt_py_dict attributes;
     struct mt_py_entry entry;
-    if (mt_py_attributes(layout, object, &attributes, proof) ||
+    if ((is_alive ? mt_py_attributes_alive : mt_py_attributes)(layout, object, &attributes, proof) ||
         mt_module_attribute(layout, &attributes, MT_MODULE_HOOKS, &entry) ||
         !mt_py_is(entry.value, mt_py_types.ordered_dict))
         return -ENOENT;
@@ -93,11 +81,46 @@ static int prove_by_deaths(const struct mt_python_layout *layout, uint64_t objec
     return 0;
 }
 
+static int prove(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+                 struct mt_py_proof *proof)
+{
+    return has_versions(layout) ? prove_by_version(layout, object, is_alive, proof)
+                                : prove_by_deaths(layout, object, is_alive, proof);
+}
+
+/* Versions are all different. */
+int mt_module_is_provable(const struct mt_python_layout *layout, uint64_t object,
+                          const uint64_t dict[3])
+{
+    struct mt_py_proof proof;
+    if (!has_versions(layout))
+        return !prove(layout, object, 0, &proof);
+    uint64_t version[3];
+    for (unsigned i = 0; i < 3; i++)
+        version[i] = mt_py_dict_version(dict[i]);
+    return version[0] && version[1] && version[2] && version[0] != version[1] &&
+           version[0] != version[2] && version[1] != version[2];
+}
+
 int mt_module_prove(const struct mt_python_layout *layout, uint64_t object,
                     struct mt_py_proof *proof)
 {
-    return has_versions(layout) ? prove_by_version(layout, object, proof)
-                                : prove_by_deaths(layout, object, proof);
+    return prove(layout, object, 1, proof);
+}
+
+/* Without versions: as many children, in the same table. */
+int mt_module_prove_children(const struct mt_python_layout *layout, uint64_t object,
+                             struct mt_py_proof *proof)
+{
+    uint64_t dict, used, keys;
+    if (has_versions(layout))
+        return prove_by_version(layout, object, 1, proof);
+    if (find_children(layout, object, 1, &dict, proof) || mt_py_read(dict + MT_DICT_USED, &used) ||
+        mt_py_read(dict + MT_DICT_KEYS, &keys))
+        return -ENOENT;
+    mt_py_prove(proof, dict + MT_DICT_USED, used);
+    mt_py_prove(proof, dict + MT_DICT_KEYS, keys);
+    return 0;
 }
 
 static int find_child(struct mt_py_dict *children, uint64_t key, uint64_t child,
@@ -111,13 +134,13 @@ static int find_child(struct mt_py_dict *children, uint64_t key, uint64_t child,
 
 /* The table that the dict has, and in it the entry: its name, which may be another str at the same
  * address, and its value. */
-static int prove_by_entry(const struct mt_python_layout *layout, uint64_t object, uint64_t key,
-                          uint64_t child, struct mt_py_proof *proof)
+static int prove_by_entry(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+                          uint64_t key, uint64_t child, struct mt_py_proof *proof)
 {
     struct mt_py_dict children;
     struct mt_py_entry entry;
     uint64_t dict, keys, shape, hash;
-    if (mt_module_children(layout, object, &children, &dict, proof) || children.values ||
+    if (mt_module_children(layout, object, is_alive, &children, &dict, proof) || children.values ||
         find_child(&children, key, child, &entry) || mt_py_read(dict + MT_DICT_KEYS, &keys) ||
         mt_py_read(keys + MT_KEYS_SHAPE, &shape) || mt_py_read(key + MT_STRING_HASH, &hash))
         return -ENOENT;
@@ -129,9 +152,9 @@ static int prove_by_entry(const struct mt_python_layout *layout, uint64_t object
     return 0;
 }
 
-int mt_module_prove_child(const struct mt_python_layout *layout, uint64_t object, uint64_t key,
-                          uint64_t child, struct mt_py_proof *proof)
+int mt_module_prove_child(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+                          uint64_t key, uint64_t child, struct mt_py_proof *proof)
 {
-    return has_versions(layout) ? prove_by_version(layout, object, proof)
-                                : prove_by_entry(layout, object, key, child, proof);
+    return has_versions(layout) ? prove_by_version(layout, object, is_alive, proof)
+                                : prove_by_entry(layout, object, is_alive, key, child, proof);
 }

@@ -17,9 +17,9 @@ enum mt_module_attribute {
 int mt_module_attribute(const struct mt_python_layout *layout, struct mt_py_dict *attributes,
                         enum mt_module_attribute which, struct mt_py_entry *entry);
 
-/* Opens the dict of children, which is at *dict; the proof shows that it is the module's. 0, or
- * -ENOENT. */
-int mt_module_children(const struct mt_python_layout *layout, uint64_t object,
+/* Opens the dict of children, which is at *dict; the proof shows that it is the module's. is_alive:
+ * the object lives for certain (mt_py_attributes_alive). 0, or -ENOENT. */
+int mt_module_children(const struct mt_python_layout *layout, uint64_t object, int is_alive,
                        struct mt_py_dict *children, uint64_t *dict, struct mt_py_proof *proof);
 
 /* What can be proven of this Python's modules. */
@@ -29,12 +29,16 @@ void mt_module_proof_start(const struct mt_python_layout *layout);
 int mt_module_is_provable(const struct mt_python_layout *layout, uint64_t object,
                           const uint64_t dict[3]);
 
-/* That the module is the same: 0, or -ENOENT. */
+/* That the module, which lives, is the same: 0, or -ENOENT. */
 int mt_module_prove(const struct mt_python_layout *layout, uint64_t object,
                     struct mt_py_proof *proof);
 
+/* That the module, which lives, has got no other children. */
+int mt_module_prove_children(const struct mt_python_layout *layout, uint64_t object,
+                             struct mt_py_proof *proof);
+
 /* That it still has the child, under the name that is this str. */
-int mt_module_prove_child(const struct mt_python_layout *layout, uint64_t object, uint64_t key,
-                          uint64_t child, struct mt_py_proof *proof);
+int mt_module_prove_child(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+                          uint64_t key, uint64_t child, struct mt_py_proof *proof);
 
 #endif

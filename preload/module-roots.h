@@ -9,6 +9,9 @@
 /* String id; 0: it cannot be told. The object is alive. */
 uint32_t mt_module_root(const struct mt_python_layout *layout, uint64_t object);
 
+/* Modules that have no number because there was no room for another. Any thread. */
+uint32_t mt_module_roots_left_out(void);
+
 /* For a forked child. */
 void mt_module_roots_reset(void);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "module-search.h"
+#include "module-hints.h"
 #include "module-proof.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,8 +60,8 @@ static void prove_way(const struct mt_python_layout *layout, struct mt_py_proof 
     proof->n = 0;
     while (n--) {
         const struct step *step = &steps[way[n]];
-        if (mt_module_prove_child(layout, steps[step->parent].object, step->key, step->object,
-                                  &one) ||
+        if (mt_module_prove_child(layout, steps[step->parent].object, !step->parent, step->key,
+                                  step->object, &one) ||
             proof->n + one.n > MT_PY_PROOF) {
             proof->n = 0;
             return;
@@ -82,27 +84,181 @@ static int spell(const struct mt_python_layout *layout, struct mt_module_path *p
     return 0;
 }
 
-int mt_module_search(const struct mt_python_layout *layout, uint64_t owner, uint64_t object,
-                     unsigned most, struct mt_module_path *path, struct mt_py_proof *proof)
+/* What may still be looked at, in entries of dicts. Opening a module takes as long as OPENING of
+ * them. */
+#define OPENING 16
+#define AT_FIRST 32768
+#define MOST_SAVED (1 << 20)
+#define EACH 32           /* for a new module */
+#define WHEN_BROKE 2u     /* modules that are opened all the same */
+#define ENTRIES_WHEN_BROKE 256u
+#define IN_ORDER 64u      /* children that are gone through from the first one on */
+
+static struct {
+    int64_t spent; /* but for what AT_FIRST allows */
+    _Atomic uint32_t cut;
+} effort;
+
+void mt_module_search_earns(void)
 {
-    static struct step steps[MT_MODULE_MOST + 1];
+    if (effort.spent > AT_FIRST - MOST_SAVED)
+        effort.spent -= EACH;
+}
+
+static int is_broke(void)
+{
+    return effort.spent >= AT_FIRST;
+}
+
+uint32_t mt_module_searches_cut(void)
+{
+    return atomic_load_explicit(&effort.cut, memory_order_relaxed);
+}
+
+void mt_module_search_reset(void)
+{
+    effort.spent = 0;
+    effort.cut = 0;
+    mt_module_hints_reset();
+}
+
+static struct step steps[MT_MODULE_MOST + 1];
+
+static int open_step(const struct mt_python_layout *layout, unsigned at,
+                     struct mt_py_dict *children, uint64_t *dict)
+{
+    struct mt_py_proof unused;
+    int rc = mt_module_children(layout, steps[at].object, !at, children, dict, &unused);
+    effort.spent += rc ? 1 : OPENING;
+    return rc;
+}
+
+/* Those that follow in the dict will be called next, most often. */
+static void hint_at_next(struct mt_py_dict *children, unsigned at, uint64_t owner)
+{
+    struct mt_py_entry entry;
+    unsigned most = children->n / 8 > IN_ORDER ? children->n / 8 : IN_ORDER;
+    for (unsigned i = at; i < children->n && i - at < most; i++) {
+        if (mt_py_dict_at(children, i, &entry))
+            return;
+        mt_module_hint(entry.value, owner, i);
+    }
+}
+
+/* The child among many, from behind the last one that was found there on: its entry, or -ENOENT. */
+static int find_among(struct mt_py_dict *children, uint64_t dict, uint64_t owner, uint64_t child,
+                      struct mt_py_entry *entry)
+{
+    uint32_t *next = mt_module_next_child(dict);
+    unsigned most = is_broke() && children->n > ENTRIES_WHEN_BROKE ? ENTRIES_WHEN_BROKE : children->n;
+    unsigned start = children->n > IN_ORDER && *next < children->n ? *next : 0;
+    for (unsigned n = 0; n < most; n++) {
+        unsigned i = (start + n) % children->n;
+        if (mt_py_dict_at(children, i, entry))
+            break;
+        effort.spent++;
+        if (entry->value == child) {
+            *next = i + 1;
+            return (int)i;
+        }
+        mt_module_hint(entry->value, owner, i);
+    }
+    return -ENOENT;
+}
+
+/* Step at + 1 is the child of step at, by a hint or by looking: 0, or -ENOENT. */
+static int go_down(const struct mt_python_layout *layout, unsigned at, uint64_t child, unsigned place)
+{
     struct mt_py_dict children;
     struct mt_py_entry entry;
-    struct mt_py_proof unused;
+    uint64_t dict;
+    if (open_step(layout, at, &children, &dict))
+        return -ENOENT;
+    if ((mt_py_dict_at(&children, place, &entry) || entry.value != child) &&
+        find_among(&children, dict, steps[at].object, child, &entry) < 0)
+        return -ENOENT;
+    steps[at + 1] = (struct step){child, entry.key, at};
+    return 0;
+}
+
+/* Step 1 is the child of the owner, which has few. */
+static int has_near(const struct mt_python_layout *layout, uint64_t child)
+{
+    struct mt_py_dict children;
+    struct mt_py_entry entry;
+    uint64_t dict;
+    if (open_step(layout, 0, &children, &dict))
+        return 0;
+    for (unsigned i = 0; i < children.n && i < IN_ORDER; i++) {
+        effort.spent++;
+        if (mt_py_dict_at(&children, i, &entry) || entry.value != child)
+            continue;
+        steps[1] = (struct step){child, entry.key, 0};
+        return 1;
+    }
+    return 0;
+}
+
+/* By the owners that the module and these had when they were met last: the last step, or 0. */
+static unsigned follow_hints(const struct mt_python_layout *layout, uint64_t owner, uint64_t object)
+{
+    enum { MOST_LEVELS = 16 };
+    struct mt_module_hint way[MOST_LEVELS];
+    unsigned n = 0;
+    for (uint64_t at = object; at != owner; at = way[n++].owner) {
+        const struct mt_module_hint *hint = n < MOST_LEVELS ? mt_module_hint_of(at) : NULL;
+        if (!hint)
+            return 0;
+        way[n] = *hint;
+    }
+    steps[0] = (struct step){owner, 0, 0};
+    if (n > 1 && has_near(layout, object))
+        return 1;
+    for (unsigned i = 0; i < n; i++)
+        if (go_down(layout, i, way[n - 1 - i].child, way[n - 1 - i].at))
+            return 0;
+    return n;
+}
+
+/* The nearest first: the last step, or 0. */
+static unsigned go_through(const struct mt_python_layout *layout, uint64_t owner, uint64_t object,
+                           unsigned most)
+{
+    struct mt_py_dict children;
+    struct mt_py_entry entry;
     uint64_t dict;
     unsigned n = 1;
     steps[0] = (struct step){owner, 0, 0};
-    for (unsigned at = 0; at < n; at++) {
-        if (mt_module_children(layout, steps[at].object, &children, &dict, &unused))
+    for (unsigned at = 0; at < n && at < most; at++) {
+        if (is_broke() && most > WHEN_BROKE)
+            most = WHEN_BROKE;
+        if (open_step(layout, at, &children, &dict))
             continue;
-        for (unsigned i = 0; i < children.n && !mt_py_dict_at(&children, i, &entry); i++) {
-            unsigned place = entry.value == object ? n : n < most ? n++ : most;
-            steps[place] = (struct step){entry.value, entry.key, at};
-            if (entry.value == object)
-                return spell(layout, path, proof, steps, place);
+        int found = find_among(&children, dict, steps[at].object, object, &entry);
+        if (found >= 0) {
+            steps[n] = (struct step){object, entry.key, at};
+            hint_at_next(&children, (unsigned)found, steps[at].object);
+            return n;
+        }
+        for (unsigned i = 0; i < children.n && n < most && !mt_py_dict_at(&children, i, &entry);
+             i++) {
+            effort.spent++;
+            if (entry.value)
+                steps[n++] = (struct step){entry.value, entry.key, at};
         }
     }
-    return -ENOENT;
+    if (n >= most)
+        atomic_fetch_add_explicit(&effort.cut, 1, memory_order_relaxed);
+    return 0;
+}
+
+int mt_module_search(const struct mt_python_layout *layout, uint64_t owner, uint64_t object,
+                     unsigned most, struct mt_module_path *path, struct mt_py_proof *proof)
+{
+    unsigned last = follow_hints(layout, owner, object);
+    if (!last)
+        last = go_through(layout, owner, object, most);
+    return last ? spell(layout, path, proof, steps, last) : -ENOENT;
 }
 
 int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object)

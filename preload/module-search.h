@@ -13,13 +13,23 @@ struct mt_module_path {
     char text[MT_MODULE_PATH]; /* "layers.3.mlp", "": the outermost one itself */
 };
 
-/* Goes on from the owner, whose own place is in path, to a module that it has: 0, or -ENOENT. So
- * many modules (MT_MODULE_MOST at most) are looked into, the nearest first. Wrappers are not part
- * of a path. The proof shows that the owner still has it there, as long as the owner lives; it is
- * empty where the way is too long. */
+/* Goes on from the owner, which lives and whose own place is in path, to a module that it has: 0, or -ENOENT. So
+ * many modules (MT_MODULE_MOST at most) are looked into, the nearest first; fewer where more was
+ * looked at than new modules pay for (mt_module_search_earns). Wrappers are not part of a path. The
+ * proof shows that the owner still has it there, as long as the owner lives; it is empty where the
+ * way is too long. */
 #define MT_MODULE_MOST 256u
 int mt_module_search(const struct mt_python_layout *layout, uint64_t owner, uint64_t object,
                      unsigned most, struct mt_module_path *path, struct mt_py_proof *proof);
+
+/* There is a new module, for which a little may be looked at. */
+void mt_module_search_earns(void);
+
+/* Searches that ended early, and found nothing. Any thread. */
+uint32_t mt_module_searches_cut(void);
+
+/* For a forked child. */
+void mt_module_search_reset(void);
 
 /* Whether the object's memory is a module's, by the attributes that torch.nn.Module makes. */
 int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer-state.h"
+#include "cache.h"
 #include "intern.h"
 #include "kept-attributes.h"
+#include "look.h"
+#include "memory.h"
 #include "python-code.h"
 #include "python-objects.h"
 #include "safe-read.h"
@@ -11,11 +14,19 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define OPTIMIZERS 64u       /* that are remembered */
+#define OPTIMIZERS 4096u     /* that are remembered */
+#define PROBES 8u
 #define MOST_DEPTH 3u        /* containers inside each other */
 #define MOST_ITEMS 4096u     /* of a list */
 #define MOST_OBJECTS 200000u /* that are looked at in one go */
 #define PARTS 8u             /* of a tensor */
+#define NAMES 64u            /* that were met last */
+/* Objects that may be looked at before any is earned: so many by each new entry, and one by so many
+ * words of events. */
+#define AT_FIRST (1 << 16)
+#define OF_ENTRY 16
+#define WORDS_EACH 64
+#define MOST_SAVED (1 << 18)
 
 static struct {
     const struct mt_python_layout *layout;
@@ -24,8 +35,12 @@ static struct {
         uint64_t optimizer, state; /* addresses of the object and of the dict */
         struct mt_py_proof proof;  /* that the dict is its state */
         uint64_t n;                /* entries of the dict, when it was gone through */
+        uint64_t n_paid;           /* entries that earned objects */
         uint64_t steps;            /* since the dict is this one */
-    } seen[OPTIMIZERS];
+        int is_owed;               /* it was due too soon */
+    } * seen;
+    _Atomic int64_t left; /* objects that may be looked at, but for AT_FIRST */
+    uint64_t key[2];      /* the strs with these names that were met last */
 } optimizers = {.busy = ATOMIC_FLAG_INIT};
 
 void mt_optimizers_start(const struct mt_python_layout *layout)
@@ -46,8 +61,10 @@ static int own_parts_of(uint64_t object, struct parts *parts)
     struct mt_py_dict attributes;
     struct mt_py_entry state, groups;
     if (!object || mt_py_attributes(optimizers.layout, object, &attributes, &parts->proof) ||
-        mt_py_dict_find(optimizers.layout, &attributes, "param_groups", &groups) ||
-        mt_py_dict_find(optimizers.layout, &attributes, "state", &state) ||
+        mt_py_dict_find_known(optimizers.layout, &attributes, "param_groups", &optimizers.key[0],
+                              &groups) ||
+        mt_py_dict_find_known(optimizers.layout, &attributes, "state", &optimizers.key[1],
+                              &state) ||
         mt_py_sort(groups.value) != MT_PY_LIST || mt_py_sort(state.value) != MT_PY_DICT)
         return -EINVAL;
     parts->groups = groups.value;
@@ -91,17 +108,25 @@ struct visit {
     int is_of_itself;   /* what is looked at are parameters */
     unsigned n_tensors; /* that were looked at */
     unsigned left;      /* objects that may still be looked at */
+    struct {
+        uint64_t str;
+        uint32_t id;
+    } known[NAMES];
 };
 
-static uint32_t intern(uint64_t str)
+static uint32_t intern(struct visit *v, uint64_t str)
 {
     char text[256];
+    unsigned at = (str >> 4 ^ str >> 10) % NAMES;
+    if (v->known[at].str == str)
+        return v->known[at].id;
     if (mt_py_text(optimizers.layout, str, text, sizeof text))
         return 0;
     mt_intern_lock();
     uint32_t id = mt_intern_string(text, strlen(text));
     mt_intern_unlock();
-    return id;
+    v->known[at].str = str;
+    return v->known[at].id = id;
 }
 
 static void visit(struct visit *visit, uint64_t object, unsigned depth);
@@ -142,7 +167,7 @@ static void visit_dict(struct visit *v, uint64_t object, unsigned depth)
         if (depth == 0)
             v->parameter = address_of(entry.key);
         if (depth == 1)
-            v->name = intern(entry.key);
+            v->name = intern(v, entry.key);
         visit(v, entry.value, depth + 1);
     }
 }
@@ -188,12 +213,26 @@ static int count_entries(const struct seen *seen, uint64_t *n)
     return 0;
 }
 
+/* Its own place, an empty one, or that of the one that lies where it should. */
+static struct seen *place_of(uint64_t optimizer)
+{
+    uint64_t home = mt_mix(0, optimizer);
+    for (unsigned probe = 0; probe < PROBES; probe++) {
+        struct seen *seen = &optimizers.seen[(home + probe) % OPTIMIZERS];
+        if (!seen->optimizer || seen->optimizer == optimizer)
+            return seen;
+    }
+    return &optimizers.seen[home % OPTIMIZERS];
+}
+
 /* Its entry with the state as it is now, and how many entries that has; NULL: it is no optimizer.
  */
 static struct seen *look_at(uint64_t optimizer, uint64_t *n)
 {
-    struct seen *seen = &optimizers.seen[(optimizer >> 4 ^ optimizer >> 12) % OPTIMIZERS];
     struct parts parts;
+    if (!optimizers.seen && !(optimizers.seen = mt_map(OPTIMIZERS * sizeof *optimizers.seen)))
+        return NULL;
+    struct seen *seen = place_of(optimizer);
     if (seen->optimizer == optimizer && !count_entries(seen, n))
         return seen;
     if (parts_of(optimizer, &parts) || mt_py_read(parts.state + MT_DICT_USED, n))
@@ -204,19 +243,35 @@ static struct seen *look_at(uint64_t optimizer, uint64_t *n)
     return seen;
 }
 
+static void earn(struct mt_thread *self, uint64_t new_entries)
+{
+    uint64_t put = atomic_load_explicit(&self->ring.put, memory_order_relaxed);
+    uint64_t objects = (put - self->optimizers_at) / WORDS_EACH;
+    self->optimizers_at += objects * WORDS_EACH;
+    if (atomic_load_explicit(&optimizers.left, memory_order_relaxed) < MOST_SAVED)
+        atomic_fetch_add_explicit(&optimizers.left, (int64_t)(objects + new_entries * OF_ENTRY),
+                                  memory_order_relaxed);
+}
+
 /* Tensors may also come and go while the dict's entries stay: so it is gone through again, ever
- * more rarely. */
-static int is_due(uint64_t optimizer)
+ * more rarely. What would take too much of the program's time waits for a later step. */
+static int is_due(struct mt_thread *self, uint64_t optimizer)
 {
     uint64_t n;
     struct seen *seen = look_at(optimizer, &n);
     if (!seen)
         return 0;
     uint64_t steps = ++seen->steps;
-    int has_grown = seen->n != n;
-    seen->n = n;
+    int has_changed = seen->n != n;
     int is_power_of_16 = (steps & (steps - 1)) == 0 && steps & 0x1111111111111111u;
-    return has_grown || steps == 2 || is_power_of_16;
+    earn(self, n > seen->n_paid ? n - seen->n_paid : 0);
+    seen->n_paid = n > seen->n_paid ? n : seen->n_paid;
+    if ((!has_changed && steps != 2 && !is_power_of_16 && !seen->is_owed))
+        return 0;
+    seen->is_owed = atomic_load_explicit(&optimizers.left, memory_order_relaxed) < -AT_FIRST;
+    if (!seen->is_owed)
+        seen->n = n;
+    return !seen->is_owed;
 }
 
 /* Each tensor of "params" in a group. */
@@ -263,6 +318,8 @@ static void go_through(struct mt_thread *self, uint64_t optimizer)
     visit_groups(&v, parts.groups);
     visit_keys(&v, parts.state);
     visit(&v, parts.state, 0);
+    atomic_fetch_sub_explicit(&optimizers.left, (int64_t)(MOST_OBJECTS - v.left),
+                              memory_order_relaxed);
 }
 
 static void end_last(struct mt_thread *self)
@@ -270,10 +327,12 @@ static void end_last(struct mt_thread *self)
     uint64_t optimizer = self->step[--self->n_steps].optimizer;
     if (atomic_flag_test_and_set_explicit(&optimizers.busy, memory_order_acquire))
         return;
-    int due = is_due(optimizer);
+    int has_begun = mt_look_begin();
+    int due = is_due(self, optimizer);
     atomic_flag_clear_explicit(&optimizers.busy, memory_order_release);
     if (due)
         go_through(self, optimizer);
+    mt_look_end(has_begun);
 }
 
 void mt_optimizer_steps(struct mt_thread *self, unsigned i)
@@ -310,6 +369,8 @@ void mt_optimizers_look(struct mt_thread *self)
 
 void mt_optimizers_reset(void)
 {
-    memset(optimizers.seen, 0, sizeof optimizers.seen);
+    mt_unmap(optimizers.seen, OPTIMIZERS * sizeof *optimizers.seen);
+    optimizers.seen = NULL;
+    optimizers.left = 0;
     atomic_flag_clear(&optimizers.busy);
 }

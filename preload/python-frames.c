@@ -4,6 +4,7 @@
 #include "code-deaths.h"
 #include "gradients.h"
 #include "intern.h"
+#include "look.h"
 #include "module-members.h"
 #include "optimizer-state.h"
 #include "python-code.h"
@@ -190,6 +191,15 @@ static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
     return has_argument(frame) && mt_optimizer_is_step(code, argument_of(frame));
 }
 
+/* BY_OBJECT, STEP, or 0. */
+static uint32_t enters(const struct mt_thread *self, unsigned i, uint64_t code)
+{
+    int has_begun = mt_look_begin();
+    uint32_t what = enters_module(self, i, code) ? BY_OBJECT : enters_step(self, i, code) ? STEP : 0;
+    mt_look_end(has_begun);
+    return what;
+}
+
 static MT_HOT_CODE uint32_t find(struct mt_thread *self, const struct mt_key *key)
 {
     return mt_cache_follow(&stacks, key, &self->last_stack);
@@ -200,10 +210,8 @@ static uint32_t intern(const struct mt_thread *self, unsigned i, const struct mt
 {
     mt_intern_lock();
     uint32_t id = mt_cache_find(&stacks, key);
-    if (!id && key->a == code && enters_module(self, i, code))
-        id = BY_OBJECT;
-    if (!id && key->a == code && enters_step(self, i, code))
-        id = STEP;
+    if (!id && key->a == code)
+        id = enters(self, i, code);
     if (!id) {
         uint32_t frame = mt_py_intern_frame(layout, code, instruction, mt_module_name(module));
         id = frame ? mt_intern_stack(key->parent, frame) : 0;
@@ -218,6 +226,7 @@ static uint32_t resolve(const struct mt_thread *self, unsigned i, uint64_t objec
 {
     struct mt_module_caller owner[MT_MODULE_OWNERS];
     unsigned n = owners_of(self, i, owner);
+    mt_module_members_earn();
     mt_intern_lock();
     uint32_t module = mt_module_resolve(object, caller_of(self, i), owner, n);
     mt_intern_unlock();
@@ -233,10 +242,12 @@ static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i
     struct mt_module_caller caller = caller_of(self, i);
     uint32_t module = object ? mt_module_find(object, caller) : 0;
     int is_new = object && !module;
+    int has_begun = is_new ? mt_look_begin() : 0;
     if (is_new)
         module = resolve(self, i, object);
-    if (object && !caller.object)
+    if (object && !caller.object && !self->is_cut)
         mt_module_members_look(self, object, is_new);
+    mt_look_end(has_begun);
     key.a = code | 1;
     key.b = instruction | (uint64_t)module << 48; /* addresses have 47 bits */
     uint32_t id = find(self, &key);
@@ -309,6 +320,7 @@ MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
     uint64_t deaths = atomic_load_explicit(&mt_code_deaths, memory_order_acquire);
     walk(self, innermost, deaths == self->code_deaths, &found);
     unsigned n = found.n_known;
+    self->is_cut = found.is_cut;
     while (found.n > 0)
         identify(self, ++n, found.frame[--found.n]);
     if (UNLIKELY(self->follow_up))
@@ -325,4 +337,5 @@ void mt_frames_reset(void)
     mt_optimizers_reset();
     mt_module_members_reset();
     mt_gradients_reset();
+    mt_look_reset();
 }

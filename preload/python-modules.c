@@ -265,7 +265,7 @@ static uint32_t search_owners(uint64_t object, struct mt_module_caller caller,
 {
     uint32_t *missed = tries(object, caller.id);
     int is_tired = *missed == MOST_TRIES;
-    for (unsigned i = 0; i < (is_tired ? 1 : n); i++) {
+    for (unsigned i = 0; i < (is_tired && n ? 1 : n); i++) {
         uint32_t id =
             search(object, &owners[i], is_tired ? OPENED_WHEN_TIRED : MT_MODULE_MOST, proof);
         if (!id)
@@ -279,16 +279,33 @@ static uint32_t search_owners(uint64_t object, struct mt_module_caller caller,
     return 0;
 }
 
+/* A module that its caller does not have is not looked for at each call, as long as neither has
+ * changed. */
+static void put_as_callers(uint64_t object, struct mt_module_caller caller)
+{
+    struct mt_py_proof proof, of_caller;
+    if (mt_module_prove(modules.layout, object, &proof) ||
+        mt_module_prove_children(modules.layout, caller.object, &of_caller))
+        return;
+    for (unsigned i = 0; i < of_caller.n; i++)
+        mt_py_prove(&proof, of_caller.word[i].address, of_caller.word[i].value);
+    put(object, caller, caller.id, &proof);
+}
+
 uint32_t mt_module_resolve(uint64_t object, struct mt_module_caller caller,
                            const struct mt_module_caller *owners, unsigned n)
 {
     struct mt_py_proof proof = {0}, identity;
+    mt_module_search_earns();
     uint32_t id = search_owners(object, caller, owners, n, &proof);
     uint32_t elsewhere = mt_module_find(object, by_itself);
     if (!id && elsewhere)
         id = elsewhere;
-    if (!id && caller.id)
+    if (!id && caller.id) {
+        if (*tries(object, caller.id) == MOST_TRIES)
+            put_as_callers(object, caller);
         return caller.id;
+    }
     if (!id)
         id = id_of(mt_module_root(modules.layout, object), "");
     if (!id || mt_module_prove(modules.layout, object, &identity))
@@ -318,5 +335,6 @@ void mt_modules_reset(void)
         mt_unmap(modules.name, MT_MOST_MODULES * sizeof *modules.name);
     mt_cache_reset(&modules.ids);
     mt_module_roots_reset();
+    mt_module_search_reset();
     memset(&modules, 0, sizeof modules);
 }

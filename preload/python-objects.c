@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "python-objects.h"
+#include "look.h"
 #include "python-code.h"
-#include "safe-read.h"
 
 #include <errno.h>
 #include <string.h>
@@ -31,7 +31,16 @@ enum { FLAG_LIST = 1 << 25, FLAG_TUPLE = 1 << 26, FLAG_DICT = 1 << 29 };
 
 static int read_bytes(uint64_t address, void *out, size_t size)
 {
-    return mt_safe_read((const void *)(uintptr_t)address, out, size);
+    return mt_look_read(address, out, size);
+}
+
+/* What a living object keeps alive needs no care. */
+static int read_as(int is_alive, uint64_t address, void *out, size_t size)
+{
+    if (!is_alive)
+        return read_bytes(address, out, size);
+    memcpy(out, (const void *)(uintptr_t)address, size);
+    return 0;
 }
 
 int mt_py_read(uint64_t address, uint64_t *out)
@@ -59,15 +68,17 @@ static void open_keys_311(struct mt_py_dict *dict, uint64_t keys, const uint64_t
     dict->stride = byte[2] ? 2 : 3; /* keys that are all str have no hash beside them */
 }
 
-int mt_py_dict_open(const struct mt_python_layout *layout, uint64_t object, struct mt_py_dict *dict)
+static int open_dict(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+                     struct mt_py_dict *dict)
 {
     uint64_t word[6], head[5];
     memset(dict, 0, offsetof(struct mt_py_dict, entry));
-    if (!object || read_bytes(object, word, sizeof word) ||
+    dict->is_alive = is_alive;
+    if (!object || read_as(is_alive, object, word, sizeof word) ||
         (word[1] != (uint64_t)(uintptr_t)mt_py_types.dict &&
          word[1] != (uint64_t)(uintptr_t)mt_py_types.ordered_dict &&
          mt_py_sort(object) != MT_PY_DICT) ||
-        read_bytes(word[MT_DICT_KEYS / 8], head, sizeof head))
+        read_as(is_alive, word[MT_DICT_KEYS / 8], head, sizeof head))
         return -EINVAL;
     if (layout->attributes == MT_ATTRIBUTES_310)
         open_keys_310(dict, word[MT_DICT_KEYS / 8], head);
@@ -78,14 +89,19 @@ int mt_py_dict_open(const struct mt_python_layout *layout, uint64_t object, stru
     return 0;
 }
 
+int mt_py_dict_open(const struct mt_python_layout *layout, uint64_t object, struct mt_py_dict *dict)
+{
+    return open_dict(layout, object, 0, dict);
+}
+
 static int fill(struct mt_py_dict *dict, unsigned first)
 {
     unsigned n = dict->n - first < MT_PY_CHUNK ? dict->n - first : MT_PY_CHUNK;
     size_t size = (size_t)dict->stride * 8;
     dict->filled = 0;
-    if (read_bytes(dict->entries + first * size, dict->entry, n * size) ||
-        (dict->values &&
-         read_bytes(dict->values + first * sizeof(uint64_t), dict->value, n * sizeof(uint64_t))))
+    if (read_as(dict->is_alive, dict->entries + first * size, dict->entry, n * size) ||
+        (dict->values && read_as(dict->is_alive, dict->values + first * sizeof(uint64_t),
+                                 dict->value, n * sizeof(uint64_t))))
         return -EFAULT;
     dict->first = first;
     dict->filled = n;
@@ -116,26 +132,40 @@ int mt_py_dict_find(const struct mt_python_layout *layout, struct mt_py_dict *di
     return -ENOENT;
 }
 
+int mt_py_dict_find_known(const struct mt_python_layout *layout, struct mt_py_dict *dict,
+                          const char *name, uint64_t *key, struct mt_py_entry *entry)
+{
+    for (unsigned i = 0; *key && i < dict->n && !mt_py_dict_at(dict, i, entry); i++)
+        if (entry->key == *key && entry->value)
+            return 0;
+    if (mt_py_dict_find(layout, dict, name, entry))
+        return -ENOENT;
+    *key = entry->key;
+    return 0;
+}
+
 uint64_t mt_py_dict_version(uint64_t dict)
 {
     uint64_t version;
     return mt_py_read(dict + MT_DICT_VERSION, &version) ? 0 : version;
 }
 
-static int prove(struct mt_py_proof *proof, uint64_t address)
+static int prove(struct mt_py_proof *proof, int is_alive, uint64_t address)
 {
-    proof->word[proof->n].address = address;
-    return mt_py_read(address, &proof->word[proof->n++].value);
+    uint64_t *value = &proof->word[proof->n].value;
+    proof->word[proof->n++].address = address;
+    return read_as(is_alive, address, value, sizeof *value);
 }
 
 /* Attributes that are in values only have their names in a table that the type keeps. */
 static int open_values(const struct mt_python_layout *layout, uint64_t type, uint64_t values,
-                       struct mt_py_dict *attributes)
+                       int is_alive, struct mt_py_dict *attributes)
 {
     uint64_t keys, head[5];
     memset(attributes, 0, offsetof(struct mt_py_dict, entry));
-    if (!values || mt_py_read(type + (uint64_t)layout->type_keys, &keys) || !keys ||
-        read_bytes(keys, head, sizeof head))
+    attributes->is_alive = is_alive;
+    if (!values || read_as(is_alive, type + (uint64_t)layout->type_keys, &keys, sizeof keys) ||
+        !keys || read_as(is_alive, keys, head, sizeof head))
         return -EINVAL;
     open_keys_311(attributes, keys, head);
     attributes->values = values;
@@ -145,14 +175,16 @@ static int open_values(const struct mt_python_layout *layout, uint64_t type, uin
 /* Up to 3.10 the type says where the dict is; from 3.11 on it stands before the object. Values
  * instead: in 3.11 beside it, in 3.12 at its place with a mark, in 3.13 behind the object. */
 static int find_attributes(const struct mt_python_layout *layout, uint64_t object, uint64_t type,
-                           uint64_t *dict, uint64_t *values, struct mt_py_proof *proof)
+                           int is_alive, uint64_t *dict, uint64_t *values,
+                           struct mt_py_proof *proof)
 {
     uint64_t at = (uint64_t)MANAGED_DICT, flags = 0, size;
     if (layout->attributes == MT_ATTRIBUTES_310
-            ? mt_py_read(type + TYPE_DICT_OFFSET, &at) || !at || at > 4096
-            : mt_py_read(type + TYPE_FLAGS, &flags) || !(flags & FLAG_MANAGED_DICT))
+            ? read_as(is_alive, type + TYPE_DICT_OFFSET, &at, sizeof at) || !at || at > 4096
+            : read_as(is_alive, type + TYPE_FLAGS, &flags, sizeof flags) ||
+                  !(flags & FLAG_MANAGED_DICT))
         return -EINVAL;
-    if (prove(proof, object + at))
+    if (prove(proof, is_alive, object + at))
         return -EINVAL;
     *dict = proof->word[0].value;
     *values = 0;
@@ -160,31 +192,46 @@ static int find_attributes(const struct mt_python_layout *layout, uint64_t objec
         *values = *dict + 1;
         *dict = 0;
     } else if (layout->attributes == MT_ATTRIBUTES_311 && !*dict) {
-        if (prove(proof, object + (uint64_t)MANAGED_VALUES))
+        if (prove(proof, is_alive, object + (uint64_t)MANAGED_VALUES))
             return -EINVAL;
         *values = proof->word[1].value;
     } else if (layout->attributes >= MT_ATTRIBUTES_313 && !*dict) {
-        if (!(flags & FLAG_INLINE_VALUES) || mt_py_read(type + TYPE_BASIC_SIZE, &size))
+        if (!(flags & FLAG_INLINE_VALUES) ||
+            read_as(is_alive, type + TYPE_BASIC_SIZE, &size, sizeof size))
             return -EINVAL;
         *values = object + size + 8;
     }
     return 0;
 }
 
+static int open_attributes(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+                           struct mt_py_dict *attributes, struct mt_py_proof *proof)
+{
+    uint64_t type, dict, values;
+    proof->n = 0;
+    proof->word[1].value = 0;
+    if (!object || object % 8 ||
+        read_as(is_alive, object + MT_OBJECT_TYPE, &type, sizeof type) ||
+        find_attributes(layout, object, type, is_alive, &dict, &values, proof))
+        return -EINVAL;
+    if (!dict)
+        return open_values(layout, type, values, is_alive, attributes);
+    return open_dict(layout, dict, is_alive, attributes) ||
+                   prove(proof, is_alive, dict + (attributes->values ? DICT_VALUES : MT_DICT_KEYS))
+               ? -EINVAL
+               : 0;
+}
+
 int mt_py_attributes(const struct mt_python_layout *layout, uint64_t object,
                      struct mt_py_dict *attributes, struct mt_py_proof *proof)
 {
-    uint64_t type, dict, values;
-    *proof = (struct mt_py_proof){0};
-    if (!object || object % 8 || mt_py_read(object + MT_OBJECT_TYPE, &type) ||
-        find_attributes(layout, object, type, &dict, &values, proof))
-        return -EINVAL;
-    if (!dict)
-        return open_values(layout, type, values, attributes);
-    return mt_py_dict_open(layout, dict, attributes) ||
-                   prove(proof, dict + (attributes->values ? DICT_VALUES : MT_DICT_KEYS))
-               ? -EINVAL
-               : 0;
+    return open_attributes(layout, object, 0, attributes, proof);
+}
+
+int mt_py_attributes_alive(const struct mt_python_layout *layout, uint64_t object,
+                           struct mt_py_dict *attributes, struct mt_py_proof *proof)
+{
+    return open_attributes(layout, object, 1, attributes, proof);
 }
 
 int mt_py_text(const struct mt_python_layout *layout, uint64_t str, char *out, size_t size)

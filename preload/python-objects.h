@@ -34,6 +34,7 @@ struct mt_py_dict {
     uint64_t entries, values; /* addresses; values 0: they are in the entries */
     unsigned stride, n;       /* words an entry; entries, empty ones included */
     unsigned first, filled;   /* the chunk */
+    int is_alive;             /* and is read without care */
     uint64_t entry[MT_PY_CHUNK * 3], value[MT_PY_CHUNK];
 };
 
@@ -52,6 +53,11 @@ int mt_py_dict_at(struct mt_py_dict *dict, unsigned i, struct mt_py_entry *entry
 /* The entry with that name as its key, which is ASCII: 0, or -ENOENT. */
 int mt_py_dict_find(const struct mt_python_layout *layout, struct mt_py_dict *dict,
                     const char *name, struct mt_py_entry *entry);
+
+/* Likewise. Most often its name is one str for all objects: *key is the one that was met last, 0 at
+ * first. */
+int mt_py_dict_find_known(const struct mt_python_layout *layout, struct mt_py_dict *dict,
+                          const char *name, uint64_t *key, struct mt_py_entry *entry);
 
 /* Up to 3.13: a number that no other dict has had, nor this one before its last change. 0: not
  * known. */
@@ -76,6 +82,11 @@ static inline void mt_py_prove(struct mt_py_proof *proof, uint64_t address, uint
 /* An object's attributes, as a dict is gone through, and the proof's first words. 0, or -EINVAL. */
 int mt_py_attributes(const struct mt_python_layout *layout, uint64_t object,
                      struct mt_py_dict *attributes, struct mt_py_proof *proof);
+
+/* Likewise of an object that lives now, as a function's argument does, in a Python whose layout has
+ * been found right: what it leads to is read as a proof's words are, without a system call. */
+int mt_py_attributes_alive(const struct mt_python_layout *layout, uint64_t object,
+                           struct mt_py_dict *attributes, struct mt_py_proof *proof);
 
 /* A str as UTF-8, terminated; what does not fit is cut. 0, or -EINVAL. */
 int mt_py_text(const struct mt_python_layout *layout, uint64_t str, char *out, size_t size);

@@ -78,6 +78,9 @@ struct mt_thread {
     };
     struct mt_step step[MT_STEPS];
     struct mt_gradient gradient[MT_GRADIENTS];
+    uint64_t members_at;    /* what of the ring has earned looks at modules (module-members.c), */
+    uint64_t optimizers_at; /* and at optimizers */
+    int is_cut;       /* the outermost frames of its stack are left out */
     unsigned n_known; /* outermost frame first, from known[1] on */
     struct mt_known_frame known[1 + MT_STACK_DEPTH];
     uint16_t place[MT_STACK_DEPTH]; /* in known, by the frame's address; or that of another */

@@ -24,10 +24,15 @@ static int copy_by_pipe(const void *from, void *to, size_t size)
  * process_vm_readv. */
 int mt_safe_read(const void *address, void *out, size_t size)
 {
+    return mt_safe_read_as(getpid(), address, out, size);
+}
+
+int mt_safe_read_as(int pid, const void *address, void *out, size_t size)
+{
     MT_NO_CANCEL();
     struct iovec to = {out, size}, from = {(void *)(uintptr_t)address, size};
     int saved = errno;
-    ssize_t n = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+    ssize_t n = process_vm_readv(pid, &to, 1, &from, 1, 0);
     int rc = n == (ssize_t)size ? 0 : -EFAULT;
     if (n < 0 && errno != EFAULT)
         rc = copy_by_pipe(address, out, size);

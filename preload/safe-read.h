@@ -9,6 +9,9 @@
  * read, whatever the address is. Some system calls; keeps errno. */
 int mt_safe_read(const void *address, void *out, size_t size);
 
+/* Likewise, by a process that knows its own id: asking for it is a system call, too. */
+int mt_safe_read_as(int pid, const void *address, void *out, size_t size);
+
 /* How many pages in a row, from the one at this address on and at most so many, can be read. */
 size_t mt_readable_pages(uintptr_t address, size_t most);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "find-real.h"
 #include "hot.h"
+#include "look.h"
 #include "message.h"
 #include "safe-read.h"
 #include "tensor.h"
@@ -62,8 +63,8 @@ static struct mt_place read_carefully(const void *impl, int head)
 {
     const char *storage;
     char object[MT_HEAD_OLD + MT_STORAGE_DEVICE + 2];
-    if (!impl || mt_safe_read((const char *)impl + head, &storage, sizeof storage) || !storage ||
-        mt_safe_read(storage, object, sizeof object))
+    if (!impl || mt_look_read((uintptr_t)impl + (unsigned)head, &storage, sizeof storage) ||
+        !storage || mt_look_read((uintptr_t)storage, object, sizeof object))
         return (struct mt_place){0, 0};
     return mt_storage_place(object, head);
 }
@@ -74,7 +75,7 @@ struct mt_place mt_impl_place_carefully(const void *impl, uint64_t *elements)
     struct mt_place place = head > 0 ? read_carefully(impl, head) : (struct mt_place){0, 0};
     *elements = 0;
     if (place.address && at > 0 &&
-        mt_safe_read((const char *)impl + at, elements, sizeof *elements))
+        mt_look_read((uintptr_t)impl + (unsigned)at, elements, sizeof *elements))
         *elements = 0;
     return place;
 }
