@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""growth.py [--table FILE] [CASE:N...]: programs with N new objects of a kind (growth_program.py), on the
+simulated device, alone and with memtap: the processor's seconds of the program's threads in the first pass
+and in a later one (the least of MEMTAP_BENCH_TURNS), the ratios, and what a new object costs in the first
+pass. --table writes them into the table of docs/growth.md."""
+import os
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "torch"))
+import harness  # noqa: E402
+
+PROGRAM = Path(__file__).resolve().with_name("growth_program.py")
+TURNS = int(os.environ.get("MEMTAP_BENCH_TURNS", "3"))
+CASES = ["alone:100", "alone:600", "alone:3000", "lora:600", "flat:100", "flat:3000", "flat:10000",
+         "shuffled:3000", "tree:3000", "nested:150", "shared:1000", "containers:400", "anew:1500",
+         "growing:500", "growing:2000", "optimizers:500", "parameters:3000", "buffers:1000",
+         "stacks:20000", "code:3000", "code_anew:3000", "blocks:20000", "streams:300", "threads:500",
+         "functions:500"]
+
+
+def seconds(before, case, n):
+    done = harness.must_run([*before, harness.PYTHON, PROGRAM, case, n])
+    return [float(word) for word in done.stdout.split()[-2:]]
+
+
+def measure(case, n, work):
+    kinds = {"alone": harness.alone(), "traced": harness.recorded(work / "growth.mtap", "-q")}
+    found = {kind: [] for kind in kinds}
+    for _ in range(TURNS):
+        for kind, before in kinds.items():
+            (work / "growth.mtap").unlink(missing_ok=True)
+            found[kind].append(seconds(before, case, n))
+    return [min(each) for kind in kinds for each in zip(*found[kind])]
+
+
+def row(case, n, work):
+    first, later, traced, traced_later = measure(case, n, work)
+    cells = [case, f"{int(n):,}", f"{1e3 * first:.1f}", f"{1e3 * traced:.1f}", f"{traced / first:.2f}",
+             f"{1e6 * (traced - first) / int(n):.1f}", f"{1e3 * later:.1f}", f"{1e3 * traced_later:.1f}",
+             f"{1e6 * (traced_later - later) / int(n):.1f}"]
+    print("| " + " | ".join(cells) + " |", flush=True)
+    return cells
+
+
+def main():
+    arguments, table = sys.argv[1:], None
+    if arguments[:1] == ["--table"]:
+        table, arguments = Path(arguments[1]), arguments[2:]
+    harness.need_torch()
+    with harness.folder() as work:
+        rows = [row(*case.split(":"), Path(work)) for case in arguments or CASES]
+    if table:
+        lines = "".join("| " + " | ".join(cells) + " |\n" for cells in rows)
+        text = table.read_text()
+        table.write_text(re.sub(r"(\|---[-|]*\|\n)(\|.*\n)*", lambda found: found[1] + lines, text, count=1))
+
+
+main()
