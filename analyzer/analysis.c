@@ -210,3 +210,8 @@ const struct mt_device *mt_analysis_main_device(const struct mt_analysis *analys
             best = &analysis->devices[i];
     return best;
 }
+
+struct mt_ended mt_analysis_ended(const struct mt_analysis *analysis)
+{
+    return mt_ended_of(&analysis->replay.survey, &analysis->fault);
+}

@@ -7,6 +7,7 @@
 #define MT_ANALYSIS_H
 
 #include "balance.h"
+#include "ended.h"
 #include "growth.h"
 #include "idle.h"
 #include "leaks.h"
@@ -64,6 +65,8 @@ struct mt_analysis {
 int mt_analysis_create(struct mt_analysis *analysis, const char *path,
                        const struct mt_question *question);
 void mt_analysis_destroy(struct mt_analysis *analysis);
+
+struct mt_ended mt_analysis_ended(const struct mt_analysis *analysis);
 
 /* The device with the highest peak; NULL: no memory was allocated. */
 const struct mt_device *mt_analysis_main_device(const struct mt_analysis *analysis);

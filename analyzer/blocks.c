@@ -174,8 +174,10 @@ int mt_blocks_json(const struct mt_analysis *analysis, FILE *out)
     json_t *devices = json_array(), *stacks = json_object();
     for (size_t i = 0; i < analysis->n_devices; i++)
         json_array_append_new(devices, device_object(analysis, &analysis->devices[i], stacks));
+    struct mt_ended ended = mt_analysis_ended(analysis);
     return mt_json_print(out,
-                         json_pack("{s:s, s:o, s:o, s:o}", "schema", "memtap.blocks/1", "at",
-                                   moment_object(analysis), "devices", devices, "stacks", stacks),
+                         json_pack("{s:s, s:o, s:o, s:o, s:o}", "schema", "memtap.blocks/1", "ended",
+                                   mt_json_ended(&ended), "at", moment_object(analysis), "devices",
+                                   devices, "stacks", stacks),
                          1);
 }

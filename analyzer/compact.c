@@ -3,6 +3,7 @@
 #include "scan.h"
 #include "survey.h"
 #include "write.h"
+#include "trace-format/end-note.h"
 
 #include <errno.h>
 #include <string.h>
@@ -87,6 +88,8 @@ static int write_begin(struct work *work)
     snprintf(text, sizeof text, MT_STATE_INFO "%s", mt_trace_state_names[work->plan->state]);
     if (!rc && work->plan->is_whole_but_end)
         rc = write_info(work, text);
+    if (!rc && work->plan->ended.how == MT_ENDED_RUNNING) /* nobody sees it by the copy itself */
+        rc = write_info(work, MT_ENDED_INFO "running");
     for (size_t i = 0; !rc && i < work->plan->n_info; i++)
         rc = write_info(work, work->plan->info[i]);
     return rc;

@@ -4,6 +4,8 @@
 #include "imbalance.h"
 #include "report.h"
 
+#include <stdlib.h>
+
 static enum mt_category largest(const struct mt_device *device)
 {
     unsigned best = 0;
@@ -34,6 +36,24 @@ static void print_line(const struct mt_analysis *analysis, FILE *out, const stru
             mt_size_text(of, device->category[most].bytes), mt_categories[most].label);
 }
 
+/* First, of one that is not whole. */
+static void print_ended(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
+{
+    char text[MT_ENDED_TEXT], safe[MT_ENDED_TEXT];
+    const char *pid = mt_info(analysis->replay.definitions, "pid");
+    struct mt_ended ended = mt_analysis_ended(analysis);
+    if (ended.how == MT_ENDED_WHOLE)
+        return;
+    mt_safe_text(safe, sizeof safe, mt_ended_text(text, &ended), 0, MT_CUT_END, style);
+    mt_colour(out, style, 160);
+    if (mt_rank(analysis) >= 0)
+        fprintf(out, "Rank %ld ended: %s.", mt_rank(analysis), safe);
+    else
+        fprintf(out, "Process %ld ended: %s.", pid ? strtol(pid, NULL, 10) : 0, safe);
+    mt_colour(out, style, 0);
+    putc('\n', out);
+}
+
 /* Against the rank in the middle: the mean would hide one that is far off. */
 static void print_imbalance(const struct mt_analysis *analyses, size_t n, FILE *out)
 {
@@ -57,6 +77,8 @@ static void print_imbalance(const struct mt_analysis *analyses, size_t n, FILE *
 void mt_job_text(const struct mt_analysis *analyses, size_t n, FILE *out,
                  const struct mt_style *style)
 {
+    for (size_t i = 0; i < n; i++)
+        print_ended(&analyses[i], out, style);
     fprintf(out, "%zu processes of one job\n\n%6s  %-12s %6s %11s %11s  %-14s %s\n", n, "rank",
             "host", "device", "peak", "at", "in", "most of it");
     for (size_t i = 0; i < n; i++)

@@ -135,3 +135,13 @@ int mt_json_print(FILE *out, json_t *value, int compact)
     json_decref(value);
     return rc || putc('\n', out) == EOF ? -EIO : 0;
 }
+
+json_t *mt_json_ended(const struct mt_ended *ended)
+{
+    char text[MT_ENDED_TEXT];
+    return json_pack("{s:s, s:o, s:o, s:o, s:b, s:o}", "how", mt_ended_name(ended->how), "exit_code",
+                     ended->exit_code < 0 ? json_null() : json_integer(ended->exit_code), "signal",
+                     ended->signal ? json_integer(ended->signal) : json_null(), "out_of_memory",
+                     mt_json_number(ended->ooms), "recovered", ended->is_recovered, "text",
+                     mt_json_text(mt_ended_text(text, ended)));
+}

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "definitions.h"
+#include "ended.h"
 #include "origins.h"
 #include "ranges.h"
 
@@ -37,6 +38,9 @@ json_t *mt_json_name(const struct mt_definitions *definitions, uint32_t name);
 /* ["outermost", ..., "innermost"] of a path of ranges, null for 0. */
 json_t *mt_json_range(const struct mt_definitions *definitions, const struct mt_ranges *ranges,
                       uint32_t path);
+
+/* {"how": "killed", "exit_code": null, "signal": 9, "out_of_memory": 0, "recovered": false, "text"} */
+json_t *mt_json_ended(const struct mt_ended *ended);
 
 /* The info records. */
 json_t *mt_json_process(const struct mt_definitions *definitions);

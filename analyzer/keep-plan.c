@@ -343,6 +343,7 @@ int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_tra
         !plan->is_complete && (plan->state == MT_TRACE_KILLED || plan->state == MT_TRACE_STOPPED ||
                                plan->state == MT_TRACE_EXECUTED);
     plan->end = whole.survey.end;
+    plan->ended = mt_ended_of(&whole.survey, error);
     if (!rc)
         rc = mt_whole_tell(&whole, add_info, plan);
     plan->is_compact = whole.definitions && mt_info(whole.definitions, "compact") != NULL;

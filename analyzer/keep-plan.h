@@ -8,6 +8,7 @@
 #ifndef MT_KEEP_PLAN_H
 #define MT_KEEP_PLAN_H
 
+#include "ended.h"
 #include "keep-nodes.h"
 #include "trace-format/reader.h"
 
@@ -18,6 +19,7 @@ struct mt_keep_plan {
     int is_complete;        /* the recording was closed: end */
     int is_whole_but_end;   /* it was not, yet nothing is missing */
     enum mt_trace_state state;
+    struct mt_ended ended;
     struct mt_end end;
     char **info; /* records of what only all events can tell: the chart, and places */
     size_t n_info, info_capacity;

@@ -67,6 +67,8 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     json_object_set_new(object, "operator", operator_of(d, oom));
     json_object_set_new(object, "forward_stack", frames(d, oom->forward_stack));
     json_object_set_new(object, "free_on_card", mt_json_number(story->on_card));
+    struct mt_ended ended = mt_analysis_ended(analysis);
+    json_object_set_new(object, "ended", mt_json_ended(&ended));
     json_object_set_new(object, "pool",
                         json_string(story->pool == MT_POOL_SMALL ? "small" : "large"));
     if (story->knows_pieces)

@@ -67,12 +67,25 @@ static void print_extent(const struct mt_page *page)
         fprintf(page->out, "Dropped, since only the newest are kept: %s.\n", text);
     if (fit(page, mt_info(page->definitions, "left_out"), text, sizeof text))
         fprintf(page->out, "Not known where new later on, since there were too many: %s.\n", text);
-    if (mt_survey_trouble(survey))
-        fprintf(page->out, "Not complete: %s.\n", mt_survey_trouble(survey));
+}
+
+void mt_page_ended(const struct mt_page *page)
+{
+    char line[MT_ENDED_TEXT], safe[MT_ENDED_TEXT];
+    struct mt_ended ended = mt_analysis_ended(page->analysis);
+    if (ended.how == MT_ENDED_WHOLE && !ended.is_recovered)
+        return;
+    mt_ended_line(line, &ended);
+    mt_safe_text(safe, sizeof safe, line, 0, MT_CUT_END, page->style);
+    mt_colour(page->out, page->style, 160);
+    fprintf(page->out, "%s.", safe);
+    mt_colour(page->out, page->style, 0);
+    putc('\n', page->out);
 }
 
 void mt_page_head(const struct mt_page *page)
 {
+    mt_page_ended(page);
     print_process(page);
     print_extent(page);
 }

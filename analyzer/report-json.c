@@ -239,6 +239,8 @@ json_t *mt_report_object(const struct mt_analysis *analysis)
         mt_json_process(analysis->replay.definitions), "peak",
         peak(mt_analysis_main_device(analysis)), "devices", devices(analysis), "out_of_memory",
         out_of_memory(&analysis->replay), "oddities", oddities(&analysis->replay.oddities));
+    struct mt_ended ended = mt_analysis_ended(analysis);
+    json_object_set_new(object, "ended", mt_json_ended(&ended));
     json_object_set_new(object, "host", mt_json_host(analysis));
     json_object_set_new(
         object, "marks",

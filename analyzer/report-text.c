@@ -25,6 +25,8 @@ static void print_oom(const struct mt_page *page)
     mt_colour(page->out, page->style, 160);
     fprintf(page->out, "\nOut of memory at %s", mt_time_text(time, oom->time_ns));
     mt_colour(page->out, page->style, 0);
+    if (oom->went_on)
+        fputs("; the program went on", page->out);
     if (replay->n_ooms > 1)
         fprintf(page->out, " (the last of %s times)", mt_count_text(wanted, replay->n_ooms));
     fprintf(page->out, ": %s wanted, with\n  %s allocated", mt_size_text(wanted, oom->wanted),

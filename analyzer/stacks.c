@@ -300,9 +300,10 @@ int mt_stacks_json(const struct mt_analysis *analysis, FILE *out)
         json_decref(devices);
         return rc;
     }
+    struct mt_ended ended = mt_analysis_ended(analysis);
     return mt_json_print(out,
-                         json_pack("{s:s, s:s, s:o}", "schema", "memtap.stacks/1", "at",
-                                   mt_moment_name(analysis->replay.question.moment.kind), "devices",
+                         json_pack("{s:s, s:o, s:s, s:o}", "schema", "memtap.stacks/1", "ended",
+                                   mt_json_ended(&ended), "at", mt_moment_name(analysis->replay.question.moment.kind), "devices",
                                    devices),
                          1);
 }

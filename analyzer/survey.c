@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "survey.h"
+#include "cuda-level.h"
 #include "scan.h"
+#include "trace-format/cuda-apis.h"
+#include "trace-format/end-note.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -21,27 +25,43 @@ void mt_survey_begin(struct mt_survey *survey, const char *path)
 }
 
 /* What a compact copy says of the trace that it is of. */
-static void look_for_state(struct mt_survey *survey, const struct mt_definition *definition)
+static void set_state(struct mt_survey *survey, const char *value)
 {
-    static const char key[] = MT_STATE_INFO;
-    const size_t at = sizeof key - 1;
-    if (definition->kind != MT_DEF_INFO || definition->text_size < at ||
-        memcmp(definition->text, key, at))
+    for (unsigned i = 0; i < MT_TRACE_STATES; i++)
+        if (!strcmp(value, mt_trace_state_names[i])) {
+            survey->is_copy_of_such = 1;
+            survey->state = (enum mt_trace_state)i;
+        }
+}
+
+/* The value of an info record, cut where it does not fit: whether it has this key. */
+static int read_info(char *out, size_t size, const struct mt_definition *definition, const char *key)
+{
+    size_t at = strlen(key);
+    if (definition->text_size < at || memcmp(definition->text, key, at))
+        return 0;
+    snprintf(out, size, "%.*s", (int)(definition->text_size - at), definition->text + at);
+    return 1;
+}
+
+/* What info records say of the end: of several of one key, the last. */
+static void look_for_end(struct mt_survey *survey, const struct mt_definition *definition)
+{
+    char state[16];
+    if (definition->kind != MT_DEF_INFO)
         return;
-    for (unsigned i = 0; i < MT_TRACE_STATES; i++) {
-        const char *name = mt_trace_state_names[i];
-        if (definition->text_size - at != strlen(name) ||
-            memcmp(definition->text + at, name, strlen(name)))
-            continue;
-        survey->is_copy_of_such = 1;
-        survey->state = (enum mt_trace_state)i;
-    }
+    if (read_info(state, sizeof state, definition, MT_STATE_INFO))
+        set_state(survey, state);
+    else if (!read_info(survey->ended, sizeof survey->ended, definition, MT_ENDED_INFO) &&
+             !read_info(survey->recovered, sizeof survey->recovered, definition, "recovered=") &&
+             !read_info(survey->stopped, sizeof survey->stopped, definition, "stopped="))
+        read_info(survey->executed, sizeof survey->executed, definition, "executed=");
 }
 
 void mt_survey_batch(struct mt_survey *survey, const struct mt_batch *batch)
 {
     for (size_t i = 0; i < batch->n_definitions; i++)
-        look_for_state(survey, &batch->definitions[i]);
+        look_for_end(survey, &batch->definitions[i]);
     if (!survey->is_copy_of_such)
         survey->state = batch->state;
     survey->events += batch->n_events;
@@ -76,18 +96,30 @@ int mt_survey(const char *path, struct mt_survey *survey, struct mt_definitions 
     return mt_scan(path, handle, &pass, error);
 }
 
-const char *mt_survey_trouble(const struct mt_survey *survey)
+/* Page-locked memory of the host is another matter. */
+void mt_survey_cuda(struct mt_survey *survey, const struct mt_event *event)
 {
-    static const char *const troubles[MT_TRACE_STATES] = {
-        [MT_TRACE_CLOSED] = "the end of the recording cannot be read",
-        [MT_TRACE_RUNNING] = "the program is still running",
-        [MT_TRACE_KILLED] = "the program was killed; everything up to its last moment is here",
-        [MT_TRACE_OPEN] = "the recording was not closed, its end may be missing",
-        [MT_TRACE_STOPPED] = "the trace could not be written to the program's end; everything up "
-                             "to then is here",
-        [MT_TRACE_EXECUTED] = "the process became another program; everything up to then is here",
-    };
-    return survey->complete ? NULL : troubles[survey->state];
+    if (event->kind == MT_CUDA_MALLOC && mt_cuda_api_space(event->arg[3]) == MT_SPACE_HOST)
+        return;
+    int is_again = survey->is_cuda_out_of_memory && survey->wanted_of_cuda == event->arg[1];
+    survey->is_cuda_out_of_memory = mt_cuda_is_oom(event);
+    survey->wanted_of_cuda = event->arg[1];
+    survey->failed_cuda += survey->is_cuda_out_of_memory && !is_again;
+}
+
+static int uses_torch(const struct mt_survey *survey)
+{
+    return survey->kinds[MT_ALLOC] || survey->kinds[MT_OOM];
+}
+
+uint64_t mt_survey_ooms(const struct mt_survey *survey)
+{
+    return uses_torch(survey) ? survey->kinds[MT_OOM] : survey->failed_cuda;
+}
+
+int mt_survey_is_out_of_memory(const struct mt_survey *survey)
+{
+    return uses_torch(survey) ? survey->is_torch_out_of_memory : survey->is_cuda_out_of_memory;
 }
 
 uint64_t mt_survey_lost(const struct mt_survey *survey)

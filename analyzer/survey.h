@@ -21,6 +21,12 @@ struct mt_survey {
     int is_copy_of_such;
     int complete;      /* the recording was closed: `end` counts */
     struct mt_end end; /* as the recording says it itself */
+    int is_torch_out_of_memory; /* memory ran out, and PyTorch has allocated nothing since */
+    int is_cuda_out_of_memory;  /* the same of CUDA calls */
+    uint64_t failed_cuda;       /* CUDA calls that found no memory; one that is tried again counts once */
+    uint64_t wanted_of_cuda;    /* by the last of them, bytes */
+    /* The info records of these names, as far as they fit; "": there is none. */
+    char ended[64], recovered[200], stopped[200], executed[200];
 };
 
 /* Reads a whole trace. definitions: filled, unless NULL. Returns as mt_scan does. */
@@ -33,6 +39,9 @@ void mt_survey_begin(struct mt_survey *survey, const char *path);
 void mt_survey_add(struct mt_survey *survey, const struct mt_batch *batch);
 void mt_survey_batch(struct mt_survey *survey, const struct mt_batch *batch);
 
+/* Of a call that hands out memory of CUDA's. */
+void mt_survey_cuda(struct mt_survey *survey, const struct mt_event *event);
+
 static inline void mt_survey_event(struct mt_survey *survey, const struct mt_event *event)
 {
     survey->kinds[event->kind]++; /* the reader lets no others through */
@@ -40,11 +49,24 @@ static inline void mt_survey_event(struct mt_survey *survey, const struct mt_eve
         survey->lost += event->arg[0];
     if (survey->last_time_ns < event->time_ns)
         survey->last_time_ns = event->time_ns;
+    switch (event->kind) {
+    case MT_ALLOC:
+        survey->is_torch_out_of_memory = 0;
+        break;
+    case MT_OOM:
+        survey->is_torch_out_of_memory = 1;
+        break;
+    case MT_CUDA_MALLOC:
+    case MT_CUDA_MALLOC_ASYNC:
+        mt_survey_cuda(survey, event);
+        break;
+    }
 }
 
-/* What is to be said of a recording that was not closed: a sentence without its full stop. NULL:
- * nothing. */
-const char *mt_survey_trouble(const struct mt_survey *survey);
+/* How often memory ran out, and whether it did and nothing was allocated since: by PyTorch where the
+ * process uses it, else by CUDA calls. */
+uint64_t mt_survey_ooms(const struct mt_survey *survey);
+int mt_survey_is_out_of_memory(const struct mt_survey *survey);
 
 /* Events that are missing, as far as the trace can say. */
 uint64_t mt_survey_lost(const struct mt_survey *survey);

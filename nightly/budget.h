@@ -20,6 +20,7 @@ enum mt_subject {
     MT_OF_PHASE,
     MT_OF_MODULE,
     MT_OF_SITE,
+    MT_OF_ENDED, /* not in a budget: mt_ended_limit */
 };
 
 struct mt_limit {

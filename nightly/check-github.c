@@ -66,11 +66,17 @@ static void put_row(const struct mt_finding *finding, int with_trace, FILE *out)
     char value[MT_AMOUNT_TEXT], most[MT_AMOUNT_TEXT], base[MT_AMOUNT_TEXT], text[MT_FINDING_TEXT];
     enum mt_unit unit = finding->limit->subject == MT_OF_FRAGMENTATION ? MT_PERCENT : MT_BYTES;
     const struct mt_digest_site *site = finding->blame.site;
+    int is_end = finding->limit->subject == MT_OF_ENDED;
     if (finding->is_unknown)
         snprintf(value, sizeof value, "not known");
+    else if (is_end)
+        snprintf(value, sizeof value, "%s", mt_ended_name(finding->run->ended.how));
     else
         mt_amount_text(value, unit, finding->value);
-    mt_amount_text(most, unit, finding->most);
+    if (is_end)
+        snprintf(most, sizeof most, "whole");
+    else
+        mt_amount_text(most, unit, finding->most);
     mt_amount_text(base, unit, finding->base);
     fputs(finding->is_broken    ? "| :x: "
           : finding->is_unknown ? "| :grey_question: "
@@ -83,6 +89,8 @@ static void put_row(const struct mt_finding *finding, int with_trace, FILE *out)
     put_cell(most, out);
     put_cell(finding->n_baselines ? base : "", out);
     *text = '\0';
+    if (is_end)
+        mt_ended_text(text, &finding->run->ended);
     if (site)
         snprintf(text, sizeof text, "%s by %s:%u %s", mt_categories[site->category].label,
                  site->file, site->line, site->function);

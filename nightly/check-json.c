@@ -44,13 +44,14 @@ static json_t *amount_json(const struct mt_finding *finding, uint64_t value)
 static json_t *finding_json(const struct mt_finding *f)
 {
     char text[MT_FINDING_TEXT], next[MT_FINDING_TEXT];
-    int has_base = f->n_baselines != 0;
+    int has_base = f->n_baselines != 0, has_amount = f->limit->subject != MT_OF_ENDED;
     return json_pack("{s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}",
                      "limit", mt_json_text(f->name), "holds", !f->is_broken, "known",
                      !f->is_unknown, "trace", mt_json_text(f->run->path), "rank",
                      f->run->rank < 0 ? json_null() : json_integer(f->run->rank), "device",
-                     mt_json_device(f->device->device), "value", amount_json(f, f->value), "most",
-                     amount_json(f, f->most), "baseline",
+                     has_amount ? mt_json_device(f->device->device) : json_null(), "value",
+                     has_amount ? amount_json(f, f->value) : json_null(), "most",
+                     has_amount ? amount_json(f, f->most) : json_null(), "baseline",
                      has_base ? amount_json(f, f->base) : json_null(), "spread",
                      has_base ? amount_json(f, f->spread) : json_null(), "baselines",
                      (json_int_t)f->n_baselines, "allowed", allowance_json(f->allowance), "blame",
@@ -67,6 +68,19 @@ static json_t *expired_json(const struct mt_budget *budget)
     return list;
 }
 
+static json_t *runs_json(const struct mt_check *check)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list && i < check->n_runs; i++) {
+        const struct mt_digest *run = &check->runs[i];
+        json_array_append_new(
+            list, json_pack("{s:o, s:o, s:b}", "trace", mt_json_text(run->path), "ended",
+                            mt_json_ended(&run->ended), "allowed",
+                            mt_is_allowed_end(check->allowed, &run->ended)));
+    }
+    return list;
+}
+
 int mt_check_json(const struct mt_check *check, FILE *out)
 {
     json_t *list = json_array();
@@ -78,7 +92,8 @@ int mt_check_json(const struct mt_check *check, FILE *out)
         list = NULL;
     }
     json_t *value =
-        json_pack("{s:s, s:o, s:b, s:I, s:o, s:o}", "schema", "memtap.check/1", "budget",
+        json_pack("{s:s, s:o, s:o, s:b, s:I, s:o, s:o}", "schema", "memtap.check/1", "runs",
+                  runs_json(check), "budget",
                   *check->budget->path ? mt_json_text(check->budget->path) : json_null(), "holds",
                   !check->broken, "broken", (json_int_t)check->broken, "limits", list, "expired",
                   expired_json(check->budget));

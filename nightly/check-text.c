@@ -26,7 +26,7 @@ const struct mt_finding *mt_check_nearest(const struct mt_check *check)
 {
     const struct mt_finding *nearest = NULL;
     for (size_t i = 0; i < check->n; i++)
-        if (!check->finding[i].is_unknown &&
+        if (!check->finding[i].is_unknown && check->finding[i].limit->subject != MT_OF_ENDED &&
             (!nearest || part_of_limit(&check->finding[i]) > part_of_limit(nearest)))
             nearest = &check->finding[i];
     return nearest;
@@ -60,6 +60,15 @@ static void print_allowed(const struct mt_finding *finding, FILE *out)
     fprintf(out, "%s\n", mt_printable(safe, line));
 }
 
+/* An end that is allowed. */
+static void print_end(const struct mt_finding *finding, FILE *out)
+{
+    char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT], safe[MT_LINE];
+    snprintf(line, sizeof line, "%s: %s (allowed)", finding->run->path,
+             mt_finding_text(text, finding));
+    fprintf(out, "%s\n", mt_printable(safe, line));
+}
+
 static const struct mt_finding *find_unknown(const struct mt_check *check)
 {
     for (size_t i = 0; i < check->n; i++)
@@ -68,11 +77,21 @@ static const struct mt_finding *find_unknown(const struct mt_check *check)
     return NULL;
 }
 
+/* Limits of amounts. */
+static size_t count_held(const struct mt_check *check)
+{
+    size_t held = 0;
+    for (size_t i = 0; i < check->n; i++)
+        held += !check->finding[i].is_broken && !check->finding[i].is_unknown &&
+                check->finding[i].limit->subject != MT_OF_ENDED;
+    return held;
+}
+
 static void print_sum(const struct mt_check *check, FILE *out)
 {
     char text[MT_FINDING_TEXT], safe[MT_LINE];
     const struct mt_finding *nearest = mt_check_nearest(check), *unknown = find_unknown(check);
-    size_t held = check->n - check->unknown;
+    size_t held = count_held(check);
     if (check->broken)
         fprintf(out, "%zu of %zu limits broken", check->broken, check->n);
     else if (held)
@@ -91,6 +110,8 @@ int mt_check_text(const struct mt_check *check, FILE *out)
     for (size_t i = 0; i < check->n; i++)
         if (check->finding[i].is_broken)
             print_broken(&check->finding[i], out);
+        else if (check->finding[i].limit->subject == MT_OF_ENDED)
+            print_end(&check->finding[i], out);
         else if (check->finding[i].allowance)
             print_allowed(&check->finding[i], out);
     for (size_t i = 0; i < check->budget->n_allowances; i++)

@@ -25,19 +25,41 @@ static enum mt_unit unit_of(const struct mt_finding *finding)
 
 static void add_name(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
-    if (finding->run->n_devices > 1)
+    if (finding->run->n_devices > 1 && finding->limit->subject != MT_OF_ENDED)
         add(out, "device %d: ", finding->device->device);
     add(out, "%s", finding->name);
 }
 
-/* "(+2 % of 17.19 GiB, the median of 3 baselines that differ by 1.00 MiB)" */
+/* What a relative limit lets pass: "+2 % of ", "+2 % and at least 1.00 MiB over ". */
+static void add_tolerance(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
+{
+    char amount[MT_AMOUNT_TEXT];
+    const struct mt_limit *limit = finding->limit;
+    enum mt_unit unit = unit_of(finding);
+    uint64_t tolerance = finding->most - finding->extra - finding->base;
+    if (unit == MT_PERCENT && limit->most.unit == MT_PERCENT) /* percentage points */
+        add(out, "+%g points", (double)limit->most.value / 100);
+    else
+        add(out, "%s", limit->text);
+    if (finding->tolerance == MT_BY_SPREAD)
+        add(out, " and at least the %s by which baselines differ",
+            mt_amount_text(amount, unit, tolerance));
+    else if (finding->tolerance == MT_BY_IGNORE)
+        add(out, " and at least %s", mt_amount_text(amount, unit, tolerance));
+    int is_part = unit == MT_BYTES && limit->most.unit == MT_PERCENT && !finding->tolerance;
+    add(out, is_part ? " of " : " over ");
+}
+
+/* "(+2 % of 17.19 GiB, the median of 3 baselines that differ by 1.00 MiB)": every byte of it. */
 static void add_limit(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
     char amount[MT_AMOUNT_TEXT];
     enum mt_unit unit = unit_of(finding);
     add(out, "the limit of %s", mt_amount_text(amount, unit, finding->most));
     if (finding->limit->most.is_relative) {
-        add(out, " (%s of %s", finding->limit->text, mt_amount_text(amount, unit, finding->base));
+        add(out, " (");
+        add_tolerance(out, finding);
+        add(out, "%s", mt_amount_text(amount, unit, finding->base));
         if (finding->n_baselines > 1)
             add(out, ", the median of %zu baselines", finding->n_baselines);
         if (finding->spread)
@@ -45,7 +67,8 @@ static void add_limit(char out[MT_FINDING_TEXT], const struct mt_finding *findin
         add(out, ")");
     }
     if (finding->allowance)
-        add(out, ", %s of it allowed until %04d-%02d-%02d", finding->allowance->text,
+        add(out, ", %s of it (%s) allowed until %04d-%02d-%02d",
+            mt_amount_text(amount, unit, finding->extra), finding->allowance->text,
             finding->allowance->year, finding->allowance->month, finding->allowance->day);
 }
 
@@ -70,6 +93,13 @@ static void add_line(char out[MT_FINDING_TEXT], const struct mt_digest_site *sit
         add(out, " (%s)", site->operator_name);
 }
 
+/* More than half of what there is over the baseline. */
+static int is_most_of_growth(const struct mt_finding *finding)
+{
+    return finding->n_baselines && finding->value > finding->base &&
+           finding->blame.bytes > (finding->value - finding->base) / 2;
+}
+
 static void add_blame(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
     char amount[MT_AMOUNT_TEXT];
@@ -82,7 +112,8 @@ static void add_blame(char out[MT_FINDING_TEXT], const struct mt_finding *findin
     if (finding->limit->subject == MT_OF_GROWTH)
         add(out, "; left over, %s of %s in all by ", amount, category);
     else if (blame->is_growth)
-        add(out, "; most of the growth, %s of %s by ", amount, category);
+        add(out, "; %s the growth, %s of %s by ", is_most_of_growth(finding) ? "most of" : "part of",
+            amount, category);
     else
         add(out, "; the largest part, %s of %s by ", amount, category);
     add_line(out, site);
@@ -109,9 +140,13 @@ static void add_unknown(char out[MT_FINDING_TEXT], unsigned iterations)
 
 const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
-    char amount[MT_AMOUNT_TEXT];
+    char amount[MT_AMOUNT_TEXT], ended[MT_ENDED_TEXT];
     *out = '\0';
     add_name(out, finding);
+    if (finding->limit->subject == MT_OF_ENDED) {
+        add(out, ": %s", mt_ended_text(ended, &finding->run->ended));
+        return out;
+    }
     if (finding->is_unknown) {
         add_unknown(out, finding->device->iterations);
         return out;
@@ -134,6 +169,10 @@ const char *mt_finding_title(char out[MT_FINDING_TEXT], const struct mt_finding 
 {
     *out = '\0';
     add_name(out, finding);
+    if (finding->limit->subject == MT_OF_ENDED) {
+        add(out, ": %s", mt_ended_name(finding->run->ended.how));
+        return out;
+    }
     add(out, " is over its limit");
     if (finding->blame.site) {
         add(out, ": %s by ", mt_categories[finding->blame.site->category].label);
@@ -160,7 +199,10 @@ static void add_word(char out[MT_FINDING_TEXT], const char *word)
 const char *mt_finding_next(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
     int differs = finding->baseline != NULL;
-    snprintf(out, MT_FINDING_TEXT, "memtap %s", differs ? "diff" : "report");
+    snprintf(out, MT_FINDING_TEXT, "memtap %s",
+             finding->limit->subject == MT_OF_ENDED ? mt_ended_command(&finding->run->ended)
+             : differs                              ? "diff"
+                                                    : "report");
     if (differs)
         add_word(out, finding->baseline->path);
     add_word(out, finding->run->path);

@@ -43,18 +43,21 @@ static int measure_base(struct mt_finding *finding, const struct baselines *base
 
 /* How much more than the baseline a relative limit lets pass. Fragmentation is in percent already:
  * a relative limit of it adds points. */
-static uint64_t tolerance(const struct mt_finding *finding, const struct mt_budget *budget)
+static uint64_t tolerance(struct mt_finding *finding, const struct mt_budget *budget)
 {
     const struct mt_limit *limit = finding->limit;
     uint64_t most = limit->most.value;
     int in_bytes = limit->subject != MT_OF_FRAGMENTATION;
     if (limit->most.unit == MT_PERCENT && in_bytes)
         most = mt_part_by_percent(finding->base, limit->most.value);
+    finding->tolerance = most < finding->spread ? MT_BY_SPREAD : MT_BY_LIMIT;
     if (most < finding->spread)
         most = finding->spread;
     /* Of growth a little is too much: it comes again with each iteration. */
-    if (in_bytes && limit->subject != MT_OF_GROWTH && most < budget->ignore.value)
+    if (in_bytes && limit->subject != MT_OF_GROWTH && most < budget->ignore.value) {
         most = budget->ignore.value;
+        finding->tolerance = MT_BY_IGNORE;
+    }
     return most;
 }
 
@@ -87,24 +90,32 @@ static void judge(struct mt_finding *finding, const struct mt_budget *budget, co
         limit->most.is_relative ? finding->base + tolerance(finding, budget) : limit->most.value;
     finding->allowance = find_allowance(finding, budget);
     if (finding->allowance)
-        finding->most += extra(finding, finding->allowance);
+        finding->extra = extra(finding, finding->allowance);
+    finding->most += finding->extra;
     finding->is_broken = finding->value > finding->most;
     finding->is_unknown = limit->subject == MT_OF_GROWTH && !mt_digest_has_growth(finding->device);
 }
 
-static int hold(struct mt_check *check, const struct mt_finding *of,
-                const struct baselines *baselines, const char *pattern, const char *name)
+static int add(struct mt_check *check, const struct mt_finding *of, const char *name)
 {
     if (mt_grow(&check->finding, &check->capacity, check->n + 1, sizeof *check->finding))
         return -ENOMEM;
     struct mt_finding *finding = &check->finding[check->n];
     *finding = *of;
-    finding->baseline = baselines->median;
     finding->name = strdup(name);
-    if (!finding->name)
-        return -ENOMEM;
-    check->n++;
-    int rc = measure_base(finding, baselines, pattern);
+    check->n += finding->name != NULL;
+    return finding->name ? 0 : -ENOMEM;
+}
+
+static int hold(struct mt_check *check, const struct mt_finding *of,
+                const struct baselines *baselines, const char *pattern, const char *name)
+{
+    int rc = add(check, of, name);
+    if (rc)
+        return rc;
+    struct mt_finding *finding = &check->finding[check->n - 1];
+    finding->baseline = baselines->median;
+    rc = measure_base(finding, baselines, pattern);
     if (!rc)
         judge(finding, check->budget, pattern);
     check->broken += (size_t)finding->is_broken;
@@ -239,11 +250,25 @@ static int blame_run(struct mt_check *check, size_t first, const struct mt_diges
     return rc;
 }
 
+const struct mt_limit mt_ended_limit = {.subject = MT_OF_ENDED, .name = (char *)(uintptr_t)"ended"};
+
+static int hold_end(struct mt_check *check, const struct mt_digest *run)
+{
+    const struct mt_finding of = {.limit = &mt_ended_limit,
+                                  .run = run,
+                                  .device = mt_digest_main_device(run),
+                                  .is_broken = !mt_is_allowed_end(check->allowed, &run->ended)};
+    if (run->ended.how == MT_ENDED_WHOLE)
+        return 0;
+    check->broken += (size_t)of.is_broken;
+    return add(check, &of, mt_ended_limit.name);
+}
+
 static int hold_run(struct mt_check *check, const struct mt_digest *run,
                     const struct baselines *baselines)
 {
+    int rc = hold_end(check, run);
     size_t first = check->n, broken = check->broken;
-    int rc = 0;
     for (size_t i = 0; i < run->n_devices; i++)
         for (size_t j = 0; j < check->budget->n_limits && !rc; j++) {
             const struct mt_limit *limit = &check->budget->limit[j];
@@ -256,12 +281,13 @@ static int hold_run(struct mt_check *check, const struct mt_digest *run,
     return rc;
 }
 
-int mt_check_make(struct mt_check *check, const struct mt_budget *budget,
+int mt_check_make(struct mt_check *check, const struct mt_budget *budget, mt_allowed_ends allowed,
                   const struct mt_digest *runs, size_t n_runs, const struct mt_digest *baselines,
                   size_t n_baselines)
 {
     int rc = 0;
-    *check = (struct mt_check){.budget = budget};
+    *check = (struct mt_check){
+        .budget = budget, .runs = runs, .n_runs = n_runs, .allowed = allowed};
     for (size_t i = 0; i < n_runs && !rc; i++) {
         struct baselines of = baselines_of(&runs[i], baselines, n_baselines);
         rc = hold_run(check, &runs[i], &of);

@@ -6,6 +6,7 @@
 #ifndef MT_CHECK_H
 #define MT_CHECK_H
 
+#include "allowed.h"
 #include "budget.h"
 #include "diff.h"
 
@@ -17,24 +18,33 @@ struct mt_blame {
     int is_growth;
 };
 
-/* One limit and one device of one run. Amounts are in the limit's unit. */
+/* One limit and one device of one run; or how a run ended that is not whole, which is a limit of its
+ * own (mt_ended_limit), of no amount, broken unless it is allowed. Amounts are in the limit's unit. */
 struct mt_finding {
     const struct mt_limit *limit;
     char *name; /* the limit's, or of one module or call site that it holds for */
     const struct mt_digest *run;
-    const struct mt_digest_device *device;
+    const struct mt_digest_device *device; /* NULL: of how a run ended in which nothing was allocated */
     const struct mt_digest *baseline; /* the one whose peak is the median; NULL: none */
     uint64_t value, most;             /* measured, and what is allowed in all */
     uint64_t base, spread;            /* of the baselines: median, highest - lowest */
     size_t n_baselines;
+    enum { MT_BY_LIMIT, MT_BY_SPREAD, MT_BY_IGNORE } tolerance; /* which decides of a relative limit */
     const struct mt_allowance *allowance; /* part of most; NULL: none */
+    uint64_t extra;                       /* how much that is */
     int is_broken;
     int is_unknown; /* growth, of too few iterations or none: the limit holds, and says nothing */
     struct mt_blame blame; /* of a broken one */
 };
 
+/* The limit of findings that say how a run ended. */
+extern const struct mt_limit mt_ended_limit;
+
 struct mt_check {
     const struct mt_budget *budget;
+    const struct mt_digest *runs;
+    size_t n_runs;
+    mt_allowed_ends allowed;
     struct mt_finding *finding; /* run by run, in the order of the budget */
     size_t n, capacity;
     size_t broken, unknown;
@@ -42,7 +52,7 @@ struct mt_check {
 
 /* Holds the runs to the budget. There are baselines where it has relative limits. 0 or -ENOMEM.
  * Cleared with mt_check_clear in any case; refers to all that it is given. */
-int mt_check_make(struct mt_check *check, const struct mt_budget *budget,
+int mt_check_make(struct mt_check *check, const struct mt_budget *budget, mt_allowed_ends allowed,
                   const struct mt_digest *runs, size_t n_runs, const struct mt_digest *baselines,
                   size_t n_baselines);
 void mt_check_clear(struct mt_check *check);

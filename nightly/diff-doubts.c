@@ -99,13 +99,15 @@ static void tell_alone(FILE *out, const struct mt_digest *digests, size_t n,
 
 static void tell_damage(FILE *out, const struct mt_digest *digests, size_t n)
 {
-    char count[MT_SIZE_TEXT];
+    char count[MT_SIZE_TEXT], line[MT_ENDED_TEXT];
     for (size_t i = 0; i < n; i++) {
         const struct mt_digest *digest = &digests[i];
         if (!digest->is_sound)
             tell(out, digest, "%s; what stands before is compared", digest->fault);
-        else if (!digest->complete)
-            tell(out, digest, "the recording was not closed: its end may be missing");
+        else if (digest->ended.how != MT_ENDED_WHOLE)
+            tell(out, digest, "ended%s", mt_ended_line(line, &digest->ended) + strlen("Ended"));
+        else if (!mt_ended_is_plain(&digest->ended))
+            tell(out, digest, "%s", mt_ended_text(line, &digest->ended));
         if (digest->lost)
             tell(out, digest, "%s events were lost: its numbers may be off",
                  mt_count_text(count, digest->lost));
@@ -129,13 +131,13 @@ static char *written(const struct mt_diff *diff, void (*write)(FILE *, const str
 
 static void write_doubts(FILE *out, const struct mt_diff *diff)
 {
+    tell_damage(out, diff->old, diff->n_old);
+    tell_damage(out, diff->now, diff->n_new);
     tell_texts(out, diff, "different programs", offsetof(struct mt_digest, program));
     tell_devices(out, diff);
     tell_sizes(out, diff);
     tell_alone(out, diff->old, diff->n_old, diff->now, diff->n_new, "before");
     tell_alone(out, diff->now, diff->n_new, diff->old, diff->n_old, "now");
-    tell_damage(out, diff->old, diff->n_old);
-    tell_damage(out, diff->now, diff->n_new);
 }
 
 static void write_changes(FILE *out, const struct mt_diff *diff)

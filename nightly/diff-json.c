@@ -30,8 +30,8 @@ static json_t *runs(const struct mt_digest *digests, size_t n)
         const struct mt_digest *run = &digests[i];
         json_array_append_new(
             array,
-            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "path",
-                      mt_json_text(run->path), "program", text_or_null(run->program), "host",
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "path",
+                      mt_json_text(run->path), "ended", mt_json_ended(&run->ended), "program", text_or_null(run->program), "host",
                       text_or_null(run->host), "torch", text_or_null(run->torch), "rank",
                       number_or_null(run->rank), "world_size", number_or_null(run->world_size),
                       "events", mt_json_number(run->events), "lost", mt_json_number(run->lost),

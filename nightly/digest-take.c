@@ -143,6 +143,7 @@ int mt_digest_take(struct mt_digest *digest, const char *path, const struct mt_a
     memset(digest, 0, sizeof *digest);
     digest->path = strdup(path);
     digest->fault = strdup(analysis->fault.fault ? analysis->fault.text : "");
+    digest->ended = mt_analysis_ended(analysis);
     digest->is_sound = !analysis->fault.fault;
     digest->devices = calloc(analysis->n_devices + 1, sizeof *digest->devices);
     int rc = digest->path && digest->fault && digest->devices ? 0 : -ENOMEM;

@@ -78,6 +78,7 @@ struct mt_digest {
     uint64_t started_unix_ns, length_ns;
     long rank, world_size; /* -1: not known */
     uint64_t events, lost;
+    struct mt_ended ended;
     int complete; /* the recording was closed */
     int is_sound; /* the trace could be read to its end; else fault says where not */
     char *fault;  /* "": none */

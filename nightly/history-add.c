@@ -130,11 +130,13 @@ static int64_t add_run(struct mt_store *store, const struct mt_new_trace *trace)
 static void add_trace(struct mt_store *store, int64_t run, const struct mt_new_trace *trace)
 {
     const struct mt_digest *digest = &trace->digest;
+    char ended[MT_ENDED_TEXT];
     mt_sql_run(store,
-               "INSERT INTO trace (run, path, sha256, size, kept, rank)"
-               " VALUES (?, ?, ?, ?, ?, nullif(?, -1))",
-               "ittiii", run, trace->path, trace->checksum, number(trace->size),
-               (int64_t)trace->is_kept, (int64_t)digest->rank);
+               "INSERT INTO trace (run, path, sha256, size, kept, rank, ended, ended_text)"
+               " VALUES (?, ?, ?, ?, ?, nullif(?, -1), ?, ?)",
+               "ittiiitt", run, trace->path, trace->checksum, number(trace->size),
+               (int64_t)trace->is_kept, (int64_t)digest->rank, mt_ended_name(digest->ended.how),
+               mt_ended_text(ended, &digest->ended));
     int64_t id = sqlite3_last_insert_rowid(store->db);
     for (size_t i = 0; i < digest->n_devices; i++)
         add_device(store, id, &digest->devices[i]);

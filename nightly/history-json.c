@@ -40,8 +40,9 @@ static json_t *run_object(const struct mt_run *run)
     for (unsigned i = 0; i < MT_PHASES; i++)
         json_object_set_new(phases, mt_phase_names[i].name, mt_json_number(run->most_in_phase[i]));
     json_t *object = json_pack(
-        "{s:I, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
-        (json_int_t)run->id, "started_unix_ns", mt_json_number(run->started_unix_ns), "length_ns",
+        "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
+        (json_int_t)run->id, "ended", *run->ended ? mt_json_text(run->ended) : json_null(),
+        "ended_text", *run->ended ? mt_json_text(run->ended_text) : json_null(), "started_unix_ns", mt_json_number(run->started_unix_ns), "length_ns",
         mt_json_number(run->length_ns), "events", mt_json_number(run->events), "lost",
         mt_json_number(run->lost), "complete", run->complete, "tags", mt_json_text(run->tags),
         "world_size", run->world_size < 0 ? json_null() : json_integer(run->world_size), "traces",
@@ -69,7 +70,8 @@ int mt_run_json(struct mt_store *store, const struct mt_run *run, FILE *out)
     json_object_set_new(object, "schema", json_string("memtap.run/1"));
     json_object_set_new(object, "traces",
                         rows(store,
-                             "SELECT rank, path, sha256, size, kept FROM trace WHERE run = ?"
+                             "SELECT rank, path, sha256, size, kept, ended, ended_text FROM trace"
+                             " WHERE run = ?"
                              " ORDER BY rank, id",
                              run->id));
     json_object_set_new(object, "devices",

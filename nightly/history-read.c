@@ -22,10 +22,16 @@ const struct mt_series_name mt_series_names[MT_SERIES_COUNT] = {
 
 /* The columns before the texts are numbers. */
 #define MT_RUN_COLUMN(id, name, column) ", run." column
+#define WORST_TRACE                                                                                \
+    " FROM trace WHERE trace.run = run.id"                                                         \
+    " ORDER BY ended = 'oom' DESC, ended NOT IN ('', 'whole') DESC, ended_text != 'whole' DESC,"    \
+    " rank, id LIMIT 1"
 static const char select_runs[] =
     "SELECT id, started, length, events, lost, complete, ifnull(world_size, -1),"
     " (SELECT count(*) FROM trace WHERE trace.run = run.id),"
-    " (SELECT ifnull(group_concat(name, ', '), '') FROM tag WHERE tag.run = run.id)" MT_RUN_TEXTS(
+    " (SELECT ifnull(group_concat(name, ', '), '') FROM tag WHERE tag.run = run.id),"
+    " ifnull((SELECT ended" WORST_TRACE "), ''), ifnull((SELECT ended_text" WORST_TRACE
+    "), '')" MT_RUN_TEXTS(
         MT_RUN_COLUMN) " FROM run"
                        " WHERE (?1 IS NULL OR branch = ?1)"
                        " AND (?2 IS NULL OR EXISTS (SELECT 1 FROM tag WHERE tag.run = run.id AND "
@@ -54,8 +60,10 @@ static void read_run(struct mt_store *store, sqlite3_stmt *row, struct mt_run *r
     run->world_size = (long)sqlite3_column_int64(row, 6);
     run->n_traces = (size_t)sqlite3_column_int64(row, 7);
     keep(&run->tags, mt_sql_text(row, 8), store);
+    keep(&run->ended, mt_sql_text(row, 9), store);
+    keep(&run->ended_text, mt_sql_text(row, 10), store);
     for (int i = 0; i < MT_RUN_TEXT_COUNT; i++)
-        keep(&run->text[i], mt_sql_text(row, 9 + i), store);
+        keep(&run->text[i], mt_sql_text(row, 11 + i), store);
 }
 
 static void read_sizes(struct mt_store *store, struct mt_run *run)
@@ -136,6 +144,8 @@ int mt_history_runs(struct mt_store *store, const struct mt_run_filter *filter,
 void mt_run_clear(struct mt_run *run)
 {
     free(run->tags);
+    free(run->ended);
+    free(run->ended_text);
     for (size_t i = 0; i < MT_RUN_TEXT_COUNT; i++)
         free(run->text[i]);
 }
@@ -146,6 +156,14 @@ void mt_runs_clear(struct mt_runs *runs)
         mt_run_clear(&runs->run[i]);
     free(runs->run);
     *runs = (struct mt_runs){0};
+}
+
+int mt_run_is_good(const struct mt_run *run, mt_allowed_ends allowed)
+{
+    enum mt_ended_how how = mt_ended_find(run->ended, strlen(run->ended));
+    int is_known = how < MT_ENDED_COUNT;
+    return !run->lost && (is_known ? mt_is_allowed_end(allowed, &(struct mt_ended){.how = how})
+                                   : run->complete);
 }
 
 const char *mt_run_program(const struct mt_run *run)

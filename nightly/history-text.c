@@ -5,17 +5,25 @@
 #include <string.h>
 
 #define MOST_SITES 10
+#define DOUBT 480
 
-static const char *doubt(const struct mt_run *run)
+/* After a run: what keeps it from being compared, or how it ended that is to be known. */
+static const char *doubt(char out[DOUBT], const struct mt_run *run, const struct mt_style *style)
 {
-    if (!run->complete)
-        return "  not complete";
-    return run->lost ? "  lost events" : "";
+    char safe[DOUBT - 32];
+    int is_plain = !*run->ended_text || !strcmp(run->ended_text, "whole");
+    mt_safe_text(safe, sizeof safe, run->ended_text, 0, MT_CUT_END, style);
+    snprintf(out, DOUBT, "%s%s%s", is_plain ? "" : "  ended: ", is_plain ? "" : safe,
+             is_plain && !run->complete ? "  not complete"
+             : run->lost                ? "  lost events"
+                                        : "");
+    return out;
 }
 
 void mt_runs_text(const struct mt_runs *runs, FILE *out, const struct mt_style *style)
 {
     char date[MT_DATE_TEXT], hash[13], commit[64], branch[64], program[64], size[MT_SIZE_TEXT];
+    char ended[DOUBT];
     if (!runs->n) {
         fputs("No runs\n", out);
         return;
@@ -30,7 +38,7 @@ void mt_runs_text(const struct mt_runs *runs, FILE *out, const struct mt_style *
         mt_safe_text(program, sizeof program, mt_run_program(run), 16, MT_CUT_END, style);
         fprintf(out, "%4lld  %-16s  %-12s  %-12s  %-16s %11s%s\n", (long long)run->id,
                 mt_date_text(date, run->started_unix_ns), commit, branch, program,
-                run->has_memory ? mt_size_text(size, run->bytes[MT_SERIES_PEAK]) : "-", doubt(run));
+                run->has_memory ? mt_size_text(size, run->bytes[MT_SERIES_PEAK]) : "-", doubt(ended, run, style));
     }
 }
 
@@ -91,10 +99,10 @@ static void print_sites(struct mt_store *store, const struct mt_run *run, FILE *
 int mt_run_text(struct mt_store *store, const struct mt_run *run, FILE *out,
                 const struct mt_style *style)
 {
-    char date[MT_DATE_TEXT], time[MT_SIZE_TEXT];
+    char date[MT_DATE_TEXT], time[MT_SIZE_TEXT], ended[DOUBT];
     fprintf(out, "Run %lld\n  %-16s %s, %s%s\n", (long long)run->id, "began",
             mt_date_text(date, run->started_unix_ns), mt_time_text(time, run->length_ns),
-            doubt(run));
+            doubt(ended, run, style));
     for (unsigned i = 0; i < MT_RUN_TEXT_COUNT; i++)
         print_line(out, style, mt_run_text_names[i], run->text[i]);
     print_line(out, style, "tags", run->tags);

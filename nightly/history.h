@@ -7,6 +7,7 @@
 #define MT_HISTORY_H
 
 #include "analyzer/text.h"
+#include "allowed.h"
 #include "checksum.h"
 #include "digest.h"
 #include "store.h"
@@ -56,6 +57,9 @@ struct mt_run {
     char *tags;                    /* "nightly, release" */
     long world_size;               /* -1: not known */
     size_t n_traces;
+    /* How it ended: the first of its traces that is not whole, one that is out of memory before others:
+     * as mt_ended_name and mt_ended_text have it; "": not known, of runs that were added long ago. */
+    char *ended, *ended_text;
     int complete;   /* all of its recordings were closed */
     int has_memory; /* else nothing was allocated */
     uint64_t bytes[MT_SERIES_COUNT];
@@ -75,12 +79,16 @@ struct mt_run_filter {
     uint64_t since_unix_ns;
     uint64_t last; /* only so many of them, the newest */
     int64_t id;
+    mt_allowed_ends allowed; /* trend */
 };
 
 int mt_history_runs(struct mt_store *store, const struct mt_run_filter *filter,
                     struct mt_runs *runs);
 void mt_run_clear(struct mt_run *run);
 void mt_runs_clear(struct mt_runs *runs);
+
+/* Whether a run is whole, or of an allowed end, and has all events: it can be compared. */
+int mt_run_is_good(const struct mt_run *run, mt_allowed_ends allowed);
 
 /* The program's name, without folders. */
 const char *mt_run_program(const struct mt_run *run);

@@ -94,6 +94,8 @@ uint64_t mt_measure(const struct mt_limit *limit, const char *pattern,
     case MT_OF_MODULE:
     case MT_OF_SITE:
         break;
+    case MT_OF_ENDED:
+        return 0;
     }
     return of_sites(limit, pattern, device);
 }

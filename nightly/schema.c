@@ -62,5 +62,10 @@ static const char first[] =
     " JOIN name f ON f.id = site.function JOIN name p ON p.id = site.file"
     " JOIN name o ON o.id = site.operator JOIN name m ON m.id = site.module;";
 
-const char *const mt_schema_steps[] = {first};
+/* How the run of a trace ended: the name that --allow-ended takes, or "whole", and the same in words; ""
+ * in traces that were added before this was known. */
+static const char second[] = "ALTER TABLE trace ADD COLUMN ended TEXT NOT NULL DEFAULT '';"
+                             "ALTER TABLE trace ADD COLUMN ended_text TEXT NOT NULL DEFAULT '';";
+
+const char *const mt_schema_steps[] = {first, second};
 const int mt_schema_version = sizeof mt_schema_steps / sizeof *mt_schema_steps;

@@ -9,7 +9,8 @@
 
 static json_t *run_object(const struct mt_run *run)
 {
-    return json_pack("{s:I, s:o, s:o}", "run", (json_int_t)run->id, "started_unix_ns",
+    return json_pack("{s:I, s:o, s:o, s:o}", "run", (json_int_t)run->id, "ended",
+                     *run->ended ? mt_json_text(run->ended) : json_null(), "started_unix_ns",
                      mt_json_number(run->started_unix_ns), "commit",
                      mt_json_text(run->text[MT_RUN_COMMIT]));
 }
@@ -85,7 +86,7 @@ static json_t *night_object(const struct mt_trend *trend, struct mt_store *store
 
 int mt_trend_json(const struct mt_trend *trend, struct mt_store *store, FILE *out)
 {
-    json_t *runs = json_array(), *series = json_array(), *nights = json_array();
+    json_t *runs = json_array(), *left_out = json_array(), *series = json_array(), *nights = json_array();
     size_t n = trend->runs.n;
     const struct mt_run *newest = n ? &trend->runs.run[n - 1] : NULL;
     for (size_t i = 0; i < n; i++)
@@ -94,10 +95,13 @@ int mt_trend_json(const struct mt_trend *trend, struct mt_store *store, FILE *ou
         json_array_append_new(series, series_object(trend, i));
     for (size_t i = 0; i < trend->n_steps; i++)
         json_array_append_new(nights, night_object(trend, store, &trend->step[i]));
-    json_t *object = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.trend/1",
+    for (size_t i = 0; i < trend->left_out.n; i++)
+        json_array_append_new(left_out, run_object(&trend->left_out.run[i]));
+    json_t *object = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.trend/1",
                                "program", mt_json_text(newest ? newest->text[MT_RUN_PROGRAM] : ""),
                                "branch", mt_json_text(newest ? newest->text[MT_RUN_BRANCH] : ""),
-                               "left_out", mt_json_number(trend->left_out), "runs", runs, "series",
+                               "left_out", mt_json_number(trend->left_out.n),
+                               "left_out_runs", left_out, "runs", runs, "series",
                                series, "nights", nights);
     if (store->failed) {
         json_decref(object);

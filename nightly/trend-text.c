@@ -9,6 +9,7 @@
 #define COLUMNS 50
 #define MOST_SITES 4u
 #define STEPS_SHOWN 5u
+#define LEFT_OUT_SHOWN 5u
 /* A series that hardly changes is not blown up to the height of a line. */
 #define LEAST_SPAN 0.04
 
@@ -243,6 +244,28 @@ static void print_drifts(const struct page *page)
         }
 }
 
+/* The newest ones. */
+static void print_left_out(const struct page *page)
+{
+    const struct mt_runs *left = &page->trend->left_out;
+    char date[MT_DATE_TEXT], why[MT_ENDED_TEXT];
+    size_t first = left->n > LEFT_OUT_SHOWN ? left->n - LEFT_OUT_SHOWN : 0;
+    if (first)
+        fprintf(page->out, "left out: %zu older runs, and\n", first);
+    for (size_t i = first; i < left->n; i++) {
+        const struct mt_run *run = &left->run[i];
+        int is_bad = *run->ended && strcmp(run->ended, mt_ended_name(MT_ENDED_WHOLE));
+        mt_safe_text(why, sizeof why,
+                     is_bad           ? run->ended_text
+                     : !run->complete ? "not complete"
+                     : run->lost      ? "events were lost"
+                                      : "no memory was allocated",
+                     0, MT_CUT_END, page->style);
+        fprintf(page->out, "left out: run %lld of %s, %s%s\n", (long long)run->id,
+                mt_date_text(date, run->started_unix_ns), is_bad ? "ended: " : "", why);
+    }
+}
+
 static void print_head(const struct page *page)
 {
     char program[128], branch[64], date[MT_DATE_TEXT];
@@ -259,9 +282,7 @@ static void print_head(const struct page *page)
         fprintf(page->out, "%s to ", mt_date_text(date, run_at(page, 0)->started_unix_ns));
         fprintf(page->out, "%s\n", mt_date_text(date, newest->started_unix_ns));
     }
-    if (page->trend->left_out)
-        fprintf(page->out, "left out, since they did not end or lost events: %zu\n",
-                page->trend->left_out);
+    print_left_out(page);
 }
 
 int mt_trend_text(const struct mt_trend *trend, struct mt_store *store, FILE *out,

@@ -8,19 +8,22 @@ const enum mt_run_text mt_run_causes[] = {MT_RUN_COMMAND, MT_RUN_DEVICE, MT_RUN_
                                           MT_RUN_TORCH,   MT_RUN_CUDA,   MT_RUN_PYTHON};
 const size_t mt_run_causes_count = sizeof mt_run_causes / sizeof *mt_run_causes;
 
-/* Drops the runs that cannot be compared. */
-static void leave_out(struct mt_trend *trend)
+/* Puts the runs aside that cannot be compared. 0 or -ENOMEM. */
+static int leave_out(struct mt_trend *trend, mt_allowed_ends allowed)
 {
     size_t kept = 0;
+    trend->left_out.run = calloc(trend->runs.n + 1, sizeof *trend->left_out.run);
+    if (!trend->left_out.run)
+        return -ENOMEM;
     for (size_t i = 0; i < trend->runs.n; i++) {
         struct mt_run *run = &trend->runs.run[i];
-        if (run->complete && !run->lost && run->has_memory)
+        if (mt_run_is_good(run, allowed) && run->has_memory)
             trend->runs.run[kept++] = *run;
         else
-            mt_run_clear(run);
+            trend->left_out.run[trend->left_out.n++] = *run;
     }
-    trend->left_out = trend->runs.n - kept;
     trend->runs.n = kept;
+    return 0;
 }
 
 static int find_changes(struct mt_trend *trend)
@@ -105,8 +108,7 @@ int mt_trend_find(struct mt_trend *trend, struct mt_store *store,
     *trend = (struct mt_trend){0};
     if (read_runs(trend, store, filter))
         return -1;
-    leave_out(trend);
-    if (find_changes(trend) || group_steps(trend))
+    if (leave_out(trend, filter->allowed) || find_changes(trend) || group_steps(trend))
         mt_store_no_memory(store);
     return store->failed ? -1 : 0;
 }
@@ -116,6 +118,7 @@ void mt_trend_clear(struct mt_trend *trend)
     for (unsigned i = 0; i < MT_SERIES_COUNT; i++)
         mt_changes_clear(&trend->changes[i]);
     mt_runs_clear(&trend->runs);
+    mt_runs_clear(&trend->left_out);
     free(trend->step);
     trend->step = NULL;
 }

@@ -16,7 +16,7 @@ struct mt_trend_step {
 
 struct mt_trend {
     struct mt_runs runs; /* those that can be compared */
-    size_t left_out;     /* runs that were not recorded to their end, or with losses */
+    struct mt_runs left_out; /* runs that are not whole, or have losses or no memory */
     struct mt_changes changes[MT_SERIES_COUNT];
     struct mt_trend_step *step; /* by night */
     size_t n_steps;

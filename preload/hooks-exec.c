@@ -6,6 +6,7 @@
  */
 #include "hooks.h"
 #include "find-real.h"
+#include "process-end.h"
 #include "recorder.h"
 #include "tail.h"
 
@@ -114,6 +115,7 @@ int mt_hook_daemon(int keeps_directory, int keeps_output)
  */
 void mt_hook_quick_exit(int status)
 {
+    mt_will_exit(status);
     mt_finish();
     if (!real.quick_exit)
         find_all();

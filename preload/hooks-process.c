@@ -3,6 +3,7 @@
  * C++ exception that nobody catches. They may come from a signal handler: nothing here looks
  * anything up, and the kernel is asked directly. */
 #include "hooks.h"
+#include "process-end.h"
 #include "recorder.h"
 
 #include <signal.h>
@@ -11,6 +12,7 @@
 
 static _Noreturn void end_process(int status)
 {
+    mt_will_exit(status);
     mt_finish();
     for (;;)
         syscall(SYS_exit_group, status);
@@ -37,6 +39,7 @@ void mt_hook_abort(void)
     sigprocmask(SIG_UNBLOCK, &abortion, NULL);
     if (!sigaction(SIGABRT, NULL, &action) && action.sa_handler != SIG_DFL)
         raise(SIGABRT);
+    mt_will_be_killed(SIGABRT);
     mt_finish();
     signal(SIGABRT, SIG_DFL);
     raise(SIGABRT);
@@ -66,7 +69,9 @@ static int ends_us(int number)
 int mt_hook_kill(int process, int number)
 {
     /* The first process of a container is not ended by signals of its own. */
-    if (process == getpid() && process != 1 && ends_us(number))
+    if (process == getpid() && process != 1 && ends_us(number)) {
+        mt_will_be_killed(number);
         mt_finish();
+    }
     return (int)syscall(SYS_kill, process, number);
 }

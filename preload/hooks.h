@@ -58,8 +58,12 @@
     H(node_run, "_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_11InputBufferERKS2_INS0_10ReadyQueueEE",                          \
       "libtorch_cpu.so", void,                                                                     \
       (void *engine, void *task, void *node, void *inputs, void *queue))
-/* What ends a process without its destructors. kill: Python kills itself so after Ctrl-C. */
+/* What ends a process without its destructors, kill: Python kills itself so after Ctrl-C; and where
+ * main is called. */
 #define MT_PROCESS_HOOKS(H)                                                                        \
+    H(start_main, "__libc_start_main", "libc.so.6", int,                                           \
+      (int (*main_)(int, char **, char **), int argc, char **argv, void (*init)(void),             \
+       void (*fini)(void), void (*loader_fini)(void), void *stack_end))                            \
     H(exit, "_exit", "libc.so.6", void, (int status))                                              \
     H(exit_c99, "_Exit", "libc.so.6", void, (int status))                                          \
     H(abort, "abort", "libc.so.6", void, (void))                                                   \

@@ -9,12 +9,14 @@
 #include "module-search.h"
 #include "native-stack.h"
 #include "notice.h"
+#include "process-end.h"
 #include "python-modules.h"
 #include "python-stack.h"
 #include "read-file.h"
 #include "real.h"
 #include "tail.h"
 #include "tensor.h"
+#include "trace-format/end-note.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -168,7 +170,10 @@ void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
 void mt_info_collect_late(mt_info_sink *call, void *data)
 {
     char missing[512];
+    char end[MT_PROCESS_END_TEXT];
     struct sink sink = {call, data};
+    if (*mt_process_end(end))
+        tell(sink, MT_ENDED_INFO "%s", end);
     if (*mt_python_version())
         tell(sink, "python=%s", mt_python_version());
     tell(sink, "python_stacks=%s", mt_python_status());

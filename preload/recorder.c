@@ -4,6 +4,7 @@
 #include "no-cancel.h"
 #include "no-signals.h"
 #include "parts.h"
+#include "process-end.h"
 #include "threads.h"
 #include "wake.h"
 
@@ -90,8 +91,10 @@ static void after_fork(void)
         if (holding.parts >> i & 1)
             mt_parts[i].release();
     mt_signals_restore(&holding.signals);
-    if (holding.is_end)
+    if (holding.is_end) {
+        mt_will_exit(0);
         mt_finish();
+    }
 }
 
 void mt_expect_end_after_fork(int is_expected)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check-arguments.h"
+#include "allow-ended.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -8,11 +9,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { AGAINST = 256, BUDGET, RULES, SUMMARY, TODAY };
+enum { AGAINST = 256, ALLOW_ENDED, BUDGET, RULES, SUMMARY, TODAY };
 
 const struct mt_option mt_check_options[] = {
     {AGAINST, "against", "BASELINE...", "runs to compare with: all traces up to the next option"},
     {BUDGET, "budget", "FILE", "the limits: memtap-budget(5)"},
+    MT_ALLOW_ENDED_OPTION(ALLOW_ENDED),
     {'f', "format", "FORMAT[:FILE]",
      "text (the default), json, junit, github or gitlab, to stdout\nor into a file; may be given "
      "several times",
@@ -77,6 +79,8 @@ static int read_option(struct reading *reading, int letter, int argc, char **arg
     switch (letter) {
     case AGAINST:
         return read_against(reading, argc, argv);
+    case ALLOW_ENDED:
+        return mt_read_allowed(reading->command, value, &reading->arguments->allowed);
     case BUDGET:
         reading->budget = value;
         return 0;

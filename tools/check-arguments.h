@@ -15,6 +15,7 @@ struct mt_check_arguments {
     struct mt_trace_list runs, baselines;
     struct mt_budget budget;
     struct mt_user_rules *rules;
+    mt_allowed_ends allowed;
     const char *summary; /* a file to add to; NULL: none is wanted */
     struct {
         const struct mt_check_format *format;

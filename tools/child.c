@@ -99,19 +99,23 @@ static void start(char *const argv[], int pipe_end, const sigset_t *mask)
     _exit(n == sizeof error ? MT_EXIT_NOT_FOUND : MT_EXIT_NOT_EXECUTABLE);
 }
 
-static int wait_for(pid_t pid)
+static int wait_for(pid_t pid, struct mt_child_end *end)
 {
     int status;
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return MT_EXIT_BAD;
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    int is_killed = WIFSIGNALED(status), number = is_killed ? WTERMSIG(status) : WEXITSTATUS(status);
+    end->pid = pid;
+    snprintf(end->how, sizeof end->how, "%s %d", is_killed ? "signal" : "exit code", number);
+    return is_killed ? 128 + number : number;
 }
 
-int mt_child_run(char *const argv[])
+int mt_child_run(char *const argv[], struct mt_child_end *end)
 {
     int ends[2], error = 0;
     sigset_t all, before;
+    *end = (struct mt_child_end){0};
     if (pipe2(ends, O_CLOEXEC))
         return mt_fail("%s: cannot be run: %s", argv[0], strerror(errno));
     install();
@@ -129,7 +133,7 @@ int mt_child_run(char *const argv[])
     close(ends[0]);
     if (pid < 0)
         return mt_fail("%s: cannot be run: %s", argv[0], strerror(error));
-    int code = wait_for(pid);
+    int code = wait_for(pid, end);
     child_pid = 0;
     return n == sizeof error ? tell_failure(argv[0], error) : code;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "allow-ended.h"
 #include "command.h"
 #include "digests.h"
 #include "nightly/amount.h"
@@ -9,10 +10,12 @@
 
 #define DEFAULT_HEADROOM 500 /* 5 % */
 
-enum { HEADROOM = 256 };
+enum { HEADROOM = 256, ALLOW_ENDED };
 
 const struct mt_option mt_budget_options[] = {
-    {HEADROOM, "headroom", "PERCENT", "over what was measured (default: 5 %)"}, {0}};
+    {HEADROOM, "headroom", "PERCENT", "over what was measured (default: 5 %)"},
+    MT_ALLOW_ENDED_OPTION(ALLOW_ENDED),
+    {0}};
 
 static int read_headroom(const struct mt_command *command, const char *value, uint64_t *headroom)
 {
@@ -29,12 +32,13 @@ static int read_headroom(const struct mt_command *command, const char *value, ui
     return 0;
 }
 
-static int propose(char *const *paths, size_t n, uint64_t headroom)
+static int propose(char *const *paths, size_t n, uint64_t headroom, mt_allowed_ends allowed)
 {
     struct mt_digests runs;
     int rc = mt_digests_read(&runs, paths, n, NULL);
-    int code = rc || !mt_digests_are_whole(&runs, "a run that a budget is made of") ? MT_EXIT_BAD
-                                                                                    : MT_EXIT_OK;
+    int code = rc || !mt_digests_are_whole(&runs, allowed, "a run that a budget is made of")
+                   ? MT_EXIT_BAD
+                   : MT_EXIT_OK;
     if (!code && mt_propose_budget(runs.digest, runs.n, headroom, stdout))
         code = mt_fail("out of memory");
     mt_digests_clear(&runs);
@@ -44,10 +48,12 @@ static int propose(char *const *paths, size_t n, uint64_t headroom)
 int mt_run_budget(const struct mt_command *command, int argc, char **argv)
 {
     uint64_t headroom = DEFAULT_HEADROOM;
+    mt_allowed_ends allowed = 0;
     const char *value;
     int operand, letter;
     while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        if (read_headroom(command, value, &headroom))
+        if (letter == ALLOW_ENDED ? mt_read_allowed(command, value, &allowed)
+                                  : read_headroom(command, value, &headroom))
             return MT_EXIT_BAD;
     if (letter < 0)
         return MT_EXIT_BAD;
@@ -56,7 +62,7 @@ int mt_run_budget(const struct mt_command *command, int argc, char **argv)
     struct mt_trace_list traces = {0};
     int code = mt_trace_list_add(&traces, argv + operand, argc - operand)
                    ? MT_EXIT_BAD
-                   : propose(traces.path, traces.n, headroom);
+                   : propose(traces.path, traces.n, headroom, allowed);
     mt_trace_list_clear(&traces);
     return code;
 }

@@ -54,22 +54,22 @@ static int find_moved(const struct mt_digests *runs, const struct mt_digests *ba
     return found;
 }
 
-/* Runs are held to the limits even where they are cut, but then they cannot be found good. */
+/* Runs are held to the limits even where events were lost, but then they cannot be found good. */
 static int hold(const struct mt_check_arguments *arguments, const struct mt_digests *runs,
                 const struct mt_digests *baselines)
 {
     struct mt_check check;
     mt_tell_differences(runs, baselines);
-    int rc = mt_check_make(&check, &arguments->budget, runs->digest, runs->n, baselines->digest,
-                           baselines->n);
+    int rc = mt_check_make(&check, &arguments->budget, arguments->allowed, runs->digest, runs->n,
+                           baselines->digest, baselines->n);
     if (!rc && check.broken && baselines->n && find_moved(runs, baselines, arguments)) {
         mt_check_clear(&check);
-        rc = mt_check_make(&check, &arguments->budget, runs->digest, runs->n, baselines->digest,
-                           baselines->n);
+        rc = mt_check_make(&check, &arguments->budget, arguments->allowed, runs->digest, runs->n,
+                           baselines->digest, baselines->n);
     }
     int code = rc ? mt_fail("out of memory") : print(&check, arguments);
     mt_check_clear(&check);
-    if (code != MT_EXIT_BAD && !mt_digests_are_whole(runs, "what is to be found good") && !code)
+    if (!code && !mt_digests_are_whole(runs, arguments->allowed, "what is to be found good"))
         code = MT_EXIT_BAD;
     return code;
 }
@@ -82,7 +82,7 @@ int mt_run_check(const struct mt_command *command, int argc, char **argv)
     if (!mt_read_check_arguments(&arguments, command, argc, argv) &&
         !mt_digests_read(&baselines, arguments.baselines.path, arguments.baselines.n,
                          arguments.rules) &&
-        mt_digests_are_whole(&baselines, "a baseline") &&
+        mt_digests_are_whole(&baselines, arguments.allowed, "a baseline") &&
         !mt_digests_read(&runs, arguments.runs.path, arguments.runs.n, arguments.rules))
         code = hold(&arguments, &runs, &baselines);
     mt_digests_clear(&runs);

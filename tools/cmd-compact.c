@@ -30,8 +30,13 @@ static int choose_name(char out[PATH_MAX], const char *trace, const char *given)
 static void tell(const char *output, const struct mt_keep_plan *plan)
 {
     char kept[MT_SIZE_TEXT], events[MT_SIZE_TEXT], size[MT_SIZE_TEXT], before[MT_SIZE_TEXT];
+    char ended[MT_ENDED_TEXT];
     struct stat status;
     uint64_t bytes = stat(output, &status) ? 0 : (uint64_t)status.st_size;
+    if (plan->ended.how != MT_ENDED_WHOLE) {
+        mt_print_text(output);
+        printf(": ended: %s\n", mt_ended_text(ended, &plan->ended));
+    }
     mt_print_text(output);
     printf(": %s of %s events, %s of %s (%.1f %%)\n", mt_count_text(kept, plan->kept.n),
            mt_count_text(events, plan->events), mt_size_text(size, bytes),

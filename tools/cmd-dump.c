@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/ended.h"
 #include "analyzer/json.h"
 #include "analyzer/text.h"
 #include "command.h"
@@ -214,11 +215,30 @@ static int print_batch(const struct dump *dump, const struct mt_batch *batch)
     return rc ? rc : ferror(stdout) ? -EIO : 0;
 }
 
+/* First, of a run that is not whole. */
+static int print_ended(const struct dump *dump, const char *path, struct mt_trace_error *error)
+{
+    char text[MT_ENDED_TEXT];
+    struct mt_survey survey;
+    int rc = mt_survey(path, &survey, NULL, error);
+    struct mt_ended ended = mt_ended_of(&survey, error);
+    if (rc || ended.how == MT_ENDED_WHOLE)
+        return rc;
+    if (dump->format != MT_FORMAT_JSON)
+        printf("ended how=%s %s\n", mt_ended_name(ended.how), mt_ended_text(text, &ended));
+    else
+        rc = mt_json_print(
+            stdout, json_pack("{s:s, s:o}", "record", "ended", "ended", mt_json_ended(&ended)), 1);
+    return rc;
+}
+
 static int print_trace(const struct dump *dump, const char *path, struct mt_trace_error *error)
 {
     struct mt_reader *reader;
     struct mt_batch batch;
-    int rc = mt_reader_open(&reader, path, error);
+    int rc = print_ended(dump, path, error);
+    if (!rc)
+        rc = mt_reader_open(&reader, path, error);
     if (rc)
         return rc;
     while (!rc && mt_reader_next(reader, &batch, error) > 0)

@@ -87,11 +87,16 @@ static int insert(struct arguments *arguments, const struct mt_new_trace *trace,
     const struct mt_digest_device *device = mt_digest_main_device(&trace->digest);
     if (mt_history_add(&arguments->store, trace, &run, &is_new))
         return mt_fail("%s", arguments->store.error);
+    char ended[MT_ENDED_TEXT];
+    const struct mt_ended *end = &trace->digest.ended;
     mt_print_text(path);
     if (!is_new)
         printf(": already there, in run %lld\n", (long long)run);
     else
-        printf(": run %lld, peak %s\n", (long long)run,
+        printf(": run %lld, %s%s%speak %s\n", (long long)run,
+               mt_ended_is_plain(end) ? "" : "ended: ",
+               mt_ended_is_plain(end) ? "" : mt_ended_text(ended, end),
+               mt_ended_is_plain(end) ? "" : "; ",
                device ? mt_size_text(size, device->allocated) : "none");
     return MT_EXIT_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memtap history: list, show, trend and prune; add is in cmd-history-add.c. */
+#include "allow-ended.h"
 #include "cmd-history.h"
 #include "nightly/keep.h"
 #include "nightly/trend.h"
@@ -15,7 +16,7 @@
 #define DAY (86400 * SECOND)
 #define NIGHTS 60u /* that a trend begins with */
 
-enum { BRANCH = 256, TAG, PROGRAM, SINCE, LAST, KEEP_LAST, OLDER_THAN };
+enum { ALLOW_ENDED = 255, BRANCH = 256, TAG, PROGRAM, SINCE, LAST, KEEP_LAST, OLDER_THAN };
 
 /* clang-format off */
 #define FORMAT_OPTION {'f', "format", "FORMAT", "text (the default) or json", "text json"}
@@ -29,7 +30,8 @@ static const struct mt_option list_options[] = {
     FORMAT_OPTION, FILTER_OPTIONS, {LAST, "last", "N", "only the newest N"}, MT_DB_OPTIONS, {0}};
 static const struct mt_option show_options[] = {FORMAT_OPTION, FILTER_OPTIONS, MT_DB_OPTIONS, {0}};
 static const struct mt_option trend_options[] = {
-    FORMAT_OPTION, FILTER_OPTIONS, {LAST, "last", "N", "the newest N (60)"}, MT_DB_OPTIONS, {0}};
+    FORMAT_OPTION, FILTER_OPTIONS, {LAST, "last", "N", "the newest N (60)"},
+    MT_ALLOW_ENDED_OPTION(ALLOW_ENDED), MT_DB_OPTIONS, {0}};
 static const struct mt_option prune_options[] = {
     {KEEP_LAST, "keep-last", "N", "keep the newest N of each program and branch"},
     {OLDER_THAN, "older-than", "TIME", "forget only what began so long ago: 90d, 12w, 6h"},
@@ -104,6 +106,8 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case 'n':
         arguments->dry_run = 1;
         return 0;
+    case ALLOW_ENDED:
+        return mt_read_allowed(command, value, &filter->allowed);
     case BRANCH:
         filter->branch = value;
         return 0;

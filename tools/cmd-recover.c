@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/survey.h"
+#include "analyzer/ended.h"
 #include "analyzer/text.h"
 #include "analyzer/write.h"
 #include "command.h"
 #include "original.h"
+#include "trace-format/end-note.h"
 #include "trace-format/tail.h"
 
 #include <errno.h>
@@ -45,6 +46,21 @@ static int encode_batch(struct recovery *recovery, const struct mt_batch *batch)
     return rc ? rc : mt_write_block(recovery->made, recovery->encoder);
 }
 
+/* How the recording ended, which an end block would hide; a killed process's signal is known from its
+ * tail, perhaps. */
+static int encode_state(struct recovery *recovery, const struct mt_trace_error *error)
+{
+    char text[64];
+    const struct mt_survey *survey = &recovery->survey;
+    int n = snprintf(text, sizeof text, MT_ENDED_INFO "%s",
+                     error->fault ? mt_ended_name(MT_ENDED_CUT)
+                                  : mt_trace_state_names[survey->state]);
+    struct mt_definition info = {.kind = MT_DEF_INFO, .text = text, .text_size = (size_t)n};
+    if (*survey->ended && !error->fault)
+        return 0;
+    return mt_write_definition(recovery->made, recovery->encoder, &info);
+}
+
 /* What was done to the trace, and its end block. */
 static int encode_end(struct recovery *recovery, const struct mt_trace_error *error)
 {
@@ -56,6 +72,8 @@ static int encode_end(struct recovery *recovery, const struct mt_trace_error *er
     struct mt_end end = {mt_survey_length_ns(survey), survey->events, mt_survey_lost(survey)};
     struct mt_definition info = {.kind = MT_DEF_INFO, .text = text, .text_size = (size_t)n};
     int rc = mt_write_definition(recovery->made, recovery->encoder, &info);
+    if (!rc)
+        rc = encode_state(recovery, error);
     if (!rc)
         rc = mt_write_block(recovery->made, recovery->encoder);
     return rc ? rc : mt_write_end(recovery->made, recovery->encoder, &end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/survey.h"
+#include "analyzer/ended.h"
 #include "analyzer/text.h"
 #include "architecture.h"
 #include "child.h"
@@ -11,6 +11,7 @@
 #include "settings/table.h"
 #include "simulation.h"
 #include "trace-format/cuda-errors.h"
+#include "trace-format/end-note.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,8 +21,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A trace larger than this is not read through just to count its events. */
+/* A trace larger than this is not read through just to tell of it. */
 #define COUNTED_BYTES (256u << 20)
+#define ENDED_WELL "exit code 0"
 
 /* The settings' options: without a short form they have numbers below all letters. */
 #define SETTING_OPTION(name, letter, variable, otherwise, kind, choices, value, meaning)           \
@@ -190,53 +192,63 @@ static int set_settings(const struct mt_command *command, const struct arguments
     return rc;
 }
 
-/* What the trace says itself in its end block; else it is read through, unless that takes long. 0,
- * or a negative errno with *error filled. */
-static int look(const char *trace, struct mt_survey *survey, struct mt_trace_error *error)
+/* Whether how it ended can be told without reading it through, which may take long: by far most
+ * traces are large where all went well. */
+static int is_known_to_be_well(const char *trace, struct mt_reader *reader)
+{
+    char how[MT_NOTED_END];
+    return mt_reader_end(reader) && !mt_noted_end(trace, how) && !strcmp(how, ENDED_WELL);
+}
+
+/* How many events there are, and how it ended, as far as that does not take long. 0, or a negative
+ * errno with *error filled. */
+static int look(const char *trace, struct mt_survey *survey, struct mt_ended *ended,
+                struct mt_trace_error *error)
 {
     struct mt_reader *reader;
     int rc = mt_reader_open(&reader, trace, error);
     if (rc)
         return rc;
-    const struct mt_end *end = mt_reader_end(reader);
     mt_survey_begin(survey, trace);
     survey->state = mt_reader_state(reader);
-    if (end)
-        survey->events = end->events;
-    else if (survey->bytes <= COUNTED_BYTES)
+    if (!is_known_to_be_well(trace, reader) && survey->bytes <= COUNTED_BYTES) {
         rc = mt_survey(trace, survey, NULL, error);
+    } else if (mt_reader_end(reader)) {
+        survey->complete = 1;
+        survey->events = mt_reader_end(reader)->events;
+        mt_noted_end(trace, survey->ended);
+    }
     mt_reader_close(reader);
+    *ended = mt_ended_of(survey, error);
     return rc;
 }
 
 static void tell_trace(void *every, const char *trace, uint64_t cpu_ns)
 {
-    static const char *const states[MT_TRACE_STATES] = {
-        [MT_TRACE_CLOSED] = "",
-        [MT_TRACE_RUNNING] = ", still being written",
-        [MT_TRACE_KILLED] = ", the program was killed",
-        [MT_TRACE_OPEN] = ", its recording was not closed",
-        [MT_TRACE_STOPPED] = ", up to where it could not be written any further",
-        [MT_TRACE_EXECUTED] = ", up to where the process became another program",
-    };
     char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT], cost[64] = "";
+    char text[MT_ENDED_TEXT];
     struct mt_survey survey;
-    struct mt_trace_error error;
+    struct mt_ended ended;
+    struct mt_trace_error error = {0};
     const char *name = mt_short_path(trace), *quote = strpbrk(name, " '\"$&;()*?") ? "'" : "";
     mt_every_trace_add(every, name);
-    if (look(trace, &survey, &error)) {
+    if (look(trace, &survey, &ended, &error)) {
         mt_say("%s: %s", name, error.text);
         return;
     }
-    int is_counted = survey.state == MT_TRACE_CLOSED || survey.bytes <= COUNTED_BYTES;
+    int is_plain = mt_ended_is_plain(&ended);
+    int is_counted = survey.complete || survey.bytes <= COUNTED_BYTES;
+    int is_of_memory = ended.how == MT_ENDED_OUT_OF_MEMORY;
     if (cpu_ns)
         snprintf(cost, sizeof cost,
                  cpu_ns < 1000000000 ? ", %.1f ms of CPU time to write"
                                      : ", %.1f s of CPU time to write",
                  (double)cpu_ns / (cpu_ns < 1000000000 ? 1e6 : 1e9));
-    mt_say("%s: %s%s%s%s%s; to see it: memtap report %s%s%s", name,
+    mt_say("%s: %s%s%s%s%s%s; %s: memtap %s %s%s%s", name,
            is_counted ? mt_count_text(events, survey.events) : "", is_counted ? " events, " : "",
-           mt_size_text(bytes, survey.bytes), cost, states[survey.state], quote, name, quote);
+           mt_size_text(bytes, survey.bytes), cost, is_plain ? "" : "; ended: ",
+           is_plain ? "" : mt_ended_text(text, &ended), is_of_memory ? "why" : "to see it",
+           mt_ended_command(&ended), quote, name, quote);
 }
 
 static int tell_failure(const struct mt_roster *roster)
@@ -270,17 +282,26 @@ static void tell_none(const struct mt_roster *roster, const char *program)
         mt_say("no process used CUDA, so no trace was written");
 }
 
-static void tell_nothing(void *every, const char *trace, uint64_t cpu_ns)
+struct telling {
+    struct mt_child_end end;
+    struct mt_every_trace every;
+    int is_quiet;
+};
+
+/* What we saw of the program's end is written into the trace, if it is the one of our own child. */
+static void finish_trace(void *data, const char *trace, uint64_t cpu_ns)
 {
-    (void)every;
-    (void)trace;
-    (void)cpu_ns;
+    struct telling *telling = data;
+    if (telling->end.pid)
+        mt_note_end(trace, telling->end.pid, getpid(), telling->end.how);
+    if (!telling->is_quiet)
+        tell_trace(&telling->every, trace, cpu_ns);
 }
 
 static int record(char **program, int quiet)
 {
     struct mt_roster roster;
-    struct mt_every_trace every = {0};
+    struct telling telling = {.is_quiet = quiet};
     int rc = mt_roster_create(&roster);
     if (rc)
         return mt_fail("%s: no temporary file can be made in it: %s; set TMPDIR to another folder",
@@ -289,9 +310,9 @@ static int record(char **program, int quiet)
         mt_roster_destroy(&roster);
         return mt_fail("out of memory");
     }
-    int code = mt_child_run(program);
-    unsigned traces = mt_roster_each(&roster, quiet ? tell_nothing : tell_trace, &every);
-    mt_every_trace_tell(&every);
+    int code = mt_child_run(program, &telling.end);
+    unsigned traces = mt_roster_each(&roster, finish_trace, &telling);
+    mt_every_trace_tell(&telling.every);
     if (!traces && !quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
         tell_none(&roster, program[0]);
     mt_roster_destroy(&roster);

@@ -105,6 +105,10 @@ typedef int mt_trace_printer(const struct mt_analysis *analysis,
  * and clears the arguments. The exit code. */
 int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print);
 
+/* How the run ended, where it is not whole, before what is shown of it: on stderr where the output is
+ * for a program that has no place for it; JSON has it. */
+void mt_tell_ended(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
+
 /* 0, or -1 after a message, with nothing to be cleared. */
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
                             struct mt_trace_arguments *arguments);

@@ -40,31 +40,40 @@ void mt_digests_clear(struct mt_digests *digests)
     *digests = (struct mt_digests){0};
 }
 
-static int is_whole(const struct mt_digest *digest, const char *it)
+/* Of several, one process may have had nothing to do with the GPU. */
+static int has_memory(const struct mt_digests *digests)
 {
-    if (!digest->is_sound)
-        mt_fail("%s: %s; %s must be whole: record it again", digest->path, digest->fault, it);
-    else if (!digest->complete)
-        mt_fail("%s: it was not recorded up to its end; %s must be whole: record it again",
-                digest->path, it);
+    for (size_t i = 0; i < digests->n; i++)
+        if (mt_digest_main_device(&digests->digest[i]))
+            return 1;
+    return !digests->n;
+}
+
+static int is_whole(const struct mt_digest *digest, mt_allowed_ends allowed, const char *it)
+{
+    char text[MT_ENDED_TEXT];
+    if (!mt_is_allowed_end(allowed, &digest->ended))
+        mt_fail("%s: ended: %s; %s must be whole: leave this one out, or give --allow-ended %s",
+                digest->path, mt_ended_text(text, &digest->ended), it,
+                mt_ended_name(digest->ended.how));
     else if (digest->lost)
         mt_fail("%s: %" PRIu64 " events were lost; %s must have all: record it again", digest->path,
                 digest->lost, it);
-    else if (!mt_digest_main_device(digest))
-        mt_fail(
-            "%s: no memory was allocated in it; give the trace of the process that used the GPU",
-            digest->path);
     else
         return 1;
     return 0;
 }
 
-int mt_digests_are_whole(const struct mt_digests *digests, const char *it)
+int mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allowed, const char *it)
 {
     for (size_t i = 0; i < digests->n; i++)
-        if (!is_whole(&digests->digest[i], it))
+        if (!is_whole(&digests->digest[i], allowed, it))
             return 0;
-    return 1;
+    if (!has_memory(digests))
+        mt_fail(
+            "%s: no memory was allocated in it; give the trace of the process that used the GPU",
+            digests->digest->path);
+    return has_memory(digests);
 }
 
 static void tell_text(const struct mt_digest *run, const struct mt_digest *baseline,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/page.h"
 #include "command.h"
+#include "terminal.h"
 
 int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print)
 {
@@ -11,4 +13,16 @@ int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print)
     mt_analysis_destroy(&analysis);
     mt_trace_arguments_clear(arguments);
     return rc < 0 || fault.fault ? mt_fail_trace(arguments->path, &fault) : rc;
+}
+
+void mt_tell_ended(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
+{
+    struct mt_style style = mt_terminal_style();
+    struct mt_page page = mt_page_of(analysis, stdout, &style);
+    struct mt_ended ended = mt_analysis_ended(analysis);
+    char text[MT_ENDED_TEXT];
+    if (arguments->format == MT_FORMAT_TEXT)
+        mt_page_ended(&page);
+    else if (arguments->format != MT_FORMAT_JSON && ended.how != MT_ENDED_WHOLE)
+        mt_say("%s: ended: %s", arguments->path, mt_ended_text(text, &ended));
 }

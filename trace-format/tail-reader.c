@@ -104,7 +104,7 @@ static int add_infos(struct mt_tail_content *content, const struct source *sourc
 static int add_end(struct mt_tail_content *content, const struct source *source)
 {
     static const char *const keys[MT_TAIL_ENDS] = {
-        [MT_TAIL_STOPPED] = "stopped", [MT_TAIL_EXECUTED] = "executed"};
+        [MT_TAIL_STOPPED] = "stopped", [MT_TAIL_EXECUTED] = "executed", [MT_TAIL_ENDED] = "ended"};
     const struct mt_tail_header *header = &source->header;
     uint32_t end = header->end;
     content->end = end < MT_TAIL_ENDS ? (enum mt_tail_end)end : MT_TAIL_GOES_ON;

@@ -37,6 +37,7 @@ enum mt_tail_end {
     MT_TAIL_GOES_ON,
     MT_TAIL_STOPPED,  /* the trace could not be written any further; why: the reason */
     MT_TAIL_EXECUTED, /* the process has become another program, or is about to; why: which */
+    MT_TAIL_ENDED,    /* the process has ended; why: how, as its parent saw it (end-note.h) */
     MT_TAIL_ENDS
 };
 

@@ -64,7 +64,7 @@ static int check(const char *text, size_t size)
     int is_good = !mt_budget_parse(&budget, "fuzz.toml", text, size, &error);
     if (is_good) {
         mt_budget_set_today(&budget, 2026, 12, 31);
-        if (mt_check_make(&result, &budget, &run, 1, &run, 1) ||
+        if (mt_check_make(&result, &budget, 0, &run, 1, &run, 1) ||
             (budget.n_limits && !result.budget))
             abort();
         mt_check_clear(&result);

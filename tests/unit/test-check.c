@@ -85,7 +85,7 @@ static const struct mt_finding *hold(const char *text, const struct mt_digest *r
 {
     ck_assert_msg(!parse(text), "%u:%u: %s", error.line, error.column, error.text);
     mt_check_clear(&result);
-    ck_assert_int_eq(mt_check_make(&result, &budget, run, 1, baselines, n), 0);
+    ck_assert_int_eq(mt_check_make(&result, &budget, 0, run, 1, baselines, n), 0);
     return result.finding;
 }
 
@@ -243,6 +243,34 @@ START_TEST(relative_to_the_median_and_the_spread)
 }
 END_TEST
 
+/* A limit is what is said of it, to the byte; who has not half of the growth has not most of it. */
+START_TEST(words_account_for_the_limit)
+{
+    static const struct {
+        const char *budget, *text;
+        uint64_t allowed[3]; /* MiB: of the baselines */
+    } cases[] = {
+        {"ignore=\"1 MiB\"\n[limits]\npeak=\"+0.5 %\"",
+         "the limit of 101.00 MiB (+0.5 % and at least 1.00 MiB over 100.00 MiB)", {100}},
+        {"[limits]\npeak=\"+2 %\"", "the limit of 102.00 MiB (+2 % of 100.00 MiB)", {100}},
+        {"[limits]\npeak=\"+3 MiB\"", "the limit of 103.00 MiB (+3 MiB over 100.00 MiB)", {100}},
+        {"[limits]\npeak=\"+2 %\"",
+         "the limit of 106.00 MiB (+2 % and at least the 6.00 MiB by which baselines differ over "
+         "100.00 MiB, the median of 3 baselines that differ by 6.00 MiB)", {104, 98, 100}},
+    };
+    char text[MT_FINDING_TEXT];
+    struct run run, base[3];
+    struct mt_digest digest = made(&run, 110), bases[3];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t n = 0;
+        for (; n < 3 && cases[i].allowed[n]; n++)
+            bases[n] = made(&base[n], cases[i].allowed[n]);
+        const struct mt_finding *f = hold(cases[i].budget, &digest, bases, n);
+        ck_assert_ptr_nonnull(strstr(mt_finding_text(text, f), cases[i].text));
+    }
+}
+END_TEST
+
 START_TEST(growth_is_never_ignored)
 {
     struct run run, base;
@@ -257,7 +285,7 @@ START_TEST(growth_is_never_ignored)
     ck_assert_uint_eq(result.broken, 1);
     ck_assert(f[2].is_broken);
     ck_assert_str_eq(mt_finding_text(text, &f[2]),
-                     "growth: 512 B an iteration, 512 B over the limit of 0 B (+0 B of 0 B); left "
+                     "growth: 512 B an iteration, 512 B over the limit of 0 B (+0 B over 0 B); left "
                      "over, 1.50 KiB of activations in all by train.py:12 log_loss");
 }
 END_TEST
@@ -295,7 +323,7 @@ START_TEST(allowances_end)
     mt_budget_set_today(&budget, 2027, 1, 1);
     ck_assert(budget.allowance->has_expired);
     mt_check_clear(&result);
-    ck_assert_int_eq(mt_check_make(&result, &budget, &digest, 1, NULL, 0), 0);
+    ck_assert_int_eq(mt_check_make(&result, &budget, 0, &digest, 1, NULL, 0), 0);
     ck_assert(result.finding->is_broken && !result.finding->allowance);
 }
 END_TEST
@@ -332,7 +360,7 @@ START_TEST(what_is_proposed_holds)
         free(text);
         digest = made(&run, mib * 5 / 4 + 1);
         mt_check_clear(&result);
-        ck_assert_int_eq(mt_check_make(&result, &budget, &digest, 1, NULL, 0), 0);
+        ck_assert_int_eq(mt_check_make(&result, &budget, 0, &digest, 1, NULL, 0), 0);
         ck_assert_uint_ge(result.broken, 5);
     }
 }
@@ -348,6 +376,7 @@ int main(void)
     tcase_add_test(tests, absolute_limits);
     tcase_add_test(tests, patterns_of_sites_and_modules);
     tcase_add_test(tests, relative_to_the_median_and_the_spread);
+    tcase_add_test(tests, words_account_for_the_limit);
     tcase_add_test(tests, growth_is_never_ignored);
     tcase_add_test(tests, blames_what_has_grown);
     tcase_add_test(tests, allowances_end);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a recorded run ended, for every command: E(enumerator, name for --allow-ended and JSON). Only a
+ * run that is "whole" can be good.
+ */
+#ifndef MT_ENDED_H
+#define MT_ENDED_H
+
+#include "survey.h"
+
+/* clang-format off */
+#define MT_ENDS(E)                                                                                 \
+    E(WHOLE, "whole")                                                                              \
+    E(OUT_OF_MEMORY, "oom")                                                                        \
+    E(EXIT, "exit")                                                                                \
+    E(KILLED, "killed")                                                                            \
+    E(RUNNING, "running")                                                                          \
+    E(EXECUTED, "executed")                                                                        \
+    E(STOPPED, "stopped")                                                                          \
+    E(OPEN, "open")                                                                                \
+    E(CUT, "cut")
+/* clang-format on */
+
+enum mt_ended_how {
+#define MT_ENDED_ENUM(id, name) MT_ENDED_##id,
+    MT_ENDS(MT_ENDED_ENUM)
+#undef MT_ENDED_ENUM
+        MT_ENDED_COUNT
+};
+
+struct mt_ended {
+    enum mt_ended_how how;
+    int exit_code;         /* -1: none, or not known */
+    int signal;            /* 0: none, or not known */
+    uint64_t ooms;         /* how often memory ran out, caught or not */
+    int is_recovered;      /* by memtap recover */
+    char what[200];        /* executed: the program; stopped, cut: why; "": not known */
+    const char *note;      /* what is to be known of the trace, "its end may be missing"; "": nothing */
+};
+
+/* Of a trace that was read to its end, or up to a fault (NULL: not known of any). */
+struct mt_ended mt_ended_of(const struct mt_survey *survey, const struct mt_trace_error *fault);
+
+const char *mt_ended_name(enum mt_ended_how how);
+
+/* The one of this name; MT_ENDED_COUNT: there is none. */
+enum mt_ended_how mt_ended_find(const char *name, size_t size);
+
+/* In words: "killed by signal 9 (SIGKILL)", "out of memory, not caught (exit code 1)", "whole".
+ * Returns out. */
+#define MT_ENDED_TEXT 400
+const char *mt_ended_text(char out[MT_ENDED_TEXT], const struct mt_ended *ended);
+
+/* The same as a sentence's begin, with what is to be known of the trace: "Ended: killed; ...". */
+const char *mt_ended_line(char out[MT_ENDED_TEXT], const struct mt_ended *ended);
+
+/* Whether there is anything to be said: it is not whole, or memory ran out on the way. */
+static inline int mt_ended_is_plain(const struct mt_ended *ended)
+{
+    return ended->how == MT_ENDED_WHOLE && !ended->ooms && !ended->is_recovered;
+}
+
+/* What to run next to see why: "oom" or "report". */
+const char *mt_ended_command(const struct mt_ended *ended);
+
+#endif

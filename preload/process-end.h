@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How this process is about to end, for the trace. Async-signal-safe; the last word counts. */
+#ifndef MT_PRELOAD_PROCESS_END_H
+#define MT_PRELOAD_PROCESS_END_H
+
+#define MT_PROCESS_END_TEXT 32
+
+/* As exit(3) and signal(7) have it. */
+void mt_will_exit(int status);
+void mt_will_be_killed(int signal);
+
+/* "exit code 3", "signal 9"; "": not known. Returns out. */
+const char *mt_process_end(char out[MT_PROCESS_END_TEXT]);
+
+#endif
