@@ -93,6 +93,14 @@ static uint32_t owner(const char *file)
     return 0;
 }
 
+/* Code that nobody has written: of torch.compile, torch.fx and dataclasses. The line that called it
+ * is the user's. */
+static int is_generated(const char *function, const char *file)
+{
+    return strstr(file, "/torchinductor_") || !strncmp(file, "<eval_with_key>", 15) ||
+           (!strcmp(file, "<string>") && !strncmp(function, "__create_fn__", 13));
+}
+
 /* Libraries (and programs) that a C program's or PyTorch's own way to an allocation goes through;
  * what stands before the first '.' or '-' of the file's name. */
 static const char *const framework_modules[] = {
@@ -138,7 +146,7 @@ uint32_t mt_module_marks(const char *path)
 
 uint32_t mt_frame_marks(const char *function, const char *file)
 {
-    uint32_t marks = owner(file);
+    uint32_t marks = is_generated(function, file) ? MT_MARK_FRAMEWORK : owner(file);
     const char *name = last_part(function);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (function_matches(name, table[i].function) && file_matches(file, table[i].file))

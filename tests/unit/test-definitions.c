@@ -314,6 +314,11 @@ START_TEST(frames_have_marks)
         {"run", "/usr/lib/python3.11/threading.py", MT_MARK_FRAMEWORK},
         {"_find", "<frozen importlib._bootstrap>", MT_MARK_FRAMEWORK},
         {"<module>", "<string>", 0},
+        {"__create_fn__.<locals>.__init__", "<string>", MT_MARK_FRAMEWORK},
+        {"forward", "<eval_with_key>.7 from /u/net.py:3", MT_MARK_FRAMEWORK},
+        {"call", "/tmp/torchinductor_u/ab/cabc.py", MT_MARK_FRAMEWORK},
+        {"BackwardCFunction.apply", TORCH "autograd/function.py",
+         MT_MARK_FRAMEWORK | MT_MARK_CUSTOM_BACKWARD},
         {"?", "?", 0},
         {"", "", 0},
     };
