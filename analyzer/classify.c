@@ -70,24 +70,9 @@ static int made_outside(const struct mt_block *block)
     return born(block, MT_PHASE_OUTSIDE) && !block->step;
 }
 
-/* What PyTorch gives cuBLAS and cuBLASLt by default, one for each handle and stream: 4096 * 2 + 16
- * * 8 KiB. On Hopper it is 32 MiB, as other tensors may be, and kept to the end. */
-static int has_cublas_size(const struct mt_rule_context *context, const struct mt_block *block)
-{
-    if (block->size == 32 << 20)
-        return context->saw_gradients ||
-               (!saw(block, MT_SAW_END) && block->ended.run > block->born.run + 1);
-    return block->size == 8519680 || block->size == 8585216;
-}
-
 static int is_trained(const struct mt_block *block)
 {
     return saw(block, MT_SAW_LEAF);
-}
-
-static int in_operators(const struct mt_block *block)
-{
-    return born(block, MT_PHASE_FORWARD) || born(block, MT_PHASE_BACKWARD);
 }
 
 static int is_unlabelled(const struct mt_block *block)
@@ -171,9 +156,15 @@ RULE(made_by_optimizer, !block->step && made_under(context, block, MT_MARK_OPTIM
 /* What is left in a module, where its parameters are known, and where they are not. */
 RULE(was_moved, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_APPLY))
 RULE(was_constructed, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_INIT))
+RULE(was_copied, made_under(context, block, MT_MARK_COPY_DICT) &&
+                     made_under(context, block, MT_MARK_COPY_TENSOR) &&
+                     !made_in(context, block, MT_MARK_MODULE_INIT))
 RULE(was_moved_unlabelled, made_in(context, block, MT_MARK_MODULE_APPLY))
 RULE(was_constructed_unlabelled, made_in(context, block, MT_MARK_MODULE_INIT))
 RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
+/* What a module is called with may be an attribute, too, until it is called again. */
+RULE(is_attribute, saw(block, MT_SAW_ATTRIBUTE_AGAIN) ||
+                       (saw(block, MT_SAW_ATTRIBUTE) && born(block, MT_PHASE_FORWARD)))
 RULE(survived_step, saw(block, MT_SAW_STEP_SURVIVED))
 RULE(died_in_step, saw(block, MT_SAW_STEP_DIED))
 /* These two: the trace ends inside the step. */
@@ -185,8 +176,6 @@ RULE(is_master, copy_kind(context, block) == MT_WIDER_COPY)
 /* PyTorch's optimizers keep their state themselves; else it is one that is written out. */
 RULE(is_average, copy_kind(context, block) && context->saw_steps)
 RULE(is_own_state, copy_kind(context, block))
-RULE(is_cublas_workspace,
-     in_operators(block) && is_unlabelled(block) && has_cublas_size(context, block))
 /* A rank's part of a gradient, which was added up and scattered. */
 RULE(is_scattered_gradient,
      is_unlabelled(block) && born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
@@ -200,10 +189,15 @@ RULE(is_communication,
 RULE(is_hooked_gradient, saw(block, MT_SAW_LEAF_HOOK) && is_unlabelled(block))
 RULE(in_backward,
      born(block, MT_PHASE_BACKWARD) && died_in_phase(block) && !saw(block, MT_SAW_SAVED))
+/* Activations are saved before the next backward, and freed by it. */
+RULE(saved_for_several,
+     saw(block, MT_SAW_SAVED_LATER) && !block->node_name && made_to_be_saved(context, block))
+RULE(there_for_several, born(block, MT_PHASE_FORWARD) && saw(block, MT_SAW_LATER_STEP) &&
+                            block->ended.backwards > block->born.backwards + 3)
 RULE(saved_by_maker, saw(block, MT_SAW_SAVED) && made_to_be_saved(context, block))
 RULE(saved, saw(block, MT_SAW_SAVED))
-/* Not what nobody counts as a gradient and no later backward replaces: a library keeps it. */
-RULE(kept_by_library, born(block, MT_PHASE_BACKWARD) && context->saw_gradients &&
+/* No leaf's gradient, and no later backward replaces it: a hook keeps it, or a library. */
+RULE(kept_ever_after, born(block, MT_PHASE_BACKWARD) && context->saw_gradients &&
                           block->node_name && block->ended.backwards > block->born.backwards + 1)
 RULE(outlived_backward, born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
                             (block->ended.phase != MT_PHASE_BACKWARD ||
@@ -259,10 +253,13 @@ const struct mt_rule mt_rules[] = {
     {"moved with its module, no parameter", MT_CATEGORY_BUFFERS, MT_LIKELY, was_moved},
     {"made in a module's constructor, no parameter", MT_CATEGORY_BUFFERS, MT_LIKELY,
      was_constructed},
+    {"copied with the module that has it, no parameter", MT_CATEGORY_BUFFERS, MT_LIKELY,
+     was_copied},
     {"moved with its module", MT_CATEGORY_PARAMETERS, MT_LIKELY, was_moved_unlabelled},
     {"made in a module's constructor", MT_CATEGORY_PARAMETERS, MT_LIKELY,
      was_constructed_unlabelled},
     {"has a grad_fn", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, has_grad_fn},
+    {"an attribute of a module", MT_CATEGORY_BUFFERS, MT_LIKELY, is_attribute},
     {"made in an optimizer step, outlived it", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      survived_step},
     {"made and freed in an optimizer step", MT_CATEGORY_TEMPORARIES, MT_LIKELY, died_in_step},
@@ -277,18 +274,21 @@ const struct mt_rule mt_rules[] = {
      is_master},
     {"one for every parameter, of another copy", MT_CATEGORY_PARAMETERS, MT_GUESS, is_average},
     {"one for every parameter", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS, is_own_state},
-    {"as large as cuBLAS's workspace", MT_CATEGORY_WORKSPACE, MT_LIKELY, is_cublas_workspace},
     {"made by torch.distributed in backward, outlived it", MT_CATEGORY_GRADIENTS, MT_LIKELY,
      is_scattered_gradient},
     {"made by torch.distributed", MT_CATEGORY_COMMUNICATION, MT_LIKELY, is_communication},
     {"freed by the hook of a leaf's gradient", MT_CATEGORY_GRADIENTS, MT_LIKELY,
      is_hooked_gradient},
     {"made in backward, not kept", MT_CATEGORY_TEMPORARIES, MT_LIKELY, in_backward},
+    {"made in forward, saved for several backwards", MT_CATEGORY_BUFFERS, MT_LIKELY,
+     saved_for_several},
+    {"made in forward, there for several backwards", MT_CATEGORY_BUFFERS, MT_GUESS,
+     there_for_several},
     {"saved for backward where it was made", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, saved_by_maker},
     {"saved for backward, made elsewhere", MT_CATEGORY_INPUTS, MT_LIKELY, saved},
     {"made in backward, freed in another one", MT_CATEGORY_ACTIVATIONS, MT_GUESS,
      went_to_another_backward},
-    {"made in backward, kept ever after", MT_CATEGORY_WORKSPACE, MT_GUESS, kept_by_library},
+    {"made in backward, kept ever after", MT_CATEGORY_OTHER, MT_GUESS, kept_ever_after},
     {"made to begin backward with", MT_CATEGORY_TEMPORARIES, MT_LIKELY, began_backward},
     {"made in backward, outlived it", MT_CATEGORY_GRADIENTS, MT_GUESS, outlived_backward},
     {"made in backward that did not end", MT_CATEGORY_TEMPORARIES, MT_GUESS, in_open_backward},

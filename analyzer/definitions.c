@@ -132,7 +132,11 @@ static int add_frame(struct mt_definitions *d, const struct mt_definition *defin
 static void inherit(struct mt_stack *stack, const struct mt_stack *parent,
                     const struct mt_frame *frame)
 {
-    stack->marks = parent->marks | frame->marks;
+    uint32_t marks = frame->marks;
+    /* A dict that is copied by itself is no object's attributes. */
+    if (!(parent->marks & MT_MARK_COPY_OBJECT))
+        marks &= ~(uint32_t)MT_MARK_COPY_DICT;
+    stack->marks = parent->marks | marks;
     stack->phase = frame->marks & MT_PHASE_MARKS ? frame->marks & MT_PHASE_MARKS : parent->phase;
 }
 

@@ -24,6 +24,9 @@ enum mt_mark {
     MT_MARK_MATH_LIBRARY = 1 << 12,   /* native: cuBLAS, cuDNN and the like */
     MT_MARK_CUSTOM_BACKWARD = 1 << 14, /* calls the backward of a torch.autograd.Function */
     MT_MARK_NCCL = 1 << 13,           /* native: NCCL, NVSHMEM */
+    MT_MARK_COPY_OBJECT = 1 << 14,    /* copy.deepcopy(): makes another object of a class */
+    MT_MARK_COPY_DICT = 1 << 15,      /* likewise a dict; inside of the one above: attributes */
+    MT_MARK_COPY_TENSOR = 1 << 16,    /* likewise a tensor that is no nn.Parameter */
 };
 
 /* Marks that say what a program is doing: the innermost of them on a stack is its phase. */
