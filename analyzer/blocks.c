@@ -28,7 +28,7 @@ static uint32_t line_stack(const struct mt_definitions *definitions, const struc
 static void print_row(const struct mt_analysis *analysis, const struct mt_device *device,
                       const struct mt_verdict *verdict, FILE *out, const struct mt_style *style)
 {
-    char size[MT_SIZE_TEXT], lived[MT_SIZE_TEXT], place[512], shown[PLACE_WIDTH * 4 + 1];
+    char size[MT_SIZE_TEXT], lived[MT_SIZE_TEXT], place[512], shown[PLACE_WIDTH * 4 + 1], rule[256];
     const struct mt_definitions *d = analysis->replay.definitions;
     const struct mt_category_info *category = &mt_categories[verdict->rule->category];
     mt_named_place_text(place, sizeof place, d, verdict->block->name,
@@ -40,7 +40,9 @@ static void print_row(const struct mt_analysis *analysis, const struct mt_device
     fprintf(out, "%-15s", category->label);
     mt_colour(out, style, 0);
     fprintf(out, " %9s  ", mt_time_text(lived, age(device, verdict->block)));
-    mt_safe_text(place, sizeof place, verdict->rule->name, 0, MT_CUT_END, style);
+    const char *guess = mt_guess_of(verdict);
+    snprintf(rule, sizeof rule, "%s%s", guess ? "guess: " : "", verdict->rule->name);
+    mt_safe_text(place, sizeof place, rule, 0, MT_CUT_END, style);
     fprintf(out, "%-40s  %s\n", place, shown);
 }
 
@@ -71,7 +73,7 @@ void mt_blocks_csv(const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_definitions *d = analysis->replay.definitions;
     char range[1024];
-    fputs("device,address,size,category,rule,time_ns,age_ns,stack,function,file,line,name,range\n",
+    fputs("device,address,size,category,rule,time_ns,age_ns,stack,function,file,line,name,range,certainty\n",
           out);
     for (size_t i = 0; i < analysis->n_devices; i++) {
         const struct mt_device *device = &analysis->devices[i];
@@ -92,7 +94,7 @@ void mt_blocks_csv(const struct mt_analysis *analysis, FILE *out)
             putc(',', out);
             mt_range_text(range, sizeof range, d, &analysis->replay.tracker.ranges, block->range);
             print_quoted(out, block->range ? range : "");
-            putc('\n', out);
+            fprintf(out, ",%s\n", mt_certainty_name(verdict->rule->certainty));
         }
     }
 }
@@ -134,6 +136,8 @@ static json_t *block_object(const struct mt_analysis *analysis, const struct mt_
         mt_json_number(block->time_ns), "age_ns", mt_json_number(age(device, block)), "stack",
         number_or_null(block->stack), "forward_stack", number_or_null(block->forward_stack),
         "operator", mt_json_type_name(d, block->node_name));
+    json_object_set_new(object, "certainty",
+                        json_string(mt_certainty_name(verdict->rule->certainty)));
     json_object_set_new(object, "dtype",
                         block->dtype ? json_string(mt_dtype_name(block->dtype)) : json_null());
     json_object_set_new(object, "module",

@@ -162,9 +162,6 @@ RULE(was_copied, made_under(context, block, MT_MARK_COPY_DICT) &&
 RULE(was_moved_unlabelled, made_in(context, block, MT_MARK_MODULE_APPLY))
 RULE(was_constructed_unlabelled, made_in(context, block, MT_MARK_MODULE_INIT))
 RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
-/* What a module is called with may be an attribute, too, until it is called again. */
-RULE(is_attribute, saw(block, MT_SAW_ATTRIBUTE_AGAIN) ||
-                       (saw(block, MT_SAW_ATTRIBUTE) && born(block, MT_PHASE_FORWARD)))
 RULE(survived_step, saw(block, MT_SAW_STEP_SURVIVED))
 RULE(died_in_step, saw(block, MT_SAW_STEP_DIED))
 /* These two: the trace ends inside the step. */
@@ -194,6 +191,10 @@ RULE(saved_for_several,
      saw(block, MT_SAW_SAVED_LATER) && !block->node_name && made_to_be_saved(context, block))
 RULE(there_for_several, born(block, MT_PHASE_FORWARD) && saw(block, MT_SAW_LATER_STEP) &&
                             block->ended.backwards > block->born.backwards + 3)
+/* Where nothing is trained. What is gathered call by call has its first part among these. */
+RULE(there_since_first, born(block, MT_PHASE_FORWARD) && is_unlabelled(block) &&
+                            !block->ended.backwards && block->born.calls <= 1 &&
+                            block->ended.calls > 3)
 RULE(saved_by_maker, saw(block, MT_SAW_SAVED) && made_to_be_saved(context, block))
 RULE(saved, saw(block, MT_SAW_SAVED))
 /* No leaf's gradient, and no later backward replaces it: a hook keeps it, or a library. */
@@ -259,7 +260,6 @@ const struct mt_rule mt_rules[] = {
     {"made in a module's constructor", MT_CATEGORY_PARAMETERS, MT_LIKELY,
      was_constructed_unlabelled},
     {"has a grad_fn", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, has_grad_fn},
-    {"an attribute of a module", MT_CATEGORY_BUFFERS, MT_LIKELY, is_attribute},
     {"made in an optimizer step, outlived it", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      survived_step},
     {"made and freed in an optimizer step", MT_CATEGORY_TEMPORARIES, MT_LIKELY, died_in_step},
@@ -284,6 +284,8 @@ const struct mt_rule mt_rules[] = {
      saved_for_several},
     {"made in forward, there for several backwards", MT_CATEGORY_BUFFERS, MT_GUESS,
      there_for_several},
+    {"made in the first forward, there in later ones", MT_CATEGORY_BUFFERS, MT_GUESS,
+     there_since_first},
     {"saved for backward where it was made", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, saved_by_maker},
     {"saved for backward, made elsewhere", MT_CATEGORY_INPUTS, MT_LIKELY, saved},
     {"made in backward, freed in another one", MT_CATEGORY_ACTIVATIONS, MT_GUESS,

@@ -71,6 +71,18 @@ struct mt_verdict {
     const struct mt_rule *rule;
 };
 
+/* Whether it says what it does not know: "other" says nothing. */
+static inline int mt_rule_guesses(const struct mt_rule *rule)
+{
+    return rule->certainty == MT_GUESS && rule->category != MT_CATEGORY_OTHER;
+}
+
+/* The rule's name where it guesses, which lives as long as the program; else NULL. */
+static inline const char *mt_guess_of(const struct mt_verdict *verdict)
+{
+    return mt_rule_guesses(verdict->rule) ? verdict->rule->name : NULL;
+}
+
 /* Fills in the rules of all blocks of a device, which also say something of each other. 0 or
  * -ENOMEM. */
 int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts, size_t n);

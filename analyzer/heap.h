@@ -43,8 +43,6 @@ enum mt_evidence {
     MT_SAW_STEPPED = 1 << 16,        /* an optimizer works on it */
     MT_SAW_STATE = 1 << 15,          /* among an optimizer's state */
     MT_SAW_MODULES_BUFFER = 1 << 18, /* among a module's buffers */
-    MT_SAW_ATTRIBUTE = 1 << 20,      /* a module keeps it as an attribute, or in one, */
-    MT_SAW_ATTRIBUTE_AGAIN = 1 << 21, /* and still does in a later call */
     MT_SAW_SAVED_LATER = 1 << 22,    /* saved for backward in a later forward than its own */
 };
 
@@ -61,7 +59,6 @@ struct mt_block {
     uint32_t range;             /* the path of ranges that it was made in (ranges.h); 0: none */
     uint32_t name;              /* string id: what the program calls it; 0: nothing */
     uint32_t step;              /* the optimizer step it was made in; 0: none */
-    uint32_t seen_calls;        /* calls at which it was seen last as an attribute */
     uint32_t steps_before;      /* optimizer steps that had ended when it was made */
     struct mt_when born, ended; /* ended: or the end of the trace */
     int16_t device;

@@ -69,6 +69,7 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     json_object_set_new(object, "free_on_card", mt_json_number(story->on_card));
     struct mt_ended ended = mt_analysis_ended(analysis);
     json_object_set_new(object, "ended", mt_json_ended(&ended));
+    json_object_set_new(object, "rules", mt_rules_json(story->device));
     json_object_set_new(object, "pool",
                         json_string(story->pool == MT_POOL_SMALL ? "small" : "large"));
     if (story->knows_pieces)

@@ -128,6 +128,8 @@ static void print_share(const struct mt_page *page, const char *label, uint64_t 
     putc('\n', page->out);
 }
 
+#define GUESSES_SHOWN 4u
+
 static const struct mt_device *sorted; /* qsort has no argument for it; one thread prints */
 
 static int by_share(const void *left, const void *right)
@@ -135,6 +137,35 @@ static int by_share(const void *left, const void *right)
     unsigned a = *(const unsigned *)left, b = *(const unsigned *)right;
     uint64_t x = sorted->category[a].bytes, y = sorted->category[b].bytes;
     return x != y ? (x < y) - (x > y) : (a > b) - (a < b);
+}
+
+/* The largest ones, as there may be a dozen. */
+static void print_guesses(const struct mt_page *page, const struct mt_device *device)
+{
+    uint64_t below = UINT64_MAX;
+    size_t last = 0, n = mt_rules_count(device->context.user);
+    for (unsigned shown = 0; shown < GUESSES_SHOWN; shown++) {
+        const struct mt_rule *best = NULL;
+        uint64_t most = 0;
+        size_t at = 0;
+        for (size_t i = 0; i < n; i++) {
+            const struct mt_rule *rule = mt_rule_at(device->context.user, i);
+            uint64_t bytes = device->by_rule[i].bytes;
+            if (mt_rule_guesses(rule) && bytes > most &&
+                (bytes < below || (bytes == below && i > last))) {
+                best = rule;
+                most = bytes;
+                at = i;
+            }
+        }
+        if (!best)
+            return;
+        char size[MT_SIZE_TEXT];
+        fprintf(page->out, "%s  a guess: %s of %s, %s\n", shown ? "" : "\n",
+                mt_size_text(size, most), mt_categories[best->category].label, best->name);
+        below = most;
+        last = at;
+    }
 }
 
 void mt_page_categories(const struct mt_page *page, const struct mt_device *device)
@@ -156,6 +187,7 @@ void mt_page_categories(const struct mt_page *page, const struct mt_device *devi
     }
     if (device->unseen)
         print_share(page, "not seen", device->unseen, whole, 250);
+    print_guesses(page, device);
 }
 
 static void print_note(const struct mt_page *page, uint64_t count, const char *what)

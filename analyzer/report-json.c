@@ -17,17 +17,19 @@ json_t *mt_categories_json(const struct mt_device *device)
     return object;
 }
 
-static json_t *rules(const struct mt_device *device)
+json_t *mt_rules_json(const struct mt_device *device)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < mt_rules_count(device->context.user); i++) {
         const struct mt_rule *rule = mt_rule_at(device->context.user, i);
         const struct mt_share *share = &device->by_rule[i];
         if (share->blocks)
-            json_array_append_new(array, json_pack("{s:s, s:s, s:o, s:o}", "rule", rule->name,
-                                                   "category", mt_categories[rule->category].name,
-                                                   "bytes", mt_json_number(share->bytes), "blocks",
-                                                   mt_json_number(share->blocks)));
+            json_array_append_new(
+                array, json_pack("{s:s, s:s, s:s, s:o, s:o}", "rule", rule->name, "category",
+                                 mt_categories[rule->category].name, "certainty",
+                                 mt_certainty_name(rule->certainty), "bytes",
+                                 mt_json_number(share->bytes), "blocks",
+                                 mt_json_number(share->blocks)));
     }
     return array;
 }
@@ -55,7 +57,7 @@ static json_t *peak(const struct mt_device *device)
         object, "range",
         mt_json_range(device->context.definitions, device->context.ranges, device->at.range));
     json_object_set_new(object, "categories", mt_categories_json(device));
-    json_object_set_new(object, "rules", rules(device));
+    json_object_set_new(object, "rules", mt_rules_json(device));
     return object;
 }
 
@@ -127,9 +129,10 @@ static json_t *call_sites(const struct mt_definitions *definitions, const struct
     for (size_t i = 0; i < device->sites.n; i++) {
         const struct mt_site *site = &device->sites.site[i];
         json_array_append_new(
-            array, json_pack("{s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "bytes",
+            array, json_pack("{s:o, s:o, s:s, s:s?, s:o, s:o, s:o, s:o}", "bytes",
                              mt_json_number(site->bytes), "blocks", mt_json_number(site->blocks),
-                             "category", mt_categories[site->category].name, "operator",
+                             "category", mt_categories[site->category].name, "guess", site->guess,
+                             "operator",
                              mt_json_type_name(definitions, site->node_name), "line",
                              mt_json_frame(definitions, site->stack), "called_from",
                              mt_json_frame(definitions, mt_site_caller(definitions, site)), "name",

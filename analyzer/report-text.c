@@ -139,6 +139,8 @@ static void print_sites(const struct mt_page *page, const struct mt_device *devi
         mt_colour(page->out, page->style, 0);
         putc(' ', page->out);
         print_site_place(page, site);
+        if (site->guess)
+            fprintf(page->out, "%*sguess: %s\n", (int)BEFORE_PLACE, "", site->guess);
     }
     if (n < device->sites.n)
         fprintf(page->out, "%20s  and %s smaller ones\n", "",

@@ -14,6 +14,7 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
 
 /* Bytes by category at the moment that was asked for, as an object; NULL: no memory. */
 json_t *mt_categories_json(const struct mt_device *device);
+json_t *mt_rules_json(const struct mt_device *device); /* those that decided, with their bytes */
 
 /* Page-locked memory of the host as an object; NULL: no memory. */
 json_t *mt_json_host(const struct mt_analysis *analysis);

@@ -20,7 +20,8 @@ static struct entry locate(const struct mt_definitions *definitions,
                                    .category = verdict->rule->category,
                                    .stack = mt_line_stack(definitions, block),
                                    .node_name = block->node_name,
-                                   .name = block->name}};
+                                   .name = block->name,
+                                   .guess = mt_guess_of(verdict)}};
     entry.frame = mt_stack(definitions, entry.site.stack)->frame;
     return entry;
 }
@@ -80,6 +81,8 @@ int mt_sites_collect(struct mt_sites *sites, const struct mt_definitions *defini
         if (i && same_site(&entries[i - 1], &entries[i])) {
             site[n_sites - 1].bytes += entries[i].site.bytes;
             site[n_sites - 1].blocks++;
+            if (!site[n_sites - 1].guess)
+                site[n_sites - 1].guess = entries[i].site.guess;
         } else {
             site[n_sites++] = entries[i].site;
         }

@@ -15,6 +15,7 @@ struct mt_site {
     uint32_t stack;     /* one whose innermost frame is the line; 0: not known */
     uint32_t node_name; /* string id of the backward node's type: stack is its forward line */
     uint32_t name;      /* string id: what the program calls it; 0: nothing */
+    const char *guess;  /* the rule by which the category is guessed; NULL: it is none */
 };
 
 struct mt_sites {

@@ -13,6 +13,7 @@
 struct entry {
     uint32_t stack;
     enum mt_category category;
+    const char *guess; /* the rule by which that is guessed; NULL: it is none */
     uint64_t bytes, blocks;
     uint32_t *path; /* stacks whose innermost frames the tree shows, from its root on */
     uint32_t length;
@@ -30,7 +31,9 @@ static int by_stack(const void *left, const void *right)
     const struct entry *a = left, *b = right;
     if (a->stack != b->stack)
         return a->stack < b->stack ? -1 : 1;
-    return (a->category > b->category) - (a->category < b->category);
+    if (a->category != b->category)
+        return a->category < b->category ? -1 : 1;
+    return !a->guess - !b->guess;
 }
 
 static int by_bytes(const void *left, const void *right)
@@ -52,6 +55,7 @@ static int collect(struct entries *entries, const struct mt_device *device)
         uint32_t forward = verdict->block->forward_stack;
         entries->entry[i] = (struct entry){.stack = forward ? forward : verdict->block->stack,
                                            .category = verdict->rule->category,
+                                           .guess = mt_guess_of(verdict),
                                            .bytes = verdict->block->size,
                                            .blocks = 1};
     }
@@ -259,7 +263,8 @@ int mt_stacks_folded(const struct mt_analysis *analysis, FILE *out)
         struct entries entries;
         rc = collect(&entries, &analysis->devices[i]);
         for (size_t j = 0; j < entries.n && !rc; j++) {
-            fputs(mt_categories[entries.entry[j].category].name, out);
+            fprintf(out, "%s%s", mt_categories[entries.entry[j].category].name,
+                    entries.entry[j].guess ? " (guess)" : "");
             rc = fold(analysis->replay.definitions, entries.entry[j].stack, out);
             fprintf(out, " %" PRIu64 "\n", entries.entry[j].bytes);
         }
@@ -273,9 +278,10 @@ static json_t *entry_object(const struct mt_definitions *d, const struct entry *
     json_t *frames = json_array();
     for (uint32_t s = entry->stack; mt_stack(d, s)->depth; s = mt_stack(d, s)->parent)
         json_array_append_new(frames, mt_json_frame(d, s));
-    return json_pack("{s:o, s:o, s:s, s:i, s:o}", "bytes", mt_json_number(entry->bytes), "blocks",
-                     mt_json_number(entry->blocks), "category", mt_categories[entry->category].name,
-                     "stack", (int)entry->stack, "frames", frames);
+    return json_pack("{s:o, s:o, s:s, s:s?, s:i, s:o}", "bytes", mt_json_number(entry->bytes),
+                     "blocks", mt_json_number(entry->blocks), "category",
+                     mt_categories[entry->category].name, "guess", entry->guess, "stack",
+                     (int)entry->stack, "frames", frames);
 }
 
 int mt_stacks_json(const struct mt_analysis *analysis, FILE *out)

@@ -251,18 +251,6 @@ static int saw_state(struct mt_tracker *tracker, struct mt_block *block,
     return saw_line(tracker, block, MT_SAW_STATE);
 }
 
-static int saw_member(struct mt_tracker *tracker, struct mt_block *block, uint64_t sort)
-{
-    if (sort == MT_MEMBER_ATTRIBUTE) {
-        int is_again = block->evidence & MT_SAW_ATTRIBUTE && tracker->now.calls > block->seen_calls;
-        block->evidence |= is_again ? MT_SAW_ATTRIBUTE_AGAIN : MT_SAW_ATTRIBUTE;
-        block->seen_calls = tracker->now.calls;
-        return 0;
-    }
-    block->evidence |= sort == MT_MEMBER_PARAMETER ? MT_SAW_PARAMETER : MT_SAW_MODULES_BUFFER;
-    return sort == MT_MEMBER_PARAMETER ? 0 : saw_line(tracker, block, MT_SAW_MODULES_BUFFER);
-}
-
 /* Evidence from a label on the tensor at `address`, which may be a view into its block. */
 static int label(struct mt_tracker *tracker, const struct mt_event *event, uint64_t address,
                  uint32_t stack)
@@ -303,7 +291,9 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
         rc = saw_state(tracker, block, event);
         break;
     case MT_MEMBER:
-        rc = saw_member(tracker, block, event->arg[1]);
+        block->evidence |= event->arg[1] ? MT_SAW_PARAMETER : MT_SAW_MODULES_BUFFER;
+        if (!event->arg[1])
+            rc = saw_line(tracker, block, MT_SAW_MODULES_BUFFER);
         break;
     case MT_RESIZE:
         if (event->arg[2])

@@ -78,6 +78,7 @@ static json_t *site_object(const struct mt_diff_site *site)
         "blame", (json_int_t)site->blame, "bytes", change_object(&site->bytes), "blocks",
         change_object(&site->blocks), "allocations", change_object(&site->allocations), "stack",
         mt_json_text(site->stack));
+    json_object_set_new(object, "guess", site->guess ? json_string(site->guess) : json_null());
     json_object_set_new(object, "most", change_object(&site->most));
     return object;
 }

@@ -120,6 +120,8 @@ static void print_site(const struct page *page, const struct mt_diff_site *site)
         print_below(page, "for ", site->operator_name);
     if (*site->module)
         print_below(page, "in ", site->module);
+    if (site->guess)
+        print_below(page, "guess: ", site->guess);
     if (site->bytes.is_noise)
         print_below(page, "", "noise");
     else if (site->kind != MT_DIFF_GROWN && site->kind != MT_DIFF_SHRUNK &&

@@ -49,6 +49,7 @@ struct mt_diff_site {
     const struct mt_line *was;      /* the line that it seems to have been before; NULL: the same */
     const char *operator_name;      /* "": none */
     const char *module;             /* that all of its change is in; "": none, or several */
+    const char *guess;              /* as in struct mt_digest_site, of any run */
     const char *stack;              /* of a new run where one has it */
     struct mt_change bytes, blocks; /* at the peak */
     struct mt_change allocations, most, phases; /* over the whole run, as of its place */

@@ -14,6 +14,7 @@
 struct entry {
     uint32_t line, stack, node_name; /* line: of mt_line_stack */
     enum mt_category category;
+    const char *guess;
     uint64_t bytes, blocks;
 };
 
@@ -37,6 +38,7 @@ static size_t collect(struct entry *entries, const struct mt_definitions *defini
                            .stack = block->forward_stack ? block->forward_stack : block->stack,
                            .node_name = block->node_name,
                            .category = device->verdicts[i].rule->category,
+                           .guess = mt_guess_of(&device->verdicts[i]),
                            .bytes = block->size,
                            .blocks = 1};
     }
@@ -45,6 +47,8 @@ static size_t collect(struct entry *entries, const struct mt_definitions *defini
         if (n && !by_ids(&entries[n - 1], &entries[i])) {
             entries[n - 1].bytes += entries[i].bytes;
             entries[n - 1].blocks++;
+            if (!entries[n - 1].guess)
+                entries[n - 1].guess = entries[i].guess;
         } else {
             entries[n++] = entries[i];
         }
@@ -56,7 +60,8 @@ static int name_site(const struct mt_taker *taker, const struct entry *entry,
                      struct mt_digest_site *site)
 {
     *site = (struct mt_digest_site){
-        .category = entry->category, .bytes = entry->bytes, .blocks = entry->blocks};
+        .category = entry->category, .guess = entry->guess, .bytes = entry->bytes,
+        .blocks = entry->blocks};
     int rc = mt_taker_line(taker, entry->line, &site->function, &site->file, &site->line);
     site->operator_name = mt_taker_operator(taker, entry->node_name);
     site->module = strdup(mt_stack_module(taker->definitions, entry->stack));
@@ -97,6 +102,8 @@ static void merge_sites(struct mt_digest_device *to)
         if (n && !same_site(&to->site[n - 1], &to->site[i])) {
             to->site[n - 1].bytes += to->site[i].bytes;
             to->site[n - 1].blocks += to->site[i].blocks;
+            if (!to->site[n - 1].guess)
+                to->site[n - 1].guess = to->site[i].guess;
             mt_digest_site_clear(&to->site[i]);
         } else {
             to->site[n++] = to->site[i];

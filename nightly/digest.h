@@ -18,6 +18,7 @@ struct mt_digest_site {
     uint32_t line;          /* 0: not known */
     char *operator_name;    /* of the backward node; "": none */
     char *module;           /* "layers.3.mlp"; "": not known */
+    const char *guess;      /* the rule by which the category is guessed; NULL: it is none */
     char *stack;            /* the largest part's: "main (train.py:7);...;forward (net.py:9)" */
     uint64_t bytes, blocks; /* at the peak */
     uint64_t allocations, most_bytes; /* of its place */

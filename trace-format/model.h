@@ -125,8 +125,7 @@ enum mt_code {
       F(address, DELTA) F(parameter, DELTA) F(name, PLAIN) F(elements, PLAIN))                     \
     /* An optimizer begins a step: the stack is in it. */                                          \
     M(STEP, 33, "step", )                                                                          \
-    /* A torch.nn module has the tensor among its buffers; or, parameter being 1, its parameters; 2: as  \
-     * a plain attribute, or in one. */                                                            \
+    /* A torch.nn module has the tensor among its buffers; or, parameter being 1, its parameters. */ \
     M(MEMBER, 34, "member",                                                                        \
       F(address, DELTA) F(parameter, PLAIN))                                                       \
     /* A storage (its own address) gives its memory at address back, size 0; or has got some again, \
@@ -134,8 +133,6 @@ enum mt_code {
     M(RESIZE, 35, "resize",                                                                        \
       F(address, DELTA) F(storage, DELTA) F(size, PLAIN))
 /* clang-format on */
-
-enum mt_member { MT_MEMBER_BUFFER, MT_MEMBER_PARAMETER, MT_MEMBER_ATTRIBUTE };
 
 enum mt_kind {
 #define MT_KIND_ENUM(id, number, name, fields) MT_##id = (number),

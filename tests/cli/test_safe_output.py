@@ -84,7 +84,7 @@ def look_at_trace(folder, trace, budget, rules):
         json.loads(line)
     run(folder, "stacks", "--bottom-up", trace)
     for line in run(folder, "stacks", "-f", "folded", trace).splitlines():
-        if not re.fullmatch(r"[a-z_]+(;[^;]+)* \d+", line):
+        if not re.fullmatch(r"[a-z_]+( \(guess\))?(;[^;]+)* \d+", line):
             faults.append(f"{trace}: no folded line: {line[:200]!r}")
     rows = list(csv.reader(io.StringIO(run(folder, "blocks", "-f", "csv", "--rules", rules, trace))))
     for row in rows:

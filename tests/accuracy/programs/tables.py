@@ -77,8 +77,7 @@ class Attention(nn.Module):
 def main():
     model = nn.Sequential(*(Attention() for _ in range(3))).cuda()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    for step in range(4):
-        length = 256 + 128 * step if WAY in ("grown", "dict") else 512
+    for length in (256, 384, 256, 384, 384, 256) if WAY in ("grown", "dict") else 4 * (512,):
         x = torch.randn(4, length, WIDTH, device="cuda")
         if INFER:
             with torch.no_grad():
