@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+
+#define GOLDEN_FACTOR 0x9e3779b97f4a7c15u
 
 void mt_address_map_clear(struct mt_address_map *map)
 {
@@ -10,20 +13,35 @@ void mt_address_map_clear(struct mt_address_map *map)
     memset(map, 0, sizeof *map);
 }
 
-int mt_address_map_enlarge(struct mt_address_map *map)
+static int move(struct mt_address_map *map, struct mt_address_map to)
 {
-    struct mt_address_map larger = {.capacity = map->capacity ? map->capacity * 2 : 64,
-                                    .shift = map->capacity ? map->shift - 1 : 58,
-                                    .used = map->used};
-    larger.slots = calloc(larger.capacity, sizeof *larger.slots);
-    if (!larger.slots)
+    to.used = map->used;
+    to.slots = calloc(to.capacity, sizeof *to.slots);
+    if (!to.slots)
         return -ENOMEM;
     for (size_t i = 0; i < map->capacity; i++)
         if (map->slots[i].value)
-            *mt_address_map_locate(&larger, map->slots[i].address) = map->slots[i];
+            *mt_address_map_locate(&to, map->slots[i].address) = map->slots[i];
     free(map->slots);
-    *map = larger;
+    *map = to;
     return 0;
+}
+
+int mt_address_map_enlarge(struct mt_address_map *map)
+{
+    return move(map,
+                (struct mt_address_map){.capacity = map->capacity ? map->capacity * 2 : 64,
+                                        .shift = map->capacity ? map->shift - 1 : 58,
+                                        .factor = map->capacity ? map->factor : GOLDEN_FACTOR});
+}
+
+int mt_address_map_mix(struct mt_address_map *map)
+{
+    uint64_t factor;
+    if (getrandom(&factor, sizeof factor, 0) != sizeof factor)
+        factor = map->factor * GOLDEN_FACTOR; /* at least another one */
+    return move(map, (struct mt_address_map){
+                         .capacity = map->capacity, .shift = map->shift, .factor = factor | 1});
 }
 
 /* An entry further on that a search from its home would not reach any

@@ -17,13 +17,17 @@ struct mt_address_map {
     } * slots;
     size_t capacity; /* a power of two, or 0 */
     size_t used;
-    unsigned shift; /* 64 - log2(capacity) */
+    unsigned shift;  /* 64 - log2(capacity) */
+    uint64_t factor; /* odd; another one where addresses were chosen so that they meet */
 };
+
+/* More places in a row are looked at by chance next to never, in a table that is half full. */
+#define MT_ADDRESS_MAP_RUN 512u
 
 /* Fibonacci hashing: addresses are multiples of 512 and more, the product's high bits mix them. */
 static inline size_t mt_address_map_home(const struct mt_address_map *map, uint64_t address)
 {
-    return (size_t)((address * 0x9e3779b97f4a7c15u) >> map->shift);
+    return (size_t)((address * map->factor) >> map->shift);
 }
 
 /* A map of zeros is empty. */
@@ -56,6 +60,9 @@ static inline void mt_address_map_expect(const struct mt_address_map *map, uint6
 /* Makes room for more. 0 or -ENOMEM. */
 int mt_address_map_enlarge(struct mt_address_map *map);
 
+/* Puts everything elsewhere, by a factor that nobody could know. 0 or -ENOMEM. */
+int mt_address_map_mix(struct mt_address_map *map);
+
 /* Empties a slot that is not the last of a run. */
 void mt_address_map_close_gap(struct mt_address_map *map, size_t gap);
 
@@ -65,10 +72,12 @@ static inline int mt_address_map_put(struct mt_address_map *map, uint64_t addres
     if ((map->used + 1) * 2 > map->capacity && mt_address_map_enlarge(map))
         return -ENOMEM;
     struct mt_address_slot *slot = mt_address_map_locate(map, address);
+    size_t run =
+        ((size_t)(slot - map->slots) - mt_address_map_home(map, address)) & (map->capacity - 1);
     map->used += slot->value == 0;
     slot->address = address;
     slot->value = value;
-    return 0;
+    return __builtin_expect(run > MT_ADDRESS_MAP_RUN, 0) ? mt_address_map_mix(map) : 0;
 }
 
 /* Takes an address out. Its value, 0 where there was none. */

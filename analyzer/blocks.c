@@ -99,17 +99,23 @@ void mt_blocks_csv(const struct mt_analysis *analysis, FILE *out)
     }
 }
 
-/* {"17": [{function, file, line}, ...innermost first]}, of the stacks that blocks have. */
-static void add_stack(json_t *stacks, const struct mt_definitions *d, uint32_t stack)
+/* "17":[{function, file, line}, ...innermost first], of each stack that blocks have. */
+static int print_stacks(const struct mt_definitions *d, const unsigned char *is_used,
+                        uint32_t n_stacks, FILE *out)
 {
-    char id[16];
-    snprintf(id, sizeof id, "%u", stack);
-    if (!mt_stack(d, stack)->depth || json_object_get(stacks, id))
-        return;
-    json_t *frames = json_array();
-    for (; stack; stack = mt_stack(d, stack)->parent)
-        json_array_append_new(frames, mt_json_frame(d, stack));
-    json_object_set_new(stacks, id, frames);
+    int rc = 0, n = 0;
+    for (uint32_t id = 0; id < n_stacks && !rc; id++) {
+        const char *before = "[";
+        if (!is_used[id])
+            continue;
+        fprintf(out, "%s\"%u\":", n++ ? "," : "", id);
+        for (uint32_t stack = id; stack && !rc; stack = mt_stack(d, stack)->parent) {
+            rc = mt_json_piece(out, before, mt_json_frame(d, stack));
+            before = ",";
+        }
+        putc(']', out);
+    }
+    return rc ? rc : ferror(out) ? -EIO : 0;
 }
 
 static json_t *text_or_null(const char *text)
@@ -123,12 +129,10 @@ static json_t *number_or_null(uint32_t id)
 }
 
 static json_t *block_object(const struct mt_analysis *analysis, const struct mt_device *device,
-                            const struct mt_verdict *verdict, json_t *stacks)
+                            const struct mt_verdict *verdict)
 {
     const struct mt_definitions *d = analysis->replay.definitions;
     const struct mt_block *block = verdict->block;
-    add_stack(stacks, d, block->stack);
-    add_stack(stacks, d, block->forward_stack);
     json_t *object = json_pack(
         "{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "address", mt_json_number(block->address),
         "size", mt_json_number(block->size), "category",
@@ -148,18 +152,37 @@ static json_t *block_object(const struct mt_analysis *analysis, const struct mt_
     return object;
 }
 
-static json_t *device_object(const struct mt_analysis *analysis, const struct mt_device *device,
-                             json_t *stacks)
+static void note_stack(unsigned char *is_used, const struct mt_definitions *d, uint32_t stack)
 {
-    json_t *blocks = json_array();
-    for (size_t i = 0; i < device->n_verdicts; i++)
-        json_array_append_new(blocks, block_object(analysis, device, &device->verdicts[i], stacks));
-    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "device",
-                     mt_json_device(device->device), "level", device->of_cuda ? "cuda" : "pytorch",
-                     "time_ns", mt_json_number(device->at.time_ns), "event",
-                     mt_json_number(device->at.event), "allocated",
-                     mt_json_number(device->at.allocated), "reserved",
-                     mt_json_number(device->at.reserved), "blocks", blocks);
+    if (mt_stack(d, stack)->depth)
+        is_used[stack] = 1;
+}
+
+/* Block by block: they may be many more than there is room for as text. */
+static int print_device(const struct mt_analysis *analysis, const struct mt_device *device,
+                        unsigned char *is_used, FILE *out)
+{
+    const struct mt_definitions *d = analysis->replay.definitions;
+    int rc = mt_json_piece(out, "{\"device\":", mt_json_device(device->device));
+    fprintf(out, ",\"level\":\"%s\"", device->of_cuda ? "cuda" : "pytorch");
+    const struct {
+        const char *before;
+        uint64_t number;
+    } numbers[] = {{",\"time_ns\":", device->at.time_ns},
+                   {",\"event\":", device->at.event},
+                   {",\"allocated\":", device->at.allocated},
+                   {",\"reserved\":", device->at.reserved}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !rc; i++)
+        rc = mt_json_piece(out, numbers[i].before, mt_json_number(numbers[i].number));
+    fputs(",\"blocks\":[", out);
+    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
+        const struct mt_verdict *verdict = &device->verdicts[i];
+        note_stack(is_used, d, verdict->block->stack);
+        note_stack(is_used, d, verdict->block->forward_stack);
+        rc = mt_json_piece(out, i ? "," : "", block_object(analysis, device, verdict));
+    }
+    fputs("]}", out);
+    return rc;
 }
 
 static json_t *moment_object(const struct mt_analysis *analysis)
@@ -175,13 +198,24 @@ static json_t *moment_object(const struct mt_analysis *analysis)
 
 int mt_blocks_json(const struct mt_analysis *analysis, FILE *out)
 {
-    json_t *devices = json_array(), *stacks = json_object();
-    for (size_t i = 0; i < analysis->n_devices; i++)
-        json_array_append_new(devices, device_object(analysis, &analysis->devices[i], stacks));
+    const struct mt_definitions *d = analysis->replay.definitions;
+    uint32_t n_stacks = mt_definitions_stack_limit(d);
+    unsigned char *is_used = calloc((size_t)n_stacks + 1, 1);
     struct mt_ended ended = mt_analysis_ended(analysis);
-    return mt_json_print(out,
-                         json_pack("{s:s, s:o, s:o, s:o, s:o}", "schema", "memtap.blocks/1", "ended",
-                                   mt_json_ended(&ended), "at", moment_object(analysis), "devices",
-                                   devices, "stacks", stacks),
-                         1);
+    int rc = is_used ? mt_json_piece(out, "{\"schema\":\"memtap.blocks/1\",\"ended\":",
+                                     mt_json_ended(&ended))
+                     : -ENOMEM;
+    if (!rc)
+        rc = mt_json_piece(out, ",\"at\":", moment_object(analysis));
+    for (size_t i = 0; i < analysis->n_devices && !rc; i++) {
+        fputs(i ? "," : ",\"devices\":[", out);
+        rc = print_device(analysis, &analysis->devices[i], is_used, out);
+    }
+    if (!rc) {
+        fputs(analysis->n_devices ? "],\"stacks\":{" : ",\"devices\":[],\"stacks\":{", out);
+        rc = print_stacks(d, is_used, n_stacks, out);
+        fputs("}}\n", out);
+    }
+    free(is_used);
+    return rc;
 }

@@ -12,6 +12,12 @@
 /* Ids are handed out one after the other. An id further than this beyond the last one can only
  * come from damage, and must not make the tables huge. */
 #define ID_SLACK 65536u
+/* Nor may many such steps: a table has at most so many places for each definition, and these. */
+#define ID_SPREAD 16u
+#define ID_START (1u << 20)
+/* memtap records 1,024 Python frames and 256 native ones of a stack: deeper ones are not known, so that
+ * nobody who goes through all stacks has more than this to do for each. */
+#define DEPTH_LIMIT 2048u
 
 struct thread {
     char *name;
@@ -23,6 +29,7 @@ struct module {
 };
 
 struct mt_definitions {
+    size_t defined; /* of all that have ids */
     char **strings;
     size_t n_strings, strings_capacity; /* n_: one more than the highest id */
     struct module *modules;
@@ -35,6 +42,7 @@ struct mt_definitions {
     size_t n_threads, threads_capacity;
     struct mt_info *infos;
     size_t n_infos, infos_capacity;
+    struct mt_address_map by_key; /* a key's hash -> 1 + the place of its value */
     char **names; /* made up here */
     size_t n_names, names_capacity;
     struct mt_symbols *symbols;
@@ -66,6 +74,7 @@ void mt_definitions_destroy(struct mt_definitions *d)
     for (size_t i = 0; i < d->n_names; i++)
         free(d->names[i]);
     mt_symbols_destroy(d->symbols);
+    mt_address_map_clear(&d->by_key);
     free(d->modules);
     free(d->names);
     free(d->strings);
@@ -77,20 +86,22 @@ void mt_definitions_destroy(struct mt_definitions *d)
 }
 
 /* Makes element `id` of a table exist. */
-static int reserve(void *array, size_t *count, size_t *capacity, uint32_t id, size_t size)
+static int reserve(struct mt_definitions *d, void *array, size_t *count, size_t *capacity,
+                   uint32_t id, size_t size)
 {
-    if (id == 0 || id > *count + ID_SLACK)
+    if (id == 0 || id > *count + ID_SLACK || id > ID_SPREAD * d->defined + ID_START)
         return -EINVAL;
     if (mt_grow(array, capacity, (size_t)id + 1, size))
         return -ENOMEM;
     if (*count <= id)
         *count = (size_t)id + 1;
+    d->defined++;
     return 0;
 }
 
 static int add_string(struct mt_definitions *d, const struct mt_definition *definition)
 {
-    int rc = reserve(&d->strings, &d->n_strings, &d->strings_capacity, definition->id,
+    int rc = reserve(d, &d->strings, &d->n_strings, &d->strings_capacity, definition->id,
                      sizeof *d->strings);
     if (rc)
         return rc;
@@ -103,7 +114,7 @@ static int add_string(struct mt_definitions *d, const struct mt_definition *defi
 /* A frame that was not defined yet, of Python or native: both have their ids from one space. */
 static int new_frame(struct mt_definitions *d, uint32_t id, struct mt_frame **frame)
 {
-    int rc = reserve(&d->frames, &d->n_frames, &d->frames_capacity, id, sizeof *d->frames);
+    int rc = reserve(d, &d->frames, &d->n_frames, &d->frames_capacity, id, sizeof *d->frames);
     if (rc)
         return rc;
     *frame = &d->frames[id];
@@ -142,7 +153,7 @@ static void inherit(struct mt_stack *stack, const struct mt_stack *parent,
 
 static int add_module(struct mt_definitions *d, const struct mt_definition *definition)
 {
-    int rc = reserve(&d->modules, &d->n_modules, &d->modules_capacity, definition->id,
+    int rc = reserve(d, &d->modules, &d->n_modules, &d->modules_capacity, definition->id,
                      sizeof *d->modules);
     if (rc)
         return rc;
@@ -218,13 +229,15 @@ static int is_backward_of_class(const struct mt_frame *frame)
 static int add_stack(struct mt_definitions *d, const struct mt_definition *definition)
 {
     int rc =
-        reserve(&d->stacks, &d->n_stacks, &d->stacks_capacity, definition->id, sizeof *d->stacks);
+        reserve(d, &d->stacks, &d->n_stacks, &d->stacks_capacity, definition->id, sizeof *d->stacks);
     if (rc)
         return rc;
     struct mt_stack *stack = &d->stacks[definition->id];
     if (stack->depth)
         return -EINVAL;
     const struct mt_stack *parent = mt_stack(d, definition->stack.parent);
+    if (parent->depth == DEPTH_LIMIT)
+        return -EINVAL;
     const struct mt_frame *frame = mt_frame(d, definition->stack.frame);
     stack->parent = parent->depth ? definition->stack.parent : 0;
     stack->frame = definition->stack.frame;
@@ -240,7 +253,7 @@ static int add_stack(struct mt_definitions *d, const struct mt_definition *defin
 
 static int add_thread(struct mt_definitions *d, const struct mt_definition *definition)
 {
-    int rc = reserve(&d->threads, &d->n_threads, &d->threads_capacity, definition->id,
+    int rc = reserve(d, &d->threads, &d->n_threads, &d->threads_capacity, definition->id,
                      sizeof *d->threads);
     if (rc)
         return rc;
@@ -254,13 +267,19 @@ static int add_thread(struct mt_definitions *d, const struct mt_definition *defi
     return 0;
 }
 
-/* The place of a key's value: the last one holds. */
-static struct mt_info *info_place(struct mt_definitions *d, const char *key)
+static uint64_t hash_of(const char *text)
 {
-    for (size_t i = 0; i < d->n_infos; i++)
-        if (!strcmp(d->infos[i].key, key))
-            return &d->infos[i];
-    return &d->infos[d->n_infos];
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
+/* Where a key's value is; NULL: it has none, or another key has its hash. */
+static struct mt_info *info_of(const struct mt_definitions *d, const char *key)
+{
+    uint32_t place = mt_address_map_get(&d->by_key, hash_of(key));
+    return place && !strcmp(d->infos[place - 1].key, key) ? &d->infos[place - 1] : NULL;
 }
 
 static int add_info(struct mt_definitions *d, const struct mt_definition *definition)
@@ -273,8 +292,13 @@ static int add_info(struct mt_definitions *d, const struct mt_definition *defini
     char *equals = strchr(key, '=');
     if (equals)
         *equals = '\0';
-    struct mt_info *place = info_place(d, key);
-    d->n_infos += place == &d->infos[d->n_infos];
+    struct mt_info *place = info_of(d, key); /* the last value holds */
+    if (!place && mt_address_map_put(&d->by_key, hash_of(key), (uint32_t)d->n_infos + 1)) {
+        free(key);
+        return -ENOMEM;
+    }
+    if (!place)
+        place = &d->infos[d->n_infos++];
     free((char *)place->key);
     *place = (struct mt_info){key, equals ? equals + 1 : ""};
     return 0;
@@ -404,6 +428,11 @@ uint32_t mt_definitions_frame_limit(const struct mt_definitions *d)
     return (uint32_t)d->n_frames;
 }
 
+uint32_t mt_definitions_stack_limit(const struct mt_definitions *d)
+{
+    return (uint32_t)d->n_stacks;
+}
+
 struct mt_module mt_module(const struct mt_definitions *d, uint32_t id)
 {
     if (id >= d->n_modules || !d->modules[id].path)
@@ -485,10 +514,8 @@ const char *mt_thread(const struct mt_definitions *d, uint32_t id, uint32_t *os_
 
 const char *mt_info(const struct mt_definitions *d, const char *key)
 {
-    for (size_t i = d->n_infos; i-- > 0;)
-        if (!strcmp(d->infos[i].key, key))
-            return d->infos[i].value;
-    return NULL;
+    const struct mt_info *info = info_of(d, key);
+    return info ? info->value : NULL;
 }
 
 uint64_t mt_compact_of(const struct mt_definitions *d)

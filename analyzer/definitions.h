@@ -75,9 +75,10 @@ const struct mt_stack *mt_stack(const struct mt_definitions *definitions, uint32
 /* The stack is about to be looked at: memory may bring it while other work is done. */
 void mt_stack_expect(const struct mt_definitions *definitions, uint32_t id);
 
-/* One more than the highest id of a string; of a frame. */
+/* One more than the highest id of a string; of a frame; of a stack. */
 uint32_t mt_definitions_string_limit(const struct mt_definitions *definitions);
 uint32_t mt_definitions_frame_limit(const struct mt_definitions *definitions);
+uint32_t mt_definitions_stack_limit(const struct mt_definitions *definitions);
 
 struct mt_module mt_module(const struct mt_definitions *definitions, uint32_t id);
 

@@ -71,11 +71,16 @@ json_t *mt_json_range(const struct mt_definitions *definitions, const struct mt_
     char text[1024];
     if (!path)
         return json_null();
+    size_t n = 0;
+    for (uint32_t at = path; at; at = ranges->range[at].parent)
+        n++;
     json_t *array = json_array();
-    for (; path; path = ranges->range[path].parent) {
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array, json_null());
+    for (; path && n; path = ranges->range[path].parent) {
         const struct mt_range *range = &ranges->range[path];
         mt_range_name_text(text, sizeof text, definitions, range->name, range->domain);
-        json_array_insert_new(array, 0, mt_json_text(text));
+        json_array_set_new(array, --n, mt_json_text(text));
     }
     return array;
 }
@@ -127,13 +132,25 @@ static int print_safe(const char *text, size_t size, void *out)
     return 0;
 }
 
-int mt_json_print(FILE *out, json_t *value, int compact)
+static int print(FILE *out, json_t *value, size_t flags)
 {
     if (!value)
         return -ENOMEM;
-    int rc = json_dump_callback(value, print_safe, out, compact ? JSON_COMPACT : JSON_INDENT(2));
+    int rc = json_dump_callback(value, print_safe, out, flags | JSON_ENCODE_ANY);
     json_decref(value);
-    return rc || putc('\n', out) == EOF ? -EIO : 0;
+    return rc ? -EIO : 0;
+}
+
+int mt_json_print(FILE *out, json_t *value, int compact)
+{
+    int rc = print(out, value, compact ? JSON_COMPACT : JSON_INDENT(2));
+    return rc ? rc : putc('\n', out) == EOF ? -EIO : 0;
+}
+
+int mt_json_piece(FILE *out, const char *before, json_t *value)
+{
+    fputs(before, out);
+    return print(out, value, JSON_COMPACT);
 }
 
 json_t *mt_json_ended(const struct mt_ended *ended)

@@ -48,4 +48,7 @@ json_t *mt_json_process(const struct mt_definitions *definitions);
 /* Writes the value and a newline, and gives it up. 0, or -EIO, or -ENOMEM where it is NULL. */
 int mt_json_print(FILE *out, json_t *value, int compact);
 
+/* A piece of compact JSON, after a text of ours. As mt_json_print. */
+int mt_json_piece(FILE *out, const char *before, json_t *value);
+
 #endif

@@ -11,6 +11,7 @@ struct mt_keep_node {
     struct mt_candidate made;     /* where: of this node's own reference */
     uint32_t outer;               /* the node that it is in, or the next that is free */
     uint32_t references;          /* candidates, nodes in it, and its thread while it runs */
+    uint32_t waiting;             /* the next whose maker is to be looked at too */
     int is_kept;
 };
 
@@ -53,16 +54,23 @@ void mt_keep_nodes_clear(struct mt_keep_nodes *nodes)
     *nodes = (struct mt_keep_nodes){.kept = nodes->kept};
 }
 
+/* What goes takes what it is in and what it was made in along, however long that chain is. */
 static void drop_node(struct mt_keep_nodes *nodes, uint32_t index)
 {
-    while (index && !--nodes->node[index].references) {
-        struct mt_keep_node *node = &nodes->node[index];
-        uint32_t outer = node->outer, made_in = node->made.node;
-        node->outer = nodes->first_free;
-        nodes->first_free = index;
-        if (made_in)
-            drop_node(nodes, made_in);
-        index = outer;
+    for (uint32_t waiting = 0;;) {
+        while (index && !--nodes->node[index].references) {
+            nodes->node[index].waiting = waiting;
+            waiting = index;
+            index = nodes->node[index].outer;
+        }
+        if (!waiting)
+            return;
+        struct mt_keep_node *gone = &nodes->node[waiting];
+        uint32_t next = gone->waiting;
+        index = gone->made.node;
+        gone->outer = nodes->first_free;
+        nodes->first_free = waiting;
+        waiting = next;
     }
 }
 
@@ -70,13 +78,20 @@ static void drop_node(struct mt_keep_nodes *nodes, uint32_t index)
  * around it. */
 static void keep_node(struct mt_keep_nodes *nodes, uint32_t index)
 {
-    for (; index && !nodes->node[index].is_kept; index = nodes->node[index].outer) {
-        struct mt_keep_node *node = &nodes->node[index];
-        node->is_kept = 1;
-        keep_number(nodes->kept, node->begin);
-        keep_number(nodes->kept, node->end);
-        keep_number(nodes->kept, node->made.number);
-        keep_node(nodes, node->made.node);
+    for (uint32_t waiting = 0;;) {
+        for (; index && !nodes->node[index].is_kept; index = nodes->node[index].outer) {
+            struct mt_keep_node *node = &nodes->node[index];
+            node->is_kept = 1;
+            keep_number(nodes->kept, node->begin);
+            keep_number(nodes->kept, node->end);
+            keep_number(nodes->kept, node->made.number);
+            node->waiting = waiting;
+            waiting = index;
+        }
+        if (!waiting)
+            return;
+        index = nodes->node[waiting].made.node;
+        waiting = nodes->node[waiting].waiting;
     }
 }
 

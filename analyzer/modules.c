@@ -38,14 +38,26 @@ static int is_named(const struct mt_module_node *node, const char *name, size_t 
     return !strncmp(node->name, name, size) && !node->name[size];
 }
 
+static uint64_t key_of(uint32_t parent, const char *name, size_t size)
+{
+    uint64_t hash = 0xcbf29ce484222325u ^ parent; /* FNV-1a */
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
+    return hash;
+}
+
 /* The part of a module with that name: its index, or 0: no memory. */
 static uint32_t part_of(struct mt_module_tree *tree, uint32_t parent, const char *name, size_t size)
 {
-    uint32_t child = tree->node[parent].first_child;
-    while (child && !is_named(&tree->node[child], name, size))
-        child = tree->node[child].next;
+    uint64_t key = key_of(parent, name, size);
+    uint32_t child = mt_address_map_get(&tree->by_name, key);
+    if (child && (tree->node[child].parent != parent || !is_named(&tree->node[child], name, size)))
+        for (child = tree->node[parent].first_child; /* two have one hash */
+             child && !is_named(&tree->node[child], name, size);)
+            child = tree->node[child].next;
     if (child || tree->n == MOST_NODES ||
-        mt_grow(&tree->node, &tree->capacity, tree->n + 1, sizeof *tree->node))
+        mt_grow(&tree->node, &tree->capacity, tree->n + 1, sizeof *tree->node) ||
+        mt_address_map_put(&tree->by_name, key, (uint32_t)tree->n))
         return child;
     struct mt_module_node node = {
         .name = strndup(name, size), .parent = parent, .next = tree->node[parent].first_child};
@@ -211,5 +223,6 @@ void mt_modules_clear(struct mt_module_tree *tree)
     for (size_t i = 0; i < tree->n; i++)
         free(tree->node[i].name);
     free(tree->node);
+    mt_address_map_clear(&tree->by_name);
     *tree = (struct mt_module_tree){0};
 }

@@ -5,6 +5,7 @@
 #ifndef MT_MODULES_H
 #define MT_MODULES_H
 
+#include "address-map.h"
 #include "classify.h"
 
 /* The stack whose module (mt_stack_module) a block belongs to: where it was allocated; for what
@@ -30,6 +31,7 @@ struct mt_module_node {
 struct mt_module_tree {
     struct mt_module_node *node; /* node 0 stands for all: its children are the outermost modules */
     size_t n, capacity;
+    struct mt_address_map by_name; /* hash of the parent and the name -> node */
     uint64_t unknown; /* bytes of blocks whose module is not known */
 };
 

@@ -6,7 +6,7 @@
 
 /* Beyond these only damaged traces go, and programs that never close what they open. */
 #define THREAD_LIMIT 65536u
-#define NESTING_LIMIT 4096u
+#define NESTING_LIMIT 512u
 #define PATH_LIMIT (1u << 20)
 
 struct open_range {

@@ -273,43 +273,53 @@ int mt_stacks_folded(const struct mt_analysis *analysis, FILE *out)
     return rc;
 }
 
-static json_t *entry_object(const struct mt_definitions *d, const struct entry *entry)
+static int print_entry(const struct mt_definitions *d, const struct entry *entry, FILE *out)
 {
-    json_t *frames = json_array();
-    for (uint32_t s = entry->stack; mt_stack(d, s)->depth; s = mt_stack(d, s)->parent)
-        json_array_append_new(frames, mt_json_frame(d, s));
-    return json_pack("{s:o, s:o, s:s, s:s?, s:i, s:o}", "bytes", mt_json_number(entry->bytes),
-                     "blocks", mt_json_number(entry->blocks), "category",
-                     mt_categories[entry->category].name, "guess", entry->guess, "stack",
-                     (int)entry->stack, "frames", frames);
+    int rc = mt_json_piece(out, "{\"bytes\":", mt_json_number(entry->bytes));
+    fprintf(out, ",\"blocks\":%" PRIu64 ",\"category\":\"%s\"", entry->blocks,
+            mt_categories[entry->category].name);
+    if (!rc)
+        rc = mt_json_piece(out, ",\"guess\":",
+                           entry->guess ? json_string(entry->guess) : json_null());
+    fprintf(out, ",\"stack\":%" PRIu32 ",\"frames\":[", entry->stack);
+    for (uint32_t s = entry->stack; mt_stack(d, s)->depth && !rc; s = mt_stack(d, s)->parent)
+        rc = mt_json_piece(out, s == entry->stack ? "" : ",", mt_json_frame(d, s));
+    fputs("]}", out);
+    return rc ? rc : ferror(out) ? -EIO : 0;
+}
+
+/* Stack by stack: all together may be more than there is room for as text. */
+static int print_device(const struct mt_analysis *analysis, const struct mt_device *device,
+                        FILE *out)
+{
+    struct entries entries;
+    int rc = collect(&entries, device);
+    if (!rc)
+        rc = mt_json_piece(out, "{\"device\":", mt_json_device(device->device));
+    if (!rc)
+        rc = mt_json_piece(out, ",\"time_ns\":", mt_json_number(device->at.time_ns));
+    if (!rc)
+        rc = mt_json_piece(out, ",\"allocated\":", mt_json_number(device->at.allocated));
+    fputs(",\"stacks\":[", out);
+    for (size_t i = 0; i < entries.n && !rc; i++) {
+        fputs(i ? "," : "", out);
+        rc = print_entry(analysis->replay.definitions, &entries.entry[i], out);
+    }
+    fputs("]}", out);
+    discard(&entries);
+    return rc;
 }
 
 int mt_stacks_json(const struct mt_analysis *analysis, FILE *out)
 {
-    json_t *devices = json_array();
-    int rc = 0;
-    for (size_t i = 0; i < analysis->n_devices && !rc; i++) {
-        const struct mt_device *device = &analysis->devices[i];
-        json_t *stacks = json_array();
-        struct entries entries;
-        rc = collect(&entries, device);
-        for (size_t j = 0; j < entries.n && !rc; j++)
-            json_array_append_new(stacks,
-                                  entry_object(analysis->replay.definitions, &entries.entry[j]));
-        discard(&entries);
-        json_array_append_new(
-            devices, json_pack("{s:o, s:o, s:o, s:o}", "device", mt_json_device(device->device),
-                               "time_ns", mt_json_number(device->at.time_ns), "allocated",
-                               mt_json_number(device->at.allocated), "stacks", stacks));
-    }
-    if (rc) {
-        json_decref(devices);
-        return rc;
-    }
     struct mt_ended ended = mt_analysis_ended(analysis);
-    return mt_json_print(out,
-                         json_pack("{s:s, s:o, s:s, s:o}", "schema", "memtap.stacks/1", "ended",
-                                   mt_json_ended(&ended), "at", mt_moment_name(analysis->replay.question.moment.kind), "devices",
-                                   devices),
-                         1);
+    int rc = mt_json_piece(out, "{\"schema\":\"memtap.stacks/1\",\"ended\":", mt_json_ended(&ended));
+    fprintf(out, ",\"at\":\"%s\",\"devices\":[",
+            mt_moment_name(analysis->replay.question.moment.kind));
+    for (size_t i = 0; i < analysis->n_devices && !rc; i++) {
+        fputs(i ? "," : "", out);
+        rc = print_device(analysis, &analysis->devices[i], out);
+    }
+    fputs("]}\n", out);
+    return rc;
 }

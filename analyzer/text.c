@@ -139,15 +139,20 @@ void mt_put_text(FILE *out, const char *text, enum mt_text_for place)
     int is_safe;
     if (place == MT_FOR_CSV && *text && strchr("=+-@\t\r", *text))
         putc('\'', out);
-    for (size_t length; (length = mt_safe_next(text, &is_safe)); text += length)
+    const char *from = text; /* what is not written yet */
+    for (size_t length; (length = mt_safe_next(text, &is_safe)); text += length) {
+        if (is_safe && text != colon && !strchr(places[place].special, *text))
+            continue;
+        fwrite(from, 1, (size_t)(text - from), out);
+        from = text + length;
         if (!is_safe)
             putc('?', out);
         else if (text == colon)
             fputs(places[place].colon, out);
-        else if (strchr(places[place].special, *text))
-            fprintf(out, places[place].format, *text);
         else
-            fwrite(text, 1, length, out);
+            fprintf(out, places[place].format, *text);
+    }
+    fwrite(from, 1, (size_t)(text - from), out);
 }
 
 void mt_colour(FILE *out, const struct mt_style *style, unsigned colour)

@@ -170,6 +170,33 @@ unsigned line_not_prepared_for(std::string_view text)
                    std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
 }
 
+/* toml++ goes down a level for each part of a key, and no further than there is stack: a budget has
+ * two parts. The line of a key with more than this; 0: there is none. What stands in quotes is one
+ * part. */
+constexpr unsigned most_parts = 32;
+
+unsigned line_too_deep(std::string_view text)
+{
+    unsigned line = 1, dots = 0;
+    char quote = 0;
+    for (size_t i = 0; i < text.size(); i++) {
+        const char c = text[i];
+        if (c == '\n')
+            line++, dots = 0, quote = 0;
+        else if (quote && c == '\\' && quote == '"')
+            i++;
+        else if (quote)
+            quote = c == quote ? 0 : quote;
+        else if (c == '"' || c == '\'')
+            quote = c;
+        else if (c == '=' || c == '{' || c == ',' || c == '#')
+            dots = 0;
+        else if (c == '.' && ++dots == most_parts)
+            return line;
+    }
+    return 0;
+}
+
 } // namespace
 
 extern "C" int mt_toml_parse(struct mt_toml *document, const char *text, size_t size,
@@ -177,6 +204,11 @@ extern "C" int mt_toml_parse(struct mt_toml *document, const char *text, size_t 
 {
     std::memset(document, 0, sizeof *document);
     std::memset(error, 0, sizeof *error);
+    if ((error->line = line_too_deep(std::string_view(text, size)))) {
+        error->column = 1;
+        std::snprintf(error->text, sizeof error->text, "a key of more than %u parts", most_parts);
+        return -EINVAL;
+    }
     try {
         return parse(document, std::string_view(text, size), error);
     } catch (const not_prepared &) {

@@ -74,8 +74,10 @@ static int compact(const char *trace, const char *output)
         return code;
     int rc = mt_keep_plan_make(&plan, trace, &error);
     if (rc == -EINVAL && error.fault)
-        code = mt_fail("%s: %s; memtap recover makes a sound trace of what there is", trace,
-                       error.text);
+        code = error.fault == MT_FAULT_ROOM
+                   ? mt_fail("%s: %s", trace, error.text)
+                   : mt_fail("%s: %s; memtap recover makes a sound trace of what there is", trace,
+                             error.text);
     else if (rc)
         code = mt_fail_trace(trace, &error);
     else if (plan.is_compact)

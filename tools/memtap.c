@@ -2,6 +2,7 @@
 /* The memtap command: the table of its subcommands. */
 #include "analyzer/nearest.h"
 #include "command.h"
+#include "bounds.h"
 #include "pytorch-check.h"
 
 #include <locale.h>
@@ -168,7 +169,9 @@ static void print_overview(void)
         printf("  %-10s %s\n", command->name, command->summary);
     puts("\nOptions:\n"
          "  -h, --help  show this help\n"
-         "  --version   show memtap's version\n\n"
+         "  --version   show memtap's version\n"
+         "  --most-memory SIZE, --most-output SIZE\n"
+         "              what a command may take, before it says that there is more\n\n"
          "memtap help COMMAND explains a command. To begin:\n"
          "  memtap run python train.py");
 }
@@ -224,13 +227,20 @@ static int run_command(const struct mt_command *command, int argc, char **argv)
     if (command->verbs)
         return argc > 1 ? fail_unknown(command, command->verbs, argv[1])
                         : mt_fail_usage(command, "no verb given");
-    if (!command->takes_command)
+    if (!command->takes_command) {
         signal(SIGPIPE, SIG_DFL); /* memtap dump ... | head ends quietly */
+        mt_bounds_begin();
+    }
     return command->run(command, argc, argv);
 }
 
 static int dispatch(int argc, char **argv)
 {
+    int limits = mt_bounds_read(argc, argv);
+    if (limits < 0)
+        return MT_EXIT_BAD;
+    argc -= limits;
+    argv += limits;
     if (argc < 2)
         return mt_fail_usage(&itself, "no command given");
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))

@@ -58,6 +58,7 @@ enum mt_trace_fault {
     MT_FAULT_VERSION, /* written by a newer memtap */
     MT_FAULT_CUT,     /* ends in the middle of a block: everything before is sound */
     MT_FAULT_DAMAGED, /* a block's checksum or content is wrong: everything before is sound */
+    MT_FAULT_ROOM,    /* whoever reads has taken the memory that it may: it stops there */
 };
 
 struct mt_trace_error {

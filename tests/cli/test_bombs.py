@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_bombs.py MAKE-BOMBS MEMTAP: small traces that stand for much go through every command. Each stays
+within the memory and the output that it may take, says in one line where it stopped, and ends by itself."""
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+make_bombs, memtap = map(os.path.abspath, sys.argv[1:3])
+only = sys.argv[3:]  # bombs
+MEMORY, OUTPUT = 256 << 20, 8 << 20
+COMMANDS = [["report"], ["report", "-f", "json"], ["report", "--by", "module"], ["report", "--by", "stack"],
+            ["blocks"], ["blocks", "-f", "csv"], ["blocks", "-f", "json"], ["stacks"], ["stacks", "-f", "folded"],
+            ["stacks", "-f", "json"], ["oom"], ["info"], ["info", "-f", "json"], ["dump"], ["budget"],
+            ["compact", "-o", "{}.compact"], ["recover", "-o", "{}.recovered"], ["symbolize", "-o", "{}.named"],
+            ["explain", "{}", "8192"], ["explain", "{}", "200000"], ["diff", "{}"], ["diff", "-f", "json", "{}"],
+            ["diff", "--flame", "{}.flame", "{}"], ["check", "--against", "{}", "--"],
+            ["history", "add", "--db", "{}.db"]]
+faults, figures = [], []
+
+
+def limit():
+    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def run(folder, bomb, command):
+    words = [word.format(bomb) for word in command]
+    if "explain" not in command and "--" not in command:
+        words.append(bomb)
+    words = [bomb if word == "--" else word for word in words]
+    with open(os.path.join(folder, f"{bomb}.{'-'.join(command).replace('/', '')}.out"), "wb") as out:
+        child = subprocess.Popen([memtap, "--most-memory", f"{MEMORY >> 20} MiB", "--most-output",
+                                  f"{OUTPUT >> 20} MiB", *words], cwd=folder, stdout=out, stderr=subprocess.PIPE,
+                                 stdin=subprocess.DEVNULL, preexec_fn=limit)
+        errors = child.stderr.read().decode()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = 0
+        size = os.fstat(out.fileno()).st_size
+    code, memory, where = os.waitstatus_to_exitcode(status), usage.ru_maxrss << 10, f"{' '.join(words)}"
+    figures.append((memory >> 20, size >> 10, where))
+    if code not in (0, 1, 2):
+        faults.append(f"{where}: exit code {code}: {errors[-300:]}")
+    if memory > MEMORY + (64 << 20) or size > OUTPUT:
+        faults.append(f"{where}: {memory >> 20} MiB of memory, {size >> 10} KiB of output")
+    lines = errors.splitlines()
+    is_told = any("--most-" in line or "out of memory" in line for line in lines)
+    if any(not line.startswith("memtap") for line in lines) or len(lines) > 3 or (size == OUTPUT and not is_told):
+        faults.append(f"{where}: {errors[:600]}")
+    os.unlink(out.name)
+    return errors
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([make_bombs], cwd=folder, check=True)
+        bombs = only or sorted(name for name in os.listdir(folder) if name.endswith(".mtap"))
+        with ThreadPoolExecutor(2) as pool:
+            jobs = [(bomb, command, pool.submit(run, folder, bomb, command))
+                    for bomb in bombs for command in COMMANDS]
+        errors = {(bomb, " ".join(command)): job.result() for bomb, command, job in jobs}
+    for bomb, command in (("live.mtap", "report"), ("names.mtap", "report"), ("shared.mtap", "stacks -f folded"),
+                          ("shared.mtap", "stacks -f json"), ("live.mtap", "dump")):
+        if bomb in bombs and "--most-" not in errors[bomb, command]:
+            faults.append(f"{command} {bomb} does not say that it stopped: {errors[bomb, command]}")
+    for memory, size, where in sorted(figures, reverse=True)[:8]:
+        print(f"{memory:6} MiB {size:8} KiB  {where}")
+    print(len(figures), "runs", *faults, sep="\n")
+    sys.exit(bool(faults))
+
+
+main()
