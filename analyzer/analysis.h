@@ -30,7 +30,7 @@ struct mt_device {
     uint64_t cached;           /* reserved - allocated */
     uint64_t unseen; /* allocated, but before the recording began, or while it lost events */
     struct mt_share category[MT_CATEGORY_COUNT];
-    struct mt_share *by_rule;    /* index as of mt_rule_at */
+    struct mt_share *by_rule;    /* index as of mt_rule_at; NULL: nothing was ever on the device */
     struct mt_verdict *verdicts; /* on every block, in the order of addresses */
     size_t n_verdicts;
     struct mt_sites sites;

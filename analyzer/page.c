@@ -143,7 +143,7 @@ static int by_share(const void *left, const void *right)
 static void print_guesses(const struct mt_page *page, const struct mt_device *device)
 {
     uint64_t below = UINT64_MAX;
-    size_t last = 0, n = mt_rules_count(device->context.user);
+    size_t last = 0, n = device->by_rule ? mt_rules_count(device->context.user) : 0;
     for (unsigned shown = 0; shown < GUESSES_SHOWN; shown++) {
         const struct mt_rule *best = NULL;
         uint64_t most = 0;

@@ -20,7 +20,8 @@ json_t *mt_categories_json(const struct mt_device *device)
 json_t *mt_rules_json(const struct mt_device *device)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < mt_rules_count(device->context.user); i++) {
+    size_t n = device->by_rule ? mt_rules_count(device->context.user) : 0;
+    for (size_t i = 0; i < n; i++) {
         const struct mt_rule *rule = mt_rule_at(device->context.user, i);
         const struct mt_share *share = &device->by_rule[i];
         if (share->blocks)
