@@ -28,8 +28,8 @@ static int copy_file(const char *from, const char *to)
 {
     char checksum[MT_CHECKSUM_TEXT], name[PATH_MAX];
     uint64_t size;
-    int rc = write_name(name, sizeof name, to, ".part");
-    int fd = rc ? rc : open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int rc = write_name(name, sizeof name, to, ".part.XXXXXX");
+    int fd = rc ? rc : mkostemp(name, O_CLOEXEC); /* new, for its owner, through no link */
     if (fd < 0)
         return rc ? rc : -errno;
     rc = mt_checksum_file(checksum, &size, from, fd);

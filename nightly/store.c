@@ -2,6 +2,7 @@
 #include "store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -290,11 +291,21 @@ static int open_to_read(struct mt_store *store, unsigned wait_ms)
     return version < 0 ? -1 : mt_store_migrate(store, mt_schema_steps, mt_schema_version);
 }
 
+/* A new history is for its owner alone, as traces are; SQLite gives the files beside it the same
+ * mode. One that is there keeps what its owner gave it. */
+static void make_private(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
 int mt_store_open(struct mt_store *store, const char *path, enum mt_store_use use, unsigned wait_ms)
 {
     *store = (struct mt_store){.path = path};
     if (use == MT_STORE_READ)
         return open_to_read(store, wait_ms);
+    make_private(path);
     open_file(store, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, wait_ms);
     if (version_now(store, mt_schema_version) < 0)
         return -1;
