@@ -3,23 +3,34 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOWEST_FD 200 /* out of the way of programs that count on small numbers */
+#define BELOW_FD 1024 /* a larger number would make the kernel's table of descriptors grow */
+#define OWN_FDS 32    /* numbers for our files, below that */
 
 static int is_same(const struct mt_own_file *file, const struct stat *status)
 {
     return status->st_dev == file->device && status->st_ino == file->inode;
 }
 
+/* Move a descriptor out of the way of programs that count on small numbers, or list their own: just
+ * below what the process may have, or where that is taken, below the half of it, and so on. */
 static int move_up(int fd)
 {
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST_FD);
-    if (high < 0)
-        return fd;
-    close(fd);
-    return high;
+    struct rlimit limit;
+    int below = BELOW_FD;
+    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < BELOW_FD)
+        below = (int)limit.rlim_cur;
+    for (; below - OWN_FDS > fd; below /= 2) {
+        int high = fcntl(fd, F_DUPFD_CLOEXEC, below - OWN_FDS);
+        if (high < 0)
+            continue;
+        close(fd);
+        return high;
+    }
+    return fd;
 }
 
 int mt_own_file_create(struct mt_own_file *file, const char *path, int flags)

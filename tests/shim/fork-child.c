@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fork-child MODE: allocates, forks a child that allocates (cuda) or does not (plain), or one of
  * which no handler is told, and both allocate at once (bare), closes every descriptor above 2 in
- * between (close), finds a tail of the trace t.mtap (stale), renames that trace (renamed), or
- * ends with code 7 (code). */
+ * between (close), finds a tail of the trace t.mtap (stale), renames that trace (renamed), tells
+ * memtap's descriptors where it may have so many (descriptors NUMBER), or ends with code 7 (code). */
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,17 +66,53 @@ static int close_and_go_on(void)
     return waitpid(child, NULL, 0) != child;
 }
 
+static int is_of_memtap(int fd)
+{
+    char link[64], path[PATH_MAX] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return readlink(link, path, sizeof path - 1) > 0 && strstr(path, "/t.mtap");
+}
+
+/* How many there are, the smallest, and how many a program that is executed would inherit. */
+static void tell_descriptors(void)
+{
+    int n = 0, lowest = 0, inherited = 0;
+    for (int fd = 0; fd < 4096; fd++) {
+        if (!is_of_memtap(fd))
+            continue;
+        lowest = n++ ? lowest : fd;
+        inherited += !(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    }
+    printf("%d %d %d\n", n, lowest, inherited);
+}
+
+static void limit_descriptors(const char *number)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        _exit(99);
+    limit.rlim_cur = (rlim_t)atoi(number);
+    if (setrlimit(RLIMIT_NOFILE, &limit))
+        _exit(99);
+}
+
 int main(int argc, char **argv)
 {
     void *address;
     const char *mode = argc > 1 ? argv[1] : "";
     if (!strcmp(mode, "close"))
         pthread_atfork(NULL, close_all, NULL);
+    if (!strcmp(mode, "descriptors"))
+        limit_descriptors(argv[2]);
     FILE *tail = strcmp(mode, "stale") ? NULL : fopen("t.mtap.tail", "w");
     if (tail)
         fclose(tail);
     for (size_t i = 0; i < 5; i++)
         cudaMalloc(&address, 1000 + i);
+    if (!strcmp(mode, "descriptors")) {
+        tell_descriptors();
+        return 0;
+    }
     if (!strcmp(mode, "close"))
         return close_and_go_on();
     if (!strcmp(mode, "renamed"))

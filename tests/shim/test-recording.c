@@ -476,6 +476,28 @@ START_TEST(a_closed_descriptor_is_left_alone)
 }
 END_TEST
 
+/* What a program may have, and where memtap's begin. */
+static const struct {
+    const char *limit;
+    int lowest;
+} descriptors[] = {{"1024", 992}, {"300", 268}, {"100", 68}, {"20", 3}};
+
+START_TEST(descriptors_are_high_and_not_inherited)
+{
+    int n = 0, lowest = 0, inherited = 0;
+    struct outcome o = run(ARGS("fork-child", "descriptors", descriptors[_i].limit),
+                           ARGS("MEMTAP_QUIET=1", "MEMTAP_OUTPUT=t.mtap"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.errors, "");
+    ck_assert_int_eq(sscanf(o.output, "%d %d %d", &n, &lowest, &inherited), 3);
+    ck_assert_int_ge(n, 1);
+    ck_assert_int_le(n, 2);
+    ck_assert_int_ge(lowest, descriptors[_i].lowest);
+    ck_assert_int_eq(inherited, 0);
+    has_whole_trace(&o, 5);
+}
+END_TEST
+
 /* In pages: none, the header, in the journal, in the first thread's words, in the second's. */
 static const char *const cuts[] = {"0", "4096", "20480", "1572864", "3500000"};
 
@@ -647,6 +669,8 @@ int main(void)
     tcase_add_test(tests, a_missing_directory_is_said_once);
     tcase_add_test(tests, a_full_disk_ends_the_trace_only);
     tcase_add_test(tests, a_closed_descriptor_is_left_alone);
+    tcase_add_loop_test(tests, descriptors_are_high_and_not_inherited, 0,
+                        sizeof descriptors / sizeof *descriptors);
     tcase_add_test(tests, a_trace_that_has_gone_is_not_said_to_be_there);
     tcase_add_loop_test(tests, one_that_does_not_ends_as_ever, 0,
                         sizeof goings_on / sizeof *goings_on);
