@@ -76,7 +76,7 @@ static int names_rank(const char *pattern)
     return 0;
 }
 
-/* A device or a pipe is meant as it is. */
+/* A directory, a device or a pipe. */
 static int is_special(const char *path)
 {
     struct stat status;
@@ -165,6 +165,8 @@ static int create(struct mt_output *out)
 int mt_output_open(struct mt_output *out)
 {
     out->size = 0;
+    if (is_special(out->path)) /* with a number, it would be another folder's or device's name */
+        return -EISDIR;
     const size_t stem = stem_length(out->path);
     const char *extension = out->path[stem] ? EXTENSION : "", *part = find_part(out->path);
     int rc = create(out), tried = 0;

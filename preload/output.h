@@ -31,7 +31,7 @@ static inline const char *mt_output_shown(const struct mt_output *out)
 
 /* Makes a new file at out->path; where that name, or that of its tail, is taken, with .1, .2 ...
  * before .mtap, and a line on stderr. 0, or a negative errno with out->path the name that was tried
- * last. */
+ * last. -EISDIR: that is a directory, a device or a pipe. */
 int mt_output_open(struct mt_output *out);
 
 /* Makes the file of the trace's next segment, under a name of its own: 0, or a negative errno. */

@@ -148,6 +148,7 @@ static void give_up(int rc, const char *doing)
 {
     const char *why = mt_guard_has_lost() ? "its tail was cut short, or the disk failed"
                       : rc == -ESTALE     ? "the program closed memtap's file"
+                      : rc == -EISDIR     ? "this is a directory, a device or a pipe, not a file"
                                           : strerror(-rc);
     mt_message("cannot %s %.600s: %s; recording ends here, the program goes on", doing,
                mt_output_shown(&writer.output), why);

@@ -141,6 +141,8 @@ static int check_output(const char *output)
     if (!stat(output, &status) && S_ISDIR(status.st_mode))
         return mt_fail("%s: is a directory; give a file in it, such as %s/%s", output, output,
                        mt_setting_table[MT_ID_output].otherwise);
+    if (!stat(output, &status) && !S_ISREG(status.st_mode))
+        return mt_fail("%s: is a device or a pipe, which cannot hold a trace; give a file", output);
     const char *slash = strrchr(output, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output) + 1 : 2,
              slash ? output : "./");

@@ -376,6 +376,28 @@ START_TEST(a_missing_directory_is_said_once)
 }
 END_TEST
 
+/* Not /dev/null.1. */
+START_TEST(what_is_no_file_is_refused)
+{
+    static const char *const names[] = {"/dev/null", ".", "../", "/dev/stdin"};
+    char variable[64], errors[256];
+    snprintf(variable, sizeof variable, "MEMTAP_OUTPUT=%s", names[_i]);
+    snprintf(errors, sizeof errors,
+             "memtap: cannot create %s: this is a directory, a device or a pipe, not a file; "
+             "recording ends here, the program goes on\n",
+             names[_i]);
+    int ends[2];
+    ck_assert(!pipe(ends) && dup2(ends[0], 0) == 0);
+    struct outcome o = run(ARGS("fork-child", "plain"), ARGS(variable));
+    int is_made = !unlink("/dev/null.1");
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.errors, errors);
+    ck_assert_int_eq(o.n_files, 0);
+    ck_assert(!is_made);
+    remove_outcome(&o);
+}
+END_TEST
+
 static int has_tail(const struct outcome *outcome)
 {
     int n = outcome->n_files;
@@ -667,6 +689,7 @@ int main(void)
     tcase_add_test(tests, a_name_that_is_taken_gets_a_suffix);
     tcase_add_test(tests, a_suffix_comes_before_the_extension);
     tcase_add_test(tests, a_missing_directory_is_said_once);
+    tcase_add_loop_test(tests, what_is_no_file_is_refused, 0, 4);
     tcase_add_test(tests, a_full_disk_ends_the_trace_only);
     tcase_add_test(tests, a_closed_descriptor_is_left_alone);
     tcase_add_loop_test(tests, descriptors_are_high_and_not_inherited, 0,
