@@ -405,9 +405,9 @@ static int handle(void *data, const struct mt_batch *batch)
     for (size_t i = 0; i < batch->n_definitions; i++)
         if (mt_definitions_add(replay->definitions, &batch->definitions[i]) == -ENOMEM)
             return -ENOMEM;
-    const struct mt_event *end = batch->events + batch->n_events;
-    for (const struct mt_event *event = batch->events; event < end; event++) {
-        if (end - event > PLACES_AHEAD)
+    for (size_t i = 0; i < batch->n_events; i++) {
+        const struct mt_event *event = &batch->events[i];
+        if (batch->n_events - i > PLACES_AHEAD)
             expect(replay, event);
         mt_survey_event(&replay->survey, event);
         if (on_event(replay, event) || (watcher && watcher->saw(watcher->data, replay, event)))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "amount.h"
 #include "analyzer/text.h"
+#include "analyzer/to-integer.h"
 
 #include <errno.h>
 #include <math.h>
@@ -78,12 +79,12 @@ const char *mt_amount_text(char out[MT_AMOUNT_TEXT], enum mt_unit unit, uint64_t
 
 uint64_t mt_percent_of(uint64_t part, uint64_t whole)
 {
-    return whole ? (uint64_t)((double)part / (double)whole * 10000 + 0.5) : 0;
+    return whole ? mt_to_uint64((double)part / (double)whole * 10000 + 0.5) : 0;
 }
 
 uint64_t mt_part_by_percent(uint64_t whole, uint64_t percent)
 {
-    return (uint64_t)((double)whole * (double)percent / 10000);
+    return mt_to_uint64((double)whole * (double)percent / 10000);
 }
 
 uint64_t mt_amount_round(char out[MT_AMOUNT_TEXT], uint64_t bytes)
@@ -97,5 +98,5 @@ uint64_t mt_amount_round(char out[MT_AMOUNT_TEXT], uint64_t bytes)
     double step = size < 2 ? 0.05 : size < 10 ? 0.1 : size < 20 ? 0.5 : size < 100 ? 1 : 5;
     size = ceil(size / step) * step;
     snprintf(out, MT_AMOUNT_TEXT, "%.6g %s", size, names[unit]);
-    return (uint64_t)ceil(size * 0x1p20 * (double)(UINT64_C(1) << 10 * unit));
+    return mt_to_uint64(ceil(size * 0x1p20 * (double)(UINT64_C(1) << 10 * unit)));
 }

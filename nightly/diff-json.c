@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/json.h"
+#include "analyzer/to-integer.h"
 #include "diff-report.h"
 
 #include <errno.h>
@@ -75,7 +76,7 @@ static json_t *site_object(const struct mt_diff_site *site)
         mt_json_text(line->function), "file", mt_json_text(line->file), "line",
         (json_int_t)line->line, "old_line", old_line(site), "renamed_from", renamed(site),
         "operator", text_or_null(site->operator_name), "module", text_or_null(site->module),
-        "blame", (json_int_t)site->blame, "bytes", change_object(&site->bytes), "blocks",
+        "blame", (json_int_t)mt_to_int64(site->blame), "bytes", change_object(&site->bytes), "blocks",
         change_object(&site->blocks), "allocations", change_object(&site->allocations), "stack",
         mt_json_text(site->stack));
     json_object_set_new(object, "guess", site->guess ? json_string(site->guess) : json_null());

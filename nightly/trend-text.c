@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trend for people: a line of bars a series, and a paragraph a step; 80 columns. */
 #include "trend.h"
+#include "analyzer/to-integer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -111,13 +112,13 @@ static const char *difference(char out[MT_SIZE_TEXT], double before, double afte
 {
     char size[MT_SIZE_TEXT];
     snprintf(out, MT_SIZE_TEXT, "%c%s", after < before ? '-' : '+',
-             mt_size_text(size, (uint64_t)(fabs(after - before) + 0.5)));
+             mt_size_text(size, mt_to_uint64(fabs(after - before) + 0.5)));
     return out;
 }
 
 static uint64_t bytes(double level)
 {
-    return level > 0 ? (uint64_t)(level + 0.5) : 0;
+    return mt_to_uint64(level + 0.5);
 }
 
 static void print_change(const struct page *page, unsigned series, const struct mt_step *step)

@@ -64,6 +64,21 @@ static void pinned(struct mt_builder *builder)
     mt_build_end(builder);
 }
 
+/* A change that only its sign tells from the least integer. */
+static void little(struct mt_builder *builder)
+{
+    mt_build_on(builder, 0, 1, mt_build_stack(builder, "/home/user/train.py:7 step", NULL));
+    mt_build_alloc(builder, 0x7f0000000000, MT_MIB);
+    mt_build_end(builder);
+}
+
+static void vast(struct mt_builder *builder)
+{
+    mt_build_on(builder, 0, 1, mt_build_stack(builder, "/home/user/train.py:7 step", NULL));
+    mt_build_alloc(builder, 0x7f0000000000, ((uint64_t)1 << 63) + MT_MIB);
+    mt_build_end(builder);
+}
+
 static void item(struct mt_builder *builder)
 {
     numbers(builder);
@@ -115,6 +130,7 @@ int main(int argc, char **argv)
 {
     unsigned nights = argc > 1 ? (unsigned)atoi(argv[1]) : 10;
     mkdir("nights", 0777);
+    mkdir("vast", 0777);
     for (unsigned night = 1; night <= nights; night++)
         write_night(night);
     static const struct {
@@ -137,6 +153,8 @@ int main(int argc, char **argv)
                   {"unknown.mtap", unknown},
                   {"item.mtap", item},
                   {"pinned.mtap", pinned},
+                  {"vast/old.mtap", little},
+                  {"vast/new.mtap", vast},
                   {"rank0.mtap", first_rank},
                   {"rank1.mtap", second_rank},
                   {"killed.mtap", killed}};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Budgets, and runs that are held to them: digests made by hand. */
+#include "analyzer/to-integer.h"
 #include "nightly/check-words.h"
 #include "nightly/propose.h"
 #include "tests/support/run-tests.h"
@@ -122,6 +123,21 @@ START_TEST(amounts)
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ck_assert_msg(mt_amount_parse(bad[i], &amount, why, sizeof why) && *why, "%s", bad[i]);
+}
+END_TEST
+
+START_TEST(numbers_that_do_not_fit_are_the_largest)
+{
+    char text[MT_AMOUNT_TEXT];
+    ck_assert_uint_eq(mt_percent_of(UINT64_MAX, 1), UINT64_MAX);
+    ck_assert_uint_eq(mt_part_by_percent(UINT64_MAX, 20000), UINT64_MAX);
+    ck_assert_uint_eq(mt_amount_round(text, UINT64_MAX), UINT64_MAX);
+    ck_assert_int_eq(mt_to_int64(-1e300), INT64_MIN);
+    ck_assert_int_eq(mt_to_int64(0x1p63), INT64_MAX);
+    ck_assert_int_eq(mt_to_int64(NAN), 0);
+    ck_assert_int_eq(mt_to_int64(-1.75), -1);
+    ck_assert_uint_eq(mt_to_uint64(-1), 0);
+    ck_assert_uint_eq(mt_to_uint64(NAN), 0);
 }
 END_TEST
 
@@ -371,6 +387,7 @@ int main(void)
     TCase *tests = tcase_create("check");
     tcase_add_checked_fixture(tests, NULL, end);
     tcase_add_test(tests, amounts);
+    tcase_add_test(tests, numbers_that_do_not_fit_are_the_largest);
     tcase_add_test(tests, round_sizes_are_a_little_more);
     tcase_add_test(tests, faults_have_a_place);
     tcase_add_test(tests, absolute_limits);
