@@ -2,6 +2,7 @@
 #include "output.h"
 #include "launcher.h"
 #include "message.h"
+#include "trace-format/block.h"
 #include "trace-format/tail.h"
 
 #include <errno.h>
@@ -121,6 +122,7 @@ int mt_output_name(struct mt_output *out, const char *pattern)
 }
 
 #define NEXT_SUFFIX ".new"
+#define MOST_NEXT 100
 
 struct other_name {
     char path[PATH_MAX + 8];
@@ -202,17 +204,32 @@ int mt_output_append(struct mt_output *out, const void *bytes, size_t size)
     return 0;
 }
 
+static struct other_name next_name(const struct mt_output *next)
+{
+    char suffix[16] = NEXT_SUFFIX;
+    if (next->next)
+        snprintf(suffix, sizeof suffix, NEXT_SUFFIX ".%u", next->next);
+    return other_name(next->path, suffix);
+}
+
 int mt_output_open_next(const struct mt_output *out, struct mt_output *next)
 {
+    int rc = -EEXIST;
     next->size = 0;
     snprintf(next->path, sizeof next->path, "%s", out->path);
     next->shown = out->shown;
-    return create_at(next, other_name(out->path, NEXT_SUFFIX).path);
+    for (unsigned i = 0; rc == -EEXIST && i < MOST_NEXT; i++) {
+        next->next = i;
+        mt_own_file_remove_leftover(next_name(next).path, MT_FILE_MAGIC,
+                                    MT_FILE_MAGIC_SIZE);
+        rc = create_at(next, next_name(next).path);
+    }
+    return rc;
 }
 
 void mt_output_discard(struct mt_output *next)
 {
-    mt_own_file_unlink(&next->file, other_name(next->path, NEXT_SUFFIX).path);
+    mt_own_file_unlink(&next->file, next_name(next).path);
     mt_own_file_close(&next->file);
 }
 
@@ -222,7 +239,7 @@ int mt_output_replace(struct mt_output *out, struct mt_output *next)
     unlink(older.path); /* ours: there was none when the trace was made */
     if (link(out->path, older.path) && rename(out->path, older.path))
         return -errno;
-    if (rename(other_name(out->path, NEXT_SUFFIX).path, out->path)) {
+    if (rename(next_name(next).path, out->path)) {
         int rc = -errno;
         rename(older.path, out->path);
         return rc;

@@ -15,7 +15,8 @@ struct mt_output {
     struct mt_author author; /* us */
     uint64_t size; /* bytes appended */
     char path[PATH_MAX];
-    size_t shown; /* where in the path what was asked for begins */
+    unsigned next; /* number of the name of a segment that is begun */
+    size_t shown;  /* where in the path what was asked for begins */
 };
 
 /* Sets out->path from the pattern, replacing %p %e %h %r %%; in a job of several processes a name
@@ -34,7 +35,9 @@ static inline const char *mt_output_shown(const struct mt_output *out)
  * last. -EISDIR: that is a directory, a device or a pipe. */
 int mt_output_open(struct mt_output *out);
 
-/* Makes the file of the trace's next segment, under a name of its own: 0, or a negative errno. */
+/* Makes the file of the trace's next segment, under a name of its own: 0, or a negative errno. What
+ * a killed process has left of that name is removed; where there is something else, the name gets a
+ * number. */
 int mt_output_open_next(const struct mt_output *out, struct mt_output *next);
 
 /* The next segment takes the trace's name and place; what had them becomes the older segment, whose

@@ -4,6 +4,7 @@
 #ifndef MT_PRELOAD_OWN_FILE_H
 #define MT_PRELOAD_OWN_FILE_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 struct mt_own_file {
@@ -24,6 +25,9 @@ int mt_own_file_is_at(const struct mt_own_file *file, const char *path);
 
 /* Takes the name away, if it is still that of the file. */
 void mt_own_file_unlink(const struct mt_own_file *file, const char *path);
+
+/* Removes a file that begins so, or is empty, and that nobody else made, nor any link. */
+void mt_own_file_remove_leftover(const char *path, const void *begin, size_t size);
 
 void mt_own_file_close(struct mt_own_file *file);
 

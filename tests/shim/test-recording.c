@@ -155,6 +155,34 @@ START_TEST(new_segments_find_their_directory)
 }
 END_TEST
 
+/* A process that was killed while it began a segment leaves t.new; or it is somebody else's. */
+static const struct {
+    const char *what;
+    int is_removed;
+    int n_files;
+} leftovers[] = {{"\x89MTAP\r\n\x1a of before", 1, 2},
+                 {"", 1, 2},
+                 {"somebody's notes", 0, 3},
+                 {"/", 0, 3},
+                 {"->", 0, 4}};
+
+START_TEST(a_segment_that_was_left_over_is_no_obstacle)
+{
+    char path[600];
+    struct outcome o = run(ARGS("goes-elsewhere", "800000", leftovers[_i].what),
+                           ARGS("MEMTAP_KEEP=1M", "MEMTAP_OUTPUT=t"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_ptr_null(strstr(o.errors, "cannot"));
+    ck_assert_str_eq(o.file[0], "t");
+    ck_assert_str_eq(o.file[1], "t.0");
+    ck_assert_int_eq(o.n_files > 2 && !strcmp(o.file[2], "t.new"), !leftovers[_i].is_removed);
+    ck_assert_int_eq(o.n_files, leftovers[_i].n_files);
+    snprintf(path, sizeof path, "%s/t.new", o.directory);
+    rmdir(path);
+    remove_outcome(&o);
+}
+END_TEST
+
 START_TEST(a_thread_is_not_cancelled_in_a_hook)
 {
     struct outcome o = run(ARGS("cancelled"), ARGS("MEMTAP_QUIET=1", "MEMTAP_STACKS=both"));
@@ -682,6 +710,8 @@ int main(void)
     tcase_add_test(tests, failures_are_recorded_as_such);
     tcase_add_test(tests, a_program_may_change_its_title_and_directory);
     tcase_add_test(tests, new_segments_find_their_directory);
+    tcase_add_loop_test(tests, a_segment_that_was_left_over_is_no_obstacle, 0,
+                        sizeof leftovers / sizeof *leftovers);
     tcase_add_test(tests, a_thread_is_not_cancelled_in_a_hook);
     tcase_add_test(tests, where_no_thread_can_be_made_nothing_is_recorded);
     tcase_add_test(tests, a_forked_child_has_its_own_trace);
