@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -152,6 +153,16 @@ static int check_output(const char *output)
         return mt_fail("%s: the trace's folder: %s; make it first", folder, strerror(errno));
     if (access(folder, W_OK | X_OK))
         return mt_fail("%s: the trace's folder: %s", folder, strerror(errno));
+    return 0;
+}
+
+/* With a limit of 0 neither a trace can be written, nor the roster that tells of it. */
+static int check_limit(void)
+{
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && !limit.rlim_cur)
+        return mt_fail("no trace can be written, since files may have no bytes here (ulimit -f 0); "
+                       "raise the limit");
     return 0;
 }
 
@@ -334,6 +345,8 @@ int mt_run_run(const struct mt_command *command, int argc, char **argv)
     if (operand == argc && !arguments.module)
         return mt_fail_usage(command, "no command to run is given");
     int rc = set_settings(command, &arguments);
+    if (!rc)
+        rc = check_limit();
     char **program = rc ? NULL : mt_program_meant(arguments.module, argv + operand, &rc);
     if (!rc)
         rc = preload();
