@@ -189,8 +189,10 @@ RULE(in_backward,
 /* Activations are saved before the next backward, and freed by it. */
 RULE(saved_for_several,
      saw(block, MT_SAW_SAVED_LATER) && !block->node_name && made_to_be_saved(context, block))
+/* An optimizer that steps in backward makes several of one: so forward has to have come again. */
 RULE(there_for_several, born(block, MT_PHASE_FORWARD) && saw(block, MT_SAW_LATER_STEP) &&
-                            block->ended.backwards > block->born.backwards + 3)
+                            block->ended.backwards > block->born.backwards + 3 &&
+                            block->ended.calls > block->born.calls + 1)
 /* Where nothing is trained. What is gathered call by call has its first part among these. */
 RULE(there_since_first, born(block, MT_PHASE_FORWARD) && is_unlabelled(block) &&
                             !block->ended.backwards && block->born.calls <= 1 &&

@@ -96,8 +96,8 @@ int mt_survey(const char *path, struct mt_survey *survey, struct mt_definitions 
     return mt_scan(path, handle, &pass, error);
 }
 
-/* Page-locked memory of the host is another matter. */
-void mt_survey_cuda(struct mt_survey *survey, const struct mt_event *event)
+/* Of a call that hands out memory of CUDA's. Page-locked memory of the host is another matter. */
+static void see_cuda(struct mt_survey *survey, const struct mt_event *event)
 {
     if (event->kind == MT_CUDA_MALLOC && mt_cuda_api_space(event->arg[3]) == MT_SPACE_HOST)
         return;
@@ -105,6 +105,22 @@ void mt_survey_cuda(struct mt_survey *survey, const struct mt_event *event)
     survey->is_cuda_out_of_memory = mt_cuda_is_oom(event);
     survey->wanted_of_cuda = event->arg[1];
     survey->failed_cuda += survey->is_cuda_out_of_memory && !is_again;
+}
+
+void mt_survey_rare(struct mt_survey *survey, const struct mt_event *event)
+{
+    if (event->kind == MT_LOST)
+        survey->lost += event->arg[0];
+    else if (event->kind == MT_OOM)
+        survey->allocs_at_oom = survey->kinds[MT_ALLOC];
+    else
+        see_cuda(survey, event);
+}
+
+/* Memory ran out, and PyTorch has allocated nothing since. */
+static int torch_is_out_of_memory(const struct mt_survey *survey)
+{
+    return survey->kinds[MT_OOM] && survey->allocs_at_oom == survey->kinds[MT_ALLOC];
 }
 
 static int uses_torch(const struct mt_survey *survey)
@@ -119,7 +135,7 @@ uint64_t mt_survey_ooms(const struct mt_survey *survey)
 
 int mt_survey_is_out_of_memory(const struct mt_survey *survey)
 {
-    return uses_torch(survey) ? survey->is_torch_out_of_memory : survey->is_cuda_out_of_memory;
+    return uses_torch(survey) ? torch_is_out_of_memory(survey) : survey->is_cuda_out_of_memory;
 }
 
 uint64_t mt_survey_lost(const struct mt_survey *survey)

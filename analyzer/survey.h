@@ -19,12 +19,12 @@ struct mt_survey {
     uint64_t last_time_ns;
     enum mt_trace_state state; /* of a compact copy: of what it is a copy of */
     int is_copy_of_such;
-    int complete;      /* the recording was closed: `end` counts */
-    struct mt_end end; /* as the recording says it itself */
-    int is_torch_out_of_memory; /* memory ran out, and PyTorch has allocated nothing since */
-    int is_cuda_out_of_memory;  /* the same of CUDA calls */
-    uint64_t failed_cuda;       /* CUDA calls that found no memory; one that is tried again counts once */
-    uint64_t wanted_of_cuda;    /* by the last of them, bytes */
+    int complete;              /* the recording was closed: `end` counts */
+    struct mt_end end;         /* as the recording says it itself */
+    uint64_t allocs_at_oom;    /* kinds[MT_ALLOC], when PyTorch ran out of memory the last time */
+    int is_cuda_out_of_memory; /* the same of CUDA calls */
+    uint64_t failed_cuda; /* CUDA calls that found no memory; one that is tried again counts once */
+    uint64_t wanted_of_cuda; /* by the last of them, bytes */
     /* The info records of these names, as far as they fit; "": there is none. */
     char ended[64], recovered[200], stopped[200], executed[200];
 };
@@ -39,28 +39,18 @@ void mt_survey_begin(struct mt_survey *survey, const char *path);
 void mt_survey_add(struct mt_survey *survey, const struct mt_batch *batch);
 void mt_survey_batch(struct mt_survey *survey, const struct mt_batch *batch);
 
-/* Of a call that hands out memory of CUDA's. */
-void mt_survey_cuda(struct mt_survey *survey, const struct mt_event *event);
+/* What few events are of, and more is to be known of. */
+#define MT_SURVEY_RARE                                                                             \
+    (1ull << MT_LOST | 1ull << MT_OOM | 1ull << MT_CUDA_MALLOC | 1ull << MT_CUDA_MALLOC_ASYNC)
+void mt_survey_rare(struct mt_survey *survey, const struct mt_event *event);
 
 static inline void mt_survey_event(struct mt_survey *survey, const struct mt_event *event)
 {
     survey->kinds[event->kind]++; /* the reader lets no others through */
-    if (event->kind == MT_LOST)
-        survey->lost += event->arg[0];
     if (survey->last_time_ns < event->time_ns)
         survey->last_time_ns = event->time_ns;
-    switch (event->kind) {
-    case MT_ALLOC:
-        survey->is_torch_out_of_memory = 0;
-        break;
-    case MT_OOM:
-        survey->is_torch_out_of_memory = 1;
-        break;
-    case MT_CUDA_MALLOC:
-    case MT_CUDA_MALLOC_ASYNC:
-        mt_survey_cuda(survey, event);
-        break;
-    }
+    if (__builtin_expect(MT_SURVEY_RARE >> event->kind & 1, 0))
+        mt_survey_rare(survey, event);
 }
 
 /* How often memory ran out, and whether it did and nothing was allocated since: by PyTorch where the
