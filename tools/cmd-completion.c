@@ -387,7 +387,7 @@ static void print_fish(void)
           "# Where the program's name is typed.\n"
           "function __memtap_scripts\n"
           "    set -l words (commandline -opc)\n"
-          "    string match -qr '^(run|simulate|-.*)$' -- $words[-1]; and __memtap_files .py\n"
+          "    string match -qr '^(run|simulate|nightly|-.*)$' -- $words[-1]; and __memtap_files .py\n"
           "end\n"
           "complete -c memtap -n __fish_use_subcommand -f\n"
           "complete -c memtap -s h -l help -d 'show help'\n"

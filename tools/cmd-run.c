@@ -8,7 +8,7 @@
 #include "program.h"
 #include "pytorch-check.h"
 #include "roster.h"
-#include "settings/table.h"
+#include "setting-options.h"
 #include "simulation.h"
 #include "trace-format/cuda-errors.h"
 #include "trace-format/end-note.h"
@@ -26,16 +26,10 @@
 #define COUNTED_BYTES (256u << 20)
 #define ENDED_WELL "exit code 0"
 
-/* The settings' options: without a short form they have numbers below all letters. */
-#define SETTING_OPTION(name, letter, variable, otherwise, kind, choices, value, meaning)           \
-    {(letter) ? (letter) : 2 + MT_ID_##name, #name, value, meaning, (value) ? (choices) : NULL},
-
 /* clang-format off */
 const struct mt_option mt_run_options[] = {
-    MT_OPTION_SETTINGS(SETTING_OPTION)
-    {'s', "simulate", "NAME", "run on this simulated card; list shows them all", "list " MT_CARDS},
-    {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},
-    {'n', "gpus", "N", "how many simulated cards; 1"},
+    MT_OPTION_SETTINGS(MT_SETTING_OPTION)
+    MT_SIMULATION_OPTIONS,
     {0},
 };
 /* clang-format on */

@@ -74,6 +74,13 @@ const struct mt_command mt_commands[] = {
      "Keeps what the traces of many runs say in one file, with the commit of each run, and\n"
      "finds the commit at which memory grew.",
      mt_no_options, 0, NULL, mt_history_verbs},
+    {"nightly", "[OPTION]... [--] COMMAND [ARGUMENT]...",
+     "record a night, compare it with good ones: good or bad",
+     "Runs a program as memtap run does, holds its traces to the newest good nights and to a\n"
+     "budget, adds them to a history and keeps them in good/ or bad/ of a folder. The exit code\n"
+     "is the program's own; where that is 0, 1 when a limit is broken or the run is not whole,\n"
+     "2 when no trace was made or it cannot be told, and 0 when the night is good.",
+     mt_nightly_options + 1 /* not --output */, 1, mt_run_nightly},
     {"compact", "[OPTION]... TRACE", "a small copy of a trace, to be kept",
      "Writes a copy of a trace that has its peaks, iterations and totals, but not every event:\n"
      "reports of it say the same, and it is a small part of the size.",

@@ -39,6 +39,8 @@ LINES = [
     (["memtap", "history", "list", "t"], set(), {"trace.mtap", "train.py"}),
     (["memtap", "he"], {"help"}, {"report"}),
     (["memtap", "help", "rep"], {"report"}, {"recover", "trace.mtap"}),
+    (["memtap", "nightly", "--"], {"--folder", "--budget", "--simulate"}, {"--output"}),
+    (["memtap", "nightly", "trai"], {"train.py"}, {"trace.mtap"}),
     (["memtap", "run", "trai"], {"train.py"}, {"trace.mtap"}),
     (["memtap", "run", "tru"], {"true"}, {"trace.mtap"}),
     (["memtap", "run", "--", "tru"], {"true"}, {"trace.mtap"}),
