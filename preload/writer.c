@@ -463,9 +463,10 @@ static void begin_segment(void)
 static void drain(int is_last)
 {
     mt_clock_adjust();
-    mt_tail_say_alive();
     if (is_open() && mt_guard_has_lost())
         give_up(-EIO, "write");
+    if (!mt_guard_has_lost())
+        mt_tail_say_alive();
     if (!is_open() || mt_order_collect(&writer.order, is_last))
         return; /* no memory: the next time */
     write_definitions();

@@ -60,7 +60,16 @@ def check_heat(what, environment):
     equal(f"{what}: scratch memory", len(scratch), STEPS)
 
 
-if not os.path.exists("/dev/nvidiactl"):
+def has_gpu():
+    """NVIDIA's driver library makes the file, also where nothing is behind it."""
+    try:
+        os.close(os.open("/dev/nvidiactl", os.O_RDWR))
+        return True
+    except OSError:
+        return False
+
+
+if not has_gpu():
     print("skipped: there is no GPU")
     sys.exit(77)
 library = os.path.realpath(library)
