@@ -40,7 +40,7 @@ PROGRAMS = {
     "qwen-adamw": (ZOO / "qwen_adamw.py", ["--batch", "2"], ["transformers"]),
     "kv-cache": (ZOO / "kv_cache.py", ["--tokens", "16", "--every", "8"], ["transformers"]),
 }
-# More of these kinds, which the suite does not wait for: meson test --setup all, ninja accuracy-results.
+# More of these kinds, which the suite does not wait for: accuracy.py --all runs them, too.
 MORE = {
     "zero-1": (OWN / "zero.py", ["1", "bf16", "1"], ["deepspeed"]),
     "zero-1-micro-2": (OWN / "zero.py", ["1", "bf16", "2"], ["deepspeed"]),
