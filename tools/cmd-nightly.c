@@ -95,7 +95,9 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
             if (asprintf(&word, "--%s%s%s", option->name, option->value ? "=" : "",
                          option->value ? value : "") < 0)
                 return mt_fail("out of memory");
-            add(run, word); /* for the life of the process */
+            static struct words kept; /* for the life of the process */
+            add(&kept, word);
+            add(run, word);
         }
     }
     if (letter < 0)
