@@ -47,12 +47,6 @@ struct mt_block *mt_cuda_made(const struct mt_cuda_level *level, const struct mt
 /* The bytes of the first piece that an unmap takes the address of; 0: none, or not all of it. */
 uint64_t mt_cuda_piece(const struct mt_cuda_level *level, const struct mt_event *unmap);
 
-#define MT_CUDA_OUT_OF_MEMORY 2u /* the runtime's and the driver's number alike */
-static inline int mt_cuda_is_oom(const struct mt_event *event)
-{
-    return event->kind == MT_CUDA_MALLOC && event->arg[2] == MT_CUDA_OUT_OF_MEMORY;
-}
-
 /* Takes a CUDA event into account; other kinds change nothing. 0 or -ENOMEM. */
 int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event);
 

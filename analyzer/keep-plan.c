@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "keep-plan.h"
+#include "cuda-oom.h"
 #include "grow.h"
 #include "keep-lives.h"
 #include "keep-moments.h"

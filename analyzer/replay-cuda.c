@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The replay's part about memory that CUDA itself hands out. */
+#include "cuda-oom.h"
 #include "replay-parts.h"
 
 #include <errno.h>

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a call of CUDA's ran out of memory. */
+#ifndef MT_ANALYZER_CUDA_OOM_H
+#define MT_ANALYZER_CUDA_OOM_H
+
+#include "trace-format/reader.h"
+
+#include <stdbool.h>
+
+#define MT_CUDA_OUT_OF_MEMORY 2u /* the runtime's and the driver's number alike */
+static inline bool mt_cuda_is_oom(const struct mt_event *event)
+{
+    return event->kind == MT_CUDA_MALLOC && event->arg[2] == MT_CUDA_OUT_OF_MEMORY;
+}
+
+#endif
