@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "forms.h"
-#include "preload/cuda-image.h"
-#include "preload/cuda-sizes.h"
+#include "preload/cuda/cuda-image.h"
+#include "preload/cuda/cuda-sizes.h"
 
 /* Both define the form's function; *at: its parameters. */
 #define BEGIN(form)                                                                                \

@@ -3,7 +3,7 @@
 #ifndef MT_CUPTI_MODULE_H
 #define MT_CUPTI_MODULE_H
 
-#include "preload/cupti.h"
+#include "preload/cuda/cupti.h"
 #include "types.h"
 
 /* CUPTI's functions; all return a CUptiResult. */

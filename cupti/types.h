@@ -4,7 +4,7 @@
 #ifndef MT_CUPTI_TYPES_H
 #define MT_CUPTI_TYPES_H
 
-#include "preload/cuda-types.h"
+#include "preload/hooks/cuda-types.h"
 
 #include <stdint.h>
 

@@ -4,7 +4,7 @@
 #define MT_ALLOW_ENDED_H
 
 #include "command.h"
-#include "nightly/allowed.h"
+#include "nightly/check/allowed.h"
 
 #define MT_ALLOWED_CHOICES "any oom exit killed running executed stopped open cut"
 

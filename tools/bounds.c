@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bounds.h"
-#include "analyzer/room.h"
-#include "analyzer/text.h"
+#include "analyzer/support/room.h"
+#include "analyzer/support/text.h"
 #include "command.h"
-#include "nightly/amount.h"
+#include "nightly/digest/amount.h"
 
 #include <errno.h>
 #include <stdint.h>

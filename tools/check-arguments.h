@@ -6,7 +6,7 @@
 #define MT_CHECK_ARGUMENTS_H
 
 #include "command.h"
-#include "nightly/check-formats.h"
+#include "nightly/check/check-formats.h"
 #include "traces.h"
 
 #define MT_MOST_OUTPUTS 8

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/blocks.h"
+#include "analyzer/report/blocks.h"
 #include "command.h"
 #include "terminal.h"
 

@@ -2,8 +2,8 @@
 #include "allow-ended.h"
 #include "command.h"
 #include "digests.h"
-#include "nightly/amount.h"
-#include "nightly/propose.h"
+#include "nightly/check/propose.h"
+#include "nightly/digest/amount.h"
 #include "traces.h"
 
 #include <stdio.h>

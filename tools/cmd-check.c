@@ -2,8 +2,8 @@
 #include "check-arguments.h"
 #include "command.h"
 #include "digests.h"
-#include "nightly/check-formats.h"
-#include "nightly/read-all.h"
+#include "nightly/check/check-formats.h"
+#include "nightly/history/read-all.h"
 
 #include <errno.h>
 #include <stdlib.h>

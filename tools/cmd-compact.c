@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/compact.h"
-#include "analyzer/text.h"
+#include "analyzer/compact/compact.h"
+#include "analyzer/support/text.h"
 #include "command.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
-#include "nightly/diff-report.h"
-#include "nightly/read-all.h"
+#include "nightly/diff/diff-report.h"
+#include "nightly/history/read-all.h"
 #include "terminal.h"
 #include "traces.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/ended.h"
-#include "analyzer/json.h"
-#include "analyzer/text.h"
+#include "analyzer/print/json.h"
+#include "analyzer/support/text.h"
+#include "analyzer/trace/ended.h"
 #include "command.h"
 #include "terminal.h"
 #include "trace-format/cuda-apis.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/explain.h"
+#include "analyzer/report/explain.h"
 #include "command.h"
 #include "terminal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd-history.h"
-#include "nightly/history.h"
-#include "nightly/keep.h"
+#include "nightly/history/history.h"
+#include "nightly/history/keep.h"
 #include "revision.h"
 
 #include <errno.h>

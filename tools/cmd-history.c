@@ -2,8 +2,8 @@
 /* memtap history: list, show, trend and prune; add is in cmd-history-add.c. */
 #include "allow-ended.h"
 #include "cmd-history.h"
-#include "nightly/keep.h"
-#include "nightly/trend.h"
+#include "nightly/history/keep.h"
+#include "nightly/history/trend.h"
 #include "terminal.h"
 
 #include <errno.h>

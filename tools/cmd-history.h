@@ -4,7 +4,7 @@
 #define MT_CMD_HISTORY_H
 
 #include "command.h"
-#include "nightly/store.h"
+#include "nightly/history/store.h"
 
 #include <limits.h>
 

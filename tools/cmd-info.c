@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/ended.h"
-#include "analyzer/json.h"
-#include "analyzer/survey.h"
-#include "analyzer/text.h"
+#include "analyzer/print/json.h"
+#include "analyzer/support/text.h"
+#include "analyzer/trace/ended.h"
+#include "analyzer/trace/survey.h"
 #include "command.h"
 #include "terminal.h"
 

@@ -4,7 +4,7 @@
 #include "cmd-history.h"
 #include "command.h"
 #include "digests.h"
-#include "nightly/check-formats.h"
+#include "nightly/check/check-formats.h"
 #include "program.h"
 #include "setting-options.h"
 #include "traces.h"

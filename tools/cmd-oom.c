@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/oom-report.h"
+#include "analyzer/report/oom-report.h"
 #include "command.h"
 #include "terminal.h"
 

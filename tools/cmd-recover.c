@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/ended.h"
-#include "analyzer/text.h"
-#include "analyzer/write.h"
+#include "analyzer/support/text.h"
+#include "analyzer/support/write.h"
+#include "analyzer/trace/ended.h"
 #include "command.h"
 #include "original.h"
 #include "trace-format/end-note.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/job-report.h"
-#include "analyzer/report.h"
+#include "analyzer/report/job-report.h"
+#include "analyzer/report/report.h"
 #include "command.h"
 #include "terminal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/ended.h"
-#include "analyzer/text.h"
+#include "analyzer/support/text.h"
+#include "analyzer/trace/ended.h"
 #include "architecture.h"
 #include "child.h"
 #include "every-trace.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/stacks.h"
+#include "analyzer/report/stacks.h"
 #include "command.h"
 #include "terminal.h"
 

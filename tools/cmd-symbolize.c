@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/symbolize.h"
-#include "analyzer/text.h"
+#include "analyzer/report/symbolize.h"
+#include "analyzer/support/text.h"
 #include "command.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #ifndef MT_COMMAND_H
 #define MT_COMMAND_H
 
-#include "analyzer/analysis.h"
+#include "analyzer/findings/analysis.h"
 #include "trace-format/reader.h"
 
 /* Exit codes of memtap itself; `run` and `simulate` give the program's own where it ran. */
@@ -61,7 +61,7 @@ __attribute__((format(printf, 1, 2))) int mt_fail(const char *format, ...);
 __attribute__((format(printf, 2, 3))) int mt_fail_usage(const struct mt_command *command,
                                                         const char *format, ...);
 
-/* Prints a path, or what else somebody chose, so that it cannot act (analyzer/text.h). */
+/* Prints a path, or what else somebody chose, so that it cannot act (analyzer/support/text.h). */
 void mt_print_text(const char *text);
 
 /* "memtap: FILE: WHAT" for a trace that is not sound, after everything printed so far. Returns

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "digests.h"
 #include "command.h"
-#include "nightly/read-all.h"
+#include "nightly/history/read-all.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #ifndef MT_DIGESTS_H
 #define MT_DIGESTS_H
 
-#include "nightly/allowed.h"
-#include "nightly/digest.h"
+#include "nightly/check/allowed.h"
+#include "nightly/digest/digest.h"
 
 struct mt_digests {
     struct mt_digest *digest;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memtap command: the table of its subcommands. */
-#include "analyzer/nearest.h"
-#include "command.h"
+#include "analyzer/support/nearest.h"
 #include "bounds.h"
+#include "command.h"
 #include "pytorch-check.h"
 
 #include <locale.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/page.h"
+#include "analyzer/print/page.h"
 #include "command.h"
 #include "terminal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Command lines: one table of options drives both parsing and --help. */
-#include "analyzer/nearest.h"
+#include "analyzer/support/nearest.h"
 #include "command.h"
 
 #include <getopt.h>

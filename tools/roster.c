@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "roster.h"
-#include "analyzer/grow.h"
+#include "analyzer/support/grow.h"
 
 #include <errno.h>
 #include <stdio.h>

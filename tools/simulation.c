@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "simulation.h"
-#include "analyzer/nearest.h"
-#include "analyzer/text.h"
+#include "analyzer/support/nearest.h"
+#include "analyzer/support/text.h"
 #include "locate.h"
 #include "pytorch-check.h"
 #include "simulator/catalogue.h"

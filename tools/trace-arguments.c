@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands that read a trace have in common on their command lines. */
-#include "analyzer/job.h"
+#include "analyzer/findings/job.h"
 #include "command.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traces.h"
-#include "analyzer/grow.h"
+#include "analyzer/support/grow.h"
 #include "command.h"
 
 #include <dirent.h>

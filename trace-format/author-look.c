@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "author.h"
 #include "author-stat.h"
+#include "author.h"
 
 #include <dirent.h>
 #include <errno.h>

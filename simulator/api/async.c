@@ -4,8 +4,8 @@
 
 #include "api.h"
 #include "calls.h"
-#include "core/streams/capture.h"
 #include "core/memory/pool.h"
+#include "core/streams/capture.h"
 
 #ifdef SIM_DRIVER
 #define ALLOCATE cuMemAllocAsync

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "calls.h"
-#include "core/streams/capture.h"
 #include "core/memory/pool.h"
+#include "core/streams/capture.h"
 
 api_result API(GraphCreate)(api_graph *out, unsigned int flags)
 {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "api/calls.h"
-#include "core/streams/capture.h"
-#include "core/process/context-end.h"
 #include "core/memory/pool.h"
+#include "core/process/context-end.h"
+#include "core/streams/capture.h"
 #include "driver.h"
 
 enum { STACK = 32 };

@@ -4,8 +4,8 @@
 
 #include <cuda.h>
 
-#include "core/memory/content.h"
 #include "core/device/device.h"
+#include "core/memory/content.h"
 #include "core/memory/memory.h"
 #include "core/streams/stream.h"
 

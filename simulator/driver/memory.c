@@ -2,8 +2,8 @@
 #include <errno.h>
 
 #include "api/calls.h"
-#include "core/streams/capture.h"
 #include "core/memory/vmm.h"
+#include "core/streams/capture.h"
 #include "driver.h"
 
 static CUresult allocate(enum sim_kind kind, size_t size, unsigned flags, void **out)

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/streams/capture.h"
 #include "core/memory/pool.h"
+#include "core/streams/capture.h"
 #include "driver.h"
 
 static CUresult create(CUstream *out, unsigned flags, int priority)

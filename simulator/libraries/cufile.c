@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/memory/content.h"
 #include "core/device/device.h"
+#include "core/memory/content.h"
 #include "core/memory/memory.h"
 
 /* Two codes in one register: cuFile's own, from 5001 on, and the driver's. */

@@ -10,8 +10,8 @@
 #ifndef SIM_NCCL_H
 #define SIM_NCCL_H
 
-#include "core/memory/content.h"
 #include "core/device/device.h"
+#include "core/memory/content.h"
 #include "core/memory/memory.h"
 #include "core/streams/stream.h"
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "api/calls.h"
-#include "core/streams/capture.h"
-#include "core/process/context-end.h"
 #include "core/memory/pool.h"
+#include "core/process/context-end.h"
+#include "core/streams/capture.h"
 #include "runtime.h"
 
 cudaError_t cudaGetDeviceCount(int *count)

@@ -2,8 +2,8 @@
 #include <errno.h>
 
 #include "api/calls.h"
-#include "core/streams/capture.h"
 #include "core/memory/vmm.h"
+#include "core/streams/capture.h"
 #include "runtime.h"
 
 /*

@@ -21,8 +21,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "core/memory/content.h"
 #include "core/device/device.h"
+#include "core/memory/content.h"
 #include "core/memory/memory.h"
 #include "core/streams/stream.h"
 

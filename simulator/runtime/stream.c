@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/streams/capture.h"
 #include "core/memory/pool.h"
+#include "core/streams/capture.h"
 #include "runtime.h"
 
 static cudaError_t create(cudaStream_t *out, unsigned flags, int priority)

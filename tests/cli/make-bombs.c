@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* make-bombs: writes small traces that stand for much, into the working directory. */
-#include "analyzer/write.h"
+#include "analyzer/support/write.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * place in the text or of the whole; what is read must be fit to hold a run to.
  */
 #include "mutate.h"
-#include "nightly/check.h"
+#include "nightly/check/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file of rules through its parser. What is wrong in one must be told, with a place in the text;
  * what is read must answer for a block. */
-#include "analyzer/classify.h"
+#include "analyzer/classify/classify.h"
 #include "target.h"
 
 #include <stdlib.h>

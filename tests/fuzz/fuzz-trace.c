@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz-trace.h"
-#include "analyzer/blocks.h"
-#include "analyzer/explain.h"
-#include "analyzer/oom-report.h"
-#include "analyzer/report.h"
-#include "analyzer/stacks.h"
-#include "nightly/diff-report.h"
+#include "analyzer/report/blocks.h"
+#include "analyzer/report/explain.h"
+#include "analyzer/report/oom-report.h"
+#include "analyzer/report/report.h"
+#include "analyzer/report/stacks.h"
+#include "nightly/diff/diff-report.h"
 #include "trace-format/encoder.h"
 #include "trace-format/tail.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs beside each other: what is matched, what is noise, what has happened, and who is to blame.
  */
-#include "nightly/diff-words.h"
-#include "nightly/read-all.h"
+#include "nightly/diff/diff-words.h"
+#include "nightly/history/read-all.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 

@@ -6,7 +6,7 @@
 
 #define _Bool bool
 #define _Thread_local __thread
-#include "preload/hooks.h"
+#include "preload/hooks/hooks.h"
 
 // clang-format off
 #define ALL_HOOKS(E)                                                                               \

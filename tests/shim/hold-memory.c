@@ -8,7 +8,7 @@
  * MiB, and has 6 MiB less at the end, and with `fork` has a child take 8 MiB more.
  */
 #include "our-thread.h"
-#include "preload/memtap.h"
+#include "preload/include/memtap.h"
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>

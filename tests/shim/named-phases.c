@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* named-phases HOW: allocates in phases that it names by memtap.h ("header") or by NVTX ("nvtx").
  */
-#include "preload/memtap.h"
+#include "preload/include/memtap.h"
 
 #include <stdint.h>
 #include <stdio.h>

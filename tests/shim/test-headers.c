@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiles only where the hooks' structures are those of the CUDA headers; test-cuda-hooks.py
  * compares the signatures. */
-#include "preload/cuda-types.h"
+#include "preload/hooks/cuda-types.h"
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>

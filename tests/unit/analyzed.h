@@ -3,7 +3,7 @@
 #ifndef MT_TESTS_ANALYZED_H
 #define MT_TESTS_ANALYZED_H
 
-#include "analyzer/analysis.h"
+#include "analyzer/findings/analysis.h"
 #include "trace-builder.h"
 
 #include <check.h>

@@ -17,8 +17,46 @@ MAY_INCLUDE = {
 # Within a folder: its sub-folders, from the lowest up. Each may use itself and those before it, by
 # includes and by calls. A folder that is listed here has no sources of its own.
 SUBFOLDERS = {
+    "preload": [
+        "include",
+        "host",
+        "loader",
+        "record",
+        "live",
+        "native",
+        "python",
+        "modules",
+        "stacks",
+        "write",
+        "hooks",
+        "torch",
+        "cuda",
+        "process",
+    ],
+    "analyzer": [
+        "support",
+        "trace",
+        "model",
+        "classify",
+        "replay",
+        "findings",
+        "print",
+        "report",
+        "json",
+        "compact",
+    ],
+    "nightly": [
+        "digest",
+        "diff",
+        "check",
+        "history",
+    ],
     "simulator/core": ["base", "device", "memory", "streams", "process"],
 }
+
+# What no arrow is made of: the table of parts, which recorder.c walks and a higher folder fills, and
+# functions of the C library that are hooks, too.
+NO_ARROWS = {"mt_parts", "mt_n_parts", "dlclose", "dlsym"}
 SOURCES = {".c", ".cc", ".h"}
 LINES_MAX = 700
 FILES_MAX = 30  # of one sub-folder

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading ahead gives what reading gives: the same batches and the same last word, on one processor
  * (where there is no thread) and on several; and it may be ended at any batch. */
-#include "analyzer/ahead.h"
+#include "analyzer/support/ahead.h"
 #include "tests/support/run-tests.h"
 #include "trace-builder.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a trace to verdicts: totals, peaks, evidence, rules, call sites. */
 #include "analyzed.h"
-#include "analyzer/analysis.h"
+#include "analyzer/findings/analysis.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 #include "trace-format/cuda-apis.h"

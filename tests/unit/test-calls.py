@@ -55,7 +55,7 @@ for folder in layers.SUBFOLDERS:
         home |= dict.fromkeys(defined, source)
     graph = collections.Counter()
     for user, names in users.items():
-        for name in sorted(names & home.keys()):
+        for name in sorted(names & home.keys() - layers.NO_ARROWS):
             used = home[name]
             a, b = (layers.subfolder(root, path)[1] for path in (user, used))
             if a == b:

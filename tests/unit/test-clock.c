@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/clock.h"
+#include "preload/record/clock.h"
 #include "tests/support/run-tests.h"
 
 #include <unistd.h>

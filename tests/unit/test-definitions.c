@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Definitions, the marks of frames, and short names. */
-#include "analyzer/definitions.h"
-#include "analyzer/demangle.h"
-#include "analyzer/marks.h"
-#include "analyzer/text.h"
+#include "analyzer/support/demangle.h"
+#include "analyzer/support/text.h"
+#include "analyzer/trace/definitions.h"
+#include "analyzer/trace/marks.h"
 #include "tests/support/run-tests.h"
 
 #include <check.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a process ended is noted in its trace by its parent; nothing else in it changes. */
-#include "analyzer/ended.h"
+#include "analyzer/trace/ended.h"
 #include "tail-builder.h"
 #include "tests/support/run-tests.h"
 #include "trace-format/encoder.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nightly/store.h, history.h and trend.h, with digests that are made by hand. */
-#include "nightly/history.h"
-#include "nightly/trend.h"
+/* nightly/history/store.h, history.h and trend.h, with digests that are made by hand. */
+#include "nightly/history/history.h"
+#include "nightly/history/trend.h"
 #include "tests/support/run-tests.h"
 
 #include <stdio.h>

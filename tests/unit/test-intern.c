@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each text, frame and stack has one id; the writer gets each once, what it refers to first. */
-#include "preload/cache.h"
-#include "preload/cudart.h"
-#include "preload/intern.h"
+#include "preload/cuda/cudart.h"
+#include "preload/record/cache.h"
+#include "preload/record/intern.h"
 #include "tests/support/run-tests.h"
 
 #include <check.h>

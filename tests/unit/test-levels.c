@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between PyTorch and the device: segments that grow, and PyTorch without its own allocator. */
 #include "analyzed.h"
-#include "analyzer/analysis.h"
-#include "analyzer/oom-report.h"
+#include "analyzer/findings/analysis.h"
+#include "analyzer/report/oom-report.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 #include "trace-format/cuda-apis.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is live, told anew, is analyzed as it was: the past may be forgotten. */
-#include "analyzer/analysis.h"
-#include "preload/live.h"
+#include "analyzer/findings/analysis.h"
+#include "preload/live/live.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 #include "trace-format/cuda-apis.h"

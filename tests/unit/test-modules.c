@@ -2,7 +2,7 @@
 /* torch.nn modules as a tree: what each has with all its parts, layers that are alike, deep names.
  */
 #include "analyzed.h"
-#include "analyzer/modules.h"
+#include "analyzer/classify/modules.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code is found by its address, and its names in its file; where stacks end. */
-#include "analyzer/symbols.h"
-#include "preload/images.h"
-#include "preload/rules.h"
-#include "preload/unwind.h"
+#include "analyzer/trace/symbols.h"
+#include "preload/loader/images.h"
+#include "preload/native/rules.h"
+#include "preload/native/unwind.h"
 #include "tests/support/run-tests.h"
 
 #include <alloca.h>

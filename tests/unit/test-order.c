@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads put, one takes: every event comes once, each thread's in its order, all by time. */
-#include "preload/order.h"
+#include "preload/write/order.h"
 #include "tests/support/run-tests.h"
 
 #include <check.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters by precision: bytes for each of them by what they are for. */
 #include "analyzed.h"
-#include "analyzer/oom-report.h"
+#include "analyzer/report/oom-report.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text of strangers, wherever it goes. */
-#include "analyzer/json.h"
-#include "analyzer/text.h"
-#include "preload/message.h"
+#include "analyzer/print/json.h"
+#include "analyzer/support/text.h"
+#include "preload/host/message.h"
 
 #include <check.h>
 #include <stdlib.h>

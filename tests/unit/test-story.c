@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trace tells over time: phases, iterations, growth, the chart; and sets of equal sizes. */
 #include "analyzed.h"
-#include "analyzer/analysis.h"
+#include "analyzer/findings/analysis.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 

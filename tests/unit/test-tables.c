@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The analyzer's tables: address map, ordered addresses, heap; against plain models. */
-#include "analyzer/heap.h"
+#include "analyzer/model/heap.h"
 #include "tests/support/run-tests.h"
 
 #include <check.h>

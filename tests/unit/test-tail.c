@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace goes on in its tail; what is wrong with a tail is said. */
-#include "preload/intern.h"
-#include "preload/tail.h"
-#include "preload/threads.h"
+#include "preload/record/intern.h"
+#include "preload/record/tail.h"
+#include "preload/record/threads.h"
 #include "tail-builder.h"
 #include "tests/support/run-tests.h"
 #include "trace-format/encoder.h"

@@ -2,7 +2,7 @@
 /* How the layout of a tensor is found, on objects of each layout: with PyTorch's C interface (2.2
  * and later) to agree or not, and without it. Each test is a process of its own. */
 #include "fake-aoti.h"
-#include "preload/tensor.h"
+#include "preload/python/tensor.h"
 #include "tests/support/run-tests.h"
 
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole way from threads to the file, while somebody reads the trace all the time: what is
  * there at any moment is all that had been recorded when the reader began, without a gap. */
-#include "preload/intern.h"
-#include "preload/recorder.h"
+#include "preload/record/intern.h"
+#include "preload/record/recorder.h"
 #include "tests/support/run-tests.h"
 #include "trace-format/reader.h"
 

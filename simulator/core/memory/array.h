@@ -3,8 +3,8 @@
 #ifndef SIM_ARRAY_H
 #define SIM_ARRAY_H
 
-#include "memory.h"
 #include "content.h"
+#include "memory.h"
 
 /* An array is rows of elements in device memory that only its handle leads to. */
 struct sim_array {

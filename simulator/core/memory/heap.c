@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "content.h"
 #include "../base/base.h"
 #include "../base/pages.h"
+#include "content.h"
 
 static const size_t stretch_size = (size_t)1 << 30;
 

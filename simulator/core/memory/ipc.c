@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../device/device.h"
 #include "../base/pages.h"
+#include "../device/device.h"
 #include "range.h"
 #include "slab.h"
 

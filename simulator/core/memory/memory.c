@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "memory.h"
-#include "../device/device.h"
 #include "../base/pages.h"
+#include "../device/device.h"
 #include "pool.h"
 #include "range.h"
 #include "slab.h"

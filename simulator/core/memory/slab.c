@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "content.h"
 #include "../base/pages.h"
+#include "content.h"
 #include "pool.h"
 
 enum { UNIT = 512, UNITS = 4096 };

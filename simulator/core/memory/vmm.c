@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "vmm.h"
-#include "../device/device.h"
 #include "../base/pages.h"
+#include "../device/device.h"
 #include "physical.h"
 #include "pool.h"
 #include "range.h"

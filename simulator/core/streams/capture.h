@@ -8,8 +8,8 @@
 
 #include <errno.h>
 
-#include "stream.h"
 #include "graph.h"
+#include "stream.h"
 
 enum sim_capture_status { SIM_NOT_CAPTURING, SIM_CAPTURING, SIM_CAPTURE_INVALID };
 /* By CUDA's numbers: who else may not do what a capture forbids. */

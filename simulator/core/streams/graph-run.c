@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "graph.h"
 #include "../memory/heap.h"
 #include "../memory/pool.h"
 #include "../memory/range.h"
+#include "graph.h"
 #include "stream.h"
 
 /* --- memory ------------------------------------------------------------------------------ */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "capture.h"
 #include "../device/device.h"
 #include "../device/trace.h"
+#include "capture.h"
 
 enum { DISABLE_TIMING = 2 };
 

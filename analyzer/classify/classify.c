@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "classify.h"
+#include "analyzer/trace/marks.h"
+#include "tracker.h"
+
+const struct mt_category_info mt_categories[MT_CATEGORY_COUNT] = {
+#define ROW(id, name, label, colour) {name, label, colour},
+    MT_CATEGORIES(ROW)
+#undef ROW
+};
+
+static int saw(const struct mt_block *block, uint32_t evidence)
+{
+    return (block->evidence & evidence) != 0;
+}
+
+/* Whether the block was allocated in a phase, an enum mt_mark. */
+static int made_in(const struct mt_rule_context *context, const struct mt_block *block,
+                   uint32_t mark)
+{
+    return (mt_stack(context->definitions, block->stack)->phase & mark) != 0;
+}
+
+static int made_under(const struct mt_rule_context *context, const struct mt_block *block,
+                      uint32_t mark)
+{
+    return (mt_stack(context->definitions, block->stack)->marks & mark) != 0;
+}
+
+/* A tensor that was detached from the graph to begin a new one (checkpointing) is a leaf as well,
+ * but no parameter. */
+static int true_leaf(const struct mt_block *block)
+{
+    return saw(block, MT_SAW_LEAF) && !saw(block, MT_SAW_LEAF_OF_GRAPH);
+}
+
+/* Where the operator that saves the tensor also made it, as a mask or a mean for itself, or where
+ * a module did. */
+static int made_to_be_saved(const struct mt_rule_context *context, const struct mt_block *block)
+{
+    uint32_t maker = mt_stack(context->definitions, block->stack)->python;
+    return (maker && maker == block->save_stack) || block->node_name ||
+           made_in(context, block, MT_MARK_MODULE_CALL);
+}
+
+/* Made while the program was in this phase. */
+static int born(const struct mt_block *block, enum mt_phase phase)
+{
+    return block->born.phase == phase;
+}
+
+/* Freed before the phase that it was made in was over. Nodes of one backward may be interrupted. */
+static int died_in_phase(const struct mt_block *block)
+{
+    if (!saw(block, MT_SAW_END))
+        return 0;
+    return born(block, MT_PHASE_BACKWARD) ? block->ended.phase == MT_PHASE_BACKWARD &&
+                                                block->ended.backwards == block->born.backwards
+                                          : block->ended.epoch == block->born.epoch;
+}
+
+static int saw_forward_begin(const struct mt_block *block)
+{
+    return block->ended.calls > block->born.calls;
+}
+
+/* The program's own code made it before the model ran, at least for the first time. */
+static int made_outside(const struct mt_block *block)
+{
+    return born(block, MT_PHASE_OUTSIDE) && !block->step;
+}
+
+static int is_trained(const struct mt_block *block)
+{
+    return saw(block, MT_SAW_LEAF);
+}
+
+static int is_unlabelled(const struct mt_block *block)
+{
+    return !saw(block, MT_SAW_SAVED | MT_SAW_GRAPH_OUTPUT | MT_SAW_LEAF | MT_SAW_GRADIENT);
+}
+
+/* The stack from the innermost frame of Python on. */
+static uint32_t python_stack(const struct mt_rule_context *context, const struct mt_block *block)
+{
+    return mt_stack(context->definitions, block->stack)->python;
+}
+
+static enum mt_copy copy_kind(const struct mt_rule_context *context, const struct mt_block *block)
+{
+    return mt_copy_kind(&context->copies, block, python_stack(context, block));
+}
+
+/* By a line that had made what was seen to be of that kind. */
+static int made_like(const struct mt_rule_context *context, const struct mt_block *block,
+                     uint32_t evidence)
+{
+    return context->lines && (born(block, MT_PHASE_OUTSIDE) || born(block, MT_PHASE_FORWARD)) &&
+           !died_in_phase(block) &&
+           mt_address_map_get(context->lines, mt_line_of(context->definitions, block)) == evidence;
+}
+
+static int went_to_another(const struct mt_block *block)
+{
+    return saw(block, MT_SAW_END) && born(block, MT_PHASE_BACKWARD) &&
+           block->ended.phase == MT_PHASE_BACKWARD &&
+           block->ended.backwards > block->born.backwards;
+}
+
+int mt_is_kept_by_backward(const struct mt_block *block)
+{
+    return born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) && !went_to_another(block);
+}
+
+/* Not a copy of one parameter, which has as many elements. */
+static int is_of_no_parameter(const struct mt_rule_context *context, const struct mt_block *block)
+{
+    return context->numels && context->numels->used && block->elements &&
+           !mt_address_map_get(context->numels, block->elements);
+}
+
+#define RULE(id, condition)                                                                        \
+    static int id(const struct mt_rule_context *context, const struct mt_block *block)             \
+    {                                                                                              \
+        (void)context;                                                                             \
+        (void)block;                                                                               \
+        return (condition);                                                                        \
+    }
+
+RULE(is_parameter, saw(block, MT_SAW_PARAMETER))
+RULE(is_buffer, saw(block, MT_SAW_BUFFER))
+RULE(is_gradient, saw(block, MT_SAW_GRADIENT))
+/* The innermost frames say so: Python has no part in it, and native frames of the two kinds are
+ * never callers of PyTorch. */
+RULE(made_by_library, made_under(context, block, MT_MARK_MATH_LIBRARY))
+RULE(made_by_nccl, made_under(context, block, MT_MARK_NCCL))
+RULE(is_workspace, saw(block, MT_SAW_WORKSPACE))
+RULE(is_state, saw(block, MT_SAW_STATE))
+RULE(is_modules_buffer, saw(block, MT_SAW_MODULES_BUFFER))
+RULE(made_like_buffer, made_like(context, block, MT_SAW_MODULES_BUFFER))
+RULE(made_like_state, made_like(context, block, MT_SAW_STATE))
+RULE(made_like_gradient, made_like(context, block, MT_SAW_GRADIENT))
+/* Else copies in higher precision, which are no leaves of the graph. */
+RULE(is_stepped, saw(block, MT_SAW_STEPPED) && saw(block, MT_SAW_LEAF))
+RULE(is_stepped_copy, saw(block, MT_SAW_STEPPED) && !saw(block, MT_SAW_SET_DATA) &&
+                          !is_of_no_parameter(context, block))
+/* A flat one of several, or a rank's part of these. */
+RULE(is_stepped_flat, saw(block, MT_SAW_STEPPED) && !saw(block, MT_SAW_SET_DATA))
+RULE(is_data, saw(block, MT_SAW_SET_DATA))
+RULE(is_leaf_again, true_leaf(block) && saw(block, MT_SAW_LEAF_AGAIN) && !context->saw_stepped)
+/* That it outlived a step would say nothing: the last iteration's inputs do too.
+ * Older PyTorch does not say which tensors are parameters: then leaves are. */
+RULE(is_leaf, true_leaf(block) && !context->saw_parameters && !context->saw_stepped)
+RULE(is_leaf_input, true_leaf(block) && (context->saw_parameters || context->saw_stepped))
+RULE(made_by_optimizer, !block->step && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
+/* What is left in a module, where its parameters are known, and where they are not. */
+RULE(was_moved, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_APPLY))
+RULE(was_constructed, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_INIT))
+RULE(was_copied, made_under(context, block, MT_MARK_COPY_DICT) &&
+                     made_under(context, block, MT_MARK_COPY_TENSOR) &&
+                     !made_in(context, block, MT_MARK_MODULE_INIT))
+RULE(was_moved_unlabelled, made_in(context, block, MT_MARK_MODULE_APPLY))
+RULE(was_constructed_unlabelled, made_in(context, block, MT_MARK_MODULE_INIT))
+RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
+RULE(survived_step, saw(block, MT_SAW_STEP_SURVIVED))
+RULE(died_in_step, saw(block, MT_SAW_STEP_DIED))
+/* These two: the trace ends inside the step. */
+RULE(made_as_state, (block->step) && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
+RULE(in_open_step, block->step != 0)
+RULE(is_gradient_copy, copy_kind(context, block) && block->born.after == MT_PHASE_BACKWARD &&
+                           block->ended.backwards == block->born.backwards)
+RULE(is_master, copy_kind(context, block) == MT_WIDER_COPY)
+/* PyTorch's optimizers keep their state themselves; else it is one that is written out. */
+RULE(is_average, copy_kind(context, block) && context->saw_steps)
+RULE(is_own_state, copy_kind(context, block))
+/* A rank's part of a gradient, which was added up and scattered. */
+RULE(is_scattered_gradient,
+     is_unlabelled(block) && born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
+         block->ended.backwards <= block->born.backwards + 1 &&
+         mt_stack_frame(context->definitions, python_stack(context, block))->marks &
+             MT_MARK_COMMUNICATION)
+RULE(is_communication,
+     is_unlabelled(block) &&
+         mt_stack_frame(context->definitions, python_stack(context, block))->marks &
+             MT_MARK_COMMUNICATION)
+RULE(is_hooked_gradient, saw(block, MT_SAW_LEAF_HOOK) && is_unlabelled(block))
+RULE(in_backward,
+     born(block, MT_PHASE_BACKWARD) && died_in_phase(block) && !saw(block, MT_SAW_SAVED))
+/* Activations are saved before the next backward, and freed by it. */
+RULE(saved_for_several,
+     saw(block, MT_SAW_SAVED_LATER) && !block->node_name && made_to_be_saved(context, block))
+/* An optimizer that steps in backward makes several of one: so forward has to have come again. */
+RULE(there_for_several, born(block, MT_PHASE_FORWARD) && saw(block, MT_SAW_LATER_STEP) &&
+                            block->ended.backwards > block->born.backwards + 3 &&
+                            block->ended.calls > block->born.calls + 1)
+/* Where nothing is trained. What is gathered call by call has its first part among these. */
+RULE(there_since_first, born(block, MT_PHASE_FORWARD) && is_unlabelled(block) &&
+                            !block->ended.backwards && block->born.calls <= 1 &&
+                            block->ended.calls > 3)
+RULE(saved_by_maker, saw(block, MT_SAW_SAVED) && made_to_be_saved(context, block))
+RULE(saved, saw(block, MT_SAW_SAVED))
+/* No leaf's gradient, and no later backward replaces it: a hook keeps it, or a library. */
+RULE(kept_ever_after, born(block, MT_PHASE_BACKWARD) && context->saw_gradients &&
+                          block->node_name && block->ended.backwards > block->born.backwards + 1)
+RULE(outlived_backward, born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
+                            (block->ended.phase != MT_PHASE_BACKWARD ||
+                             block->ended.backwards > block->born.backwards))
+/* What autograd.grad() gives may be part of a loss: the gradient of a gradient goes through it. */
+RULE(went_to_another_backward, went_to_another(block))
+/* Where no module has moved or made them: stacked ones, those of a checkpoint. */
+RULE(is_like_gradient, context->lacks_parameters && context->gradients && made_outside(block) &&
+                           block->ended.backwards > block->born.backwards + 1 &&
+                           mt_copies_has_size(context->gradients, block->size))
+RULE(began_backward,
+     born(block, MT_PHASE_BACKWARD) && made_under(context, block, MT_MARK_FIRST_GRADIENT))
+RULE(in_open_backward, born(block, MT_PHASE_BACKWARD))
+RULE(in_forward, born(block, MT_PHASE_FORWARD) && died_in_phase(block))
+/* Until the next forward replaces it: what its program keeps goes when forward is over, activations
+ * in backward. */
+RULE(kept_by_module, saw(block, MT_SAW_END) && born(block, MT_PHASE_FORWARD) &&
+                         block->ended.phase == MT_PHASE_FORWARD && !context->saw_parameters &&
+                         block->ended.backwards > block->born.backwards)
+RULE(outlived_forward, born(block, MT_PHASE_FORWARD))
+/* Losses and the like, where autograd does not say. */
+RULE(went_to_backward, made_outside(block) && !context->saw_parameters &&
+                           block->born.after == MT_PHASE_FORWARD &&
+                           block->ended.backwards > block->born.backwards)
+RULE(is_input, made_outside(block) && saw_forward_begin(block))
+RULE(always, 1)
+
+const struct mt_rule mt_rules[] = {
+    {"wrapped in nn.Parameter", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_parameter},
+    {"wrapped in nn.Buffer", MT_CATEGORY_BUFFERS, MT_CERTAIN, is_buffer},
+    {"kept as a leaf's gradient", MT_CATEGORY_GRADIENTS, MT_CERTAIN, is_gradient},
+    {"among a module's buffers", MT_CATEGORY_BUFFERS, MT_CERTAIN, is_modules_buffer},
+    {"given to cuBLAS, cuDNN or the like", MT_CATEGORY_WORKSPACE, MT_CERTAIN, is_workspace},
+    {"in an optimizer's state", MT_CATEGORY_OPTIMIZER_STATE, MT_CERTAIN, is_state},
+    {"made by NCCL for itself", MT_CATEGORY_COMMUNICATION, MT_LIKELY, made_by_nccl},
+    {"made by cuBLAS, cuDNN or the like for itself", MT_CATEGORY_WORKSPACE, MT_LIKELY,
+     made_by_library},
+    {"leaf that an optimizer works on", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_stepped},
+    {"no leaf, but an optimizer works on it", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
+     is_stepped_copy},
+    {"an optimizer works on it in the place of parameters", MT_CATEGORY_PARAMETERS, MT_LIKELY,
+     is_stepped_flat},
+    {"became a tensor's data", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_data},
+    {"leaf of several graphs", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf_again},
+    {"leaf", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf},
+    {"leaf that is no parameter", MT_CATEGORY_INPUTS, MT_LIKELY, is_leaf_input},
+    {"made in an optimizer's constructor", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
+     made_by_optimizer},
+    {"made like a module's buffer before", MT_CATEGORY_BUFFERS, MT_LIKELY, made_like_buffer},
+    {"made like an optimizer's state before", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
+     made_like_state},
+    {"made like a leaf's gradient before", MT_CATEGORY_GRADIENTS, MT_LIKELY, made_like_gradient},
+    {"moved with its module, no parameter", MT_CATEGORY_BUFFERS, MT_LIKELY, was_moved},
+    {"made in a module's constructor, no parameter", MT_CATEGORY_BUFFERS, MT_LIKELY,
+     was_constructed},
+    {"copied with the module that has it, no parameter", MT_CATEGORY_BUFFERS, MT_LIKELY,
+     was_copied},
+    {"moved with its module", MT_CATEGORY_PARAMETERS, MT_LIKELY, was_moved_unlabelled},
+    {"made in a module's constructor", MT_CATEGORY_PARAMETERS, MT_LIKELY,
+     was_constructed_unlabelled},
+    {"has a grad_fn", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, has_grad_fn},
+    {"made in an optimizer step, outlived it", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
+     survived_step},
+    {"made and freed in an optimizer step", MT_CATEGORY_TEMPORARIES, MT_LIKELY, died_in_step},
+    {"made where the optimizer makes its state", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
+     made_as_state},
+    {"made in an optimizer step that did not end", MT_CATEGORY_TEMPORARIES, MT_GUESS, in_open_step},
+    {"as large as a gradient, there in several iterations", MT_CATEGORY_PARAMETERS, MT_LIKELY,
+     is_like_gradient},
+    {"one for every parameter, made after backward", MT_CATEGORY_GRADIENTS, MT_GUESS,
+     is_gradient_copy},
+    {"one for every parameter, in higher precision", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS,
+     is_master},
+    {"one for every parameter, of another copy", MT_CATEGORY_PARAMETERS, MT_GUESS, is_average},
+    {"one for every parameter", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS, is_own_state},
+    {"made by torch.distributed in backward, outlived it", MT_CATEGORY_GRADIENTS, MT_LIKELY,
+     is_scattered_gradient},
+    {"made by torch.distributed", MT_CATEGORY_COMMUNICATION, MT_LIKELY, is_communication},
+    {"freed by the hook of a leaf's gradient", MT_CATEGORY_GRADIENTS, MT_LIKELY,
+     is_hooked_gradient},
+    {"made in backward, not kept", MT_CATEGORY_TEMPORARIES, MT_LIKELY, in_backward},
+    {"made in forward, saved for several backwards", MT_CATEGORY_BUFFERS, MT_LIKELY,
+     saved_for_several},
+    {"made in forward, there for several backwards", MT_CATEGORY_BUFFERS, MT_GUESS,
+     there_for_several},
+    {"made in the first forward, there in later ones", MT_CATEGORY_BUFFERS, MT_GUESS,
+     there_since_first},
+    {"saved for backward where it was made", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, saved_by_maker},
+    {"saved for backward, made elsewhere", MT_CATEGORY_INPUTS, MT_LIKELY, saved},
+    {"made in backward, freed in another one", MT_CATEGORY_ACTIVATIONS, MT_GUESS,
+     went_to_another_backward},
+    {"made in backward, kept ever after", MT_CATEGORY_OTHER, MT_GUESS, kept_ever_after},
+    {"made to begin backward with", MT_CATEGORY_TEMPORARIES, MT_LIKELY, began_backward},
+    {"made in backward, outlived it", MT_CATEGORY_GRADIENTS, MT_GUESS, outlived_backward},
+    {"made in backward that did not end", MT_CATEGORY_TEMPORARIES, MT_GUESS, in_open_backward},
+    {"made and freed in forward", MT_CATEGORY_TEMPORARIES, MT_LIKELY, in_forward},
+    {"made in forward, freed in a later one", MT_CATEGORY_BUFFERS, MT_GUESS, kept_by_module},
+    {"made in forward, outlived it", MT_CATEGORY_ACTIVATIONS, MT_GUESS, outlived_forward},
+    {"made after forward, there in backward", MT_CATEGORY_ACTIVATIONS, MT_GUESS, went_to_backward},
+    {"made outside of modules, there in forward", MT_CATEGORY_INPUTS, MT_GUESS, is_input},
+    {"no evidence", MT_CATEGORY_OTHER, MT_GUESS, always},
+};
+
+const size_t mt_n_rules = sizeof mt_rules / sizeof *mt_rules;
+
+int mt_rule_is_master(const struct mt_rule *rule)
+{
+    return rule->holds == is_master || rule->holds == is_stepped_copy;
+}
+
+const char *mt_certainty_name(enum mt_certainty certainty)
+{
+    static const char *const names[] = {
+        [MT_CERTAIN] = "certain", [MT_LIKELY] = "likely", [MT_GUESS] = "guess"};
+    return names[certainty];
+}
+
+const struct mt_rule *mt_classify(const struct mt_rule_context *context,
+                                  const struct mt_block *block)
+{
+    const struct mt_rule *rule = mt_rules;
+    for (size_t i = 0, n = mt_user_rules_count(context->user); i < n; i++)
+        if (mt_user_rule_holds(context->user, i, context, block))
+            return mt_user_rule(context->user, i);
+    while (!rule->holds(context, block))
+        rule++;
+    return rule;
+}
+
+size_t mt_rules_count(const struct mt_user_rules *user)
+{
+    return mt_user_rules_count(user) + mt_n_rules;
+}
+
+const struct mt_rule *mt_rule_at(const struct mt_user_rules *user, size_t index)
+{
+    size_t n = mt_user_rules_count(user);
+    return index < n ? mt_user_rule(user, index) : &mt_rules[index - n];
+}
+
+size_t mt_rule_index(const struct mt_user_rules *user, const struct mt_rule *rule)
+{
+    size_t n = mt_user_rules_count(user);
+    for (size_t i = 0; i < n; i++)
+        if (mt_user_rule(user, i) == rule)
+            return i;
+    return n + (size_t)(rule - mt_rules);
+}
+
+int mt_rule_holds(const struct mt_rule_context *context, size_t index, const struct mt_block *block)
+{
+    size_t n = mt_user_rules_count(context->user);
+    return index < n ? mt_user_rule_holds(context->user, index, context, block)
+                     : mt_rules[index - n].holds(context, block);
+}
+
+static int is_parameter_block(const struct mt_verdict *verdict)
+{
+    return verdict->rule->category == MT_CATEGORY_PARAMETERS;
+}
+
+static void classify_each(const struct mt_rule_context *context, struct mt_verdict *verdicts,
+                          size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        verdicts[i].rule = mt_classify(context, verdicts[i].block);
+}
+
+static int has_parameters(const struct mt_verdict *verdicts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_parameter_block(&verdicts[i]))
+            return 1;
+    return 0;
+}
+
+/* The first verdicts say which blocks are parameters; only what the program's own code made can be
+ * a copy of them. */
+int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts, size_t n)
+{
+    int rc = 0, some_trained = 0;
+    context->lacks_parameters = 0;
+    classify_each(context, verdicts, n);
+    context->lacks_parameters = !has_parameters(verdicts, n);
+    if (context->lacks_parameters)
+        classify_each(context, verdicts, n);
+    for (size_t i = 0; i < n; i++)
+        some_trained |= is_parameter_block(&verdicts[i]) && is_trained(verdicts[i].block);
+    for (size_t i = 0; i < n && !rc; i++) {
+        if (is_parameter_block(&verdicts[i]) && (is_trained(verdicts[i].block) || !some_trained))
+            rc = mt_copies_add_parameter(&context->copies, verdicts[i].block);
+    }
+    for (size_t i = 0; i < n && !rc; i++)
+        if (made_outside(verdicts[i].block) && verdicts[i].rule->certainty == MT_GUESS)
+            rc = mt_copies_add(&context->copies, verdicts[i].block,
+                               python_stack(context, verdicts[i].block));
+    if (!rc)
+        classify_each(context, verdicts, n);
+    return rc;
+}

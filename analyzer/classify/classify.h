@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From evidence to a category: one table of named rules, the strongest first. What no rule knows is
+ * `other`.
+ */
+#ifndef MT_CLASSIFY_H
+#define MT_CLASSIFY_H
+
+#include "analyzer/model/copies.h"
+#include "analyzer/model/heap.h"
+#include "analyzer/model/ranges.h"
+#include "analyzer/support/categories.h"
+#include "analyzer/trace/definitions.h"
+#include "user-rules.h"
+
+/* What rules may look at besides the block. */
+struct mt_rule_context {
+    const struct mt_definitions *definitions;
+    const struct mt_ranges *ranges;     /* that blocks were made in */
+    const struct mt_address_map *lines; /* the tracker's */
+    const struct mt_address_map *numels; /* likewise: NULL: none */
+    int saw_parameters;                 /* the trace tells which tensors are parameters */
+    int saw_gradients;                  /* and which are gradients */
+    int saw_stepped;                    /* and on what optimizers work */
+    int saw_steps;                      /* an optimizer of PyTorch's kind was at work */
+    int lacks_parameters;               /* no other rule finds any at the moment in question */
+    const struct mt_copies *gradients;  /* sizes of what lifetimes show to be gradients */
+    struct mt_copies copies;
+    const struct mt_user_rules *user; /* NULL: none */
+};
+
+enum mt_certainty {
+    MT_CERTAIN, /* PyTorch said so */
+    MT_LIKELY,  /* where it was made says so, or what was done with it */
+    MT_GUESS,   /* how long it lived, or its size */
+};
+
+struct mt_rule {
+    const char *name; /* says why, in a few words: "kept as a leaf's gradient" */
+    enum mt_category category;
+    enum mt_certainty certainty;
+    int (*holds)(const struct mt_rule_context *context, const struct mt_block *block);
+};
+
+extern const struct mt_rule mt_rules[];
+extern const size_t mt_n_rules; /* the last one holds for every block */
+
+/* The user's rules and then mt_rules, as one list. */
+size_t mt_rules_count(const struct mt_user_rules *user);
+const struct mt_rule *mt_rule_at(const struct mt_user_rules *user, size_t index);
+size_t mt_rule_index(const struct mt_user_rules *user, const struct mt_rule *rule);
+int mt_rule_holds(const struct mt_rule_context *context, size_t index,
+                  const struct mt_block *block);
+
+/* Whether it knows copies of parameters that an optimizer works on instead: in higher precision. */
+int mt_rule_is_master(const struct mt_rule *rule);
+
+/* Whether the block, which has ended, was made in backward and kept as gradients are. */
+int mt_is_kept_by_backward(const struct mt_block *block);
+
+/* "certain", "likely", "guess". */
+const char *mt_certainty_name(enum mt_certainty certainty);
+
+/* The first rule that holds; never NULL. */
+const struct mt_rule *mt_classify(const struct mt_rule_context *context,
+                                  const struct mt_block *block);
+
+/* A block and the verdict on it. */
+struct mt_verdict {
+    const struct mt_block *block;
+    const struct mt_rule *rule;
+};
+
+/* Whether it says what it does not know: "other" says nothing. */
+static inline int mt_rule_guesses(const struct mt_rule *rule)
+{
+    return rule->certainty == MT_GUESS && rule->category != MT_CATEGORY_OTHER;
+}
+
+/* The rule's name where it guesses, which lives as long as the program; else NULL. */
+static inline const char *mt_guess_of(const struct mt_verdict *verdict)
+{
+    return mt_rule_guesses(verdict->rule) ? verdict->rule->name : NULL;
+}
+
+/* Fills in the rules of all blocks of a device, which also say something of each other. 0 or
+ * -ENOMEM. */
+int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts, size_t n);
+
+#endif

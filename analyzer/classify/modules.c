@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "modules.h"
+#include "analyzer/support/grow.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_NODES (1u << 20)
+#define MOST_LAYERS 1000000u
+#define MOST_DEPTH 64u
+
+static int has_module(const struct mt_definitions *d, uint32_t stack)
+{
+    return mt_stack(d, stack)->call != 0;
+}
+
+/* A gradient or a state is its parameter's wherever it was made; a parameter is the one's that
+ * moved it to the device, else the one's that first used it. */
+uint32_t mt_block_module(const struct mt_definitions *d, const struct mt_verdict *verdict)
+{
+    const struct mt_block *block = verdict->block;
+    int is_of_leaf = verdict->rule->category == MT_CATEGORY_GRADIENTS ||
+                     verdict->rule->category == MT_CATEGORY_OPTIMIZER_STATE;
+    const uint32_t stacks[] = {
+        is_of_leaf ? block->leaf_stack : 0, block->stack, block->forward_stack, block->leaf_stack,
+        verdict->rule->category == MT_CATEGORY_PARAMETERS ? block->save_stack : 0};
+    if (verdict->rule->category == MT_CATEGORY_WORKSPACE)
+        return 0; /* whoever needed it first, it is for all */
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+        if (has_module(d, stacks[i]))
+            return stacks[i];
+    return 0;
+}
+
+static int is_named(const struct mt_module_node *node, const char *name, size_t size)
+{
+    return !strncmp(node->name, name, size) && !node->name[size];
+}
+
+static uint64_t key_of(uint32_t parent, const char *name, size_t size)
+{
+    uint64_t hash = 0xcbf29ce484222325u ^ parent; /* FNV-1a */
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/* The part of a module with that name: its index, or 0: no memory. */
+static uint32_t part_of(struct mt_module_tree *tree, uint32_t parent, const char *name, size_t size)
+{
+    uint64_t key = key_of(parent, name, size);
+    uint32_t child = mt_address_map_get(&tree->by_name, key);
+    if (child && (tree->node[child].parent != parent || !is_named(&tree->node[child], name, size)))
+        for (child = tree->node[parent].first_child; /* two have one hash */
+             child && !is_named(&tree->node[child], name, size);)
+            child = tree->node[child].next;
+    if (child || tree->n == MOST_NODES ||
+        mt_grow(&tree->node, &tree->capacity, tree->n + 1, sizeof *tree->node) ||
+        mt_address_map_put(&tree->by_name, key, (uint32_t)tree->n))
+        return child;
+    struct mt_module_node node = {
+        .name = strndup(name, size), .parent = parent, .next = tree->node[parent].first_child};
+    if (!node.name)
+        return 0;
+    tree->node[tree->n] = node;
+    tree->node[parent].first_child = (uint32_t)tree->n;
+    return (uint32_t)tree->n++;
+}
+
+static int add(struct mt_module_tree *tree, const struct mt_frame *call,
+               const struct mt_verdict *verdict)
+{
+    uint32_t at = part_of(tree, 0, call->root, strlen(call->root));
+    unsigned depth = 0;
+    for (const char *name = call->path; at && *name;) {
+        size_t size = ++depth < MOST_DEPTH ? strcspn(name, ".") : strlen(name);
+        at = part_of(tree, at, name, size);
+        name += size + (name[size] == '.');
+    }
+    if (!at)
+        return -ENOMEM;
+    for (;; at = tree->node[at].parent) {
+        struct mt_module_node *node = &tree->node[at];
+        node->bytes += verdict->block->size;
+        node->blocks++;
+        if (verdict->block->size > MT_LARGE_OVER) {
+            node->large_bytes += verdict->block->size;
+            node->large_blocks++;
+        }
+        node->category[verdict->rule->category] += verdict->block->size;
+        if (!at)
+            return 0;
+    }
+}
+
+/* The number of a layer; -1: it is none. */
+static long number_of(const struct mt_module_node *node)
+{
+    char *end;
+    unsigned long number = isdigit((unsigned char)*node->name) ? strtoul(node->name, &end, 10) : 0;
+    return isdigit((unsigned char)*node->name) && !*end && number < MOST_LAYERS ? (long)number : -1;
+}
+
+/* Layers by their numbers after all others, which are by bytes. */
+static int by_rank(const void *left, const void *right, void *nodes)
+{
+    const struct mt_module_node *a = (struct mt_module_node *)nodes + *(const uint32_t *)left;
+    const struct mt_module_node *b = (struct mt_module_node *)nodes + *(const uint32_t *)right;
+    long i = number_of(a), j = number_of(b);
+    if (i != j)
+        return i < j ? -1 : 1;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? 1 : -1;
+    return strcmp(a->name, b->name);
+}
+
+static int sort_children(struct mt_module_tree *tree, uint32_t parent)
+{
+    size_t n = 0;
+    for (uint32_t at = tree->node[parent].first_child; at; at = tree->node[at].next)
+        n++;
+    uint32_t *child = calloc(n + 1, sizeof *child);
+    if (!child)
+        return -ENOMEM;
+    n = 0;
+    for (uint32_t at = tree->node[parent].first_child; at; at = tree->node[at].next)
+        child[n++] = at;
+    qsort_r(child, n, sizeof *child, by_rank, tree->node);
+    uint32_t *link = &tree->node[parent].first_child;
+    for (size_t i = 0; i < n; i++, link = &tree->node[*link].next)
+        *link = child[i];
+    *link = 0;
+    free(child);
+    return 0;
+}
+
+/* Whether the blocks of two modules may be those of equal tensors. */
+static int has_alike_blocks(const struct mt_module_node *left, const struct mt_module_node *right)
+{
+    uint64_t more = left->large_bytes > right->large_bytes
+                        ? left->large_bytes - right->large_bytes
+                        : right->large_bytes - left->large_bytes;
+    return left->blocks == right->blocks && left->large_blocks == right->large_blocks &&
+           left->bytes - left->large_bytes == right->bytes - right->large_bytes &&
+           more <= left->large_blocks * MT_LARGE_OVER;
+}
+
+/* Whether two modules have the same parts with the same blocks; their children are in order. */
+static int is_alike(const struct mt_module_tree *tree, uint32_t a, uint32_t b)
+{
+    const struct mt_module_node *left = &tree->node[a], *right = &tree->node[b];
+    if (!has_alike_blocks(left, right))
+        return 0;
+    a = left->first_child;
+    b = right->first_child;
+    for (; a && b; a = tree->node[a].next, b = tree->node[b].next)
+        if (strcmp(tree->node[a].name, tree->node[b].name) ||
+            tree->node[a].last != tree->node[b].last || !is_alike(tree, a, b))
+            return 0;
+    return a == b;
+}
+
+static void take_in(struct mt_module_tree *tree, uint32_t to, uint32_t from)
+{
+    struct mt_module_node *into = &tree->node[to], *taken = &tree->node[from];
+    into->bytes += taken->bytes;
+    into->blocks += taken->blocks;
+    into->large_bytes += taken->large_bytes;
+    into->large_blocks += taken->large_blocks;
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        into->category[i] += taken->category[i];
+    to = into->first_child;
+    from = taken->first_child;
+    for (; to && from; to = tree->node[to].next, from = tree->node[from].next)
+        take_in(tree, to, from);
+}
+
+/* Puts runs of layers that are alike together. */
+static void fold(struct mt_module_tree *tree, uint32_t parent)
+{
+    for (uint32_t at = tree->node[parent].first_child; at; at = tree->node[at].next) {
+        struct mt_module_node *node = &tree->node[at];
+        uint32_t end = node->next;
+        long number = number_of(node), last = number;
+        while (number >= 0 && end && number_of(&tree->node[end]) == last + 1 &&
+               is_alike(tree, at, end)) {
+            last++;
+            end = tree->node[end].next;
+        }
+        for (uint32_t taken = node->next; taken != end; taken = tree->node[taken].next)
+            take_in(tree, at, taken);
+        node->last = last > number ? (uint32_t)last : 0;
+        node->next = end;
+    }
+}
+
+int mt_modules_collect(struct mt_module_tree *tree, const struct mt_definitions *definitions,
+                       const struct mt_verdict *verdicts, size_t n)
+{
+    int rc = 0;
+    *tree = (struct mt_module_tree){0};
+    if (mt_grow(&tree->node, &tree->capacity, 1, sizeof *tree->node))
+        return -ENOMEM;
+    tree->node[tree->n++] = (struct mt_module_node){0};
+    for (size_t i = 0; i < n && !rc; i++) {
+        uint32_t stack = mt_block_module(definitions, &verdicts[i]);
+        if (stack)
+            rc = add(tree, mt_frame(definitions, mt_stack(definitions, stack)->call), &verdicts[i]);
+        else
+            tree->unknown += verdicts[i].block->size;
+    }
+    for (size_t i = tree->n; i-- > 0 && !rc;) { /* parts come after what has them */
+        rc = sort_children(tree, (uint32_t)i);
+        if (!rc)
+            fold(tree, (uint32_t)i);
+    }
+    return rc;
+}
+
+void mt_modules_clear(struct mt_module_tree *tree)
+{
+    for (size_t i = 0; i < tree->n; i++)
+        free(tree->node[i].name);
+    free(tree->node);
+    mt_address_map_clear(&tree->by_name);
+    *tree = (struct mt_module_tree){0};
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracker.h"
+#include "analyzer/support/grow.h"
+#include "analyzer/trace/marks.h"
+#include "trace-format/dtypes.h"
+
+#define NESTING_LIMIT 4096u
+
+void mt_tracker_clear(struct mt_tracker *tracker)
+{
+    for (size_t i = 0; i < tracker->n_threads; i++)
+        free(tracker->threads[i].nodes);
+    free(tracker->threads);
+    mt_address_map_clear(&tracker->forward);
+    mt_address_map_clear(&tracker->lines);
+    mt_address_map_clear(&tracker->numels);
+    mt_ranges_clear(&tracker->ranges);
+    mt_storages_clear(&tracker->storages);
+    memset(tracker, 0, sizeof *tracker);
+}
+
+static struct mt_thread_state *thread_state(struct mt_tracker *tracker, uint32_t thread)
+{
+    if (thread >= MT_THREAD_LIMIT)
+        thread = 0;
+    if (mt_grow(&tracker->threads, &tracker->threads_capacity, (size_t)thread + 1,
+                sizeof *tracker->threads))
+        return NULL;
+    if (tracker->n_threads <= thread)
+        tracker->n_threads = (size_t)thread + 1;
+    return &tracker->threads[thread];
+}
+
+static int is_autograd_thread(const struct mt_definitions *definitions, uint32_t thread)
+{
+    uint32_t os_thread;
+    return !strncmp(mt_thread(definitions, thread, &os_thread), "pt_autograd", 11);
+}
+
+static void end_step(struct mt_tracker *tracker, struct mt_thread_state *thread)
+{
+    thread->step = 0;
+    tracker->steps_ended++;
+}
+
+/* A step ends with the thread's first event outside the optimizer. Events without a stack, such as
+ * those of autograd's own threads, say nothing. */
+static void follow_step(struct mt_tracker *tracker, struct mt_thread_state *thread)
+{
+    int inside = (thread->marks & MT_MARK_OPTIMIZER) != 0;
+    if (!thread->python || inside == (thread->step != 0))
+        return;
+    if (!inside) {
+        end_step(tracker, thread);
+        return;
+    }
+    thread->step = ++tracker->steps_begun;
+    thread->step_depth = (uint32_t)thread->n_nodes;
+}
+
+/* What this thread is doing. Autograd's threads have no Python of their own: hooks and functions
+ * that they call are part of backward. */
+static enum mt_phase thread_phase(const struct mt_thread_state *thread)
+{
+    if (thread->phase_marks & MT_MARK_OPTIMIZER)
+        return MT_PHASE_STEP;
+    if (thread->n_nodes || thread->is_autograds || thread->marks & MT_MARK_BACKWARD)
+        return MT_PHASE_BACKWARD;
+    return thread->phase_marks & MT_MARK_MODULE_CALL ? MT_PHASE_FORWARD : MT_PHASE_OUTSIDE;
+}
+
+/* What a program is doing, its Python stack says; in a thread without one, nothing does. */
+static void look_at_stack(const struct mt_tracker *tracker, struct mt_thread_state *thread,
+                          uint32_t stack)
+{
+    uint32_t python = mt_stack(tracker->definitions, stack)->python;
+    const struct mt_stack *s = mt_stack(tracker->definitions, python);
+    thread->stack = stack;
+    thread->python = python;
+    thread->marks = s->marks;
+    thread->phase_marks = s->phase;
+}
+
+struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct mt_event *event)
+{
+    struct mt_thread_state *thread = thread_state(tracker, event->thread);
+    if (!thread)
+        return NULL;
+    if (!thread->known)
+        thread->is_autograds = is_autograd_thread(tracker->definitions, event->thread);
+    if (!thread->known || thread->stack != event->stack)
+        look_at_stack(tracker, thread, event->stack);
+    thread->known = 1;
+    thread->n_stacked = thread->n_nodes;
+    follow_step(tracker, thread);
+    thread->phase = (uint8_t)thread_phase(thread);
+    return thread;
+}
+
+static int node_new(struct mt_tracker *tracker, const struct mt_event *event, uint32_t stack)
+{
+    if (stack)
+        return mt_address_map_put(&tracker->forward, event->arg[0], stack);
+    mt_address_map_take(&tracker->forward, event->arg[0]); /* another node was here */
+    return 0;
+}
+
+/* What accumulates gradients is made without a call that the trace has: an earlier node at its
+ * address would lend it a wrong forward line. */
+static int is_accumulator(struct mt_tracker *tracker, uint32_t name)
+{
+    unsigned place = name % MT_NODE_NAMES;
+    if (tracker->node_names[place].name != name) {
+        tracker->node_names[place].name = name;
+        tracker->node_names[place].is_accumulator =
+            strstr(mt_string(tracker->definitions, name), "AccumulateGrad") != NULL;
+    }
+    return tracker->node_names[place].is_accumulator;
+}
+
+static int node_begin(struct mt_tracker *tracker, struct mt_thread_state *thread,
+                      const struct mt_event *event)
+{
+    if (thread->n_nodes == NESTING_LIMIT)
+        return 0;
+    if (mt_grow(&thread->nodes, &thread->nodes_capacity, thread->n_nodes + 1,
+                sizeof *thread->nodes))
+        return -ENOMEM;
+    struct mt_running_node *node = &thread->nodes[thread->n_nodes++];
+    node->node = event->arg[0];
+    node->name = event->arg[1] > UINT32_MAX ? 0 : (uint32_t)event->arg[1];
+    node->is_accumulator = is_accumulator(tracker, node->name);
+    node->forward_stack =
+        node->is_accumulator ? 0 : mt_address_map_get(&tracker->forward, node->node);
+    return 0;
+}
+
+/* Ends the node and, should their ends be missing, those inside it. An optimizer that ran in one
+ * of its hooks has ended too. */
+static void node_end(struct mt_tracker *tracker, struct mt_thread_state *thread, uint64_t node)
+{
+    size_t i = thread->n_nodes;
+    while (i && thread->nodes[i - 1].node != node)
+        i--;
+    if (!i)
+        return;
+    thread->n_nodes = i - 1;
+    if (thread->step && thread->n_nodes < thread->step_depth)
+        end_step(tracker, thread);
+}
+
+static void saw_leaf(struct mt_block *block)
+{
+    if (block->evidence & MT_SAW_LEAF)
+        block->evidence |= MT_SAW_LEAF_AGAIN;
+    else if (block->evidence & MT_SAW_GRAPH_OUTPUT)
+        block->evidence |= MT_SAW_LEAF | MT_SAW_LEAF_OF_GRAPH;
+    else
+        block->evidence |= MT_SAW_LEAF;
+}
+
+static void saw_requires_grad(struct mt_tracker *tracker, struct mt_block *block, uint32_t stack,
+                              int value)
+{
+    uint32_t marks = mt_stack_frame(tracker->definitions, stack)->marks;
+    block->evidence |= value ? MT_SAW_NEEDS_GRAD : 0;
+    if (marks & MT_MARK_PARAMETER_NEW)
+        block->evidence |= MT_SAW_PARAMETER;
+    else if (marks & MT_MARK_BUFFER_NEW)
+        block->evidence |= MT_SAW_BUFFER;
+}
+
+/* PyTorch without its own allocator has its tensors in what CUDA handed out. */
+static struct mt_block *block_around(struct mt_tracker *tracker, uint64_t address)
+{
+    struct mt_block *block = address ? mt_heap_around(tracker->heap, address) : NULL;
+    return block || !address ? block : mt_heap_around(tracker->cuda, address);
+}
+
+static void saw_elements(struct mt_block *block, uint64_t elements)
+{
+    if (block->elements < elements)
+        block->elements = elements;
+}
+
+/* A parameter's: copies of it have as many. */
+static int saw_numel(struct mt_tracker *tracker, struct mt_block *block, uint64_t elements)
+{
+    saw_elements(block, elements);
+    return !elements || mt_address_map_get(&tracker->numels, elements)
+               ? 0
+               : mt_address_map_put(&tracker->numels, elements, 1);
+}
+
+/* Which argument of a label has the type of the tensor's elements; 0: none. */
+static const uint8_t dtype_argument[MT_KIND_LIMIT] = {
+    [MT_SAVED] = 2, [MT_LEAF] = 1, [MT_GRADIENT] = 1, [MT_SET_DATA] = 1, [MT_REQUIRES_GRAD] = 2};
+
+static void saw_dtype(struct mt_block *block, const struct mt_event *event)
+{
+    unsigned argument = dtype_argument[event->kind];
+    if (argument && !block->dtype && event->arg[argument] < MT_DTYPE_LIMIT)
+        block->dtype = (uint8_t)event->arg[argument];
+}
+
+/* Of a leaf: where forward used it first, or where its data was put on the device for a module. */
+static uint32_t first_use(struct mt_tracker *tracker, uint64_t leaf)
+{
+    const struct mt_block *block = block_around(tracker, leaf);
+    if (!block)
+        return 0;
+    return mt_stack(tracker->definitions, block->stack)->call ? block->stack : block->leaf_stack;
+}
+
+/* What an optimizer keeps for all parameters together, it may keep in the name of one, which is
+ * smaller then. Older PyTorch does not tell how many elements there are. */
+static int is_of_one(const struct mt_block *state, uint64_t elements,
+                     const struct mt_block *parameter)
+{
+    return elements && parameter->elements ? elements <= parameter->elements
+                                           : state->size <= parameter->size;
+}
+
+/* What modules, optimizers and leaves have is looked at from time to time only. What the program's
+ * own code made of it, it makes again by the same line. */
+static int saw_line(struct mt_tracker *tracker, const struct mt_block *block, uint32_t evidence)
+{
+    if (block->born.phase != MT_PHASE_OUTSIDE && block->born.phase != MT_PHASE_FORWARD)
+        return 0;
+    uint64_t line = mt_line_of(tracker->definitions, block);
+    return mt_address_map_get(&tracker->lines, line)
+               ? 0
+               : mt_address_map_put(&tracker->lines, line, evidence);
+}
+
+static int saw_state(struct mt_tracker *tracker, struct mt_block *block,
+                     const struct mt_event *event)
+{
+    const struct mt_block *parameter = block_around(tracker, event->arg[1]);
+    if (event->arg[0] == event->arg[1]) {
+        block->evidence |= MT_SAW_STEPPED;
+        saw_elements(block, event->arg[3]);
+        tracker->saw_stepped = 1;
+        return 0;
+    }
+    block->evidence |= MT_SAW_STATE;
+    if (!block->name)
+        block->name = event->arg[2] > UINT32_MAX ? 0 : (uint32_t)event->arg[2];
+    if (parameter && is_of_one(block, event->arg[3], parameter))
+        block->leaf_stack = first_use(tracker, event->arg[1]);
+    return saw_line(tracker, block, MT_SAW_STATE);
+}
+
+/* Evidence from a label on the tensor at `address`, which may be a view into its block. */
+static int label(struct mt_tracker *tracker, const struct mt_event *event, uint64_t address,
+                 uint32_t stack)
+{
+    struct mt_block *block = block_around(tracker, address);
+    int rc = 0;
+    if (!block)
+        return 0;
+    saw_dtype(block, event);
+    switch (event->kind) {
+    case MT_LEAF:
+        if (!(block->evidence & MT_SAW_LEAF))
+            block->leaf_stack = event->stack;
+        saw_leaf(block);
+        break;
+    case MT_REQUIRES_GRAD:
+        saw_requires_grad(tracker, block, stack, event->arg[1] != 0);
+        saw_elements(block, event->arg[3]);
+        if (block->evidence & MT_SAW_PARAMETER)
+            rc = saw_numel(tracker, block, event->arg[3]);
+        break;
+    case MT_SET_DATA:
+        rc = saw_numel(tracker, block, event->arg[2]);
+        block->evidence |= MT_SAW_SET_DATA;
+        break;
+    case MT_GRADIENT:
+        block->evidence |= MT_SAW_GRADIENT;
+        block->leaf_stack = first_use(tracker, event->arg[2]);
+        rc = saw_line(tracker, block, MT_SAW_GRADIENT);
+        break;
+    case MT_NODE_NEW:
+        block->evidence |= MT_SAW_GRAPH_OUTPUT;
+        break;
+    case MT_WORKSPACE:
+        block->evidence |= MT_SAW_WORKSPACE;
+        break;
+    case MT_STATE:
+        rc = saw_state(tracker, block, event);
+        break;
+    case MT_MEMBER:
+        block->evidence |= event->arg[1] ? MT_SAW_PARAMETER : MT_SAW_MODULES_BUFFER;
+        if (!event->arg[1])
+            rc = saw_line(tracker, block, MT_SAW_MODULES_BUFFER);
+        break;
+    case MT_RESIZE:
+        if (event->arg[2])
+            mt_storages_fill(&tracker->storages, event->arg[1], event->arg[2], block);
+        else
+            rc = mt_storages_empty(&tracker->storages, event->arg[1], block);
+        break;
+    case MT_NAMED:
+        block->name = event->arg[1] > UINT32_MAX ? 0 : (uint32_t)event->arg[1];
+        break;
+    case MT_SAVED:
+        if (!(block->evidence & MT_SAW_SAVED))
+            block->save_stack = stack;
+        block->evidence |= MT_SAW_SAVED;
+        if (block->born.phase == MT_PHASE_FORWARD && tracker->now.phase == MT_PHASE_FORWARD &&
+            tracker->now.backwards > block->born.backwards)
+            block->evidence |= MT_SAW_SAVED_LATER;
+        break;
+    }
+    if (block->evidence & (MT_SAW_PARAMETER | MT_SAW_SET_DATA))
+        tracker->saw_parameters = 1;
+    return rc;
+}
+
+/* Autograd's threads work for the one that trains. */
+static uint32_t range_around(const struct mt_tracker *tracker, const struct mt_thread_state *thread)
+{
+    return thread->is_autograds ? mt_ranges_of_thread(&tracker->ranges, tracker->leader) : 0;
+}
+
+uint32_t mt_tracker_find_range(const struct mt_tracker *tracker, uint32_t thread)
+{
+    uint32_t own = mt_ranges_of_thread(&tracker->ranges, thread);
+    uint32_t at = thread < MT_THREAD_LIMIT ? thread : 0;
+    return own || at >= tracker->n_threads ? own : range_around(tracker, &tracker->threads[at]);
+}
+
+int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
+                     const struct mt_event *event)
+{
+    switch (event->kind) {
+    case MT_SAVED:
+    case MT_LEAF:
+    case MT_GRADIENT:
+    case MT_SET_DATA:
+    case MT_REQUIRES_GRAD:
+    case MT_NAMED:
+    case MT_WORKSPACE:
+    case MT_STATE:
+    case MT_MEMBER:
+    case MT_RESIZE:
+        return label(tracker, event, event->arg[0], thread->python);
+    case MT_NODE_NEW:
+        label(tracker, event, event->arg[1], thread->python);
+        return node_new(tracker, event, thread->python);
+    case MT_NODE_BEGIN:
+        return node_begin(tracker, thread, event);
+    case MT_NODE_END:
+        node_end(tracker, thread, event->arg[0]);
+        return 0;
+    case MT_LOST:
+        thread->n_nodes = 0; /* ends of nodes may be among what was lost */
+        return 0;
+    case MT_RANGE_PUSH:
+    case MT_RANGE_POP:
+    case MT_RANGE_START:
+    case MT_RANGE_END:
+    case MT_RANGE_MARK:
+        return mt_ranges_event(&tracker->ranges, event, range_around(tracker, thread));
+    }
+    return 0;
+}
+
+void mt_tracker_finish(struct mt_tracker *tracker)
+{
+    for (size_t i = 0; i < tracker->n_threads; i++)
+        if (tracker->threads[i].step)
+            end_step(tracker, &tracker->threads[i]);
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "user-rules.h"
+#include "analyzer/support/demangle.h"
+#include "analyzer/support/grow.h"
+#include "classify.h"
+
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define TEXT_LIMIT (1u << 20)
+
+enum condition_kind {
+    IS_FILE,
+    IS_FUNCTION,
+    IS_OPERATOR,
+    IS_RANGE,
+    IS_NAME,
+    IS_PHASE,
+    IS_SIZE,
+    IS_DEVICE
+};
+
+static const char *const condition_names[] = {
+    [IS_FILE] = "file",   [IS_FUNCTION] = "function", [IS_OPERATOR] = "operator",
+    [IS_RANGE] = "range", [IS_NAME] = "name",         [IS_PHASE] = "phase",
+    [IS_SIZE] = "size",   [IS_DEVICE] = "device"};
+#define CONDITIONS (sizeof condition_names / sizeof *condition_names)
+
+static const char *const phases[] = {[MT_PHASE_OUTSIDE] = "outside",
+                                     [MT_PHASE_FORWARD] = "forward",
+                                     [MT_PHASE_BACKWARD] = "backward",
+                                     [MT_PHASE_STEP] = "optimizer"};
+
+static const struct {
+    const char *name;
+    unsigned shift;
+} units[] = {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
+
+struct condition {
+    enum condition_kind kind;
+    char *pattern;        /* of texts */
+    uint64_t least, most; /* of numbers */
+};
+
+struct user_rule {
+    struct mt_rule rule;
+    char *name;
+    struct condition *condition;
+    size_t n, capacity;
+};
+
+struct mt_user_rules {
+    struct user_rule *rule;
+    size_t n, capacity;
+};
+
+struct parser {
+    const char *begin, *at, *end; /* of the line */
+    unsigned line;
+    struct mt_rules_error *error;
+};
+
+/* Always -EINVAL. The column is where `at` stands. */
+__attribute__((format(printf, 3, 4))) static int wrong(struct parser *parser, const char *at,
+                                                       const char *format, ...)
+{
+    va_list arguments;
+    parser->error->line = parser->line;
+    parser->error->column = (unsigned)(at - parser->begin) + 1;
+    va_start(arguments, format);
+    vsnprintf(parser->error->text, sizeof parser->error->text, format, arguments);
+    va_end(arguments);
+    return -EINVAL;
+}
+
+static void skip_blanks(struct parser *parser)
+{
+    while (parser->at < parser->end && (*parser->at == ' ' || *parser->at == '\t'))
+        parser->at++;
+}
+
+static int at_end(struct parser *parser)
+{
+    skip_blanks(parser);
+    return parser->at == parser->end || *parser->at == '#';
+}
+
+/* The next word up to a blank or `stop`. */
+static size_t word(struct parser *parser, char stop, const char **begin)
+{
+    *begin = parser->at;
+    while (parser->at < parser->end && *parser->at != ' ' && *parser->at != '\t' &&
+           *parser->at != stop)
+        parser->at++;
+    return (size_t)(parser->at - *begin);
+}
+
+static int is_word(const char *begin, size_t size, const char *name)
+{
+    return strlen(name) == size && !memcmp(begin, name, size);
+}
+
+/* "text in quotes", or up to the next blank. *out is malloc'ed. */
+static int text(struct parser *parser, char **out)
+{
+    const char *begin;
+    size_t size;
+    if (parser->at < parser->end && *parser->at == '"') {
+        begin = ++parser->at;
+        while (parser->at < parser->end && *parser->at != '"')
+            parser->at++;
+        if (parser->at == parser->end)
+            return wrong(parser, begin - 1, "the quotation mark is not closed");
+        size = (size_t)(parser->at++ - begin);
+    } else {
+        size = word(parser, '#', &begin);
+    }
+    if (!size)
+        return wrong(parser, begin, "a text is missing");
+    *out = strndup(begin, size);
+    return *out ? 0 : -ENOMEM;
+}
+
+static int number(struct parser *parser, const char **at, const char *end, uint64_t *value)
+{
+    const char *begin = *at;
+    *value = 0;
+    for (; *at < end && **at >= '0' && **at <= '9'; (*at)++)
+        if (__builtin_mul_overflow(*value, 10u, value) ||
+            __builtin_add_overflow(*value, (uint64_t)(**at - '0'), value))
+            return wrong(parser, begin, "the number is too large");
+    if (*at == begin)
+        return wrong(parser, begin, "a number is missing");
+    const char *unit = *at;
+    while (*at < end && **at != '.')
+        (*at)++;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (is_word(unit, (size_t)(*at - unit), units[i].name)) {
+            if (*value > UINT64_MAX >> units[i].shift)
+                return wrong(parser, begin, "the number is too large");
+            *value <<= units[i].shift;
+            return 0;
+        }
+    return wrong(parser, unit, "unknown unit; use KiB, MiB or GiB, or none for bytes");
+}
+
+/* N, N.., ..N or N..N */
+static int range(struct parser *parser, struct condition *condition)
+{
+    const char *at, *end;
+    size_t size = word(parser, '#', &at);
+    int rc = 0;
+    end = at + size;
+    condition->least = 0;
+    condition->most = UINT64_MAX;
+    int open_begin = size >= 2 && !memcmp(at, "..", 2);
+    if (!open_begin) {
+        rc = number(parser, &at, end, &condition->least);
+        if (rc)
+            return rc;
+        if (at == end) {
+            condition->most = condition->least;
+            return 0;
+        }
+    }
+    if (end - at < 2 || memcmp(at, "..", 2))
+        return wrong(parser, at, "after the number must come the end, or .. and a second one");
+    at += 2;
+    if (at == end)
+        return open_begin ? wrong(parser, at, "a number is missing") : 0;
+    rc = number(parser, &at, end, &condition->most);
+    if (!rc && at != end)
+        return wrong(parser, at, "a range has two numbers");
+    return rc;
+}
+
+static int phase(struct parser *parser, struct condition *condition)
+{
+    const char *begin;
+    size_t size = word(parser, '#', &begin);
+    for (uint64_t i = 0; i < sizeof phases / sizeof *phases; i++)
+        if (is_word(begin, size, phases[i])) {
+            condition->least = condition->most = i;
+            return 0;
+        }
+    return wrong(parser, begin, "unknown phase; use forward, backward, optimizer or outside");
+}
+
+static int parse_condition(struct parser *parser, struct condition *condition)
+{
+    const char *begin;
+    size_t size = word(parser, '=', &begin);
+    for (unsigned i = 0; i < CONDITIONS; i++) {
+        if (!is_word(begin, size, condition_names[i]))
+            continue;
+        if (parser->at == parser->end || *parser->at != '=')
+            return wrong(parser, parser->at, "= and a value must follow %s", condition_names[i]);
+        parser->at++;
+        condition->kind = (enum condition_kind)i;
+        if (i == IS_PHASE)
+            return phase(parser, condition);
+        return i == IS_SIZE || i == IS_DEVICE ? range(parser, condition)
+                                              : text(parser, &condition->pattern);
+    }
+    return wrong(parser, begin,
+                 "unknown condition; use file, function, operator, range, name, phase, size or "
+                 "device");
+}
+
+static int parse_category(struct parser *parser, enum mt_category *category)
+{
+    const char *begin;
+    size_t size = word(parser, '#', &begin);
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        if (is_word(begin, size, mt_categories[i].name)) {
+            *category = (enum mt_category)i;
+            return 0;
+        }
+    return wrong(parser, begin, "unknown category; memtap-rules(5) has the list");
+}
+
+/* CATEGORY "NAME" CONDITION... */
+static int parse_rule(struct parser *parser, struct user_rule *rule)
+{
+    int rc = parse_category(parser, &rule->rule.category);
+    if (rc)
+        return rc;
+    skip_blanks(parser);
+    if (parser->at == parser->end || *parser->at != '"')
+        return wrong(parser, parser->at, "the rule's name in quotation marks must follow");
+    rc = text(parser, &rule->name);
+    rule->rule.name = rule->name;
+    rule->rule.certainty = MT_CERTAIN;
+    if (!rc && at_end(parser))
+        return wrong(parser, parser->at, "a condition must follow, such as file=*/cache.py");
+    while (!rc && !at_end(parser)) {
+        if (mt_grow(&rule->condition, &rule->capacity, rule->n + 1, sizeof *rule->condition))
+            return -ENOMEM;
+        rc = parse_condition(parser, &rule->condition[rule->n++]);
+    }
+    return rc;
+}
+
+static int parse_line(struct mt_user_rules *rules, struct parser *parser)
+{
+    if (memchr(parser->begin, '\0', (size_t)(parser->end - parser->begin)))
+        return wrong(parser, parser->begin, "this is no text");
+    if (at_end(parser))
+        return 0;
+    if (mt_grow(&rules->rule, &rules->capacity, rules->n + 1, sizeof *rules->rule))
+        return -ENOMEM;
+    return parse_rule(parser, &rules->rule[rules->n++]);
+}
+
+int mt_user_rules_parse(struct mt_user_rules **out, const char *bytes, size_t size,
+                        struct mt_rules_error *error)
+{
+    int rc = 0;
+    const char *end = bytes + size;
+    memset(error, 0, sizeof *error);
+    struct mt_user_rules *rules = calloc(1, sizeof *rules);
+    if (!rules)
+        return -ENOMEM;
+    struct parser parser = {.error = error};
+    for (const char *at = bytes; at < end && !rc; at = parser.end + 1) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        parser.line++;
+        parser.begin = parser.at = at;
+        parser.end = newline ? newline : end;
+        rc = parse_line(rules, &parser);
+    }
+    *out = rc ? NULL : rules;
+    if (rc)
+        mt_user_rules_destroy(rules);
+    return rc;
+}
+
+int mt_user_rules_read(struct mt_user_rules **out, const char *path, struct mt_rules_error *error)
+{
+    memset(error, 0, sizeof *error);
+    *out = NULL;
+    FILE *file = fopen(path, "re");
+    char *bytes = file ? malloc(TEXT_LIMIT + 1) : NULL;
+    size_t size = bytes ? fread(bytes, 1, TEXT_LIMIT + 1, file) : 0;
+    int rc = 0;
+    if (!file || (bytes && ferror(file))) {
+        rc = -errno;
+        snprintf(error->text, sizeof error->text, "%s; give a file of rules: memtap-rules(5)",
+                 strerror(errno));
+    } else if (!bytes) {
+        rc = -ENOMEM;
+    } else if (size > TEXT_LIMIT) {
+        rc = -EFBIG;
+        snprintf(error->text, sizeof error->text, "over 1 MiB: this is no file of rules");
+    } else {
+        rc = mt_user_rules_parse(out, bytes, size, error);
+    }
+    free(bytes);
+    if (file)
+        fclose(file);
+    return rc;
+}
+
+void mt_user_rules_destroy(struct mt_user_rules *rules)
+{
+    if (!rules)
+        return;
+    for (size_t i = 0; i < rules->n; i++) {
+        for (size_t j = 0; j < rules->rule[i].n; j++)
+            free(rules->rule[i].condition[j].pattern);
+        free(rules->rule[i].condition);
+        free(rules->rule[i].name);
+    }
+    free(rules->rule);
+    free(rules);
+}
+
+size_t mt_user_rules_count(const struct mt_user_rules *rules)
+{
+    return rules ? rules->n : 0;
+}
+
+const struct mt_rule *mt_user_rule(const struct mt_user_rules *rules, size_t index)
+{
+    return &rules->rule[index].rule;
+}
+
+/* One frame of the stack has to meet all conditions on frames. */
+static int frame_meets(const struct user_rule *rule, const struct mt_frame *frame)
+{
+    for (size_t i = 0; i < rule->n; i++) {
+        const struct condition *condition = &rule->condition[i];
+        const char *has = condition->kind == IS_FILE       ? frame->file
+                          : condition->kind == IS_FUNCTION ? frame->function
+                                                           : NULL;
+        if (has && fnmatch(condition->pattern, has, 0))
+            return 0;
+    }
+    return 1;
+}
+
+static int stack_meets(const struct user_rule *rule, const struct mt_definitions *d, uint32_t stack)
+{
+    for (; mt_stack(d, stack)->depth; stack = mt_stack(d, stack)->parent)
+        if (frame_meets(rule, mt_named_frame(d, mt_stack(d, stack)->frame)))
+            return 1;
+    return 0;
+}
+
+/* Any of the ranges that were open around the block's allocation may be meant. */
+static int range_meets(const struct condition *condition, const struct mt_rule_context *context,
+                       uint32_t path)
+{
+    for (; path; path = context->ranges->range[path].parent) {
+        uint32_t name = context->ranges->range[path].name;
+        if (!fnmatch(condition->pattern, mt_string(context->definitions, name), 0))
+            return 1;
+    }
+    return 0;
+}
+
+static int block_meets(const struct condition *condition, const struct mt_rule_context *context,
+                       const struct mt_block *block)
+{
+    const struct mt_definitions *d = context->definitions;
+    char name[256];
+    uint64_t has;
+    switch (condition->kind) {
+    case IS_OPERATOR:
+        mt_short_type_name(mt_string(d, block->node_name), name, sizeof name);
+        return block->node_name && !fnmatch(condition->pattern, name, 0);
+    case IS_RANGE:
+        return range_meets(condition, context, block->range);
+    case IS_NAME:
+        return block->name && !fnmatch(condition->pattern, mt_string(d, block->name), 0);
+    case IS_PHASE:
+        has = block->born.phase;
+        break;
+    case IS_SIZE:
+        has = block->size;
+        break;
+    case IS_DEVICE:
+        has = block->device < 0 ? UINT64_MAX : (uint64_t)block->device;
+        break;
+    default:
+        return 1;
+    }
+    return has >= condition->least && has <= condition->most;
+}
+
+int mt_user_rule_holds(const struct mt_user_rules *rules, size_t index,
+                       const struct mt_rule_context *context, const struct mt_block *block)
+{
+    const struct mt_definitions *d = context->definitions;
+    const struct user_rule *rule = &rules->rule[index];
+    int of_frames = 0;
+    for (size_t i = 0; i < rule->n; i++) {
+        of_frames |= rule->condition[i].kind == IS_FILE || rule->condition[i].kind == IS_FUNCTION;
+        if (!block_meets(&rule->condition[i], context, block))
+            return 0;
+    }
+    return !of_frames || stack_meets(rule, d, block->stack) ||
+           stack_meets(rule, d, block->forward_stack);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rules that users write (memtap-rules(5)); they come before memtap's own.
+ */
+#ifndef MT_USER_RULES_H
+#define MT_USER_RULES_H
+
+#include "analyzer/model/heap.h"
+#include "analyzer/support/categories.h"
+#include "analyzer/trace/definitions.h"
+
+struct mt_rule;
+struct mt_rule_context;
+struct mt_user_rules;
+
+struct mt_rules_error {
+    unsigned line, column; /* from 1; 0: of the whole file */
+    char text[200];        /* what is wrong, and what to do */
+};
+
+/* Reads a file of rules. 0, or a negative errno with *error filled. */
+int mt_user_rules_read(struct mt_user_rules **out, const char *path, struct mt_rules_error *error);
+
+/* The same from a text of so many bytes. */
+int mt_user_rules_parse(struct mt_user_rules **out, const char *text, size_t size,
+                        struct mt_rules_error *error);
+void mt_user_rules_destroy(struct mt_user_rules *rules);
+
+/* All answer for NULL: no rules. */
+size_t mt_user_rules_count(const struct mt_user_rules *rules);
+const struct mt_rule *mt_user_rule(const struct mt_user_rules *rules, size_t index);
+int mt_user_rule_holds(const struct mt_user_rules *rules, size_t index,
+                       const struct mt_rule_context *context, const struct mt_block *block);
+
+#endif

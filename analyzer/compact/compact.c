@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compact.h"
+#include "analyzer/support/write.h"
+#include "analyzer/trace/scan.h"
+#include "analyzer/trace/survey.h"
+#include "trace-format/end-note.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define LEVEL 19 /* zstd's: it is written once */
+
+struct work {
+    const struct mt_keep_plan *plan;
+    struct mt_encoder *definitions, *events; /* what is used stands before */
+    uint64_t number;                         /* of the last event */
+    FILE *out;
+};
+
+static int end_events(struct work *work)
+{
+    int rc = mt_write_block(work->out, work->definitions);
+    return rc ? rc : mt_write_block(work->out, work->events);
+}
+
+/* A free of nothing: of PyTorch's with the totals after it, or of CUDA's. */
+static void empty(struct mt_event *event)
+{
+    switch (event->kind) {
+    case MT_ALLOC:
+    case MT_FREE:
+        event->kind = MT_FREE;
+        event->arg[0] = event->arg[1] = 0;
+        break;
+    case MT_CUDA_MALLOC:
+    case MT_CUDA_MALLOC_ASYNC:
+    case MT_CUDA_FREE:
+    case MT_CUDA_FREE_ASYNC:
+    case MT_CUDA_FREE_FAILED:
+        event->kind = MT_CUDA_FREE;
+        memset(event->arg, 0, sizeof event->arg);
+        break;
+    }
+}
+
+/* An event whose block is not kept says nothing of it. */
+static int write_event(struct work *work, const struct mt_event *event)
+{
+    struct mt_event kept = *event;
+    if (mt_kept_has(work->plan->kept.totals, work->number))
+        empty(&kept);
+    int rc = mt_encoder_event(work->events, &kept);
+    return rc || !mt_encoder_full(work->events) ? rc : end_events(work);
+}
+
+static int handle(void *data, const struct mt_batch *batch)
+{
+    struct work *work = data;
+    int rc = 0;
+    for (size_t i = 0; !rc && i < batch->n_definitions; i++)
+        rc = mt_write_definition(work->out, work->definitions, &batch->definitions[i]);
+    for (size_t i = 0; !rc && i < batch->n_events; i++)
+        if (mt_kept_has(work->plan->kept.bits, ++work->number))
+            rc = write_event(work, &batch->events[i]);
+    return rc;
+}
+
+static int write_info(struct work *work, const char *text)
+{
+    struct mt_definition info = {.kind = MT_DEF_INFO, .text = text, .text_size = strlen(text)};
+    return mt_write_definition(work->out, work->definitions, &info);
+}
+
+static int write_begin(struct work *work)
+{
+    unsigned char header[MT_FILE_HEADER_SIZE];
+    uint64_t trace_id;
+    char text[96];
+    if (getrandom(&trace_id, sizeof trace_id, 0) != sizeof trace_id)
+        return -errno;
+    mt_encode_file_header(header, trace_id | 1, 0);
+    snprintf(text, sizeof text, "compact=%llu events, %llu bytes",
+             (unsigned long long)work->plan->events, (unsigned long long)work->plan->bytes);
+    int rc = mt_write_bytes(work->out, header, sizeof header);
+    if (!rc)
+        rc = write_info(work, text);
+    snprintf(text, sizeof text, MT_STATE_INFO "%s", mt_trace_state_names[work->plan->state]);
+    if (!rc && work->plan->is_whole_but_end)
+        rc = write_info(work, text);
+    if (!rc && work->plan->ended.how == MT_ENDED_RUNNING) /* nobody sees it by the copy itself */
+        rc = write_info(work, MT_ENDED_INFO "running");
+    for (size_t i = 0; !rc && i < work->plan->n_info; i++)
+        rc = write_info(work, work->plan->info[i]);
+    return rc;
+}
+
+static int write_end(struct work *work)
+{
+    struct mt_end end = work->plan->end;
+    int rc = end_events(work);
+    if (rc || !work->plan->is_complete)
+        return rc;
+    end.events = work->plan->kept.n;
+    return mt_write_end(work->out, work->definitions, &end);
+}
+
+int mt_compact(const char *path, const struct mt_keep_plan *plan, FILE *out,
+               struct mt_trace_error *error)
+{
+    struct work work = {.plan = plan,
+                        .definitions = mt_encoder_create(LEVEL),
+                        .events = mt_encoder_create(LEVEL),
+                        .out = out};
+    int rc = work.definitions && work.events ? write_begin(&work) : -ENOMEM;
+    if (!rc)
+        rc = mt_scan(path, handle, &work, error);
+    if (!rc)
+        rc = write_end(&work);
+    if (!rc && fflush(out))
+        rc = -errno;
+    mt_encoder_destroy(work.definitions);
+    mt_encoder_destroy(work.events);
+    return rc;
+}

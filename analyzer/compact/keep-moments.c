@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keep-moments.h"
+#include "analyzer/replay/replay-parts.h"
+
+#include <errno.h>
+
+/* So many events may go to moments besides peaks: each keeps what is live at it, of which most is
+ * live at others too. A block takes about four: it is made, labelled, freed. */
+#define EVENTS_OF(events) ((events) / 250 > 4000 ? (events) / 250 : 4000)
+#define EVENTS_A_BLOCK 4u
+#define LEAST_STEPS 3u
+#define MOST_STEPS 16u
+
+/* What is live after the event, and how much that is. */
+static int add_whole(struct mt_keep_moments *moments, uint64_t number)
+{
+    int rc = mt_marks_add(&moments->after_event, number);
+    return rc ? rc : mt_marks_add(&moments->totals, number);
+}
+
+/* The highest moment of an iteration, and where it and the next one begin. */
+static int add_step(struct mt_keep_moments *moments, const struct mt_spans *spans, size_t number)
+{
+    const struct mt_span *highest = mt_spans_of_iteration(spans, number);
+    int rc = highest ? add_whole(moments, highest->most_event) : 0;
+    for (size_t i = number; !rc && i <= number + 1; i++) {
+        const struct mt_span *first = mt_spans_begin_of(spans, i);
+        if (first && first->before)
+            rc = add_whole(moments, first->before);
+    }
+    return rc;
+}
+
+/* The first, the last, and others evenly between. */
+static int add_steps(struct mt_keep_moments *moments, const struct mt_spans *spans, size_t n)
+{
+    int rc = 0;
+    if (spans->iterations < n)
+        n = spans->iterations;
+    for (size_t i = 0; !rc && i < n; i++) {
+        size_t last = spans->iterations - 1;
+        rc = add_step(moments, spans, 1 + (n > 1 ? i * last / (n - 1) : last));
+    }
+    return rc;
+}
+
+/* The highest moment of each phase: two runs are compared there if their peaks are elsewhere. */
+static int add_phases(struct mt_keep_moments *moments, const struct mt_spans *spans)
+{
+    const struct mt_span *highest[MT_PHASE_STEP + 1] = {NULL};
+    int rc = 0;
+    for (size_t i = 0; i < spans->n; i++) {
+        const struct mt_span *span = &spans->span[i], **best = &highest[span->phase];
+        if (!*best || span->most > (*best)->most)
+            *best = span;
+    }
+    for (size_t i = 0; !rc && i < sizeof highest / sizeof *highest; i++)
+        rc = highest[i] ? add_whole(moments, highest[i]->most_event) : 0;
+    return rc;
+}
+
+static size_t between(size_t least, size_t n, size_t most)
+{
+    return n < least ? least : n < most ? n : most;
+}
+
+static int choose_on_device(struct mt_keep_moments *moments, const struct mt_replay *replay,
+                            const struct mt_keep_scout *scout, unsigned slot)
+{
+    const struct mt_spans *spans = &replay->spans[slot];
+    int rc, of_cuda = mt_replay_is_of_cuda(replay, slot);
+    const struct mt_totals *peak = of_cuda ? &replay->cuda_peak[slot] : &replay->peak[slot];
+    if (!peak->event)
+        return 0;
+    /* They say when the device was used last. */
+    if (of_cuda && (mt_marks_add(&moments->totals, replay->cuda_now[slot].event) ||
+                    mt_marks_add(&moments->totals, scout->before_oom[slot])))
+        return -ENOMEM;
+    const struct mt_heap *heap = of_cuda ? &replay->cuda.heap : &replay->blocks;
+    size_t blocks = 1;
+    for (uint32_t i = 1; i < heap->n_records; i++)
+        blocks += mt_heap_is_remembered(heap, mt_heap_record(heap, i));
+    size_t room = EVENTS_OF(replay->events) / EVENTS_A_BLOCK / blocks;
+    rc = mt_marks_add(&moments->after_event, peak->event);
+    if (!rc)
+        rc = add_steps(moments, spans, between(LEAST_STEPS, room, MOST_STEPS));
+    if (!rc)
+        rc = add_phases(moments, spans);
+    for (size_t i = 0; !rc && i < spans->n; i++)
+        rc = mt_marks_add(&moments->totals, spans->span[i].most_event);
+    for (size_t i = 0; !rc && i < replay->tracker.ranges.device[slot].n; i++)
+        rc = mt_marks_add(&moments->totals, replay->tracker.ranges.device[slot].most[i].event);
+    return rc;
+}
+
+/* The sample before a moment, and the one after it. */
+static int add_samples_around(struct mt_marks_list *to, const struct mt_marks_list *samples,
+                              uint64_t moment)
+{
+    size_t low = 0, high = samples->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (samples->number[middle] <= moment)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int rc = low ? mt_marks_add(to, samples->number[low - 1]) : 0;
+    return rc || low == samples->n ? rc : mt_marks_add(to, samples->number[low]);
+}
+
+/* What CUDA had handed out when the device was asked has to be known where a moment is told with
+ * it. All of PyTorch's segments are kept. */
+static int add_samples(struct mt_keep_moments *moments, const struct mt_replay *replay,
+                       const struct mt_keep_scout *scout)
+{
+    size_t n = moments->after_event.n;
+    int rc = 0;
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
+        if (!mt_replay_is_of_cuda(replay, slot))
+            continue;
+        for (size_t i = 0; !rc && i < n; i++)
+            rc = add_samples_around(&moments->after_event, &scout->samples[slot],
+                                    moments->after_event.number[i]);
+        /* The first one, and the last. */
+        if (!rc)
+            rc = add_samples_around(&moments->after_event, &scout->samples[slot], 0);
+        if (!rc)
+            rc = add_samples_around(&moments->after_event, &scout->samples[slot], replay->events);
+    }
+    return rc;
+}
+
+int mt_keep_moments_choose(struct mt_keep_moments *moments, const struct mt_replay *replay,
+                           const struct mt_keep_scout *scout)
+{
+    int rc = 0;
+    *moments = (struct mt_keep_moments){0};
+    for (unsigned slot = 0; !rc && slot < MT_DEVICES; slot++)
+        rc = choose_on_device(moments, replay, scout, slot);
+    if (!rc && scout->last_oom)
+        rc = mt_marks_add(&moments->after_event, scout->last_oom);
+    if (!rc && replay->host.most_event)
+        rc = mt_marks_add(&moments->after_event, replay->host.most_event);
+    if (!rc)
+        rc = add_samples(moments, replay, scout);
+    mt_marks_sort(&moments->after_event);
+    mt_marks_sort(&moments->totals);
+    return rc;
+}
+
+void mt_keep_moments_clear(struct mt_keep_moments *moments)
+{
+    mt_marks_clear(&moments->after_event);
+    mt_marks_clear(&moments->totals);
+}

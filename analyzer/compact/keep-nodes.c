@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keep-nodes.h"
+#include "analyzer/support/grow.h"
+
+/* As in the tracker, which is to see the same nodes. */
+#define THREAD_LIMIT 65536u
+#define NESTING_LIMIT 4096u
+
+struct mt_keep_node {
+    uint64_t address, begin, end; /* numbers of events; end 0: it still runs */
+    struct mt_candidate made;     /* where: of this node's own reference */
+    uint32_t outer;               /* the node that it is in, or the next that is free */
+    uint32_t references;          /* candidates, nodes in it, and its thread while it runs */
+    uint32_t waiting;             /* the next whose maker is to be looked at too */
+    int is_kept;
+};
+
+struct mt_keep_thread {
+    uint32_t innermost, depth;
+};
+
+int mt_kept_reach(struct mt_kept *kept, uint64_t number)
+{
+    size_t capacity = kept->capacity;
+    int rc = mt_grow(&kept->bits, &capacity, number / 8 + 1, 1);
+    capacity = kept->capacity;
+    if (!rc)
+        rc = mt_grow(&kept->totals, &capacity, number / 8 + 1, 1);
+    if (!rc)
+        kept->capacity = capacity;
+    return rc;
+}
+
+void mt_kept_clear(struct mt_kept *kept)
+{
+    free(kept->bits);
+    free(kept->totals);
+    *kept = (struct mt_kept){0};
+}
+
+static void keep_number(struct mt_kept *kept, uint64_t number)
+{
+    kept->n += number && !mt_kept_has(kept->bits, number);
+    if (number)
+        kept->bits[number / 8] |= (unsigned char)(1 << number % 8);
+}
+
+void mt_keep_nodes_clear(struct mt_keep_nodes *nodes)
+{
+    free(nodes->node);
+    free(nodes->threads);
+    free(nodes->made_at);
+    mt_address_map_clear(&nodes->made);
+    *nodes = (struct mt_keep_nodes){.kept = nodes->kept};
+}
+
+/* What goes takes what it is in and what it was made in along, however long that chain is. */
+static void drop_node(struct mt_keep_nodes *nodes, uint32_t index)
+{
+    for (uint32_t waiting = 0;;) {
+        while (index && !--nodes->node[index].references) {
+            nodes->node[index].waiting = waiting;
+            waiting = index;
+            index = nodes->node[index].outer;
+        }
+        if (!waiting)
+            return;
+        struct mt_keep_node *gone = &nodes->node[waiting];
+        uint32_t next = gone->waiting;
+        index = gone->made.node;
+        gone->outer = nodes->first_free;
+        nodes->first_free = waiting;
+        waiting = next;
+    }
+}
+
+/* What a node is needed for: its begin, its end, where it was made, and all of this of what is
+ * around it. */
+static void keep_node(struct mt_keep_nodes *nodes, uint32_t index)
+{
+    for (uint32_t waiting = 0;;) {
+        for (; index && !nodes->node[index].is_kept; index = nodes->node[index].outer) {
+            struct mt_keep_node *node = &nodes->node[index];
+            node->is_kept = 1;
+            keep_number(nodes->kept, node->begin);
+            keep_number(nodes->kept, node->end);
+            keep_number(nodes->kept, node->made.number);
+            node->waiting = waiting;
+            waiting = index;
+        }
+        if (!waiting)
+            return;
+        index = nodes->node[waiting].made.node;
+        waiting = nodes->node[waiting].waiting;
+    }
+}
+
+struct mt_candidate mt_candidate_take(struct mt_keep_nodes *nodes, uint64_t number)
+{
+    if (nodes->around)
+        nodes->node[nodes->around].references++;
+    return (struct mt_candidate){number, nodes->around};
+}
+
+void mt_candidate_drop(struct mt_keep_nodes *nodes, struct mt_candidate candidate)
+{
+    drop_node(nodes, candidate.node);
+}
+
+void mt_candidate_keep(struct mt_keep_nodes *nodes, struct mt_candidate candidate)
+{
+    keep_number(nodes->kept, candidate.number);
+    keep_node(nodes, candidate.node);
+    drop_node(nodes, candidate.node);
+}
+
+static struct mt_keep_thread *thread_of(struct mt_keep_nodes *nodes, uint32_t thread)
+{
+    thread = thread < THREAD_LIMIT ? thread : 0;
+    if (mt_grow(&nodes->threads, &nodes->threads_capacity, (size_t)thread + 1,
+                sizeof *nodes->threads))
+        return NULL;
+    return &nodes->threads[thread];
+}
+
+static int made(struct mt_keep_nodes *nodes, uint64_t address, uint64_t number)
+{
+    uint32_t at = mt_address_map_get(&nodes->made, address);
+    struct mt_candidate candidate = mt_candidate_take(nodes, number);
+    if (at) {
+        mt_candidate_drop(nodes, nodes->made_at[at]);
+        nodes->made_at[at] = candidate;
+        return 0;
+    }
+    at = (uint32_t)(nodes->n_made ? nodes->n_made : 1);
+    if (mt_grow(&nodes->made_at, &nodes->made_capacity, at + (size_t)1, sizeof *nodes->made_at) ||
+        mt_address_map_put(&nodes->made, address, at))
+        return -ENOMEM;
+    nodes->n_made = at + (size_t)1;
+    nodes->made_at[at] = candidate;
+    return 0;
+}
+
+static uint32_t new_node(struct mt_keep_nodes *nodes)
+{
+    uint32_t index = nodes->first_free;
+    if (index) {
+        nodes->first_free = nodes->node[index].outer;
+        return index;
+    }
+    index = nodes->n_nodes ? nodes->n_nodes : 1;
+    if (mt_grow(&nodes->node, &nodes->nodes_capacity, index + (size_t)1, sizeof *nodes->node))
+        return 0;
+    nodes->n_nodes = index + 1;
+    return index;
+}
+
+static int begin(struct mt_keep_nodes *nodes, struct mt_keep_thread *thread, uint64_t address,
+                 uint64_t number)
+{
+    if (thread->depth == NESTING_LIMIT)
+        return 0;
+    uint32_t index = new_node(nodes), at = mt_address_map_get(&nodes->made, address);
+    if (!index)
+        return -ENOMEM;
+    struct mt_candidate from = at ? nodes->made_at[at] : (struct mt_candidate){0};
+    if (from.node)
+        nodes->node[from.node].references++;
+    nodes->node[index] = (struct mt_keep_node){.address = address,
+                                               .begin = number,
+                                               .made = from,
+                                               .outer = thread->innermost,
+                                               .references = 1};
+    if (thread->innermost)
+        nodes->node[thread->innermost].references++;
+    thread->innermost = index;
+    thread->depth++;
+    return 0;
+}
+
+/* The thread leaves its innermost node, by this event. */
+static void leave(struct mt_keep_nodes *nodes, struct mt_keep_thread *thread, uint64_t number)
+{
+    uint32_t index = thread->innermost;
+    struct mt_keep_node *node = &nodes->node[index];
+    node->end = number;
+    if (node->is_kept)
+        keep_number(nodes->kept, number);
+    thread->innermost = node->outer;
+    thread->depth--;
+    drop_node(nodes, index);
+}
+
+/* Nodes inside it whose ends are missing have ended too. */
+static void end(struct mt_keep_nodes *nodes, struct mt_keep_thread *thread, uint64_t address,
+                uint64_t number)
+{
+    uint32_t index = thread->innermost;
+    while (index && nodes->node[index].address != address)
+        index = nodes->node[index].outer;
+    if (!index)
+        return;
+    uint32_t after = nodes->node[index].outer;
+    while (thread->innermost != after)
+        leave(nodes, thread, number);
+}
+
+/* The begin and the end of a node are in it themselves. */
+static void enter(struct mt_keep_nodes *nodes, uint32_t index)
+{
+    if (index)
+        nodes->node[index].references++;
+    drop_node(nodes, nodes->around);
+    nodes->around = index;
+}
+
+int mt_keep_nodes_event(struct mt_keep_nodes *nodes, const struct mt_event *event, uint64_t number)
+{
+    struct mt_keep_thread *thread = thread_of(nodes, event->thread);
+    if (!thread)
+        return -ENOMEM;
+    if (event->kind == MT_NODE_BEGIN) {
+        int rc = begin(nodes, thread, event->arg[0], number);
+        enter(nodes, thread->innermost);
+        return rc;
+    }
+    enter(nodes, thread->innermost);
+    switch (event->kind) {
+    case MT_NODE_NEW:
+        return made(nodes, event->arg[0], number);
+    case MT_NODE_END:
+        end(nodes, thread, event->arg[0], number);
+        return 0;
+    case MT_LOST: /* as the tracker */
+        while (thread->innermost)
+            leave(nodes, thread, number);
+        return 0;
+    }
+    return 0;
+}

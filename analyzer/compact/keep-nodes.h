@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which events around an event are needed to know where it was: the backward nodes that ran on its
+ * thread, and where each of them had been made.
+ */
+#ifndef MT_KEEP_NODES_H
+#define MT_KEEP_NODES_H
+
+#include "analyzer/support/address-map.h"
+#include "trace-format/model.h"
+
+/* Which events are kept: a bit each, by number, from 1. */
+struct mt_kept {
+    unsigned char *bits, *totals; /* totals: only for the totals that it carries */
+    size_t capacity;              /* bytes of each */
+    uint64_t n;
+};
+
+/* Room for an event of this number. 0 or -ENOMEM. */
+int mt_kept_reach(struct mt_kept *kept, uint64_t number);
+void mt_kept_clear(struct mt_kept *kept);
+
+static inline int mt_kept_has(const unsigned char *bits, uint64_t number)
+{
+    return bits[number / 8] >> number % 8 & 1;
+}
+
+/* An event that may turn out to be needed. index: of the node that it is in, and of which it holds
+ * a reference; 0: none. */
+struct mt_candidate {
+    uint64_t number; /* 0: none */
+    uint32_t node;
+};
+
+struct mt_keep_node;
+struct mt_keep_thread;
+
+struct mt_keep_nodes {
+    struct mt_kept *kept;      /* the caller's */
+    struct mt_keep_node *node; /* 1 .. n_nodes - 1; those that are free in a list */
+    uint32_t n_nodes, first_free;
+    size_t nodes_capacity;
+    struct mt_keep_thread *threads;
+    size_t threads_capacity;
+    struct mt_address_map made;   /* a node's address -> index of made_at */
+    struct mt_candidate *made_at; /* the last event that told of it */
+    size_t n_made, made_capacity;
+    uint32_t around; /* the node that the last event was in: with a reference */
+};
+
+/* Nodes of zeros, but for kept, are none. */
+void mt_keep_nodes_clear(struct mt_keep_nodes *nodes);
+
+/* The next event. 0 or -ENOMEM. */
+int mt_keep_nodes_event(struct mt_keep_nodes *nodes, const struct mt_event *event, uint64_t number);
+
+/* The last event as a candidate, to be given back by one of the two: kept, or not. */
+struct mt_candidate mt_candidate_take(struct mt_keep_nodes *nodes, uint64_t number);
+void mt_candidate_keep(struct mt_keep_nodes *nodes, struct mt_candidate candidate);
+void mt_candidate_drop(struct mt_keep_nodes *nodes, struct mt_candidate candidate);
+
+#endif

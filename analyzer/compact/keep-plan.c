@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keep-plan.h"
+#include "analyzer/replay/replay-parts.h"
+#include "analyzer/replay/whole.h"
+#include "analyzer/support/grow.h"
+#include "analyzer/trace/cuda-oom.h"
+#include "keep-lives.h"
+#include "keep-moments.h"
+#include "trace-format/cuda-apis.h"
+
+/* What each device has had so far. */
+struct device_state {
+    size_t spans; /* that were seen of it */
+    int has_least;
+    uint64_t reserved;
+};
+
+struct planner {
+    struct mt_keep_plan *plan;
+    const struct mt_replay *whole; /* of the first pass */
+    struct mt_keep_scout *scout;   /* of it too */
+    struct mt_keep_moments moments;
+    struct mt_keep_nodes nodes;
+    struct mt_keep_lives lives;
+    struct mt_address_map blocks, cuda; /* PyTorch's, and what CUDA handed out: lives by address */
+    struct device_state device[MT_DEVICES];
+    int after_oom, saw_gradient, saw_touch;
+    /* Of the tracker, after the last event. */
+    struct mt_when now;
+    uint32_t leader, steps_begun, steps_ended;
+    int saw_parameters, saw_stepped;
+    size_t lines;
+    uint64_t storages;
+};
+
+static void keep_event(struct planner *p, uint64_t number)
+{
+    mt_candidate_keep(&p->nodes, mt_candidate_take(&p->nodes, number));
+}
+
+/* The event is needed for what it says besides its block, which is not kept for it. */
+static void keep_totals(struct planner *p, uint64_t number)
+{
+    unsigned char bit = (unsigned char)(1 << number % 8);
+    if (mt_kept_has(p->plan->kept.bits, number))
+        return;
+    keep_event(p, number);
+    p->plan->kept.totals[number / 8] |= bit;
+}
+
+/* Moments at which all that is live is kept, so far. */
+static size_t moments_passed(struct planner *p, uint64_t number)
+{
+    return mt_marks_below(&p->moments.after_event, number);
+}
+
+/* The life of the block around an address at one level; 0: none is known. The heaps are looked
+ * through, as the tracker does it: that changes nothing of what is in them. */
+static uint32_t life_around(const struct mt_heap *heap, const struct mt_address_map *by_address,
+                            uint64_t address, const struct mt_block **block)
+{
+    *block = address ? mt_heap_around((struct mt_heap *)heap, address) : NULL;
+    return *block ? mt_address_map_get(by_address, (*block)->address) : 0;
+}
+
+static int see_label(struct planner *p, const struct mt_replay *replay,
+                     const struct mt_event *event, uint64_t address, uint64_t number)
+{
+    const struct mt_block *block;
+    uint32_t index = life_around(&replay->blocks, &p->blocks, address, &block);
+    if (!index && !block)
+        index = life_around(&replay->cuda.heap, &p->cuda, address, &block);
+    int tells_of_storage = p->storages != replay->tracker.storages.changes;
+    size_t lines = replay->tracker.lines.used + replay->tracker.numels.used;
+    int tells_of_others = tells_of_storage || p->lines != lines;
+    p->lines = lines;
+    p->storages = replay->tracker.storages.changes;
+    if (index)
+        p->lives.life[index].is_wanted |= tells_of_others;
+    if (index && tells_of_storage)
+        return mt_keep_life_add(&p->lives, index, number);
+    if (index)
+        return mt_keep_life_label(&p->lives, index, block, number);
+    if ((block && event->kind == MT_NAMED) || /* a segment, which is kept in any case */
+        mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
+        keep_event(p, number);
+    return 0;
+}
+
+/* What the tracker knows has changed by the event, other than about a block. */
+static int changes_state(struct planner *p, const struct mt_tracker *tracker)
+{
+    int changed = p->now.epoch != tracker->now.epoch || p->now.run != tracker->now.run ||
+                  p->leader != tracker->leader || p->steps_begun != tracker->steps_begun ||
+                  p->steps_ended != tracker->steps_ended ||
+                  p->saw_parameters != tracker->saw_parameters ||
+                  p->saw_stepped != tracker->saw_stepped;
+    p->now = tracker->now;
+    p->leader = tracker->leader;
+    p->steps_begun = tracker->steps_begun;
+    p->steps_ended = tracker->steps_ended;
+    p->saw_parameters = tracker->saw_parameters;
+    p->saw_stepped = tracker->saw_stepped;
+    return changed;
+}
+
+/* The first of a phase, its lowest, and what is the highest of something. */
+static int has_totals(struct planner *p, const struct mt_replay *replay,
+                      const struct mt_event *event, uint64_t number)
+{
+    unsigned slot = mt_device_slot(event->device);
+    struct device_state *device = &p->device[slot];
+    size_t n = replay->spans[slot].n;
+    const struct mt_spans *whole = &p->whole->spans[slot];
+    int is_first = n != device->spans, is_highest = event->arg[3] > device->reserved;
+    if (is_first)
+        device->has_least = 0;
+    int is_least =
+        !device->has_least && n && n <= whole->n && whole->span[n - 1].least == event->arg[2];
+    device->has_least |= is_least;
+    device->spans = n;
+    if (is_highest)
+        device->reserved = event->arg[3];
+    return is_first || is_least || is_highest || mt_marks_has(&p->moments.totals, number);
+}
+
+/* The first event of a device tells what was there before; an allocation after memory ran out, that
+ * the program went on. */
+static int see_block(struct planner *p, const struct mt_replay *replay,
+                     const struct mt_event *event, uint64_t number, size_t moments)
+{
+    int is_first = !p->device[mt_device_slot(event->device)].spans;
+    int is_wanted = is_first || (event->kind == MT_ALLOC && p->after_oom);
+    int rc = 0, is_kept = 0;
+    if (event->kind == MT_ALLOC) {
+        p->after_oom = 0;
+        rc = mt_keep_life_begin(&p->lives, &p->blocks, event->arg[0], number, moments, is_wanted);
+    } else {
+        uint32_t index = mt_address_map_take(&p->blocks, event->arg[0]);
+        is_kept = index ? mt_keep_life_end(&p->lives, index, moments) : is_first;
+    }
+    if (is_kept)
+        keep_event(p, number);
+    if (has_totals(p, replay, event, number))
+        keep_totals(p, number);
+    return rc;
+}
+
+/* Memory whose events come and go with it: it is one block, at one address. What is mapped is kept
+ * in any case, and so are PyTorch's segments, which tell its blocks' pools. */
+static int comes_and_goes(const struct planner *p, const struct mt_event *event, uint64_t api)
+{
+    switch (mt_cuda_api_space(api)) {
+    case MT_SPACE_HOST:
+        return 1;
+    case MT_SPACE_DEVICE:
+    case MT_SPACE_MANAGED:
+    case MT_SPACE_ARRAY:
+        return mt_replay_is_of_cuda(p->whole, mt_device_slot(event->device));
+    default:
+        return 0;
+    }
+}
+
+static int see_cuda_malloc(struct planner *p, const struct mt_event *event, uint64_t number,
+                           size_t moments)
+{
+    if (!event->arg[0] || !comes_and_goes(p, event, event->arg[3])) {
+        p->after_oom |= mt_cuda_is_oom(event);
+        keep_event(p, number);
+        return 0;
+    }
+    int is_of_host = mt_cuda_api_space(event->arg[3]) == MT_SPACE_HOST;
+    int is_wanted = p->after_oom && !is_of_host;
+    p->after_oom &= is_of_host;
+    return mt_keep_life_begin(&p->lives, &p->cuda, event->arg[0], number, moments, is_wanted);
+}
+
+/* A free that fails belongs to the life that goes on, and so does what says that it did. */
+static int see_cuda_free(struct planner *p, const struct mt_event *event, uint64_t number,
+                         size_t moments)
+{
+    int ends = event->kind != MT_CUDA_FREE_FAILED && !mt_marks_has(&p->scout->failed, number);
+    uint32_t index = ends ? mt_address_map_take(&p->cuda, event->arg[0])
+                          : mt_address_map_get(&p->cuda, event->arg[0]);
+    if (index && !ends)
+        return mt_keep_life_add(&p->lives, index, number);
+    if (!index || mt_keep_life_end(&p->lives, index, moments))
+        keep_event(p, number);
+    return 0;
+}
+
+/* A phase has an event of each device that was used in it. */
+static int see_cuda(struct planner *p, const struct mt_replay *replay, const struct mt_event *event,
+                    uint64_t number, size_t moments)
+{
+    unsigned slot = mt_device_slot(event->device);
+    int rc = event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MALLOC_ASYNC
+                 ? see_cuda_malloc(p, event, number, moments)
+                 : see_cuda_free(p, event, number, moments);
+    if (!mt_replay_is_of_cuda(p->whole, slot))
+        return rc;
+    if (p->device[slot].spans != replay->spans[slot].n || mt_marks_has(&p->moments.totals, number))
+        keep_totals(p, number);
+    p->device[slot].spans = replay->spans[slot].n;
+    return rc;
+}
+
+static void see_touch(struct planner *p, const struct mt_replay *replay, uint64_t address,
+                      uint64_t number)
+{
+    const struct mt_block *block;
+    uint32_t index = life_around(&replay->cuda.heap, &p->cuda, address, &block);
+    if (index)
+        mt_keep_life_touch(&p->lives, index, number);
+    else if (block && mt_replay_is_of_cuda(p->whole, mt_device_slot(block->device)))
+        keep_event(p, number);
+    if (!p->saw_touch) /* that there are any tells that what has none is idle */
+        keep_event(p, number);
+    p->saw_touch = 1;
+}
+
+static uint64_t labelled_address(const struct mt_event *event)
+{
+    return event->arg[event->kind == MT_NODE_NEW];
+}
+
+static int see_kind(struct planner *p, const struct mt_replay *replay, const struct mt_event *event,
+                    uint64_t number, size_t moments)
+{
+    switch (event->kind) {
+    case MT_ALLOC:
+    case MT_FREE:
+        return see_block(p, replay, event, number, moments);
+    case MT_GRADIENT:
+        if (!p->saw_gradient)
+            keep_event(p, number);
+        p->saw_gradient = 1;
+        return see_label(p, replay, event, labelled_address(event), number);
+    case MT_SAVED:
+    case MT_LEAF:
+    case MT_SET_DATA:
+    case MT_REQUIRES_GRAD:
+    case MT_NAMED:
+    case MT_WORKSPACE:
+    case MT_STATE:
+    case MT_MEMBER:
+    case MT_RESIZE:
+    case MT_NODE_NEW:
+        return see_label(p, replay, event, labelled_address(event), number);
+    case MT_NODE_BEGIN:
+    case MT_NODE_END:
+        return 0;
+    case MT_CUDA_COPY:
+        see_touch(p, replay, event->arg[1], number);
+        see_touch(p, replay, event->arg[0], number);
+        return 0;
+    case MT_CUDA_SET:
+        see_touch(p, replay, event->arg[0], number);
+        return 0;
+    case MT_CUDA_MALLOC:
+    case MT_CUDA_MALLOC_ASYNC:
+    case MT_CUDA_FREE:
+    case MT_CUDA_FREE_ASYNC:
+    case MT_CUDA_FREE_FAILED:
+        return see_cuda(p, replay, event, number, moments);
+    case MT_OOM:
+        p->after_oom = 1;
+        break;
+    }
+    keep_event(p, number);
+    return 0;
+}
+
+static int saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
+{
+    struct planner *p = data;
+    uint64_t number = replay->events;
+    if (mt_kept_reach(&p->plan->kept, number) || mt_keep_nodes_event(&p->nodes, event, number))
+        return -ENOMEM;
+    size_t moments = moments_passed(p, number);
+    int rc = see_kind(p, replay, event, number, moments);
+    /* The last event says how long it was recorded. */
+    if (changes_state(p, &replay->tracker) || number == p->whole->events)
+        keep_totals(p, number);
+    return rc;
+}
+
+static void clear(struct planner *p)
+{
+    mt_keep_lives_clear(&p->lives);
+    mt_address_map_clear(&p->blocks);
+    mt_address_map_clear(&p->cuda);
+    mt_keep_nodes_clear(&p->nodes);
+    mt_keep_moments_clear(&p->moments);
+}
+
+static int decide(struct mt_keep_plan *plan, const char *path, const struct mt_replay *whole,
+                  struct mt_keep_scout *scout, struct mt_trace_error *error)
+{
+    struct planner planner = {
+        .plan = plan, .whole = whole, .scout = scout, .nodes = {.kept = &plan->kept}};
+    planner.lives.nodes = &planner.nodes;
+    const struct mt_watcher watcher = {saw, &planner};
+    const struct mt_question question = {.watcher = &watcher};
+    struct mt_replay replay = {0};
+    mt_marks_sort(&scout->failed);
+    int rc = mt_keep_moments_choose(&planner.moments, whole, scout);
+    if (!rc)
+        rc = mt_kept_reach(&plan->kept, whole->events);
+    if (!rc)
+        rc = mt_replay(path, &question, &replay, error);
+    if (!rc)
+        mt_keep_lives_finish(&planner.lives);
+    mt_replay_clear(&replay);
+    clear(&planner);
+    return rc;
+}
+
+static int add_info(void *data, const char *text)
+{
+    struct mt_keep_plan *plan = data;
+    if (mt_grow(&plan->info, &plan->info_capacity, plan->n_info + 1, sizeof *plan->info))
+        return -ENOMEM;
+    plan->info[plan->n_info] = strdup(text);
+    return plan->info[plan->n_info++] ? 0 : -ENOMEM;
+}
+
+int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_trace_error *error)
+{
+    struct mt_keep_scout scout = {0};
+    const struct mt_watcher watcher = {mt_keep_scout_saw, &scout};
+    const struct mt_question question = {.whole_run = 1, .watcher = &watcher};
+    struct mt_replay whole = {0};
+    *plan = (struct mt_keep_plan){0};
+    int rc = mt_replay(path, &question, &whole, error);
+    if (!rc && error->fault)
+        rc = -EINVAL;
+    plan->events = whole.survey.events;
+    plan->bytes = whole.survey.bytes;
+    plan->is_complete = whole.survey.complete;
+    plan->state = whole.survey.state;
+    plan->is_whole_but_end =
+        !plan->is_complete && (plan->state == MT_TRACE_KILLED || plan->state == MT_TRACE_STOPPED ||
+                               plan->state == MT_TRACE_EXECUTED);
+    plan->end = whole.survey.end;
+    plan->ended = mt_ended_of(&whole.survey, error);
+    if (!rc)
+        rc = mt_whole_tell(&whole, add_info, plan);
+    plan->is_compact = whole.definitions && mt_info(whole.definitions, "compact") != NULL;
+    if (!rc && !plan->is_compact)
+        rc = decide(plan, path, &whole, &scout, error);
+    mt_replay_clear(&whole);
+    mt_keep_scout_clear(&scout);
+    return rc;
+}
+
+void mt_keep_plan_clear(struct mt_keep_plan *plan)
+{
+    mt_kept_clear(&plan->kept);
+    for (size_t i = 0; i < plan->n_info; i++)
+        free(plan->info[i]);
+    free(plan->info);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis.h"
+#include "analyzer/support/grow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void count(struct mt_device *device, const struct mt_verdict *verdict)
+{
+    struct mt_share *shares[] = {
+        &device->category[verdict->rule->category],
+        &device->by_rule[mt_rule_index(device->context.user, verdict->rule)]};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        shares[i]->bytes += verdict->block->size;
+        shares[i]->blocks++;
+    }
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const struct mt_verdict *a = left, *b = right;
+    return (a->block->address > b->block->address) - (a->block->address < b->block->address);
+}
+
+/* The verdicts on the blocks that a heap remembers. */
+static int judge(struct mt_device *device, const struct mt_heap *heap, unsigned slot,
+                 struct mt_rule_context *context)
+{
+    size_t capacity = 0;
+    for (uint32_t i = 1; i < heap->n_records; i++) {
+        const struct mt_block *block = mt_heap_record(heap, i);
+        if (!mt_heap_is_remembered(heap, block) || mt_device_slot(block->device) != slot)
+            continue;
+        if (mt_grow(&device->verdicts, &capacity, device->n_verdicts + 1, sizeof *device->verdicts))
+            return -ENOMEM;
+        device->verdicts[device->n_verdicts++].block = block;
+    }
+    if (device->n_verdicts)
+        qsort(device->verdicts, device->n_verdicts, sizeof *device->verdicts, by_address);
+    return mt_classify_all(context, device->verdicts, device->n_verdicts);
+}
+
+/* PyTorch's blocks where it ever used the device, else CUDA's. */
+static void choose_level(struct mt_device *device, const struct mt_replay *replay, unsigned slot)
+{
+    device->device = (int)slot - 1;
+    device->is_peak = replay->question.moment.kind == MT_AT_PEAK;
+    device->of_cuda = replay->peak[slot].event == 0;
+    device->peak = device->of_cuda ? replay->cuda_peak[slot] : replay->peak[slot];
+    device->at = device->of_cuda ? replay->cuda_at[slot] : replay->at[slot];
+    if (device->at.reserved > device->at.allocated)
+        device->cached = device->at.reserved - device->at.allocated;
+    if (device->at.allocated > device->at.known_bytes)
+        device->unseen = device->at.allocated - device->at.known_bytes;
+}
+
+static int find_story(struct mt_device *device, const struct mt_replay *replay, unsigned slot)
+{
+    device->spans = &replay->spans[slot];
+    device->timeline = &replay->timeline[slot];
+    device->worst = &replay->worst[slot];
+    device->span = mt_spans_at(device->spans, device->at.when.run);
+    int rc = device->of_cuda ? 0
+                             : mt_segments_find(&device->segments, &replay->cuda, slot,
+                                                device->verdicts, device->n_verdicts);
+    if (!rc)
+        rc = mt_balance_find(&device->balance, replay, slot, &device->at, &device->segments,
+                             device->verdicts, device->of_cuda ? 0 : device->n_verdicts);
+    if (!rc && !device->of_cuda)
+        rc = mt_private_pools_find(&device->private_pools, replay, slot, device->verdicts,
+                                   device->n_verdicts);
+    if (!rc)
+        rc = mt_pins_find(&device->pins, &device->segments, ~0u, device->verdicts,
+                          replay->definitions);
+    if (!rc)
+        rc = mt_precision_find(&device->precision, device->verdicts, device->n_verdicts);
+    if (rc || !device->span)
+        return rc;
+    device->next = mt_spans_highest(device->spans, device->span->phase);
+    return mt_growth_find(&device->growth, device->spans, device->span->iteration, device->verdicts,
+                          device->n_verdicts);
+}
+
+static int analyze_device(struct mt_analysis *analysis, unsigned slot)
+{
+    const struct mt_replay *replay = &analysis->replay;
+    struct mt_device *device = &analysis->devices[analysis->n_devices++];
+    device->context = mt_replay_context(replay);
+    choose_level(device, replay, slot);
+    device->by_rule = calloc(mt_rules_count(replay->question.rules), sizeof *device->by_rule);
+    if (!device->by_rule)
+        return -ENOMEM;
+    int rc = judge(device, device->of_cuda ? &replay->cuda.heap : &replay->blocks, slot,
+                   &device->context);
+    for (size_t i = 0; !rc && i < device->n_verdicts; i++)
+        count(device, &device->verdicts[i]);
+    if (!rc)
+        rc = find_story(device, replay, slot);
+    if (!rc && replay->question.by != MT_BY_SITE)
+        rc = mt_groups_collect(&device->groups, &device->context, replay->question.by,
+                               device->verdicts, device->n_verdicts);
+    if (!rc && device->of_cuda)
+        rc = mt_leaks_find(&device->leaks, replay, slot);
+    if (!rc && device->of_cuda)
+        rc = mt_idle_find(&device->idle, replay,
+                          device->is_peak ? device->at.time_ns : replay->at_time_ns,
+                          device->verdicts, device->n_verdicts);
+    return rc ? rc
+              : mt_sites_collect(&device->sites, replay->definitions, device->verdicts,
+                                 device->n_verdicts);
+}
+
+static int analyze_devices(struct mt_analysis *analysis)
+{
+    analysis->devices = calloc(MT_DEVICES, sizeof *analysis->devices);
+    if (!analysis->devices)
+        return -ENOMEM;
+    const struct mt_question *question = &analysis->replay.question;
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
+        if (!analysis->replay.peak[slot].event && !analysis->replay.cuda_peak[slot].event)
+            continue;
+        if (question->one_device && slot != mt_device_slot(question->device))
+            continue;
+        int rc = analyze_device(analysis, slot);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static unsigned highest_slot(const struct mt_replay *replay)
+{
+    const struct mt_question *question = &replay->question;
+    unsigned best = question->one_device ? mt_device_slot(question->device) : 0;
+    uint64_t most = 0;
+    for (unsigned slot = 0; slot < MT_DEVICES && !question->one_device; slot++) {
+        const struct mt_totals *peak =
+            replay->peak[slot].event ? &replay->peak[slot] : &replay->cuda_peak[slot];
+        if (peak->event && peak->allocated > most) {
+            most = peak->allocated;
+            best = slot;
+        }
+    }
+    return best;
+}
+
+/* Which events an iteration has is known at the trace's end only: it is read once more. Where the
+ * iteration is not there, the replay is that of the peak. */
+static int replay_step(struct mt_analysis *analysis, const char *path,
+                       const struct mt_question *question)
+{
+    struct mt_question step = *question;
+    step.moment.kind = MT_AT_PEAK;
+    int rc = mt_replay(path, &step, &analysis->replay, &analysis->fault);
+    const struct mt_spans *spans = &analysis->replay.spans[highest_slot(&analysis->replay)];
+    uint64_t number = question->moment.value;
+    int at_begin = question->moment.kind == MT_AT_BEGIN;
+    const struct mt_span *span = rc         ? NULL
+                                 : at_begin ? mt_spans_begin_of(spans, number)
+                                            : mt_spans_of_iteration(spans, number);
+    if (span) {
+        step.moment = (struct mt_moment){MT_AT_EVENT, at_begin ? span->before : span->most_event};
+        mt_replay_clear(&analysis->replay);
+        rc = mt_replay(path, &step, &analysis->replay, &analysis->fault);
+    }
+    analysis->replay.question.moment = question->moment;
+    analysis->has_no_step = !span;
+    return rc;
+}
+
+int mt_analysis_create(struct mt_analysis *analysis, const char *path,
+                       const struct mt_question *question)
+{
+    memset(analysis, 0, sizeof *analysis);
+    int rc = question->moment.kind >= MT_AT_BEGIN
+                 ? replay_step(analysis, path, question)
+                 : mt_replay(path, question, &analysis->replay, &analysis->fault);
+    if (!rc)
+        rc = analyze_devices(analysis);
+    if (!rc)
+        rc = mt_host_find(&analysis->host, &analysis->replay.host, analysis->replay.definitions);
+    return rc;
+}
+
+void mt_analysis_destroy(struct mt_analysis *analysis)
+{
+    for (size_t i = 0; i < analysis->n_devices; i++) {
+        free(analysis->devices[i].by_rule);
+        free(analysis->devices[i].verdicts);
+        mt_sites_clear(&analysis->devices[i].sites);
+        mt_groups_clear(&analysis->devices[i].groups);
+        mt_origins_clear(&analysis->devices[i].leaks);
+        mt_idle_clear(&analysis->devices[i].idle);
+        mt_segments_clear(&analysis->devices[i].segments);
+        mt_growth_clear(&analysis->devices[i].growth);
+        mt_copies_clear(&analysis->devices[i].context.copies);
+    }
+    free(analysis->devices);
+    mt_origins_clear(&analysis->host);
+    mt_replay_clear(&analysis->replay);
+    memset(analysis, 0, sizeof *analysis);
+}
+
+const struct mt_device *mt_analysis_main_device(const struct mt_analysis *analysis)
+{
+    const struct mt_device *best = NULL;
+    for (size_t i = 0; i < analysis->n_devices; i++)
+        if (!best || analysis->devices[i].peak.allocated > best->peak.allocated)
+            best = &analysis->devices[i];
+    return best;
+}
+
+struct mt_ended mt_analysis_ended(const struct mt_analysis *analysis)
+{
+    return mt_ended_of(&analysis->replay.survey, &analysis->fault);
+}

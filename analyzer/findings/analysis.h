@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything that a report is made of: the replayed trace, and the verdicts on the blocks that were
+ * live on each device at the moment in question.
+ */
+#ifndef MT_ANALYSIS_H
+#define MT_ANALYSIS_H
+
+#include "analyzer/replay/replay.h"
+#include "analyzer/trace/ended.h"
+#include "analyzer/trace/survey.h"
+#include "balance.h"
+#include "growth.h"
+#include "idle.h"
+#include "leaks.h"
+#include "pins.h"
+#include "precision.h"
+#include "private-pools.h"
+#include "sites.h"
+
+struct mt_share {
+    uint64_t bytes, blocks;
+};
+
+struct mt_device {
+    int device;                /* CUDA's index, MT_NO_DEVICE: not known */
+    int of_cuda;               /* no PyTorch block was seen: blocks are what CUDA handed out */
+    int is_peak;               /* the moment in question is the peak */
+    struct mt_totals at, peak; /* at the moment, and at the peak */
+    uint64_t cached;           /* reserved - allocated */
+    uint64_t unseen; /* allocated, but before the recording began, or while it lost events */
+    struct mt_share category[MT_CATEGORY_COUNT];
+    struct mt_share *by_rule;    /* index as of mt_rule_at; NULL: nothing was ever on the device */
+    struct mt_verdict *verdicts; /* on every block, in the order of addresses */
+    size_t n_verdicts;
+    struct mt_sites sites;
+    struct mt_groups groups; /* unless question.by is MT_BY_SITE */
+    const struct mt_spans *spans;
+    const struct mt_timeline *timeline;
+    const struct mt_worst *worst; /* fragmentation */
+    const struct mt_span *span;   /* of the moment */
+    const struct mt_span *next;   /* the highest of another phase than that one's */
+    struct mt_growth growth;
+    struct mt_segments segments; /* of PyTorch's; none on a device of CUDA's level */
+    struct mt_balance balance;
+    struct mt_private_pools private_pools; /* none on a device of CUDA's level */
+    struct mt_origins leaks;               /* on a device of CUDA's level */
+    struct mt_idle idle;                   /* the same */
+    struct mt_pins pins;                   /* of both pools */
+    struct mt_precision precision;
+    struct mt_rule_context context; /* of the verdicts */
+};
+
+struct mt_analysis {
+    struct mt_replay replay;
+    struct mt_device *devices; /* those on which memory was ever allocated, by index */
+    size_t n_devices;
+    struct mt_origins host;      /* page-locked memory of the host that was live at the moment */
+    int has_no_step;             /* the iteration that is asked for is not in the trace */
+    struct mt_trace_error fault; /* where the trace stops being sound; MT_FAULT_NONE: nowhere */
+};
+
+/* Analyzes a trace. 0, also when it is sound only up to analysis->fault; otherwise a negative errno
+ * and why in analysis->fault (text empty: out of memory). To be destroyed in any case. */
+int mt_analysis_create(struct mt_analysis *analysis, const char *path,
+                       const struct mt_question *question);
+void mt_analysis_destroy(struct mt_analysis *analysis);
+
+struct mt_ended mt_analysis_ended(const struct mt_analysis *analysis);
+
+/* The device with the highest peak; NULL: no memory was allocated. */
+const struct mt_device *mt_analysis_main_device(const struct mt_analysis *analysis);
+
+#endif

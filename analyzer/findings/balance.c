@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "balance.h"
+#include "analyzer/support/grow.h"
+#include "analyzer/trace/marks.h"
+#include "private-pools.h"
+#include "trace-format/cuda-apis.h"
+
+#include <stdio.h>
+
+struct parts {
+    struct mt_balance_part *part;
+    size_t n, capacity;
+};
+
+/* The library that wanted the memory: that of the innermost native frame which is neither CUDA's
+ * runtime nor PyTorch's own. Without one: the user's line of Python, or else the call. */
+static void name_of(char *out, size_t size, const struct mt_definitions *d,
+                    const struct mt_block *block)
+{
+    for (uint32_t stack = block->stack; stack; stack = mt_stack(d, stack)->parent) {
+        const struct mt_frame *frame = mt_stack_frame(d, stack);
+        if (!frame->is_native)
+            break;
+        if (frame->marks & MT_MARK_FRAMEWORK)
+            continue;
+        const char *path = mt_module(d, frame->module).path, *slash = strrchr(path, '/');
+        snprintf(out, size, "%s", slash ? slash + 1 : path);
+        return;
+    }
+    uint32_t user = mt_stack(d, block->stack)->user;
+    if (user)
+        mt_place_text(out, size, d, user);
+    else
+        snprintf(out, size, "%s", mt_cuda_api_name(block->api));
+}
+
+static int comes_from_pytorch(const struct mt_definitions *d, uint32_t stack)
+{
+    for (; stack; stack = mt_stack(d, stack)->parent) {
+        const struct mt_frame *frame = mt_stack_frame(d, stack);
+        if (!frame->is_native)
+            return 0;
+        if (strstr(mt_module(d, frame->module).path, "/libc10_cuda."))
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether any of PyTorch's blocks begins in it. */
+static int holds_blocks(const struct mt_block *block, const struct mt_verdict *verdicts, size_t n)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (verdicts[middle].block->address < block->address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && verdicts[low].block->address - block->address < block->size;
+}
+
+/* A segment that is wholly cached shows by its frames, or else by its size, as long as PyTorch has
+ * reserved more than there is otherwise. */
+static int is_segment(const struct mt_replay *replay, const struct mt_block *block,
+                      const struct mt_segments *segments, uint64_t *empty)
+{
+    if (block->api == MT_API_CU_MEM_CREATE && segments->expandable)
+        return 1;
+    if (comes_from_pytorch(replay->definitions, block->stack))
+        return 1;
+    if (block->size % MT_SMALL_SEGMENT || block->size > *empty)
+        return 0;
+    *empty -= block->size;
+    return 1;
+}
+
+static int add(struct parts *parts, const char *name, uint64_t bytes)
+{
+    for (size_t i = 0; i < parts->n; i++)
+        if (!strcmp(parts->part[i].name, name)) {
+            parts->part[i].bytes += bytes;
+            parts->part[i].blocks++;
+            return 0;
+        }
+    if (mt_grow(&parts->part, &parts->capacity, parts->n + 1, sizeof *parts->part))
+        return -ENOMEM;
+    struct mt_balance_part *part = &parts->part[parts->n++];
+    *part = (struct mt_balance_part){.bytes = bytes, .blocks = 1};
+    snprintf(part->name, sizeof part->name, "%s", name);
+    return 0;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct mt_balance_part *a = left, *b = right;
+    return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes)
+                                : strcmp(a->name, b->name);
+}
+
+static int find_parts(struct parts *parts, struct parts *empty_parts,
+                      const struct mt_replay *replay, unsigned slot,
+                      const struct mt_segments *segments, const struct mt_verdict *verdicts,
+                      size_t n, uint64_t reserved)
+{
+    const struct mt_heap *heap = &replay->cuda.heap;
+    uint64_t in_use =
+        segments->pool[MT_POOL_SMALL].reserved + segments->pool[MT_POOL_LARGE].reserved;
+    uint64_t empty = reserved > in_use ? reserved - in_use : 0;
+    char name[sizeof parts->part->name];
+    for (uint32_t i = 1; i < heap->n_records; i++) {
+        const struct mt_block *block = mt_heap_record(heap, i);
+        if (!mt_heap_is_remembered(heap, block) || mt_device_slot(block->device) != slot)
+            continue;
+        if (holds_blocks(block, verdicts, n))
+            continue;
+        int is_empty = n && is_segment(replay, block, segments, &empty);
+        if (is_empty && block->api == MT_API_CU_MEM_CREATE)
+            continue; /* a piece of one that may hold blocks elsewhere */
+        if (is_empty)
+            mt_segment_text(name, sizeof name, replay, block);
+        else
+            name_of(name, sizeof name, replay->definitions, block);
+        if (add(is_empty ? empty_parts : parts, name, block->size))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* The largest first: how many. */
+static size_t take_parts(struct mt_balance_part *out, struct parts *parts)
+{
+    if (parts->n)
+        qsort(parts->part, parts->n, sizeof *parts->part, by_bytes);
+    size_t n = parts->n < MT_BALANCE_PARTS ? parts->n : MT_BALANCE_PARTS;
+    for (size_t i = 0; i < n; i++)
+        out[i] = parts->part[i];
+    free(parts->part);
+    return n;
+}
+
+static uint64_t less(uint64_t from, uint64_t bytes)
+{
+    return from > bytes ? from - bytes : 0;
+}
+
+/* Of this process, and of other processes where NVML does not tell them apart. */
+static uint64_t runtime_of(const struct mt_sample *sample)
+{
+    uint64_t own =
+        sample->own ? sample->own : less(less(sample->total, sample->free), sample->others);
+    return less(own, sample->cuda_bytes);
+}
+
+/* The device was asked a little after the moment, or before it: what CUDA handed out and took back
+ * in between is known exactly. */
+static void find_rest(struct mt_balance *balance, const struct mt_sample *sample,
+                      const struct mt_sample *first, uint64_t cuda_bytes)
+{
+    uint64_t used = less(sample->total, sample->free);
+    balance->known = 1;
+    balance->knows_own = sample->own > 0;
+    balance->sample_time_ns = sample->time_ns;
+    balance->total = sample->total;
+    balance->used = less(used, sample->cuda_bytes) + cuda_bytes;
+    balance->runtime = runtime_of(sample);
+    balance->first = runtime_of(first) < balance->runtime ? runtime_of(first) : balance->runtime;
+    balance->objects = sample->objects;
+    balance->since = (struct mt_object_counts){
+        .contexts = less(sample->objects.contexts, first->objects.contexts),
+        .modules = less(sample->objects.modules, first->objects.modules),
+        .streams = less(sample->objects.streams, first->objects.streams),
+        .code = less(sample->objects.code, first->objects.code)};
+    balance->others = sample->others;
+    balance->unexplained = less(balance->used, cuda_bytes + balance->runtime + balance->others);
+}
+
+int mt_balance_find(struct mt_balance *balance, const struct mt_replay *replay, unsigned slot,
+                    const struct mt_totals *at, const struct mt_segments *segments,
+                    const struct mt_verdict *verdicts, size_t n)
+{
+    struct parts parts = {0}, empty = {0};
+    *balance = (struct mt_balance){.pytorch = at->reserved,
+                                   .imported = mt_imported_find(&replay->cuda.imported, slot)};
+    int rc = find_parts(&parts, &empty, replay, slot, segments, verdicts, n, at->reserved);
+    balance->cuda = less(at->cuda_bytes, at->reserved);
+    balance->n_parts = take_parts(balance->part, &parts);
+    balance->n_empty = take_parts(balance->empty, &empty);
+    if (!rc && replay->sample_at[slot].time_ns)
+        find_rest(balance, &replay->sample_at[slot], &replay->first_sample[slot], at->cuda_bytes);
+    return rc;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is left over from iteration to iteration: the lines of which blocks from several earlier
+ * iterations were live at the moment.
+ */
+#ifndef MT_GROWTH_H
+#define MT_GROWTH_H
+
+#include "analyzer/classify/classify.h"
+#include "analyzer/model/spans.h"
+
+struct mt_growth_site {
+    uint32_t stack;
+    enum mt_category category; /* of one of its blocks */
+    uint32_t iterations;       /* that left blocks of it */
+    uint64_t bytes;            /* of those blocks */
+};
+
+struct mt_growth {
+    uint64_t per_iteration;      /* bytes; 0: nothing grows */
+    struct mt_growth_site *site; /* the largest first */
+    size_t n;
+};
+
+/* Looks at a device's blocks at a moment of an iteration. 0 or -ENOMEM. Cleared with
+ * mt_growth_clear. */
+int mt_growth_find(struct mt_growth *growth, const struct mt_spans *spans, uint32_t iteration,
+                   const struct mt_verdict *verdicts, size_t n);
+void mt_growth_clear(struct mt_growth *growth);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that a program without PyTorch had at the moment in question, and did not use then, as far
+ * as copies and sets of memory show it. What kernels do with memory is not in a trace: nothing here
+ * is certain, but that no copy or set was seen.
+ */
+#ifndef MT_IDLE_MEMORY_H
+#define MT_IDLE_MEMORY_H
+
+#include "analyzer/replay/replay.h"
+
+enum mt_idle_kind {
+    MT_IDLE_NEVER, /* nothing touches it, ever: perhaps it is not needed */
+    MT_IDLE_AFTER, /* the last touch was before the moment: perhaps it is freed late */
+    MT_IDLE_UNTIL, /* the first touch comes after it: perhaps it is allocated early */
+    MT_IDLE_KINDS,
+};
+
+struct mt_idle {
+    int is_known;       /* copies or sets were seen, and all of them were recorded */
+    const char *unseen; /* the calls that may have copied without being recorded; NULL: none */
+    struct mt_origins kind[MT_IDLE_KINDS];
+};
+
+/* "never", "after", "until". */
+const char *mt_idle_name(enum mt_idle_kind kind);
+
+/* moment_ns: when the moment was on that device. verdicts: on what was live then. Memory that has
+ * no address, or that the host can touch, is left out. 0 or -ENOMEM; to be cleared in any case. */
+int mt_idle_find(struct mt_idle *idle, const struct mt_replay *replay, uint64_t moment_ns,
+                 const struct mt_verdict *verdicts, size_t n);
+void mt_idle_clear(struct mt_idle *idle);
+
+#endif

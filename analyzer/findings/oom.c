@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oom.h"
+#include "analyzer/support/grow.h"
+
+uint32_t mt_oom_line(const struct mt_definitions *definitions, const struct mt_oom *oom)
+{
+    uint32_t user = mt_stack(definitions, oom->stack)->user;
+    uint32_t forward = mt_oom_forward_line(definitions, oom);
+    return user ? user : forward ? forward : oom->stack;
+}
+
+uint32_t mt_oom_forward_line(const struct mt_definitions *definitions, const struct mt_oom *oom)
+{
+    const struct mt_stack *made = mt_stack(definitions, oom->forward_stack);
+    return made->user ? made->user : made->python ? made->python : oom->forward_stack;
+}
+
+static uint64_t bytes_of(const struct mt_oom_story *story, enum mt_category category)
+{
+    return story->device->category[category].bytes;
+}
+
+/* Pieces of the right pool that were large enough and not taken all the same. */
+static void find_fitting(struct mt_oom_story *story)
+{
+    const struct mt_segments *segments = &story->device->segments;
+    for (size_t i = 0; i < segments->n; i++)
+        if (segments->segment[i].pool == story->pool &&
+            segments->segment[i].largest_free >= story->oom->wanted)
+            story->fitting += segments->segment[i].largest_free;
+}
+
+static void advise(struct mt_oom_story *story, const char *what, uint64_t bytes)
+{
+    if (bytes && story->n_advice < MT_ADVICE_KEPT)
+        story->advice[story->n_advice++] = (struct mt_advice){what, bytes};
+}
+
+/* What is kept in 4 bytes an element, but master weights, which stay as they are. */
+static uint64_t wide_state(const struct mt_oom_story *story)
+{
+    const struct mt_precision *precision = &story->device->precision;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < precision->n; i++)
+        if (precision->row[i].role == MT_ROLE_STATE && precision->row[i].width == 4)
+            bytes += precision->row[i].bytes;
+    return bytes;
+}
+
+/* Only what the numbers show. */
+static void find_advice(struct mt_oom_story *story)
+{
+    uint64_t passing =
+        bytes_of(story, MT_CATEGORY_ACTIVATIONS) + bytes_of(story, MT_CATEGORY_INPUTS);
+    enum mt_phase phase = story->span ? (enum mt_phase)story->span->phase : MT_PHASE_OUTSIDE;
+    if (story->would_fit_expandable && !story->device->segments.expandable)
+        advise(story, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True makes free pieces one",
+               story->usable + story->on_card);
+    if (story->device->growth.per_iteration)
+        advise(story, "keep nothing from one iteration to the next (an iteration's part)",
+               story->device->growth.per_iteration);
+    if (phase == MT_PHASE_FORWARD)
+        advise(story, "free gradients before forward: zero_grad(set_to_none=True) after the step",
+               bytes_of(story, MT_CATEGORY_GRADIENTS));
+    advise(story, "half the batch: half of activations and inputs", passing / 2);
+    if (bytes_of(story, MT_CATEGORY_ACTIVATIONS) > passing / 2)
+        advise(story, "checkpointing: at most the activations",
+               bytes_of(story, MT_CATEGORY_ACTIVATIONS));
+    advise(story, "8-bit optimizer state instead of fp32: three quarters of it",
+           wide_state(story) / 4 * 3);
+}
+
+/* What CUDA had left. A device that has as much as was asked of it refuses for another reason. */
+static uint64_t free_on_card(const struct mt_oom_story *story)
+{
+    const struct mt_balance *balance = &story->device->balance;
+    uint64_t free = balance->known && balance->total > balance->used && !story->oom->of_cuda
+                        ? balance->total - balance->used
+                        : 0;
+    return free < story->segment ? free : 0;
+}
+
+static uint64_t find_usable(const struct mt_oom_story *story)
+{
+    const struct mt_pool_state *other = &story->device->segments.pool[!story->pool];
+    uint64_t kept = story->device->private_pools.free + (story->knows_pieces ? other->free : 0);
+    return story->cached > kept ? story->cached - kept : 0;
+}
+
+/* Of pieces that are free; not where there was one that is large enough: something else kept it. */
+static void find_verdict(struct mt_oom_story *story)
+{
+    uint64_t free = story->usable + story->on_card;
+    story->missed_by = free < story->oom->wanted ? story->oom->wanted - free : 0;
+    story->would_fit_expandable = !story->missed_by && story->knows_pieces && !story->fitting;
+}
+
+static void compare_iterations(struct mt_oom_story *story)
+{
+    const struct mt_spans *spans = story->device->spans;
+    if (!story->span || story->span->iteration < 2)
+        return; /* before the first is the start-up */
+    for (size_t i = 0; i < spans->n; i++) {
+        const struct mt_span *span = &spans->span[i];
+        uint64_t *most = span->iteration == story->span->iteration       ? &story->this_most
+                         : span->iteration + 1 == story->span->iteration ? &story->last_most
+                                                                         : NULL;
+        if (most && span->most > *most && span->time_ns <= story->oom->time_ns)
+            *most = span->most;
+    }
+}
+
+static const struct mt_device *device_of(const struct mt_analysis *analysis, int device)
+{
+    for (size_t i = 0; i < analysis->n_devices; i++)
+        if (analysis->devices[i].device == device)
+            return &analysis->devices[i];
+    return NULL;
+}
+
+int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysis)
+{
+    const struct mt_replay *replay = &analysis->replay;
+    memset(story, 0, sizeof *story);
+    if (!replay->n_ooms)
+        return -ENOENT;
+    const struct mt_oom *oom = &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT];
+    static const struct mt_device nothing = {.device = MT_NO_DEVICE};
+    story->oom = oom;
+    story->device = device_of(analysis, oom->device);
+    if (!story->device)
+        story->device = &nothing; /* nothing was ever allocated on it */
+    story->pool = mt_pool_of(oom->wanted);
+    story->segment = oom->of_cuda
+                         ? oom->wanted
+                         : mt_segment_size_for(oom->wanted, story->device->segments.expandable > 0);
+    story->cached = oom->reserved > oom->allocated ? oom->reserved - oom->allocated : 0;
+    story->span = story->device->span;
+    story->knows_pieces = story->device->segments.n > 0 && !story->device->segments.unplaced;
+    story->usable = find_usable(story);
+    story->on_card = free_on_card(story);
+    find_fitting(story);
+    find_verdict(story);
+    compare_iterations(story);
+    find_advice(story);
+    return mt_pins_find(&story->pins, &story->device->segments, 1u << story->pool,
+                        story->device->verdicts, replay->definitions);
+}

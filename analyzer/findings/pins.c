@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pins.h"
+#include "analyzer/support/grow.h"
+
+/* A segment is pinned where no more than this part of it is used. */
+#define PINNED_PART 2u
+
+/* The block that stands for what keeps a segment: the largest. */
+static const struct mt_verdict *keeper(const struct mt_segment *segment,
+                                       const struct mt_verdict *verdicts)
+{
+    const struct mt_verdict *best = &verdicts[segment->first];
+    for (size_t i = 1; i < segment->n_blocks; i++)
+        if (verdicts[segment->first + i].block->size > best->block->size)
+            best = &verdicts[segment->first + i];
+    return best;
+}
+
+static int by_stack(const void *left, const void *right)
+{
+    const struct mt_pin *a = left, *b = right;
+    if (a->stack != b->stack)
+        return a->stack < b->stack ? -1 : 1;
+    return (a->category > b->category) - (a->category < b->category);
+}
+
+static int by_free(const void *left, const void *right)
+{
+    const struct mt_pin *a = left, *b = right;
+    if (a->free != b->free)
+        return a->free < b->free ? 1 : -1;
+    return by_stack(left, right);
+}
+
+static size_t merge(struct mt_pin *pins, size_t n)
+{
+    size_t kept = 0;
+    qsort(pins, n, sizeof *pins, by_stack);
+    for (size_t i = 0; i < n; i++) {
+        if (!kept || by_stack(&pins[kept - 1], &pins[i])) {
+            pins[kept++] = pins[i];
+            continue;
+        }
+        pins[kept - 1].segments += pins[i].segments;
+        pins[kept - 1].blocks += pins[i].blocks;
+        pins[kept - 1].bytes += pins[i].bytes;
+        pins[kept - 1].free += pins[i].free;
+    }
+    qsort(pins, kept, sizeof *pins, by_free);
+    return kept;
+}
+
+int mt_pins_find(struct mt_pins *found, const struct mt_segments *segments, unsigned pools,
+                 const struct mt_verdict *verdicts, const struct mt_definitions *definitions)
+{
+    struct mt_pin *pins = calloc(segments->n + 1, sizeof *pins);
+    size_t n = 0;
+    *found = (struct mt_pins){.n = 0};
+    if (!pins)
+        return -ENOMEM;
+    for (size_t i = 0; i < segments->n; i++) {
+        const struct mt_segment *segment = &segments->segment[i];
+        if (!(pools & 1u << segment->pool) || segment->used > segment->size / PINNED_PART)
+            continue;
+        const struct mt_verdict *verdict = keeper(segment, verdicts);
+        uint32_t forward = verdict->block->forward_stack;
+        uint32_t stack = forward ? forward : verdict->block->stack;
+        uint32_t user = mt_stack(definitions, stack)->user;
+        pins[n++] = (struct mt_pin){.stack = user ? user : stack,
+                                    .category = verdict->rule->category,
+                                    .segments = 1,
+                                    .blocks = segment->n_blocks,
+                                    .bytes = segment->used,
+                                    .free = segment->size - segment->used};
+    }
+    n = n ? merge(pins, n) : 0;
+    found->n = n < MT_PINS_KEPT ? n : MT_PINS_KEPT;
+    memcpy(found->pin, pins, found->n * sizeof *pins);
+    free(pins);
+    return 0;
+}

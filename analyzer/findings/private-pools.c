@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "private-pools.h"
+#include "analyzer/support/grow.h"
+#include "trace-format/cuda-apis.h"
+
+#include <stdio.h>
+
+void mt_segment_text(char *out, size_t size, const struct mt_replay *replay,
+                     const struct mt_block *segment)
+{
+    uint32_t user = mt_stack(replay->definitions, segment->stack)->user;
+    if (segment->name)
+        snprintf(out, size, "%s", mt_string(replay->definitions, segment->name));
+    else if (segment->range)
+        mt_range_text(out, size, replay->definitions, &replay->tracker.ranges, segment->range);
+    else if (user)
+        mt_place_text(out, size, replay->definitions, user);
+    else
+        snprintf(out, size, "%s", mt_cuda_api_name(segment->api));
+}
+
+static int begins(const struct mt_definitions *d, uint32_t string, const char *beginning)
+{
+    return string && !strncmp(mt_string(d, string), beginning, strlen(beginning));
+}
+
+/* As the recording names them: preload/torch/hooks-pools.c, hooks-capture.c. */
+static int is_private(const struct mt_replay *replay, const struct mt_block *segment)
+{
+    const struct mt_definitions *d = replay->definitions;
+    const struct mt_ranges *ranges = &replay->tracker.ranges;
+    if (begins(d, segment->name, "MemPool ("))
+        return 1;
+    for (uint32_t path = segment->range; path; path = ranges->range[path].parent)
+        if (begins(d, ranges->range[path].domain, "CUDA") &&
+            begins(d, ranges->range[path].name, "graph "))
+            return 1;
+    return 0;
+}
+
+/* How much of the memory blocks take. */
+static uint64_t used_of(const struct mt_block *memory, const struct mt_verdict *verdicts, size_t n)
+{
+    uint64_t end = memory->address + memory->size, used = 0;
+    size_t low = 0, high = n;
+    while (low < high) { /* the first block that ends in it or behind it */
+        size_t middle = low + (high - low) / 2;
+        if (verdicts[middle].block->address + verdicts[middle].block->size <= memory->address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < n && verdicts[low].block->address < end; low++) {
+        uint64_t first = verdicts[low].block->address, last = first + verdicts[low].block->size;
+        used += (last < end ? last : end) - (first > memory->address ? first : memory->address);
+    }
+    return used;
+}
+
+struct found {
+    struct mt_private_pool *pool;
+    size_t n, capacity;
+};
+
+static int add(struct found *found, const struct mt_replay *replay, const struct mt_block *segment,
+               uint64_t used)
+{
+    struct mt_private_pool new = {.name = ""};
+    size_t i = 0;
+    mt_segment_text(new.name, sizeof new.name, replay, segment);
+    while (i < found->n && strcmp(found->pool[i].name, new.name) != 0)
+        i++;
+    if (i == found->n) {
+        if (mt_grow(&found->pool, &found->capacity, found->n + 1, sizeof *found->pool))
+            return -ENOMEM;
+        found->pool[found->n++] = new;
+    }
+    found->pool[i].reserved += segment->size;
+    found->pool[i].used += used;
+    return 0;
+}
+
+/* Of an expandable segment, memory is where it is mapped. */
+static int has_address(const struct mt_block *memory)
+{
+    return memory->api != MT_API_CU_MEM_CREATE && mt_cuda_api_space(memory->api) != MT_SPACE_TEAM;
+}
+
+static int collect(struct found *found, const struct mt_replay *replay, const struct mt_heap *heap,
+                   unsigned slot, const struct mt_verdict *verdicts, size_t n)
+{
+    int rc = 0;
+    for (uint32_t i = 1; i < heap->n_records && !rc; i++) {
+        const struct mt_block *memory = mt_heap_record(heap, i);
+        if (mt_heap_is_remembered(heap, memory) && mt_device_slot(memory->device) == slot &&
+            has_address(memory) && is_private(replay, memory))
+            rc = add(found, replay, memory, used_of(memory, verdicts, n));
+    }
+    return rc;
+}
+
+static int by_size(const void *left, const void *right)
+{
+    const struct mt_private_pool *a = left, *b = right;
+    return a->reserved != b->reserved ? (a->reserved < b->reserved) - (a->reserved > b->reserved)
+                                      : strcmp(a->name, b->name);
+}
+
+int mt_private_pools_find(struct mt_private_pools *pools, const struct mt_replay *replay,
+                          unsigned slot, const struct mt_verdict *verdicts, size_t n)
+{
+    struct found found = {0};
+    memset(pools, 0, sizeof *pools);
+    int rc = collect(&found, replay, &replay->cuda.heap, slot, verdicts, n);
+    if (!rc)
+        rc = collect(&found, replay, &replay->cuda.mapped, slot, verdicts, n);
+    if (found.n)
+        qsort(found.pool, found.n, sizeof *found.pool, by_size);
+    for (size_t i = 0; i < found.n; i++) {
+        pools->free += found.pool[i].reserved - found.pool[i].used;
+        if (i < MT_PRIVATE_POOLS)
+            pools->pool[pools->n++] = found.pool[i];
+    }
+    free(found.pool);
+    return rc;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/print/json.h"
+#include "analyzer/report/oom-report.h"
+#include "analyzer/report/report.h"
+#include "balance-json.h"
+#include "pins-json.h"
+#include "precision-json.h"
+
+static json_t *frames(const struct mt_definitions *definitions, uint32_t stack)
+{
+    json_t *array = json_array();
+    for (; mt_stack(definitions, stack)->depth; stack = mt_stack(definitions, stack)->parent)
+        json_array_append_new(array, mt_json_frame(definitions, stack));
+    return array;
+}
+
+static json_t *operator_of(const struct mt_definitions *definitions, const struct mt_oom *oom)
+{
+    return mt_json_type_name(definitions, oom->node_name);
+}
+
+static json_t *suggestions(const struct mt_oom_story *story)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < story->n_advice; i++)
+        json_array_append_new(array, json_pack("{s:s, s:o}", "what", story->advice[i].what, "bytes",
+                                               mt_json_number(story->advice[i].bytes)));
+    return array;
+}
+
+static json_t *all(const struct mt_analysis *analysis)
+{
+    const struct mt_replay *replay = &analysis->replay;
+    json_t *array = json_array();
+    uint64_t kept = replay->n_ooms < MT_OOMS_KEPT ? replay->n_ooms : MT_OOMS_KEPT;
+    for (uint64_t i = replay->n_ooms - kept; i < replay->n_ooms; i++) {
+        const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
+        json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "device",
+                                               mt_json_device(oom->device), "time_ns",
+                                               mt_json_number(oom->time_ns), "requested",
+                                               mt_json_number(oom->wanted), "went_on", oom->went_on,
+                                               "stack", frames(replay->definitions, oom->stack),
+                                               "operator", operator_of(replay->definitions, oom),
+                                               "forward_stack",
+                                               frames(replay->definitions, oom->forward_stack)));
+    }
+    return array;
+}
+
+int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out)
+{
+    const struct mt_definitions *d = analysis->replay.definitions;
+    const struct mt_oom *oom = story->oom;
+    const struct mt_pool_state *pool = &story->device->segments.pool[story->pool];
+    json_t *object = json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "schema",
+        "memtap.oom/1", "device", mt_json_device(oom->device), "time_ns",
+        mt_json_number(oom->time_ns), "requested", mt_json_number(oom->wanted), "segment",
+        mt_json_number(story->segment), "allocated", mt_json_number(oom->allocated), "reserved",
+        mt_json_number(oom->reserved), "cached", mt_json_number(story->cached), "largest_free",
+        story->knows_pieces ? mt_json_number(pool->largest_free) : json_null(),
+        "would_fit_expandable", story->would_fit_expandable, "missed_by",
+        mt_json_number(story->missed_by), "categories", mt_categories_json(story->device), "stack",
+        frames(d, oom->stack));
+    if (!object)
+        return mt_json_print(out, NULL, 0);
+    json_object_set_new(object, "operator", operator_of(d, oom));
+    json_object_set_new(object, "forward_stack", frames(d, oom->forward_stack));
+    json_object_set_new(object, "free_on_card", mt_json_number(story->on_card));
+    struct mt_ended ended = mt_analysis_ended(analysis);
+    json_object_set_new(object, "ended", mt_json_ended(&ended));
+    json_object_set_new(object, "rules", mt_rules_json(story->device));
+    json_object_set_new(object, "pool",
+                        json_string(story->pool == MT_POOL_SMALL ? "small" : "large"));
+    if (story->knows_pieces)
+        json_object_set_new(object, "pools",
+                            json_pack("{s:o, s:o}", "small",
+                                      mt_json_pool(&story->device->segments.pool[MT_POOL_SMALL]),
+                                      "large",
+                                      mt_json_pool(&story->device->segments.pool[MT_POOL_LARGE])));
+    json_object_set_new(object, "private_pools",
+                        mt_json_private_pools(&story->device->private_pools));
+    json_object_set_new(object, "cuda", mt_json_number(story->device->at.cuda_bytes));
+    json_object_set_new(object, "precision", mt_json_precision(&story->device->precision));
+    json_object_set_new(object, "balance", mt_json_balance(&story->device->balance));
+    json_object_set_new(object, "phase",
+                        story->span ? json_string(mt_phase_names[story->span->phase].name)
+                                    : json_null());
+    json_object_set_new(
+        object, "range",
+        mt_json_range(d, &analysis->replay.tracker.ranges, story->device->at.range));
+    json_object_set_new(object, "iteration",
+                        json_integer(story->span ? story->span->iteration : 0));
+    json_object_set_new(object, "pinned_by", mt_json_pins(&story->pins, d));
+    json_object_set_new(object, "suggestions", suggestions(story));
+    json_object_set_new(object, "host", mt_json_host(analysis));
+    json_object_set_new(object, "all", all(analysis));
+    return mt_json_print(out, object, 0);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/findings/oom.h"
+#include "analyzer/report/report.h"
+#include "balance-json.h"
+#include "pins-json.h"
+#include "precision-json.h"
+#include "ranges-json.h"
+
+#include <errno.h>
+
+json_t *mt_categories_json(const struct mt_device *device)
+{
+    json_t *object = json_object();
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        json_object_set_new(object, mt_categories[i].name,
+                            mt_json_number(device->category[i].bytes));
+    return object;
+}
+
+json_t *mt_rules_json(const struct mt_device *device)
+{
+    json_t *array = json_array();
+    size_t n = device->by_rule ? mt_rules_count(device->context.user) : 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_rule *rule = mt_rule_at(device->context.user, i);
+        const struct mt_share *share = &device->by_rule[i];
+        if (share->blocks)
+            json_array_append_new(
+                array, json_pack("{s:s, s:s, s:s, s:o, s:o}", "rule", rule->name, "category",
+                                 mt_categories[rule->category].name, "certainty",
+                                 mt_certainty_name(rule->certainty), "bytes",
+                                 mt_json_number(share->bytes), "blocks",
+                                 mt_json_number(share->blocks)));
+    }
+    return array;
+}
+
+static json_t *peak(const struct mt_device *device)
+{
+    if (!device)
+        return json_null();
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:o}", "device", mt_json_device(device->device), "time_ns",
+                  mt_json_number(device->at.time_ns), "event", mt_json_number(device->at.event),
+                  "allocated", mt_json_number(device->at.allocated));
+    if (!device->of_cuda) {
+        json_object_set_new(object, "reserved", mt_json_number(device->at.reserved));
+        json_object_set_new(object, "cached", mt_json_number(device->cached));
+    }
+    json_object_set_new(object, "unseen", mt_json_number(device->unseen));
+    if (device->at.cuda_bytes)
+        json_object_set_new(object, "cuda", mt_json_number(device->at.cuda_bytes));
+    if (device->span) {
+        json_object_set_new(object, "phase", json_string(mt_phase_names[device->span->phase].name));
+        json_object_set_new(object, "iteration", json_integer(device->span->iteration));
+    }
+    json_object_set_new(
+        object, "range",
+        mt_json_range(device->context.definitions, device->context.ranges, device->at.range));
+    json_object_set_new(object, "categories", mt_categories_json(device));
+    json_object_set_new(object, "rules", mt_rules_json(device));
+    return object;
+}
+
+static json_t *span(const struct mt_span *span)
+{
+    return span ? json_pack("{s:s, s:i, s:o, s:o, s:o}", "phase", mt_phase_names[span->phase].name,
+                            "iteration", (int)span->iteration, "allocated",
+                            mt_json_number(span->most), "time_ns",
+                            mt_json_number(span->most_time_ns), "event",
+                            mt_json_number(span->most_event))
+                : json_null();
+}
+
+static json_t *growth(const struct mt_definitions *definitions, const struct mt_growth *growth)
+{
+    json_t *sites = json_array();
+    for (size_t i = 0; i < growth->n; i++) {
+        const struct mt_growth_site *site = &growth->site[i];
+        json_array_append_new(
+            sites,
+            json_pack("{s:o, s:i, s:s, s:o}", "bytes", mt_json_number(site->bytes), "iterations",
+                      (int)site->iterations, "category", mt_categories[site->category].name, "line",
+                      mt_json_frame(definitions, mt_stack(definitions, site->stack)->user)));
+    }
+    return json_pack("{s:o, s:o}", "per_iteration", mt_json_number(growth->per_iteration), "sites",
+                     sites);
+}
+
+/* Over the whole run. */
+static json_t *worst(const struct mt_definitions *definitions, const struct mt_worst *worst)
+{
+    if (!worst->times)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "times",
+                     mt_json_number(worst->times), "time_ns", mt_json_number(worst->time_ns),
+                     "event", mt_json_number(worst->event), "wanted", mt_json_number(worst->wanted),
+                     "free", mt_json_number(worst->lay_free), "reserved",
+                     mt_json_number(worst->reserved), "operator",
+                     mt_json_type_name(definitions, worst->node_name), "line",
+                     mt_json_frame(definitions, worst->stack));
+}
+
+static json_t *free_trend(const struct mt_spans *spans)
+{
+    struct mt_free_trend trend = mt_spans_free_trend(spans);
+    if (!trend.first)
+        return json_null();
+    return json_pack("[{s:i, s:f}, {s:i, s:f}]", "iteration", (int)trend.first, "part_free",
+                     trend.first_part, "iteration", (int)trend.last, "part_free", trend.last_part);
+}
+
+static json_t *fragmentation(const struct mt_definitions *definitions,
+                             const struct mt_device *device)
+{
+    if (device->of_cuda || !device->segments.n || device->segments.unplaced)
+        return json_null();
+    return json_pack("{s:f, s:o, s:o, s:o, s:o, s:o}", "part_free",
+                     device->at.reserved ? (double)device->cached / (double)device->at.reserved
+                                         : 0.0,
+                     "small", mt_json_pool(&device->segments.pool[MT_POOL_SMALL]), "large",
+                     mt_json_pool(&device->segments.pool[MT_POOL_LARGE]), "pinned_by",
+                     mt_json_pins(&device->pins, definitions), "worst",
+                     worst(definitions, device->worst), "iterations", free_trend(device->spans));
+}
+
+static json_t *call_sites(const struct mt_definitions *definitions, const struct mt_device *device)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < device->sites.n; i++) {
+        const struct mt_site *site = &device->sites.site[i];
+        json_array_append_new(
+            array, json_pack("{s:o, s:o, s:s, s:s?, s:o, s:o, s:o, s:o}", "bytes",
+                             mt_json_number(site->bytes), "blocks", mt_json_number(site->blocks),
+                             "category", mt_categories[site->category].name, "guess", site->guess,
+                             "operator",
+                             mt_json_type_name(definitions, site->node_name), "line",
+                             mt_json_frame(definitions, site->stack), "called_from",
+                             mt_json_frame(definitions, mt_site_caller(definitions, site)), "name",
+                             mt_json_name(definitions, site->name)));
+    }
+    return array;
+}
+
+static json_t *frames(const struct mt_definitions *definitions, uint32_t stack)
+{
+    json_t *array = json_array();
+    for (; mt_stack(definitions, stack)->depth; stack = mt_stack(definitions, stack)->parent)
+        json_array_append_new(array, mt_json_frame(definitions, stack));
+    return array;
+}
+
+static json_t *groups(const struct mt_definitions *definitions, const struct mt_device *device,
+                      enum mt_group_by by)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < device->groups.n; i++) {
+        const struct mt_group *group = &device->groups.group[i];
+        json_t *object =
+            json_pack("{s:o, s:o, s:o}", "name", mt_json_text(group->name), "bytes",
+                      mt_json_number(group->bytes), "blocks", mt_json_number(group->blocks));
+        if (by == MT_BY_STACK)
+            json_object_set_new(object, "frames", frames(definitions, group->stack));
+        json_array_append_new(array, object);
+    }
+    return json_pack("{s:s, s:o}", "by", mt_group_by_name(by), "groups", array);
+}
+
+static json_t *idle(const struct mt_definitions *definitions, const struct mt_idle *idle)
+{
+    json_t *object = json_object();
+    for (enum mt_idle_kind kind = 0; kind < MT_IDLE_KINDS; kind++)
+        json_object_set_new(object, mt_idle_name(kind),
+                            mt_json_origins(definitions, &idle->kind[kind]));
+    return object;
+}
+
+static json_t *devices(const struct mt_analysis *analysis)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < analysis->n_devices; i++) {
+        const struct mt_device *device = &analysis->devices[i];
+        json_t *object = json_pack(
+            "{s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o}", "device", mt_json_device(device->device),
+            "level", device->of_cuda ? "cuda" : "pytorch", "peak", peak(device), "iterations",
+            device->spans ? (int)device->spans->iterations : 0, "next_highest", span(device->next),
+            "growth", growth(analysis->replay.definitions, &device->growth), "fragmentation",
+            fragmentation(analysis->replay.definitions, device), "call_sites",
+            call_sites(analysis->replay.definitions, device));
+        if (device->of_cuda && analysis->replay.survey.complete)
+            json_object_set_new(object, "not_freed",
+                                mt_json_origins(analysis->replay.definitions, &device->leaks));
+        if (device->idle.is_known)
+            json_object_set_new(object, "idle", idle(analysis->replay.definitions, &device->idle));
+        json_object_set_new(object, "ranges",
+                            mt_json_ranges(&device->context, mt_device_slot(device->device)));
+        json_object_set_new(object, "precision", mt_json_precision(&device->precision));
+        json_object_set_new(object, "balance", mt_json_balance(&device->balance));
+        json_object_set_new(object, "private_pools", mt_json_private_pools(&device->private_pools));
+        if (analysis->replay.question.by != MT_BY_SITE)
+            json_object_set_new(object, "groups", groups(analysis->replay.definitions, device,
+                                       analysis->replay.question.by));
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
+static json_t *out_of_memory(const struct mt_replay *replay)
+{
+    json_t *array = json_array();
+    uint64_t kept = replay->n_ooms < MT_OOMS_KEPT ? replay->n_ooms : MT_OOMS_KEPT;
+    for (uint64_t i = replay->n_ooms - kept; i < replay->n_ooms; i++) {
+        const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
+        json_array_append_new(
+            array,
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "device", mt_json_device(oom->device),
+                      "time_ns", mt_json_number(oom->time_ns), "requested",
+                      mt_json_number(oom->wanted), "allocated", mt_json_number(oom->allocated),
+                      "reserved", mt_json_number(oom->reserved), "line",
+                      mt_json_frame(replay->definitions,
+                                    mt_oom_line(replay->definitions, oom))));
+    }
+    return array;
+}
+
+static json_t *oddities(const struct mt_oddities *oddities)
+{
+    return json_pack("{s:o, s:o, s:o, s:o}", "allocated_twice", mt_json_number(oddities->replaced),
+                     "freed_unknown", mt_json_number(oddities->unknown), "freed_with_other_size",
+                     mt_json_number(oddities->wrong_size), "total_differs",
+                     mt_json_number(oddities->drift));
+}
+
+json_t *mt_report_object(const struct mt_analysis *analysis)
+{
+    const struct mt_survey *survey = &analysis->replay.survey;
+    json_t *object = json_pack(
+        "{s:s, s:o, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.report/1",
+        "events", mt_json_number(survey->events), "bytes", mt_json_number(survey->bytes), "lost",
+        mt_json_number(mt_survey_lost(survey)), "complete", survey->complete, "length_ns",
+        mt_json_number(mt_survey_length_ns(survey)), "at",
+        mt_moment_name(analysis->replay.question.moment.kind), "process",
+        mt_json_process(analysis->replay.definitions), "peak",
+        peak(mt_analysis_main_device(analysis)), "devices", devices(analysis), "out_of_memory",
+        out_of_memory(&analysis->replay), "oddities", oddities(&analysis->replay.oddities));
+    struct mt_ended ended = mt_analysis_ended(analysis);
+    json_object_set_new(object, "ended", mt_json_ended(&ended));
+    json_object_set_new(object, "host", mt_json_host(analysis));
+    json_object_set_new(
+        object, "marks",
+        mt_json_marks(analysis->replay.definitions, &analysis->replay.tracker.ranges));
+    return object;
+}
+
+int mt_report_json(const struct mt_analysis *analysis, FILE *out)
+{
+    return mt_json_print(out, mt_report_object(analysis), 0);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda-level.h"
+#include "analyzer/support/grow.h"
+#include "imported.h"
+#include "trace-format/cuda-apis.h"
+
+#include <errno.h>
+#include <string.h>
+
+void mt_cuda_clear(struct mt_cuda_level *level)
+{
+    mt_heap_clear(&level->heap);
+    mt_heap_clear(&level->mapped);
+    mt_heap_clear(&level->imported);
+    mt_physical_clear(&level->physical);
+    mt_touches_clear(&level->touches);
+    mt_origins_clear(&level->twice);
+    mt_origins_clear(&level->by_others);
+    mt_address_map_clear(&level->freed);
+    free(level->gone);
+    memset(level, 0, sizeof *level);
+}
+
+/* Whether it takes memory of a device that is counted nowhere else. */
+static int is_counted(uint64_t api)
+{
+    switch (mt_cuda_api_space(api)) {
+    case MT_SPACE_DEVICE:
+    case MT_SPACE_MANAGED:
+    case MT_SPACE_ARRAY:
+    case MT_SPACE_PHYSICAL:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event)
+{
+    if (!event->arg[0])
+        return 0; /* the call failed */
+    struct mt_block *old = mt_heap_at(&level->heap, event->arg[0]);
+    if (old) {
+        level->replaced++;
+        mt_heap_end(&level->heap, old);
+    }
+    struct mt_block *block = mt_heap_add(&level->heap, event);
+    if (!block)
+        return -ENOMEM;
+    block->api = (uint8_t)event->arg[3];
+    mt_touches_forget(&level->touches, block);
+    if (block->api == MT_API_CU_MEM_CREATE)
+        return mt_physical_made(&level->physical, block);
+    return 0;
+}
+
+uint64_t mt_cuda_piece(const struct mt_cuda_level *level, const struct mt_event *unmap)
+{
+    const struct mt_block *piece = mt_heap_at(&level->mapped, unmap->arg[0]);
+    return piece && piece->size <= unmap->arg[1] ? piece->size : 0;
+}
+
+/* The memory of a piece, where nothing else keeps it. */
+static struct mt_block *last_of(const struct mt_cuda_level *level, const struct mt_block *piece)
+{
+    struct mt_block *memory = mt_heap_at(&level->heap, mt_physical_handle(&level->physical, piece));
+    if (!memory || memory->api != MT_API_CU_MEM_CREATE)
+        return NULL; /* of a damaged trace */
+    const struct mt_physical_use *use = mt_physical_use(&level->physical, memory);
+    return !use->handles && use->maps == 1 ? memory : NULL;
+}
+
+static void end_piece(struct mt_cuda_level *level, struct mt_block *piece)
+{
+    struct mt_block *memory = last_of(level, piece);
+    if (memory) {
+        mt_heap_end(&level->heap, memory);
+    } else if ((memory = mt_heap_at(&level->heap, mt_physical_handle(&level->physical, piece))) &&
+               memory->api == MT_API_CU_MEM_CREATE) {
+        struct mt_physical_use *use = mt_physical_use(&level->physical, memory);
+        use->maps -= use->maps > 0;
+    }
+    mt_heap_end(&level->mapped, piece);
+}
+
+/* What is bound to a multicast object by its address is known by where it is mapped. */
+static uint64_t handle_of(const struct mt_cuda_level *level, const struct mt_event *map)
+{
+    if (map->arg[3] != MT_API_CU_MULTICAST_BIND_ADDRESS)
+        return map->arg[2];
+    const struct mt_block *piece = mt_heap_at(&level->mapped, map->arg[2]);
+    return piece ? mt_physical_handle(&level->physical, piece) : 0;
+}
+
+/* Whose memory it is, its handle says; the call itself may be made with any device current. */
+static int on_map(struct mt_cuda_level *level, const struct mt_event *event)
+{
+    const struct mt_block *memory = mt_heap_at(&level->heap, handle_of(level, event));
+    struct mt_block *old = mt_heap_at(&level->mapped, event->arg[0]);
+    struct mt_event map = *event;
+    if (!memory || memory->api != MT_API_CU_MEM_CREATE)
+        return 0; /* imported: it belongs to another process */
+    if (old)
+        end_piece(level, old);
+    map.device = memory->device;
+    struct mt_block *piece = mt_heap_add(&level->mapped, &map);
+    if (!piece)
+        return -ENOMEM;
+    piece->api = (uint8_t)event->arg[3];
+    piece->name = memory->name;
+    piece->range = memory->range;
+    return mt_physical_mapped(&level->physical, memory, piece);
+}
+
+/* One call may take the addresses of several neighbours. */
+static void on_unmap(struct mt_cuda_level *level, const struct mt_event *event)
+{
+    struct mt_event left = *event;
+    for (uint64_t size; (size = mt_cuda_piece(level, &left));) {
+        end_piece(level, mt_heap_at(&level->mapped, left.arg[0]));
+        left.arg[0] += size;
+        left.arg[1] -= size;
+    }
+}
+
+/* Physical memory that is mapped stays, or that has another handle. */
+static struct mt_block *ended_by_free(const struct mt_cuda_level *level, uint64_t address)
+{
+    struct mt_block *block = mt_heap_at(&level->heap, address);
+    if (!block || block->api != MT_API_CU_MEM_CREATE)
+        return block;
+    const struct mt_physical_use *use = mt_physical_use(&level->physical, block);
+    return use->maps || use->handles > 1 ? NULL : block;
+}
+
+static int remember(struct mt_cuda_level *level, const struct mt_block *block)
+{
+    uint32_t place = mt_address_map_get(&level->freed, block->address);
+    if (!place) {
+        if (mt_grow(&level->gone, &level->gone_capacity, level->n_gone + 1, sizeof *level->gone) ||
+            mt_address_map_put(&level->freed, block->address, (uint32_t)level->n_gone + 1))
+            return -ENOMEM;
+        place = (uint32_t)++level->n_gone;
+    }
+    level->gone[place - 1] = (struct mt_origin){.bytes = block->size, .stack = block->stack};
+    return 0;
+}
+
+/* Nothing is there. Should the call fail, which it does, nothing comes back to life. */
+static int on_bad_free(struct mt_cuda_level *level, uint64_t address)
+{
+    uint32_t place = mt_address_map_get(&level->freed, address);
+    for (unsigned i = 0; i < MT_CUDA_RECENT; i++)
+        if (level->recent[i].arg[0] == address)
+            level->recent[i].kind = 0;
+    if (place)
+        return mt_origins_add(&level->twice, level->gone[place - 1].stack,
+                              level->gone[place - 1].bytes);
+    level->unknown++;
+    return 0;
+}
+
+static void end_freed(struct mt_cuda_level *level, struct mt_block *block)
+{
+    level->recent[level->next_recent++ % MT_CUDA_RECENT] =
+        (struct mt_event){.time_ns = block->time_ns,
+                          .arg = {block->address, block->size, 0, block->api},
+                          .thread = block->thread,
+                          .stack = block->stack,
+                          .kind = MT_CUDA_MALLOC,
+                          .device = block->device};
+    mt_heap_end(&level->heap, block);
+}
+
+/* The memory of a handle that was made here; NULL: it is imported, or gone. */
+static struct mt_block *memory_of(const struct mt_cuda_level *level, uint64_t handle)
+{
+    struct mt_block *memory = mt_heap_at(&level->heap, handle);
+    return memory && memory->api == MT_API_CU_MEM_CREATE ? memory : NULL;
+}
+
+/* One more handle to memory that is there: it is to be released once more. */
+static void on_retain(struct mt_cuda_level *level, uint64_t handle)
+{
+    const struct mt_block *memory = memory_of(level, handle);
+    if (memory)
+        mt_physical_use(&level->physical, memory)->handles++;
+}
+
+/* Older traces do not have what retains a handle: there may be one release more. */
+static void on_release(struct mt_cuda_level *level, uint64_t handle)
+{
+    struct mt_block *memory = memory_of(level, handle);
+    if (!memory)
+        return;
+    struct mt_physical_use *use = mt_physical_use(&level->physical, memory);
+    if (ended_by_free(level, handle))
+        end_freed(level, memory);
+    else
+        use->handles -= use->handles > 0;
+}
+
+static int on_free(struct mt_cuda_level *level, const struct mt_event *event)
+{
+    if (!event->arg[0])
+        return 0; /* allowed, and does nothing */
+    struct mt_block *block = mt_heap_at(&level->heap, event->arg[0]);
+    if (!block)
+        return on_bad_free(level, event->arg[0]);
+    if (remember(level, block) || (block->thread != event->thread &&
+                                   mt_origins_add(&level->by_others, block->stack, block->size)))
+        return -ENOMEM;
+    end_freed(level, block);
+    return 0;
+}
+
+/* The memory that was freed last there is live after all, unless something else is there by now. */
+static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *event)
+{
+    if (event->arg[2] == MT_API_CU_MEM_RELEASE)
+        on_retain(level, event->arg[0]);
+    for (unsigned i = 1; i <= MT_CUDA_RECENT; i++) {
+        struct mt_event *made = &level->recent[(level->next_recent - i) % MT_CUDA_RECENT];
+        if (!made->kind || made->arg[0] != event->arg[0])
+            continue;
+        made->kind = 0;
+        if (mt_heap_at(&level->heap, made->arg[0]))
+            return 0;
+        return on_malloc(level, made);
+    }
+    return 0;
+}
+
+static int is_malloc(const struct mt_event *event)
+{
+    return (event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MALLOC_ASYNC) &&
+           is_counted(event->arg[3]);
+}
+
+struct mt_block *mt_cuda_ends(const struct mt_cuda_level *level, const struct mt_event *event)
+{
+    if (event->kind == MT_CUDA_UNMAP)
+        return mt_cuda_piece(level, event)
+                   ? last_of(level, mt_heap_at(&level->mapped, event->arg[0]))
+                   : NULL;
+    if (!event->arg[0])
+        return NULL;
+    if (event->kind == MT_CUDA_FREE_ASYNC ||
+        (event->kind == MT_CUDA_FREE && is_counted(event->arg[1])))
+        return ended_by_free(level, event->arg[0]);
+    return is_malloc(event) ? mt_heap_at(&level->heap, event->arg[0]) : NULL;
+}
+
+struct mt_block *mt_cuda_made(const struct mt_cuda_level *level, const struct mt_event *event)
+{
+    return is_malloc(event) && event->arg[0] ? mt_heap_at(&level->heap, event->arg[0]) : NULL;
+}
+
+/* A handle that comes back to the process that made it is one more handle of its own memory. */
+static int is_own(const struct mt_cuda_level *level, const struct mt_event *event)
+{
+    return mt_heap_at(&level->heap, event->arg[0]) != NULL;
+}
+
+int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
+{
+    int imported = is_own(level, event) ? 0 : mt_imported_event(&level->imported, event);
+    if (imported)
+        return imported < 0 ? imported : 0;
+    switch (event->kind) {
+    case MT_CUDA_MALLOC:
+    case MT_CUDA_MALLOC_ASYNC:
+        if (event->arg[3] == MT_API_CU_MEM_RETAIN || event->arg[3] == MT_API_CU_MEM_IMPORT)
+            on_retain(level, event->arg[0]);
+        return is_counted(event->arg[3]) ? on_malloc(level, event) : 0;
+    case MT_CUDA_FREE:
+        if (event->arg[1] != MT_API_CU_MEM_RELEASE)
+            return is_counted(event->arg[1]) ? on_free(level, event) : 0;
+        on_release(level, event->arg[0]);
+        return 0;
+    case MT_CUDA_FREE_ASYNC:
+        return on_free(level, event);
+    case MT_CUDA_FREE_FAILED:
+        return on_free_failed(level, event);
+    case MT_CUDA_COPY:
+    case MT_CUDA_SET:
+        return mt_touches_event(&level->touches, &level->heap, event);
+    case MT_CUDA_MAP:
+        return on_map(level, event);
+    case MT_CUDA_UNMAP:
+        on_unmap(level, event);
+        return 0;
+    }
+    return 0;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "objects.h"
+#include "analyzer/support/grow.h"
+#include "trace-format/cuda-apis.h"
+
+#include <errno.h>
+#include <string.h>
+
+void mt_objects_clear(struct mt_objects *objects)
+{
+    mt_address_map_clear(&objects->by_handle);
+    free(objects->object);
+    memset(objects, 0, sizeof *objects);
+}
+
+static void count(struct mt_objects *objects, const struct mt_object *object, int by)
+{
+    struct mt_object_counts *now = &objects->now[object->slot];
+    uint64_t *number = object->space == MT_SPACE_CONTEXT  ? &now->contexts
+                       : object->space == MT_SPACE_MODULE ? &now->modules
+                                                          : &now->streams;
+    *number += (uint64_t)by;
+    now->code += by > 0 ? object->code : -object->code;
+}
+
+/* Its place + 1; 0: no memory. */
+static uint32_t find_place(struct mt_objects *objects)
+{
+    uint32_t place = objects->first_free;
+    if (place) {
+        objects->first_free = objects->object[place - 1].next;
+        return place;
+    }
+    if (mt_grow(&objects->object, &objects->capacity, objects->n + 1, sizeof *objects->object))
+        return 0;
+    return (uint32_t)++objects->n;
+}
+
+static void end(struct mt_objects *objects, uint64_t handle)
+{
+    uint32_t place = mt_address_map_take(&objects->by_handle, handle);
+    if (!place)
+        return;
+    count(objects, &objects->object[place - 1], -1);
+    objects->object[place - 1].next = objects->first_free;
+    objects->first_free = place;
+}
+
+/* A context is retained again, a library loaded by the runtime's call and the driver's inside. */
+static int on_made(struct mt_objects *objects, const struct mt_event *event, enum mt_space space)
+{
+    if (mt_address_map_get(&objects->by_handle, event->arg[0]))
+        return 0;
+    uint32_t place = find_place(objects);
+    if (!place)
+        return -ENOMEM;
+    struct mt_object *object = &objects->object[place - 1];
+    *object = (struct mt_object){.code = event->arg[2],
+                                 .space = (uint8_t)space,
+                                 .slot = (uint8_t)mt_device_slot(event->device)};
+    count(objects, object, 1);
+    return mt_address_map_put(&objects->by_handle, event->arg[0], place);
+}
+
+/* All that is there is the device's, and goes with its context. */
+static void on_reset(struct mt_objects *objects, unsigned slot)
+{
+    for (size_t i = 0; i < objects->by_handle.capacity;) {
+        const struct mt_address_slot *at = &objects->by_handle.slots[i];
+        const struct mt_object *object = at->value ? &objects->object[at->value - 1] : NULL;
+        if (object && object->slot == slot)
+            end(objects, at->address); /* another may move here */
+        else
+            i++;
+    }
+}
+
+/* A primary context is released once by each that has retained it, and stays meanwhile. */
+static void on_gone(struct mt_objects *objects, const struct mt_event *event)
+{
+    switch (event->arg[1]) {
+    case MT_API_CU_PRIMARY_CTX_RELEASE:
+        return;
+    case MT_API_CU_PRIMARY_CTX_RESET:
+        on_reset(objects, mt_device_slot((int)event->arg[0]));
+        return;
+    case MT_API_CUDA_DEVICE_RESET:
+        on_reset(objects, mt_device_slot(event->device));
+        return;
+    }
+    end(objects, event->arg[0]);
+}
+
+int mt_objects_event(struct mt_objects *objects, const struct mt_event *event)
+{
+    enum mt_space space = mt_cuda_api_space(event->arg[1]);
+    if (event->kind == MT_CUDA_OBJECT_GONE)
+        on_gone(objects, event);
+    else if (space == MT_SPACE_CONTEXT || space == MT_SPACE_MODULE || space == MT_SPACE_STREAM)
+        return on_made(objects, event, space);
+    return 0;
+}
+
+struct mt_object_counts mt_objects_on(const struct mt_objects *objects, unsigned slot)
+{
+    struct mt_object_counts on = objects->now[slot];
+    const struct mt_object_counts *any = &objects->now[mt_device_slot(MT_NO_DEVICE)];
+    if (slot != mt_device_slot(MT_NO_DEVICE)) {
+        on.modules += any->modules;
+        on.streams += any->streams;
+        on.code += any->code;
+    }
+    return on;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Allocations put together by the whole stack that asked for them, from the user's frame on. */
+#ifndef MT_ORIGINS_H
+#define MT_ORIGINS_H
+
+#include "analyzer/support/address-map.h"
+#include "heap.h"
+
+struct mt_origin {
+    uint64_t bytes, blocks;
+    uint32_t stack; /* 0: not known */
+};
+
+/* Of zeros: empty. */
+struct mt_origins {
+    struct mt_origin *origin;
+    size_t n, capacity;
+    uint64_t bytes, blocks; /* of all */
+    struct mt_address_map by_stack;
+};
+
+/* One more. 0 or -ENOMEM. */
+int mt_origins_add(struct mt_origins *origins, uint32_t stack, uint64_t bytes);
+
+/* The largest first; to be called once, after the last one. */
+void mt_origins_sort(struct mt_origins *origins);
+
+void mt_origins_clear(struct mt_origins *origins);
+
+#endif

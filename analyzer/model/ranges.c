@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ranges.h"
+#include "analyzer/support/grow.h"
+
+#include <stdio.h>
+
+/* Beyond these only damaged traces go, and programs that never close what they open. */
+#define THREAD_LIMIT 65536u
+#define NESTING_LIMIT 512u
+#define PATH_LIMIT (1u << 20)
+
+struct open_range {
+    uint64_t number; /* of a started one; 0: it was pushed */
+    uint32_t name, domain, path;
+};
+
+struct mt_range_thread {
+    struct open_range *open;
+    size_t n, capacity;
+};
+
+void mt_ranges_clear(struct mt_ranges *ranges)
+{
+    for (size_t i = 0; i < ranges->n_threads; i++)
+        free(ranges->threads[i].open);
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        mt_ranges_forget(ranges, slot);
+    free(ranges->threads);
+    free(ranges->range);
+    free(ranges->mark);
+    mt_address_map_clear(&ranges->by_key);
+    mt_address_map_clear(&ranges->marks_by_key);
+    mt_address_map_clear(&ranges->started);
+    memset(ranges, 0, sizeof *ranges);
+}
+
+static uint32_t thread_index(uint32_t thread)
+{
+    return thread < THREAD_LIMIT ? thread : 0;
+}
+
+static struct mt_range_thread *thread_of(struct mt_ranges *ranges, uint32_t thread)
+{
+    thread = thread_index(thread);
+    if (mt_grow(&ranges->threads, &ranges->threads_capacity, (size_t)thread + 1,
+                sizeof *ranges->threads))
+        return NULL;
+    if (ranges->n_threads <= thread)
+        ranges->n_threads = (size_t)thread + 1;
+    return &ranges->threads[thread];
+}
+
+/* A key of 64 bits: 20 for the path around, 24 for the name, 20 for the domain. */
+static uint64_t key_of(uint32_t parent, uint32_t name, uint32_t domain)
+{
+    return (uint64_t)parent << 44 | (uint64_t)(name & 0xffffff) << 20 | (domain & 0xfffff);
+}
+
+/* The path of a range inside another; that other one where there are too many. 0: no memory. */
+static uint32_t path_of(struct mt_ranges *ranges, uint32_t parent, uint32_t name, uint32_t domain)
+{
+    uint64_t key = key_of(parent, name, domain);
+    uint32_t path = mt_address_map_get(&ranges->by_key, key);
+    if (path)
+        return path;
+    size_t next = ranges->n_ranges ? ranges->n_ranges : 1;
+    if (next >= PATH_LIMIT)
+        return parent ? parent : 1;
+    if (mt_grow(&ranges->range, &ranges->ranges_capacity, next + 1, sizeof *ranges->range) ||
+        mt_address_map_put(&ranges->by_key, key, (uint32_t)next))
+        return 0;
+    ranges->range[next] = (struct mt_range){.parent = parent, .name = name, .domain = domain};
+    ranges->n_ranges = next + 1;
+    return (uint32_t)next;
+}
+
+static uint32_t string_id(uint64_t id)
+{
+    return id > UINT32_MAX ? 0 : (uint32_t)id;
+}
+
+static int open_range(struct mt_ranges *ranges, uint32_t thread, uint32_t around,
+                      struct open_range range)
+{
+    struct mt_range_thread *t = thread_of(ranges, thread);
+    if (!t)
+        return -ENOMEM;
+    if (t->n == NESTING_LIMIT)
+        return 0;
+    if (mt_grow(&t->open, &t->capacity, t->n + 1, sizeof *t->open))
+        return -ENOMEM;
+    range.path = path_of(ranges, t->n ? t->open[t->n - 1].path : around, range.name, range.domain);
+    if (!range.path || (range.number && mt_address_map_put(&ranges->started, range.number,
+                                                           1 + thread_index(thread))))
+        return -ENOMEM;
+    ranges->range[range.path].times++;
+    t->open[t->n++] = range;
+    return 0;
+}
+
+/* Those that were opened inside it stay open, without it around them. */
+static int close_range(struct mt_ranges *ranges, struct mt_range_thread *t, size_t at)
+{
+    uint32_t around = ranges->range[t->open[at].path].parent;
+    memmove(&t->open[at], &t->open[at + 1], (t->n - at - 1) * sizeof *t->open);
+    t->n--;
+    for (size_t i = at; i < t->n; i++) {
+        t->open[i].path = path_of(ranges, around, t->open[i].name, t->open[i].domain);
+        if (!t->open[i].path)
+            return -ENOMEM;
+        around = t->open[i].path;
+    }
+    return 0;
+}
+
+static int pop(struct mt_ranges *ranges, uint32_t thread, uint32_t domain)
+{
+    struct mt_range_thread *t = thread_of(ranges, thread);
+    if (!t)
+        return -ENOMEM;
+    for (size_t i = t->n; i-- > 0;)
+        if (!t->open[i].number && t->open[i].domain == domain)
+            return close_range(ranges, t, i);
+    return 0; /* opened before the recording began */
+}
+
+static int end(struct mt_ranges *ranges, uint64_t number)
+{
+    uint32_t thread = mt_address_map_take(&ranges->started, number);
+    struct mt_range_thread *t = thread ? thread_of(ranges, thread - 1) : NULL;
+    for (size_t i = 0; t && i < t->n; i++)
+        if (t->open[i].number == number)
+            return close_range(ranges, t, i);
+    return 0;
+}
+
+static int note_mark(struct mt_ranges *ranges, const struct mt_event *event)
+{
+    uint32_t name = string_id(event->arg[0]), domain = string_id(event->arg[1]);
+    uint64_t key = key_of(0, name, domain);
+    uint32_t place = mt_address_map_get(&ranges->marks_by_key, key);
+    if (!place && ranges->n_marks == PATH_LIMIT)
+        return 0;
+    if (!place) {
+        place = (uint32_t)ranges->n_marks + 1;
+        if (mt_grow(&ranges->mark, &ranges->marks_capacity, place, sizeof *ranges->mark) ||
+            mt_address_map_put(&ranges->marks_by_key, key, place))
+            return -ENOMEM;
+        ranges->mark[ranges->n_marks++] =
+            (struct mt_range_mark){.name = name, .domain = domain, .first_ns = event->time_ns};
+    }
+    ranges->mark[place - 1].times++;
+    ranges->mark[place - 1].last_ns = event->time_ns;
+    return 0;
+}
+
+int mt_ranges_event(struct mt_ranges *ranges, const struct mt_event *event, uint32_t around)
+{
+    const uint64_t *arg = event->arg;
+    switch (event->kind) {
+    case MT_RANGE_PUSH:
+        return open_range(
+            ranges, event->thread, around,
+            (struct open_range){.name = string_id(arg[0]), .domain = string_id(arg[1])});
+    case MT_RANGE_POP:
+        return pop(ranges, event->thread, string_id(arg[0]));
+    case MT_RANGE_START:
+        return open_range(ranges, event->thread, around,
+                          (struct open_range){.number = arg[0],
+                                              .name = string_id(arg[1]),
+                                              .domain = string_id(arg[2])});
+    case MT_RANGE_END:
+        return end(ranges, arg[0]);
+    case MT_RANGE_MARK:
+        return note_mark(ranges, event);
+    }
+    return 0;
+}
+
+uint32_t mt_ranges_of_thread(const struct mt_ranges *ranges, uint32_t thread)
+{
+    thread = thread_index(thread);
+    if (thread >= ranges->n_threads || !ranges->threads[thread].n)
+        return 0;
+    return ranges->threads[thread].open[ranges->threads[thread].n - 1].path;
+}
+
+int mt_ranges_see(struct mt_ranges *ranges, unsigned slot, uint32_t path,
+                  const struct mt_range_most *now)
+{
+    if (mt_grow(&ranges->device[slot].most, &ranges->device[slot].capacity, (size_t)path + 1,
+                sizeof *ranges->device[slot].most))
+        return -ENOMEM;
+    if (ranges->device[slot].n <= path)
+        ranges->device[slot].n = (size_t)path + 1;
+    struct mt_range_most *most = &ranges->device[slot].most[path];
+    if (!most->event || now->bytes > most->bytes)
+        *most = *now;
+    return 0;
+}
+
+void mt_ranges_forget(struct mt_ranges *ranges, unsigned slot)
+{
+    free(ranges->device[slot].most);
+    memset(&ranges->device[slot], 0, sizeof ranges->device[slot]);
+}
+
+void mt_ranges_finish(struct mt_ranges *ranges)
+{
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        for (size_t path = ranges->device[slot].n; path-- > 1;) {
+            const struct mt_range_most *most = &ranges->device[slot].most[path];
+            uint32_t parent = ranges->range[path].parent;
+            struct mt_range_most *around = &ranges->device[slot].most[parent];
+            if (parent && most->event && (!around->event || most->bytes > around->bytes))
+                *around = *most;
+        }
+}
+
+void mt_range_name_text(char *out, size_t size, const struct mt_definitions *definitions,
+                        uint32_t name, uint32_t domain)
+{
+    const char *text = mt_string(definitions, name);
+    if (domain)
+        snprintf(out, size, "%s: %s", mt_string(definitions, domain), text);
+    else
+        snprintf(out, size, "%s", *text ? text : "(without a name)");
+}
+
+void mt_range_text(char *out, size_t size, const struct mt_definitions *definitions,
+                   const struct mt_ranges *ranges, uint32_t path)
+{
+    uint32_t paths[64];
+    size_t n = 0, at = 0;
+    snprintf(out, size, "no range");
+    for (; path && path < ranges->n_ranges && n < sizeof paths / sizeof *paths;
+         path = ranges->range[path].parent)
+        paths[n++] = path;
+    while (n-- > 0 && at + 4 < size) {
+        const struct mt_range *range = &ranges->range[paths[n]];
+        mt_range_name_text(out + at, size - at, definitions, range->name, range->domain);
+        at += strlen(out + at);
+        if (n && at + 4 < size) {
+            memcpy(out + at, " > ", 4);
+            at += 3;
+        }
+    }
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spans.h"
+#include "analyzer/support/grow.h"
+
+/* The first iterations make state, and the last one may be cut short. So few leave hardly any
+ * others: then the second one counts, and what is left over has to be the same each time, but for
+ * what the allocator rounds up. */
+#define FIRST_STEADY 3u
+#define FEW_ITERATIONS 8u
+
+void mt_spans_clear(struct mt_spans *spans)
+{
+    free(spans->span);
+    memset(spans, 0, sizeof *spans);
+}
+
+int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
+                 uint64_t time_ns, uint64_t allocated, uint64_t reserved)
+{
+    if (mt_grow(&spans->span, &spans->capacity, spans->n + 1, sizeof *spans->span))
+        return -ENOMEM;
+    spans->span[spans->n++] = (struct mt_span){.run = now->run,
+                                               .phase = now->after,
+                                               .time_ns = time_ns,
+                                               .event = event,
+                                               .before = spans->last,
+                                               .least = allocated,
+                                               .most = allocated,
+                                               .most_event = event,
+                                               .most_time_ns = time_ns,
+                                               .most_reserved = reserved};
+    spans->last = event;
+    return 0;
+}
+
+static int has_phase(const struct mt_spans *spans, enum mt_phase phase)
+{
+    for (size_t i = 0; i < spans->n; i++)
+        if (spans->span[i].phase == phase)
+            return 1;
+    return 0;
+}
+
+/* An optimizer's step ends an iteration. One without a backward since then is none yet: where the
+ * model is called by the step (a closure, as Lightning has it), its own code comes first. After it
+ * forward begins the next: a second backward, or one whose hooks step, does not. */
+static uint32_t number_by_steps(struct mt_spans *spans)
+{
+    int has_forward = has_phase(spans, MT_PHASE_FORWARD), has_ended = 0;
+    int saw_backward = !has_phase(spans, MT_PHASE_BACKWARD), without = saw_backward;
+    uint32_t iteration = 0;
+    for (size_t i = 0; i < spans->n; i++) {
+        struct mt_span *span = &spans->span[i];
+        int may_begin = has_forward ? span->phase == MT_PHASE_FORWARD : span->phase != MT_PHASE_STEP;
+        if (span->phase != MT_PHASE_OUTSIDE && (!iteration || (has_ended && may_begin))) {
+            iteration++;
+            saw_backward = without;
+        }
+        saw_backward |= span->phase == MT_PHASE_BACKWARD;
+        has_ended = span->phase == MT_PHASE_STEP && saw_backward;
+        span->iteration = iteration;
+    }
+    return iteration;
+}
+
+/* Forward after backward begins an iteration; without backward each forward does. */
+static uint32_t number_by(struct mt_spans *spans, enum mt_phase last)
+{
+    uint32_t iteration = 0;
+    for (size_t i = 0; i < spans->n; i++) {
+        struct mt_span *span = &spans->span[i];
+        enum mt_phase before = i ? (enum mt_phase)span[-1].phase : MT_PHASE_OUTSIDE;
+        iteration += span->phase != MT_PHASE_OUTSIDE &&
+                     (!iteration ||
+                      (before == last && (span->phase != last || last == MT_PHASE_FORWARD)));
+        span->iteration = iteration;
+    }
+    return iteration;
+}
+
+/* The forwards after the last backward are those of a validation. */
+static void take_back_last(struct mt_spans *spans)
+{
+    size_t first = spans->n;
+    while (first && spans->span[first - 1].iteration == spans->iterations) {
+        if (spans->span[first - 1].phase != MT_PHASE_FORWARD)
+            return;
+        first--;
+    }
+    spans->iterations--;
+    for (size_t i = first; i < spans->n; i++)
+        spans->span[i].iteration--;
+}
+
+void mt_spans_number(struct mt_spans *spans, int is_broken_off)
+{
+    int has_steps = has_phase(spans, MT_PHASE_STEP), has_backward = has_phase(spans, MT_PHASE_BACKWARD);
+    spans->iterations = has_steps ? number_by_steps(spans)
+                                  : number_by(spans, has_backward ? MT_PHASE_BACKWARD : MT_PHASE_FORWARD);
+    if (has_backward && spans->iterations > 1 && !is_broken_off)
+        take_back_last(spans);
+}
+
+const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run)
+{
+    size_t low = 0, high = spans->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (spans->span[middle].run <= run)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &spans->span[low - 1] : NULL;
+}
+
+const struct mt_span *mt_spans_highest(const struct mt_spans *spans, int but_phase)
+{
+    const struct mt_span *best = NULL;
+    for (size_t i = 0; i < spans->n; i++)
+        if (spans->span[i].phase != but_phase && (!best || spans->span[i].most > best->most))
+            best = &spans->span[i];
+    return best;
+}
+
+const struct mt_span *mt_spans_of_iteration(const struct mt_spans *spans, uint64_t iteration)
+{
+    const struct mt_span *best = NULL;
+    for (size_t i = 0; i < spans->n; i++)
+        if (iteration && spans->span[i].iteration == iteration &&
+            (!best || spans->span[i].most > best->most))
+            best = &spans->span[i];
+    return best;
+}
+
+const struct mt_span *mt_spans_begin_of(const struct mt_spans *spans, uint64_t iteration)
+{
+    for (size_t i = 0; i < spans->n; i++)
+        if (iteration && spans->span[i].iteration == iteration)
+            return &spans->span[i];
+    return NULL;
+}
+
+/* The least that was allocated in an iteration whose spans begin at *i, which moves on. */
+static uint64_t iteration_floor(const struct mt_spans *spans, size_t *i)
+{
+    uint32_t iteration = spans->span[*i].iteration;
+    uint64_t least = UINT64_MAX;
+    for (; *i < spans->n && spans->span[*i].iteration == iteration; (*i)++)
+        if (spans->span[*i].least < least)
+            least = spans->span[*i].least;
+    return least;
+}
+
+/* Of FEW_ITERATIONS at most. */
+static uint64_t growth_of_few(const struct mt_spans *spans)
+{
+    uint64_t least[FEW_ITERATIONS + 1] = {0};
+    for (size_t i = 0; i < spans->n;) {
+        uint32_t iteration = spans->span[i].iteration;
+        least[iteration] = iteration_floor(spans, &i);
+    }
+    uint64_t smallest = UINT64_MAX, largest = 0;
+    for (uint32_t i = 3; i < spans->iterations; i++) {
+        if (least[i] <= least[i - 1])
+            return 0;
+        uint64_t step = least[i] - least[i - 1];
+        smallest = step < smallest ? step : smallest;
+        largest = step > largest ? step : largest;
+    }
+    return largest - smallest <= largest / 20
+               ? (least[spans->iterations - 1] - least[2]) / (spans->iterations - 3)
+               : 0;
+}
+
+uint64_t mt_spans_growth(const struct mt_spans *spans)
+{
+    uint64_t first = 0, before = 0;
+    uint32_t rises = 0, steps = 0;
+    if (spans->iterations < MT_GROWTH_ITERATIONS)
+        return 0;
+    if (spans->iterations < FEW_ITERATIONS)
+        return growth_of_few(spans);
+    for (size_t i = 0; i < spans->n;) {
+        uint32_t iteration = spans->span[i].iteration;
+        uint64_t least = iteration_floor(spans, &i);
+        if (iteration < FIRST_STEADY || iteration == spans->iterations)
+            continue;
+        if (iteration == FIRST_STEADY)
+            first = before = least;
+        else
+            steps++;
+        rises += least > before;
+        before = least;
+    }
+    return steps && rises * 10 >= steps * 9 && before > first ? (before - first) / steps : 0;
+}
+
+/* Of an iteration, at its highest moment. */
+static double free_part(const struct mt_spans *spans, uint32_t iteration)
+{
+    const struct mt_span *highest = mt_spans_of_iteration(spans, iteration);
+    return highest && highest->most_reserved > highest->most
+               ? 1 - (double)highest->most / (double)highest->most_reserved
+               : 0;
+}
+
+struct mt_free_trend mt_spans_free_trend(const struct mt_spans *spans)
+{
+    if (spans->iterations < 2)
+        return (struct mt_free_trend){0};
+    return (struct mt_free_trend){.first = 2,
+                                  .last = spans->iterations,
+                                  .first_part = free_part(spans, 2),
+                                  .last_part = free_part(spans, spans->iterations)};
+}
+
+const struct mt_phase_name mt_phase_names[4] = {
+    [MT_PHASE_OUTSIDE] = {"startup", "start-up"},
+    [MT_PHASE_FORWARD] = {"forward", "forward"},
+    [MT_PHASE_BACKWARD] = {"backward", "backward"},
+    [MT_PHASE_STEP] = {"optimizer", "optimizer step"},
+};

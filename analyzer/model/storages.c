@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "storages.h"
+#include "analyzer/support/grow.h"
+
+/* What a tensor is, not what was done with one of its blocks. */
+#define LASTING                                                                                    \
+    (MT_SAW_PARAMETER | MT_SAW_BUFFER | MT_SAW_SET_DATA | MT_SAW_LEAF | MT_SAW_LEAF_AGAIN |        \
+     MT_SAW_LEAF_OF_GRAPH | MT_SAW_STEPPED | MT_SAW_STATE | MT_SAW_MODULES_BUFFER)
+
+void mt_storages_clear(struct mt_storages *storages)
+{
+    mt_address_map_clear(&storages->by_address);
+    free(storages->kept);
+    *storages = (struct mt_storages){0};
+}
+
+static int add(struct mt_storages *storages, uint64_t storage, struct mt_kept_evidence **kept)
+{
+    uint32_t place = mt_address_map_get(&storages->by_address, storage);
+    if (!place) {
+        if (mt_grow(&storages->kept, &storages->capacity, storages->n + 1,
+                    sizeof *storages->kept) ||
+            mt_address_map_put(&storages->by_address, storage, (uint32_t)storages->n + 1))
+            return -ENOMEM;
+        place = (uint32_t)++storages->n;
+        storages->kept[place - 1] = (struct mt_kept_evidence){0};
+    }
+    *kept = &storages->kept[place - 1];
+    return 0;
+}
+
+/* PyTorch's allocator leaves a rest of less than 1 MiB with a block, and may be told to round to
+ * powers of two. */
+static int had_that_size(const struct mt_kept_evidence *kept, uint64_t size)
+{
+    return size <= kept->size && kept->size / 2 <= size + (1u << 20);
+}
+
+/* Another storage may be at the address now, of another size. */
+int mt_storages_empty(struct mt_storages *storages, uint64_t storage,
+                      const struct mt_block *block)
+{
+    struct mt_kept_evidence *kept;
+    uint32_t evidence = block->evidence & LASTING;
+    if (!evidence && !mt_address_map_get(&storages->by_address, storage))
+        return 0;
+    if (add(storages, storage, &kept))
+        return -ENOMEM;
+    if (kept->evidence == evidence && had_that_size(kept, block->size))
+        return 0;
+    *kept = (struct mt_kept_evidence){.size = block->size,
+                                      .elements = block->elements,
+                                      .evidence = evidence,
+                                      .leaf_stack = block->leaf_stack,
+                                      .name = block->name,
+                                      .dtype = block->dtype};
+    storages->changes++;
+    return 0;
+}
+
+void mt_storages_fill(const struct mt_storages *storages, uint64_t storage, uint64_t size,
+                      struct mt_block *block)
+{
+    uint32_t place = mt_address_map_get(&storages->by_address, storage);
+    const struct mt_kept_evidence *kept = place ? &storages->kept[place - 1] : NULL;
+    if (!kept || !had_that_size(kept, size))
+        return;
+    block->evidence |= kept->evidence;
+    block->elements = kept->elements;
+    block->leaf_stack = kept->leaf_stack;
+    block->name = kept->name;
+    block->dtype = kept->dtype;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "page.h"
+#include "analyzer/trace/place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 80u
+#define BAR_WIDTH 38u
+
+struct mt_page mt_page_of(const struct mt_analysis *analysis, FILE *out,
+                          const struct mt_style *style)
+{
+    return (struct mt_page){analysis, analysis->replay.definitions, out, style,
+                            style->columns > WIDTH ? style->columns : WIDTH};
+}
+
+/* An info record's value as text that fits the line; NULL where there is none. */
+static const char *fit(const struct mt_page *page, const char *value, char *out, size_t size)
+{
+    if (!value || !*value)
+        return NULL;
+    mt_safe_text(out, size, value, WIDTH, MT_CUT_END, page->style);
+    return out;
+}
+
+static void print_process(const struct mt_page *page)
+{
+    char text[WIDTH * 4 + 1];
+    const char *separator = "";
+    const struct mt_definitions *d = page->definitions;
+    const struct {
+        const char *before, *value;
+    } parts[] = {{"pid ", mt_info(d, "pid")},
+                 {"host ", mt_info(d, "host")},
+                 {"rank ", mt_rank_text(d)},
+                 {"torch ", mt_info(d, "torch")},
+                 {"simulated ", mt_info(d, "env.CUDASIM_GPU")}};
+    if (fit(page, mt_info(d, "command"), text, sizeof text))
+        fprintf(page->out, "%s\n", text);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (!fit(page, parts[i].value, text, sizeof text))
+            continue;
+        fprintf(page->out, "%s%s%s", separator, parts[i].before, text);
+        separator = ", ";
+    }
+    if (*separator)
+        putc('\n', page->out);
+}
+
+static void print_extent(const struct mt_page *page)
+{
+    char length[MT_SIZE_TEXT], events[MT_SIZE_TEXT], lost[MT_SIZE_TEXT];
+    const struct mt_survey *survey = &page->analysis->replay.survey;
+    uint64_t whole = mt_compact_of(page->analysis->replay.definitions);
+    fprintf(page->out, "%s, %s events", mt_time_text(length, mt_survey_length_ns(survey)),
+            mt_count_text(events, whole ? whole : survey->events));
+    if (whole)
+        fprintf(page->out, " (compact: %s)", mt_count_text(events, survey->events));
+    if (mt_survey_lost(survey))
+        fprintf(page->out, ", %s LOST", mt_count_text(lost, mt_survey_lost(survey)));
+    else if (survey->complete)
+        fputs(", none lost", page->out);
+    putc('\n', page->out);
+    char text[WIDTH * 4 + 1];
+    if (fit(page, mt_info(page->definitions, "dropped"), text, sizeof text))
+        fprintf(page->out, "Dropped, since only the newest are kept: %s.\n", text);
+    if (fit(page, mt_info(page->definitions, "left_out"), text, sizeof text))
+        fprintf(page->out, "Not known where new later on, since there were too many: %s.\n", text);
+}
+
+void mt_page_ended(const struct mt_page *page)
+{
+    char line[MT_ENDED_TEXT], safe[MT_ENDED_TEXT];
+    struct mt_ended ended = mt_analysis_ended(page->analysis);
+    if (ended.how == MT_ENDED_WHOLE && !ended.is_recovered)
+        return;
+    mt_ended_line(line, &ended);
+    mt_safe_text(safe, sizeof safe, line, 0, MT_CUT_END, page->style);
+    mt_colour(page->out, page->style, 160);
+    fprintf(page->out, "%s.", safe);
+    mt_colour(page->out, page->style, 0);
+    putc('\n', page->out);
+}
+
+void mt_page_head(const struct mt_page *page)
+{
+    mt_page_ended(page);
+    print_process(page);
+    print_extent(page);
+}
+
+void mt_page_place(const struct mt_page *page, uint32_t stack, char *out, size_t size,
+                   size_t columns)
+{
+    char text[512];
+    mt_place_text(text, sizeof text, page->definitions, stack);
+    mt_safe_text(out, size, text, columns, MT_CUT_END, page->style);
+}
+
+static void print_bar(const struct mt_page *page, uint64_t part, uint64_t whole, unsigned colour)
+{
+    static const char *const eighth[] = {"",       "\u258f", "\u258e", "\u258d",
+                                         "\u258c", "\u258b", "\u258a", "\u2589"};
+    double share = (double)part / (double)whole; /* over 1 where a damaged trace's sums wrap */
+    unsigned units = (unsigned)((share < 1 ? share : 1) * BAR_WIDTH * 8 + 0.5);
+    if (!page->style->utf8)
+        units += 4;
+    if (units < (page->style->utf8 ? 1 : 8))
+        return;
+    fputs("  ", page->out);
+    mt_colour(page->out, page->style, colour);
+    for (unsigned i = 0; i < units / 8; i++)
+        fputs(page->style->utf8 ? "\u2588" : "#", page->out);
+    if (page->style->utf8)
+        fputs(eighth[units % 8], page->out);
+    mt_colour(page->out, page->style, 0);
+}
+
+static void print_share(const struct mt_page *page, const char *label, uint64_t part,
+                        uint64_t whole, unsigned colour)
+{
+    char size[MT_SIZE_TEXT];
+    fprintf(page->out, "  %-16s %11s  %5.1f %%", label, mt_size_text(size, part),
+            whole ? 100.0 * (double)part / (double)whole : 0.0);
+    if (whole)
+        print_bar(page, part, whole, colour);
+    putc('\n', page->out);
+}
+
+#define GUESSES_SHOWN 4u
+
+static const struct mt_device *sorted; /* qsort has no argument for it; one thread prints */
+
+static int by_share(const void *left, const void *right)
+{
+    unsigned a = *(const unsigned *)left, b = *(const unsigned *)right;
+    uint64_t x = sorted->category[a].bytes, y = sorted->category[b].bytes;
+    return x != y ? (x < y) - (x > y) : (a > b) - (a < b);
+}
+
+/* The largest ones, as there may be a dozen. */
+static void print_guesses(const struct mt_page *page, const struct mt_device *device)
+{
+    uint64_t below = UINT64_MAX;
+    size_t last = 0, n = device->by_rule ? mt_rules_count(device->context.user) : 0;
+    for (unsigned shown = 0; shown < GUESSES_SHOWN; shown++) {
+        const struct mt_rule *best = NULL;
+        uint64_t most = 0;
+        size_t at = 0;
+        for (size_t i = 0; i < n; i++) {
+            const struct mt_rule *rule = mt_rule_at(device->context.user, i);
+            uint64_t bytes = device->by_rule[i].bytes;
+            if (mt_rule_guesses(rule) && bytes > most &&
+                (bytes < below || (bytes == below && i > last))) {
+                best = rule;
+                most = bytes;
+                at = i;
+            }
+        }
+        if (!best)
+            return;
+        char size[MT_SIZE_TEXT];
+        fprintf(page->out, "%s  a guess: %s of %s, %s\n", shown ? "" : "\n",
+                mt_size_text(size, most), mt_categories[best->category].label, best->name);
+        below = most;
+        last = at;
+    }
+}
+
+void mt_page_categories(const struct mt_page *page, const struct mt_device *device)
+{
+    unsigned order[MT_CATEGORY_COUNT];
+    uint64_t whole = device->unseen;
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++) {
+        order[i] = i;
+        whole += device->category[i].bytes; /* the peak, if the trace is sound */
+    }
+    sorted = device;
+    qsort(order, MT_CATEGORY_COUNT, sizeof *order, by_share);
+    putc('\n', page->out);
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++) {
+        uint64_t bytes = device->category[order[i]].bytes;
+        if (bytes)
+            print_share(page, mt_categories[order[i]].label, bytes, whole,
+                        mt_categories[order[i]].colour);
+    }
+    if (device->unseen)
+        print_share(page, "not seen", device->unseen, whole, 250);
+    print_guesses(page, device);
+}
+
+static void print_note(const struct mt_page *page, uint64_t count, const char *what)
+{
+    char text[MT_SIZE_TEXT];
+    if (count)
+        fprintf(page->out, "Note: %s %s.\n", mt_count_text(text, count), what);
+}
+
+void mt_page_notes(const struct mt_page *page)
+{
+    const struct mt_oddities *odd = &page->analysis->replay.oddities;
+    uint64_t lost = mt_survey_lost(&page->analysis->replay.survey), unseen = 0;
+    for (size_t i = 0; i < page->analysis->n_devices; i++)
+        unseen += page->analysis->devices[i].unseen;
+    if (lost || unseen || odd->replaced || odd->unknown || odd->wrong_size || odd->drift)
+        putc('\n', page->out);
+    print_note(page, lost, "events were lost: totals and categories may be off");
+    print_note(page, unseen, "bytes at the peak were allocated without a record of it");
+    print_note(page, odd->unknown, "frees had no allocation in the trace");
+    print_note(page, odd->replaced, "allocations were at an address in use");
+    print_note(page, odd->wrong_size, "frees had another size than the allocation");
+    print_note(page, odd->drift, "times PyTorch's total moved by something else");
+}

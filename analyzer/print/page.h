@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the parts of a page for people share (report-text.c, report-phases.c, oom-text.c).
+ */
+#ifndef MT_PAGE_H
+#define MT_PAGE_H
+
+#include "analyzer/findings/analysis.h"
+#include "analyzer/model/origins.h"
+#include "analyzer/support/text.h"
+
+struct mt_page {
+    const struct mt_analysis *analysis;
+    const struct mt_definitions *definitions;
+    FILE *out;
+    const struct mt_style *style;
+    unsigned width; /* columns */
+};
+
+struct mt_page mt_page_of(const struct mt_analysis *analysis, FILE *out,
+                          const struct mt_style *style);
+
+/* The program, and how much was recorded. */
+/* How it ended, where that is to be said. */
+void mt_page_ended(const struct mt_page *page);
+
+void mt_page_head(const struct mt_page *page);
+
+/* Where allocations come from, a list, without places of less than so many bytes. */
+void mt_page_origins(const struct mt_page *page, const struct mt_origins *origins, uint64_t least);
+
+/* A bar for each category that has bytes. */
+void mt_page_categories(const struct mt_page *page, const struct mt_device *device);
+
+/* "train.py:42 main", of a stack's innermost frame, in at most that many columns. */
+void mt_page_place(const struct mt_page *page, uint32_t stack, char *out, size_t size,
+                   size_t columns);
+
+/* "step > forward" of a path of ranges, in at most that many columns. */
+void mt_page_range_text(const struct mt_page *page, uint32_t path, char *out, size_t size,
+                        size_t columns);
+
+/* What does not fit together in the trace. */
+void mt_page_notes(const struct mt_page *page);
+
+/* Frees that are none, and by other threads, of programs without PyTorch. */
+void mt_page_frees(const struct mt_page *page);
+
+/* Where in the program's phases the moment lies; what lies below the peak; growth; a chart. */
+void mt_page_phase(const struct mt_page *page, const struct mt_device *device);
+void mt_page_movement(const struct mt_page *page, const struct mt_device *device);
+void mt_page_growth(const struct mt_page *page, const struct mt_device *device);
+void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *device);
+void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins);
+void mt_page_balance(const struct mt_page *page, const struct mt_device *device);
+void mt_page_idle(const struct mt_page *page, const struct mt_device *device);
+void mt_page_leaks(const struct mt_page *page, const struct mt_device *device);
+void mt_page_modules(const struct mt_page *page, const struct mt_device *device);
+void mt_page_ranges(const struct mt_page *page, const struct mt_device *device);
+void mt_page_marks(const struct mt_page *page);
+void mt_page_host(const struct mt_page *page);
+void mt_page_precision(const struct mt_page *page, const struct mt_device *device);
+void mt_page_timeline(const struct mt_page *page, const struct mt_device *device);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Over a whole run: how many blocks each line of the user's code has asked for, and the most that
+ * was live of them at one time. One table for each device; only kept where a question asks for it.
+ */
+#ifndef MT_PLACES_H
+#define MT_PLACES_H
+
+#include "analyzer/model/heap.h"
+#include "analyzer/support/address-map.h"
+#include "analyzer/trace/definitions.h"
+
+struct mt_place {
+    uint32_t stack;     /* one whose innermost frame is the line; 0: not known */
+    uint32_t node_name; /* string id of the backward node's type: stack is its forward line */
+    uint64_t allocations;
+    uint64_t live, most; /* bytes */
+    uint64_t phases;     /* changes of phase that blocks lived through, those of all blocks */
+};
+
+struct mt_places {
+    struct mt_place *place;
+    size_t n, capacity;
+    struct mt_address_map by_key; /* 1 + index */
+};
+
+/* A table of zeros is empty. */
+void mt_places_clear(struct mt_places *places);
+
+/* A block was made (0 or -ENOMEM) / has ended, or lives at the trace's end (at_end). */
+int mt_places_made(struct mt_places *places, const struct mt_definitions *definitions,
+                   const struct mt_block *block);
+void mt_places_ended(struct mt_places *places, const struct mt_definitions *definitions,
+                     const struct mt_block *block, int at_end);
+
+/* That of a line, as mt_line_stack gives it, and an operator; NULL: none. */
+const struct mt_place *mt_places_find(const struct mt_places *places,
+                                      const struct mt_definitions *definitions, uint32_t stack,
+                                      uint32_t node_name);
+
+/* For traces that have not all blocks. Writes those from an index on as text, as many as there is
+ * room for: the index after the last. / Adds what such a text says: 0, -EINVAL where it is none,
+ * -ENOMEM. */
+size_t mt_places_print(const struct mt_places *places, size_t from, char *out, size_t size);
+int mt_places_parse(struct mt_places *places, const struct mt_definitions *definitions,
+                    const char *text);
+
+#endif

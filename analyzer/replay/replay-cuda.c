@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The replay's part about memory that CUDA itself hands out. */
+#include "analyzer/trace/cuda-oom.h"
+#include "replay-parts.h"
+
+#include <errno.h>
+
+/* CUDA's peak counts where PyTorch has none. */
+static int see_cuda_total(struct mt_replay *replay, const struct mt_event *event, unsigned slot)
+{
+    struct mt_totals *now = &replay->cuda_now[slot];
+    uint64_t bytes = replay->cuda.heap.total[slot].bytes;
+    *now = (struct mt_totals){.when = replay->tracker.now,
+                              .range = mt_tracker_range(&replay->tracker, event->thread),
+                              .event = replay->events,
+                              .time_ns = event->time_ns,
+                              .allocated = bytes,
+                              .known_bytes = bytes,
+                              .cuda_bytes = bytes};
+    if (bytes && mt_is_new_peak(&replay->cuda_peak[slot], bytes)) {
+        replay->cuda_peak[slot] = *now;
+        if (replay->question.moment.kind == MT_AT_PEAK && mt_replay_is_of_cuda(replay, slot))
+            mt_replay_take_device(replay, slot);
+    }
+    return mt_replay_is_of_cuda(replay, slot) ? mt_replay_see(replay, slot, now) : 0;
+}
+
+static int reach(struct mt_replay *replay, unsigned slot)
+{
+    return mt_replay_is_of_cuda(replay, slot)
+               ? mt_replay_reach(replay, slot, replay->cuda.heap.total[slot].bytes)
+               : 0;
+}
+
+/* The device of a free is its block's: the call may be made with another one current. So may an
+ * allocation be at the address of another device's block, in a damaged trace. */
+static int one_event(struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_block *block = mt_cuda_ends(&replay->cuda, event);
+    unsigned slot = mt_device_slot(event->device);
+    unsigned old = block ? mt_device_slot(block->device) : slot;
+    int rc = reach(replay, slot) || reach(replay, old) ? -ENOMEM : 0;
+    if (!rc && block && mt_replay_is_of_cuda(replay, old))
+        mt_replay_conclude(replay, block, 0);
+    if (!rc)
+        rc = mt_cuda_event(&replay->cuda, event);
+    block = rc ? NULL : mt_cuda_made(&replay->cuda, event);
+    if (block)
+        block->range = mt_tracker_range(&replay->tracker, event->thread);
+    if (event->kind == MT_CUDA_FREE_FAILED && !rc) {
+        struct mt_block *again = mt_heap_at(&replay->cuda.heap, event->arg[0]);
+        if (again && !again->event)
+            again->event = replay->events;
+    }
+    if (block && mt_replay_is_of_cuda(replay, slot)) {
+        rc = mt_replay_begin_life(replay, block);
+        mt_replay_went_on(replay);
+    }
+    if (!rc)
+        rc = see_cuda_total(replay, event, old);
+    if (!rc && old != slot)
+        rc = see_cuda_total(replay, event, slot);
+    if (mt_cuda_is_oom(event) && mt_replay_is_of_cuda(replay, slot))
+        mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
+                                                   .wanted = event->arg[1],
+                                                   .allocated = replay->cuda_now[slot].allocated,
+                                                   .reserved = replay->cuda_now[slot].allocated,
+                                                   .stack = event->stack,
+                                                   .device = event->device,
+                                                   .of_cuda = 1});
+    return rc;
+}
+
+/* An unmap may be of several pieces, each of which may end some memory's life. */
+int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_event left = *event;
+    uint64_t size;
+    int rc = 0;
+    if (event->kind != MT_CUDA_UNMAP)
+        return one_event(replay, event);
+    while (!rc && (size = mt_cuda_piece(&replay->cuda, &left))) {
+        struct mt_event piece = left;
+        piece.arg[1] = size;
+        rc = one_event(replay, &piece);
+        left.arg[0] += size;
+        left.arg[1] -= size;
+    }
+    return rc;
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/model/user-line.h"
+#include "analyzer/trace/scan.h"
+#include "replay-parts.h"
+#include "segments.h"
+#include "whole.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* PyTorch counts too: after each event its total has to have moved by the event's size. */
+static void compare_total(struct mt_replay *replay, unsigned slot, const struct mt_event *event)
+{
+    uint64_t change = event->kind == MT_ALLOC ? event->arg[1] : -event->arg[1];
+    if (!replay->now[slot].event)
+        replay->unseen[slot] = event->arg[2] - change;
+    else if (replay->now[slot].allocated + change != event->arg[2])
+        replay->oddities.drift++;
+}
+
+void mt_replay_take_device(struct mt_replay *replay, unsigned slot)
+{
+    replay->at[slot] = replay->now[slot];
+    replay->at[slot].cuda_bytes = replay->cuda.heap.total[slot].bytes;
+    replay->cuda_at[slot] = replay->cuda_now[slot];
+    replay->sample_at[slot] = replay->sample[slot];
+    replay->awaits_sample[slot] = 1;
+    replay->taken_ns[slot] = replay->time_ns;
+    mt_heap_remember(&replay->blocks, slot);
+    mt_heap_remember(&replay->cuda.heap, slot);
+    mt_heap_remember(&replay->cuda.mapped, slot);
+    mt_heap_remember(&replay->cuda.imported, slot);
+}
+
+static __attribute__((cold)) void take_all(struct mt_replay *replay)
+{
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        mt_replay_take_device(replay, slot);
+    mt_host_take(&replay->host);
+    replay->taken = replay->question.moment.kind != MT_AT_OOM; /* the last one counts */
+    replay->awaits_moment = 0;
+    replay->at_event = replay->events;
+    replay->at_time_ns = replay->time_ns;
+}
+
+/* Whether the event lies after a moment that is given by its time or its number. */
+static int is_past(const struct mt_replay *replay, const struct mt_event *event)
+{
+    const struct mt_moment *moment = &replay->question.moment;
+    return moment->kind == MT_AT_TIME ? event->time_ns > moment->value
+                                      : replay->events >= moment->value;
+}
+
+static int saw_gradients(const struct mt_replay *replay)
+{
+    return replay->survey.kinds[MT_GRADIENT] && !replay->question.no_labels;
+}
+
+/* Brings it up to what was read. */
+static void update_context(struct mt_rule_context *context, const struct mt_replay *replay)
+{
+    context->saw_parameters = replay->tracker.saw_parameters;
+    context->saw_gradients = saw_gradients(replay);
+    context->saw_stepped = replay->tracker.saw_stepped;
+    context->saw_steps = replay->tracker.steps_begun > 0;
+}
+
+struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
+{
+    struct mt_rule_context context = replay->context;
+    update_context(&context, replay);
+    return context;
+}
+
+static void draw_one(struct mt_replay *replay, struct mt_timeline *timeline,
+                     const struct mt_block *block, uint64_t end)
+{
+    mt_timeline_add(timeline, mt_classify(&replay->context, block)->category, block->size,
+                    block->event, end);
+}
+
+/* What is known of the block when it ends has to do here: no other blocks are looked at. */
+static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end)
+{
+    struct mt_timeline *timeline = &replay->timeline[mt_device_slot(block->device)];
+    if (end != UINT64_MAX && !mt_timeline_sees(timeline, block->event))
+        return;
+    if (end != UINT64_MAX && mt_timeline_may_wait(timeline, block->event)) {
+        mt_timeline_wait(timeline, block);
+        return;
+    }
+    update_context(&replay->context, replay);
+    draw_one(replay, timeline, block, end);
+}
+
+static __attribute__((noinline)) void draw_waiting(struct mt_replay *replay,
+                                                   struct mt_timeline *timeline)
+{
+    update_context(&replay->context, replay);
+    for (size_t i = 0; i < timeline->n_waiting; i++)
+        draw_one(replay, timeline, &timeline->waiting[i], timeline->waiting[i].event);
+    timeline->n_waiting = 0;
+}
+
+int mt_replay_go_on(struct mt_replay *replay, unsigned slot, uint64_t bytes)
+{
+    draw_waiting(replay, &replay->timeline[slot]);
+    return mt_timeline_go_on(&replay->timeline[slot], replay->events, bytes);
+}
+
+/* Keeps a copy of a block that has ended, or lives at the trace's end, if it is asked for. */
+static void watch(struct mt_replay *replay, const struct mt_block *block)
+{
+    if (!replay->question.address || replay->question.address - block->address >= block->size)
+        return;
+    replay->watched = *block;
+    replay->n_watched++;
+}
+
+/* Too little memory makes one less. */
+static void see_gradient(struct mt_replay *replay, const struct mt_block *block)
+{
+    if (mt_is_kept_by_backward(block))
+        mt_copies_add_parameter(&replay->gradients, block);
+}
+
+void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end)
+{
+    mt_tracker_ended(&replay->tracker, block, at_end);
+    if (block->born.phase == MT_PHASE_BACKWARD && !saw_gradients(replay))
+        see_gradient(replay, block);
+    watch(replay, block);
+    if (replay->question.whole_run)
+        mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block,
+                        at_end);
+    draw(replay, block, at_end ? UINT64_MAX : replay->events);
+}
+
+int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block)
+{
+    block->event = replay->events;
+    mt_tracker_made(&replay->tracker, replay->thread, block);
+    return replay->question.whole_run
+               ? mt_places_made(&replay->places[mt_device_slot(block->device)], replay->definitions,
+                                block)
+               : 0;
+}
+
+static void end_block(struct mt_replay *replay, struct mt_block *block)
+{
+    mt_replay_conclude(replay, block, 0);
+    mt_heap_end(&replay->blocks, block);
+}
+
+int mt_replay_see_range(struct mt_replay *replay, unsigned slot, const struct mt_totals *now)
+{
+    struct mt_range_most most = {now->allocated, now->time_ns, now->event};
+    return mt_ranges_see(&replay->tracker.ranges, slot, now->range, &most);
+}
+
+/* What is reserved changes. Where it grows though as much as was wanted lay free, in pieces. */
+static __attribute__((cold)) void see_reserved(struct mt_replay *replay,
+                                               const struct mt_totals *before,
+                                               const struct mt_event *event,
+                                               const struct mt_block *made)
+{
+    unsigned slot = mt_device_slot(event->device);
+    uint64_t lay_free = before->reserved - before->allocated;
+    struct mt_worst *worst = &replay->worst[slot];
+    mt_timeline_reserve(&replay->timeline[slot], event->arg[3] - before->reserved, replay->events);
+    if (!made || event->arg[3] < before->reserved || before->reserved < before->allocated ||
+        lay_free < event->arg[1] ||
+        event->arg[1] <= MT_SMALL_BLOCK) /* small ones have a pool of their own */
+        return;
+    worst->times++;
+    if (lay_free > worst->lay_free)
+        *worst =
+            (struct mt_worst){.times = worst->times,
+                              .time_ns = event->time_ns,
+                              .event = replay->events,
+                              .wanted = event->arg[1],
+                              .lay_free = lay_free,
+                              .reserved = before->reserved,
+                              .stack = mt_line_stack(replay->definitions, made),
+                              .node_name = made->node_name,
+                              .unlabelled = mt_line_stack(
+                                  replay->definitions, &(struct mt_block){.stack = event->stack})};
+}
+
+static __attribute__((noinline)) void new_peak(struct mt_replay *replay, unsigned slot)
+{
+    replay->peak[slot] = replay->now[slot];
+    if (replay->question.moment.kind == MT_AT_PEAK)
+        mt_replay_take_device(replay, slot);
+}
+
+/* made: the block of an allocation. */
+static inline __attribute__((always_inline)) int see_total(struct mt_replay *replay, unsigned slot,
+                                                           const struct mt_event *event,
+                                                           const struct mt_block *made)
+{
+    struct mt_totals *now = &replay->now[slot];
+    uint64_t allocated = event->arg[2], reserved = event->arg[3];
+    if (reserved != now->reserved)
+        see_reserved(replay, now, event, made);
+    /* One by one: gcc makes a compound literal elsewhere first, and waits for it to be copied. */
+    now->when = replay->tracker.now;
+    now->range = mt_tracker_range(&replay->tracker, event->thread);
+    now->event = replay->events;
+    now->time_ns = event->time_ns;
+    now->allocated = allocated;
+    now->reserved = reserved;
+    now->known_bytes = replay->blocks.total[slot].bytes;
+    now->cuda_bytes = replay->cuda.heap.total[slot].bytes;
+    if (replay->most_reserved[slot] < reserved)
+        replay->most_reserved[slot] = reserved;
+    if (mt_is_new_peak(&replay->peak[slot], allocated))
+        new_peak(replay, slot);
+    return mt_replay_see(replay, slot, now);
+}
+
+/* PyTorch begins to use a device: what CUDA hands out on it is no block of its own any more. */
+static __attribute__((cold)) void begin_blocks(struct mt_replay *replay, unsigned slot)
+{
+    mt_spans_clear(&replay->spans[slot]);
+    mt_timeline_clear(&replay->timeline[slot]);
+    mt_places_clear(&replay->places[slot]);
+    mt_ranges_forget(&replay->tracker.ranges, slot);
+}
+
+/* Before what an event on the device of that slot does. 0 or -ENOMEM. */
+static inline __attribute__((always_inline)) int reach(struct mt_replay *replay, unsigned slot,
+                                                       const struct mt_event *event)
+{
+    if (mt_replay_is_of_cuda(replay, slot))
+        begin_blocks(replay, slot);
+    if (mt_replay_reach(replay, slot, replay->blocks.total[slot].bytes))
+        return -ENOMEM;
+    compare_total(replay, slot, event);
+    return 0;
+}
+
+static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
+{
+    unsigned slot = mt_device_slot(event->device);
+    mt_replay_went_on(replay);
+    if (reach(replay, slot, event))
+        return -ENOMEM;
+    struct mt_block *block = mt_heap_at(&replay->blocks, event->arg[0]);
+    if (block) {
+        replay->oddities.replaced++;
+        end_block(replay, block);
+    }
+    block = mt_heap_add(&replay->blocks, event);
+    if (!block || mt_replay_begin_life(replay, block))
+        return -ENOMEM;
+    return see_total(replay, slot, event, block);
+}
+
+static int on_free(struct mt_replay *replay, const struct mt_event *event)
+{
+    unsigned slot = mt_device_slot(event->device);
+    if (reach(replay, slot, event))
+        return -ENOMEM;
+    struct mt_block *block = mt_heap_at(&replay->blocks, event->arg[0]);
+    if (block && block->size != event->arg[1])
+        replay->oddities.wrong_size++;
+    if (block)
+        end_block(replay, block);
+    else if (event->arg[0]) /* in a compact trace, frees of nothing carry totals */
+        replay->oddities.unknown++;
+    return see_total(replay, slot, event, block); /* the first event may be a free */
+}
+
+void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
+{
+    const struct mt_thread_state *thread = replay->thread;
+    const struct mt_oom *last =
+        replay->n_ooms ? &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT] : NULL;
+    if (last && last->of_cuda && !last->went_on && last->device == oom->device &&
+        (!oom->of_cuda || last->wanted == oom->wanted))
+        replay->n_ooms--; /* one and the same: tried again, or PyTorch says what CUDA said before */
+    else
+        mt_replay_went_on(replay);
+    struct mt_oom *kept = &replay->ooms[replay->n_ooms++ % MT_OOMS_KEPT];
+    *kept = *oom;
+    if (thread->n_nodes) {
+        kept->node_name = thread->nodes[thread->n_nodes - 1].name;
+        kept->forward_stack = thread->nodes[thread->n_nodes - 1].forward_stack;
+    }
+    if (replay->question.moment.kind == MT_AT_OOM)
+        take_all(replay);
+}
+
+static void on_oom(struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_totals *now = &replay->now[mt_device_slot(event->device)];
+    if (now->event) { /* what was cached has just been given back to CUDA */
+        mt_timeline_reserve(&replay->timeline[mt_device_slot(event->device)],
+                            event->arg[2] - now->reserved, now->event);
+        now->reserved = event->arg[2];
+    }
+    mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
+                                               .wanted = event->arg[0],
+                                               .allocated = event->arg[1],
+                                               .reserved = event->arg[2],
+                                               .stack = event->stack,
+                                               .device = event->device});
+}
+
+static void on_sample(struct mt_replay *replay, const struct mt_event *event)
+{
+    unsigned slot = mt_device_slot(event->device);
+    replay->sample[slot] = (struct mt_sample){.time_ns = event->time_ns,
+                                              .total = event->arg[0],
+                                              .free = event->arg[1],
+                                              .own = event->arg[2],
+                                              .others = event->arg[3],
+                                              .cuda_bytes = replay->cuda.heap.total[slot].bytes,
+                                              .objects = mt_objects_on(&replay->objects, slot)};
+    if (!replay->first_sample[slot].time_ns)
+        replay->first_sample[slot] = replay->sample[slot];
+    const struct mt_sample *before = &replay->sample_at[slot];
+    uint64_t taken_ns = replay->taken_ns[slot];
+    if (replay->awaits_sample[slot] &&
+        (!before->time_ns || event->time_ns - taken_ns <= taken_ns - before->time_ns))
+        replay->sample_at[slot] = replay->sample[slot];
+    replay->awaits_sample[slot] = 0;
+}
+
+static int is_label(unsigned kind)
+{
+    return (kind >= MT_SAVED && kind <= MT_REQUIRES_GRAD) || kind == MT_STATE || kind == MT_MEMBER ||
+           kind == MT_RESIZE;
+}
+
+static int on_event(struct mt_replay *replay, const struct mt_event *event)
+{
+    if (replay->awaits_moment && is_past(replay, event))
+        take_all(replay);
+    replay->events++;
+    replay->time_ns = event->time_ns;
+    if (replay->question.no_labels && is_label(event->kind))
+        return 0;
+    replay->thread = mt_tracker_follow(&replay->tracker, event);
+    if (!replay->thread)
+        return -ENOMEM;
+    switch (event->kind) {
+    case MT_ALLOC:
+        return on_alloc(replay, event);
+    case MT_FREE:
+        return on_free(replay, event);
+    case MT_OOM:
+        on_oom(replay, event);
+        return 0;
+    case MT_CUDA_MALLOC:
+    case MT_CUDA_FREE:
+    case MT_CUDA_FREE_FAILED:
+    case MT_CUDA_MALLOC_ASYNC:
+    case MT_CUDA_FREE_ASYNC:
+    case MT_CUDA_MAP:
+    case MT_CUDA_UNMAP:
+        if (mt_host_event(&replay->host, event, replay->events))
+            return -ENOMEM;
+        return mt_replay_cuda(replay, event);
+    case MT_CUDA_COPY:
+    case MT_CUDA_SET:
+        return mt_cuda_event(&replay->cuda, event);
+    case MT_CUDA_OBJECT:
+    case MT_CUDA_OBJECT_GONE:
+        return mt_objects_event(&replay->objects, event);
+    case MT_DEVICE_MEMORY:
+        on_sample(replay, event);
+        return 0;
+    }
+    return mt_tracker_learn(&replay->tracker, replay->thread, event);
+}
+
+/*
+ * What most events need first is brought from memory in time: the place in a table of the address
+ * that they begin with, and then, where a block is there, what is known of it; and their stack.
+ */
+#define PLACES_AHEAD 16
+#define BLOCKS_AHEAD 8
+
+static inline void expect(const struct mt_replay *replay, const struct mt_event *now)
+{
+    const struct mt_event *event = now + PLACES_AHEAD;
+    mt_address_map_expect(event->kind == MT_NODE_NEW || event->kind == MT_NODE_BEGIN
+                              ? &replay->tracker.forward
+                              : &replay->blocks.by_address,
+                          event->arg[0]);
+    mt_heap_expect(&replay->blocks, now[BLOCKS_AHEAD].arg[0]);
+    if (now[BLOCKS_AHEAD].stack != now[BLOCKS_AHEAD - 1].stack)
+        mt_stack_expect(replay->definitions, now[BLOCKS_AHEAD].stack);
+}
+
+static int handle(void *data, const struct mt_batch *batch)
+{
+    struct mt_replay *replay = data;
+    const struct mt_watcher *watcher = replay->question.watcher;
+    mt_survey_batch(&replay->survey, batch);
+    for (size_t i = 0; i < batch->n_definitions; i++)
+        if (mt_definitions_add(replay->definitions, &batch->definitions[i]) == -ENOMEM)
+            return -ENOMEM;
+    for (size_t i = 0; i < batch->n_events; i++) {
+        const struct mt_event *event = &batch->events[i];
+        if (batch->n_events - i > PLACES_AHEAD)
+            expect(replay, event);
+        mt_survey_event(&replay->survey, event);
+        if (on_event(replay, event) || (watcher && watcher->saw(watcher->data, replay, event)))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static void number_iterations(struct mt_replay *replay, unsigned slot)
+{
+    const struct mt_spans *spans = &replay->spans[slot];
+    const struct mt_oom *oom =
+        replay->n_ooms ? &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT] : NULL;
+    mt_spans_number(&replay->spans[slot],
+                    replay->survey.state != MT_TRACE_CLOSED || (oom && !oom->went_on));
+    for (size_t i = 0; i < spans->n; i++)
+        if (spans->span[i].iteration != (i ? spans->span[i - 1].iteration : 0))
+            mt_timeline_iteration(&replay->timeline[slot], spans->span[i].event);
+    draw_waiting(replay, &replay->timeline[slot]);
+    mt_timeline_finish(&replay->timeline[slot], replay->events);
+}
+
+/* The blocks that are still live have reached the end of what is known of them. */
+static void finish(struct mt_replay *replay)
+{
+    if (!replay->taken && replay->question.moment.kind != MT_AT_PEAK &&
+        replay->question.moment.kind != MT_AT_OOM)
+        take_all(replay);
+    if (replay->survey.complete)
+        mt_tracker_finish(&replay->tracker);
+    for (uint32_t i = 1; i < replay->blocks.n_records; i++) {
+        struct mt_block *block = mt_heap_record(&replay->blocks, i);
+        if (block->state == MT_BLOCK_LIVE)
+            mt_replay_conclude(replay, block, 1);
+    }
+    for (uint32_t i = 1; i < replay->cuda.heap.n_records; i++) {
+        struct mt_block *block = mt_heap_record(&replay->cuda.heap, i);
+        if (block->state == MT_BLOCK_LIVE &&
+            mt_replay_is_of_cuda(replay, mt_device_slot(block->device)))
+            mt_replay_conclude(replay, block, 1);
+    }
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        number_iterations(replay, slot);
+    mt_ranges_finish(&replay->tracker.ranges);
+    mt_origins_sort(&replay->cuda.twice);
+    mt_origins_sort(&replay->cuda.by_others);
+}
+
+int mt_replay(const char *path, const struct mt_question *question, struct mt_replay *replay,
+              struct mt_trace_error *error)
+{
+    memset(replay, 0, sizeof *replay);
+    replay->question = *question;
+    replay->awaits_moment =
+        question->moment.kind == MT_AT_TIME || question->moment.kind == MT_AT_EVENT;
+    mt_survey_begin(&replay->survey, path);
+    replay->definitions = mt_definitions_create();
+    if (!replay->definitions)
+        return -ENOMEM;
+    replay->context = (struct mt_rule_context){.definitions = replay->definitions,
+                                               .ranges = &replay->tracker.ranges,
+                                               .lines = &replay->tracker.lines,
+                                               .numels = &replay->tracker.numels,
+                                               .gradients = &replay->gradients,
+                                               .user = question->rules};
+    replay->tracker.definitions = replay->definitions;
+    replay->tracker.heap = &replay->blocks;
+    replay->tracker.cuda = &replay->cuda.heap;
+    int rc = mt_scan(path, handle, replay, error);
+    if (rc)
+        return rc;
+    rc = mt_definitions_finish(replay->definitions);
+    finish(replay);
+    return rc ? rc : mt_whole_take(replay);
+}
+
+void mt_replay_clear(struct mt_replay *replay)
+{
+    mt_copies_clear(&replay->gradients);
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
+        mt_spans_clear(&replay->spans[slot]);
+        mt_timeline_clear(&replay->timeline[slot]);
+        mt_places_clear(&replay->places[slot]);
+    }
+    mt_tracker_clear(&replay->tracker);
+    mt_heap_clear(&replay->blocks);
+    mt_cuda_clear(&replay->cuda);
+    mt_host_clear(&replay->host);
+    mt_objects_clear(&replay->objects);
+    mt_definitions_destroy(replay->definitions);
+    memset(replay, 0, sizeof *replay);
+}

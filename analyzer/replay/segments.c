@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "segments.h"
+#include "analyzer/support/grow.h"
+#include "trace-format/cuda-apis.h"
+
+#define MIB (1ull << 20)
+
+enum mt_pool mt_pool_of(uint64_t bytes)
+{
+    return bytes <= MT_SMALL_BLOCK ? MT_POOL_SMALL : MT_POOL_LARGE;
+}
+
+/* As c10/cuda/CUDACachingAllocator.cpp: get_allocation_size, and ExpandableSegment::map. */
+uint64_t mt_segment_size_for(uint64_t bytes, int expandable)
+{
+    if (bytes <= MT_SMALL_BLOCK)
+        return MT_SMALL_SEGMENT;
+    if (expandable)
+        return (bytes + 20 * MIB - 1) / (20 * MIB) * (20 * MIB);
+    return bytes < 10 * MIB ? 20 * MIB : (bytes + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const struct mt_segment *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+static int collect(struct mt_segments *segments, size_t *capacity, const struct mt_heap *heap,
+                   unsigned slot)
+{
+    for (uint32_t i = 1; i < heap->n_records; i++) {
+        const struct mt_block *block = mt_heap_record(heap, i);
+        if (!mt_heap_is_remembered(heap, block) || mt_device_slot(block->device) != slot ||
+            block->api == MT_API_CU_MEM_CREATE || /* it is where it is mapped */
+            mt_cuda_api_space(block->api) == MT_SPACE_TEAM)
+            continue;
+        if (mt_grow(&segments->segment, capacity, segments->n + 1, sizeof *segments->segment))
+            return -ENOMEM;
+        segments->segment[segments->n++] = (struct mt_segment){
+            .address = block->address,
+            .size = block->size,
+            .pool = block->size == MT_SMALL_SEGMENT ? MT_POOL_SMALL : MT_POOL_LARGE};
+    }
+    return 0;
+}
+
+/* An expandable segment is mapped in pieces, one after the other, and a block may lie across them.
+ * The pool is that of the pieces: those of the small one are as large as its segments. */
+static void join(struct mt_segments *segments, size_t first)
+{
+    struct mt_segment *segment = segments->segment;
+    size_t kept = first;
+    if (segments->n > first)
+        qsort(segment + first, segments->n - first, sizeof *segment, by_address);
+    for (size_t i = first; i < segments->n; i++) {
+        struct mt_segment *last = &segment[kept - 1]; /* looked at only where there is one */
+        if (kept > first && last->address + last->size == segment[i].address &&
+            last->pool == segment[i].pool)
+            last->size += segment[i].size;
+        else
+            segment[kept++] = segment[i];
+    }
+    segments->n = kept;
+}
+
+static int collect_all(struct mt_segments *segments, const struct mt_cuda_level *cuda,
+                       unsigned slot)
+{
+    size_t capacity = 0;
+    int rc = collect(segments, &capacity, &cuda->heap, slot);
+    size_t first = segments->n;
+    if (!rc)
+        rc = collect(segments, &capacity, &cuda->mapped, slot);
+    if (rc)
+        return rc;
+    join(segments, first);
+    segments->expandable = segments->n - first;
+    if (segments->n)
+        qsort(segments->segment, segments->n, sizeof *segments->segment, by_address);
+    return 0;
+}
+
+static void see_piece(struct mt_segments *segments, struct mt_segment *segment, uint64_t size)
+{
+    struct mt_pool_state *pool = &segments->pool[segment->pool];
+    if (!size)
+        return;
+    pool->free += size;
+    pool->pieces++;
+    if (size > pool->largest_free)
+        pool->largest_free = size;
+    if (size > segment->largest_free)
+        segment->largest_free = size;
+}
+
+/* Goes through the blocks of a segment, from verdicts[*next] on. */
+static void fill(struct mt_segments *segments, struct mt_segment *segment,
+                 const struct mt_verdict *verdicts, size_t n, size_t *next)
+{
+    uint64_t end = segment->address + segment->size, at = segment->address;
+    segment->first = *next;
+    for (; *next < n && verdicts[*next].block->address < end; (*next)++) {
+        const struct mt_block *block = verdicts[*next].block;
+        if (block->address < at || block->size > end - block->address)
+            continue; /* of a damaged trace */
+        see_piece(segments, segment, block->address - at);
+        at = block->address + block->size;
+        segment->used += block->size;
+        segment->n_blocks++;
+    }
+    if (segment->n_blocks)
+        see_piece(segments, segment, end - at);
+}
+
+int mt_segments_find(struct mt_segments *segments, const struct mt_cuda_level *cuda, unsigned slot,
+                     const struct mt_verdict *verdicts, size_t n)
+{
+    size_t next = 0, kept = 0;
+    memset(segments, 0, sizeof *segments);
+    if (collect_all(segments, cuda, slot))
+        return -ENOMEM;
+    for (size_t i = 0; i < segments->n; i++) {
+        struct mt_segment *segment = &segments->segment[i];
+        for (; next < n && verdicts[next].block->address < segment->address; next++)
+            segments->unplaced += verdicts[next].block->size;
+        fill(segments, segment, verdicts, n, &next);
+        if (!segment->n_blocks)
+            continue; /* not PyTorch's, or wholly cached */
+        segments->pool[segment->pool].reserved += segment->size;
+        segments->pool[segment->pool].segments++;
+        segments->segment[kept++] = *segment;
+    }
+    for (; next < n; next++)
+        segments->unplaced += verdicts[next].block->size;
+    segments->n = kept;
+    return 0;
+}
+
+void mt_segments_clear(struct mt_segments *segments)
+{
+    free(segments->segment);
+    memset(segments, 0, sizeof *segments);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What PyTorch got from CUDA on a device at the moment in question, and the free pieces between the
+ * blocks in it. A piece serves requests of its pool only, and a segment goes back to CUDA only when
+ * it has no block left.
+ */
+#ifndef MT_SEGMENTS_H
+#define MT_SEGMENTS_H
+
+#include "analyzer/classify/classify.h"
+#include "analyzer/model/cuda-level.h"
+
+/* PyTorch's allocator: up to this a block comes from segments of the small pool, 2 MiB each. */
+#define MT_SMALL_BLOCK (1u << 20)
+#define MT_SMALL_SEGMENT (2u << 20)
+
+enum mt_pool { MT_POOL_SMALL, MT_POOL_LARGE, MT_POOLS };
+
+struct mt_segment {
+    uint64_t address, size;
+    uint64_t used, largest_free; /* bytes */
+    size_t first, n_blocks;      /* verdicts[first], ... are in it */
+    enum mt_pool pool;
+};
+
+struct mt_segments {
+    struct mt_segment *segment; /* those with blocks, in the order of addresses */
+    size_t n;
+    struct mt_pool_state {
+        uint64_t reserved, free, largest_free, pieces, segments;
+    } pool[MT_POOLS];
+    size_t expandable; /* how many of all were mapped piece by piece */
+    uint64_t unplaced; /* bytes of blocks that lie in no segment: the trace lacks some */
+};
+
+/* verdicts: a device's blocks in the order of addresses; cuda: the level below. 0 or -ENOMEM. */
+int mt_segments_find(struct mt_segments *segments, const struct mt_cuda_level *cuda, unsigned slot,
+                     const struct mt_verdict *verdicts, size_t n);
+void mt_segments_clear(struct mt_segments *segments);
+
+/* The pool that serves a request, and the bytes that PyTorch asks CUDA for when it has to. */
+enum mt_pool mt_pool_of(uint64_t bytes);
+uint64_t mt_segment_size_for(uint64_t bytes, int expandable);
+
+#endif

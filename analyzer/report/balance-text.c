@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pages' table of all memory of a device. */
+#include "analyzer/print/page.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define PART_WIDTH 40u
+
+static void print_row(const struct mt_page *page, const char *name, uint64_t bytes, uint64_t whole)
+{
+    char size[MT_SIZE_TEXT];
+    fprintf(page->out, "  %-*s %11s", (int)PART_WIDTH, name, mt_size_text(size, bytes));
+    if (whole)
+        fprintf(page->out, "  %5.1f %%", 100.0 * (double)bytes / (double)whole);
+    putc('\n', page->out);
+}
+
+static void print_parts(const struct mt_page *page, const struct mt_balance *balance)
+{
+    uint64_t rest = balance->cuda;
+    char name[PART_WIDTH * 4 + 1], text[sizeof balance->part->name + 16];
+    for (size_t i = 0; i < balance->n_parts && balance->part[i].bytes <= rest; i++) {
+        snprintf(text, sizeof text, "  %s", balance->part[i].name);
+        mt_safe_text(name, sizeof name, text, PART_WIDTH, MT_CUT_END, page->style);
+        print_row(page, name, balance->part[i].bytes, balance->used);
+        rest -= balance->part[i].bytes;
+    }
+    if (rest && rest < balance->cuda)
+        print_row(page, "  others", rest, balance->used);
+}
+
+/* Appends; the text is cut where it is full. */
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t size,
+                                                         const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, size - used, format, args);
+    va_end(args);
+}
+
+/* "  since: 3 modules (18.00 MiB), 1 stream": the bytes are those of the modules' images. */
+static void name_since(char *text, size_t size, const struct mt_object_counts *since)
+{
+    const struct {
+        uint64_t n, bytes;
+        const char *what;
+    } parts[] = {{since->contexts, 0, "context"},
+                 {since->modules, since->code, "module"},
+                 {since->streams, 0, "stream"}};
+    const char *separator = ": ";
+    char number[MT_SIZE_TEXT];
+    snprintf(text, size, "  since");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (!parts[i].n)
+            continue;
+        append(text, size, "%s%s %s%s", separator, mt_count_text(number, parts[i].n), parts[i].what,
+               parts[i].n == 1 ? "" : "s");
+        if (parts[i].bytes)
+            append(text, size, " (%s)", mt_size_text(number, parts[i].bytes));
+        separator = ", ";
+    }
+}
+
+/* The context is what was there first; what came later was made since, or loaded at its first use.
+ */
+static void print_runtime(const struct mt_page *page, const struct mt_balance *balance)
+{
+    char text[128], name[PART_WIDTH * 4 + 1];
+    if (balance->first == balance->runtime)
+        return;
+    print_row(page, "  when first asked", balance->first, balance->used);
+    name_since(text, sizeof text, &balance->since);
+    mt_safe_text(name, sizeof name, text, PART_WIDTH, MT_CUT_END, page->style);
+    print_row(page, name, balance->runtime - balance->first, balance->used);
+}
+
+static void print_sample(const struct mt_page *page, const struct mt_device *device)
+{
+    const struct mt_balance *balance = &device->balance;
+    char used[MT_SIZE_TEXT], total[MT_SIZE_TEXT], time[MT_SIZE_TEXT];
+    uint64_t at = device->at.time_ns, sample = balance->sample_time_ns;
+    fprintf(page->out, "\nThe whole device: %s of %s in use (it was asked %s %s)\n",
+            mt_size_text(used, balance->used), mt_size_text(total, balance->total),
+            mt_time_text(time, sample > at ? sample - at : at - sample),
+            sample > at ? "later" : "before");
+}
+
+/* What PyTorch keeps and has no block in. */
+static void print_empty(const struct mt_page *page, const struct mt_balance *balance)
+{
+    char name[PART_WIDTH * 4 + 1], text[sizeof balance->empty->name + 16];
+    for (size_t i = 0; i < balance->n_empty; i++) {
+        snprintf(text, sizeof text, "  empty: %s", balance->empty[i].name);
+        mt_safe_text(name, sizeof name, text, PART_WIDTH, MT_CUT_END, page->style);
+        print_row(page, name, balance->empty[i].bytes, balance->used);
+    }
+}
+
+static void print_imported(const struct mt_page *page, const struct mt_imported *imported)
+{
+    char size[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
+    if (!imported->blocks)
+        return;
+    fprintf(page->out, "\nImported, and counted where it was made: %s allocation%s",
+            mt_count_text(count, imported->blocks), imported->blocks == 1 ? "" : "s");
+    if (imported->bytes)
+        fprintf(page->out, ", %s", mt_size_text(size, imported->bytes));
+    if (imported->unsized)
+        fprintf(page->out, ", %s of other processes", mt_count_text(count, imported->unsized));
+    putc('\n', page->out);
+}
+
+static void print_balance(const struct mt_page *page, const struct mt_device *device)
+{
+    const struct mt_balance *balance = &device->balance;
+    if (balance->known)
+        print_sample(page, device);
+    else if (device->of_cuda)
+        return; /* nothing but what is said already */
+    else
+        fputs(
+            "\nThe device was not asked what it holds: contexts, other processes are not known.\n",
+            page->out);
+    if (balance->known && balance->pytorch)
+        print_row(page, "PyTorch's segments", balance->pytorch, balance->used);
+    if (balance->known && balance->pytorch)
+        print_empty(page, balance);
+    if (balance->cuda)
+        print_row(page, device->of_cuda ? "CUDA allocations" : "other CUDA allocations",
+                  balance->cuda, balance->used);
+    print_parts(page, balance);
+    if (!balance->known)
+        return;
+    print_row(page,
+              balance->knows_own ? "context and modules" : "context, modules, other processes",
+              balance->runtime, balance->used);
+    print_runtime(page, balance);
+    if (balance->others)
+        print_row(page, "other processes", balance->others, balance->used);
+    if (balance->unexplained)
+        print_row(page, "not explained", balance->unexplained, balance->used);
+}
+
+void mt_page_balance(const struct mt_page *page, const struct mt_device *device)
+{
+    print_balance(page, device);
+    print_imported(page, &device->balance.imported);
+}

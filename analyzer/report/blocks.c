@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "blocks.h"
+#include "analyzer/classify/modules.h"
+#include "analyzer/print/json.h"
+#include "trace-format/dtypes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLACE_WIDTH 40
+
+/* How long a block had lived at the moment. */
+static uint64_t age(const struct mt_device *device, const struct mt_block *block)
+{
+    return device->at.time_ns > block->time_ns ? device->at.time_ns - block->time_ns : 0;
+}
+
+/* The line that stands for a block in a table: the user's where there is one. */
+static uint32_t line_stack(const struct mt_definitions *definitions, const struct mt_block *block)
+{
+    uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
+    uint32_t user = mt_stack(definitions, stack)->user;
+    return user ? user : stack;
+}
+
+static void print_row(const struct mt_analysis *analysis, const struct mt_device *device,
+                      const struct mt_verdict *verdict, FILE *out, const struct mt_style *style)
+{
+    char size[MT_SIZE_TEXT], lived[MT_SIZE_TEXT], place[512], shown[PLACE_WIDTH * 4 + 1], rule[256];
+    const struct mt_definitions *d = analysis->replay.definitions;
+    const struct mt_category_info *category = &mt_categories[verdict->rule->category];
+    mt_named_place_text(place, sizeof place, d, verdict->block->name,
+                        line_stack(d, verdict->block));
+    mt_safe_text(shown, sizeof shown, place, PLACE_WIDTH, MT_CUT_END, style);
+    fprintf(out, "%#-14" PRIx64 " %11s  ", verdict->block->address,
+            mt_size_text(size, verdict->block->size));
+    mt_colour(out, style, category->colour);
+    fprintf(out, "%-15s", category->label);
+    mt_colour(out, style, 0);
+    fprintf(out, " %9s  ", mt_time_text(lived, age(device, verdict->block)));
+    const char *guess = mt_guess_of(verdict);
+    snprintf(rule, sizeof rule, "%s%s", guess ? "guess: " : "", verdict->rule->name);
+    mt_safe_text(place, sizeof place, rule, 0, MT_CUT_END, style);
+    fprintf(out, "%-40s  %s\n", place, shown);
+}
+
+void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
+{
+    for (size_t i = 0; i < analysis->n_devices; i++) {
+        const struct mt_device *device = &analysis->devices[i];
+        char name[MT_SIZE_TEXT], size[MT_SIZE_TEXT], count[MT_SIZE_TEXT], time[MT_SIZE_TEXT];
+        fprintf(out, "%s%s: %s in %s blocks at %s\n", i ? "\n" : "",
+                mt_device_text(name, device->device), mt_size_text(size, device->at.allocated),
+                mt_count_text(count, device->n_verdicts), mt_time_text(time, device->at.time_ns));
+        if (device->n_verdicts)
+            fprintf(out, "%-14s %11s  %-15s %9s  %-40s  %s\n", "address", "bytes", "category",
+                    "age", "rule", "line");
+        for (size_t j = 0; j < device->n_verdicts; j++)
+            print_row(analysis, device, &device->verdicts[j], out, style);
+    }
+}
+
+static void print_quoted(FILE *out, const char *text)
+{
+    putc('"', out);
+    mt_put_text(out, text, MT_FOR_CSV);
+    putc('"', out);
+}
+
+void mt_blocks_csv(const struct mt_analysis *analysis, FILE *out)
+{
+    const struct mt_definitions *d = analysis->replay.definitions;
+    char range[1024];
+    fputs("device,address,size,category,rule,time_ns,age_ns,stack,function,file,line,name,range,certainty\n",
+          out);
+    for (size_t i = 0; i < analysis->n_devices; i++) {
+        const struct mt_device *device = &analysis->devices[i];
+        for (size_t j = 0; j < device->n_verdicts; j++) {
+            const struct mt_verdict *verdict = &device->verdicts[j];
+            const struct mt_block *block = verdict->block;
+            const struct mt_frame *frame = mt_stack_frame(d, line_stack(d, block));
+            fprintf(out, "%d,%" PRIu64 ",%" PRIu64 ",%s,", device->device, block->address,
+                    block->size, mt_categories[verdict->rule->category].name);
+            print_quoted(out, verdict->rule->name);
+            fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%u,", block->time_ns, age(device, block),
+                    block->stack);
+            print_quoted(out, frame->function);
+            putc(',', out);
+            print_quoted(out, frame->file);
+            fprintf(out, ",%u,", frame->line);
+            print_quoted(out, mt_string(d, block->name));
+            putc(',', out);
+            mt_range_text(range, sizeof range, d, &analysis->replay.tracker.ranges, block->range);
+            print_quoted(out, block->range ? range : "");
+            fprintf(out, ",%s\n", mt_certainty_name(verdict->rule->certainty));
+        }
+    }
+}
+
+/* "17":[{function, file, line}, ...innermost first], of each stack that blocks have. */
+static int print_stacks(const struct mt_definitions *d, const unsigned char *is_used,
+                        uint32_t n_stacks, FILE *out)
+{
+    int rc = 0, n = 0;
+    for (uint32_t id = 0; id < n_stacks && !rc; id++) {
+        const char *before = "[";
+        if (!is_used[id])
+            continue;
+        fprintf(out, "%s\"%u\":", n++ ? "," : "", id);
+        for (uint32_t stack = id; stack && !rc; stack = mt_stack(d, stack)->parent) {
+            rc = mt_json_piece(out, before, mt_json_frame(d, stack));
+            before = ",";
+        }
+        putc(']', out);
+    }
+    return rc ? rc : ferror(out) ? -EIO : 0;
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return *text ? mt_json_text(text) : json_null();
+}
+
+static json_t *number_or_null(uint32_t id)
+{
+    return id ? json_integer(id) : json_null();
+}
+
+static json_t *block_object(const struct mt_analysis *analysis, const struct mt_device *device,
+                            const struct mt_verdict *verdict)
+{
+    const struct mt_definitions *d = analysis->replay.definitions;
+    const struct mt_block *block = verdict->block;
+    json_t *object = json_pack(
+        "{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "address", mt_json_number(block->address),
+        "size", mt_json_number(block->size), "category",
+        mt_categories[verdict->rule->category].name, "rule", verdict->rule->name, "time_ns",
+        mt_json_number(block->time_ns), "age_ns", mt_json_number(age(device, block)), "stack",
+        number_or_null(block->stack), "forward_stack", number_or_null(block->forward_stack),
+        "operator", mt_json_type_name(d, block->node_name));
+    json_object_set_new(object, "certainty",
+                        json_string(mt_certainty_name(verdict->rule->certainty)));
+    json_object_set_new(object, "dtype",
+                        block->dtype ? json_string(mt_dtype_name(block->dtype)) : json_null());
+    json_object_set_new(object, "module",
+                        text_or_null(mt_stack_module(d, mt_block_module(d, verdict))));
+    json_object_set_new(object, "name", mt_json_name(d, block->name));
+    json_object_set_new(object, "range",
+                        mt_json_range(d, &analysis->replay.tracker.ranges, block->range));
+    return object;
+}
+
+static void note_stack(unsigned char *is_used, const struct mt_definitions *d, uint32_t stack)
+{
+    if (mt_stack(d, stack)->depth)
+        is_used[stack] = 1;
+}
+
+/* Block by block: they may be many more than there is room for as text. */
+static int print_device(const struct mt_analysis *analysis, const struct mt_device *device,
+                        unsigned char *is_used, FILE *out)
+{
+    const struct mt_definitions *d = analysis->replay.definitions;
+    int rc = mt_json_piece(out, "{\"device\":", mt_json_device(device->device));
+    fprintf(out, ",\"level\":\"%s\"", device->of_cuda ? "cuda" : "pytorch");
+    const struct {
+        const char *before;
+        uint64_t number;
+    } numbers[] = {{",\"time_ns\":", device->at.time_ns},
+                   {",\"event\":", device->at.event},
+                   {",\"allocated\":", device->at.allocated},
+                   {",\"reserved\":", device->at.reserved}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !rc; i++)
+        rc = mt_json_piece(out, numbers[i].before, mt_json_number(numbers[i].number));
+    fputs(",\"blocks\":[", out);
+    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
+        const struct mt_verdict *verdict = &device->verdicts[i];
+        note_stack(is_used, d, verdict->block->stack);
+        note_stack(is_used, d, verdict->block->forward_stack);
+        rc = mt_json_piece(out, i ? "," : "", block_object(analysis, device, verdict));
+    }
+    fputs("]}", out);
+    return rc;
+}
+
+static json_t *moment_object(const struct mt_analysis *analysis)
+{
+    const struct mt_replay *replay = &analysis->replay;
+    const struct mt_device *main = mt_analysis_main_device(analysis);
+    int own = replay->question.moment.kind == MT_AT_PEAK;
+    return json_pack("{s:s, s:o, s:o}", "moment", mt_moment_name(replay->question.moment.kind),
+                     "time_ns",
+                     mt_json_number(own ? main ? main->at.time_ns : 0 : replay->at_time_ns),
+                     "event", mt_json_number(own ? main ? main->at.event : 0 : replay->at_event));
+}
+
+int mt_blocks_json(const struct mt_analysis *analysis, FILE *out)
+{
+    const struct mt_definitions *d = analysis->replay.definitions;
+    uint32_t n_stacks = mt_definitions_stack_limit(d);
+    unsigned char *is_used = calloc((size_t)n_stacks + 1, 1);
+    struct mt_ended ended = mt_analysis_ended(analysis);
+    int rc = is_used ? mt_json_piece(out, "{\"schema\":\"memtap.blocks/1\",\"ended\":",
+                                     mt_json_ended(&ended))
+                     : -ENOMEM;
+    if (!rc)
+        rc = mt_json_piece(out, ",\"at\":", moment_object(analysis));
+    for (size_t i = 0; i < analysis->n_devices && !rc; i++) {
+        fputs(i ? "," : ",\"devices\":[", out);
+        rc = print_device(analysis, &analysis->devices[i], is_used, out);
+    }
+    if (!rc) {
+        fputs(analysis->n_devices ? "],\"stacks\":{" : ",\"devices\":[],\"stacks\":{", out);
+        rc = print_stacks(d, is_used, n_stacks, out);
+        fputs("}}\n", out);
+    }
+    free(is_used);
+    return rc;
+}

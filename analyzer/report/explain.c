@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "explain.h"
+#include "analyzer/print/page.h"
+#include "analyzer/support/demangle.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static const struct {
+    uint32_t evidence;
+    const char *what;
+} sights[] = {
+    {MT_SAW_PARAMETER, "wrapped in nn.Parameter"},
+    {MT_SAW_BUFFER, "wrapped in nn.Buffer"},
+    {MT_SAW_SET_DATA, "became a tensor's data"},
+    {MT_SAW_NEEDS_GRAD, "requires_grad was set"},
+    {MT_SAW_LEAF, "leaf of a graph: gradients are accumulated for it"},
+    {MT_SAW_LEAF_AGAIN, "leaf of more graphs"},
+    {MT_SAW_LEAF_HOOK, "freed by a hook that ran when a leaf had got its gradient"},
+    {MT_SAW_STATE, "in an optimizer's state"},
+    {MT_SAW_MODULES_BUFFER, "among a module's buffers"},
+    {MT_SAW_STEPPED, "an optimizer works on it"},
+    {MT_SAW_WORKSPACE, "given to cuBLAS, cuDNN or the like"},
+    {MT_SAW_LEAF_OF_GRAPH, "output of a graph, detached to begin another"},
+    {MT_SAW_GRADIENT, "kept as a leaf's gradient"},
+    {MT_SAW_GRAPH_OUTPUT, "output of an operator of the graph (has a grad_fn)"},
+    {MT_SAW_SAVED, "saved for backward"},
+    {MT_SAW_STEP_SURVIVED, "made in an optimizer step, lived past its end"},
+    {MT_SAW_STEP_DIED, "made in an optimizer step, freed before its end"},
+    {MT_SAW_LATER_STEP, "lived past the end of an optimizer step"},
+};
+
+/* "backward of iteration 3" */
+static void when_text(char *out, size_t size, const struct mt_device *device,
+                      const struct mt_when *when)
+{
+    static const char *const phases[] = {[MT_PHASE_OUTSIDE] = "outside of the model",
+                                         [MT_PHASE_FORWARD] = "in forward",
+                                         [MT_PHASE_BACKWARD] = "in backward",
+                                         [MT_PHASE_STEP] = "in an optimizer step"};
+    const struct mt_span *span = device->spans ? mt_spans_at(device->spans, when->run) : NULL;
+    if (span && span->iteration)
+        snprintf(out, size, "%s, iteration %u", phases[when->phase], span->iteration);
+    else
+        snprintf(out, size, "%s, start-up", phases[when->phase]);
+}
+
+static void print_frames(const struct mt_page *page, const char *title, uint32_t stack)
+{
+    char place[1024];
+    if (!mt_stack(page->definitions, stack)->depth)
+        return;
+    fprintf(page->out, "\n%s (stack %u)\n", title, stack);
+    for (; mt_stack(page->definitions, stack)->depth;
+         stack = mt_stack(page->definitions, stack)->parent) {
+        mt_page_place(page, stack, place, sizeof place, page->width - 2);
+        fprintf(page->out, "  %s\n", place);
+    }
+}
+
+static void print_life(const struct mt_page *page, const struct mt_device *device,
+                       const struct mt_block *block)
+{
+    char size[MT_SIZE_TEXT], name[MT_SIZE_TEXT], time[MT_SIZE_TEXT], when[96];
+    char text[256], shown[260];
+    uint32_t os_thread;
+    fprintf(page->out, "Block %#" PRIx64 ", %s (%" PRIu64 " bytes) on %s\n", block->address,
+            mt_size_text(size, block->size), block->size, mt_device_text(name, block->device));
+    when_text(when, sizeof when, device, &block->born);
+    mt_thread(page->definitions, block->thread, &os_thread);
+    fprintf(page->out, "  made at %s, %s, by thread %u\n", mt_time_text(time, block->time_ns), when,
+            os_thread ? os_thread : block->thread);
+    if (block->name) {
+        snprintf(text, sizeof text, "%s", mt_string(page->definitions, block->name));
+        mt_safe_text(shown, sizeof shown, text, 64, MT_CUT_END, page->style);
+        fprintf(page->out, "  called \"%s\"\n", shown);
+    }
+    if (block->range) {
+        mt_page_range_text(page, block->range, shown, sizeof shown, 64);
+        fprintf(page->out, "  in the range %s\n", shown);
+    }
+    when_text(when, sizeof when, device, &block->ended);
+    if (block->evidence & MT_SAW_END)
+        fprintf(page->out, "  freed %s\n", when);
+    else
+        fputs("  live when the trace ends\n", page->out);
+}
+
+static void print_evidence(const struct mt_page *page, const struct mt_block *block)
+{
+    char name[256], text[300];
+    int any = 0;
+    fputs("\nWhat was seen of it\n", page->out);
+    for (size_t i = 0; i < sizeof sights / sizeof *sights; i++)
+        if (block->evidence & sights[i].evidence) {
+            fprintf(page->out, "  %s\n", sights[i].what);
+            any = 1;
+        }
+    if (block->node_name) {
+        mt_short_type_name(mt_string(page->definitions, block->node_name), name, sizeof name);
+        mt_safe_text(text, sizeof text, name, 200, MT_CUT_END, page->style);
+        fprintf(page->out, "  made while %s ran in backward\n", text);
+        any = 1;
+    }
+    if (!any)
+        fputs("  nothing but its size, its stack and its life\n", page->out);
+}
+
+#define RULE_NAME 512
+
+/* Those of a user's file may be called anything. Returns out. */
+static const char *name_of(const struct mt_page *page, const struct mt_rule *rule,
+                           char out[RULE_NAME])
+{
+    mt_safe_text(out, RULE_NAME, rule->name, 0, MT_CUT_END, page->style);
+    return out;
+}
+
+static void print_rules(const struct mt_page *page, const struct mt_device *device,
+                        const struct mt_block *block, const struct mt_rule *decided)
+{
+    char name[RULE_NAME];
+    fputs("\nRules, the strongest first\n", page->out);
+    int before = 1;
+    for (size_t i = 0; i < mt_rules_count(device->context.user); i++) {
+        const struct mt_rule *rule = mt_rule_at(device->context.user, i);
+        int holds = mt_rule_holds(&device->context, i, block);
+        if (rule == &mt_rules[mt_n_rules - 1] && rule != decided)
+            continue; /* holds for all */
+        if (before && !holds)
+            fprintf(page->out, "  no       %s\n", name_of(page, rule, name));
+        else if (holds)
+            fprintf(page->out, "  %-8s %s: %s (%s)\n", rule == decided ? "DECIDES" : "would",
+                    name_of(page, rule, name), mt_categories[rule->category].label,
+                    mt_certainty_name(rule->certainty));
+        before &= !holds;
+    }
+}
+
+static void print_block(const struct mt_page *page, const struct mt_device *device,
+                        const struct mt_block *block, const struct mt_rule *rule)
+{
+    char name[RULE_NAME];
+    print_life(page, device, block);
+    fprintf(page->out, "  is ");
+    mt_colour(page->out, page->style, mt_categories[rule->category].colour);
+    fprintf(page->out, "%s", mt_categories[rule->category].label);
+    mt_colour(page->out, page->style, 0);
+    fprintf(page->out, ", %s: %s\n", mt_certainty_name(rule->certainty),
+            name_of(page, rule, name));
+    print_evidence(page, block);
+    print_rules(page, device, block, rule);
+    print_frames(page, "Made here", block->stack);
+    if (block->forward_stack != block->stack)
+        print_frames(page, "For the forward call here", block->forward_stack);
+    if (block->save_stack != block->stack)
+        print_frames(page, "First saved for backward here", block->save_stack);
+}
+
+int mt_explain_address(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
+{
+    struct mt_page page = mt_page_of(analysis, out, style);
+    const struct mt_replay *replay = &analysis->replay;
+    uint64_t address = replay->question.address;
+    char time[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
+    for (size_t i = 0; i < analysis->n_devices; i++) {
+        const struct mt_device *device = &analysis->devices[i];
+        for (size_t j = 0; j < device->n_verdicts; j++) {
+            const struct mt_verdict *verdict = &device->verdicts[j];
+            if (address - verdict->block->address >= verdict->block->size)
+                continue;
+            fprintf(out, "Live at %s. Blocks that were at this address in all: %s.\n",
+                    mt_time_text(time, device->at.time_ns),
+                    mt_count_text(count, replay->n_watched));
+            print_block(&page, device, verdict->block, verdict->rule);
+            return 0;
+        }
+    }
+    for (size_t i = 0; i < analysis->n_devices && replay->n_watched; i++) {
+        const struct mt_device *device = &analysis->devices[i];
+        if (device->device != replay->watched.device)
+            continue;
+        fprintf(out,
+                "Not live at %s: this is the last one of the %s blocks that were at this "
+                "address.\n",
+                mt_time_text(time, device->at.time_ns), mt_count_text(count, replay->n_watched));
+        print_block(&page, device, &replay->watched,
+                    mt_classify(&device->context, &replay->watched));
+        return 0;
+    }
+    return -ENOENT;
+}
+
+int mt_explain_stack(const struct mt_analysis *analysis, uint32_t stack, FILE *out,
+                     const struct mt_style *style)
+{
+    struct mt_page page = mt_page_of(analysis, out, style);
+    char size[MT_SIZE_TEXT], name[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
+    int found = 0;
+    for (size_t i = 0; i < analysis->n_devices; i++) {
+        const struct mt_device *device = &analysis->devices[i];
+        const struct mt_verdict *largest = NULL;
+        uint64_t bytes = 0, blocks = 0;
+        for (size_t j = 0; j < device->n_verdicts; j++) {
+            const struct mt_verdict *verdict = &device->verdicts[j];
+            if (verdict->block->stack != stack)
+                continue;
+            bytes += verdict->block->size;
+            blocks++;
+            if (!largest || verdict->block->size > largest->block->size)
+                largest = verdict;
+        }
+        if (!largest)
+            continue;
+        fprintf(out, "%sStack %u on %s: %s in %s live blocks. The largest:\n", found ? "\n" : "",
+                stack, mt_device_text(name, device->device), mt_size_text(size, bytes),
+                mt_count_text(count, blocks));
+        print_block(&page, device, largest->block, largest->rule);
+        found = 1;
+    }
+    return found ? 0 : -ENOENT;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job-report.h"
+
+#include "analyzer/findings/imbalance.h"
+#include "report.h"
+
+#include <stdlib.h>
+
+static enum mt_category largest(const struct mt_device *device)
+{
+    unsigned best = 0;
+    for (unsigned i = 1; i < MT_CATEGORY_COUNT; i++)
+        if (device->category[i].bytes > device->category[best].bytes)
+            best = i;
+    return (enum mt_category)best;
+}
+
+static void print_line(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
+{
+    char size[MT_SIZE_TEXT], time[MT_SIZE_TEXT], of[MT_SIZE_TEXT], host[64];
+    const struct mt_device *device = mt_analysis_main_device(analysis);
+    const char *name = mt_info(analysis->replay.definitions, "host");
+    mt_safe_text(host, sizeof host, name ? name : "", 12, MT_CUT_END, style);
+    if (mt_rank(analysis) >= 0)
+        fprintf(out, "%6ld  %-12s", mt_rank(analysis), host);
+    else
+        fprintf(out, "%6s  %-12s", "?", host);
+    if (!device) {
+        fputs("  no device memory was allocated\n", out);
+        return;
+    }
+    enum mt_category most = largest(device);
+    fprintf(out, " %6d %11s %11s  %-14s %s %s\n", device->device,
+            mt_size_text(size, device->at.allocated), mt_time_text(time, device->at.time_ns),
+            device->span ? mt_phase_names[device->span->phase].label : "",
+            mt_size_text(of, device->category[most].bytes), mt_categories[most].label);
+}
+
+/* First, of one that is not whole. */
+static void print_ended(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
+{
+    char text[MT_ENDED_TEXT], safe[MT_ENDED_TEXT];
+    const char *pid = mt_info(analysis->replay.definitions, "pid");
+    struct mt_ended ended = mt_analysis_ended(analysis);
+    if (ended.how == MT_ENDED_WHOLE)
+        return;
+    mt_safe_text(safe, sizeof safe, mt_ended_text(text, &ended), 0, MT_CUT_END, style);
+    mt_colour(out, style, 160);
+    if (mt_rank(analysis) >= 0)
+        fprintf(out, "Rank %ld ended: %s.", mt_rank(analysis), safe);
+    else
+        fprintf(out, "Process %ld ended: %s.", pid ? strtol(pid, NULL, 10) : 0, safe);
+    mt_colour(out, style, 0);
+    putc('\n', out);
+}
+
+/* Against the rank in the middle: the mean would hide one that is far off. */
+static void print_imbalance(const struct mt_analysis *analyses, size_t n, FILE *out)
+{
+    char above[MT_SIZE_TEXT], middle[MT_SIZE_TEXT], most[MT_SIZE_TEXT];
+    struct mt_imbalance imbalance;
+    if (mt_imbalance_find(&imbalance, analyses, n, mt_job_highest(analyses, n)))
+        return;
+    if (!imbalance.above) {
+        fputs("\nThe ranks' peaks are the same.\n", out);
+        return;
+    }
+    fprintf(out, "\nThe highest peak is %s above the median rank's %s",
+            mt_size_text(above, imbalance.above), mt_size_text(middle, imbalance.median));
+    if (imbalance.category[imbalance.most] > 0)
+        fprintf(out, ", by %s more of\n%s",
+                mt_size_text(most, (uint64_t)imbalance.category[imbalance.most]),
+                mt_categories[imbalance.most].label);
+    fputs(".\n", out);
+}
+
+void mt_job_text(const struct mt_analysis *analyses, size_t n, FILE *out,
+                 const struct mt_style *style)
+{
+    for (size_t i = 0; i < n; i++)
+        print_ended(&analyses[i], out, style);
+    fprintf(out, "%zu processes of one job\n\n%6s  %-12s %6s %11s %11s  %-14s %s\n", n, "rank",
+            "host", "device", "peak", "at", "in", "most of it");
+    for (size_t i = 0; i < n; i++)
+        print_line(&analyses[i], out, style);
+    print_imbalance(analyses, n, out);
+    fputs("\nThe one with the highest peak:\n\n", out);
+    mt_report_text(mt_job_highest(analyses, n), out, style);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why memory ran out, for people and for programs. */
+#ifndef MT_OOM_REPORT_H
+#define MT_OOM_REPORT_H
+
+#include <stdio.h>
+
+#include "analyzer/findings/oom.h"
+#include "analyzer/support/text.h"
+
+void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
+                 const struct mt_style *style);
+
+/* Schema memtap.oom/1 (memtap-oom(1)). 0, -ENOMEM, or -EIO. */
+int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/print/page.h"
+#include "analyzer/support/demangle.h"
+#include "oom-report.h"
+
+static const char *const pool_names[MT_POOLS] = {"small", "large"};
+
+/* The backward node that ran, and its line of forward where that is not the one above. */
+static void print_backward(const struct mt_page *page, const struct mt_oom *oom, uint32_t line)
+{
+    const struct mt_definitions *d = page->definitions;
+    uint32_t forward = mt_oom_forward_line(d, oom);
+    char where[1024], name[256], type[128];
+    if (!oom->node_name)
+        return;
+    mt_short_type_name(mt_string(d, oom->node_name), type, sizeof type);
+    mt_safe_text(name, sizeof name, type, 60, MT_CUT_END, page->style);
+    if (!forward || forward == line) {
+        fprintf(page->out, "     in its backward, %s%s\n", name,
+                forward ? "" : ", whose line of forward is not known");
+        return;
+    }
+    mt_page_place(page, forward, where, sizeof where, page->width - 24);
+    fprintf(page->out, "     in the backward of %s, %s\n", where, name);
+}
+
+static void print_request(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    const struct mt_oom *oom = story->oom;
+    const struct mt_definitions *d = page->definitions;
+    char time[MT_SIZE_TEXT], wanted[MT_SIZE_TEXT], segment[MT_SIZE_TEXT], name[MT_SIZE_TEXT];
+    char where[1024];
+    uint32_t line = mt_oom_line(d, oom);
+    mt_colour(page->out, page->style, 160);
+    fprintf(page->out, "\nOut of memory on %s at %s", mt_device_text(name, oom->device),
+            mt_time_text(time, oom->time_ns));
+    mt_colour(page->out, page->style, 0);
+    if (oom->went_on)
+        fputs("; the program went on", page->out);
+    putc('\n', page->out);
+    if (story->device->spans)
+        mt_page_phase(page, story->device);
+    mt_page_place(page, line, where, sizeof where, page->width - 8);
+    fprintf(page->out, "  %s wanted (%llu bytes; %s asked CUDA for %s)\n  by %s\n",
+            mt_size_text(wanted, oom->wanted), (unsigned long long)oom->wanted,
+            oom->of_cuda ? "the program" : "PyTorch", mt_size_text(segment, story->segment), where);
+    print_backward(page, oom, line);
+    uint32_t caller = mt_stack(d, line)->parent;
+    for (unsigned i = 0; i < 6 && mt_stack(d, caller)->user; i++) {
+        caller = mt_stack(d, caller)->user;
+        mt_page_place(page, caller, where, sizeof where, page->width - 8);
+        fprintf(page->out, "     from %s\n", where);
+        caller = mt_stack(d, caller)->parent;
+    }
+}
+
+static void print_totals(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    const struct mt_oom *oom = story->oom;
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
+    if (oom->of_cuda) {
+        fprintf(page->out, "\n  allocated by CUDA calls %s\n", mt_size_text(a, oom->allocated));
+        return;
+    }
+    fprintf(page->out, "\n  allocated %s, reserved %s, reserved but free %s\n",
+            mt_size_text(a, oom->allocated), mt_size_text(b, oom->reserved),
+            mt_size_text(c, story->cached));
+}
+
+/* Why what is free did not help. */
+static void print_pieces(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
+    const struct mt_pool_state *pool = &story->device->segments.pool[story->pool];
+    const struct mt_pool_state *other = &story->device->segments.pool[!story->pool];
+    fputs("\nWhy it did not fit\n", page->out);
+    if (!story->knows_pieces) {
+        fputs("  The trace does not have the segments: free pieces are not known.\n", page->out);
+        return;
+    }
+    if (pool->pieces > 1)
+        fprintf(page->out, "  %s free in %s pieces of the %s pool, the largest %s\n",
+                mt_size_text(a, pool->free), mt_count_text(b, pool->pieces),
+                pool_names[story->pool], mt_size_text(c, pool->largest_free));
+    else if (pool->pieces)
+        fprintf(page->out, "  %s free in one piece of the %s pool\n", mt_size_text(a, pool->free),
+                pool_names[story->pool]);
+    else
+        fprintf(page->out, "  nothing free in the %s pool\n", pool_names[story->pool]);
+    if (other->free)
+        fprintf(page->out, "  %s free in the %s pool, which serves blocks %s 1 MiB only\n",
+                mt_size_text(a, other->free), pool_names[!story->pool],
+                story->pool == MT_POOL_LARGE ? "up to" : "over");
+    if (story->fitting)
+        fprintf(page->out,
+                "  %s in pieces that are large enough: of another stream or a CUDA graph's\n",
+                mt_size_text(a, story->fitting));
+}
+
+/* A segment that fits: memory that is free in two places is not one piece. */
+static void print_card(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    char free_text[MT_SIZE_TEXT], segment[MT_SIZE_TEXT];
+    if (story->on_card)
+        fprintf(page->out, "  %s free on the card, too little for a segment of %s\n",
+                mt_size_text(free_text, story->on_card), mt_size_text(segment, story->segment));
+}
+
+static void print_private(const struct mt_page *page, const struct mt_private_pools *pools)
+{
+    char free_text[MT_SIZE_TEXT], name[sizeof pools->pool->name];
+    for (size_t i = 0; i < pools->n; i++) {
+        const struct mt_private_pool *pool = &pools->pool[i];
+        if (pool->reserved == pool->used)
+            continue;
+        mt_safe_text(name, sizeof name, pool->name, sizeof name, MT_CUT_END, page->style);
+        fprintf(page->out, "  %s free in %s, for its own blocks only\n",
+                mt_size_text(free_text, pool->reserved - pool->used), name);
+    }
+}
+
+static void print_verdict(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    char a[MT_SIZE_TEXT];
+    if (story->would_fit_expandable)
+        fprintf(page->out, "  Without fragmentation it would have fit: %s are free in all.\n",
+                mt_size_text(a, story->usable + story->on_card));
+    else if (story->missed_by)
+        fprintf(page->out, "  All that is free %staken together is %s too little.\n",
+                story->device->private_pools.free ? "for it " : "",
+                mt_size_text(a, story->missed_by));
+}
+
+static void print_iterations(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT];
+    if (story->last_most)
+        fprintf(page->out, "\nIteration %u reached %s, the one before %s.\n",
+                story->span->iteration, mt_size_text(a, story->this_most),
+                mt_size_text(b, story->last_most));
+}
+
+static void print_advice(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    char a[MT_SIZE_TEXT];
+    if (!story->n_advice)
+        return;
+    fputs("\nWhat would help, and by how much\n", page->out);
+    for (size_t i = 0; i < story->n_advice; i++)
+        fprintf(page->out, "%11s  %s\n", mt_size_text(a, story->advice[i].bytes),
+                story->advice[i].what);
+}
+
+static void print_others(const struct mt_page *page)
+{
+    const struct mt_replay *replay = &page->analysis->replay;
+    uint64_t kept = replay->n_ooms < MT_OOMS_KEPT ? replay->n_ooms : MT_OOMS_KEPT;
+    char time[MT_SIZE_TEXT], wanted[MT_SIZE_TEXT], place[1024];
+    if (replay->n_ooms < 2)
+        return;
+    fprintf(page->out, "\nIt ran out %llu times; before this one:\n",
+            (unsigned long long)replay->n_ooms);
+    for (uint64_t i = replay->n_ooms - kept; i + 1 < replay->n_ooms; i++) {
+        const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
+        mt_page_place(page, mt_oom_line(page->definitions, oom), place, sizeof place, page->width - 48);
+        fprintf(page->out, "  %9s  %11s wanted, %-8s %s\n", mt_time_text(time, oom->time_ns),
+                mt_size_text(wanted, oom->wanted), oom->went_on ? "caught" : "not caught", place);
+    }
+}
+
+void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
+                 const struct mt_style *style)
+{
+    struct mt_page page = mt_page_of(analysis, out, style);
+    mt_page_head(&page);
+    print_request(&page, story);
+    print_totals(&page, story);
+    mt_page_categories(&page, story->device);
+    mt_page_precision(&page, story->device);
+    if (!story->oom->of_cuda) {
+        print_pieces(&page, story);
+        print_card(&page, story);
+        print_private(&page, &story->device->private_pools);
+        print_verdict(&page, story);
+    }
+    mt_page_pins(&page, &story->pins);
+    mt_page_balance(&page, story->device);
+    mt_page_host(&page);
+    print_iterations(&page, story);
+    print_advice(&page, story);
+    print_others(&page);
+    mt_page_notes(&page);
+}

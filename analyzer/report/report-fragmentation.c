@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pages' parts about free pieces in segments. */
+#include "analyzer/print/page.h"
+#include "analyzer/support/demangle.h"
+
+#define PINS_SHOWN 5u
+#define WORTH_PINS 10u /* the part of what is reserved that must lie free in pieces */
+
+void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins)
+{
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT], place[1024];
+    if (!pins->n)
+        return;
+    fprintf(page->out, "\n%11s  %8s  %11s  %-15s %s\n", "kept free", "segments", "by blocks of",
+            "category", "of this line");
+    for (size_t i = 0; i < pins->n && i < PINS_SHOWN; i++) {
+        const struct mt_pin *pin = &pins->pin[i];
+        mt_page_place(page, pin->stack, place, sizeof place, page->width - 54);
+        fprintf(page->out, "%11s  %8s  %12s  ", mt_size_text(a, pin->free),
+                mt_count_text(b, pin->segments), mt_size_text(c, pin->bytes));
+        mt_colour(page->out, page->style, mt_categories[pin->category].colour);
+        fprintf(page->out, "%-15s", mt_categories[pin->category].label);
+        mt_colour(page->out, page->style, 0);
+        fprintf(page->out, " %s\n", place);
+    }
+}
+
+/* The worst moment of the run: more was reserved while enough lay free. */
+static void print_worst(const struct mt_page *page, const struct mt_device *device)
+{
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT], name[256] = "", place[1024];
+    const struct mt_worst *worst = device->worst;
+    if (!worst->times)
+        return;
+    if (worst->node_name)
+        mt_short_type_name(mt_string(page->definitions, worst->node_name), name, sizeof name);
+    fprintf(page->out, "More was reserved though enough lay free, in pieces: %s time%s.\n",
+            mt_count_text(a, worst->times), worst->times == 1 ? "" : "s");
+    fprintf(page->out, "At worst, at %s, %s lay free when %s were wanted by\n",
+            mt_time_text(a, worst->time_ns), mt_size_text(b, worst->lay_free),
+            mt_size_text(c, worst->wanted));
+    if (*name) {
+        mt_safe_text(place, sizeof place, name, page->width - 8, MT_CUT_END, page->style);
+        fprintf(page->out, "        %s\n", place);
+    }
+    if (*name && !mt_stack(page->definitions, worst->stack)->depth)
+        return;
+    mt_page_place(page, worst->stack, place, sizeof place, page->width - 11);
+    fprintf(page->out, "        %s%s\n", *name ? "of " : "", place);
+}
+
+/* From iteration to iteration, each at its highest moment. */
+static void print_trend(const struct mt_page *page, const struct mt_device *device)
+{
+    struct mt_free_trend trend = mt_spans_free_trend(device->spans);
+    if (trend.first && trend.last > trend.first)
+        fprintf(page->out, "Free at the top of iteration %u: %.1f %%, of iteration %u: %.1f %%.\n",
+                trend.first, 100 * trend.first_part, trend.last, 100 * trend.last_part);
+}
+
+void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *device)
+{
+    char free_text[MT_SIZE_TEXT], count[MT_SIZE_TEXT], largest[MT_SIZE_TEXT];
+    const struct mt_pool_state *small = &device->segments.pool[MT_POOL_SMALL];
+    const struct mt_pool_state *large = &device->segments.pool[MT_POOL_LARGE];
+    uint64_t in_pieces = small->free + large->free;
+    uint64_t most =
+        small->largest_free > large->largest_free ? small->largest_free : large->largest_free;
+    if (device->of_cuda || !device->cached || !device->at.reserved)
+        return;
+    fprintf(page->out, "\nFragmentation: %.1f %% of what is reserved is free",
+            100.0 * (double)device->cached / (double)device->at.reserved);
+    if (!device->segments.n || device->segments.unplaced) {
+        fputs(".\n", page->out);
+        print_worst(page, device);
+        print_trend(page, device);
+        return;
+    }
+    fprintf(page->out, ", of it %s in %s pieces\nbetween blocks, the largest %s.\n",
+            mt_size_text(free_text, in_pieces), mt_count_text(count, small->pieces + large->pieces),
+            mt_size_text(largest, most));
+    print_worst(page, device);
+    print_trend(page, device);
+    if (in_pieces > device->at.reserved / WORTH_PINS)
+        mt_page_pins(page, &device->pins);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tree of torch.nn modules, each with all its parts. */
+#include "analyzer/classify/modules.h"
+#include "analyzer/print/page.h"
+#include "analyzer/support/to-integer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_SHOWN 40u
+#define MOST_PATH 1024u
+#define BEFORE_NAME 45u /* columns of a row before the module's name */
+
+static int by_bytes(const void *left, const void *right, void *nodes)
+{
+    const struct mt_module_node *a = (struct mt_module_node *)nodes + *(const uint32_t *)left;
+    const struct mt_module_node *b = (struct mt_module_node *)nodes + *(const uint32_t *)right;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? 1 : -1;
+    return a < b ? -1 : a > b; /* who has parts comes before them */
+}
+
+/* What is in the tree once alike layers are together, without node 0. */
+static size_t list(const struct mt_module_tree *tree, uint32_t parent, uint32_t *out, size_t n)
+{
+    for (uint32_t at = tree->node[parent].first_child; at; at = tree->node[at].next) {
+        out[n++] = at;
+        n = list(tree, at, out, n);
+    }
+    return n;
+}
+
+/* Marks the largest, with which all that they are parts of is shown too: how many are left out. */
+static int choose(struct mt_module_tree *tree, char *is_shown, size_t *left_out)
+{
+    uint32_t *order = calloc(tree->n, sizeof *order);
+    if (!order)
+        return -1;
+    size_t n = list(tree, 0, order, 0);
+    qsort_r(order, n, sizeof *order, by_bytes, tree->node);
+    for (size_t i = 0; i < n && i < ROWS_SHOWN; i++)
+        is_shown[order[i]] = 1;
+    *left_out = n > ROWS_SHOWN ? n - ROWS_SHOWN : 0;
+    free(order);
+    return 0;
+}
+
+/* "layers.0-23", after the name of what it is part of. */
+static void append_name(char *out, size_t size, const struct mt_module_node *node)
+{
+    size_t used = strlen(out);
+    snprintf(out + used, size - used, "%s%s", used ? "." : "", node->name);
+    used = strlen(out);
+    if (node->last)
+        snprintf(out + used, size - used, "-%u", node->last);
+}
+
+static unsigned largest_category(const struct mt_module_node *node)
+{
+    unsigned largest = 0;
+    for (unsigned i = 1; i < MT_CATEGORY_COUNT; i++)
+        if (node->category[i] > node->category[largest])
+            largest = i;
+    return largest;
+}
+
+static void print_row(const struct mt_page *page, const struct mt_module_node *node,
+                      const char *name)
+{
+    char size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT], shown[1024];
+    const struct mt_category_info *category = &mt_categories[largest_category(node)];
+    uint64_t most = node->category[largest_category(node)];
+    unsigned share = node->bytes ? (unsigned)mt_to_uint64(100.0 * (double)most / (double)node->bytes) : 0;
+    size_t room = page->width - BEFORE_NAME < 200 ? page->width - BEFORE_NAME : 200;
+    mt_safe_text(shown, sizeof shown, name, room, MT_CUT_BEGIN, page->style);
+    fprintf(page->out, "%11s %8s  ", mt_size_text(size, node->bytes),
+            mt_count_text(blocks, node->blocks));
+    mt_colour(page->out, page->style, category->colour);
+    fprintf(page->out, "%-15s", category->label);
+    mt_colour(page->out, page->style, 0);
+    fprintf(page->out, " %3u %%  %s\n", share, shown);
+}
+
+/* A module whose only part has all its bytes is shown in one row with it. */
+static uint32_t only_part(const struct mt_module_tree *tree, uint32_t at)
+{
+    uint32_t child = tree->node[at].first_child;
+    return child && tree->node[at].parent && tree->node[child].bytes == tree->node[at].bytes ? child
+                                                                                             : 0;
+}
+
+/* of: the path of the parent, "" for an outermost module, whose class is no part of paths. */
+static void print_parts(const struct mt_page *page, const struct mt_module_tree *tree,
+                        const char *is_shown, uint32_t parent, const char *of)
+{
+    for (uint32_t at = tree->node[parent].first_child; at; at = tree->node[at].next) {
+        char name[MOST_PATH];
+        uint32_t last = at;
+        if (!is_shown[at])
+            continue;
+        snprintf(name, sizeof name, "%s", of);
+        append_name(name, sizeof name, &tree->node[last]);
+        while (only_part(tree, last)) {
+            last = only_part(tree, last);
+            append_name(name, sizeof name, &tree->node[last]);
+        }
+        print_row(page, &tree->node[last], name);
+        print_parts(page, tree, is_shown, last, parent ? name : "");
+    }
+}
+
+void mt_page_modules(const struct mt_page *page, const struct mt_device *device)
+{
+    struct mt_module_tree tree;
+    char size[MT_SIZE_TEXT];
+    size_t left_out = 0;
+    int rc = mt_modules_collect(&tree, page->definitions, device->verdicts, device->n_verdicts);
+    char *is_shown = rc ? NULL : calloc(tree.n, 1);
+    if (is_shown && !choose(&tree, is_shown, &left_out)) {
+        fprintf(page->out, "\n%11s %8s  %-21s  module, with all its parts\n", "bytes", "blocks",
+                "most of it");
+        print_parts(page, &tree, is_shown, 0, "");
+        if (left_out)
+            fprintf(page->out, "%43s  and %s smaller ones\n", "", mt_count_text(size, left_out));
+        if (tree.unknown)
+            fprintf(page->out, "%11s %31s  of no module, or not known\n",
+                    mt_size_text(size, tree.unknown), "");
+    }
+    free(is_shown);
+    mt_modules_clear(&tree);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report's parts about time: phases, how the peak would move, growth. */
+#include "analyzer/print/page.h"
+
+#include <string.h>
+
+#define GROWTH_SHOWN 5u
+#define WHERE_WIDTH 64u
+
+/* "the forward of iteration 3", "start-up" */
+static void span_text(char *out, size_t size, const struct mt_span *span)
+{
+    if (span->iteration)
+        snprintf(out, size, "the %s of iteration %u", mt_phase_names[span->phase].label,
+                 span->iteration);
+    else
+        snprintf(out, size, "%s", mt_phase_names[span->phase].label);
+}
+
+void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
+{
+    char where[WHERE_WIDTH * 4 + 1];
+    if (device->at.range) {
+        mt_page_range_text(page, device->at.range, where, sizeof where, WHERE_WIDTH);
+        fprintf(page->out, "  in the range %s\n", where);
+    }
+    if (!device->span || (device->of_cuda && !device->spans->iterations))
+        return; /* programs without PyTorch have no phases */
+    span_text(where, sizeof where, device->span);
+    fprintf(page->out, "  in %s", where);
+    if (device->spans->iterations && device->span->iteration)
+        fprintf(page->out, " of %u", device->spans->iterations);
+    putc('\n', page->out);
+}
+
+/* What is made anew in every iteration, and so may be made less. */
+static enum mt_category largest_passing(const struct mt_device *device)
+{
+    static const enum mt_category passing[] = {MT_CATEGORY_ACTIVATIONS, MT_CATEGORY_GRADIENTS,
+                                               MT_CATEGORY_TEMPORARIES, MT_CATEGORY_INPUTS};
+    enum mt_category best = passing[0];
+    for (size_t i = 1; i < sizeof passing / sizeof *passing; i++)
+        if (device->category[passing[i]].bytes > device->category[best].bytes)
+            best = passing[i];
+    return best;
+}
+
+void mt_page_movement(const struct mt_page *page, const struct mt_device *device)
+{
+    char where[64], size[MT_SIZE_TEXT], less[MT_SIZE_TEXT];
+    const struct mt_span *next = device->next;
+    if (!device->is_peak || !device->span || !next || !next->iteration)
+        return;
+    uint64_t distance = device->at.allocated - next->most;
+    enum mt_category category = largest_passing(device);
+    span_text(where, sizeof where, next);
+    fprintf(page->out, "\nNext highest in another phase: %s in %s.\n",
+            mt_size_text(size, next->most), where);
+    if (device->category[category].bytes > distance)
+        fprintf(page->out, "Reducing %s by more than %s moves the peak there.\n",
+                mt_categories[category].label, mt_size_text(less, distance));
+}
+
+void mt_page_growth(const struct mt_page *page, const struct mt_device *device)
+{
+    char size[MT_SIZE_TEXT], place[160];
+    const struct mt_growth *growth = &device->growth;
+    if (!growth->per_iteration)
+        return;
+    fprintf(page->out, "\nGrowth: %s more are left over after each iteration.\n",
+            mt_size_text(size, growth->per_iteration));
+    if (!growth->n)
+        fputs("No line leaves blocks behind: some are replaced by larger ones.\n", page->out);
+    for (size_t i = 0; i < growth->n && i < GROWTH_SHOWN; i++) {
+        const struct mt_growth_site *site = &growth->site[i];
+        uint32_t user = mt_stack(page->definitions, site->stack)->user;
+        mt_page_place(page, user ? user : site->stack, place, sizeof place, 38);
+        fprintf(page->out, "%11s of %u iterations  %-15s %s\n", mt_size_text(size, site->bytes),
+                site->iterations, mt_categories[site->category].label, place);
+    }
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/findings/oom.h"
+#include "analyzer/print/page.h"
+#include "analyzer/support/demangle.h"
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 80u
+#define BEFORE_PLACE 38u /* columns of a call site before its place */
+#define SITES_SHOWN 10u
+#define GROUPS_SHOWN 30u
+#define FRAMES_SHOWN 6u /* of a stack */
+
+static void print_oom(const struct mt_page *page)
+{
+    const struct mt_replay *replay = &page->analysis->replay;
+    char time[MT_SIZE_TEXT], wanted[MT_SIZE_TEXT], allocated[MT_SIZE_TEXT], reserved[MT_SIZE_TEXT];
+    char where[WIDTH * 4 + 1];
+    if (!replay->n_ooms)
+        return;
+    const struct mt_oom *oom = &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT];
+    mt_page_place(page, mt_oom_line(page->definitions, oom), where, sizeof where, WIDTH - 5);
+    mt_colour(page->out, page->style, 160);
+    fprintf(page->out, "\nOut of memory at %s", mt_time_text(time, oom->time_ns));
+    mt_colour(page->out, page->style, 0);
+    if (oom->went_on)
+        fputs("; the program went on", page->out);
+    if (replay->n_ooms > 1)
+        fprintf(page->out, " (the last of %s times)", mt_count_text(wanted, replay->n_ooms));
+    fprintf(page->out, ": %s wanted, with\n  %s allocated", mt_size_text(wanted, oom->wanted),
+            mt_size_text(allocated, oom->allocated));
+    if (!oom->of_cuda)
+        fprintf(page->out, " and %s reserved", mt_size_text(reserved, oom->reserved));
+    fprintf(page->out, ",\n  at %s\n", where);
+}
+
+static void print_peak(const struct mt_page *page, const struct mt_device *device)
+{
+    char size[MT_SIZE_TEXT], more[MT_SIZE_TEXT], time[MT_SIZE_TEXT];
+    fprintf(page->out, "\n%s %s: %s allocated%s at %s\n", device->is_peak ? "Peak of" : "On",
+            mt_device_text(more, device->device), mt_size_text(size, device->at.allocated),
+            device->of_cuda ? " by CUDA calls" : "", mt_time_text(time, device->at.time_ns));
+    mt_page_phase(page, device);
+    if (device->of_cuda)
+        return;
+    fprintf(page->out, "  reserved by PyTorch %s, of it cached %s\n",
+            mt_size_text(size, device->at.reserved), mt_size_text(more, device->cached));
+}
+
+static void print_site_place(const struct mt_page *page, const struct mt_site *site)
+{
+    char name[256], text[1024];
+    size_t room = page->width - BEFORE_PLACE < 200 ? page->width - BEFORE_PLACE : 200;
+    uint32_t caller = mt_site_caller(page->definitions, site);
+    if (site->name) {
+        snprintf(name, sizeof name, "\"%s\"", mt_string(page->definitions, site->name));
+        mt_safe_text(text, sizeof text, name, room, MT_CUT_END, page->style);
+        fprintf(page->out, "%s\n", text);
+        if (!mt_stack(page->definitions, site->stack)->depth && !site->node_name)
+            return;
+        fprintf(page->out, "%*s", (int)BEFORE_PLACE, "");
+    }
+    if (site->node_name) {
+        mt_short_type_name(mt_string(page->definitions, site->node_name), name, sizeof name);
+        mt_safe_text(text, sizeof text, name, room, MT_CUT_END, page->style);
+        fprintf(page->out, "%s\n", text);
+        if (!mt_stack(page->definitions, site->stack)->depth)
+            return;
+        mt_page_place(page, site->stack, text, sizeof text, room - 3);
+        fprintf(page->out, "%*sof %s\n", (int)BEFORE_PLACE, "", text);
+    } else {
+        mt_page_place(page, site->stack, text, sizeof text, room);
+        fprintf(page->out, "%s\n", text);
+    }
+    if (!caller)
+        return;
+    mt_page_place(page, caller, text, sizeof text, room - 5);
+    fprintf(page->out, "%*sfrom %s\n", (int)BEFORE_PLACE, "", text);
+}
+
+/* The frames of a stack, the innermost first: all but the framework's, unless there are no others. */
+static void print_frames(const struct mt_page *page, uint32_t stack)
+{
+    const struct mt_definitions *d = page->definitions;
+    char place[1024], count[MT_SIZE_TEXT];
+    unsigned shown = 0, more = 0;
+    int all = !mt_stack(d, stack)->user;
+    for (; mt_stack(d, stack)->depth; stack = mt_stack(d, stack)->parent) {
+        if (!all && mt_stack_frame(d, stack)->marks & MT_MARK_FRAMEWORK)
+            continue;
+        if (shown == FRAMES_SHOWN) {
+            more++;
+            continue;
+        }
+        shown++;
+        mt_page_place(page, stack, place, sizeof place, page->width - 24);
+        fprintf(page->out, "%24s%s\n", "", place);
+    }
+    if (more)
+        fprintf(page->out, "%24sand %s outer ones\n", "", mt_count_text(count, more));
+}
+
+static void print_groups(const struct mt_page *page, const struct mt_device *device,
+                         enum mt_group_by by)
+{
+    char size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT], name[1024];
+    size_t n = device->groups.n < GROUPS_SHOWN ? device->groups.n : GROUPS_SHOWN;
+    fprintf(page->out, "\n%11s %8s  %s\n", "bytes", "blocks", mt_group_by_name(by));
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_group *group = &device->groups.group[i];
+        size_t room = page->width - 22 < 200 ? page->width - 22 : 200;
+        mt_safe_text(name, sizeof name, group->name, room,
+                     by == MT_BY_FILE ? MT_CUT_BEGIN : MT_CUT_END, page->style);
+        fprintf(page->out, "%11s %8s  %s\n", mt_size_text(size, group->bytes),
+                mt_count_text(blocks, group->blocks), name);
+        print_frames(page, group->stack);
+    }
+    if (n < device->groups.n)
+        fprintf(page->out, "%20s  and %s smaller ones\n", "",
+                mt_count_text(blocks, device->groups.n - n));
+}
+
+static void print_sites(const struct mt_page *page, const struct mt_device *device)
+{
+    char size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT];
+    size_t n = device->sites.n < SITES_SHOWN ? device->sites.n : SITES_SHOWN;
+    if (!n)
+        return;
+    fprintf(page->out, "\n%11s %8s  %-15s %s\n", "bytes", "blocks", "category",
+            "largest call sites");
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_site *site = &device->sites.site[i];
+        fprintf(page->out, "%11s %8s  ", mt_size_text(size, site->bytes),
+                mt_count_text(blocks, site->blocks));
+        mt_colour(page->out, page->style, mt_categories[site->category].colour);
+        fprintf(page->out, "%-15s", mt_categories[site->category].label);
+        mt_colour(page->out, page->style, 0);
+        putc(' ', page->out);
+        print_site_place(page, site);
+        if (site->guess)
+            fprintf(page->out, "%*sguess: %s\n", (int)BEFORE_PLACE, "", site->guess);
+    }
+    if (n < device->sites.n)
+        fprintf(page->out, "%20s  and %s smaller ones\n", "",
+                mt_count_text(blocks, device->sites.n - n));
+}
+
+void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
+{
+    struct mt_page page = mt_page_of(analysis, out, style);
+    mt_page_head(&page);
+    print_oom(&page);
+    for (size_t i = 0; i < analysis->n_devices; i++) {
+        const struct mt_device *device = &analysis->devices[i];
+        print_peak(&page, device);
+        mt_page_categories(&page, device);
+        mt_page_movement(&page, device);
+        if (analysis->replay.question.by == MT_BY_SITE)
+            print_sites(&page, device);
+        else if (analysis->replay.question.by == MT_BY_MODULE)
+            mt_page_modules(&page, device);
+        else
+            print_groups(&page, device, analysis->replay.question.by);
+        mt_page_ranges(&page, device);
+        mt_page_precision(&page, device);
+        mt_page_fragmentation(&page, device);
+        mt_page_balance(&page, device);
+        mt_page_growth(&page, device);
+        mt_page_leaks(&page, device);
+        mt_page_idle(&page, device);
+        mt_page_timeline(&page, device);
+    }
+    if (!analysis->n_devices)
+        fputs("\nNo device memory was allocated.\n", out);
+    mt_page_host(&page);
+    mt_page_marks(&page);
+    mt_page_frees(&page);
+    mt_page_notes(&page);
+}

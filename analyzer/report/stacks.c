@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stacks.h"
+#include "analyzer/print/json.h"
+#include "analyzer/support/grow.h"
+#include "analyzer/trace/marks.h"
+
+#include <inttypes.h>
+
+#define LEAST_PART 100u /* of all bytes */
+#define MOST_DEPTH 64u  /* of a tree */
+
+/* All live blocks of one stack and category. */
+struct entry {
+    uint32_t stack;
+    enum mt_category category;
+    const char *guess; /* the rule by which that is guessed; NULL: it is none */
+    uint64_t bytes, blocks;
+    uint32_t *path; /* stacks whose innermost frames the tree shows, from its root on */
+    uint32_t length;
+    uint32_t key; /* what it is sorted by at the moment */
+};
+
+struct entries {
+    struct entry *entry;
+    size_t n;
+    uint32_t *paths;
+};
+
+static int by_stack(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    if (a->stack != b->stack)
+        return a->stack < b->stack ? -1 : 1;
+    if (a->category != b->category)
+        return a->category < b->category ? -1 : 1;
+    return !a->guess - !b->guess;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? 1 : -1;
+    return by_stack(left, right);
+}
+
+/* What backward made counts for the forward call. */
+static int collect(struct entries *entries, const struct mt_device *device)
+{
+    *entries = (struct entries){.entry = calloc(device->n_verdicts + 1, sizeof *entries->entry)};
+    if (!entries->entry)
+        return -ENOMEM;
+    for (size_t i = 0; i < device->n_verdicts; i++) {
+        const struct mt_verdict *verdict = &device->verdicts[i];
+        uint32_t forward = verdict->block->forward_stack;
+        entries->entry[i] = (struct entry){.stack = forward ? forward : verdict->block->stack,
+                                           .category = verdict->rule->category,
+                                           .guess = mt_guess_of(verdict),
+                                           .bytes = verdict->block->size,
+                                           .blocks = 1};
+    }
+    qsort(entries->entry, device->n_verdicts, sizeof *entries->entry, by_stack);
+    for (size_t i = 0; i < device->n_verdicts; i++) {
+        struct entry *last = entries->n ? &entries->entry[entries->n - 1] : NULL;
+        if (last && !by_stack(last, &entries->entry[i])) {
+            last->bytes += entries->entry[i].bytes;
+            last->blocks++;
+        } else {
+            entries->entry[entries->n++] = entries->entry[i];
+        }
+    }
+    qsort(entries->entry, entries->n, sizeof *entries->entry, by_bytes);
+    return 0;
+}
+
+static void discard(struct entries *entries)
+{
+    free(entries->paths);
+    free(entries->entry);
+}
+
+/* The frames that a tree shows: all but the framework's, unless there are no others. */
+static int is_shown(const struct mt_definitions *d, uint32_t stack)
+{
+    return !(mt_stack_frame(d, stack)->marks & MT_MARK_FRAMEWORK);
+}
+
+static int make_paths(struct entries *entries, const struct mt_definitions *d,
+                      enum mt_direction direction)
+{
+    size_t room = 0, used = 0;
+    for (size_t i = 0; i < entries->n; i++)
+        room += mt_stack(d, entries->entry[i].stack)->depth;
+    entries->paths = calloc(room + 1, sizeof *entries->paths);
+    if (!entries->paths)
+        return -ENOMEM;
+    for (size_t i = 0; i < entries->n; i++) {
+        struct entry *entry = &entries->entry[i];
+        entry->path = entries->paths + used;
+        for (uint32_t s = entry->stack; mt_stack(d, s)->depth; s = mt_stack(d, s)->parent)
+            if (is_shown(d, s) && entry->length < MOST_DEPTH)
+                entry->path[entry->length++] = s;
+        used += entry->length;
+        for (uint32_t j = 0; direction == MT_TOP_DOWN && j < entry->length / 2; j++) {
+            uint32_t other = entry->path[j];
+            entry->path[j] = entry->path[entry->length - 1 - j];
+            entry->path[entry->length - 1 - j] = other;
+        }
+    }
+    return 0;
+}
+
+struct tree {
+    const struct mt_definitions *definitions;
+    FILE *out;
+    const struct mt_style *style;
+    uint64_t whole;
+    struct entry **chosen; /* pointers that are sorted while the tree is walked */
+};
+
+static uint32_t frame_at(const struct tree *tree, const struct entry *entry, uint32_t depth)
+{
+    return depth < entry->length ? mt_stack(tree->definitions, entry->path[depth])->frame
+                                 : UINT32_MAX;
+}
+
+static int by_key(const void *left, const void *right)
+{
+    const struct entry *a = *(struct entry *const *)left, *b = *(struct entry *const *)right;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return by_bytes(a, b);
+}
+
+/* Sorts entries by their frame at a depth. */
+static void group(struct tree *tree, struct entry **entries, size_t n, uint32_t depth)
+{
+    for (size_t i = 0; i < n; i++)
+        entries[i]->key = frame_at(tree, entries[i], depth);
+    if (n > 1)
+        qsort(entries, n, sizeof(struct entry *), by_key);
+}
+
+struct branch {
+    struct entry **entries;
+    size_t n;
+    uint64_t bytes;
+};
+
+static int by_branch(const void *left, const void *right)
+{
+    const struct branch *a = left, *b = right;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? 1 : -1;
+    return (a->entries > b->entries) - (a->entries < b->entries);
+}
+
+static void print_node(const struct tree *tree, const struct branch *branch, uint32_t depth,
+                       unsigned indent)
+{
+    char size[MT_SIZE_TEXT], place[512], shown[512];
+    mt_place_text(place, sizeof place, tree->definitions, branch->entries[0]->path[depth]);
+    mt_safe_text(shown, sizeof shown, place, 100, MT_CUT_END, tree->style);
+    fprintf(tree->out, "%11s %5.1f %%  %*s%s\n", mt_size_text(size, branch->bytes),
+            100.0 * (double)branch->bytes / (double)tree->whole, (int)indent, "", shown);
+}
+
+/* Prints the branches of some entries that agree up to a depth. 0 or -ENOMEM. */
+static int walk(struct tree *tree, struct entry **entries, size_t n, uint32_t depth,
+                unsigned indent)
+{
+    struct branch *branches = calloc(n + 1, sizeof *branches);
+    size_t n_branches = 0;
+    int rc = branches ? 0 : -ENOMEM;
+    group(tree, entries, n, depth);
+    for (size_t i = 0; i < n && !rc; i++) {
+        uint32_t frame = frame_at(tree, entries[i], depth);
+        if (frame == UINT32_MAX)
+            continue;
+        if (!n_branches || frame_at(tree, branches[n_branches - 1].entries[0], depth) != frame)
+            branches[n_branches++].entries = &entries[i];
+        branches[n_branches - 1].n++;
+        branches[n_branches - 1].bytes += entries[i]->bytes;
+    }
+    if (n_branches)
+        qsort(branches, n_branches, sizeof *branches, by_branch);
+    for (size_t i = 0; i < n_branches && !rc; i++) {
+        struct branch *branch = &branches[i];
+        if (branch->bytes < tree->whole / LEAST_PART)
+            break;
+        print_node(tree, branch, depth, indent);
+        rc = walk(tree, branch->entries, branch->n, depth + 1, indent + 2);
+    }
+    free(branches);
+    return rc;
+}
+
+static int device_tree(struct tree *tree, const struct mt_device *device,
+                       enum mt_direction direction)
+{
+    struct entries entries;
+    int rc = collect(&entries, device);
+    if (!rc)
+        rc = make_paths(&entries, tree->definitions, direction);
+    tree->whole = 0;
+    tree->chosen = calloc(entries.n + 1, sizeof(struct entry *));
+    if (!tree->chosen)
+        rc = -ENOMEM;
+    for (size_t i = 0; i < entries.n && !rc; i++) {
+        tree->chosen[i] = &entries.entry[i];
+        tree->whole += entries.entry[i].bytes;
+    }
+    if (!rc && tree->whole)
+        rc = walk(tree, tree->chosen, entries.n, 0, 0);
+    free(tree->chosen);
+    discard(&entries);
+    return rc;
+}
+
+int mt_stacks_tree(const struct mt_analysis *analysis, enum mt_direction direction, FILE *out,
+                   const struct mt_style *style)
+{
+    struct tree tree = {analysis->replay.definitions, out, style, 0, NULL};
+    int rc = 0;
+    for (size_t i = 0; i < analysis->n_devices && !rc; i++) {
+        const struct mt_device *device = &analysis->devices[i];
+        char name[MT_SIZE_TEXT], size[MT_SIZE_TEXT], time[MT_SIZE_TEXT];
+        fprintf(out, "%s%s: %s at %s, %s\n", i ? "\n" : "", mt_device_text(name, device->device),
+                mt_size_text(size, device->at.allocated), mt_time_text(time, device->at.time_ns),
+                direction == MT_TOP_DOWN ? "callers first" : "innermost frames first");
+        rc = device_tree(&tree, device, direction);
+    }
+    return rc;
+}
+
+static void fold_frame(const struct mt_definitions *d, uint32_t stack, FILE *out)
+{
+    char place[512];
+    mt_place_text(place, sizeof place, d, stack);
+    putc(';', out);
+    mt_put_text(out, place, MT_FOR_FOLDED);
+}
+
+/* From the outermost frame on. 0 or -ENOMEM. */
+static int fold(const struct mt_definitions *d, uint32_t stack, FILE *out)
+{
+    uint32_t depth = mt_stack(d, stack)->depth;
+    uint32_t *path = calloc((size_t)depth + 1, sizeof *path);
+    if (!path)
+        return -ENOMEM;
+    for (uint32_t i = depth; i-- > 0; stack = mt_stack(d, stack)->parent)
+        path[i] = stack;
+    for (uint32_t i = 0; i < depth; i++)
+        fold_frame(d, path[i], out);
+    free(path);
+    return 0;
+}
+
+int mt_stacks_folded(const struct mt_analysis *analysis, FILE *out)
+{
+    int rc = 0;
+    for (size_t i = 0; i < analysis->n_devices && !rc; i++) {
+        struct entries entries;
+        rc = collect(&entries, &analysis->devices[i]);
+        for (size_t j = 0; j < entries.n && !rc; j++) {
+            fprintf(out, "%s%s", mt_categories[entries.entry[j].category].name,
+                    entries.entry[j].guess ? " (guess)" : "");
+            rc = fold(analysis->replay.definitions, entries.entry[j].stack, out);
+            fprintf(out, " %" PRIu64 "\n", entries.entry[j].bytes);
+        }
+        discard(&entries);
+    }
+    return rc;
+}
+
+static int print_entry(const struct mt_definitions *d, const struct entry *entry, FILE *out)
+{
+    int rc = mt_json_piece(out, "{\"bytes\":", mt_json_number(entry->bytes));
+    fprintf(out, ",\"blocks\":%" PRIu64 ",\"category\":\"%s\"", entry->blocks,
+            mt_categories[entry->category].name);
+    if (!rc)
+        rc = mt_json_piece(out, ",\"guess\":",
+                           entry->guess ? json_string(entry->guess) : json_null());
+    fprintf(out, ",\"stack\":%" PRIu32 ",\"frames\":[", entry->stack);
+    for (uint32_t s = entry->stack; mt_stack(d, s)->depth && !rc; s = mt_stack(d, s)->parent)
+        rc = mt_json_piece(out, s == entry->stack ? "" : ",", mt_json_frame(d, s));
+    fputs("]}", out);
+    return rc ? rc : ferror(out) ? -EIO : 0;
+}
+
+/* Stack by stack: all together may be more than there is room for as text. */
+static int print_device(const struct mt_analysis *analysis, const struct mt_device *device,
+                        FILE *out)
+{
+    struct entries entries;
+    int rc = collect(&entries, device);
+    if (!rc)
+        rc = mt_json_piece(out, "{\"device\":", mt_json_device(device->device));
+    if (!rc)
+        rc = mt_json_piece(out, ",\"time_ns\":", mt_json_number(device->at.time_ns));
+    if (!rc)
+        rc = mt_json_piece(out, ",\"allocated\":", mt_json_number(device->at.allocated));
+    fputs(",\"stacks\":[", out);
+    for (size_t i = 0; i < entries.n && !rc; i++) {
+        fputs(i ? "," : "", out);
+        rc = print_entry(analysis->replay.definitions, &entries.entry[i], out);
+    }
+    fputs("]}", out);
+    discard(&entries);
+    return rc;
+}
+
+int mt_stacks_json(const struct mt_analysis *analysis, FILE *out)
+{
+    struct mt_ended ended = mt_analysis_ended(analysis);
+    int rc = mt_json_piece(out, "{\"schema\":\"memtap.stacks/1\",\"ended\":", mt_json_ended(&ended));
+    fprintf(out, ",\"at\":\"%s\",\"devices\":[",
+            mt_moment_name(analysis->replay.question.moment.kind));
+    for (size_t i = 0; i < analysis->n_devices && !rc; i++) {
+        fputs(i ? "," : "", out);
+        rc = print_device(analysis, &analysis->devices[i], out);
+    }
+    fputs("]}\n", out);
+    return rc;
+}

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "definitions.h"
+#include "analyzer/support/address-map.h"
+#include "analyzer/support/grow.h"
+#include "marks.h"
+#include "symbols.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Ids are handed out one after the other. An id further than this beyond the last one can only
+ * come from damage, and must not make the tables huge. */
+#define ID_SLACK 65536u
+/* Nor may many such steps: a table has at most so many places for each definition, and these. */
+#define ID_SPREAD 16u
+#define ID_START (1u << 20)
+/* memtap records 1,024 Python frames and 256 native ones of a stack: deeper ones are not known, so that
+ * nobody who goes through all stacks has more than this to do for each. */
+#define DEPTH_LIMIT 2048u
+
+struct thread {
+    char *name;
+    uint32_t os_thread;
+};
+
+struct module {
+    uint32_t build_id, path; /* path 0: not defined */
+};
+
+struct mt_definitions {
+    size_t defined; /* of all that have ids */
+    char **strings;
+    size_t n_strings, strings_capacity; /* n_: one more than the highest id */
+    struct module *modules;
+    size_t n_modules, modules_capacity;
+    struct mt_frame *frames;
+    size_t n_frames, frames_capacity;
+    struct mt_stack *stacks;
+    size_t n_stacks, stacks_capacity;
+    struct thread *threads;
+    size_t n_threads, threads_capacity;
+    struct mt_info *infos;
+    size_t n_infos, infos_capacity;
+    struct mt_address_map by_key; /* a key's hash -> 1 + the place of its value */
+    char **names; /* made up here */
+    size_t n_names, names_capacity;
+    struct mt_symbols *symbols;
+};
+
+static const struct mt_frame unknown_frame = {.function = "?", .file = "?"};
+static const struct mt_stack unknown_stack;
+
+struct mt_definitions *mt_definitions_create(void)
+{
+    struct mt_definitions *d = calloc(1, sizeof *d);
+    if (d && !(d->symbols = mt_symbols_create())) {
+        free(d);
+        return NULL;
+    }
+    return d;
+}
+
+void mt_definitions_destroy(struct mt_definitions *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < d->n_strings; i++)
+        free(d->strings[i]);
+    for (size_t i = 0; i < d->n_threads; i++)
+        free(d->threads[i].name);
+    for (size_t i = 0; i < d->n_infos; i++)
+        free((char *)d->infos[i].key);
+    for (size_t i = 0; i < d->n_names; i++)
+        free(d->names[i]);
+    mt_symbols_destroy(d->symbols);
+    mt_address_map_clear(&d->by_key);
+    free(d->modules);
+    free(d->names);
+    free(d->strings);
+    free(d->frames);
+    free(d->stacks);
+    free(d->threads);
+    free(d->infos);
+    free(d);
+}
+
+/* Makes element `id` of a table exist. */
+static int reserve(struct mt_definitions *d, void *array, size_t *count, size_t *capacity,
+                   uint32_t id, size_t size)
+{
+    if (id == 0 || id > *count + ID_SLACK || id > ID_SPREAD * d->defined + ID_START)
+        return -EINVAL;
+    if (mt_grow(array, capacity, (size_t)id + 1, size))
+        return -ENOMEM;
+    if (*count <= id)
+        *count = (size_t)id + 1;
+    d->defined++;
+    return 0;
+}
+
+static int add_string(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    int rc = reserve(d, &d->strings, &d->n_strings, &d->strings_capacity, definition->id,
+                     sizeof *d->strings);
+    if (rc)
+        return rc;
+    if (d->strings[definition->id])
+        return -EINVAL;
+    d->strings[definition->id] = strndup(definition->text, definition->text_size);
+    return d->strings[definition->id] ? 0 : -ENOMEM;
+}
+
+/* A frame that was not defined yet, of Python or native: both have their ids from one space. */
+static int new_frame(struct mt_definitions *d, uint32_t id, struct mt_frame **frame)
+{
+    int rc = reserve(d, &d->frames, &d->n_frames, &d->frames_capacity, id, sizeof *d->frames);
+    if (rc)
+        return rc;
+    *frame = &d->frames[id];
+    return (*frame)->function ? -EINVAL : 0;
+}
+
+static int add_frame(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    struct mt_frame *frame;
+    int rc = new_frame(d, definition->id, &frame);
+    if (rc)
+        return rc;
+    frame->function = mt_string(d, definition->frame.function);
+    frame->name = definition->frame.function;
+    frame->file = mt_string(d, definition->frame.file);
+    frame->line = definition->frame.line;
+    frame->marks = mt_frame_marks(frame->function, frame->file);
+    if (definition->kind == MT_DEF_CALL) {
+        frame->root = mt_string(d, definition->frame.root);
+        frame->path = mt_string(d, definition->frame.path);
+        frame->called = *frame->path ? frame->path : frame->root;
+    }
+    return 0;
+}
+
+static void inherit(struct mt_stack *stack, const struct mt_stack *parent,
+                    const struct mt_frame *frame)
+{
+    uint32_t marks = frame->marks;
+    /* A dict that is copied by itself is no object's attributes. */
+    if (!(parent->marks & MT_MARK_COPY_OBJECT))
+        marks &= ~(uint32_t)MT_MARK_COPY_DICT;
+    stack->marks = parent->marks | marks;
+    stack->phase = frame->marks & MT_PHASE_MARKS ? frame->marks & MT_PHASE_MARKS : parent->phase;
+}
+
+static int add_module(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    int rc = reserve(d, &d->modules, &d->n_modules, &d->modules_capacity, definition->id,
+                     sizeof *d->modules);
+    if (rc)
+        return rc;
+    d->modules[definition->id] =
+        (struct module){definition->module.build_id, definition->module.path};
+    return 0;
+}
+
+/* A text that lives as long as the definitions; NULL: no memory. */
+__attribute__((format(printf, 2, 3))) static const char *make_name(struct mt_definitions *d,
+                                                                   const char *format, ...)
+{
+    va_list arguments;
+    char *name;
+    if (mt_grow(&d->names, &d->names_capacity, d->n_names + 1, sizeof *d->names))
+        return NULL;
+    va_start(arguments, format);
+    int size = vasprintf(&name, format, arguments);
+    va_end(arguments);
+    return size < 0 ? NULL : (d->names[d->n_names++] = name);
+}
+
+static int add_native(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    struct mt_frame *frame;
+    int rc = new_frame(d, definition->id, &frame);
+    if (rc)
+        return rc;
+    const char *path = mt_module(d, definition->native.module).path;
+    const char *slash = strrchr(path, '/'), *file = slash && slash[1] ? slash + 1 : path;
+    frame->function = make_name(d, "%s+0x%" PRIx64, file, definition->native.address);
+    if (!frame->function)
+        return -ENOMEM;
+    frame->file = path;
+    frame->is_native = 1;
+    frame->module = definition->native.module;
+    frame->address = definition->native.address;
+    frame->marks = mt_module_marks(path);
+    return 0;
+}
+
+static int add_symbol(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    struct mt_frame *frame = definition->id < d->n_frames ? &d->frames[definition->id] : NULL;
+    if (!frame || !frame->is_native)
+        return -EINVAL;
+    frame->function = mt_string(d, definition->frame.function);
+    if (definition->frame.file)
+        frame->file = mt_string(d, definition->frame.file);
+    frame->line = definition->frame.line;
+    frame->is_named = 1;
+    return 0;
+}
+
+/* Whose line is shown for a stack. */
+static uint32_t user_of(const struct mt_definitions *d, uint32_t id, const struct mt_frame *frame,
+                        const struct mt_stack *parent)
+{
+    if (frame->marks & MT_MARK_FRAMEWORK ||
+        (frame->is_native && parent->user && !mt_stack_frame(d, parent->user)->is_native))
+        return parent->user;
+    return id;
+}
+
+/* "Class.backward" or "Class.vjp", whose class is known only by its qualified name. */
+static int is_backward_of_class(const struct mt_frame *frame)
+{
+    const char *dot = strrchr(frame->function, '.');
+    return dot && dot != frame->function && (!strcmp(dot, ".backward") || !strcmp(dot, ".vjp"));
+}
+
+/* A caller must be known before what it calls: no circle of callers can arise. */
+static int add_stack(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    int rc =
+        reserve(d, &d->stacks, &d->n_stacks, &d->stacks_capacity, definition->id, sizeof *d->stacks);
+    if (rc)
+        return rc;
+    struct mt_stack *stack = &d->stacks[definition->id];
+    if (stack->depth)
+        return -EINVAL;
+    const struct mt_stack *parent = mt_stack(d, definition->stack.parent);
+    if (parent->depth == DEPTH_LIMIT)
+        return -EINVAL;
+    const struct mt_frame *frame = mt_frame(d, definition->stack.frame);
+    stack->parent = parent->depth ? definition->stack.parent : 0;
+    stack->frame = definition->stack.frame;
+    inherit(stack, parent, frame);
+    stack->user = user_of(d, definition->id, frame, parent);
+    stack->call = frame->path ? definition->stack.frame : parent->call;
+    stack->python = frame->is_native ? parent->python : definition->id;
+    int is_custom = mt_frame(d, parent->frame)->marks & MT_MARK_CUSTOM_BACKWARD && parent->depth;
+    stack->custom = is_custom && is_backward_of_class(frame) ? frame->name : parent->custom;
+    stack->depth = parent->depth + 1;
+    return 0;
+}
+
+static int add_thread(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    int rc = reserve(d, &d->threads, &d->n_threads, &d->threads_capacity, definition->id,
+                     sizeof *d->threads);
+    if (rc)
+        return rc;
+    struct thread *thread = &d->threads[definition->id];
+    char *name = strndup(definition->text_size ? definition->text : "", definition->text_size);
+    if (!name)
+        return -ENOMEM;
+    free(thread->name); /* a thread may be named anew */
+    thread->name = name;
+    thread->os_thread = definition->os_thread;
+    return 0;
+}
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
+/* Where a key's value is; NULL: it has none, or another key has its hash. */
+static struct mt_info *info_of(const struct mt_definitions *d, const char *key)
+{
+    uint32_t place = mt_address_map_get(&d->by_key, hash_of(key));
+    return place && !strcmp(d->infos[place - 1].key, key) ? &d->infos[place - 1] : NULL;
+}
+
+static int add_info(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    if (mt_grow(&d->infos, &d->infos_capacity, d->n_infos + 1, sizeof *d->infos))
+        return -ENOMEM;
+    char *key = strndup(definition->text_size ? definition->text : "", definition->text_size);
+    if (!key)
+        return -ENOMEM;
+    char *equals = strchr(key, '=');
+    if (equals)
+        *equals = '\0';
+    struct mt_info *place = info_of(d, key); /* the last value holds */
+    if (!place && mt_address_map_put(&d->by_key, hash_of(key), (uint32_t)d->n_infos + 1)) {
+        free(key);
+        return -ENOMEM;
+    }
+    if (!place)
+        place = &d->infos[d->n_infos++];
+    free((char *)place->key);
+    *place = (struct mt_info){key, equals ? equals + 1 : ""};
+    return 0;
+}
+
+int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *definition)
+{
+    switch (definition->kind) {
+    case MT_DEF_STRING:
+        return add_string(d, definition);
+    case MT_DEF_FRAME:
+    case MT_DEF_CALL:
+        return add_frame(d, definition);
+    case MT_DEF_STACK:
+        return add_stack(d, definition);
+    case MT_DEF_THREAD:
+        return add_thread(d, definition);
+    case MT_DEF_INFO:
+        return add_info(d, definition);
+    case MT_DEF_MODULE:
+        return add_module(d, definition);
+    case MT_DEF_NATIVE:
+        return add_native(d, definition);
+    case MT_DEF_SYMBOL:
+        return add_symbol(d, definition);
+    case MT_DEF_LIMIT:
+        break;
+    }
+    return -EINVAL;
+}
+
+/* The part of a qualified name before ".METHOD", as a hash together with the file. 0: the frame is
+ * no such method. */
+static uint64_t class_of(const struct mt_frame *frame, const char *method)
+{
+    const char *dot = strrchr(frame->function, '.');
+    if (!dot || strcmp(dot + 1, method))
+        return 0;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const char *at = frame->function; at < dot; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+    for (const char *at = frame->file; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+    return hash | 1;
+}
+
+/* A class is a module's if nn.Module calls its forward, or if it makes modules in its constructor
+ * and is no optimizer. */
+static uint64_t module_class(const struct mt_definitions *d, const struct mt_stack *stack)
+{
+    const struct mt_frame *frame = mt_frame(d, stack->frame);
+    const struct mt_frame *caller = mt_stack_frame(d, stack->parent);
+    if (caller->marks & MT_MARK_MODULE_CALL)
+        return class_of(frame, "forward");
+    return frame->marks & MT_MARK_MODULE_INIT && !(caller->marks & MT_MARK_FRAMEWORK)
+               ? class_of(caller, "__init__")
+               : 0;
+}
+
+/* Whether modules of several classes, each with named parts, were called by the program itself. */
+static int has_roots(const struct mt_definitions *d)
+{
+    const char *root = NULL;
+    for (size_t i = 1; i < d->n_frames; i++) {
+        const struct mt_frame *frame = &d->frames[i];
+        if (!frame->path || !*frame->path)
+            continue;
+        if (root && strcmp(root, frame->root))
+            return 1;
+        root = frame->root;
+    }
+    return 0;
+}
+
+static int name_roots(struct mt_definitions *d)
+{
+    for (size_t i = 1; i < d->n_frames; i++) {
+        struct mt_frame *frame = &d->frames[i];
+        if (frame->path && *frame->path &&
+            !(frame->called = make_name(d, "%s.%s", frame->root, frame->path)))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+int mt_definitions_finish(struct mt_definitions *d)
+{
+    struct mt_address_map modules = {0};
+    int rc = has_roots(d) ? name_roots(d) : 0;
+    for (size_t i = 1; i < d->n_stacks && !rc; i++) {
+        uint64_t class = d->stacks[i].depth ? module_class(d, &d->stacks[i]) : 0;
+        rc = class ? mt_address_map_put(&modules, class, 1) : 0;
+    }
+    for (size_t i = 1; i < d->n_frames && !rc; i++) {
+        struct mt_frame *frame = &d->frames[i];
+        uint64_t class = frame->function ? class_of(frame, "__init__") : 0;
+        if (class && mt_address_map_get(&modules, class))
+            frame->marks |= MT_MARK_MODULE_INIT;
+    }
+    for (size_t i = 1; i < d->n_stacks && !rc; i++) /* callers have smaller ids */
+        if (d->stacks[i].depth)
+            inherit(&d->stacks[i], mt_stack(d, d->stacks[i].parent),
+                    mt_frame(d, d->stacks[i].frame));
+    mt_address_map_clear(&modules);
+    return rc;
+}
+
+const char *mt_string(const struct mt_definitions *d, uint32_t id)
+{
+    if (id == 0)
+        return "";
+    return id < d->n_strings && d->strings[id] ? d->strings[id] : "?";
+}
+
+const struct mt_frame *mt_frame(const struct mt_definitions *d, uint32_t id)
+{
+    return id < d->n_frames && d->frames[id].function ? &d->frames[id] : &unknown_frame;
+}
+
+uint32_t mt_definitions_string_limit(const struct mt_definitions *d)
+{
+    return (uint32_t)d->n_strings;
+}
+
+uint32_t mt_definitions_frame_limit(const struct mt_definitions *d)
+{
+    return (uint32_t)d->n_frames;
+}
+
+uint32_t mt_definitions_stack_limit(const struct mt_definitions *d)
+{
+    return (uint32_t)d->n_stacks;
+}
+
+struct mt_module mt_module(const struct mt_definitions *d, uint32_t id)
+{
+    if (id >= d->n_modules || !d->modules[id].path)
+        return (struct mt_module){"", "?"};
+    return (struct mt_module){mt_string(d, d->modules[id].build_id),
+                              mt_string(d, d->modules[id].path)};
+}
+
+const struct mt_frame *mt_named_frame(const struct mt_definitions *d, uint32_t id)
+{
+    struct mt_symbol symbol;
+    if (id >= d->n_frames || !d->frames[id].is_native || d->frames[id].is_named ||
+        d->frames[id].is_sought)
+        return mt_frame(d, id);
+    struct mt_frame *frame = &d->frames[id];
+    frame->is_sought = 1;
+    if (mt_symbols_find(d->symbols, mt_module(d, frame->module), frame->address, &symbol))
+        return frame;
+    frame->function = symbol.function;
+    frame->file = symbol.file ? symbol.file : frame->file;
+    frame->line = symbol.line;
+    frame->is_named = 1;
+    return frame;
+}
+
+void mt_stack_expect(const struct mt_definitions *d, uint32_t id)
+{
+    __builtin_prefetch(mt_stack(d, id));
+}
+
+const struct mt_stack *mt_stack(const struct mt_definitions *d, uint32_t id)
+{
+    return id < d->n_stacks ? &d->stacks[id] : &unknown_stack;
+}
+
+const char *mt_stack_module(const struct mt_definitions *d, uint32_t stack)
+{
+    const char *called = mt_frame(d, mt_stack(d, stack)->call)->called;
+    return called ? called : "";
+}
+
+const struct mt_frame *mt_stack_frame(const struct mt_definitions *d, uint32_t stack)
+{
+    return mt_frame(d, mt_stack(d, stack)->frame);
+}
+
+void mt_place_text(char *out, size_t size, const struct mt_definitions *d, uint32_t stack)
+{
+    const struct mt_frame *frame = mt_named_frame(d, mt_stack(d, stack)->frame);
+    const char *slash = strrchr(frame->file, '/');
+    const char *file = slash && slash[1] ? slash + 1 : frame->file;
+    if (!mt_stack(d, stack)->depth)
+        snprintf(out, size, "unknown");
+    else if (frame->is_native && !frame->is_named)
+        snprintf(out, size, "%s", frame->function);
+    else if (frame->line)
+        snprintf(out, size, "%s:%u %s", file, frame->line, frame->function);
+    else
+        snprintf(out, size, "%s %s", file, frame->function);
+}
+
+void mt_named_place_text(char *out, size_t size, const struct mt_definitions *d, uint32_t name,
+                         uint32_t stack)
+{
+    int is_known = mt_stack(d, stack)->depth > 0;
+    size_t named = 0;
+    if (name)
+        named =
+            (size_t)snprintf(out, size, "\"%.100s\"%s", mt_string(d, name), is_known ? " " : "");
+    if (!named || is_known)
+        mt_place_text(out + named, size - named, d, stack);
+}
+
+const char *mt_thread(const struct mt_definitions *d, uint32_t id, uint32_t *os_thread)
+{
+    *os_thread = id < d->n_threads ? d->threads[id].os_thread : 0;
+    return id < d->n_threads && d->threads[id].name ? d->threads[id].name : "";
+}
+
+const char *mt_info(const struct mt_definitions *d, const char *key)
+{
+    const struct mt_info *info = info_of(d, key);
+    return info ? info->value : NULL;
+}
+
+uint64_t mt_compact_of(const struct mt_definitions *d)
+{
+    const char *compact = mt_info(d, "compact");
+    return compact ? strtoull(compact, NULL, 10) : 0;
+}
+
+const struct mt_info *mt_info_at(const struct mt_definitions *d, size_t index)
+{
+    return index < d->n_infos ? &d->infos[index] : NULL;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ended.h"
+#include "analyzer/support/text.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[MT_ENDED_COUNT] = {
+#define MT_ENDED_NAME(id, name) name,
+    MT_ENDS(MT_ENDED_NAME)
+#undef MT_ENDED_NAME
+};
+
+const char *mt_ended_name(enum mt_ended_how how)
+{
+    return names[how];
+}
+
+enum mt_ended_how mt_ended_find(const char *name, size_t size)
+{
+    unsigned how = 0;
+    while (how < MT_ENDED_COUNT &&
+           (strlen(names[how]) != size || memcmp(names[how], name, size)))
+        how++;
+    return (enum mt_ended_how)how;
+}
+
+/* --- from a trace --------------------------------------------------------------------------- */
+
+/* The number after a word, as in "signal 9"; -1: the text is another one. */
+static int number_after(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    char *end;
+    if (strncmp(text, word, n) || text[n] < '0' || text[n] > '9')
+        return -1;
+    long number = strtol(text + n, &end, 10);
+    return !*end && number >= 0 && number < 100000 ? (int)number : -1;
+}
+
+static enum mt_ended_how of_state(enum mt_trace_state state)
+{
+    static const enum mt_ended_how how[MT_TRACE_STATES] = {
+        [MT_TRACE_CLOSED] = MT_ENDED_OPEN,     [MT_TRACE_RUNNING] = MT_ENDED_RUNNING,
+        [MT_TRACE_KILLED] = MT_ENDED_KILLED,   [MT_TRACE_OPEN] = MT_ENDED_OPEN,
+        [MT_TRACE_STOPPED] = MT_ENDED_STOPPED, [MT_TRACE_EXECUTED] = MT_ENDED_EXECUTED,
+    };
+    return how[state];
+}
+
+/* A trace that an older memtap recovered does not say how it ended. */
+static enum mt_ended_how of_recovered(const struct mt_survey *survey)
+{
+    static const char whole_tail[] = " events from the tail";
+    size_t n = strlen(survey->recovered), end = sizeof whole_tail - 1;
+    if (n < end || strcmp(survey->recovered + n - end, whole_tail))
+        return MT_ENDED_CUT;
+    return *survey->stopped    ? MT_ENDED_STOPPED
+           : *survey->executed ? MT_ENDED_EXECUTED
+                               : MT_ENDED_KILLED;
+}
+
+/* How it ended but for running out of memory. What the process, or its parent, said of its end
+ * counts more than that its trace was not closed. */
+static enum mt_ended_how find_how(const struct mt_survey *survey, const struct mt_ended *ended)
+{
+    enum mt_ended_how told = mt_ended_find(survey->ended, strlen(survey->ended));
+    int is_closed = survey->complete && !survey->is_copy_of_such;
+    if (told < MT_ENDED_COUNT)
+        return told;
+    if (!is_closed && (survey->state == MT_TRACE_RUNNING || survey->state == MT_TRACE_STOPPED ||
+                       survey->state == MT_TRACE_EXECUTED))
+        return of_state(survey->state);
+    if (ended->signal)
+        return MT_ENDED_KILLED;
+    if (ended->exit_code > 0)
+        return MT_ENDED_EXIT;
+    if (!is_closed) /* with exit code 0 it was not killed, but who closes a trace was not asked */
+        return ended->exit_code < 0 ? of_state(survey->state) : MT_ENDED_OPEN;
+    return ended->is_recovered ? of_recovered(survey) : MT_ENDED_WHOLE;
+}
+
+/* Memory ran out, and nothing was allocated after that: a bad end is by that, and so is one of which
+ * nothing else is known. */
+static int is_by_memory(const struct mt_survey *survey, const struct mt_ended *ended)
+{
+    switch (ended->how) {
+    case MT_ENDED_WHOLE:
+        return mt_survey_is_out_of_memory(survey) && ended->exit_code < 0;
+    case MT_ENDED_EXIT:
+    case MT_ENDED_KILLED:
+    case MT_ENDED_OPEN:
+        return mt_survey_is_out_of_memory(survey);
+    default:
+        return 0;
+    }
+}
+
+/* Up to a ";", since advice for who reads the trace follows there. */
+static void find_what(struct mt_ended *ended, const struct mt_survey *survey,
+                      const struct mt_trace_error *fault)
+{
+    static const struct mt_style utf8 = {.utf8 = 1};
+    const char *what = ended->how == MT_ENDED_EXECUTED  ? survey->executed
+                       : ended->how == MT_ENDED_STOPPED ? survey->stopped
+                       : ended->how != MT_ENDED_CUT     ? ""
+                       : fault && fault->fault          ? fault->text
+                                                        : survey->recovered;
+    char first[sizeof ended->what];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(what, ";"), what);
+    mt_safe_text(ended->what, sizeof ended->what, first, 0, MT_CUT_END, &utf8);
+}
+
+/* What a trace that was not closed has. */
+static const char *find_note(const struct mt_survey *survey, const struct mt_trace_error *fault)
+{
+    static const char *const notes[MT_TRACE_STATES] = {
+        [MT_TRACE_CLOSED] = "its end cannot be read",
+        [MT_TRACE_RUNNING] = "the trace has what there is so far",
+        [MT_TRACE_KILLED] = "everything up to its last moment is here",
+        [MT_TRACE_OPEN] = "its end may be missing",
+        [MT_TRACE_STOPPED] = "everything up to then is here",
+        [MT_TRACE_EXECUTED] = "everything up to then is here",
+    };
+    if (fault && fault->fault)
+        return "everything before that is here";
+    return survey->complete ? "" : notes[survey->state];
+}
+
+struct mt_ended mt_ended_of(const struct mt_survey *survey, const struct mt_trace_error *fault)
+{
+    int number = number_after(survey->ended, "signal ");
+    struct mt_ended ended = {.exit_code = number_after(survey->ended, "exit code "),
+                             .signal = number > 0 ? number : 0,
+                             .ooms = mt_survey_ooms(survey),
+                             .is_recovered = *survey->recovered != 0};
+    ended.how = fault && fault->fault ? MT_ENDED_CUT : find_how(survey, &ended);
+    if (is_by_memory(survey, &ended))
+        ended.how = MT_ENDED_OUT_OF_MEMORY;
+    find_what(&ended, survey, fault);
+    ended.note = find_note(survey, fault);
+    return ended;
+}
+
+/* --- in words ------------------------------------------------------------------------------- */
+
+/* Adds to what is in out already. */
+__attribute__((format(printf, 2, 3))) static void add(char out[MT_ENDED_TEXT], const char *format,
+                                                      ...)
+{
+    size_t n = strlen(out);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out + n, MT_ENDED_TEXT - n, format, arguments);
+    va_end(arguments);
+}
+
+static const char *signal_name(int number)
+{
+    static const struct {
+        int number;
+        const char *name;
+    } signals[] = {{SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"},
+                 {SIGILL, "SIGILL"},   {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"},
+                 {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},   {SIGKILL, "SIGKILL"},
+                 {SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"}, {SIGUSR2, "SIGUSR2"},
+                 {SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},
+                 {SIGXCPU, "SIGXCPU"}, {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"}};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (signals[i].number == number)
+            return signals[i].name;
+    return NULL;
+}
+
+/* "exit code 3", "killed by signal 9 (SIGKILL)"; nothing where neither is known. */
+static void add_process_end(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
+{
+    const char *name = signal_name(ended->signal);
+    if (ended->exit_code >= 0)
+        add(out, "exit code %d", ended->exit_code);
+    else if (name)
+        add(out, "killed by signal %d (%s)", ended->signal, name);
+    else if (ended->signal)
+        add(out, "killed by signal %d", ended->signal);
+}
+
+static void add_how(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
+{
+    size_t n;
+    switch (ended->how) {
+    case MT_ENDED_OUT_OF_MEMORY:
+        add(out, "out of memory, not caught");
+        if (ended->exit_code < 0 && !ended->signal)
+            return;
+        add(out, "; ");
+        add_process_end(out, ended);
+        return;
+    case MT_ENDED_EXIT:
+    case MT_ENDED_KILLED:
+        n = strlen(out);
+        add_process_end(out, ended);
+        if (strlen(out) == n)
+            add(out, "killed");
+        return;
+    case MT_ENDED_RUNNING:
+        add(out, "not yet, the program was still running");
+        return;
+    case MT_ENDED_EXECUTED:
+        add(out, "the process became another program");
+        break;
+    case MT_ENDED_STOPPED:
+        add(out, "the trace could not be written to the program's end");
+        break;
+    case MT_ENDED_OPEN:
+        add(out, "the recording was not closed");
+        return;
+    case MT_ENDED_CUT:
+        add(out, *ended->what ? "%s" : "the trace is cut", ended->what);
+        return;
+    default:
+        add(out, "whole");
+    }
+    if (*ended->what)
+        add(out, " (%s)", ended->what);
+}
+
+const char *mt_ended_text(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
+{
+    *out = '\0';
+    add_how(out, ended);
+    if (ended->is_recovered)
+        add(out, ", recovered");
+    if (ended->ooms == 1 && ended->how != MT_ENDED_OUT_OF_MEMORY)
+        add(out, "; memory had run out once, and the program went on");
+    else if (ended->ooms && ended->how != MT_ENDED_OUT_OF_MEMORY)
+        add(out, "; memory had run out %llu times, and the program went on",
+            (unsigned long long)ended->ooms);
+    return out;
+}
+
+const char *mt_ended_line(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
+{
+    char text[MT_ENDED_TEXT];
+    snprintf(out, MT_ENDED_TEXT, "Ended: %.*s%s%s", MT_ENDED_TEXT - 100, mt_ended_text(text, ended),
+             *ended->note ? "; " : "", ended->note);
+    return out;
+}
+
+const char *mt_ended_command(const struct mt_ended *ended)
+{
+    return ended->how == MT_ENDED_OUT_OF_MEMORY ? "oom" : "report";
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of limits of a budget. */
+#include "analyzer/model/phase.h"
+#include "analyzer/support/categories.h"
+#include "analyzer/support/grow.h"
+#include "budget-parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const whole_names[] = {
+    [MT_OF_PEAK] = "peak",     [MT_OF_RESERVED] = "reserved",
+    [MT_OF_GROWTH] = "growth", [MT_OF_FRAGMENTATION] = "fragmentation",
+    [MT_OF_END] = "end",       NULL};
+static const char *const phase_names[] = {[MT_PHASE_OUTSIDE] = "outside",
+                                          [MT_PHASE_FORWARD] = "forward",
+                                          [MT_PHASE_BACKWARD] = "backward",
+                                          [MT_PHASE_STEP] = "optimizer",
+                                          NULL};
+static const char *const category_names[] = {
+#define MT_NAME(id, name, label, colour) name,
+    MT_CATEGORIES(MT_NAME)
+#undef MT_NAME
+        NULL};
+static const char every[] = "every";
+
+const char *mt_budget_phase_name(unsigned phase)
+{
+    return phase_names[phase];
+}
+
+/* The tables of limits. Without names, keys are patterns. */
+static const struct mt_budget_section {
+    const char *name;
+    enum mt_subject subject;
+    const char *const *names;
+    const char *what;
+} sections[] = {
+    {"limits", MT_OF_PEAK, whole_names, "limit"},
+    {"category", MT_OF_CATEGORY, category_names, "category"},
+    {"phase", MT_OF_PHASE, phase_names, "phase"},
+    {"module", MT_OF_MODULE, NULL, NULL},
+    {"site", MT_OF_SITE, NULL, NULL},
+};
+#define SECTIONS (sizeof sections / sizeof *sections)
+
+const struct mt_budget_section *mt_budget_section(const char *name)
+{
+    for (size_t i = 0; i < SECTIONS; i++)
+        if (!strcmp(sections[i].name, name))
+            return &sections[i];
+    return NULL;
+}
+
+static int index_of(const char *const *names, const char *name)
+{
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(names[i], name))
+            return i;
+    return -1;
+}
+
+static int unknown_name(const struct mt_budget_parser *parser,
+                        const struct mt_budget_section *section, const struct mt_toml *at)
+{
+    char names[300];
+    size_t n = 0;
+    for (size_t i = 0; section->names[i]; i++)
+        n +=
+            (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "", section->names[i]);
+    if (section->subject != MT_OF_PEAK)
+        snprintf(names + n, sizeof names - n, ", %s", every);
+    return mt_budget_wrong(parser, at, "unknown %s '%s'; expected one of %s", section->what,
+                           at->key, names);
+}
+
+int mt_budget_read_amount(const struct mt_budget_parser *parser, const struct mt_toml *at,
+                          enum mt_unit unit, struct mt_amount *amount, char **text)
+{
+    char why[200];
+    int rc = mt_budget_expect(parser, at, MT_TOML_STRING, "a text such as \"22 GiB\" or \"+2 %\"");
+    if (rc)
+        return rc;
+    if (mt_amount_parse(at->text, amount, why, sizeof why))
+        return mt_budget_wrong(parser, at, "%s", why);
+    if (unit == MT_PERCENT && amount->unit != MT_PERCENT)
+        return mt_budget_wrong(parser, at,
+                               "'%s' is a part; expected a percentage such as \"25 %%\"", at->key);
+    if (unit == MT_BYTES && amount->unit == MT_PERCENT && !amount->is_relative)
+        return mt_budget_wrong(parser, at,
+                               "'%s' is a size; expected one such as \"22 GiB\" or, relative to "
+                               "a baseline, \"+2 %%\"",
+                               at->key);
+    *text = strdup(at->text);
+    return *text ? 0 : -ENOMEM;
+}
+
+enum mt_unit mt_budget_unit(enum mt_subject subject)
+{
+    return subject == MT_OF_FRAGMENTATION ? MT_PERCENT : MT_BYTES;
+}
+
+static struct mt_limit *add_limit(struct mt_budget *budget, const struct mt_toml *at)
+{
+    if (mt_grow(&budget->limit, &budget->capacity, budget->n_limits + 1, sizeof *budget->limit))
+        return NULL;
+    struct mt_limit *limit = &budget->limit[budget->n_limits++];
+    limit->line = at->line;
+    limit->column = at->column;
+    return limit;
+}
+
+static int name_limit(struct mt_limit *limit, const struct mt_budget_section *section,
+                      const char *name)
+{
+    int n = section->subject == MT_OF_PEAK ? asprintf(&limit->name, "%s", name)
+                                           : asprintf(&limit->name, "%s.%s", section->name, name);
+    if (n < 0)
+        limit->name = NULL;
+    return n < 0 ? -ENOMEM : 0;
+}
+
+/* A number after the colon is a line, which the next change of the file moves. */
+static int check_pattern(const struct mt_budget_parser *parser,
+                         const struct mt_budget_section *section, const struct mt_toml *at)
+{
+    const char *colon = section->subject == MT_OF_SITE ? strchr(at->key, ':') : NULL;
+    if (!*at->key)
+        return mt_budget_wrong(parser, at, "the pattern is empty; expected one such as \"%s\"",
+                               section->subject == MT_OF_SITE ? "net.py:Net.forward" : "layers.*");
+    if (colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")])
+        return mt_budget_wrong(parser, at, "lines move; expected the function instead of '%s'",
+                               colon + 1);
+    return 0;
+}
+
+static int read_limit(const struct mt_budget_parser *parser,
+                      const struct mt_budget_section *section, const struct mt_toml *at,
+                      const char *key)
+{
+    struct mt_limit *limit = add_limit(parser->budget, at);
+    if (!limit)
+        return -ENOMEM;
+    limit->subject = section->subject;
+    limit->of_each = !section->names && !strcmp(key, every);
+    if (section->names) {
+        int index = index_of(section->names, key);
+        if (index < 0)
+            return unknown_name(parser, section, at);
+        limit->index = (unsigned)index;
+        if (section->subject == MT_OF_PEAK)
+            limit->subject = (enum mt_subject)index;
+    }
+    int rc = section->names || limit->of_each ? 0 : check_pattern(parser, section, at);
+    if (!rc)
+        rc = name_limit(limit, section, key);
+    if (!rc && !(limit->pattern = strdup(section->names ? "" : key)))
+        rc = -ENOMEM;
+    return rc ? rc
+              : mt_budget_read_amount(parser, at, mt_budget_unit(limit->subject), &limit->most,
+                                      &limit->text);
+}
+
+const struct mt_toml *mt_budget_member(const struct mt_toml *table, const char *key)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (!strcmp(table->child[i].key, key))
+            return &table->child[i];
+    return NULL;
+}
+
+/* Of categories and phases, every one that has no limit of its own. */
+static int read_every(const struct mt_budget_parser *parser,
+                      const struct mt_budget_section *section, const struct mt_toml *table,
+                      const struct mt_toml *at)
+{
+    int rc = 0;
+    for (size_t i = 0; section->names[i] && !rc; i++)
+        if (!mt_budget_member(table, section->names[i]))
+            rc = read_limit(parser, section, at, section->names[i]);
+    return rc;
+}
+
+int mt_budget_read_section(const struct mt_budget_parser *parser,
+                           const struct mt_budget_section *section, const struct mt_toml *table)
+{
+    int rc = mt_budget_expect(parser, table, MT_TOML_TABLE, "a table of limits");
+    for (size_t i = 0; i < table->n && !rc; i++) {
+        const struct mt_toml *at = &table->child[i];
+        int of_every = section->names && section->subject != MT_OF_PEAK && !strcmp(at->key, every);
+        rc = of_every ? read_every(parser, section, table, at)
+                      : read_limit(parser, section, at, at->key);
+    }
+    return rc;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One line a broken limit. */
+#include "analyzer/support/text.h"
+#include "check-formats.h"
+#include "check-words.h"
+
+#include <string.h>
+
+const struct mt_check_format mt_check_formats[] = {
+    {"text", mt_check_text},     {"json", mt_check_json},     {"junit", mt_check_junit},
+    {"github", mt_check_github}, {"gitlab", mt_check_gitlab}, {NULL, NULL}};
+
+const char *mt_printable(char out[MT_LINE], const char *text)
+{
+    static const struct mt_style utf8 = {.utf8 = 1};
+    mt_safe_text(out, MT_LINE, text, MT_LINE, MT_CUT_END, &utf8);
+    return out;
+}
+
+static double part_of_limit(const struct mt_finding *finding)
+{
+    return finding->most ? (double)finding->value / (double)finding->most : 0;
+}
+
+const struct mt_finding *mt_check_nearest(const struct mt_check *check)
+{
+    const struct mt_finding *nearest = NULL;
+    for (size_t i = 0; i < check->n; i++)
+        if (!check->finding[i].is_unknown && check->finding[i].limit->subject != MT_OF_ENDED &&
+            (!nearest || part_of_limit(&check->finding[i]) > part_of_limit(nearest)))
+            nearest = &check->finding[i];
+    return nearest;
+}
+
+const char *mt_expired_text(char out[MT_LINE], const struct mt_budget *budget,
+                            const struct mt_allowance *allowance)
+{
+    snprintf(out, MT_LINE,
+             "%s:%u: %s more for %s was allowed until %04d-%02d-%02d (%s): it no longer counts",
+             budget->path, allowance->line, allowance->text, allowance->limit, allowance->year,
+             allowance->month, allowance->day, allowance->reason);
+    return out;
+}
+
+static void print_broken(const struct mt_finding *finding, FILE *out)
+{
+    char text[MT_FINDING_TEXT], next[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT + 1100];
+    char safe[MT_LINE];
+    snprintf(line, sizeof line, "%s: %s", finding->run->path, mt_finding_text(text, finding));
+    fprintf(out, "%s", mt_printable(safe, line));
+    fprintf(out, "; next: %s\n", mt_printable(safe, mt_finding_next(next, finding)));
+}
+
+/* A limit that holds by what is allowed for a while. */
+static void print_allowed(const struct mt_finding *finding, FILE *out)
+{
+    char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT], safe[MT_LINE];
+    snprintf(line, sizeof line, "%s: %s: %s", finding->run->path, mt_finding_text(text, finding),
+             finding->allowance->reason);
+    fprintf(out, "%s\n", mt_printable(safe, line));
+}
+
+/* An end that is allowed. */
+static void print_end(const struct mt_finding *finding, FILE *out)
+{
+    char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT], safe[MT_LINE];
+    snprintf(line, sizeof line, "%s: %s (allowed)", finding->run->path,
+             mt_finding_text(text, finding));
+    fprintf(out, "%s\n", mt_printable(safe, line));
+}
+
+static const struct mt_finding *find_unknown(const struct mt_check *check)
+{
+    for (size_t i = 0; i < check->n; i++)
+        if (check->finding[i].is_unknown)
+            return &check->finding[i];
+    return NULL;
+}
+
+/* Limits of amounts. */
+static size_t count_held(const struct mt_check *check)
+{
+    size_t held = 0;
+    for (size_t i = 0; i < check->n; i++)
+        held += !check->finding[i].is_broken && !check->finding[i].is_unknown &&
+                check->finding[i].limit->subject != MT_OF_ENDED;
+    return held;
+}
+
+static void print_sum(const struct mt_check *check, FILE *out)
+{
+    char text[MT_FINDING_TEXT], safe[MT_LINE];
+    const struct mt_finding *nearest = mt_check_nearest(check), *unknown = find_unknown(check);
+    size_t held = count_held(check);
+    if (check->broken)
+        fprintf(out, "%zu of %zu limits broken", check->broken, check->n);
+    else if (held)
+        fprintf(out, "%zu limit%s; the nearest: %s", held, held > 1 ? "s hold" : " holds",
+                mt_printable(safe, mt_finding_text(text, nearest)));
+    if (unknown)
+        fprintf(out, "%s%s", check->broken || held ? "; " : "",
+                mt_printable(safe, mt_finding_text(text, unknown)));
+    if (check->n)
+        putc('\n', out);
+}
+
+int mt_check_text(const struct mt_check *check, FILE *out)
+{
+    char line[MT_LINE], safe[MT_LINE];
+    for (size_t i = 0; i < check->n; i++)
+        if (check->finding[i].is_broken)
+            print_broken(&check->finding[i], out);
+        else if (check->finding[i].limit->subject == MT_OF_ENDED)
+            print_end(&check->finding[i], out);
+        else if (check->finding[i].allowance)
+            print_allowed(&check->finding[i], out);
+    for (size_t i = 0; i < check->budget->n_allowances; i++)
+        if (check->budget->allowance[i].has_expired)
+            fprintf(out, "%s\n",
+                    mt_printable(
+                        safe, mt_expired_text(line, check->budget, &check->budget->allowance[i])));
+    print_sum(check, out);
+    return 0;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "analyzer/support/grow.h"
+#include "analyzer/support/median.h"
+
+#include <stdio.h>
+
+/* A run's baselines. */
+struct baselines {
+    const struct mt_digest *digest;
+    size_t n;
+    long rank; /* only those of this rank; -1: all */
+    const struct mt_digest *median;
+};
+
+static int counts(const struct baselines *baselines, size_t i)
+{
+    return (baselines->rank < 0 || baselines->digest[i].rank == baselines->rank) &&
+           baselines->digest[i].n_devices;
+}
+
+/* Measures all baselines: how many there are, with their median and spread. */
+static int measure_base(struct mt_finding *finding, const struct baselines *baselines,
+                        const char *pattern)
+{
+    uint64_t *values = calloc(baselines->n + 1, sizeof *values);
+    size_t n = 0;
+    if (!values)
+        return -ENOMEM;
+    for (size_t i = 0; i < baselines->n; i++)
+        if (counts(baselines, i))
+            values[n++] = mt_measure(finding->limit, pattern,
+                                     mt_same_device(&baselines->digest[i], finding->device));
+    if (n) {
+        mt_sort_sizes(values, n);
+        finding->base = mt_median(values, n);
+        finding->spread = values[n - 1] - values[0];
+    }
+    finding->n_baselines = n;
+    free(values);
+    return 0;
+}
+
+/* How much more than the baseline a relative limit lets pass. Fragmentation is in percent already:
+ * a relative limit of it adds points. */
+static uint64_t tolerance(struct mt_finding *finding, const struct mt_budget *budget)
+{
+    const struct mt_limit *limit = finding->limit;
+    uint64_t most = limit->most.value;
+    int in_bytes = limit->subject != MT_OF_FRAGMENTATION;
+    if (limit->most.unit == MT_PERCENT && in_bytes)
+        most = mt_part_by_percent(finding->base, limit->most.value);
+    finding->tolerance = most < finding->spread ? MT_BY_SPREAD : MT_BY_LIMIT;
+    if (most < finding->spread)
+        most = finding->spread;
+    /* Of growth a little is too much: it comes again with each iteration. */
+    if (in_bytes && limit->subject != MT_OF_GROWTH && most < budget->ignore.value) {
+        most = budget->ignore.value;
+        finding->tolerance = MT_BY_IGNORE;
+    }
+    return most;
+}
+
+static uint64_t extra(const struct mt_finding *finding, const struct mt_allowance *allowance)
+{
+    if (allowance->extra.unit == MT_PERCENT && finding->limit->subject != MT_OF_FRAGMENTATION)
+        return mt_part_by_percent(finding->most, allowance->extra.value);
+    return allowance->extra.value;
+}
+
+/* The one that gives most. */
+static const struct mt_allowance *find_allowance(const struct mt_finding *finding,
+                                                 const struct mt_budget *budget)
+{
+    const struct mt_allowance *best = NULL;
+    for (size_t i = 0; i < budget->n_allowances; i++) {
+        const struct mt_allowance *allowance = &budget->allowance[i];
+        if (!allowance->has_expired && !strcmp(allowance->limit, finding->limit->name) &&
+            (!best || extra(finding, allowance) > extra(finding, best)))
+            best = allowance;
+    }
+    return best;
+}
+
+static void judge(struct mt_finding *finding, const struct mt_budget *budget, const char *pattern)
+{
+    const struct mt_limit *limit = finding->limit;
+    finding->value = mt_measure(limit, pattern, finding->device);
+    finding->most =
+        limit->most.is_relative ? finding->base + tolerance(finding, budget) : limit->most.value;
+    finding->allowance = find_allowance(finding, budget);
+    if (finding->allowance)
+        finding->extra = extra(finding, finding->allowance);
+    finding->most += finding->extra;
+    finding->is_broken = finding->value > finding->most;
+    finding->is_unknown = limit->subject == MT_OF_GROWTH && !mt_digest_has_growth(finding->device);
+}
+
+static int add(struct mt_check *check, const struct mt_finding *of, const char *name)
+{
+    if (mt_grow(&check->finding, &check->capacity, check->n + 1, sizeof *check->finding))
+        return -ENOMEM;
+    struct mt_finding *finding = &check->finding[check->n];
+    *finding = *of;
+    finding->name = strdup(name);
+    check->n += finding->name != NULL;
+    return finding->name ? 0 : -ENOMEM;
+}
+
+static int hold(struct mt_check *check, const struct mt_finding *of,
+                const struct baselines *baselines, const char *pattern, const char *name)
+{
+    int rc = add(check, of, name);
+    if (rc)
+        return rc;
+    struct mt_finding *finding = &check->finding[check->n - 1];
+    finding->baseline = baselines->median;
+    rc = measure_base(finding, baselines, pattern);
+    if (!rc)
+        judge(finding, check->budget, pattern);
+    check->broken += (size_t)finding->is_broken;
+    check->unknown += (size_t)finding->is_unknown;
+    return rc;
+}
+
+/* "module.layers.3", "site.net.py:Net.forward": the pattern comes after the first dot. */
+static char *name_each(const struct mt_limit *limit, const struct mt_digest_site *site)
+{
+    char *name;
+    int n = limit->subject == MT_OF_MODULE
+                ? asprintf(&name, "module.%s", site->module)
+                : asprintf(&name, "site.%s:%s", site->file, site->function);
+    return n < 0 ? NULL : name;
+}
+
+/* Whether a site has a limit of its own kind that names it. */
+static int is_named_elsewhere(const struct mt_budget *budget, enum mt_subject subject,
+                              const struct mt_digest_site *site)
+{
+    for (size_t i = 0; i < budget->n_limits; i++) {
+        const struct mt_limit *limit = &budget->limit[i];
+        if (limit->subject == subject && !limit->of_each &&
+            mt_limit_has_site(limit, limit->pattern, site))
+            return 1;
+    }
+    return 0;
+}
+
+static int is_first(const struct mt_limit *limit, const struct mt_digest_device *device, size_t n,
+                    const char *pattern)
+{
+    for (size_t i = 0; i < n; i++)
+        if (mt_limit_has_site(limit, pattern, &device->site[i]))
+            return 0;
+    return 1;
+}
+
+/* Every module, or every call site, of a device. */
+static int hold_each(struct mt_check *check, const struct mt_finding *of,
+                     const struct baselines *baselines)
+{
+    const struct mt_limit *limit = of->limit;
+    int rc = 0;
+    for (size_t i = 0; i < of->device->n_sites && !rc; i++) {
+        const struct mt_digest_site *site = &of->device->site[i];
+        if ((limit->subject == MT_OF_MODULE && !*site->module) ||
+            is_named_elsewhere(check->budget, limit->subject, site))
+            continue;
+        char *name = name_each(limit, site);
+        const char *pattern = name ? strchr(name, '.') + 1 : NULL;
+        if (!name)
+            rc = -ENOMEM;
+        else if (is_first(limit, of->device, i, pattern))
+            rc = hold(check, of, baselines, pattern, name);
+        free(name);
+    }
+    return rc;
+}
+
+/* How many more of the baselines have a lower peak than a higher one, or the other way round. */
+static size_t distance(const struct baselines *baselines, uint64_t peak)
+{
+    size_t lower = 0, higher = 0;
+    for (size_t i = 0; i < baselines->n; i++) {
+        if (!counts(baselines, i))
+            continue;
+        uint64_t other = mt_digest_main_device(&baselines->digest[i])->allocated;
+        lower += other < peak;
+        higher += other > peak;
+    }
+    return lower > higher ? lower - higher : higher - lower;
+}
+
+static const struct mt_digest *find_median(const struct baselines *baselines)
+{
+    const struct mt_digest *best = NULL;
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < baselines->n; i++) {
+        if (!counts(baselines, i))
+            continue;
+        size_t far = distance(baselines, mt_digest_main_device(&baselines->digest[i])->allocated);
+        if (far < least) {
+            least = far;
+            best = &baselines->digest[i];
+        }
+    }
+    return best;
+}
+
+/* Of several ranks the same one; all, where none is. */
+static struct baselines baselines_of(const struct mt_digest *run, const struct mt_digest *digest,
+                                     size_t n)
+{
+    struct baselines baselines = {digest, n, run->world_size > 1 ? run->rank : -1, NULL};
+    baselines.median = find_median(&baselines);
+    if (!baselines.median) {
+        baselines.rank = -1;
+        baselines.median = find_median(&baselines);
+    }
+    return baselines;
+}
+
+static const char *pattern_of(const struct mt_finding *finding)
+{
+    return finding->limit->of_each ? strchr(finding->name, '.') + 1 : finding->limit->pattern;
+}
+
+static const struct mt_diff_device *difference_of(const struct mt_diff *diff,
+                                                  const struct mt_digest_device *device)
+{
+    for (size_t i = 0; i < diff->n_devices; i++)
+        if (diff->device[i].now == device)
+            return &diff->device[i];
+    return NULL;
+}
+
+/* Finds the lines behind the broken limits of a run, the findings from `first` on. */
+static int blame_run(struct mt_check *check, size_t first, const struct mt_digest *run,
+                     const struct mt_digest *baseline)
+{
+    struct mt_diff diff = {0};
+    int rc = baseline ? mt_diff_make(&diff, baseline, 1, run, 1) : 0;
+    for (size_t i = first; i < check->n && !rc; i++) {
+        struct mt_finding *finding = &check->finding[i];
+        if (finding->is_broken)
+            finding->blame = mt_blame_find(finding->limit, pattern_of(finding), finding->device,
+                                           difference_of(&diff, finding->device));
+    }
+    mt_diff_clear(&diff);
+    return rc;
+}
+
+const struct mt_limit mt_ended_limit = {.subject = MT_OF_ENDED, .name = (char *)(uintptr_t)"ended"};
+
+static int hold_end(struct mt_check *check, const struct mt_digest *run)
+{
+    const struct mt_finding of = {.limit = &mt_ended_limit,
+                                  .run = run,
+                                  .device = mt_digest_main_device(run),
+                                  .is_broken = !mt_is_allowed_end(check->allowed, &run->ended)};
+    if (run->ended.how == MT_ENDED_WHOLE)
+        return 0;
+    check->broken += (size_t)of.is_broken;
+    return add(check, &of, mt_ended_limit.name);
+}
+
+static int hold_run(struct mt_check *check, const struct mt_digest *run,
+                    const struct baselines *baselines)
+{
+    int rc = hold_end(check, run);
+    size_t first = check->n, broken = check->broken;
+    for (size_t i = 0; i < run->n_devices; i++)
+        for (size_t j = 0; j < check->budget->n_limits && !rc; j++) {
+            const struct mt_limit *limit = &check->budget->limit[j];
+            const struct mt_finding of = {.limit = limit, .run = run, .device = &run->devices[i]};
+            rc = limit->of_each ? hold_each(check, &of, baselines)
+                                : hold(check, &of, baselines, limit->pattern, limit->name);
+        }
+    if (!rc && check->broken > broken)
+        rc = blame_run(check, first, run, baselines->median);
+    return rc;
+}
+
+int mt_check_make(struct mt_check *check, const struct mt_budget *budget, mt_allowed_ends allowed,
+                  const struct mt_digest *runs, size_t n_runs, const struct mt_digest *baselines,
+                  size_t n_baselines)
+{
+    int rc = 0;
+    *check = (struct mt_check){
+        .budget = budget, .runs = runs, .n_runs = n_runs, .allowed = allowed};
+    for (size_t i = 0; i < n_runs && !rc; i++) {
+        struct baselines of = baselines_of(&runs[i], baselines, n_baselines);
+        rc = hold_run(check, &runs[i], &of);
+    }
+    return rc;
+}
+
+void mt_check_clear(struct mt_check *check)
+{
+    for (size_t i = 0; i < check->n; i++)
+        free(check->finding[i].name);
+    free(check->finding);
+    *check = (struct mt_check){0};
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "propose.h"
+#include "analyzer/support/text.h"
+#include "check-formats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_SITES 8
+#define MOST_MEASURED 64 /* of whose names one may stand for several */
+#define SMALL_PART 100 /* categories, modules and sites below this part of the peak go without */
+
+struct proposal {
+    const struct mt_digest *run;
+    size_t n;
+    uint64_t headroom, peak;
+    FILE *out;
+};
+
+static uint64_t most_of(const struct proposal *p, const struct mt_limit *limit, const char *pattern)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t j = 0; j < p->run[i].n_devices; j++) {
+            uint64_t value = mt_measure(limit, pattern, &p->run[i].devices[j]);
+            most = value > most ? value : most;
+        }
+    return most;
+}
+
+/* A text between quotation marks, as TOML has it. */
+static void put_quoted(FILE *out, const char *text)
+{
+    putc('"', out);
+    mt_put_text(out, text, MT_FOR_TOML);
+    putc('"', out);
+}
+
+static void put_key(const struct proposal *p, const char *key)
+{
+    static const char bare[] = "abcdefghijklmnopqrstuvwxyz_";
+    if (*key && !key[strspn(key, bare)])
+        fputs(key, p->out);
+    else
+        put_quoted(p->out, key);
+}
+
+/* One limit a little over what was measured, which stands behind it. */
+static void put_limit(const struct proposal *p, const char *begin, const char *key, uint64_t most)
+{
+    char round[MT_AMOUNT_TEXT], measured[MT_AMOUNT_TEXT];
+    mt_amount_round(round, most + mt_part_by_percent(most, p->headroom));
+    fputs(begin, p->out);
+    put_key(p, key);
+    fprintf(p->out, " = \"%s\"  # measured: %s\n", most ? round : "0 B",
+            mt_amount_text(measured, MT_BYTES, most));
+}
+
+/* Whether no run went on for long enough to show growth. */
+static int is_too_short(const struct proposal *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t j = 0; j < p->run[i].n_devices; j++)
+            if (mt_digest_has_growth(&p->run[i].devices[j]))
+                return 0;
+    return 1;
+}
+
+static void put_growth(const struct proposal *p)
+{
+    const struct mt_limit limit = {.subject = MT_OF_GROWTH};
+    if (is_too_short(p))
+        fprintf(p->out, "growth = \"0 B\"  # not measured: it takes %u iterations\n",
+                MT_GROWTH_ITERATIONS);
+    else
+        put_limit(p, "", "growth", most_of(p, &limit, ""));
+}
+
+static void put_whole(const struct proposal *p)
+{
+    struct mt_limit limit = {.subject = MT_OF_RESERVED};
+    fputs("[limits]\n", p->out);
+    put_limit(p, "", "peak", p->peak);
+    uint64_t reserved = most_of(p, &limit, "");
+    if (reserved) /* PyTorch's allocator holds nothing where it has no part */
+        put_limit(p, "", "reserved", reserved);
+    put_growth(p);
+    limit.subject = MT_OF_FRAGMENTATION;
+    uint64_t part = most_of(p, &limit, "");
+    if (reserved)
+        fprintf(p->out, "fragmentation = \"%d %%\"  # measured: %.1f %%\n",
+                (int)((part + p->headroom + 99) / 100), (double)part / 100);
+}
+
+static void put_categories(const struct proposal *p)
+{
+    fputs("\n# What is live at the peak. \"every\" is for all that are not named.\n[category]\n",
+          p->out);
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++) {
+        const struct mt_limit limit = {.subject = MT_OF_CATEGORY, .index = i};
+        uint64_t most = most_of(p, &limit, "");
+        if (most && most >= p->peak / SMALL_PART)
+            put_limit(p, "", mt_categories[i].name, most);
+    }
+}
+
+static void put_phases(const struct proposal *p)
+{
+    fputs("\n# The most that is allocated in each phase of an iteration.\n[phase]\n", p->out);
+    for (unsigned i = MT_PHASE_FORWARD; i < MT_PHASES; i++) {
+        const struct mt_limit limit = {.subject = MT_OF_PHASE, .index = i};
+        uint64_t most = most_of(p, &limit, "");
+        if (most)
+            put_limit(p, "", mt_budget_phase_name(i), most);
+    }
+}
+
+/* --- modules and call sites ----------------------------------------------------------------- */
+
+struct named {
+    char *name;
+    uint64_t bytes;
+};
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct named *a = left, *b = right;
+    int order = (a->bytes < b->bytes) - (a->bytes > b->bytes);
+    return order ? order : strcmp(a->name, b->name);
+}
+
+/* The name of a site's module, or of the site; NULL: no memory. */
+static char *name_of(enum mt_subject subject, const struct mt_digest_site *site)
+{
+    char *name;
+    if (subject == MT_OF_MODULE)
+        return strdup(site->module);
+    return asprintf(&name, "%s:%s", site->file, site->function) < 0 ? NULL : name;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    return strcmp(((const struct named *)left)->name, ((const struct named *)right)->name);
+}
+
+/* Each name once, with the bytes of all; how many there are. */
+static size_t merge(struct named *list, size_t n)
+{
+    size_t kept = 0;
+    qsort(list, n, sizeof *list, by_name);
+    for (size_t i = 0; i < n; i++) {
+        if (kept && !strcmp(list[kept - 1].name, list[i].name)) {
+            list[kept - 1].bytes += list[i].bytes;
+            free(list[i].name);
+        } else {
+            list[kept++] = list[i];
+        }
+    }
+    return kept;
+}
+
+static int collect(enum mt_subject subject, const struct mt_digest_device *device,
+                   struct named *list, size_t *n)
+{
+    for (size_t i = 0; i < device->n_sites; i++) {
+        char *name = name_of(subject, &device->site[i]);
+        if (!name)
+            return -ENOMEM;
+        if (*name)
+            list[(*n)++] = (struct named){name, device->site[i].bytes};
+        else
+            free(name);
+    }
+    return 0;
+}
+
+/* What check would measure by the names, of which the first are the largest. */
+static void measure(const struct proposal *p, enum mt_subject subject, struct named *list, size_t n)
+{
+    const struct mt_limit limit = {.subject = subject, .of_each = 1};
+    for (size_t i = 0; i < n; i++)
+        list[i].bytes = most_of(p, &limit, list[i].name);
+    qsort(list, n, sizeof *list, by_bytes);
+}
+
+/* The largest ones, for people to choose from: by themselves they break with each change of code.
+ */
+static int put_named(const struct proposal *p, enum mt_subject subject, const char *section)
+{
+    size_t n = 0, room = 0;
+    int rc = 0;
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t j = 0; j < p->run[i].n_devices; j++)
+            room += p->run[i].devices[j].n_sites;
+    struct named *list = calloc(room + 1, sizeof *list);
+    for (size_t i = 0; i < p->n && list && !rc; i++)
+        for (size_t j = 0; j < p->run[i].n_devices && !rc; j++)
+            rc = collect(subject, &p->run[i].devices[j], list, &n);
+    if (list && n && !rc) {
+        n = merge(list, n);
+        qsort(list, n, sizeof *list, by_bytes);
+        measure(p, subject, list, n < MOST_MEASURED ? n : MOST_MEASURED);
+    }
+    if (list && n && !rc && list->bytes >= p->peak / SMALL_PART) {
+        fprintf(p->out, "#[%s]\n", section);
+        for (size_t i = 0; i < n && i < MOST_SITES && list[i].bytes >= p->peak / SMALL_PART; i++)
+            put_limit(p, "#", list[i].name, list[i].bytes);
+    }
+    for (size_t i = 0; i < n; i++)
+        free(list[i].name);
+    free(list);
+    return list ? rc : -ENOMEM;
+}
+
+static void put_head(const struct proposal *p)
+{
+    fputs("# A budget of GPU memory, for memtap check; memtap-budget(5) explains it.\n", p->out);
+    for (size_t i = 0; i < p->n; i++) {
+        fputs("# From ", p->out);
+        mt_put_text(p->out, p->run[i].path, MT_FOR_PLAIN);
+        putc('\n', p->out);
+    }
+    fprintf(p->out, "# with %.6g %% over what was measured.\n\n", (double)p->headroom / 100);
+}
+
+static void put_allow(const struct proposal *p)
+{
+    fputs("\n# More for a while, with a reason:\n#[[allow]]\n#limit = \"peak\"\n"
+          "#extra = \"500 MiB\"\n#reason = \"why, and who takes it away again\"\n"
+          "#until = 2027-01-31\n",
+          p->out);
+}
+
+int mt_propose_budget(const struct mt_digest *runs, size_t n, uint64_t headroom, FILE *out)
+{
+    static const struct mt_limit peak = {.subject = MT_OF_PEAK};
+    struct proposal p = {.run = runs, .n = n, .headroom = headroom, .out = out};
+    p.peak = most_of(&p, &peak, "");
+    put_head(&p);
+    put_whole(&p);
+    put_categories(&p);
+    put_phases(&p);
+    fputs("\n# The largest of them; without the # they count.\n", out);
+    int rc = put_named(&p, MT_OF_MODULE, "module");
+    if (!rc)
+        rc = put_named(&p, MT_OF_SITE, "site");
+    put_allow(&p);
+    return rc;
+}

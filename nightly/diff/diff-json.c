@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/print/json.h"
+#include "analyzer/support/to-integer.h"
+#include "diff-report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *number_or_null(long number)
+{
+    return number < 0 ? json_null() : json_integer(number);
+}
+
+static json_t *change_object(const struct mt_change *change)
+{
+    return json_pack("{s:o, s:o, s:I, s:o, s:b}", "old", mt_json_number(change->old), "new",
+                     mt_json_number(change->now), "change", (json_int_t)mt_change_of(change),
+                     "spread", mt_json_number(change->spread), "noise", change->is_noise);
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return *text ? mt_json_text(text) : json_null();
+}
+
+static json_t *runs(const struct mt_digest *digests, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_digest *run = &digests[i];
+        json_array_append_new(
+            array,
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "path",
+                      mt_json_text(run->path), "ended", mt_json_ended(&run->ended), "program", text_or_null(run->program), "host",
+                      text_or_null(run->host), "torch", text_or_null(run->torch), "rank",
+                      number_or_null(run->rank), "world_size", number_or_null(run->world_size),
+                      "events", mt_json_number(run->events), "lost", mt_json_number(run->lost),
+                      "complete", run->complete, "fault", text_or_null(run->fault)));
+    }
+    return array;
+}
+
+static json_t *peak(const struct mt_digest_device *device)
+{
+    return json_pack("{s:s, s:i}", "phase", mt_phase_names[device->phase].name, "iteration",
+                     (int)device->iteration);
+}
+
+/* What the line was called; null where it has kept its name. */
+static json_t *renamed(const struct mt_diff_site *site)
+{
+    const struct mt_line *line = site->line;
+    if (site->was)
+        return json_pack("{s:o, s:o}", "file", mt_json_text(site->was->file), "function",
+                         mt_json_text(site->was->function));
+    if (!line->old_file && !line->old_function)
+        return json_null();
+    return json_pack("{s:o, s:o}", "file",
+                     mt_json_text(line->old_file ? line->old_file : line->file), "function",
+                     mt_json_text(line->old_function ? line->old_function : line->function));
+}
+
+static json_t *old_line(const struct mt_diff_site *site)
+{
+    uint32_t line = site->was ? site->was->line : site->line->old_line;
+    return line ? json_integer(line) : json_null();
+}
+
+static json_t *site_object(const struct mt_diff_site *site)
+{
+    const struct mt_line *line = site->line;
+    json_t *object = json_pack(
+        "{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "category",
+        mt_categories[site->category].name, "kind", mt_diff_kind_names[site->kind], "function",
+        mt_json_text(line->function), "file", mt_json_text(line->file), "line",
+        (json_int_t)line->line, "old_line", old_line(site), "renamed_from", renamed(site),
+        "operator", text_or_null(site->operator_name), "module", text_or_null(site->module),
+        "blame", (json_int_t)mt_to_int64(site->blame), "bytes", change_object(&site->bytes), "blocks",
+        change_object(&site->blocks), "allocations", change_object(&site->allocations), "stack",
+        mt_json_text(site->stack));
+    json_object_set_new(object, "guess", site->guess ? json_string(site->guess) : json_null());
+    json_object_set_new(object, "most", change_object(&site->most));
+    return object;
+}
+
+static json_t *sites(const struct mt_diff_device *device)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < device->n_sites; i++)
+        if (mt_diff_is_shown(&device->site[i]))
+            json_array_append_new(array, site_object(&device->site[i]));
+    return array;
+}
+
+static json_t *shares(const struct mt_diff_shares *shares)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < shares->n; i++)
+        if (mt_change_of(&shares->share[i].bytes))
+            json_array_append_new(array, json_pack("{s:o, s:o}", "name",
+                                                   mt_json_text(shares->share[i].name), "bytes",
+                                                   change_object(&shares->share[i].bytes)));
+    return array;
+}
+
+static void set_changes(json_t *object, const char *key, const struct mt_change *changes, size_t n,
+                        const char *(*name)(size_t index))
+{
+    json_t *inner = json_object();
+    for (size_t i = 0; i < n; i++)
+        json_object_set_new(inner, name(i), change_object(&changes[i]));
+    json_object_set_new(object, key, inner);
+}
+
+static const char *category_name(size_t index)
+{
+    return mt_categories[index].name;
+}
+
+static const char *phase_name(size_t index)
+{
+    return mt_phase_names[index].name;
+}
+
+static json_t *device_object(const struct mt_diff_device *device)
+{
+    const struct {
+        const char *name;
+        const struct mt_change *change;
+    } totals[] = {{"allocated", &device->allocated}, {"reserved", &device->reserved},
+                  {"cached", &device->cached},       {"unseen", &device->unseen},
+                  {"at_end", &device->at_end},       {"growth", &device->growth}};
+    json_t *object =
+        json_pack("{s:o, s:o, s:b, s:b, s:o, s:o}", "rank", number_or_null(device->rank), "device",
+                  mt_json_device(device->device), "same", mt_diff_is_same(device), "peak_moved",
+                  device->peak_moved, "old_peak", peak(device->old), "new_peak", peak(device->now));
+    for (size_t i = 0; i < sizeof totals / sizeof *totals; i++)
+        json_object_set_new(object, totals[i].name, change_object(totals[i].change));
+    json_object_set_new(object, "compared_in",
+                        device->in_phase < 0 ? json_null()
+                                             : json_string(phase_name((size_t)device->in_phase)));
+    json_object_set_new(object, "compared", change_object(&device->compared));
+    set_changes(object, "categories", device->category, MT_CATEGORY_COUNT, category_name);
+    set_changes(object, "phases", device->phase, MT_PHASES, phase_name);
+    json_object_set_new(object, "sites", sites(device));
+    json_object_set_new(object, "modules", shares(&device->modules));
+    json_object_set_new(object, "operators", shares(&device->operators));
+    return object;
+}
+
+static json_t *lines(char *text)
+{
+    json_t *array = json_array();
+    char *rest = text;
+    for (const char *line; text && (line = strsep(&rest, "\n")) && *line;)
+        json_array_append_new(array, mt_json_text(line));
+    free(text);
+    return array;
+}
+
+int mt_diff_json(const struct mt_diff *diff, FILE *out)
+{
+    char verdict[MT_WORDS];
+    const struct mt_diff_device *main = mt_diff_main_device(diff);
+    json_t *devices = json_array();
+    int same = 1;
+    for (size_t i = 0; i < diff->n_devices; i++) {
+        same &= mt_diff_is_same(&diff->device[i]);
+        json_array_append_new(devices, device_object(&diff->device[i]));
+    }
+    mt_diff_verdict(verdict, sizeof verdict, diff);
+    return mt_json_print(
+        out,
+        json_pack("{s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.diff/1",
+                  "verdict", mt_json_text(verdict), "same", same, "doubts",
+                  lines(mt_diff_doubts(diff)), "other_changes", lines(mt_diff_changes(diff)), "old",
+                  runs(diff->old, diff->n_old), "new", runs(diff->now, diff->n_new), "main",
+                  main ? json_integer(main - diff->device) : json_null(), "devices", devices),
+        0);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The call sites of several runs, and what else is told by name, beside each other. */
+#include "analyzer/support/grow.h"
+#include "diff.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* A site of one run, or a place, which has neither category nor module. */
+struct entry {
+    enum mt_category category;
+    uint32_t line;
+    const char *operator_name, *module;
+    size_t run;
+    const struct mt_digest_site *site;
+    const struct mt_digest_place *place;
+};
+
+/* Modules that share a line are one site: which of them have changed is told beside it. */
+static int by_key(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = COMPARE(a->line, b->line);
+    if (!order)
+        order = strcmp(a->operator_name, b->operator_name);
+    return order ? order : COMPARE(a->category, b->category);
+}
+
+static int by_key_and_module(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = by_key(left, right);
+    if (!order)
+        order = strcmp(a->module, b->module);
+    return order ? order : COMPARE(a->run, b->run);
+}
+
+struct entries {
+    struct entry *entry;
+    size_t n;
+};
+
+static int list_sites(struct entries *to, const struct mt_diff_device *device)
+{
+    size_t runs = device->n_new + device->n_old, room = 1;
+    for (size_t i = 0; i < runs; i++)
+        room += device->runs[i]->n_sites;
+    to->entry = calloc(room, sizeof *to->entry);
+    for (size_t i = 0; to->entry && i < runs; i++)
+        for (size_t j = 0; j < device->runs[i]->n_sites; j++) {
+            const struct mt_digest_site *site = &device->runs[i]->site[j];
+            uint32_t line = mt_matching_line(&device->matching, i, device->runs[i], site);
+            if (line != UINT32_MAX)
+                to->entry[to->n++] = (struct entry){
+                    site->category, line, site->operator_name, site->module, i, site, NULL};
+        }
+    if (to->n)
+        qsort(to->entry, to->n, sizeof *to->entry, by_key_and_module);
+    return to->entry ? 0 : -ENOMEM;
+}
+
+static int list_places(struct entries *to, const struct mt_diff_device *device)
+{
+    size_t runs = device->n_new + device->n_old, room = 1;
+    for (size_t i = 0; i < runs; i++)
+        room += device->runs[i]->n_places;
+    to->entry = calloc(room, sizeof *to->entry);
+    for (size_t i = 0; to->entry && i < runs; i++)
+        for (size_t j = 0; j < device->runs[i]->n_places; j++) {
+            const struct mt_digest_place *place = &device->runs[i]->place[j];
+            to->entry[to->n++] = (struct entry){.line = device->matching.of_place[i][j],
+                                                .operator_name = place->operator_name,
+                                                .module = "",
+                                                .run = i,
+                                                .place = place};
+        }
+    if (to->n)
+        qsort(to->entry, to->n, sizeof *to->entry, by_key_and_module);
+    return to->entry ? 0 : -ENOMEM;
+}
+
+/* The first entry with that key; to->n: there is none. */
+static size_t find(const struct entries *in, const struct entry *key)
+{
+    size_t low = 0, high = in->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_key(&in->entry[middle], key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < in->n && !by_key(&in->entry[low], key) ? low : in->n;
+}
+
+/* A number of every run; those without are 0. */
+struct values {
+    uint64_t *bytes, *blocks, *allocations, *most, *phases;
+};
+
+static void clear_values(struct values *values, size_t runs)
+{
+    memset(values->bytes, 0, 5 * runs * sizeof *values->bytes);
+}
+
+static void add_places(struct values *values, const struct entries *places, const struct entry *of)
+{
+    const struct entry key = {.line = of->line, .operator_name = of->operator_name, .module = ""};
+    for (size_t i = find(places, &key); i < places->n && !by_key(&places->entry[i], &key); i++) {
+        const struct entry *entry = &places->entry[i];
+        values->allocations[entry->run] += entry->place->allocations;
+        values->most[entry->run] += entry->place->most_bytes;
+        values->phases[entry->run] += entry->place->phases;
+    }
+}
+
+static void add_sites(struct values *values, const struct entry *from, const struct entry *end)
+{
+    for (; from < end; from++) {
+        values->bytes[from->run] += from->site->bytes;
+        values->blocks[from->run] += from->site->blocks;
+    }
+}
+
+/* The module where all of a site's change is; "": there are several, or none has changed. */
+static const char *changed_module(const struct mt_diff_device *device, const struct entry *from,
+                                  const struct entry *end, struct values *values)
+{
+    const char *changed = NULL;
+    for (const struct entry *next; from < end; from = next) {
+        for (next = from; next < end && !strcmp(from->module, next->module);)
+            next++;
+        clear_values(values, device->n_new + device->n_old);
+        add_sites(values, from, next);
+        struct mt_change change = mt_change_make(values->bytes, device->n_new, device->n_old);
+        if (mt_change_of(&change) && changed)
+            return "";
+        if (mt_change_of(&change))
+            changed = from->module;
+    }
+    return changed ? changed : "";
+}
+
+static struct mt_diff_site make_site(const struct mt_diff_device *device, const struct entry *first,
+                                     struct values *values)
+{
+    size_t n = device->n_new, old = device->n_old;
+    return (struct mt_diff_site){.category = first->category,
+                                 .line = &device->matching.line[first->line],
+                                 .operator_name = first->operator_name,
+                                 .stack = first->site->stack,
+                                 .bytes = mt_change_make(values->bytes, n, old),
+                                 .blocks = mt_change_make(values->blocks, n, old),
+                                 .allocations = mt_change_make(values->allocations, n, old),
+                                 .most = mt_change_make(values->most, n, old),
+                                 .phases = mt_change_make(values->phases, n, old)};
+}
+
+static void fold_sites(struct mt_diff_device *device, const struct entries *sites,
+                       const struct entries *places, struct values *values)
+{
+    const struct entry *last = sites->entry + sites->n;
+    for (const struct entry *from = sites->entry, *end; from < last; from = end) {
+        for (end = from; end < last && !by_key(from, end);)
+            end++;
+        const char *module = changed_module(device, from, end, values);
+        clear_values(values, device->n_new + device->n_old);
+        add_sites(values, from, end);
+        add_places(values, places, from);
+        struct mt_diff_site *site = &device->site[device->n_sites++];
+        *site = make_site(device, from, values);
+        for (const struct entry *at = from; at < end && !site->guess; at++)
+            site->guess = at->site->guess;
+        site->module = module;
+    }
+}
+
+int mt_diff_collect_sites(struct mt_diff_device *device)
+{
+    size_t runs = device->n_new + device->n_old;
+    struct entries sites = {0}, places = {0};
+    uint64_t *room = calloc(5 * runs + 1, sizeof *room);
+    int rc = room ? mt_match(&device->matching, device->runs, runs, device->n_new) : -ENOMEM;
+    if (!rc)
+        rc = list_sites(&sites, device);
+    if (!rc)
+        rc = list_places(&places, device);
+    device->site = rc ? NULL : calloc(sites.n + 1, sizeof *device->site);
+    if (device->site) {
+        struct values values = {room, room + runs, room + 2 * runs, room + 3 * runs,
+                                room + 4 * runs};
+        fold_sites(device, &sites, &places, &values);
+    }
+    rc = device->site ? 0 : -ENOMEM;
+    free(room);
+    free(sites.entry);
+    free(places.entry);
+    return rc;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diff-words.h"
+#include "nightly/digest/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *mt_signed_size_text(char out[MT_SIZE_TEXT], int64_t bytes)
+{
+    char size[MT_SIZE_TEXT];
+    mt_size_text(size, mt_magnitude(bytes));
+    snprintf(out, MT_SIZE_TEXT, "%s%.24s", bytes > 0 ? "+" : bytes < 0 ? "-" : "", size);
+    return out;
+}
+
+#define MOST_PERCENT 9999.0 /* what is larger says no more than that there was next to nothing */
+
+const char *mt_percent_text(char out[MT_SIZE_TEXT], const struct mt_change *change)
+{
+    double percent = 100.0 * (double)mt_change_of(change) / (double)change->old;
+    if (change->old)
+        snprintf(out, MT_SIZE_TEXT, percent < MOST_PERCENT ? "%+.*f %%" : ">%.*f %%",
+                 percent < 1000 ? 1 : 0, percent < MOST_PERCENT ? percent : MOST_PERCENT);
+    else
+        *out = '\0';
+    return out;
+}
+
+void mt_line_text(char *out, size_t size, const struct mt_line *line)
+{
+    if (!strcmp(line->function, "?") && !strcmp(line->file, "?"))
+        snprintf(out, size, "an unknown line");
+    else if (line->line)
+        snprintf(out, size, "%s:%u %s", mt_last_part(line->file), line->line, line->function);
+    else
+        snprintf(out, size, "%s %s", mt_last_part(line->file), line->function);
+}
+
+void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site)
+{
+    const struct mt_line *line = site->line;
+    *out = '\0';
+    if (site->was) {
+        size_t n = (size_t)snprintf(out, size, "was ");
+        mt_line_text(out + n, size - n, site->was);
+    } else if (line->old_file || line->old_function) {
+        snprintf(out, size, "was %s%s%s", line->old_file ? mt_last_part(line->old_file) : "",
+                 line->old_file && line->old_function ? " " : "",
+                 line->old_function ? line->old_function : "");
+    }
+}
+
+void mt_peak_text(char *out, size_t size, const struct mt_digest_device *device)
+{
+    if (!device->iteration)
+        snprintf(out, size, "%s", mt_phase_names[MT_PHASE_OUTSIDE].label);
+    else
+        snprintf(out, size, "%s of iteration %u", mt_phase_names[device->phase].label,
+                 device->iteration);
+}
+
+void mt_compared_text(char *out, size_t size, const struct mt_diff_device *device)
+{
+    char old[MT_SIZE_TEXT], now[MT_SIZE_TEXT];
+    *out = '\0';
+    if (device->in_phase >= 0)
+        snprintf(out, size,
+                 "Categories and lines are those of the highest moment of the %s,\n"
+                 "  %s before and %s now.",
+                 mt_phase_names[device->in_phase].label, mt_size_text(old, device->compared.old),
+                 mt_size_text(now, device->compared.now));
+}
+
+static void tell_number(FILE *out, const char *before, const char *what,
+                        const struct mt_change *change)
+{
+    char size[MT_SIZE_TEXT], percent[MT_SIZE_TEXT];
+    fprintf(out, "%s%s %s", before, what, mt_signed_size_text(size, mt_change_of(change)));
+    if (change->old)
+        fprintf(out, " (%s)", mt_percent_text(percent, change));
+    if (change->is_noise)
+        fputs(", no more than the runs differ by themselves", out);
+}
+
+/* "peak +1.20 GiB (+3.1 %)", and what else has changed where the peak has not. */
+static void tell_change(FILE *out, const struct mt_diff_device *device)
+{
+    char size[MT_SIZE_TEXT];
+    const struct mt_change *peak = &device->allocated;
+    if (mt_change_of(peak))
+        tell_number(out, "", "peak", peak);
+    else
+        fprintf(out, "peak unchanged at %s", mt_size_text(size, peak->now));
+    if (device->peak_moved)
+        fprintf(out, " and moved to the %s", mt_phase_names[device->now->phase].label);
+    else if (device->in_phase >= 0)
+        tell_number(out, ", ", mt_phase_names[device->in_phase].label,
+                    &device->phase[device->in_phase]);
+    else if (!mt_change_of(peak) && mt_change_of(&device->reserved))
+        tell_number(out, ", ", "reserved", &device->reserved);
+    else if (!mt_change_of(peak) && mt_change_of(&device->growth))
+        tell_number(out, ", ", "growth an iteration", &device->growth);
+}
+
+static void tell_site(FILE *out, const struct mt_diff_device *device,
+                      const struct mt_diff_site *site)
+{
+    char size[MT_SIZE_TEXT], place[512];
+    mt_line_text(place, sizeof place, site->line);
+    fprintf(out, ": %s %s at %s", mt_categories[site->category].label,
+            mt_signed_size_text(size, mt_change_of(&site->bytes)), place);
+    if (*site->operator_name)
+        fprintf(out, " (%s)", site->operator_name);
+    if (site->kind != MT_DIFF_GROWN && site->kind != MT_DIFF_SHRUNK)
+        fprintf(out, ", %s", mt_diff_kind_names[site->kind]);
+    if (site->category == MT_CATEGORY_PARAMETERS && device->following)
+        fprintf(out, ", and with it gradients and optimizer state %s",
+                mt_signed_size_text(size, device->following));
+}
+
+static int has_other_settings(const struct mt_diff *diff)
+{
+    return diff->n_old && diff->n_new && strcmp(diff->old->allocator, diff->now->allocator);
+}
+
+void mt_diff_verdict(char *text, size_t size, const struct mt_diff *diff)
+{
+    char bytes[MT_SIZE_TEXT], more[MT_SIZE_TEXT];
+    const struct mt_diff_device *device = mt_diff_main_device(diff);
+    FILE *out = fmemopen(text, size, "w");
+    *text = '\0';
+    if (!out)
+        return;
+    if (!device) {
+        fputs("no device memory was allocated in either", out);
+    } else if (mt_diff_is_same(device)) {
+        fprintf(out, "no difference%s: peak %s allocated, %s reserved",
+                has_other_settings(diff) ? " with other allocator settings" : "",
+                mt_size_text(bytes, device->allocated.now),
+                mt_size_text(more, device->reserved.now));
+    } else {
+        const struct mt_diff_site *site = device->site;
+        tell_change(out, device);
+        if (has_other_settings(diff))
+            fputs(" with other allocator settings", out);
+        if (device->n_sites && mt_change_of(&site->bytes) && !site->bytes.is_noise)
+            tell_site(out, device, site);
+    }
+    fclose(out);
+    text[size - 1] = '\0';
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A comparison in words, which its outputs share.
+ */
+#ifndef MT_DIFF_WORDS_H
+#define MT_DIFF_WORDS_H
+
+#include "analyzer/support/text.h"
+#include "diff.h"
+
+#define MT_WORDS 1024
+
+/* "+1.20 GiB", "-512 B", "0 B". Returns out. */
+const char *mt_signed_size_text(char out[MT_SIZE_TEXT], int64_t bytes);
+
+/* "+3.1 %"; "" where there was nothing before. Returns out. */
+const char *mt_percent_text(char out[MT_SIZE_TEXT], const struct mt_change *change);
+
+/* "train.py:42 Net.forward". */
+void mt_line_text(char *out, size_t size, const struct mt_line *line);
+
+/* What a site was before, "was net.py Net.call" or "was net.py:7 Net.call"; "": the same. */
+void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site);
+
+/* One sentence: "peak +1.20 GiB (+3.1 %): activations +1.10 GiB at train.py:42 forward". */
+void mt_diff_verdict(char *out, size_t size, const struct mt_diff *diff);
+
+/* Which moments are compared, in two lines of a sentence; "": the peaks. */
+void mt_compared_text(char *out, size_t size, const struct mt_diff_device *device);
+
+/* "backward of iteration 3". */
+void mt_peak_text(char *out, size_t size, const struct mt_digest_device *device);
+
+/* What makes a comparison doubtful (programs, devices, sizes of jobs that differ, traces that are
+ * cut or have lost something), and what else differs (settings, versions). A line each, ended by a
+ * newline; "": nothing. A new text, NULL: no memory. */
+char *mt_diff_doubts(const struct mt_diff *diff);
+char *mt_diff_changes(const struct mt_diff *diff);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "taker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/model/user-line.h"
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* Blocks at the peak of one category, whole stack and operator. */
+struct entry {
+    uint32_t line, stack, node_name; /* line: of mt_line_stack */
+    enum mt_category category;
+    const char *guess;
+    uint64_t bytes, blocks;
+};
+
+static int by_ids(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = COMPARE(a->category, b->category);
+    if (!order)
+        order = COMPARE(a->stack, b->stack);
+    return order ? order : COMPARE(a->node_name, b->node_name);
+}
+
+static size_t collect(struct entry *entries, const struct mt_definitions *definitions,
+                      const struct mt_device *device)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < device->n_verdicts; i++) {
+        const struct mt_block *block = device->verdicts[i].block;
+        entries[i] =
+            (struct entry){.line = mt_line_stack(definitions, block),
+                           .stack = block->forward_stack ? block->forward_stack : block->stack,
+                           .node_name = block->node_name,
+                           .category = device->verdicts[i].rule->category,
+                           .guess = mt_guess_of(&device->verdicts[i]),
+                           .bytes = block->size,
+                           .blocks = 1};
+    }
+    qsort(entries, device->n_verdicts, sizeof *entries, by_ids);
+    for (size_t i = 0; i < device->n_verdicts; i++) {
+        if (n && !by_ids(&entries[n - 1], &entries[i])) {
+            entries[n - 1].bytes += entries[i].bytes;
+            entries[n - 1].blocks++;
+            if (!entries[n - 1].guess)
+                entries[n - 1].guess = entries[i].guess;
+        } else {
+            entries[n++] = entries[i];
+        }
+    }
+    return n;
+}
+
+static int name_site(const struct mt_taker *taker, const struct entry *entry,
+                     struct mt_digest_site *site)
+{
+    *site = (struct mt_digest_site){
+        .category = entry->category, .guess = entry->guess, .bytes = entry->bytes,
+        .blocks = entry->blocks};
+    int rc = mt_taker_line(taker, entry->line, &site->function, &site->file, &site->line);
+    site->operator_name = mt_taker_operator(taker, entry->node_name);
+    site->module = strdup(mt_stack_module(taker->definitions, entry->stack));
+    site->stack = mt_taker_stack(taker, "", entry->stack, 1);
+    return rc || !site->operator_name || !site->module || !site->stack ? -ENOMEM : 0;
+}
+
+static int same_site(const void *left, const void *right)
+{
+    const struct mt_digest_site *a = left, *b = right;
+    int order = COMPARE(a->category, b->category);
+    if (!order)
+        order = strcmp(a->file, b->file);
+    if (!order)
+        order = strcmp(a->function, b->function);
+    if (!order)
+        order = strcmp(a->operator_name, b->operator_name);
+    if (!order)
+        order = strcmp(a->module, b->module);
+    return order ? order : COMPARE(a->line, b->line);
+}
+
+/* Of those with one name the largest comes first: its stack stands for all. */
+static int by_site(const void *left, const void *right)
+{
+    const struct mt_digest_site *a = left, *b = right;
+    int order = same_site(a, b);
+    if (!order)
+        order = COMPARE(b->bytes, a->bytes);
+    return order ? order : strcmp(a->stack, b->stack);
+}
+
+static void merge_sites(struct mt_digest_device *to)
+{
+    size_t n = 0;
+    qsort(to->site, to->n_sites, sizeof *to->site, by_site);
+    for (size_t i = 0; i < to->n_sites; i++) {
+        if (n && !same_site(&to->site[n - 1], &to->site[i])) {
+            to->site[n - 1].bytes += to->site[i].bytes;
+            to->site[n - 1].blocks += to->site[i].blocks;
+            if (!to->site[n - 1].guess)
+                to->site[n - 1].guess = to->site[i].guess;
+            mt_digest_site_clear(&to->site[i]);
+        } else {
+            to->site[n++] = to->site[i];
+        }
+    }
+    to->n_sites = n;
+}
+
+static int by_share(const void *left, const void *right)
+{
+    return strcmp(((const struct mt_digest_share *)left)->name,
+                  ((const struct mt_digest_share *)right)->name);
+}
+
+/* Takes the name, also where it fails. */
+static int add_share(struct mt_digest_shares *shares, size_t capacity, char *name, uint64_t bytes,
+                     uint64_t blocks)
+{
+    if (!shares->share)
+        shares->share = calloc(capacity + 1, sizeof *shares->share);
+    if (!shares->share || !name) {
+        free(name);
+        return -ENOMEM;
+    }
+    shares->share[shares->n++] = (struct mt_digest_share){name, bytes, blocks};
+    return 0;
+}
+
+static void merge_shares(struct mt_digest_shares *shares)
+{
+    size_t n = 0;
+    if (shares->n)
+        qsort(shares->share, shares->n, sizeof *shares->share, by_share);
+    for (size_t i = 0; i < shares->n; i++) {
+        struct mt_digest_share *share = &shares->share[i];
+        if (n && !by_share(&shares->share[n - 1], share)) {
+            shares->share[n - 1].bytes += share->bytes;
+            shares->share[n - 1].blocks += share->blocks;
+            free(share->name);
+        } else {
+            shares->share[n++] = *share;
+        }
+    }
+    shares->n = n;
+}
+
+int mt_take_sites(const struct mt_taker *taker, struct mt_digest_device *to,
+                  const struct mt_device *device)
+{
+    struct entry *entries = calloc(device->n_verdicts + 1, sizeof *entries);
+    size_t n = entries ? collect(entries, taker->definitions, device) : 0;
+    int rc = entries && (to->site = calloc(n + 1, sizeof *to->site)) ? 0 : -ENOMEM;
+    for (size_t i = 0; i < n && !rc; i++) {
+        char first[64];
+        snprintf(first, sizeof first, "%s;", mt_categories[entries[i].category].name);
+        rc = name_site(taker, &entries[i], &to->site[to->n_sites++]);
+        if (!rc)
+            rc = add_share(&to->stacks, n, mt_taker_stack(taker, first, entries[i].stack, 0),
+                           entries[i].bytes, entries[i].blocks);
+    }
+    free(entries);
+    if (rc)
+        return rc;
+    merge_sites(to);
+    for (size_t i = 0; i < to->n_sites && !rc; i++) {
+        const struct mt_digest_site *site = &to->site[i];
+        if (*site->module)
+            rc = add_share(&to->modules, to->n_sites, strdup(site->module), site->bytes,
+                           site->blocks);
+        if (!rc && *site->operator_name)
+            rc = add_share(&to->operators, to->n_sites, strdup(site->operator_name), site->bytes,
+                           site->blocks);
+    }
+    merge_shares(&to->modules);
+    merge_shares(&to->operators);
+    merge_shares(&to->stacks);
+    return rc;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From an analysis to a digest: the process and its devices. */
+#include "analyzer/trace/place.h"
+#include "names.h"
+#include "taker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void take_spans(struct mt_digest_device *to, const struct mt_device *device)
+{
+    for (size_t i = 0; i < device->spans->n; i++) {
+        const struct mt_span *span = &device->spans->span[i];
+        if (to->most_in_phase[span->phase] < span->most) {
+            to->most_in_phase[span->phase] = span->most;
+            to->most_event[span->phase] = span->most_event;
+        }
+    }
+    to->iterations = device->spans->iterations;
+    if (device->span) {
+        to->phase = (enum mt_phase)device->span->phase;
+        to->iteration = device->span->iteration;
+    }
+}
+
+static int take_growth(const struct mt_taker *taker, struct mt_digest_site *grows,
+                       const struct mt_growth *growth)
+{
+    if (!growth->n)
+        return 0;
+    const struct mt_growth_site *site = growth->site;
+    *grows = (struct mt_digest_site){.category = site->category, .bytes = site->bytes};
+    int rc = mt_taker_line(taker, site->stack, &grows->function, &grows->file, &grows->line);
+    grows->operator_name = strdup("");
+    grows->module = strdup("");
+    grows->stack = mt_taker_stack(taker, "", site->stack, 1);
+    return rc || !grows->operator_name || !grows->module || !grows->stack ? -ENOMEM : 0;
+}
+
+static int take_device(const struct mt_taker *taker, struct mt_digest_device *to,
+                       const struct mt_device *device, const struct mt_replay *replay)
+{
+    unsigned slot = mt_device_slot(device->device);
+    *to = (struct mt_digest_device){.device = device->device,
+                                    .of_cuda = device->of_cuda,
+                                    .allocated = device->at.allocated,
+                                    .reserved = device->at.reserved,
+                                    .most_reserved = replay->most_reserved[slot],
+                                    .unseen = device->unseen,
+                                    .cached = device->cached,
+                                    .memory = replay->sample[slot].total,
+                                    .growth = device->growth.per_iteration,
+                                    .at_end = device->of_cuda ? replay->cuda_now[slot].allocated
+                                                              : replay->now[slot].allocated};
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        to->category[i] = device->category[i].bytes;
+    take_spans(to, device);
+    int rc = take_growth(taker, &to->grows, &device->growth);
+    if (!rc)
+        rc = mt_take_sites(taker, to, device);
+    if (!rc)
+        rc = mt_take_places(taker, to, &replay->places[slot]);
+    if (!rc)
+        mt_count_whole_run(to);
+    return rc;
+}
+
+static const char *info(const struct mt_definitions *definitions, const char *key)
+{
+    const char *value = mt_info(definitions, key);
+    return value ? value : "";
+}
+
+/* -1 where the trace does not tell. */
+static long number(const char *text)
+{
+    char *end;
+    long value = text ? strtol(text, &end, 10) : -1;
+    return text && *text >= '0' && *text <= '9' && !*end ? value : -1;
+}
+
+/* "2.15.0+cu132": made for CUDA cu132. */
+static const char *cuda_of(const char *torch)
+{
+    const char *plus = strchr(torch, '+');
+    return plus && !strncmp(plus + 1, "cu", 2) ? plus + 1 : "";
+}
+
+/* ".../python3.11" is Python 3.11. */
+static const char *python_of(const char *program)
+{
+    const char *name = mt_last_part(program);
+    return !strncmp(name, "python3.", 8) ? name + 6 : "";
+}
+
+/* What the environment says of PyTorch's allocator; its setting has an old and a new name. */
+static void describe_allocator(char *out, size_t size, const struct mt_definitions *definitions)
+{
+    const char *setting = info(definitions, "env.PYTORCH_ALLOC_CONF");
+    if (!*setting)
+        setting = info(definitions, "env.PYTORCH_CUDA_ALLOC_CONF");
+    snprintf(out, size, "%s%s", setting,
+             *info(definitions, "env.PYTORCH_NO_CUDA_MEMORY_CACHING") ? " no caching" : "");
+}
+
+static int take_process(struct mt_digest *digest, const struct mt_replay *replay)
+{
+    const struct mt_definitions *d = replay->definitions;
+    char program[1024], allocator[4096];
+    describe_allocator(allocator, sizeof allocator, d);
+    mt_program_name(program, sizeof program, info(d, "command"));
+    const struct {
+        char **to;
+        const char *text;
+    } texts[] = {{&digest->program, program},
+                 {&digest->command, info(d, "command")},
+                 {&digest->host, info(d, "host")},
+                 {&digest->device_name, info(d, "env.CUDASIM_GPU")},
+                 {&digest->torch, info(d, "torch")},
+                 {&digest->cuda, cuda_of(info(d, "torch"))},
+                 {&digest->python, python_of(info(d, "program"))},
+                 {&digest->memtap, info(d, "memtap")},
+                 {&digest->allocator, allocator}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!(*texts[i].to = strdup(texts[i].text)))
+            return -ENOMEM;
+    digest->rank = number(mt_rank_text(d));
+    digest->world_size = number(mt_world_size_text(d));
+    digest->started_unix_ns = strtoull(info(d, "start_realtime_ns"), NULL, 10);
+    digest->length_ns = mt_survey_length_ns(&replay->survey);
+    digest->events = replay->survey.events;
+    digest->lost = mt_survey_lost(&replay->survey);
+    digest->complete = replay->survey.complete;
+    return 0;
+}
+
+int mt_digest_take(struct mt_digest *digest, const char *path, const struct mt_analysis *analysis)
+{
+    const struct mt_taker taker = {analysis->replay.definitions,
+                                   info(analysis->replay.definitions, "working_directory")};
+    memset(digest, 0, sizeof *digest);
+    digest->path = strdup(path);
+    digest->fault = strdup(analysis->fault.fault ? analysis->fault.text : "");
+    digest->ended = mt_analysis_ended(analysis);
+    digest->is_sound = !analysis->fault.fault;
+    digest->devices = calloc(analysis->n_devices + 1, sizeof *digest->devices);
+    int rc = digest->path && digest->fault && digest->devices ? 0 : -ENOMEM;
+    if (!rc)
+        rc = take_process(digest, &analysis->replay);
+    for (size_t i = 0; i < analysis->n_devices && !rc; i++)
+        rc = take_device(&taker, &digest->devices[digest->n_devices++], &analysis->devices[i],
+                         &analysis->replay);
+    return rc;
+}

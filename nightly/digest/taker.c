@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "taker.h"
+#include "analyzer/support/demangle.h"
+#include "analyzer/support/text.h"
+#include "names.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "function (file:line)", or without its line; no ';', which stands between frames. */
+static void write_frame(FILE *out, const struct mt_taker *taker, uint32_t stack, int with_lines)
+{
+    char function[1024], file[1024], line[16] = "";
+    const struct mt_frame *frame =
+        mt_named_frame(taker->definitions, mt_stack(taker->definitions, stack)->frame);
+    mt_comparable_function(function, sizeof function, frame);
+    mt_comparable_file(file, sizeof file, frame->file, taker->directory);
+    if (frame->line && with_lines)
+        snprintf(line, sizeof line, ":%u", frame->line);
+    mt_put_text(out, function, MT_FOR_FOLDED);
+    fputs(" (", out);
+    mt_put_text(out, file, MT_FOR_FOLDED);
+    fprintf(out, "%s)", line);
+}
+
+/* 0 or -ENOMEM. */
+static int write_frames(FILE *out, const struct mt_taker *taker, uint32_t stack, int with_lines)
+{
+    uint32_t depth = mt_stack(taker->definitions, stack)->depth;
+    uint32_t *path = calloc((size_t)depth + 1, sizeof *path);
+    if (!path)
+        return -ENOMEM;
+    for (uint32_t i = depth; i-- > 0; stack = mt_stack(taker->definitions, stack)->parent)
+        path[i] = stack;
+    for (uint32_t i = 0; i < depth; i++) {
+        if (i)
+            putc(';', out);
+        write_frame(out, taker, path[i], with_lines);
+    }
+    free(path);
+    return 0;
+}
+
+/* The stack from its outermost frame on, after `first`. */
+char *mt_taker_stack(const struct mt_taker *taker, const char *first, uint32_t stack,
+                     int with_lines)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    fputs(first, out);
+    int rc = write_frames(out, taker, stack, with_lines);
+    if (!fclose(out) && !rc)
+        return text;
+    free(text);
+    return NULL;
+}
+
+char *mt_taker_operator(const struct mt_taker *taker, uint32_t node_name)
+{
+    char name[256] = "";
+    if (node_name)
+        mt_short_type_name(mt_string(taker->definitions, node_name), name, sizeof name);
+    return strdup(name);
+}
+
+int mt_taker_line(const struct mt_taker *taker, uint32_t stack, char **function, char **file,
+                  uint32_t *line)
+{
+    char text[4096];
+    const struct mt_frame *frame =
+        mt_named_frame(taker->definitions, mt_stack(taker->definitions, stack)->frame);
+    mt_comparable_function(text, sizeof text, frame);
+    *function = strdup(text);
+    mt_comparable_file(text, sizeof text, frame->file, taker->directory);
+    *file = strdup(text);
+    *line = frame->line;
+    return *function && *file ? 0 : -ENOMEM;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/grow.h"
+#include "history.h"
+#include "nightly/digest/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MT_RUN_NAME(id, name, column) [MT_RUN_##id] = name,
+const char *const mt_run_text_names[MT_RUN_TEXT_COUNT] = {MT_RUN_TEXTS(MT_RUN_NAME)};
+#undef MT_RUN_NAME
+
+const struct mt_series_name mt_series_names[MT_SERIES_COUNT] = {
+    [MT_SERIES_PEAK] = {"peak", "peak"},
+    [MT_SERIES_RESERVED] = {"reserved", "reserved"},
+#define MT_SERIES_NAME(id, name, label, colour)                                                    \
+    [MT_SERIES_CATEGORY + MT_CATEGORY_##id] = {name, label},
+    MT_CATEGORIES(MT_SERIES_NAME)
+#undef MT_SERIES_NAME
+};
+
+/* The columns before the texts are numbers. */
+#define MT_RUN_COLUMN(id, name, column) ", run." column
+#define WORST_TRACE                                                                                \
+    " FROM trace WHERE trace.run = run.id"                                                         \
+    " ORDER BY ended = 'oom' DESC, ended NOT IN ('', 'whole') DESC, ended_text != 'whole' DESC,"    \
+    " rank, id LIMIT 1"
+static const char select_runs[] =
+    "SELECT id, started, length, events, lost, complete, ifnull(world_size, -1),"
+    " (SELECT count(*) FROM trace WHERE trace.run = run.id),"
+    " (SELECT ifnull(group_concat(name, ', '), '') FROM tag WHERE tag.run = run.id),"
+    " ifnull((SELECT ended" WORST_TRACE "), ''), ifnull((SELECT ended_text" WORST_TRACE
+    "), '')" MT_RUN_TEXTS(
+        MT_RUN_COLUMN) " FROM run"
+                       " WHERE (?1 IS NULL OR branch = ?1)"
+                       " AND (?2 IS NULL OR EXISTS (SELECT 1 FROM tag WHERE tag.run = run.id AND "
+                       "name = ?2))"
+                       " AND (?3 IS NULL OR program = ?3"
+                       "      OR substr(program, -length(?3) - 1) = '/' || ?3)"
+                       " AND started >= ?4 AND (?5 = 0 OR id = ?5)"
+                       " ORDER BY started DESC, id DESC LIMIT ?6";
+#undef MT_RUN_COLUMN
+
+static void keep(char **to, const char *text, struct mt_store *store)
+{
+    *to = strdup(text);
+    if (!*to)
+        mt_store_no_memory(store);
+}
+
+static void read_run(struct mt_store *store, sqlite3_stmt *row, struct mt_run *run)
+{
+    run->id = sqlite3_column_int64(row, 0);
+    run->started_unix_ns = (uint64_t)sqlite3_column_int64(row, 1);
+    run->length_ns = (uint64_t)sqlite3_column_int64(row, 2);
+    run->events = (uint64_t)sqlite3_column_int64(row, 3);
+    run->lost = (uint64_t)sqlite3_column_int64(row, 4);
+    run->complete = sqlite3_column_int(row, 5);
+    run->world_size = (long)sqlite3_column_int64(row, 6);
+    run->n_traces = (size_t)sqlite3_column_int64(row, 7);
+    keep(&run->tags, mt_sql_text(row, 8), store);
+    keep(&run->ended, mt_sql_text(row, 9), store);
+    keep(&run->ended_text, mt_sql_text(row, 10), store);
+    for (int i = 0; i < MT_RUN_TEXT_COUNT; i++)
+        keep(&run->text[i], mt_sql_text(row, 11 + i), store);
+}
+
+static void read_sizes(struct mt_store *store, struct mt_run *run)
+{
+    sqlite3_stmt *row = mt_sql(store,
+                               "SELECT max(allocated), max(most_reserved), max(growth), count(*)"
+                               " FROM device JOIN trace ON trace.id = trace WHERE run = ?",
+                               "i", run->id);
+    while (mt_sql_next(store, row)) {
+        run->bytes[MT_SERIES_PEAK] = (uint64_t)sqlite3_column_int64(row, 0);
+        run->bytes[MT_SERIES_RESERVED] = (uint64_t)sqlite3_column_int64(row, 1);
+        run->growth = (uint64_t)sqlite3_column_int64(row, 2);
+        run->has_memory = sqlite3_column_int64(row, 3) > 0;
+    }
+}
+
+/* A name that this version does not know (any more) is passed over. */
+static void read_categories(struct mt_store *store, struct mt_run *run)
+{
+    sqlite3_stmt *row = mt_sql(store,
+                               "SELECT name, max(category.size) FROM category"
+                               " JOIN device ON device.id = device JOIN trace ON trace.id = trace"
+                               " WHERE run = ? GROUP BY name",
+                               "i", run->id);
+    while (mt_sql_next(store, row))
+        for (unsigned i = MT_SERIES_CATEGORY; i < MT_SERIES_COUNT; i++)
+            if (!strcmp(mt_series_names[i].name, mt_sql_text(row, 0)))
+                run->bytes[i] = (uint64_t)sqlite3_column_int64(row, 1);
+}
+
+static void read_phases(struct mt_store *store, struct mt_run *run)
+{
+    sqlite3_stmt *row = mt_sql(store,
+                               "SELECT name, max(phase.allocated) FROM phase"
+                               " JOIN device ON device.id = device JOIN trace ON trace.id = trace"
+                               " WHERE run = ? GROUP BY name",
+                               "i", run->id);
+    while (mt_sql_next(store, row))
+        for (unsigned i = 0; i < MT_PHASES; i++)
+            if (!strcmp(mt_phase_names[i].name, mt_sql_text(row, 0)))
+                run->most_in_phase[i] = (uint64_t)sqlite3_column_int64(row, 1);
+}
+
+static void reverse(struct mt_runs *runs)
+{
+    for (size_t i = 0; i < runs->n / 2; i++) {
+        struct mt_run run = runs->run[i];
+        runs->run[i] = runs->run[runs->n - 1 - i];
+        runs->run[runs->n - 1 - i] = run;
+    }
+}
+
+int mt_history_runs(struct mt_store *store, const struct mt_run_filter *filter,
+                    struct mt_runs *runs)
+{
+    size_t capacity = 0;
+    *runs = (struct mt_runs){0};
+    mt_sql_run(store, "BEGIN", ""); /* so that all is read as of one moment */
+    sqlite3_stmt *row = mt_sql(store, select_runs, "tttiii", filter->branch, filter->tag,
+                               filter->program, (int64_t)filter->since_unix_ns, filter->id,
+                               filter->last ? (int64_t)filter->last : (int64_t)-1);
+    while (mt_sql_next(store, row)) {
+        if (mt_grow(&runs->run, &capacity, runs->n + 1, sizeof *runs->run)) {
+            mt_store_no_memory(store);
+            continue;
+        }
+        read_run(store, row, &runs->run[runs->n++]);
+    }
+    for (size_t i = 0; i < runs->n; i++) {
+        read_sizes(store, &runs->run[i]);
+        read_categories(store, &runs->run[i]);
+        read_phases(store, &runs->run[i]);
+    }
+    reverse(runs);
+    return mt_sql_run(store, "COMMIT", "");
+}
+
+void mt_run_clear(struct mt_run *run)
+{
+    free(run->tags);
+    free(run->ended);
+    free(run->ended_text);
+    for (size_t i = 0; i < MT_RUN_TEXT_COUNT; i++)
+        free(run->text[i]);
+}
+
+void mt_runs_clear(struct mt_runs *runs)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        mt_run_clear(&runs->run[i]);
+    free(runs->run);
+    *runs = (struct mt_runs){0};
+}
+
+int mt_run_is_good(const struct mt_run *run, mt_allowed_ends allowed)
+{
+    enum mt_ended_how how = mt_ended_find(run->ended, strlen(run->ended));
+    int is_known = how < MT_ENDED_COUNT;
+    return !run->lost && (is_known ? mt_is_allowed_end(allowed, &(struct mt_ended){.how = how})
+                                   : run->complete);
+}
+
+const char *mt_run_program(const struct mt_run *run)
+{
+    return mt_last_part(run->text[MT_RUN_PROGRAM]);
+}
+
+const char *mt_series_label(const char *name)
+{
+    for (unsigned i = 0; i < MT_SERIES_COUNT; i++)
+        if (!strcmp(mt_series_names[i].name, name))
+            return mt_series_names[i].label;
+    return name;
+}
+
+const char *mt_date_text(char out[MT_DATE_TEXT], uint64_t unix_ns)
+{
+    time_t seconds = (time_t)(unix_ns / 1000000000u);
+    struct tm date;
+    if (!localtime_r(&seconds, &date) || !strftime(out, MT_DATE_TEXT, "%Y-%m-%d %H:%M", &date))
+        snprintf(out, MT_DATE_TEXT, "?");
+    return out;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs of programs, night after night: what a digest says of each, with the commit that it was of.
+ * Functions that return an int: 0, or -1 and why in store->error.
+ */
+#ifndef MT_HISTORY_H
+#define MT_HISTORY_H
+
+#include "analyzer/support/text.h"
+#include "nightly/check/allowed.h"
+#include "nightly/digest/checksum.h"
+#include "nightly/digest/digest.h"
+#include "store.h"
+
+#include <limits.h>
+
+/* What is known of a run in words: T(enumerator, name, column). */
+/* clang-format off */
+#define MT_RUN_TEXTS(T)                                                                            \
+    T(PROGRAM, "program", "program")                                                               \
+    T(COMMAND, "command", "command")                                                               \
+    T(HOST, "host", "host")                                                                        \
+    T(COMMIT, "commit", "commit_id")                                                               \
+    T(BRANCH, "branch", "branch")                                                                  \
+    T(DEVICE, "device", "device")                                                                  \
+    T(ALLOCATOR, "allocator", "allocator")                                                         \
+    T(TORCH, "torch", "torch")                                                                     \
+    T(CUDA, "cuda", "cuda")                                                                        \
+    T(PYTHON, "python", "python")                                                                  \
+    T(MEMTAP, "memtap", "memtap")
+/* clang-format on */
+
+enum mt_run_text {
+#define MT_RUN_ENUM(id, name, column) MT_RUN_##id,
+    MT_RUN_TEXTS(MT_RUN_ENUM)
+#undef MT_RUN_ENUM
+        MT_RUN_TEXT_COUNT
+};
+extern const char *const mt_run_text_names[MT_RUN_TEXT_COUNT];
+
+/* What is followed over runs: the peak, the most that was reserved, and the categories. */
+enum {
+    MT_SERIES_PEAK,
+    MT_SERIES_RESERVED,
+    MT_SERIES_CATEGORY,
+    MT_SERIES_COUNT = 2 + MT_CATEGORY_COUNT
+};
+extern const struct mt_series_name {
+    const char *name, *label;
+} mt_series_names[MT_SERIES_COUNT];
+
+/* Of several ranks and devices, each figure is the highest of them. */
+struct mt_run {
+    int64_t id;
+    uint64_t started_unix_ns, length_ns, events, lost;
+    char *text[MT_RUN_TEXT_COUNT]; /* "": not known */
+    char *tags;                    /* "nightly, release" */
+    long world_size;               /* -1: not known */
+    size_t n_traces;
+    /* How it ended: the first of its traces that is not whole, one that is out of memory before others:
+     * as mt_ended_name and mt_ended_text have it; "": not known, of runs that were added long ago. */
+    char *ended, *ended_text;
+    int complete;   /* all of its recordings were closed */
+    int has_memory; /* else nothing was allocated */
+    uint64_t bytes[MT_SERIES_COUNT];
+    uint64_t most_in_phase[MT_PHASES];
+    uint64_t growth; /* an iteration */
+};
+
+struct mt_runs {
+    struct mt_run *run; /* in the order of their starts */
+    size_t n;
+};
+
+/* Which runs; NULL and 0: any. */
+struct mt_run_filter {
+    const char *branch, *tag;
+    const char *program; /* its whole path, or the last part of it */
+    uint64_t since_unix_ns;
+    uint64_t last; /* only so many of them, the newest */
+    int64_t id;
+    mt_allowed_ends allowed; /* trend */
+};
+
+int mt_history_runs(struct mt_store *store, const struct mt_run_filter *filter,
+                    struct mt_runs *runs);
+void mt_run_clear(struct mt_run *run);
+void mt_runs_clear(struct mt_runs *runs);
+
+/* Whether a run is whole, or of an allowed end, and has all events: it can be compared. */
+int mt_run_is_good(const struct mt_run *run, mt_allowed_ends allowed);
+
+/* The program's name, without folders. */
+const char *mt_run_program(const struct mt_run *run);
+
+/* The label of a series or category, by its name; the name itself where it is none of them. */
+const char *mt_series_label(const char *name);
+
+/* The date and time at which it began, local time, "2026-11-20 03:12". Returns out. */
+#define MT_DATE_TEXT 32
+const char *mt_date_text(char out[MT_DATE_TEXT], uint64_t unix_ns);
+
+struct mt_new_trace {
+    struct mt_digest digest;
+    char path[PATH_MAX]; /* absolute */
+    char checksum[MT_CHECKSUM_TEXT];
+    uint64_t size;
+    int is_kept; /* path is a copy that belongs to the history */
+    const char *commit, *branch;
+    const char *const *tag; /* ended by NULL */
+};
+
+/* The run that a trace with this checksum is in; 0: none. */
+int64_t mt_history_find(struct mt_store *store, const char *checksum);
+
+/*
+ * Adds a trace as a run, or to the run of its job: one of the same program, commit and world size
+ * that began at about the same time and has not this rank yet. All of it or nothing. *run gets the
+ * run; *is_new is 0 where the trace was there already.
+ */
+int mt_history_add(struct mt_store *store, const struct mt_new_trace *trace, int64_t *run,
+                   int *is_new);
+
+/* Forgets runs; called for each file that had been kept for them, after they are forgotten. */
+typedef void mt_kept_file(void *user, const char *path);
+int mt_history_forget(struct mt_store *store, const struct mt_runs *runs, mt_kept_file *kept,
+                      void *user);
+
+/* list and show. JSON: 0, -ENOMEM or -EIO; schemas memtap.runs/1 and memtap.run/1. */
+void mt_runs_text(const struct mt_runs *runs, FILE *out, const struct mt_style *style);
+int mt_runs_json(const struct mt_runs *runs, FILE *out);
+int mt_run_text(struct mt_store *store, const struct mt_run *run, FILE *out,
+                const struct mt_style *style);
+int mt_run_json(struct mt_store *store, const struct mt_run *run, FILE *out);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda-memory.h"
+#include "no-device.h"
+#include "preload/record/recorder.h"
+#include "preload/stacks/native-stack.h"
+#include "preload/stacks/python-stack.h"
+#include "preload/torch/real.h"
+#include "preload/write/device-watch.h"
+
+#include <string.h>
+
+_Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));
+_Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
+_Atomic unsigned mt_cuda_subscription;
+
+/* In a call that is, or will be, an event of its own. */
+static int is_inside(void)
+{
+    return mt_cuda_depth || (mt_cuda_told && mt_cuda_told == mt_cuda_subscription);
+}
+
+/* Not kept: a thread may change its device at any time. */
+static int device_of(const struct mt_cuda_call *call)
+{
+    int device = MT_NO_DEVICE; /* what stands in for CUDA may succeed and tell none */
+    if (call->told)
+        return call->told - 1;
+    if (!call->get_device)
+        return MT_NO_DEVICE;
+    return call->get_device(&device) ? MT_NO_DEVICE : device;
+}
+
+/* Asked before the thread is entered: the driver's own hooks may be called by it. */
+static inline struct mt_thread *enter(const struct mt_cuda_call *call, int *device)
+{
+    mt_cuda_begin();
+    *device = device_of(call);
+    mt_cuda_end();
+    return mt_enter();
+}
+
+static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned kind,
+                                    const uint64_t arguments[static MT_EVENT_ARGS])
+{
+    int device;
+    mt_start();
+    struct mt_thread *self = mt_is_recording() ? enter(call, &device) : NULL;
+    if (!self)
+        return;
+    mt_record(self, kind, device, mt_stack(self), arguments);
+    mt_leave(self);
+    mt_watch_hint();
+}
+
+int mt_cuda_failed(const char *function, unsigned result)
+{
+    return result && !is_inside() && mt_has_no_device(function, result);
+}
+
+/* The name is looked up only where the call has failed. */
+static inline int has_no_device(enum mt_cuda_api api, unsigned result)
+{
+    return __builtin_expect(result != 0, 0) && mt_cuda_failed(mt_cuda_api_name(api), result);
+}
+
+static uint64_t read_word(const void *where)
+{
+    uint64_t value;
+    memcpy(&value, where, sizeof value);
+    return value;
+}
+
+void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *address,
+                       uint64_t size)
+{
+    if (is_inside() || has_no_device(call.api, result))
+        return;
+    uint64_t at = result ? 0 : read_word(address);
+    record(&call, MT_CUDA_MALLOC, MT_ARGS(at, size, result, call.api));
+}
+
+void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const void *address,
+                             uint64_t size, const void *stream)
+{
+    if (result) {
+        mt_cuda_allocated(call, result, address, size);
+        return;
+    }
+    if (!is_inside())
+        record(&call, MT_CUDA_MALLOC_ASYNC,
+               MT_ARGS(read_word(address), size, (uint64_t)(uintptr_t)stream, call.api));
+}
+
+/* Freeing nothing is allowed and does nothing. A free alone does not begin a recording. */
+static MT_ALWAYS_INLINE struct mt_cuda_free
+record_free(struct mt_cuda_call call, uint64_t address, unsigned kind,
+            const uint64_t arguments[static MT_EVENT_ARGS])
+{
+    int device = MT_NO_DEVICE;
+    int may_be_recorded = !is_inside() && address && mt_is_recording();
+    struct mt_thread *self = may_be_recorded ? enter(&call, &device) : NULL;
+    if (self) {
+        mt_record(self, kind, device, mt_python_stack(self), arguments);
+        mt_leave(self);
+    }
+    return (struct mt_cuda_free){call, address, device, self != NULL};
+}
+
+struct mt_cuda_free mt_cuda_freeing(struct mt_cuda_call call, uint64_t address)
+{
+    return record_free(call, address, MT_CUDA_FREE, MT_ARGS(address, call.api));
+}
+
+struct mt_cuda_free mt_cuda_freeing_async(struct mt_cuda_call call, uint64_t address,
+                                          const void *stream)
+{
+    return record_free(call, address, MT_CUDA_FREE_ASYNC,
+                       MT_ARGS(address, (uint64_t)(uintptr_t)stream, call.api));
+}
+
+void mt_cuda_not_freed(const struct mt_cuda_free *free, unsigned result)
+{
+    if (has_no_device(free->call.api, result))
+        return;
+    struct mt_thread *self = free->is_recorded ? mt_enter() : NULL;
+    if (!self)
+        return;
+    mt_record(self, MT_CUDA_FREE_FAILED, free->device, 0,
+              MT_ARGS(free->address, result, free->call.api));
+    mt_leave(self);
+}
+
+void mt_cuda_mapped(struct mt_cuda_call call, unsigned result, uint64_t address, uint64_t size,
+                    uint64_t handle)
+{
+    if (!is_inside() && !result)
+        record(&call, MT_CUDA_MAP, MT_ARGS(address, size, handle, call.api));
+}
+
+void mt_cuda_unmapping(struct mt_cuda_call call, uint64_t address, uint64_t size)
+{
+    if (!is_inside() && mt_is_recording())
+        record(&call, MT_CUDA_UNMAP, MT_ARGS(address, size, call.api));
+}
+
+/* Neither who copies nor where is asked: they say when memory is in use. */
+static MT_ALWAYS_INLINE void record_touch(unsigned kind, unsigned result,
+                                          const uint64_t arguments[static MT_EVENT_ARGS])
+{
+    struct mt_thread *self =
+        result || is_inside() || MT_REAL_NOW(report_memory) ? NULL : mt_enter();
+    if (!self)
+        return;
+    mt_record(self, kind, MT_NO_DEVICE, 0, arguments);
+    mt_leave(self);
+}
+
+void mt_cuda_copied(enum mt_cuda_api api, unsigned result, uint64_t to, uint64_t from,
+                    uint64_t size)
+{
+    has_no_device(api, result);
+    record_touch(MT_CUDA_COPY, result, MT_ARGS(to, from, size, api));
+}
+
+void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, uint64_t size)
+{
+    has_no_device(api, result);
+    record_touch(MT_CUDA_SET, result, MT_ARGS(address, size, api));
+}
+
+/* One stream is made by the runtime's call and, inside, by the driver's. */
+static int is_made_inside(const struct mt_cuda_call *call)
+{
+    return mt_cuda_depth && mt_cuda_api_space(call->api) == MT_SPACE_STREAM;
+}
+
+void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *handle,
+                         uint64_t size)
+{
+    has_no_device(call.api, result);
+    if (!result && !is_made_inside(&call))
+        record(&call, MT_CUDA_OBJECT, MT_ARGS(read_word(handle), call.api, size));
+}
+
+void mt_cuda_object_ending(struct mt_cuda_call call, uint64_t handle)
+{
+    if (mt_is_recording() && !is_made_inside(&call))
+        record(&call, MT_CUDA_OBJECT_GONE, MT_ARGS(handle, call.api));
+}

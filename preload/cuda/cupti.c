@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cupti.h"
+#include "injection.h"
+#include "multicast.h"
+#include "preload/host/message.h"
+#include "preload/loader/find-real.h"
+#include "preload/loader/images.h"
+#include "preload/loader/loaded.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From libmemtap.so's folder: installed, and as it is built. */
+static const char *const places[] = {"libmemtap-cupti.so", "../cupti/libmemtap-cupti.so"};
+
+static struct {
+    pthread_mutex_t lock; /* of opening and stepping back */
+    mt_cupti_stop_function *stop;
+    unsigned subscriptions;
+    char status[MT_CUPTI_STATUS];
+} cupti = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int is_hooked(void)
+{
+    return mt_cuda_depth;
+}
+
+static void tell(unsigned subscription)
+{
+    mt_cuda_told = subscription;
+}
+
+static const struct mt_cupti_recorder recorder = {
+    .allocated = mt_cuda_allocated,
+    .allocated_async = mt_cuda_allocated_async,
+    .freeing = mt_cuda_freeing,
+    .freeing_async = mt_cuda_freeing_async,
+    .freed = mt_cuda_freed,
+    .mapped = mt_cuda_mapped,
+    .unmapping = mt_cuda_unmapping,
+    .bound = mt_cuda_bound,
+    .unbinding = mt_cuda_unbinding,
+    .object_made = mt_cuda_object_made,
+    .object_ending = mt_cuda_object_ending,
+    .is_hooked = is_hooked,
+    .tell = tell,
+};
+
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(cupti.status, sizeof cupti.status, format, args);
+    va_end(args);
+}
+
+static int is_wish(const char *wish)
+{
+    const char *value = getenv("MEMTAP_CUPTI");
+    return value && !strcmp(value, wish);
+}
+
+/* Who is about to use the driver is linked to it or to the runtime, or has looked its functions up
+ * before: where none of it is so, it came by a way that we do not stand in. */
+static int see_hooks(int was_looked_up)
+{
+    return mt_is_preloaded() &&
+           (was_looked_up || mt_images_need("libcuda.so.") || mt_images_need("libcudart.so."));
+}
+
+static void *load_module(void)
+{
+    char path[PATH_MAX];
+    void *module = NULL;
+    for (size_t i = 0; !module && i < sizeof places / sizeof *places; i++)
+        if (!mt_own_path(path, places[i]))
+            module = mt_loaded_open(path, RTLD_NOW | RTLD_LOCAL);
+    return module;
+}
+
+static void start(void)
+{
+    char why[MT_CUPTI_STATUS] = "";
+    void *module = load_module();
+    mt_cupti_start_function *begin;
+    *(void **)&begin = module ? mt_real_dlsym(module, MT_CUPTI_START) : NULL;
+    *(void **)&cupti.stop = module ? mt_real_dlsym(module, MT_CUPTI_STOP) : NULL;
+    if (!begin || !cupti.stop) {
+        say(mt_loader_is_broken() ? "not used: forked while a library was loaded"
+                                  : "not used: there is no %s beside libmemtap.so",
+            places[0]);
+        cupti.stop = NULL;
+        return;
+    }
+    unsigned subscription = ++cupti.subscriptions;
+    atomic_store(&mt_cuda_subscription, subscription);
+    int rc = begin(&recorder, subscription, why);
+    if (!rc) {
+        say("used");
+        return;
+    }
+    atomic_store(&mt_cuda_subscription, 0);
+    cupti.stop = NULL;
+    say("not used: %s", why);
+}
+
+void mt_cupti_open(int was_looked_up)
+{
+    int is_on = is_wish("on");
+    pthread_mutex_lock(&cupti.lock);
+    if (is_wish("off"))
+        say("off");
+    else if (!is_on && see_hooks(was_looked_up))
+        say("not needed");
+    else if (!is_on && mt_images_need("libcupti.so."))
+        say("not used: the program has loaded it for itself");
+    else if (!cupti.stop)
+        start();
+    pthread_mutex_unlock(&cupti.lock);
+    if (strncmp(cupti.status, "not used", 8) == 0 && (is_on || !mt_is_preloaded()))
+        mt_message("CUPTI is %s", cupti.status);
+}
+
+void mt_cupti_step_back(void)
+{
+    pthread_mutex_lock(&cupti.lock);
+    if (cupti.stop) {
+        atomic_store(&mt_cuda_subscription, 0);
+        cupti.stop();
+        cupti.stop = NULL;
+        say("used until another client asked for it");
+    }
+    pthread_mutex_unlock(&cupti.lock);
+}
+
+const char *mt_cupti_status(void)
+{
+    const char *injected = getenv(MT_CUDA_INJECTION);
+    if (*cupti.status)
+        return cupti.status;
+    if (is_wish("off"))
+        return "off";
+    if (!is_wish("on"))
+        return "not needed";
+    if (injected && *injected)
+        say("not used: " MT_CUDA_INJECTION " is %.160s", injected);
+    else
+        say("not used: CUDA did not load it");
+    return cupti.status;
+}
+
+void mt_cupti_reset(void)
+{
+    memset(&cupti, 0, sizeof cupti);
+    pthread_mutex_init(&cupti.lock, NULL);
+    atomic_store(&mt_cuda_subscription, 0);
+    mt_cuda_told = 0;
+}

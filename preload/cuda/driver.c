@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "driver.h"
+#include "preload/loader/find-real.h"
+#include "preload/loader/loaded.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <string.h>
+
+struct mt_driver_functions mt_driver;
+
+static const struct row {
+    const char *base, *symbol;
+    unsigned since, until;
+    void *hook;
+    void **real;
+} rows[MT_DRIVER_COUNT] = {
+#define ROW(name, base, symbol, since, until, parameters)                                          \
+    {base, symbol, since, until, (void *)mt_hook_##name, (void **)(void *)&mt_driver.name},
+    MT_DRIVER_HOOKS(ROW)};
+
+/* Of calls that take a stream, and of those that take none. */
+static int is_per_thread(const struct row *row)
+{
+    const char *suffix = strrchr(row->symbol, '_');
+    return suffix && (!strcmp(suffix, "_ptsz") || !strcmp(suffix, "_ptds"));
+}
+
+/* A program may unload the driver and load it again at another place. */
+static void hold_library_of(const void *function)
+{
+    static _Atomic int is_held;
+    Dl_info info;
+    if (!atomic_exchange(&is_held, 1) && dladdr(function, &info))
+        mt_loaded_open(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY); /* and never closed */
+}
+
+/* What callers that are linked to the function would get without us, where that is not the same as
+ * what was looked up: a layer over the driver that is preloaded after us. They have no other way
+ * than our hook, so that it is theirs, and who looks up does without. */
+static void *for_linked(const struct row *row, void *found)
+{
+    void *next = mt_real_dlsym(RTLD_NEXT, row->symbol);
+    return next && !mt_are_of_one_library(next, found) ? next : found;
+}
+
+/* The hook, where that calls what was found: the first pointer stays. A driver may give several for
+ * one function; but what another library has under that name is a layer over the driver, which
+ * calls the other one, or is called by it. */
+static void *keep(const struct row *row, void *found)
+{
+    void *kept = __atomic_load_n(row->real, __ATOMIC_ACQUIRE);
+    if (!kept) {
+        hold_library_of(found);
+        void *first = for_linked(row, found);
+        if (__atomic_compare_exchange_n(row->real, &kept, first, 0, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+            kept = first;
+    }
+    return kept == found || mt_are_of_one_library(kept, found) ? row->hook : found;
+}
+
+void mt_driver_resolve(enum mt_driver_hook hook)
+{
+    void *found = mt_real_dlsym(RTLD_NEXT, rows[hook].symbol); /* by name: what comes after us */
+    if (!found)
+        found = mt_find_real(rows[hook].symbol, "libcuda.so.1");
+    if (found)
+        keep(&rows[hook], found);
+}
+
+int mt_driver_was_looked_up(void)
+{
+    for (const struct row *row = rows; row < rows + MT_DRIVER_COUNT; row++)
+        if (__atomic_load_n(row->real, __ATOMIC_ACQUIRE))
+            return 1;
+    return 0;
+}
+
+unsigned (*mt_driver_get_device(void))(int *device)
+{
+    static void *found; /* one driver a process */
+    void *function = __atomic_load_n(&found, __ATOMIC_ACQUIRE);
+    if (!function) {
+        function = mt_find_real("cuCtxGetDevice", "libcuda.so.1");
+        __atomic_store_n(&found, function, __ATOMIC_RELEASE);
+    }
+    return (unsigned (*)(int *))function;
+}
+
+/* Without a word which version is meant, only functions that have never changed since. */
+static int is_meant(const struct row *row, unsigned version)
+{
+    if (version == MT_CUDA_ANY_VERSION)
+        return !row->until && row->since < 12000;
+    return version >= row->since && (!row->until || version < row->until);
+}
+
+static const struct row *find_row(const char *base, unsigned version, int per_thread)
+{
+    const struct row *found = NULL;
+    for (const struct row *row = rows; row < rows + MT_DRIVER_COUNT; row++)
+        if (!strcmp(row->base, base) && is_meant(row, version) &&
+            (!found || is_per_thread(row) == per_thread))
+            found = row;
+    return found;
+}
+
+void mt_driver_wrap(const char *base, unsigned version, unsigned long long flags, void **function)
+{
+    if (!base || !function || !*function || mt_is_ours(*function))
+        return;
+    const struct row *row = find_row(base, version, (flags & MT_CUDA_PER_THREAD) != 0);
+    if (row)
+        *function = keep(row, *function);
+}
+
+void *mt_driver_wrap_symbol(const char *symbol, void *found)
+{
+    if (!found || mt_is_ours(found))
+        return found;
+    for (const struct row *row = rows; row < rows + MT_DRIVER_COUNT; row++)
+        if (!strcmp(row->symbol, symbol))
+            return keep(row, found);
+    return found;
+}

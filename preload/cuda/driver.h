@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The CUDA driver's own functions behind our hooks. A program gets at them in many ways: linked, by
+ * dlsym, by cuGetProcAddress, through the runtime. What a look-up gave is kept, and the caller is
+ * given the hook in its place.
+ */
+#ifndef MT_PRELOAD_DRIVER_H
+#define MT_PRELOAD_DRIVER_H
+
+#include "cuda-memory.h"
+#include "preload/hooks/hooks.h"
+
+#define MT_CUDA_ANY_VERSION 0u /* the look-up did not say which */
+#define MT_CUDA_PER_THREAD 2u  /* flag of look-ups: the functions for the thread's own stream */
+
+struct mt_driver_functions {
+#define MT_DRIVER_POINTER(name, base, symbol, since, until, parameters) unsigned(*name) parameters;
+    MT_DRIVER_HOOKS(MT_DRIVER_POINTER)
+#undef MT_DRIVER_POINTER
+};
+
+enum mt_driver_hook {
+#define MT_DRIVER_ENUM(name, base, symbol, since, until, parameters) MT_DRIVER_##name,
+    MT_DRIVER_HOOKS(MT_DRIVER_ENUM)
+#undef MT_DRIVER_ENUM
+        MT_DRIVER_COUNT
+};
+
+extern struct mt_driver_functions mt_driver;
+
+#define MT_DRIVER_NOW(name) __atomic_load_n(&mt_driver.name, __ATOMIC_ACQUIRE)
+
+/* The real function of a hook, NULL: no loaded driver has it. Any thread; takes the loader's lock
+ * where a program is linked to the driver and no look-up came before. */
+#define MT_DRIVER_REAL(name)                                                                       \
+    (__builtin_expect(MT_DRIVER_NOW(name) != NULL, 1)                                              \
+         ? MT_DRIVER_NOW(name)                                                                     \
+         : (mt_driver_resolve(MT_DRIVER_##name), MT_DRIVER_NOW(name)))
+
+/* Calls the driver's own function as a hook does: its result. */
+#define MT_DRIVER_ASK(function, ...)                                                               \
+    ({                                                                                             \
+        unsigned ask_result = MT_CUDA_NO_FUNCTION;                                                 \
+        MT_CUDA_INSIDE();                                                                          \
+        if (MT_DRIVER_REAL(function))                                                              \
+            ask_result = MT_DRIVER_NOW(function)(__VA_ARGS__);                                     \
+        ask_result;                                                                                \
+    })
+
+void mt_driver_resolve(enum mt_driver_hook hook);
+
+/* Whether a look-up has gone through our hands: a program's, the runtime's. */
+int mt_driver_was_looked_up(void);
+
+/* The driver's cuCtxGetDevice, or NULL. */
+unsigned (*mt_driver_get_device(void))(int *device);
+
+/* A look-up has found *function for a name without suffix, version and flags as the caller gave
+ * them: where that is hooked, *function becomes the hook. */
+void mt_driver_wrap(const char *base, unsigned version, unsigned long long flags, void **function);
+
+/* The same for dlsym, where the name is the symbol's: what to return for what was found. */
+void *mt_driver_wrap_symbol(const char *symbol, void *found);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "multicast.h"
+#include "preload/hooks/cuda-types.h"
+#include "preload/loader/find-real.h"
+
+/* What the driver is asked, here as in other hooks, for the device only: it changes nothing. */
+typedef unsigned properties_function(void *properties, uint64_t handle);
+typedef unsigned attribute_function(void *out, int attribute, uint64_t address);
+
+static int device_of_handle(uint64_t handle)
+{
+    union {
+        struct mt_physical properties;
+        char room[256]; /* it is longer, and may grow */
+    } of = {.room = ""};
+    properties_function *ask;
+    *(void **)&ask = mt_find_real("cuMemGetAllocationPropertiesFromHandle", "libcuda.so.1");
+    if (!ask || ask(&of, handle) || of.properties.location_type != MT_LOCATION_DEVICE)
+        return -1;
+    return of.properties.location;
+}
+
+static int device_of_address(uint64_t address)
+{
+    int device;
+    attribute_function *ask;
+    *(void **)&ask = mt_find_real("cuPointerGetAttribute", "libcuda.so.1");
+    return ask && !ask(&device, MT_POINTER_DEVICE, address) ? device : -1;
+}
+
+static int device_of(const struct mt_cuda_call *call, uint64_t memory)
+{
+    mt_cuda_begin();
+    int device = call->api == MT_API_CU_MULTICAST_BIND_MEM ? device_of_handle(memory)
+                                                           : device_of_address(memory);
+    mt_cuda_end();
+    return device;
+}
+
+/* Each device has memory of its own at a place of the object. No address begins with this bit. */
+static uint64_t name_of(uint64_t place, int device)
+{
+    return 1ull << 63 | (uint64_t)(device & 0x7f) << 56 | (place & ((1ull << 56) - 1));
+}
+
+void mt_cuda_bound(struct mt_cuda_call call, unsigned result, uint64_t place, uint64_t size,
+                   uint64_t memory)
+{
+    if (result)
+        return;
+    int device = call.told ? call.told - 1 : device_of(&call, memory);
+    call.told = device + 1;
+    mt_cuda_mapped(call, 0, name_of(place, device), size, memory);
+}
+
+void mt_cuda_unbinding(struct mt_cuda_call call, uint64_t place, uint64_t size)
+{
+    mt_cuda_unmapping(call, name_of(place, call.told - 1), size);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gradients.h"
+#include "preload/host/safe-read.h"
+#include "preload/loader/find-real.h"
+#include "preload/python/python-objects.h"
+#include "preload/python/tensor.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#define PARTS 8u            /* of a tensor */
+#define MOST_LOOKS 4u       /* until a gradient that does not change is let be */
+#define META_SIZE 256u      /* of what autograd knows of a tensor, at most: the gradient is in it */
+#define MOST_IMPL 512u      /* bytes of a TensorImpl that are looked at */
+#define MOST_TRIES 64u      /* to learn where a TensorImpl has its Python object */
+#define RECENT 1024u        /* gradients that are known as such */
+#define PYTHON_TENSOR 16u   /* of a Python object: its TensorImpl, or the word after that */
+#define LEAST_ADDRESS 4096u /* what is less is no object */
+
+static struct {
+    const struct mt_python_layout *layout;
+    _Atomic int object_offset; /* of a TensorImpl's Python object; 0: not known yet */
+    _Atomic unsigned tries;
+    _Atomic uint64_t undefined; /* what stands for no tensor; 1: it cannot be told */
+    struct {
+        _Atomic uint64_t gradient, slot;
+    } recent[RECENT];
+} gradients;
+
+void mt_gradients_start(const struct mt_python_layout *layout)
+{
+    gradients.layout = layout;
+}
+
+static uint64_t to_number(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+static const void *to_pointer(uint64_t number)
+{
+    return (const void *)(uintptr_t)number;
+}
+
+/* Not under the allocator's lock, since the loader is asked. */
+static void learn_undefined(void)
+{
+    if (!gradients.undefined) {
+        uint64_t found =
+            to_number(mt_find_real("_ZN3c1019UndefinedTensorImpl10_singletonE", "libc10.so"));
+        gradients.undefined = found ? found : 1;
+    }
+}
+
+static unsigned place_of(uint64_t impl)
+{
+    return (unsigned)(impl >> 4 ^ impl >> 14) % RECENT;
+}
+
+static void remember(uint64_t gradient, uint64_t slot)
+{
+    unsigned at = place_of(gradient);
+    gradients.recent[at].slot = slot;
+    gradients.recent[at].gradient = gradient;
+}
+
+int mt_is_gradient(const void *impl)
+{
+    uint64_t number = to_number(impl), slot, now;
+    unsigned at = place_of(number);
+    if (!impl || gradients.recent[at].gradient != number)
+        return 0;
+    slot = gradients.recent[at].slot;
+    return !mt_safe_read(to_pointer(slot), &now, sizeof now) && now == number;
+}
+
+/* A tensor on the host has a storage with data, but none on a device. One that wraps others has no
+ * data. */
+static int is_on_host(const void *leaf)
+{
+    const void *storage, *data;
+    int head = mt_tensor_head;
+    if (mt_impl_place(leaf).address)
+        return 0;
+    if (head <= 0)
+        return 1;
+    memcpy(&storage, (const char *)leaf + head, sizeof storage);
+    if (!storage)
+        return 0;
+    memcpy(&data, (const char *)storage + head, sizeof data);
+    return data != NULL;
+}
+
+/* In a TensorImpl what autograd knows of it stands behind its storage. */
+static uint64_t place_of_meta(const void *leaf)
+{
+    return to_number(leaf) + (uint64_t)mt_tensor_head + sizeof(void *);
+}
+
+void mt_gradient_changes(struct mt_thread *self, const void *leaf, const void *slot)
+{
+    struct mt_gradient new = {.slot = to_number(slot)};
+    learn_undefined();
+    if (is_on_host(leaf) || mt_tensor_head <= 0)
+        return;
+    new.leaf = to_number(leaf);
+    memcpy(&new.meta, to_pointer(place_of_meta(leaf)), sizeof new.meta);
+    memcpy(&new.before, slot, sizeof new.before);
+    if (new.slot - new.meta >= META_SIZE)
+        return; /* laid out otherwise */
+    if (self->n_gradients == MT_GRADIENTS)
+        mt_gradients_look(self);
+    if (self->n_gradients == MT_GRADIENTS) /* none of them has changed: the oldest one goes */
+        memmove(self->gradient, self->gradient + 1,
+                --self->n_gradients * sizeof *self->gradient);
+    self->gradient[self->n_gradients++] = new;
+}
+
+void mt_gradient_is_known(struct mt_thread *self, const void *leaf, const void *gradient)
+{
+    unsigned i = self->n_gradients;
+    while (i && self->gradient[i - 1].leaf != to_number(leaf))
+        i--;
+    if (!i)
+        return;
+    remember(to_number(gradient), self->gradient[i - 1].slot);
+    memmove(&self->gradient[i - 1], &self->gradient[i],
+            (self->n_gradients - i) * sizeof *self->gradient);
+    self->n_gradients--;
+}
+
+static int is_object_of(uint64_t object, uint64_t impl)
+{
+    uint64_t word[2];
+    return object >= LEAST_ADDRESS && object % 8 == 0 &&
+           !mt_safe_read(to_pointer(object + PYTHON_TENSOR), word, sizeof word) &&
+           (word[0] == impl || word[1] == impl);
+}
+
+/* The lowest bit of the word says which of the two keeps the other. */
+static uint64_t object_at(uint64_t impl, int offset)
+{
+    uint64_t word;
+    if (mt_safe_read(to_pointer(impl + (uint64_t)offset), &word, sizeof word))
+        return 0;
+    word &= ~(uint64_t)1;
+    return is_object_of(word, impl) ? word : 0;
+}
+
+static uint64_t search_object(uint64_t impl)
+{
+    uint64_t word[MOST_IMPL / 8];
+    size_t n = MOST_IMPL / 8;
+    if (gradients.tries >= MOST_TRIES)
+        return 0;
+    gradients.tries++;
+    while (n >= 8 && mt_safe_read(to_pointer(impl), word, n * sizeof *word))
+        n /= 2;
+    for (size_t i = 1; i < n && n >= 8; i++)
+        if (is_object_of(word[i] & ~(uint64_t)1, impl)) {
+            gradients.object_offset = (int)(i * sizeof *word);
+            return word[i] & ~(uint64_t)1;
+        }
+    return 0;
+}
+
+/* The Python object of a tensor, whose memory may be anything; 0: there is none. */
+static uint64_t object_of(uint64_t impl)
+{
+    int offset = gradients.object_offset;
+    return offset ? object_at(impl, offset) : search_object(impl);
+}
+
+/* Like mt_py_tensor_parts, but from C++'s side. */
+static unsigned parts_of(uint64_t impl, struct mt_py_tensor *part)
+{
+    part[0] = (struct mt_py_tensor){0};
+    part[0].place = mt_impl_place_carefully(to_pointer(impl), &part[0].elements);
+    if (part[0].place.address)
+        return 1;
+    uint64_t object = gradients.layout ? object_of(impl) : 0;
+    return object ? mt_py_tensor_parts(gradients.layout, object, part, PARTS) : 0;
+}
+
+static void record(struct mt_thread *self, uint64_t leaf, uint64_t gradient)
+{
+    struct mt_py_tensor of_leaf[PARTS], part[PARTS];
+    unsigned n = parts_of(gradient, part);
+    uint64_t dtype = mt_impl_dtype_carefully(to_pointer(gradient));
+    uint64_t address = n && parts_of(leaf, of_leaf) ? of_leaf[0].place.address : 0;
+    for (unsigned i = 0; i < n; i++)
+        mt_record(self, MT_GRADIENT, part[i].place.device, 0,
+                  MT_ARGS(part[i].place.address, dtype, address));
+}
+
+/* One of them may be gone, and its memory given back. */
+static void read_one_by_one(const uint64_t *address, uint64_t *word, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (mt_safe_read(to_pointer(address[i]), &word[i], sizeof *word))
+            word[i] = 0;
+}
+
+static void look_at(struct mt_thread *self, struct mt_gradient *waiting, uint64_t now)
+{
+    if (now == waiting->before) {
+        if (++waiting->looks < MOST_LOOKS)
+            self->gradient[self->n_gradients++] = *waiting;
+        return;
+    }
+    if (!now || now == gradients.undefined)
+        return;
+    remember(now, waiting->slot);
+    record(self, waiting->leaf, now);
+}
+
+void mt_gradients_look(struct mt_thread *self)
+{
+    struct mt_gradient waiting[MT_GRADIENTS];
+    uint64_t address[2 * MT_GRADIENTS] = {0}, word[2 * MT_GRADIENTS];
+    unsigned n = self->n_gradients;
+    memcpy(waiting, self->gradient, n * sizeof *waiting);
+    for (unsigned i = 0; i < n; i++) {
+        address[2 * i] = place_of_meta(to_pointer(waiting[i].leaf));
+        address[2 * i + 1] = waiting[i].slot;
+    }
+    self->n_gradients = 0;
+    if (mt_safe_read_words(address, word, 2 * n))
+        read_one_by_one(address, word, 2 * n);
+    for (unsigned i = 0; i < n; i++)
+        if (word[2 * i] == waiting[i].meta) /* else the leaf is gone */
+            look_at(self, &waiting[i], word[2 * i + 1]);
+}
+
+void mt_gradients_reset(void)
+{
+    memset(gradients.recent, 0, sizeof gradients.recent);
+}

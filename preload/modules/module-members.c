@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "module-members.h"
+#include "kept-attributes.h"
+#include "preload/host/memory.h"
+#include "preload/python/python-objects.h"
+#include "preload/record/cache.h"
+#include "preload/record/look.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define FIRST_ROOTS 256u /* outermost modules that are remembered: so many, and more in time */
+#define MOST_ROOTS (1u << 16)
+#define MOST 8192u    /* modules that are looked at in one go, */
+#define WHEN_BROKE 4u /* or more than was earned is spent */
+#define AT_FIRST 4096 /* modules that may be looked at before any is earned: by each new module one, */
+#define WORDS_EACH 128 /* and by so many words of events */
+#define MOST_SAVED 16384
+#define EVERY_ONE 4u  /* of the first calls; .cuda() and the like are among them */
+#define PER_DICT 256u /* buffers, or parameters, of a module */
+#define PARTS 8u      /* of a tensor */
+
+enum attribute { BUFFERS, PARAMETERS, MODULES, ATTRIBUTES };
+
+static const char *const names[ATTRIBUTES] = {"_buffers", "_parameters", "_modules"};
+
+static struct {
+    const struct mt_python_layout *layout;
+    atomic_flag busy;
+    struct root {
+        uint64_t module, calls;
+        int is_owed; /* a look, which came too soon */
+    } *root;
+    unsigned n_roots, size; /* a power of two */
+    _Atomic int64_t left;   /* modules that may be looked at, but for AT_FIRST */
+    _Atomic uint32_t cut;   /* looks that did not come to all of them */
+    uint64_t todo[MOST];
+    uint64_t key[ATTRIBUTES]; /* the strs with these names that were met last */
+} members = {.busy = ATOMIC_FLAG_INIT};
+
+void mt_module_members_start(const struct mt_python_layout *layout)
+{
+    members.layout = layout;
+}
+
+/* Opens the dict that the attribute is. */
+static int open_attribute(struct mt_py_dict *attributes, enum attribute which,
+                          struct mt_py_dict *dict)
+{
+    struct mt_py_entry entry;
+    if (mt_py_dict_find_known(members.layout, attributes, names[which], &members.key[which], &entry))
+        return -ENOENT;
+    return mt_py_dict_open(members.layout, entry.value, dict);
+}
+
+/* Parameters that are plain tensors were recorded when they were made. */
+static void record_members(struct mt_thread *self, struct mt_py_dict *dict, int are_parameters)
+{
+    struct mt_py_entry entry;
+    struct mt_py_tensor part[PARTS];
+    for (unsigned i = 0; i < dict->n && i < PER_DICT && !mt_py_dict_at(dict, i, &entry); i++) {
+        unsigned n = mt_py_tensor_parts(members.layout, entry.value, part, PARTS);
+        if (are_parameters)
+            mt_kept_attributes_look(self, members.layout, entry.value, MT_KEEPER_PARAMETER);
+        for (unsigned j = 0; j < n; j++)
+            if (!are_parameters || part[j].is_wrapped)
+                mt_record(self, MT_MEMBER, part[j].place.device, 0,
+                          MT_ARGS(part[j].place.address, (uint64_t)are_parameters));
+    }
+}
+
+static unsigned add_parts(struct mt_py_dict *dict, unsigned n)
+{
+    struct mt_py_entry entry;
+    for (unsigned i = 0; i < dict->n && n < MOST && !mt_py_dict_at(dict, i, &entry); i++)
+        if (entry.value)
+            members.todo[n++] = entry.value;
+    return n;
+}
+
+/* The module and its parts, and theirs, so many at most: how many there were. What is no module has
+ * no such attributes. */
+static unsigned go_through(struct mt_thread *self, uint64_t module, unsigned most)
+{
+    struct mt_py_dict attributes, dict;
+    struct mt_py_proof proof;
+    unsigned n = 1, at = 0;
+    members.todo[0] = module;
+    for (; at < n && at < most; at++) {
+        if (mt_py_attributes(members.layout, members.todo[at], &attributes, &proof))
+            continue;
+        if (!open_attribute(&attributes, BUFFERS, &dict))
+            record_members(self, &dict, 0);
+        if (!open_attribute(&attributes, PARAMETERS, &dict))
+            record_members(self, &dict, 1);
+        if (!open_attribute(&attributes, MODULES, &dict))
+            n = add_parts(&dict, n);
+    }
+    if (at < n || n == MOST)
+        atomic_fetch_add_explicit(&members.cut, 1, memory_order_relaxed);
+    return at;
+}
+
+static struct root *place_of(uint64_t module)
+{
+    unsigned i = (unsigned)mt_mix(0, module);
+    while (members.root[i % members.size].module && members.root[i % members.size].module != module)
+        i++;
+    return &members.root[i % members.size];
+}
+
+/* Room for one more, at most half of the places being used. What there is too much of is forgotten:
+ * what is there comes as new. */
+static int make_room(void)
+{
+    struct root *old = members.root;
+    unsigned size = members.size, larger = size == MOST_ROOTS ? size : size ? 2 * size : FIRST_ROOTS;
+    if (2 * members.n_roots < size)
+        return 0;
+    struct root *table = mt_map(larger * sizeof *table);
+    if (!table)
+        return -ENOMEM;
+    members.root = table;
+    members.size = larger;
+    for (unsigned i = 0; i < size && larger > size; i++)
+        if (old[i].module)
+            *place_of(old[i].module) = old[i];
+    if (larger == size)
+        members.n_roots = 0;
+    mt_unmap(old, size * sizeof *old);
+    return 0;
+}
+
+/* NULL: there is no memory. */
+static struct root *root_of(uint64_t module, int is_first)
+{
+    if (make_room())
+        return NULL;
+    struct root *root = place_of(module);
+    if (!root->module)
+        members.n_roots++;
+    if (!root->module || is_first)
+        *root = (struct root){.module = module};
+    return root;
+}
+
+static void earn(int64_t modules)
+{
+    if (atomic_load_explicit(&members.left, memory_order_relaxed) < MOST_SAVED)
+        atomic_fetch_add_explicit(&members.left, modules, memory_order_relaxed);
+}
+
+void mt_module_members_earn(void)
+{
+    earn(1);
+}
+
+/* A program that does much else has time for it. */
+static void earn_by_events(struct mt_thread *self)
+{
+    uint64_t put = atomic_load_explicit(&self->ring.put, memory_order_relaxed);
+    uint64_t modules = (put - self->members_at) / WORDS_EACH;
+    self->members_at += modules * WORDS_EACH;
+    earn((int64_t)modules);
+}
+
+static int is_due(struct root *root)
+{
+    uint64_t calls = ++root->calls;
+    int is_power_of_16 = (calls & (calls - 1)) == 0 && calls & 0x1111111111111111u;
+    return calls <= EVERY_ONE || is_power_of_16 || root->is_owed;
+}
+
+/* Every new one is looked at; what else is due waits until there is time. */
+static void look_at(struct mt_thread *self, struct root *root)
+{
+    int is_broke = atomic_load_explicit(&members.left, memory_order_relaxed) < -AT_FIRST;
+    root->is_owed = is_broke;
+    if (is_broke && root->calls > 1)
+        return;
+    int has_begun = mt_look_begin();
+    unsigned n = go_through(self, root->module, is_broke ? WHEN_BROKE : MOST);
+    mt_look_end(has_begun);
+    atomic_fetch_sub_explicit(&members.left, n, memory_order_relaxed);
+}
+
+void mt_module_members_look(struct mt_thread *self, uint64_t module, int is_first)
+{
+    if (atomic_flag_test_and_set_explicit(&members.busy, memory_order_acquire))
+        return;
+    earn_by_events(self);
+    struct root *root = root_of(module, is_first);
+    if (root && is_due(root))
+        look_at(self, root);
+    atomic_flag_clear_explicit(&members.busy, memory_order_release);
+}
+
+uint32_t mt_module_members_cut(void)
+{
+    return atomic_load_explicit(&members.cut, memory_order_relaxed);
+}
+
+void mt_module_members_reset(void)
+{
+    mt_unmap(members.root, members.size * sizeof *members.root);
+    members.root = NULL;
+    members.n_roots = members.size = 0;
+    members.left = 0;
+    members.cut = 0;
+    atomic_flag_clear(&members.busy);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "module-roots.h"
+#include "preload/host/index.h"
+#include "preload/host/memory.h"
+#include "preload/python/python-objects.h"
+#include "preload/record/cache.h"
+#include "preload/record/intern.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_ROOTS 65536u
+/* Roots of a class that are looked at for a new one: is one of them dead? Fewer where none was. */
+#define PROBES 8u
+#define FEW_PROBES 1u
+
+/* The name that is this number of this class, for good, and the module that had it last: a dead one
+ * gives it to the next. The first of a class has what concerns all of them. */
+struct root {
+    uint64_t object, attributes; /* a word of the object that leads to its attributes */
+    uint32_t class;              /* string id */
+    uint32_t number;             /* from 1 up */
+    uint32_t count;              /* roots of the class; their ids are found by their numbers */
+    uint32_t given;              /* the number that was given last */
+    uint32_t probed;             /* the one that was looked at last */
+    int none_was_dead;           /* the last time */
+};
+
+static struct {
+    struct root *root; /* by id, from 1 on */
+    uint32_t n;
+    struct mt_index by_number, by_object;
+    _Atomic uint32_t left_out;
+} roots;
+
+static uint64_t hash_of_number(uint32_t class, uint32_t number)
+{
+    return mt_mix(mt_mix(0, class), number);
+}
+
+/* Id, or 0. */
+static uint32_t find_number(uint32_t class, uint32_t number)
+{
+    struct mt_search search = mt_index_search(&roots.by_number, hash_of_number(class, number));
+    uint32_t id;
+    while ((id = mt_index_next(&roots.by_number, &search)))
+        if (roots.root[id].class == class && roots.root[id].number == number)
+            return id;
+    return 0;
+}
+
+static uint32_t find_object(uint64_t object, uint32_t class)
+{
+    struct mt_search search = mt_index_search(&roots.by_object, mt_mix(0, object));
+    uint32_t id;
+    while ((id = mt_index_next(&roots.by_object, &search)))
+        if (roots.root[id].object == object && roots.root[id].class == class)
+            return id;
+    return 0;
+}
+
+static uint64_t attributes_of(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+                              struct mt_py_dict *attributes)
+{
+    struct mt_py_proof proof;
+    if ((is_alive ? mt_py_attributes_alive : mt_py_attributes)(layout, object, attributes, &proof))
+        return 0;
+    return proof.word[0].value ? proof.word[0].value : proof.word[1].value;
+}
+
+/* What is freed has no references. */
+static int is_alive(const struct mt_python_layout *layout, const struct root *root)
+{
+    struct mt_py_dict attributes;
+    uint64_t references;
+    return root->object && !mt_py_read(root->object, &references) && (uint32_t)references &&
+           attributes_of(layout, root->object, 0, &attributes) == root->attributes;
+}
+
+/* The number of a dead one, as far as a few show: the lowest, the one after that was given last, and
+ * others in turn. 0: none of them is. */
+static uint32_t dead_number(const struct mt_python_layout *layout, uint32_t class)
+{
+    struct root *first = &roots.root[find_number(class, 1)];
+    uint32_t count = first->count, start = count <= PROBES ? 0 : first->probed;
+    if (!is_alive(layout, first))
+        return 1;
+    uint32_t next = first->given % count + 1;
+    if (count > PROBES && !is_alive(layout, &roots.root[find_number(class, next)]))
+        return next;
+    uint32_t most = count <= PROBES ? count : first->none_was_dead ? FEW_PROBES : PROBES;
+    first->none_was_dead = 0;
+    for (uint32_t i = 0; i < most; i++) {
+        first->probed = (start + i) % count + 1;
+        if (!is_alive(layout, &roots.root[find_number(class, first->probed)]))
+            return first->probed;
+    }
+    first->none_was_dead = 1;
+    return 0;
+}
+
+/* Its index has the places of those that had a name before, too: it is made anew in time. */
+static int put_object(uint32_t id)
+{
+    if (roots.by_object.used > 4 * roots.n + 1024) {
+        mt_index_reset(&roots.by_object);
+        for (uint32_t i = 1; i <= roots.n; i++)
+            if (i != id && mt_index_add(&roots.by_object, mt_mix(0, roots.root[i].object), i))
+                return -1;
+    }
+    return mt_index_add(&roots.by_object, mt_mix(0, roots.root[id].object), id);
+}
+
+/* A new number of the class: its id, or 0: there is no room. */
+static uint32_t add(uint32_t class)
+{
+    uint32_t first = find_number(class, 1), number = first ? roots.root[first].count + 1 : 1;
+    if (!roots.root && !(roots.root = mt_map((MOST_ROOTS + 1) * sizeof *roots.root)))
+        return 0;
+    if (roots.n == MOST_ROOTS ||
+        mt_index_add(&roots.by_number, hash_of_number(class, number), roots.n + 1))
+        return 0;
+    uint32_t id = ++roots.n;
+    roots.root[id] = (struct root){.class = class, .number = number};
+    roots.root[first ? first : id].count = number;
+    return id;
+}
+
+/* DataParallel makes replicas of a module for one call. Names of attributes are the same few strs in
+ * all modules: what each is called is read once. */
+static int is_replica(const struct mt_python_layout *layout, struct mt_py_dict *attributes)
+{
+    static uint64_t others[256];
+    struct mt_py_entry entry;
+    char name[16];
+    for (unsigned i = 0; i < attributes->n && !mt_py_dict_at(attributes, i, &entry); i++) {
+        uint64_t *other = &others[(entry.key >> 4 ^ entry.key >> 12) % 256];
+        if (!entry.value || *other == entry.key)
+            continue;
+        if (!mt_py_text(layout, entry.key, name, sizeof name) && !strcmp(name, "_is_replica"))
+            return 1;
+        *other = entry.key;
+    }
+    return 0;
+}
+
+/* Replicas on other devices are no other modules. */
+static uint32_t number_of(const struct mt_python_layout *layout, uint64_t object, uint32_t class)
+{
+    struct mt_py_dict dict;
+    uint64_t attributes = attributes_of(layout, object, 1, &dict);
+    uint32_t id = find_object(object, class);
+    if (id) {
+        roots.root[id].attributes = attributes;
+        return roots.root[id].number;
+    }
+    if (!attributes || is_replica(layout, &dict))
+        return 1;
+    uint32_t number = find_number(class, 1) ? dead_number(layout, class) : 0;
+    id = number ? find_number(class, number) : add(class);
+    if (!id) {
+        atomic_fetch_add_explicit(&roots.left_out, 1, memory_order_relaxed);
+        return 1;
+    }
+    roots.root[id].object = object;
+    roots.root[id].attributes = attributes;
+    roots.root[find_number(class, 1)].given = roots.root[id].number;
+    (void)put_object(id); /* else it gets another number the next time */
+    return roots.root[id].number;
+}
+
+uint32_t mt_module_root(const struct mt_python_layout *layout, uint64_t object)
+{
+    char name[256 + 16];
+    if (mt_py_type_name(object, name, 256))
+        return 0;
+    size_t size = strlen(name);
+    uint32_t class = mt_intern_string(name, size);
+    unsigned number = class ? number_of(layout, object, class) : 1;
+    if (number == 1)
+        return class;
+    snprintf(name + size, sizeof name - size, "#%u", number);
+    return mt_intern_string(name, strlen(name));
+}
+
+uint32_t mt_module_roots_left_out(void)
+{
+    return atomic_load_explicit(&roots.left_out, memory_order_relaxed);
+}
+
+void mt_module_roots_reset(void)
+{
+    mt_unmap(roots.root, (MOST_ROOTS + 1) * sizeof *roots.root);
+    mt_index_reset(&roots.by_number);
+    mt_index_reset(&roots.by_object);
+    memset(&roots, 0, sizeof roots);
+}

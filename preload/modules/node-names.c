@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node-names.h"
+#include "preload/record/cache.h"
+#include "preload/record/intern.h"
+
+#include <string.h>
+
+static MT_HOT struct mt_cache names;
+
+/* Itanium ABI: the word before the vtable is the std::type_info, whose second word is the name. */
+static const char *type_name(const void *vtable)
+{
+    const char *const *type = ((const char *const *const *)vtable)[-1];
+    const char *name = type ? type[1] : NULL;
+    return name && *name == '*' ? name + 1
+                                : name; /* it marks a type that is local to its library */
+}
+
+static uint32_t intern(const struct mt_key *key, const char *name)
+{
+    mt_intern_lock();
+    uint32_t id = mt_cache_find(&names, key);
+    if (!id) {
+        id = mt_intern_string(name, strlen(name));
+        if (id)
+            mt_cache_add(&names, key, id);
+    }
+    mt_intern_unlock();
+    return id;
+}
+
+MT_HOT_CODE uint32_t mt_node_name(struct mt_thread *self, const void *node)
+{
+    const void *vtable;
+    memcpy(&vtable, node, sizeof vtable);
+    /* It lives as long as its library does, so its address says which type it is. */
+    struct mt_key key = {.a = (uint64_t)(uintptr_t)vtable};
+    uint32_t id = mt_cache_follow(&names, &key, &self->last_node);
+    const char *name = id ? NULL : type_name(vtable);
+    return name ? intern(&key, name) : id;
+}
+
+void mt_node_names_reset(void)
+{
+    mt_cache_reset(&names);
+}

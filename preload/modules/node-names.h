@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MT_PRELOAD_NODE_NAMES_H
+#define MT_PRELOAD_NODE_NAMES_H
+
+#include "preload/record/recorder.h"
+
+/* String id of the mangled C++ type name of a torch::autograd::Node; 0: not known. Call between
+ * mt_enter and mt_leave. */
+uint32_t mt_node_name(struct mt_thread *self, const void *node);
+
+/* For a forked child, whose ids begin anew. */
+void mt_node_names_reset(void);
+
+#endif

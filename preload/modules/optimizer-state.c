@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "optimizer-state.h"
+#include "kept-attributes.h"
+#include "preload/host/memory.h"
+#include "preload/host/safe-read.h"
+#include "preload/python/python-code.h"
+#include "preload/python/python-objects.h"
+#include "preload/python/tensor.h"
+#include "preload/record/cache.h"
+#include "preload/record/intern.h"
+#include "preload/record/look.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define OPTIMIZERS 4096u     /* that are remembered */
+#define PROBES 8u
+#define MOST_DEPTH 3u        /* containers inside each other */
+#define MOST_ITEMS 4096u     /* of a list */
+#define MOST_OBJECTS 200000u /* that are looked at in one go */
+#define PARTS 8u             /* of a tensor */
+#define NAMES 64u            /* that were met last */
+/* Objects that may be looked at before any is earned: so many by each new entry, and one by so many
+ * words of events. */
+#define AT_FIRST (1 << 16)
+#define OF_ENTRY 16
+#define WORDS_EACH 64
+#define MOST_SAVED (1 << 18)
+
+static struct {
+    const struct mt_python_layout *layout;
+    atomic_flag busy;
+    struct seen {
+        uint64_t optimizer, state; /* addresses of the object and of the dict */
+        struct mt_py_proof proof;  /* that the dict is its state */
+        uint64_t n;                /* entries of the dict, when it was gone through */
+        uint64_t n_paid;           /* entries that earned objects */
+        uint64_t steps;            /* since the dict is this one */
+        int is_owed;               /* it was due too soon */
+    } * seen;
+    _Atomic int64_t left; /* objects that may be looked at, but for AT_FIRST */
+    uint64_t key[2];      /* the strs with these names that were met last */
+} optimizers = {.busy = ATOMIC_FLAG_INIT};
+
+void mt_optimizers_start(const struct mt_python_layout *layout)
+{
+    optimizers.layout = layout;
+}
+
+/* What an optimizer has: its parameters in groups, and its state. */
+struct parts {
+    uint64_t groups, state;
+    struct mt_py_proof proof; /* of the state */
+    int is_inner;             /* these are another one's, which is its `optimizer` */
+};
+
+/* 0, or -EINVAL: it is no optimizer. */
+static int own_parts_of(uint64_t object, struct parts *parts)
+{
+    struct mt_py_dict attributes;
+    struct mt_py_entry state, groups;
+    if (!object || mt_py_attributes(optimizers.layout, object, &attributes, &parts->proof) ||
+        mt_py_dict_find_known(optimizers.layout, &attributes, "param_groups", &optimizers.key[0],
+                              &groups) ||
+        mt_py_dict_find_known(optimizers.layout, &attributes, "state", &optimizers.key[1],
+                              &state) ||
+        mt_py_sort(groups.value) != MT_PY_LIST || mt_py_sort(state.value) != MT_PY_DICT)
+        return -EINVAL;
+    parts->groups = groups.value;
+    parts->state = state.value;
+    mt_py_prove(&parts->proof, state.slot, state.value);
+    parts->is_inner = 0;
+    return 0;
+}
+
+/* Likewise, also of one that wraps another, as DeepSpeed's and Megatron's do. */
+static int parts_of(uint64_t object, struct parts *parts)
+{
+    struct mt_py_dict attributes;
+    struct mt_py_entry inner;
+    if (!own_parts_of(object, parts))
+        return 0;
+    if (!object || mt_py_attributes(optimizers.layout, object, &attributes, &parts->proof) ||
+        mt_py_dict_find(optimizers.layout, &attributes, "optimizer", &inner) ||
+        own_parts_of(inner.value, parts))
+        return -EINVAL;
+    parts->is_inner = 1;
+    return 0;
+}
+
+int mt_optimizer_is_step(uint64_t code, uint64_t object)
+{
+    char function[256];
+    size_t size = mt_py_utf8(optimizers.layout, mt_py_word(code, optimizers.layout->code_name),
+                             function, sizeof function - 1);
+    function[size] = '\0';
+    const char *dot = strrchr(function, '.');
+    struct parts parts;
+    return !strcmp(dot ? dot + 1 : function, "step") && !parts_of(object, &parts);
+}
+
+/* One that is gone through, and the way to what is looked at. */
+struct visit {
+    struct mt_thread *self;
+    uint64_t parameter; /* address of its data; 0: not known */
+    uint32_t name;      /* string id */
+    int is_of_itself;   /* what is looked at are parameters */
+    unsigned n_tensors; /* that were looked at */
+    unsigned left;      /* objects that may still be looked at */
+    struct {
+        uint64_t str;
+        uint32_t id;
+    } known[NAMES];
+};
+
+static uint32_t intern(struct visit *v, uint64_t str)
+{
+    char text[256];
+    unsigned at = (str >> 4 ^ str >> 10) % NAMES;
+    if (v->known[at].str == str)
+        return v->known[at].id;
+    if (mt_py_text(optimizers.layout, str, text, sizeof text))
+        return 0;
+    mt_intern_lock();
+    uint32_t id = mt_intern_string(text, strlen(text));
+    mt_intern_unlock();
+    v->known[at].str = str;
+    return v->known[at].id = id;
+}
+
+static void visit(struct visit *visit, uint64_t object, unsigned depth);
+
+static uint64_t address_of(uint64_t parameter)
+{
+    struct mt_py_tensor part[PARTS];
+    return mt_py_tensor_parts(optimizers.layout, parameter, part, PARTS) ? part[0].place.address
+                                                                         : 0;
+}
+
+/* That a tensor is a leaf, autograd says of the one that wraps it. */
+static void visit_tensor(struct visit *v, uint64_t object)
+{
+    struct mt_py_tensor part[PARTS];
+    unsigned n = mt_py_tensor_parts(optimizers.layout, object, part, PARTS);
+    v->n_tensors += n > 0;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t address = part[i].place.address;
+        if (v->is_of_itself && part[i].is_wrapped)
+            mt_record(v->self, MT_LEAF, part[i].place.device, 0, MT_ARGS(address, 0));
+        if (v->is_of_itself || v->parameter != address)
+            mt_record(v->self, MT_STATE, part[i].place.device, 0,
+                      MT_ARGS(address, v->is_of_itself ? address : v->parameter, v->name,
+                              part[i].elements));
+    }
+}
+
+static void visit_dict(struct visit *v, uint64_t object, unsigned depth)
+{
+    struct mt_py_dict dict;
+    struct mt_py_entry entry;
+    if (mt_py_dict_open(optimizers.layout, object, &dict))
+        return;
+    for (unsigned i = 0; i < dict.n && v->left && !mt_py_dict_at(&dict, i, &entry); i++) {
+        if (!entry.value)
+            continue;
+        if (depth == 0)
+            v->parameter = address_of(entry.key);
+        if (depth == 1)
+            v->name = intern(v, entry.key);
+        visit(v, entry.value, depth + 1);
+    }
+}
+
+static void visit_items(struct visit *v, uint64_t object, unsigned depth)
+{
+    uint64_t item, n, items = mt_py_items(object, &n);
+    for (uint64_t i = 0; i < n && i < MOST_ITEMS && v->left; i++)
+        if (!mt_py_read(items + i * sizeof item, &item))
+            visit(v, item, depth + 1);
+}
+
+static void visit(struct visit *v, uint64_t object, unsigned depth)
+{
+    enum mt_py_sort sort = mt_py_sort(object);
+    if (depth > MOST_DEPTH || !v->left)
+        return;
+    v->left--;
+    if (sort == MT_PY_DICT) {
+        visit_dict(v, object, depth);
+    } else if (sort == MT_PY_LIST || sort == MT_PY_TUPLE) {
+        visit_items(v, object, depth);
+    } else {
+        visit_tensor(v, object);
+    }
+}
+
+/* In one call what else would take a hundred, at each step: how many entries its state has, where
+ * that is still the same dict; or -EFAULT. */
+static int count_entries(const struct seen *seen, uint64_t *n)
+{
+    uint64_t address[MT_PY_PROOF + 1], word[MT_PY_PROOF + 1];
+    const struct mt_py_proof *proof = &seen->proof;
+    for (unsigned i = 0; i < proof->n; i++)
+        address[i] = proof->word[i].address;
+    address[proof->n] = seen->state + MT_DICT_USED;
+    if (mt_safe_read_words(address, word, proof->n + 1))
+        return -EFAULT;
+    for (unsigned i = 0; i < proof->n; i++)
+        if (word[i] != proof->word[i].value)
+            return -EFAULT;
+    *n = word[proof->n];
+    return 0;
+}
+
+/* Its own place, an empty one, or that of the one that lies where it should. */
+static struct seen *place_of(uint64_t optimizer)
+{
+    uint64_t home = mt_mix(0, optimizer);
+    for (unsigned probe = 0; probe < PROBES; probe++) {
+        struct seen *seen = &optimizers.seen[(home + probe) % OPTIMIZERS];
+        if (!seen->optimizer || seen->optimizer == optimizer)
+            return seen;
+    }
+    return &optimizers.seen[home % OPTIMIZERS];
+}
+
+/* Its entry with the state as it is now, and how many entries that has; NULL: it is no optimizer.
+ */
+static struct seen *look_at(uint64_t optimizer, uint64_t *n)
+{
+    struct parts parts;
+    if (!optimizers.seen && !(optimizers.seen = mt_map(OPTIMIZERS * sizeof *optimizers.seen)))
+        return NULL;
+    struct seen *seen = place_of(optimizer);
+    if (seen->optimizer == optimizer && !count_entries(seen, n))
+        return seen;
+    if (parts_of(optimizer, &parts) || mt_py_read(parts.state + MT_DICT_USED, n))
+        return NULL;
+    if (seen->optimizer != optimizer || seen->state != parts.state)
+        *seen = (struct seen){.optimizer = optimizer, .state = parts.state};
+    seen->proof = parts.proof;
+    return seen;
+}
+
+static void earn(struct mt_thread *self, uint64_t new_entries)
+{
+    uint64_t put = atomic_load_explicit(&self->ring.put, memory_order_relaxed);
+    uint64_t objects = (put - self->optimizers_at) / WORDS_EACH;
+    self->optimizers_at += objects * WORDS_EACH;
+    if (atomic_load_explicit(&optimizers.left, memory_order_relaxed) < MOST_SAVED)
+        atomic_fetch_add_explicit(&optimizers.left, (int64_t)(objects + new_entries * OF_ENTRY),
+                                  memory_order_relaxed);
+}
+
+/* Tensors may also come and go while the dict's entries stay: so it is gone through again, ever
+ * more rarely. What would take too much of the program's time waits for a later step. */
+static int is_due(struct mt_thread *self, uint64_t optimizer)
+{
+    uint64_t n;
+    struct seen *seen = look_at(optimizer, &n);
+    if (!seen)
+        return 0;
+    uint64_t steps = ++seen->steps;
+    int has_changed = seen->n != n;
+    int is_power_of_16 = (steps & (steps - 1)) == 0 && steps & 0x1111111111111111u;
+    earn(self, n > seen->n_paid ? n - seen->n_paid : 0);
+    seen->n_paid = n > seen->n_paid ? n : seen->n_paid;
+    if ((!has_changed && steps != 2 && !is_power_of_16 && !seen->is_owed))
+        return 0;
+    seen->is_owed = atomic_load_explicit(&optimizers.left, memory_order_relaxed) < -AT_FIRST;
+    if (!seen->is_owed)
+        seen->n = n;
+    return !seen->is_owed;
+}
+
+/* Each tensor of "params" in a group. */
+static void visit_groups(struct visit *v, uint64_t groups)
+{
+    struct mt_py_dict group;
+    struct mt_py_entry params;
+    uint64_t item, n, items = mt_py_items(groups, &n);
+    v->is_of_itself = 1;
+    for (uint64_t i = 0; i < n && i < MOST_ITEMS && v->left; i++)
+        if (!mt_py_read(items + i * sizeof item, &item) &&
+            !mt_py_dict_open(optimizers.layout, item, &group) &&
+            !mt_py_dict_find(optimizers.layout, &group, "params", &params))
+            visit(v, params.value, MOST_DEPTH - 1);
+    v->is_of_itself = 0;
+}
+
+/* Some have their parameters in groups during a step only (ZeRO-3): their state names them. */
+static void visit_keys(struct visit *v, uint64_t state)
+{
+    struct mt_py_dict dict;
+    struct mt_py_entry entry;
+    uint64_t n;
+    if (mt_py_read(state + MT_DICT_USED, &n) || n <= v->n_tensors ||
+        mt_py_dict_open(optimizers.layout, state, &dict))
+        return;
+    v->is_of_itself = 1;
+    for (unsigned i = 0; i < dict.n && v->left && !mt_py_dict_at(&dict, i, &entry); i++)
+        if (entry.value)
+            visit(v, entry.key, MOST_DEPTH);
+    v->is_of_itself = 0;
+}
+
+static void go_through(struct mt_thread *self, uint64_t optimizer)
+{
+    struct visit v = {.self = self, .left = MOST_OBJECTS};
+    struct parts parts;
+    if (parts_of(optimizer, &parts))
+        return;
+    if (parts.is_inner) {
+        mt_kept_attributes_look(self, optimizers.layout, optimizer, MT_KEEPER_OPTIMIZER);
+        return;
+    }
+    visit_groups(&v, parts.groups);
+    visit_keys(&v, parts.state);
+    visit(&v, parts.state, 0);
+    atomic_fetch_sub_explicit(&optimizers.left, (int64_t)(MOST_OBJECTS - v.left),
+                              memory_order_relaxed);
+}
+
+static void end_last(struct mt_thread *self)
+{
+    uint64_t optimizer = self->step[--self->n_steps].optimizer;
+    if (atomic_flag_test_and_set_explicit(&optimizers.busy, memory_order_acquire))
+        return;
+    int has_begun = mt_look_begin();
+    int due = is_due(self, optimizer);
+    atomic_flag_clear_explicit(&optimizers.busy, memory_order_release);
+    if (due)
+        go_through(self, optimizer);
+    mt_look_end(has_begun);
+}
+
+void mt_optimizer_steps(struct mt_thread *self, unsigned i)
+{
+    const struct mt_known_frame *known = &self->known[i];
+    while (self->n_steps && self->step[self->n_steps - 1].at > i)
+        end_last(self);
+    if (self->n_steps && self->step[self->n_steps - 1].at == i) {
+        if (self->step[self->n_steps - 1].optimizer == known->object)
+            return;
+        end_last(self);
+    }
+    if (self->n_steps < MT_STEPS)
+        self->step[self->n_steps++] = (struct mt_step){known->object, i};
+}
+
+static int has_ended(const struct mt_thread *self, const struct mt_step *step, unsigned n)
+{
+    return n < step->at || !self->known[step->at].is_step ||
+           self->known[step->at].object != step->optimizer;
+}
+
+void mt_optimizers_follow(struct mt_thread *self, unsigned n)
+{
+    while (self->n_steps && has_ended(self, &self->step[self->n_steps - 1], n))
+        end_last(self);
+}
+
+void mt_optimizers_look(struct mt_thread *self)
+{
+    for (unsigned i = 0; i < self->n_steps; i++)
+        go_through(self, self->step[i].optimizer);
+}
+
+void mt_optimizers_reset(void)
+{
+    mt_unmap(optimizers.seen, OPTIMIZERS * sizeof *optimizers.seen);
+    optimizers.seen = NULL;
+    optimizers.left = 0;
+    atomic_flag_clear(&optimizers.busy);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ends that no destructor sees: os._exit, a forked worker of multiprocessing, Ctrl-C in Python, a
+ * C++ exception that nobody catches. They may come from a signal handler: nothing here looks
+ * anything up, and the kernel is asked directly. */
+#include "preload/hooks/hooks.h"
+#include "preload/record/process-end.h"
+#include "preload/record/recorder.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static _Noreturn void end_process(int status)
+{
+    mt_will_exit(status);
+    mt_finish();
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+void mt_hook_exit(int status)
+{
+    end_process(status);
+}
+
+void mt_hook_exit_c99(int status)
+{
+    end_process(status);
+}
+
+/* As the C library does it: the program's handler first, which may jump away, and if that returns,
+ * the default. */
+void mt_hook_abort(void)
+{
+    sigset_t abortion;
+    struct sigaction action;
+    sigemptyset(&abortion);
+    sigaddset(&abortion, SIGABRT);
+    sigprocmask(SIG_UNBLOCK, &abortion, NULL);
+    if (!sigaction(SIGABRT, NULL, &action) && action.sa_handler != SIG_DFL)
+        raise(SIGABRT);
+    mt_will_be_killed(SIGABRT);
+    mt_finish();
+    signal(SIGABRT, SIG_DFL);
+    raise(SIGABRT);
+    end_process(127);
+}
+
+/* Whether the signal ends a process that has not arranged for it otherwise, and this one has not.
+ */
+static int ends_us(int number)
+{
+    struct sigaction action;
+    sigset_t blocked;
+    switch (number) {
+    case SIGKILL:
+        return 1;
+    case SIGINT:
+    case SIGTERM:
+    case SIGHUP:
+    case SIGQUIT:
+    case SIGABRT:
+        return !sigprocmask(SIG_BLOCK, NULL, &blocked) && !sigismember(&blocked, number) &&
+               !sigaction(number, NULL, &action) && action.sa_handler == SIG_DFL;
+    }
+    return 0;
+}
+
+int mt_hook_kill(int process, int number)
+{
+    /* The first process of a container is not ended by signals of its own. */
+    if (process == getpid() && process != 1 && ends_us(number)) {
+        mt_will_be_killed(number);
+        mt_finish();
+    }
+    return (int)syscall(SYS_kill, process, number);
+}

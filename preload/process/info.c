@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "info.h"
+#include "preload/cuda/cupti.h"
+#include "preload/host/notice.h"
+#include "preload/host/read-file.h"
+#include "preload/modules/module-members.h"
+#include "preload/modules/module-roots.h"
+#include "preload/modules/module-search.h"
+#include "preload/modules/python-modules.h"
+#include "preload/python/tensor.h"
+#include "preload/record/look.h"
+#include "preload/record/process-end.h"
+#include "preload/record/tail.h"
+#include "preload/stacks/native-stack.h"
+#include "preload/stacks/python-stack.h"
+#include "preload/torch/real.h"
+#include "preload/write/device-memory.h"
+#include "preload/write/launcher.h"
+#include "trace-format/end-note.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct sink {
+    mt_info_sink *call;
+    void *data;
+};
+
+/* Large buffers are static: only the writer tells. */
+__attribute__((format(printf, 2, 3))) static void tell(struct sink sink, const char *format, ...)
+{
+    static char text[MT_TEXT_LIMIT + 1];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (n > 0)
+        sink.call(sink.data, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+/* The variables that change what the memory looks like or who the process is, in a job: these, and
+ * the launchers'. */
+static const char *const environment[] = {
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "LOCAL_WORLD_SIZE",
+    "GROUP_RANK",
+    "TORCHELASTIC_RUN_ID",
+    "CUDA_VISIBLE_DEVICES",
+    "PYTORCH_ALLOC_CONF",
+    "SLURM_JOB_ID",
+    "SLURM_NODEID",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "CUDASIM_GPU",
+    "CUDASIM_MEMORY",
+    "PYTORCH_NO_CUDA_MEMORY_CACHING",
+    "CUDA_MODULE_LOADING",
+};
+
+#define N_VARIABLES (sizeof environment / sizeof *environment)
+
+/* "env.NAME=value" of those that are set, and the place in the job that they tell ("rank=1"), as
+ * they were when recording started. */
+static char *values[64];
+static size_t n_values;
+
+static void keep(const char *before, const char *name, const char *value)
+{
+    if (value && n_values < sizeof values / sizeof *values &&
+        asprintf(&values[n_values], "%s%s=%s", before, name, value) >= 0)
+        n_values++;
+}
+
+void mt_info_prepare(void)
+{
+    const char *variable;
+    n_values = 0; /* a forked child's parent's stay: little, once */
+    for (unsigned i = 0; (variable = mt_launcher_variable(i)); i++)
+        keep("env.", variable, getenv(variable));
+    for (size_t i = 0; i < N_VARIABLES; i++)
+        keep("env.", environment[i], getenv(environment[i]));
+    for (enum mt_job_place place = 0; place < MT_PLACES; place++)
+        keep("", mt_place_names[place], mt_launcher_place(place));
+}
+
+static void tell_command(struct sink sink)
+{
+    static char text[MT_TEXT_LIMIT - sizeof "command="];
+    char path[PATH_MAX];
+    size_t n = mt_read_file("/proc/self/cmdline", text, sizeof text);
+    for (size_t i = 0; i + 1 < n; i++)
+        if (!text[i])
+            text[i] = ' ';
+    tell(sink, "command=%s", text);
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length > 0)
+        tell(sink, "program=%.*s", (int)length, path);
+    if (getcwd(path, sizeof path))
+        tell(sink, "working_directory=%s", path);
+}
+
+/* The path of a library that is loaded, whatever its version is; "" where it is not. The loader is
+ * not asked: who waits for us may hold its lock. */
+static void find_library(const char *name, char path[PATH_MAX])
+{
+    char line[PATH_MAX + 128];
+    size_t n = strlen(name);
+    FILE *maps = fopen("/proc/self/maps", "re");
+    path[0] = '\0';
+    while (maps && !*path && fgets(line, sizeof line, maps)) {
+        char *begin = strchr(line, '/'), *slash = strrchr(line, '/');
+        line[strcspn(line, "\n")] = '\0';
+        if (slash && !strncmp(slash + 1, name, n) && (!slash[1 + n] || slash[1 + n] == '.'))
+            snprintf(path, PATH_MAX, "%s", begin);
+    }
+    if (maps)
+        fclose(maps);
+}
+
+/* From version.py beside the directory of libtorch_cpu.so: __version__ = '2.15.0+cu132'. */
+static void tell_torch(struct sink sink)
+{
+    char library[PATH_MAX], path[PATH_MAX + 32], text[4096];
+    find_library("libtorch_cpu.so", library);
+    char *slash = strrchr(library, '/');
+    if (!slash)
+        return;
+    snprintf(path, sizeof path, "%.*s/../version.py", (int)(slash - library), library);
+    if (!mt_read_file(path, text, sizeof text))
+        return;
+    const char *at = strstr(text, "__version__ = '");
+    const char *end = at ? strchr(at + 15, '\'') : NULL;
+    if (end)
+        tell(sink, "torch=%.*s", (int)(end - at - 15), at + 15);
+}
+
+/* The file of CUDA's driver has its version in its name. */
+static void tell_driver(struct sink sink)
+{
+    char path[PATH_MAX];
+    find_library("libcuda.so", path);
+    if (*path)
+        tell(sink, "cuda_driver=%s", path);
+}
+
+void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
+{
+    struct sink sink = {call, data};
+    char host[256] = "";
+    uint64_t since = mt_now() - start_ns;
+    tell(sink, "memtap=%s", MT_VERSION);
+    tell_command(sink);
+    tell(sink, "pid=%d", (int)getpid());
+    tell(sink, "parent_pid=%d", (int)getppid());
+    if (!gethostname(host, sizeof host - 1))
+        tell(sink, "host=%s", host);
+    tell(sink, "start_monotonic_ns=%llu", (unsigned long long)start_ns);
+    tell(sink, "start_realtime_ns=%llu", (unsigned long long)(mt_clock(CLOCK_REALTIME) - since));
+    for (size_t i = 0; i < n_values; i++)
+        tell(sink, "%s", values[i]);
+    tell_torch(sink);
+    tell_driver(sink);
+}
+
+void mt_info_collect_late(mt_info_sink *call, void *data)
+{
+    char missing[512];
+    char end[MT_PROCESS_END_TEXT];
+    struct sink sink = {call, data};
+    if (*mt_process_end(end))
+        tell(sink, MT_ENDED_INFO "%s", end);
+    if (*mt_python_version())
+        tell(sink, "python=%s", mt_python_version());
+    tell(sink, "python_stacks=%s", mt_python_status());
+    tell(sink, "modules=%s", mt_modules_status());
+    struct mt_look_work work = mt_look_work();
+    tell(sink, "lookup_reads=%llu", (unsigned long long)work.reads);
+    tell(sink, "lookup_bytes=%llu", (unsigned long long)work.bytes);
+    tell(sink, "lookup_calls=%llu", (unsigned long long)work.calls);
+    uint32_t cut = mt_module_searches_cut() + mt_module_members_cut() + mt_module_roots_left_out();
+    if (cut)
+        tell(sink, "lookups_cut=%u", cut);
+    tell(sink, "native_stacks=%s", mt_native_status());
+    tell(sink, "labels=%s", mt_tensor_status());
+    tell(sink, "dtypes=%s", mt_dtype_status());
+    tell(sink, "device_memory=%s", mt_device_memory_status());
+    tell(sink, "cupti=%s", mt_cupti_status());
+    if (*mt_noticed(missing, sizeof missing))
+        tell(sink, "unseen_copies=%s", missing);
+    if (mt_missing_in_torch(missing, sizeof missing))
+        tell(sink, "torch_hooks=%s%s", *missing ? "all but" : "all", missing);
+    tell(sink, "kill_proof=%s", mt_tail_status());
+    tell(sink, "writer_cpu_ns=%llu", (unsigned long long)mt_clock(CLOCK_THREAD_CPUTIME_ID));
+}

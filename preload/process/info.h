@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trace says of its process, as "key=value" texts (FORMAT.md, "Info keys"). */
+#ifndef MT_PRELOAD_INFO_H
+#define MT_PRELOAD_INFO_H
+
+#include "preload/write/writer.h"
+
+/* Copies what the environment says; in a thread of the host, which may change it at any time. */
+void mt_info_prepare(void);
+
+/* At the start. start_ns: of the trace, on CLOCK_MONOTONIC. */
+void mt_info_collect(uint64_t start_ns, mt_info_sink *sink, void *data);
+
+/* At the end, in the writer's thread: what recording learned on the way, and what that took. */
+void mt_info_collect_late(mt_info_sink *sink, void *data);
+
+#endif

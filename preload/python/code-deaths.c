@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "code-deaths.h"
+#include "preload/host/hot.h"
+#include "type-dealloc.h"
+
+MT_HOT _Atomic uint64_t mt_code_deaths;
+_Atomic uint32_t mt_code_deaths_at[MT_CODE_PLACES];
+static mt_dealloc *real_free;
+
+static void count_and_free(void *code)
+{
+    uint64_t address = (uint64_t)(uintptr_t)code;
+    atomic_fetch_add_explicit(mt_code_deaths_of(address), 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&mt_code_deaths, 1, memory_order_release);
+    real_free(code);
+}
+
+int mt_code_deaths_count(const void *code_type)
+{
+    return mt_dealloc_replace(code_type, count_and_free, &real_free);
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "python-objects.h"
+#include "preload/record/look.h"
+#include "python-code.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct mt_py_types mt_py_types;
+
+/* Byte offsets that all versions have in common. */
+enum {
+    TYPE_NAME = 24,
+    TYPE_BASIC_SIZE = 32,
+    TYPE_FLAGS = 168,
+    TYPE_BASE = 256,
+    TYPE_DICT_OFFSET = 288, /* up to 3.10 */
+    ITEMS_SIZE = 16,
+    LIST_ITEMS = 24, /* their address */
+    TENSOR = 16,     /* of PyTorch's THPVariable */
+    DICT_VALUES = 40,
+    /* an object with a managed dict, from 3.11 on; its values are there in 3.11 only */
+    MANAGED_DICT = -24,
+    MANAGED_VALUES = -32,
+};
+
+enum { FLAG_INLINE_VALUES = 1 << 2, FLAG_MANAGED_DICT = 1 << 4 };
+enum { FLAG_LIST = 1 << 25, FLAG_TUPLE = 1 << 26, FLAG_DICT = 1 << 29 };
+
+#define MOST_ENTRIES (1u << 20)
+
+static int read_bytes(uint64_t address, void *out, size_t size)
+{
+    return mt_look_read(address, out, size);
+}
+
+/* What a living object keeps alive needs no care. */
+static int read_as(int is_alive, uint64_t address, void *out, size_t size)
+{
+    if (!is_alive)
+        return read_bytes(address, out, size);
+    memcpy(out, (const void *)(uintptr_t)address, size);
+    return 0;
+}
+
+int mt_py_read(uint64_t address, uint64_t *out)
+{
+    return read_bytes(address, out, sizeof *out);
+}
+
+/* Up to 3.10: size, entries; then indices as wide as the size needs. */
+static void open_keys_310(struct mt_py_dict *dict, uint64_t keys, const uint64_t head[5])
+{
+    uint64_t size = head[1];
+    unsigned width = size <= 0xff ? 1 : size <= 0xffff ? 2 : size <= 0xffffffff ? 4 : 8;
+    dict->entries = keys + 40 + size * width;
+    dict->n = head[4] < MOST_ENTRIES && size < MOST_ENTRIES * 2 ? (unsigned)head[4] : 0;
+    dict->stride = 3;
+}
+
+/* From 3.11 on: logarithms of size and of the bytes of indices, and what sort of keys they are. */
+static void open_keys_311(struct mt_py_dict *dict, uint64_t keys, const uint64_t head[5])
+{
+    unsigned char byte[8];
+    memcpy(byte, &head[1], sizeof byte);
+    dict->entries = keys + 32 + ((uint64_t)1 << (byte[1] & 31));
+    dict->n = head[3] < MOST_ENTRIES ? (unsigned)head[3] : 0;
+    dict->stride = byte[2] ? 2 : 3; /* keys that are all str have no hash beside them */
+}
+
+static int open_dict(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+                     struct mt_py_dict *dict)
+{
+    uint64_t word[6], head[5];
+    memset(dict, 0, offsetof(struct mt_py_dict, entry));
+    dict->is_alive = is_alive;
+    if (!object || read_as(is_alive, object, word, sizeof word) ||
+        (word[1] != (uint64_t)(uintptr_t)mt_py_types.dict &&
+         word[1] != (uint64_t)(uintptr_t)mt_py_types.ordered_dict &&
+         mt_py_sort(object) != MT_PY_DICT) ||
+        read_as(is_alive, word[MT_DICT_KEYS / 8], head, sizeof head))
+        return -EINVAL;
+    if (layout->attributes == MT_ATTRIBUTES_310)
+        open_keys_310(dict, word[MT_DICT_KEYS / 8], head);
+    else
+        open_keys_311(dict, word[MT_DICT_KEYS / 8], head);
+    if (word[DICT_VALUES / 8])
+        dict->values = word[DICT_VALUES / 8] + (layout->attributes >= MT_ATTRIBUTES_313 ? 8 : 0);
+    return 0;
+}
+
+int mt_py_dict_open(const struct mt_python_layout *layout, uint64_t object, struct mt_py_dict *dict)
+{
+    return open_dict(layout, object, 0, dict);
+}
+
+static int fill(struct mt_py_dict *dict, unsigned first)
+{
+    unsigned n = dict->n - first < MT_PY_CHUNK ? dict->n - first : MT_PY_CHUNK;
+    size_t size = (size_t)dict->stride * 8;
+    dict->filled = 0;
+    if (read_as(dict->is_alive, dict->entries + first * size, dict->entry, n * size) ||
+        (dict->values && read_as(dict->is_alive, dict->values + first * sizeof(uint64_t),
+                                 dict->value, n * sizeof(uint64_t))))
+        return -EFAULT;
+    dict->first = first;
+    dict->filled = n;
+    return 0;
+}
+
+int mt_py_dict_at(struct mt_py_dict *dict, unsigned i, struct mt_py_entry *entry)
+{
+    if (i >= dict->n || ((i < dict->first || i - dict->first >= dict->filled) && fill(dict, i)))
+        return -EFAULT;
+    const uint64_t *words = &dict->entry[(i - dict->first) * dict->stride];
+    entry->key = words[dict->stride - 2];
+    entry->value = dict->values ? dict->value[i - dict->first] : words[dict->stride - 1];
+    entry->slot = dict->values
+                      ? dict->values + i * sizeof(uint64_t)
+                      : dict->entries + ((uint64_t)i * dict->stride + dict->stride - 1) * 8;
+    return 0;
+}
+
+int mt_py_dict_find(const struct mt_python_layout *layout, struct mt_py_dict *dict,
+                    const char *name, struct mt_py_entry *entry)
+{
+    char text[64];
+    for (unsigned i = 0; i < dict->n && !mt_py_dict_at(dict, i, entry); i++)
+        if (entry->value && !mt_py_text(layout, entry->key, text, sizeof text) &&
+            !strcmp(text, name))
+            return 0;
+    return -ENOENT;
+}
+
+int mt_py_dict_find_known(const struct mt_python_layout *layout, struct mt_py_dict *dict,
+                          const char *name, uint64_t *key, struct mt_py_entry *entry)
+{
+    for (unsigned i = 0; *key && i < dict->n && !mt_py_dict_at(dict, i, entry); i++)
+        if (entry->key == *key && entry->value)
+            return 0;
+    if (mt_py_dict_find(layout, dict, name, entry))
+        return -ENOENT;
+    *key = entry->key;
+    return 0;
+}
+
+uint64_t mt_py_dict_version(uint64_t dict)
+{
+    uint64_t version;
+    return mt_py_read(dict + MT_DICT_VERSION, &version) ? 0 : version;
+}
+
+static int prove(struct mt_py_proof *proof, int is_alive, uint64_t address)
+{
+    uint64_t *value = &proof->word[proof->n].value;
+    proof->word[proof->n++].address = address;
+    return read_as(is_alive, address, value, sizeof *value);
+}
+
+/* Attributes that are in values only have their names in a table that the type keeps. */
+static int open_values(const struct mt_python_layout *layout, uint64_t type, uint64_t values,
+                       int is_alive, struct mt_py_dict *attributes)
+{
+    uint64_t keys, head[5];
+    memset(attributes, 0, offsetof(struct mt_py_dict, entry));
+    attributes->is_alive = is_alive;
+    if (!values || read_as(is_alive, type + (uint64_t)layout->type_keys, &keys, sizeof keys) ||
+        !keys || read_as(is_alive, keys, head, sizeof head))
+        return -EINVAL;
+    open_keys_311(attributes, keys, head);
+    attributes->values = values;
+    return 0;
+}
+
+/* Up to 3.10 the type says where the dict is; from 3.11 on it stands before the object. Values
+ * instead: in 3.11 beside it, in 3.12 at its place with a mark, in 3.13 behind the object. */
+static int find_attributes(const struct mt_python_layout *layout, uint64_t object, uint64_t type,
+                           int is_alive, uint64_t *dict, uint64_t *values,
+                           struct mt_py_proof *proof)
+{
+    uint64_t at = (uint64_t)MANAGED_DICT, flags = 0, size;
+    if (layout->attributes == MT_ATTRIBUTES_310
+            ? read_as(is_alive, type + TYPE_DICT_OFFSET, &at, sizeof at) || !at || at > 4096
+            : read_as(is_alive, type + TYPE_FLAGS, &flags, sizeof flags) ||
+                  !(flags & FLAG_MANAGED_DICT))
+        return -EINVAL;
+    if (prove(proof, is_alive, object + at))
+        return -EINVAL;
+    *dict = proof->word[0].value;
+    *values = 0;
+    if (layout->attributes == MT_ATTRIBUTES_312 && *dict & 1) {
+        *values = *dict + 1;
+        *dict = 0;
+    } else if (layout->attributes == MT_ATTRIBUTES_311 && !*dict) {
+        if (prove(proof, is_alive, object + (uint64_t)MANAGED_VALUES))
+            return -EINVAL;
+        *values = proof->word[1].value;
+    } else if (layout->attributes >= MT_ATTRIBUTES_313 && !*dict) {
+        if (!(flags & FLAG_INLINE_VALUES) ||
+            read_as(is_alive, type + TYPE_BASIC_SIZE, &size, sizeof size))
+            return -EINVAL;
+        *values = object + size + 8;
+    }
+    return 0;
+}
+
+static int open_attributes(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+                           struct mt_py_dict *attributes, struct mt_py_proof *proof)
+{
+    uint64_t type, dict, values;
+    proof->n = 0;
+    proof->word[1].value = 0;
+    if (!object || object % 8 ||
+        read_as(is_alive, object + MT_OBJECT_TYPE, &type, sizeof type) ||
+        find_attributes(layout, object, type, is_alive, &dict, &values, proof))
+        return -EINVAL;
+    if (!dict)
+        return open_values(layout, type, values, is_alive, attributes);
+    return open_dict(layout, dict, is_alive, attributes) ||
+                   prove(proof, is_alive, dict + (attributes->values ? DICT_VALUES : MT_DICT_KEYS))
+               ? -EINVAL
+               : 0;
+}
+
+int mt_py_attributes(const struct mt_python_layout *layout, uint64_t object,
+                     struct mt_py_dict *attributes, struct mt_py_proof *proof)
+{
+    return open_attributes(layout, object, 0, attributes, proof);
+}
+
+int mt_py_attributes_alive(const struct mt_python_layout *layout, uint64_t object,
+                           struct mt_py_dict *attributes, struct mt_py_proof *proof)
+{
+    return open_attributes(layout, object, 1, attributes, proof);
+}
+
+int mt_py_text(const struct mt_python_layout *layout, uint64_t str, char *out, size_t size)
+{
+    uint64_t object[128];
+    if (!mt_py_is(str, mt_py_types.str) || read_bytes(str, object, MT_STRING_STATE + 8))
+        return -EINVAL;
+    uint64_t copy = (uint64_t)(uintptr_t)object;
+    size_t most = sizeof object - (size_t)layout->string_data_wide;
+    size_t length = (size_t)mt_py_word(copy, MT_STRING_LENGTH);
+    uint32_t state = (uint32_t)mt_py_int(copy, MT_STRING_STATE);
+    unsigned kind = (state >> 2) & 7, is_ascii = (state >> 6) & 1;
+    if (!kind || length > most / kind ||
+        read_bytes(str, object,
+                   (size_t)(is_ascii ? layout->string_data : layout->string_data_wide) +
+                       length * kind))
+        return -EINVAL;
+    size_t used = mt_py_utf8(layout, copy, out, size - 1);
+    out[used] = '\0';
+    return 0;
+}
+
+static int name_of_type(uint64_t type, char *out, size_t size)
+{
+    uint64_t name;
+    char text[256 + 16];
+    if (mt_py_read(type + TYPE_NAME, &name))
+        return -EINVAL;
+    size_t whole = 0; /* eight bytes a time: none of them reaches beyond its page */
+    size_t step = 8 - name % 8;
+    for (; whole < 256; whole += step, step = 8) {
+        if (read_bytes(name + whole, text + whole, step))
+            return -EINVAL;
+        if (memchr(text + whole, 0, step))
+            break;
+    }
+    text[whole + 8] = '\0';
+    const char *dot = strrchr(text, '.');
+    const char *last = dot ? dot + 1 : text;
+    size_t length = strnlen(last, size - 1);
+    memcpy(out, last, length);
+    out[length] = '\0';
+    return 0;
+}
+
+int mt_py_type_name(uint64_t object, char *out, size_t size)
+{
+    uint64_t type;
+    return mt_py_read(object + MT_OBJECT_TYPE, &type) ? -EINVAL : name_of_type(type, out, size);
+}
+
+enum mt_py_sort mt_py_sort(uint64_t object)
+{
+    uint64_t type, flags;
+    if (!object || mt_py_read(object + MT_OBJECT_TYPE, &type) ||
+        mt_py_read(type + TYPE_FLAGS, &flags))
+        return MT_PY_OTHER;
+    return flags & FLAG_DICT    ? MT_PY_DICT
+           : flags & FLAG_LIST  ? MT_PY_LIST
+           : flags & FLAG_TUPLE ? MT_PY_TUPLE
+                                : MT_PY_OTHER;
+}
+
+/* A tuple's items are behind the part of fixed size, which grew in 3.14. */
+uint64_t mt_py_items(uint64_t object, uint64_t *n)
+{
+    uint64_t tuple = (uint64_t)(uintptr_t)mt_py_types.tuple;
+    uint64_t items = 0;
+    int is_list = mt_py_sort(object) == MT_PY_LIST;
+    if (mt_py_read(object + ITEMS_SIZE, n) ||
+        mt_py_read(is_list ? object + LIST_ITEMS : tuple + TYPE_BASIC_SIZE, &items))
+        *n = 0;
+    return is_list ? items : object + items;
+}
+
+/* All of PyTorch's tensors are derived from one type of its C++ part. */
+static int is_tensor_type(uint64_t type)
+{
+    static _Atomic uint64_t known[8];
+    _Atomic uint64_t *place = &known[(type >> 4 ^ type >> 12) % 8];
+    uint64_t base = type;
+    char name[64];
+    if (*place == type)
+        return 1;
+    for (unsigned i = 0; base && i < 16; i++) {
+        if (name_of_type(base, name, sizeof name))
+            return 0;
+        if (!strcmp(name, "TensorBase") || !strcmp(name, "_TensorBase")) {
+            *place = type;
+            return 1;
+        }
+        if (mt_py_read(base + TYPE_BASE, &base))
+            return 0;
+    }
+    return 0;
+}
+
+/* Releases of PyTorch differ in whether a word before the tensor says if it is borrowed. */
+struct mt_py_tensor mt_py_tensor(uint64_t object)
+{
+    enum { LEAST_ADDRESS = 4096 };
+    struct mt_py_tensor tensor = {0};
+    uint64_t word[2], type;
+    if (!object || mt_py_read(object + MT_OBJECT_TYPE, &type) || !is_tensor_type(type) ||
+        read_bytes(object + TENSOR, word, sizeof word))
+        return tensor;
+    uint64_t impl = word[0] < LEAST_ADDRESS ? word[1] : word[0];
+    tensor.place = mt_impl_place_carefully((const void *)(uintptr_t)impl, &tensor.elements);
+    return tensor;
+}
+
+/* One of PyTorch's own two classes, which wrap nothing. */
+static int is_plain(uint64_t object)
+{
+    char class[16];
+    return mt_py_type_name(object, class, sizeof class) || !strcmp(class, "Tensor") ||
+           !strcmp(class, "Parameter");
+}
+
+static int add_part(struct mt_py_tensor *part, uint64_t object)
+{
+    *part = mt_py_tensor(object);
+    part->is_wrapped = 1;
+    return part->place.address != 0;
+}
+
+/* __slots__ lie behind the C++ part of the object, other attributes in its dict. */
+unsigned mt_py_tensor_parts(const struct mt_python_layout *layout, uint64_t object,
+                            struct mt_py_tensor *part, unsigned most)
+{
+    enum { MOST_SIZE = 512 };
+    struct mt_py_dict attributes;
+    struct mt_py_entry entry;
+    struct mt_py_proof proof;
+    uint64_t type, size, word;
+    unsigned n = 0;
+    if (!object || mt_py_read(object + MT_OBJECT_TYPE, &type) || !is_tensor_type(type))
+        return 0;
+    part[0] = mt_py_tensor(object);
+    if (part[0].place.address || is_plain(object) || mt_py_read(type + TYPE_BASIC_SIZE, &size))
+        return part[0].place.address != 0;
+    for (uint64_t at = TENSOR; n < most && at + sizeof word <= size && at < MOST_SIZE;
+         at += sizeof word) {
+        if (!mt_py_read(object + at, &word) && add_part(&part[n], word))
+            n++;
+    }
+    if (mt_py_attributes(layout, object, &attributes, &proof))
+        return n;
+    for (unsigned i = 0; n < most && i < attributes.n && !mt_py_dict_at(&attributes, i, &entry);
+         i++) {
+        if (entry.value && add_part(&part[n], entry.value))
+            n++;
+    }
+    return n;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/host/hot.h"
+#include "preload/host/message.h"
+#include "preload/host/safe-read.h"
+#include "preload/loader/find-real.h"
+#include "preload/record/look.h"
+#include "tensor.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+MT_HOT _Atomic int mt_tensor_head = MT_HEAD_UNKNOWN;
+
+/* Bytes of an AccumulateGrad from its begin to its leaf; 0: not known yet, -1: not found. */
+static MT_HOT _Atomic int leaf_offset;
+#define MOST_LEAF_OFFSET 1024
+
+MT_HOT _Atomic int mt_dtype_offset;
+#define MOST_IMPL 512 /* bytes of a TensorImpl that are looked at */
+#define MOST_TRIES 64
+
+typedef int aoti_get_data(void *tensor, void **out);
+typedef int aoti_get_int64(void *tensor, int64_t *out);
+typedef int aoti_get_int32(void *tensor, int32_t *out);
+
+enum verdict { NO, YES, UNDECIDED };
+
+/* The stable C interface of libtorch (2.2 and later), asked once, to check what is read directly.
+ */
+static enum verdict agrees_with_libtorch(const void *impl, struct mt_place place)
+{
+    void *data;
+    int64_t offset, nbytes;
+    int32_t type, index;
+    void *tensor = &impl; /* an at::Tensor */
+    aoti_get_data *get_data =
+        (aoti_get_data *)mt_find_real("aoti_torch_get_data_ptr", "libtorch_cpu.so");
+    aoti_get_int64 *get_offset =
+        (aoti_get_int64 *)mt_find_real("aoti_torch_get_storage_offset", "libtorch_cpu.so");
+    aoti_get_int64 *get_size =
+        (aoti_get_int64 *)mt_find_real("aoti_torch_get_storage_size", "libtorch_cpu.so");
+    aoti_get_int32 *get_type =
+        (aoti_get_int32 *)mt_find_real("aoti_torch_get_device_type", "libtorch_cpu.so");
+    aoti_get_int32 *get_index =
+        (aoti_get_int32 *)mt_find_real("aoti_torch_get_device_index", "libtorch_cpu.so");
+    if (!get_data || !get_offset || !get_size || !get_type || !get_index)
+        return YES; /* an older torch: what was read is plausible, and that is all there is */
+    if (get_type(tensor, &type) || type != MT_DEVICE_TYPE_CUDA || get_index(tensor, &index) ||
+        index != place.device || get_data(tensor, &data) || get_offset(tensor, &offset) ||
+        get_size(tensor, &nbytes))
+        return NO;
+    if (!data)
+        return UNDECIDED; /* a view without elements has no data, wherever its storage is */
+    uint64_t address = (uint64_t)(uintptr_t)data;
+    int is_inside = offset == 0
+                        ? address == place.address
+                        : address > place.address && address <= place.address + (uint64_t)nbytes;
+    return is_inside ? YES : NO;
+}
+
+/* Reads like mt_impl_place, but may meet anything. */
+static struct mt_place read_carefully(const void *impl, int head)
+{
+    const char *storage;
+    char object[MT_HEAD_OLD + MT_STORAGE_DEVICE + 2];
+    if (!impl || mt_look_read((uintptr_t)impl + (unsigned)head, &storage, sizeof storage) ||
+        !storage || mt_look_read((uintptr_t)storage, object, sizeof object))
+        return (struct mt_place){0, 0};
+    return mt_storage_place(object, head);
+}
+
+struct mt_place mt_impl_place_carefully(const void *impl, uint64_t *elements)
+{
+    int head = mt_tensor_head, at = mt_dtype_offset - (int)sizeof *elements;
+    struct mt_place place = head > 0 ? read_carefully(impl, head) : (struct mt_place){0, 0};
+    *elements = 0;
+    if (place.address && at > 0 &&
+        mt_look_read((uintptr_t)impl + (unsigned)at, elements, sizeof *elements))
+        *elements = 0;
+    return place;
+}
+
+unsigned mt_impl_dtype_carefully(const void *impl)
+{
+    uint16_t number;
+    int offset = mt_dtype_offset;
+    if (offset <= 0 || mt_safe_read((const char *)impl + offset, &number, sizeof number))
+        return 0;
+    return number < MT_DTYPE_LIMIT - 1 ? number + 1u : 0;
+}
+
+/* Everybody who comes meanwhile comes to the same result. */
+static void settle(int head)
+{
+    int unknown = MT_HEAD_UNKNOWN;
+    if (atomic_compare_exchange_strong(&mt_tensor_head, &unknown, head) && head == MT_HEAD_WRONG)
+        mt_message("this PyTorch lays out its tensors in a way that memtap does not know; "
+                   "recording without autograd labels");
+}
+
+/* The first tensor that is on a device, read in one of the ways, decides which one is right. */
+struct mt_place mt_tensor_place_unchecked(const void *impl)
+{
+    static const int heads[] = {MT_HEAD_NEW, MT_HEAD_OLD};
+    struct mt_place place = {0, 0};
+    for (unsigned i = 0; i < 2 && mt_tensor_head != MT_HEAD_WRONG; i++) {
+        place = read_carefully(impl, heads[i]);
+        if (!place.address)
+            continue;
+        enum verdict verdict = agrees_with_libtorch(impl, place);
+        if (verdict != UNDECIDED)
+            settle(verdict == YES ? heads[i] : MT_HEAD_WRONG);
+        return verdict == YES ? place : (struct mt_place){0, 0};
+    }
+    return (struct mt_place){0, 0};
+}
+
+void mt_learn_leaf(const void *node, const void *impl)
+{
+    char object[MOST_LEAF_OFFSET];
+    size_t size = sizeof object;
+    if (atomic_load_explicit(&leaf_offset, memory_order_relaxed) || !impl || !mt_can_read_safely())
+        return;
+    while (size >= 64 && mt_safe_read(node, object, size))
+        size /= 2;
+    for (size_t at = sizeof(void *); at + sizeof impl <= size && size >= 64; at += sizeof impl)
+        if (!memcmp(object + at, &impl, sizeof impl)) {
+            atomic_store(&leaf_offset, (int)at);
+            return;
+        }
+    atomic_store(&leaf_offset, -1);
+    mt_message("this PyTorch hides a leaf from its gradient's node; gradients are not labelled");
+}
+
+/* numel_, data_type_ and device_opt_ of a TensorImpl stand in a row. */
+struct numbers {
+    int64_t numel;
+    uint16_t dtype; /* mt_impl_elements takes numel to stand just before it */
+    uint8_t device_type, device_index, has_device;
+};
+#define NUMBERS_SIZE 13
+
+/* Where in the object these are, -1 where nowhere or at more than one place. */
+static int find_numbers(const char *object, size_t size, const struct numbers *wanted)
+{
+    int found = -1;
+    for (size_t at = 0; at + NUMBERS_SIZE <= size; at += sizeof(int64_t)) {
+        if (memcmp(object + at, wanted, NUMBERS_SIZE))
+            continue;
+        if (found >= 0)
+            return -1;
+        found = (int)at;
+    }
+    return found;
+}
+
+enum { NOT_FOUND = -1, NO_WAY = -2 };
+
+static int find_dtype(const void *impl)
+{
+    struct numbers wanted = {.device_type = MT_DEVICE_TYPE_CUDA, .has_device = 1};
+    char object[MOST_IMPL];
+    size_t size = sizeof object;
+    int32_t dtype;
+    void *tensor = &impl; /* an at::Tensor */
+    aoti_get_int64 *get_numel =
+        (aoti_get_int64 *)mt_find_real("aoti_torch_get_numel", "libtorch_cpu.so");
+    aoti_get_int32 *get_dtype =
+        (aoti_get_int32 *)mt_find_real("aoti_torch_get_dtype", "libtorch_cpu.so");
+    if (!get_numel || !get_dtype)
+        return NO_WAY;
+    if (get_numel(tensor, &wanted.numel) || get_dtype(tensor, &dtype))
+        return NOT_FOUND;
+    wanted.dtype = (uint16_t)dtype;
+    wanted.device_index = (uint8_t)mt_impl_place(impl).device;
+    while (size >= 64 && mt_safe_read(impl, object, size))
+        size /= 2;
+    int at = size >= 64 ? find_numbers(object, size, &wanted) : -1;
+    return at < 0 ? NOT_FOUND : at + (int)offsetof(struct numbers, dtype);
+}
+
+/* A tensor may look alike in two ways: then another one decides. */
+unsigned mt_impl_dtype_slow(const void *impl)
+{
+    static _Atomic int tries;
+    if (mt_dtype_offset < 0 || mt_tensor_head <= 0)
+        return 0;
+    int found = find_dtype(impl);
+    if (found > 0)
+        mt_dtype_offset = found;
+    else if (found == NO_WAY || atomic_fetch_add(&tries, 1) >= MOST_TRIES)
+        mt_dtype_offset = -1;
+    return mt_dtype_offset > 0 ? mt_impl_dtype(impl) : 0;
+}
+
+const void *mt_leaf_of(const void *node)
+{
+    const void *impl = NULL;
+    int offset = atomic_load_explicit(&leaf_offset, memory_order_relaxed);
+    if (offset > 0)
+        memcpy(&impl, (const char *)node + offset, sizeof impl);
+    return impl;
+}
+
+const void *mt_leaf_gradient(const void *leaf)
+{
+    typedef const void *get_gradient(const void *impl);
+    static get_gradient *_Atomic gradient;
+    static _Atomic int is_resolved;
+    if (!atomic_load_explicit(&is_resolved, memory_order_acquire)) {
+        /* c10::TensorImpl::grad() const: a reference to an at::Tensor, perhaps an undefined one */
+        gradient = (get_gradient *)mt_find_real("_ZNK3c1010TensorImpl4gradEv", "libc10.so");
+        atomic_store_explicit(&is_resolved, 1, memory_order_release);
+    }
+    return leaf && gradient ? mt_tensor_impl(gradient(leaf)) : NULL;
+}
+
+const char *mt_dtype_status(void)
+{
+    if (mt_dtype_offset > 0)
+        return "yes";
+    return mt_dtype_offset < 0 ? "no: this PyTorch does not tell where a tensor has its type"
+                               : "no: no label was seen";
+}
+
+const char *mt_tensor_status(void)
+{
+    switch (mt_tensor_head) {
+    case MT_HEAD_UNKNOWN:
+        return "no: no tensor on a device was seen by autograd";
+    case MT_HEAD_WRONG:
+        return "no: tensors are laid out in an unknown way";
+    }
+    return leaf_offset < 0 ? "yes, but no gradients: their leaf was not found" : "yes";
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder.h"
+#include "parts.h"
+#include "preload/host/message.h"
+#include "preload/host/no-cancel.h"
+#include "preload/host/no-signals.h"
+#include "process-end.h"
+#include "threads.h"
+#include "wake.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* On a page of its own: in a child of fork the kernel clears it, also where no handler of ours runs
+ * (a bare clone, _Fork). Rings are shared memory: the child would put its events into its parent's.
+ */
+static struct {
+    _Atomic int state;
+    char rest[MT_TAIL_PAGE - sizeof(int)];
+} state_page __attribute__((aligned(MT_TAIL_PAGE), used));
+extern _Atomic int mt_state __attribute__((alias("state_page")));
+_Static_assert(MT_IDLE == 0, "as the kernel leaves it");
+
+_Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));
+
+/* How long an event may wait for the writer before it is given up: the caller may hold the host's
+ * allocator lock. */
+#define ROOM_WAIT_NS 200000000
+#define ROOM_PAUSE_US 100
+
+static pthread_key_t thread_end;
+static int has_thread_end; /* the key could be made */
+static _Atomic pid_t recorder_pid;
+
+/* In the middle of what an event from within, a signal handler's, would wait for, for ever: that
+ * event is lost. */
+static _Thread_local int is_busy __attribute__((tls_model("initial-exec")));
+static _Thread_local uint64_t n_missed __attribute__((tls_model("initial-exec"))); /* so far */
+
+static void on_thread_end(void *self)
+{
+    mt_self = NULL;
+    mt_threads_retire(self);
+}
+
+/* Between a fork's two handlers. */
+static _Thread_local struct {
+    unsigned parts; /* that hold something: a bit each, by their place in the table */
+    int is_end;     /* for the parent */
+    sigset_t signals;
+} holding __attribute__((tls_model("initial-exec")));
+
+/* The child has none of the parent's threads, and its own trace if it needs one. Also where nothing
+ * was recorded yet: a thread that is not there may have held a lock. */
+static void forget_parent(void)
+{
+    mt_self = NULL;
+    pthread_setspecific(thread_end, NULL);
+    for (unsigned i = mt_n_parts; i--;)
+        if (mt_parts[i].reset)
+            mt_parts[i].reset();
+    n_missed = 0;
+    recorder_pid = 0;
+    atomic_store(&mt_state, MT_IDLE);
+}
+
+static void in_forked_child(void)
+{
+    forget_parent();
+    mt_signals_restore(&holding.signals);
+}
+
+static void before_fork(void)
+{
+    /* A handler may end the process, and wait for the writer. */
+    holding.signals = mt_signals_block();
+    holding.parts = 0;
+    for (unsigned i = 0; i < mt_n_parts; i++)
+        if (mt_parts[i].hold && mt_parts[i].hold())
+            holding.parts |= 1u << i;
+}
+
+static void after_fork(void)
+{
+    for (unsigned i = mt_n_parts; i--;)
+        if (holding.parts >> i & 1)
+            mt_parts[i].release();
+    mt_signals_restore(&holding.signals);
+    if (holding.is_end) {
+        mt_will_exit(0);
+        mt_finish();
+    }
+}
+
+void mt_expect_end_after_fork(int is_expected)
+{
+    holding.is_end = is_expected;
+}
+
+static void register_handlers(void)
+{
+    has_thread_end = !pthread_key_create(&thread_end, on_thread_end) &&
+                     !pthread_atfork(before_fork, after_fork, in_forked_child);
+}
+
+static int start(void)
+{
+    MT_NO_SIGNALS();
+    int rc = 0;
+    if (!has_thread_end)
+        return -ENOMEM;
+    recorder_pid = getpid();
+    madvise(&state_page, sizeof state_page, MADV_WIPEONFORK);
+    for (unsigned i = 0; !rc && i < mt_n_parts; i++)
+        if (mt_parts[i].start)
+            rc = mt_parts[i].start();
+    return rc;
+}
+
+void mt_expect_fork(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_handlers);
+}
+
+static void await_parts(void)
+{
+    for (unsigned i = 0; i < mt_n_parts; i++)
+        if (mt_parts[i].await)
+            mt_parts[i].await();
+}
+
+static void start_or_wait(void)
+{
+    int idle = MT_IDLE;
+    if (!atomic_compare_exchange_strong(&mt_state, &idle, MT_STARTING)) {
+        while (atomic_load(&mt_state) == MT_STARTING)
+            sched_yield();
+        return;
+    }
+    int saved = errno;
+    int rc = start();
+    if (!rc)
+        await_parts();
+    else
+        mt_message("cannot record: %s; the program goes on without", strerror(-rc));
+    int starting = MT_STARTING; /* unless the writer has given up already */
+    atomic_compare_exchange_strong(&mt_state, &starting, rc ? MT_OVER : MT_RECORDING);
+    errno = saved;
+}
+
+/* The loader's lock is not for the one whom others wait for: a library's constructor may hold it
+ * and be one of them. */
+static void look_around(void)
+{
+    MT_NO_SIGNALS();
+    mt_expect_fork(); /* first: it may come while we start */
+    for (unsigned i = 0; i < mt_n_parts; i++)
+        if (mt_parts[i].find)
+            mt_parts[i].find();
+}
+
+/* Of a fork that no handler of ours was told of: once, for its first thread that comes here. */
+static int is_unseen_child(void)
+{
+    pid_t parent = atomic_load(&recorder_pid);
+    return parent && atomic_load(&mt_state) == MT_IDLE && parent != getpid() &&
+           atomic_compare_exchange_strong(&recorder_pid, &parent, 0);
+}
+
+void mt_start_slow(void)
+{
+    if (is_busy) {
+        n_missed++;
+        return;
+    }
+    MT_NO_CANCEL();
+    is_busy = 1;
+    if (is_unseen_child())
+        forget_parent();
+    look_around();
+    start_or_wait();
+    is_busy = 0;
+}
+
+static struct mt_thread *make_thread(void)
+{
+    MT_NO_CANCEL();
+    MT_NO_SIGNALS();
+    int saved = errno;
+    is_busy = 1;
+    struct mt_thread *self = mt_threads_add((pid_t)syscall(SYS_gettid));
+    if (self && pthread_setspecific(thread_end, self)) {
+        mt_threads_retire(self);
+        self = NULL;
+    }
+    if (self)
+        mt_ring_lose(&self->ring, n_missed);
+    n_missed = 0;
+    mt_self = self;
+    is_busy = 0;
+    errno = saved;
+    return self;
+}
+
+struct mt_thread *mt_enter_slow(void)
+{
+    struct mt_thread *self = mt_self;
+    if (self) {
+        /* A signal handler's event, in the middle of another one. */
+        mt_ring_lose(&self->ring, 1);
+        return NULL;
+    }
+    n_missed += (uint64_t)is_busy;
+    self = is_busy ? NULL : make_thread();
+    if (self)
+        mt_go_inside(self);
+    return self;
+}
+
+/* Who has lost events does not wait again before there was room. */
+static void wait_for_room(struct mt_thread *self)
+{
+    MT_NO_CANCEL();
+    int saved = errno;
+    uint64_t until = mt_now() + ROOM_WAIT_NS;
+    int has_lost = atomic_load_explicit(&self->ring.lost, memory_order_relaxed) != 0;
+    while (mt_ring_is_full(&self->ring) && !has_lost && mt_is_recording() && mt_now() < until) {
+        mt_writer_wake();
+        mt_clock_pause(ROOM_PAUSE_US);
+    }
+    errno = saved;
+}
+
+/* 0, or -EAGAIN and the event is counted as lost. */
+static int make_room(struct mt_thread *self)
+{
+    wait_for_room(self);
+    if (mt_ring_is_full(&self->ring)) {
+        mt_ring_lose(&self->ring, 1);
+        return -EAGAIN;
+    }
+    uint64_t count = atomic_exchange_explicit(&self->ring.lost, 0, memory_order_relaxed);
+    if (count)
+        mt_record(self, MT_LOST, MT_NO_DEVICE, 0, MT_ARGS(count));
+    return 0;
+}
+
+void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
+                    uint64_t d)
+{
+    const uint64_t arguments[] = {a, b, c, d};
+    _Static_assert(sizeof arguments == MT_EVENT_ARGS * sizeof *arguments, "all of them");
+    struct mt_ring *ring = &self->ring;
+    int is_short = mt_ring_is_full(ring) || atomic_load_explicit(&ring->lost, memory_order_relaxed);
+    if (is_short && make_room(self))
+        return;
+    uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
+    unsigned n = mt_ring_event_words((uint16_t)head);
+    mt_ring_begin(ring);
+    int is_near_end = mt_ring_is_near_end(at);
+    ring->word[at % MT_RING_WORDS] = head;
+    ring->word[(at + 1) % MT_RING_WORDS] = mt_now();
+    for (unsigned i = 2; i < n; i++)
+        ring->word[(at + i) % MT_RING_WORDS] = arguments[i - 2];
+    mt_ring_end(ring, at + n);
+    mt_ring_set_limit(ring);
+    if (is_short || is_near_end)
+        mt_writer_wake();
+}
+
+int mt_is_recorded(void)
+{
+    return mt_is_recording() && getpid() == recorder_pid;
+}
+
+void mt_finish(void)
+{
+    int recording = MT_RECORDING;
+    if (atomic_load(&mt_state) < MT_RECORDING || getpid() != recorder_pid)
+        return;
+    atomic_compare_exchange_strong(&mt_state, &recording, MT_OVER);
+    /* Also where another thread is doing so: the first to leave ends both. */
+    for (unsigned i = mt_n_parts; i--;)
+        if (mt_parts[i].stop)
+            mt_parts[i].stop();
+}
+
+__attribute__((destructor)) static void at_exit(void)
+{
+    mt_finish();
+}

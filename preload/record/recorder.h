@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What hooks call. A hook that has something to say:
+ *
+ *     struct mt_thread *self = mt_enter();   // NULL: nothing is to be recorded now
+ *     if (self) {
+ *         mt_record(self, MT_SAVED, device, mt_python_stack(self), MT_ARGS(...));
+ *         mt_leave(self);
+ *     }
+ *
+ * No allocation, lock or system call on this path once the thread is known; errno is kept.
+ */
+#ifndef MT_PRELOAD_RECORDER_H
+#define MT_PRELOAD_RECORDER_H
+
+#include "clock.h"
+#include "preload/host/hot.h"
+#include "preload/host/stack-bounds.h"
+#include "ring.h"
+#include "walks.h"
+
+#include <string.h>
+#include <sys/types.h>
+
+/* Python frames kept: as many as Python allows by default (sys.getrecursionlimit). Of deeper stacks
+ * the outermost MT_STACK_OUTER stay, and the innermost ones; what lies between is left out. */
+#define MT_STACK_DEPTH 1024u
+#define MT_STACK_OUTER 64u
+
+/* A frame of the stack that this thread recorded last (python-frames.c); code and instruction are
+ * the words of the frame that say so. */
+struct mt_known_frame {
+    uint64_t frame, code, instruction;
+    uint64_t object;   /* the first argument, where that is a torch.nn module */
+    uint32_t stamp;    /* of the code (code-deaths.h) */
+    uint32_t stack;    /* id of the stack that ends with this frame */
+    uint32_t module;   /* the one that the frame is at work for (python-modules.h) */
+    uint8_t by_object; /* the object counts: with another one it would be another frame */
+    uint8_t is_lost;   /* it has no id: there was no room */
+    uint8_t is_step;   /* the object is an optimizer, and this its step */
+};
+
+/* An optimizer's step that the thread was in at its last event (optimizer-state.h). */
+#define MT_STEPS 4u
+struct mt_step {
+    uint64_t optimizer;
+    unsigned at; /* in known */
+};
+
+/* A leaf's gradient that may change, or has changed since the thread's last event (gradients.h). */
+#define MT_GRADIENTS 8u
+struct mt_gradient {
+    uint64_t leaf, meta; /* addresses: of its TensorImpl, of what autograd knows of it, */
+    uint64_t slot;       /* and, within that, of the gradient */
+    uint64_t before;     /* what it was */
+    unsigned looks;      /* at it since */
+};
+
+struct mt_thread {
+    struct mt_ring ring;
+    uint32_t id;         /* in the trace */
+    int slot;            /* of the ring, in the tail; -1: it is not there */
+    _Atomic int is_over; /* the thread has ended: to be drained and given back */
+    struct mt_thread *next;
+    struct mt_stack_bounds bounds;
+    struct mt_foresight foresight;
+    struct mt_walk walk;  /* not on its stack, which may have 16 KiB */
+    uint64_t code_deaths; /* when it was recorded (code-deaths.h) */
+    uint32_t last_stack;  /* that was looked up (cache.h) */
+    uint32_t last_native; /* likewise: with native frames, */
+    uint32_t last_node;   /* and the type of a node */
+    union {
+        struct {
+            uint32_t n_steps; /* one inside the other */
+            uint32_t n_gradients;
+        };
+        uint64_t follow_up; /* there are some of these */
+    };
+    struct mt_step step[MT_STEPS];
+    struct mt_gradient gradient[MT_GRADIENTS];
+    uint64_t members_at;    /* what of the ring has earned looks at modules (module-members.c), */
+    uint64_t optimizers_at; /* and at optimizers */
+    int is_cut;       /* the outermost frames of its stack are left out */
+    unsigned n_known; /* outermost frame first, from known[1] on */
+    struct mt_known_frame known[1 + MT_STACK_DEPTH];
+    uint16_t place[MT_STACK_DEPTH]; /* in known, by the frame's address; or that of another */
+    uint64_t walked[MT_STACK_DEPTH]; /* frames that are to be looked up, innermost first */
+};
+
+enum mt_state {
+    MT_IDLE,      /* nothing happened yet that concerns CUDA: no file, no thread, no memory */
+    MT_STARTING,  /* one thread is making what recording needs */
+    MT_RECORDING, /* */
+    MT_OVER       /* ended, or could not start */
+};
+
+extern _Atomic int mt_state;
+extern _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));
+
+struct mt_thread *mt_enter_slow(void) __attribute__((cold));
+
+/* From now on a forked child starts anew. To be called before the first lock is taken. */
+void mt_expect_fork(void);
+
+/* Starts recording at the process's first CUDA event; later calls cost a load. */
+void mt_start_slow(void) __attribute__((cold));
+
+/* Whether it is this process that is recorded: not a child of vfork, which shares its memory. */
+int mt_is_recorded(void);
+
+/* Around a call in which the process forks, and its parent ends without a word (daemon). */
+void mt_expect_end_after_fork(int is_expected);
+
+/* Writes everything, closes the trace; for the process's end. In a process that is not the one that
+ * records (a child of vfork shares its memory) it does nothing. */
+void mt_finish(void);
+
+static inline int mt_is_recording(void)
+{
+    return atomic_load_explicit(&mt_state, memory_order_acquire) == MT_RECORDING;
+}
+
+static inline void mt_start(void)
+{
+    if (__builtin_expect(atomic_load_explicit(&mt_state, memory_order_relaxed) < MT_RECORDING, 0))
+        mt_start_slow();
+}
+
+static inline int mt_is_in_hook(const struct mt_thread *thread)
+{
+    return atomic_load_explicit(&thread->ring.inside, memory_order_acquire) != 0;
+}
+
+/* Before anything of ours is read: the writer has the other half of the fence (order.c). */
+static inline void mt_go_inside(struct mt_thread *self)
+{
+    atomic_store_explicit(&self->ring.inside, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline struct mt_thread *mt_enter(void)
+{
+    struct mt_thread *self = mt_self;
+    if (__builtin_expect(!mt_is_recording(), 0))
+        return NULL;
+    if (__builtin_expect(!self || mt_is_in_hook(self), 0))
+        return mt_enter_slow();
+    mt_go_inside(self);
+    return self;
+}
+
+static inline void mt_leave(struct mt_thread *self)
+{
+    atomic_store_explicit(&self->ring.inside, 0, memory_order_release);
+}
+
+/* The arguments of an event; those that its kind does not have are 0. */
+#define MT_ARGS(...) ((uint64_t[MT_EVENT_ARGS]){__VA_ARGS__})
+
+/* Where there may be no room for the event, or the ring's end is near. By value: what has an
+ * address is in memory also where this is not called. */
+void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
+                    uint64_t d) __attribute__((cold));
+
+/* Arguments that go from one function to another are in memory, from which a processor does not get
+ * them at once. */
+#define MT_ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* Puts an event with as many of the arguments as its kind has. The stack is taken before the time,
+ * so that its definition is known before. */
+static MT_ALWAYS_INLINE void mt_record(struct mt_thread *self, unsigned kind, int device,
+                                       uint32_t stack,
+                                       const uint64_t arguments[static MT_EVENT_ARGS])
+{
+    struct mt_ring *ring = &self->ring;
+    uint64_t head = mt_ring_head(kind, device, stack);
+    uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
+    if (__builtin_expect(at >= atomic_load_explicit(&ring->limit, memory_order_relaxed), 0)) {
+        mt_record_slow(self, head, arguments[0], arguments[1], arguments[2], arguments[3]);
+        return;
+    }
+    uint64_t *word = &ring->word[at % MT_RING_WORDS];
+    __builtin_prefetch(word + MT_RING_AHEAD, 1);
+    mt_ring_begin(ring);
+    word[0] = head;
+    word[1] = mt_now();
+    for (unsigned i = 0; i < MT_EVENT_ARGS; i++) /* what is too much is put over */
+        word[2 + i] = arguments[i];
+    mt_ring_end(ring, at + mt_ring_event_words(kind));
+}
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guard.h"
+#include "preload/host/memory.h"
+#include "preload/host/no-cancel.h"
+#include "preload/host/own-file.h"
+#include "recorder.h"
+#include "tail.h"
+#include "trace-format/author.h"
+#include "trace-format/encoder.h"
+#include "wake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#define JOURNAL_WAIT_NS 200000000
+#define JOURNAL_PAUSE_US 100
+
+/* Where room that was reserved once stays: no copy on write, no server. */
+static const struct {
+    unsigned long type; /* statfs */
+    const char *name;
+    int is_layer; /* above another one, which is good if it is ext4 */
+} good_file_systems[] = {{0xef53, "ext", 0},
+                         {0x58465342, "xfs", 0},
+                         {0x01021994, "tmpfs", 0},
+                         {0x794c7630, "overlay", 1}};
+
+static struct {
+    struct mt_own_file file;
+    char path[PATH_MAX + sizeof MT_TAIL_SUFFIX];
+    char status[256];
+    struct mt_tail_header *header; /* NULL: there is no tail */
+    unsigned char *journal;
+    _Atomic uint64_t journal_taken; /* bytes that are in the trace */
+    int journal_overflowed;         /* and nothing was taken since */
+    unsigned char definition[MT_DEFINITION_SIZE];
+    uint32_t *free_slots; /* numbers of slots without a thread: a stack */
+    uint32_t n_free;
+} tail = {.file = {.fd = -1}, .status = "no: it did not come to that"};
+
+__attribute__((format(printf, 1, 2))) static void explain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(tail.status, sizeof tail.status, format, args);
+    va_end(args);
+}
+
+/* Containers mostly live on such layers. The flag comes from the file below; of the file systems
+ * that serve as one, ext4 alone has it. */
+static int is_on_ext4(void)
+{
+    int flags = 0;
+    return !ioctl(tail.file.fd, FS_IOC_GETFLAGS, &flags) && flags & FS_EXTENT_FL;
+}
+
+static int is_good_file_system(void)
+{
+    struct statfs status;
+    if (fstatfs(tail.file.fd, &status))
+        return 0;
+    for (size_t i = 0; i < sizeof good_file_systems / sizeof *good_file_systems; i++)
+        if ((unsigned long)status.f_type == good_file_systems[i].type)
+            return !good_file_systems[i].is_layer || is_on_ext4();
+    return 0;
+}
+
+/* Room on the disk for the file's bytes from..to. The limit is looked at first: beyond it comes a
+ * signal. */
+static int reserve(uint64_t from, uint64_t to)
+{
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && to > limit.rlim_cur)
+        return -EFBIG;
+    if (!mt_own_file_is_ours(&tail.file))
+        return -ESTALE;
+    int rc;
+    do
+        rc = fallocate(tail.file.fd, 0, (off_t)from, (off_t)(to - from)) ? -errno : 0;
+    while (rc == -EINTR);
+    return rc;
+}
+
+static void *map_file(void *at, uint64_t from, size_t size)
+{
+    void *memory = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0),
+                        tail.file.fd, (off_t)from);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int make(void)
+{
+    long page = sysconf(_SC_PAGESIZE);
+    if (page != MT_TAIL_PAGE) {
+        explain("no: pages of %ld bytes", page);
+        return -EINVAL;
+    }
+    int rc = mt_own_file_create(&tail.file, tail.path, O_RDWR);
+    if (!rc && !is_good_file_system()) {
+        explain("no: not on this file system");
+        return -ENOTSUP;
+    }
+    if (!rc)
+        rc = reserve(0, MT_TAIL_RINGS);
+    tail.free_slots = rc ? NULL : mt_map(MT_TAIL_SLOTS * sizeof *tail.free_slots);
+    unsigned char *begin = tail.free_slots ? map_file(NULL, 0, MT_TAIL_RINGS) : NULL;
+    if (!rc && !begin)
+        rc = -ENOMEM;
+    if (rc) {
+        explain("no: %s", strerror(-rc));
+        return rc;
+    }
+    mt_guard_set(0, begin, MT_TAIL_RINGS);
+    tail.journal = begin + MT_TAIL_JOURNAL;
+    tail.header = (struct mt_tail_header *)begin;
+    return 0;
+}
+
+void mt_tail_open(const char *trace_path, uint64_t start_ns)
+{
+    snprintf(tail.path, sizeof tail.path, "%s" MT_TAIL_SUFFIX, trace_path);
+    if (make()) {
+        mt_own_file_unlink(&tail.file, tail.path);
+        mt_own_file_close(&tail.file);
+        return;
+    }
+    struct mt_tail_header *header = tail.header;
+    header->version = MT_TAIL_VERSION;
+    header->pid = (uint32_t)getpid();
+    header->start_monotonic_ns = start_ns;
+    header->start_realtime_ns = mt_clock(CLOCK_REALTIME) - (mt_now() - start_ns);
+    memcpy(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE);
+    mt_author_lock(tail.file.fd); /* as long as it is mapped: descriptors may be closed */
+    mt_tail_say_alive();
+    explain("yes");
+}
+
+int mt_tail_exists(void)
+{
+    return tail.header != NULL;
+}
+
+const char *mt_tail_status(void)
+{
+    return tail.status;
+}
+
+static int is_whole(uint32_t slots)
+{
+    struct stat status;
+    int is_there = mt_own_file_is_ours(&tail.file) && !fstat(tail.file.fd, &status);
+    if (is_there && (uint64_t)status.st_size < mt_tail_ring_at(slots))
+        mt_guard_lose();
+    return is_there && !mt_guard_has_lost();
+}
+
+static int new_slot(void)
+{
+    uint32_t slot = atomic_load_explicit(&tail.header->slots, memory_order_relaxed);
+    if (slot == MT_TAIL_SLOTS)
+        return -1;
+    /* Growing what was cut would give the others zeros instead of a fault. */
+    int rc = is_whole(slot) ? reserve(mt_tail_ring_at(slot), mt_tail_ring_at(slot + 1)) : -EIO;
+    if (rc) {
+        explain("partly: %s", rc == -ESTALE ? "the program closed memtap's file" : strerror(-rc));
+        return -1;
+    }
+    return (int)slot;
+}
+
+/* A mapping that fails may have taken away what was there. */
+static int map_ring(struct mt_ring *ring, uint64_t slot)
+{
+    if (map_file(ring, mt_tail_ring_at(slot), sizeof *ring)) {
+        /* Else the kernel clears much around each page that is touched: most threads touch few. */
+        madvise(ring, sizeof *ring, MADV_RANDOM);
+        mt_guard_set((unsigned)slot + 1, ring, sizeof *ring);
+        return 0;
+    }
+    explain("partly: %s", strerror(errno));
+    return -ENOMEM;
+}
+
+int mt_tail_take_ring(struct mt_ring *ring, int *slot)
+{
+    *slot = -1;
+    if (!tail.header || !mt_own_file_is_ours(&tail.file))
+        return 0;
+    int found = tail.n_free ? (int)tail.free_slots[tail.n_free - 1] : new_slot();
+    if (found < 0)
+        return 0;
+    if (map_ring(ring, (uint64_t)found))
+        return -ENOMEM;
+    if (tail.n_free)
+        tail.n_free--;
+    else
+        atomic_store_explicit(&tail.header->slots, (uint32_t)found + 1, memory_order_release);
+    ring->put = ring->taken = ring->lost = ring->safe[0] = ring->safe[1] = 0; /* used before */
+    ring->limit = ring->inside = 0;
+    *slot = found;
+    return 0;
+}
+
+void mt_tail_give_ring(struct mt_ring *ring, int slot)
+{
+    if (slot < 0)
+        return;
+    atomic_store_explicit(&ring->thread, 0, memory_order_release);
+    mt_guard_set((unsigned)slot + 1, NULL, 0);
+    tail.free_slots[tail.n_free++] = (uint32_t)slot;
+}
+
+static uint64_t journal_room(void)
+{
+    return MT_JOURNAL_SIZE - (mt_tail_journal() - atomic_load(&tail.journal_taken));
+}
+
+/* Whether there is room, perhaps after a moment. */
+static int make_journal_room(size_t size)
+{
+    MT_NO_CANCEL();
+    uint64_t until = mt_now() + JOURNAL_WAIT_NS;
+    while (journal_room() < size && !tail.journal_overflowed && mt_is_recording() &&
+           mt_now() < until) {
+        mt_writer_wake();
+        mt_clock_pause(JOURNAL_PAUSE_US);
+    }
+    tail.journal_overflowed = journal_room() < size;
+    return !tail.journal_overflowed;
+}
+
+void mt_tail_define(const struct mt_definition *definition)
+{
+    unsigned char *bytes = tail.definition;
+    if (!tail.header)
+        return;
+    size_t size = mt_encode_definition(bytes, definition);
+    if (!make_journal_room(size))
+        return;
+    uint64_t at = mt_tail_journal();
+    size_t first = MT_JOURNAL_SIZE - at % MT_JOURNAL_SIZE;
+    if (first > size)
+        first = size;
+    memcpy(tail.journal + at % MT_JOURNAL_SIZE, bytes, first);
+    memcpy(tail.journal, bytes + first, size - first);
+    atomic_store_explicit(&tail.header->journal_put, at + size, memory_order_release);
+}
+
+uint64_t mt_tail_journal(void)
+{
+    return tail.header ? atomic_load_explicit(&tail.header->journal_put, memory_order_acquire) : 0;
+}
+
+unsigned mt_tail_mark(const struct mt_tail_mark *mark)
+{
+    if (!tail.header)
+        return 0;
+    unsigned next = (atomic_load(&tail.header->turn) + 1) % 2;
+    tail.header->mark[next] = *mark;
+    return next;
+}
+
+void mt_tail_turn(const struct mt_tail_mark *mark)
+{
+    if (!tail.header)
+        return;
+    uint32_t turn = atomic_fetch_add(&tail.header->turn, 1);
+    tail.header->mark[turn % 2] = *mark;
+    atomic_store(&tail.journal_taken, mark->journal);
+}
+
+int mt_tail_note_end(enum mt_tail_end end, const char *why)
+{
+    struct mt_tail_header *header = tail.header;
+    uint32_t nothing = MT_TAIL_GOES_ON;
+    if (!header || !atomic_compare_exchange_strong(&header->end, &nothing, end))
+        return 0;
+    for (size_t i = 0; i < sizeof header->why; i++) {
+        header->why[i] = *why;
+        why += *why != 0;
+    }
+    return 1;
+}
+
+void mt_tail_forget_end(void)
+{
+    atomic_store(&tail.header->end, MT_TAIL_GOES_ON);
+}
+
+/* The guard puts memory where the page was, in any thread, which TSan takes for a write. */
+__attribute__((no_sanitize("thread"))) void mt_tail_say_alive(void)
+{
+    if (tail.header)
+        atomic_store(&tail.header->alive_ns, mt_clock(CLOCK_REALTIME));
+}
+
+void mt_tail_remove(void)
+{
+    if (tail.header)
+        mt_own_file_unlink(&tail.file, tail.path);
+    mt_own_file_close(&tail.file);
+}
+
+void mt_tail_reset(void)
+{
+    if (tail.header) {
+        mt_unmap(tail.header, MT_TAIL_RINGS);
+        mt_unmap(tail.free_slots, MT_TAIL_SLOTS * sizeof *tail.free_slots);
+    }
+    mt_guard_reset();
+    mt_own_file_close(&tail.file);
+    memset(&tail, 0, sizeof tail);
+    tail.file.fd = -1;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "native-stack.h"
+#include "preload/host/settings.h"
+#include "preload/native/rules.h"
+#include "preload/native/unwind.h"
+#include "preload/record/cache.h"
+#include "preload/record/intern.h"
+#include "python-stack.h"
+
+#include <limits.h>
+#include <string.h>
+
+static MT_HOT struct {
+    _Atomic int is_on;
+    int has_failed;
+    uintptr_t own[2]; /* libmemtap.so's code */
+    struct mt_cache stacks, frames;
+} native = {.stacks.forgets = 1, .frames.forgets = 1};
+
+void mt_native_find(void)
+{
+    mt_frame_rules_find_python();
+}
+
+void mt_native_start(void)
+{
+    struct mt_image own;
+    if (!mt_settings.native_stacks)
+        return;
+    native.has_failed = mt_frame_rules_prepare() != 0;
+    if (!mt_image_find((uintptr_t)&mt_native_start, &own)) {
+        native.own[0] = own.start;
+        native.own[1] = own.end;
+    }
+    atomic_store(&native.is_on, !native.has_failed);
+}
+
+/* Id of the module; code that lies in none has 0, and its address. With the lock: threads' stacks
+ * may have 16 KiB. */
+static uint32_t intern_module(uintptr_t pc, uint64_t *address)
+{
+    static char path[PATH_MAX];
+    struct mt_image image;
+    char build_id[MT_BUILD_ID_TEXT];
+    *address = pc;
+    if (mt_image_find(pc, &image))
+        return 0;
+    mt_image_build_id(&image, build_id);
+    mt_image_path(&image, path);
+    *address = pc - image.bias;
+    uint32_t build_string = *build_id ? mt_intern_string(build_id, strlen(build_id)) : 0;
+    return mt_intern_module(build_string, mt_intern_string(path, strlen(path)));
+}
+
+/* The stamp tells apart what was at an address before and after another library came there. */
+static uint32_t intern_frame(uintptr_t pc, uint32_t stamp)
+{
+    struct mt_key key = {.a = pc, .stamp = stamp};
+    uint64_t address;
+    uint32_t id = mt_cache_find(&native.frames, &key);
+    if (id)
+        return id;
+    uint32_t module = intern_module(pc, &address);
+    id = mt_intern_native_frame(module, address);
+    if (id)
+        mt_cache_add(&native.frames, &key, id);
+    return id;
+}
+
+/* How many of the innermost frames are libmemtap.so's own. */
+static unsigned own_frames(const struct mt_walk *walk)
+{
+    unsigned n = 0;
+    while (n < walk->n && walk->back[n] > native.own[0] && walk->back[n] <= native.own[1])
+        n++;
+    return n;
+}
+
+static uint32_t intern(const struct mt_walk *walk, const struct mt_key *key, uint32_t stamp)
+{
+    unsigned begin = own_frames(walk), end = walk->n;
+    if (end > begin + MT_NATIVE_DEPTH)
+        end = begin + MT_NATIVE_DEPTH;
+    mt_intern_lock();
+    uint32_t id = mt_cache_find(&native.stacks, key);
+    if (!id) {
+        id = key->parent;
+        for (unsigned i = end; i-- > begin;) {
+            uint32_t frame = intern_frame(walk->back[i] - 1, stamp);
+            uint32_t stack = frame ? mt_intern_stack(id, frame) : 0;
+            id = stack ? stack : id;
+        }
+        if (id)
+            mt_cache_add(&native.stacks, key, id);
+    }
+    mt_intern_unlock();
+    return id;
+}
+
+/* On top of the Python stack `parent`, or all of it. Apart: its registers are not to be kept where
+ * there are no native stacks. */
+static MT_HOT_CODE __attribute__((noinline)) uint32_t native_stack(struct mt_thread *self,
+                                                                   uint32_t parent)
+{
+    struct mt_walk *walk = &self->walk;
+    struct mt_registers here = MT_OWN_REGISTERS();
+    unsigned how = parent ? MT_UNTIL_PYTHON : 0;
+    mt_unwind(walk, &self->bounds, &self->foresight, here, how);
+    uint32_t stamp = atomic_load_explicit(&mt_code_changes, memory_order_acquire);
+    struct mt_key key = {walk->a, walk->b, stamp, parent};
+    uint32_t id = mt_cache_follow(&native.stacks, &key, &self->last_native);
+    if (!id && !walk->n)
+        mt_unwind(walk, &self->bounds, &self->foresight, here, how | MT_EVERY_FRAME);
+    return id ? id : intern(walk, &key, stamp);
+}
+
+MT_HOT_CODE uint32_t mt_stack(struct mt_thread *self)
+{
+    uint32_t python = mt_python_stack(self);
+    return atomic_load_explicit(&native.is_on, memory_order_relaxed) ? native_stack(self, python)
+                                                                     : python;
+}
+
+void mt_native_check_images(void)
+{
+    if (atomic_load(&native.is_on))
+        mt_frame_rules_check_images();
+}
+
+const char *mt_native_status(void)
+{
+    if (!mt_settings.native_stacks)
+        return "no: switched off";
+    return native.has_failed ? "no: there was no memory" : "yes";
+}
+
+void mt_native_reset(void)
+{
+    mt_cache_reset(&native.stacks);
+    mt_cache_reset(&native.frames);
+    mt_frame_rules_reset();
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "python-frames.h"
+#include "preload/modules/gradients.h"
+#include "preload/modules/module-members.h"
+#include "preload/modules/optimizer-state.h"
+#include "preload/modules/python-modules.h"
+#include "preload/python/code-deaths.h"
+#include "preload/python/python-code.h"
+#include "preload/python/python-objects.h"
+#include "preload/record/cache.h"
+#include "preload/record/intern.h"
+#include "preload/record/look.h"
+
+#define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
+
+/* What is found for a frame whose first argument counts: it is to be looked up with its module. */
+#define BY_OBJECT UINT32_MAX
+#define STEP (UINT32_MAX - 1) /* likewise, and that is an optimizer */
+
+static MT_HOT const struct mt_python_layout *layout;
+static MT_HOT struct mt_cache stacks = {.forgets = 1};
+
+int mt_frames_start(const struct mt_python_layout *of_this_python, void *code_type)
+{
+    layout = of_this_python;
+    mt_modules_start(layout);
+    mt_optimizers_start(layout);
+    mt_module_members_start(layout);
+    mt_gradients_start(layout);
+    return mt_code_deaths_count(code_type);
+}
+
+/* The first argument, also where functions inside the function use it, too. The frame has one. */
+static uint64_t argument_of(uint64_t frame)
+{
+    uint64_t object = mt_py_reference(mt_py_word(frame, layout->frame_locals));
+    if (object && mt_py_word(object, MT_OBJECT_TYPE) == (uint64_t)(uintptr_t)mt_py_types.cell)
+        object = mt_py_word(object, MT_CELL_VALUE);
+    return object;
+}
+
+static int has_argument(uint64_t frame)
+{
+    return layout->frame_locals >= 0 &&
+           mt_py_int(mt_py_frame_code(layout, frame), layout->code_arguments) > 0;
+}
+
+/* Whether a known frame, which is there, still does what it did, for the same object. is_sure: no
+ * code object was freed since. */
+static inline int is_same(const struct mt_python_layout *at, const struct mt_known_frame *known,
+                          int is_sure)
+{
+    const char *frame = (const char *)(uintptr_t)known->frame;
+    if (UNLIKELY(mt_word_at(frame + at->frame_code) != known->code) ||
+        UNLIKELY(mt_word_at(frame + at->frame_instruction) != known->instruction))
+        return 0;
+    if (known->by_object && mt_word_at(frame + at->frame_locals) != known->object &&
+        argument_of(known->frame) != known->object)
+        return 0;
+    return is_sure || mt_code_stamp(known->code) == known->stamp;
+}
+
+static uint16_t *place_of(struct mt_thread *self, uint64_t frame)
+{
+    return &self->place[(frame >> 4 ^ frame >> 12) % MT_STACK_DEPTH];
+}
+
+/* Where in self->known the frame is; 0: nowhere. */
+static unsigned find_known(struct mt_thread *self, uint64_t frame)
+{
+    unsigned i = *place_of(self, frame);
+    return i <= self->n_known && self->known[i].frame == frame ? i : 0;
+}
+
+#define DIFFERENT (MT_STACK_DEPTH + 1)
+
+/* How many of the known frames, the n-th of which is there, are as they were; or DIFFERENT, if its
+ * callers are others. */
+static unsigned count_same(const struct mt_thread *self, unsigned n, int is_sure)
+{
+    const struct mt_python_layout at = *layout; /* in registers, that is */
+    const struct mt_known_frame *known = &self->known[n], *same = known;
+    for (; known > self->known; known--) {
+        const char *frame = (const char *)(uintptr_t)known->frame;
+        if (mt_word_at(frame + at.frame_previous) != known[-1].frame)
+            return DIFFERENT;
+        if (!is_same(&at, known, is_sure))
+            same = known - 1;
+    }
+    return (unsigned)(same - self->known);
+}
+
+/* Frames that are to be looked up, innermost first; before them come the first n_known of the last
+ * event. */
+struct walk {
+    unsigned n, n_known;
+    int is_cut;      /* there are more callers, */
+    uint64_t *frame; /* self->walked: the caller's stack may be small */
+};
+
+#define MOST_WALKED 20000u /* of a deep recursion: beyond, the outermost frames are not looked for */
+
+/* The innermost frames and the outermost ones: the program's own line is among these, however many
+ * frames of libraries it is below. */
+static void walk_cut(uint64_t frame, struct walk *out)
+{
+    const unsigned inner = MT_STACK_DEPTH - MT_STACK_OUTER;
+    uint64_t last[MT_STACK_OUTER];
+    unsigned n = 0;
+    for (; n < inner; n++) {
+        out->frame[n] = frame;
+        frame = mt_py_word(frame, layout->frame_previous);
+    }
+    for (; frame && n < MOST_WALKED; n++) {
+        last[(n - inner) % MT_STACK_OUTER] = frame;
+        frame = mt_py_word(frame, layout->frame_previous);
+    }
+    out->n = inner;
+    for (unsigned i = 0; !frame && i < MT_STACK_OUTER; i++)
+        out->frame[out->n++] = last[(n - inner + i) % MT_STACK_OUTER];
+    out->n_known = 0;
+    out->is_cut = 1;
+}
+
+/* From the innermost frame outwards, up to one whose callers are those of the last event. */
+static void walk(struct mt_thread *self, uint64_t innermost, int is_sure, struct walk *out)
+{
+    uint64_t frame = innermost;
+    unsigned n = 0, known = 0, same = 0;
+    for (; frame && n < MT_STACK_DEPTH; n++) {
+        known = find_known(self, frame);
+        same = known ? count_same(self, known, is_sure) : DIFFERENT;
+        if (same != DIFFERENT)
+            break;
+        known = same = 0;
+        out->frame[n] = frame;
+        frame = mt_py_word(frame, layout->frame_previous);
+    }
+    out->is_cut = 0;
+    if ((frame && !known) || n + known > MT_STACK_DEPTH) {
+        walk_cut(innermost, out);
+        return;
+    }
+    for (; known > same; known--)
+        out->frame[n++] = self->known[known].frame;
+    out->n = n;
+    out->n_known = same;
+}
+
+/* Below, i is a frame's place among self->known, where all its callers are. */
+
+/* The nearest caller that is at work for a module. */
+static struct mt_module_caller caller_of(const struct mt_thread *self, unsigned i)
+{
+    while (i-- > 1)
+        if (self->known[i].object && !self->known[i].is_step)
+            return (struct mt_module_caller){self->known[i].object, self->known[i].module};
+    return (struct mt_module_caller){0, 0};
+}
+
+/* Callers that may have a module among their parts: modules that were called, else any function's
+ * first argument. */
+static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_module_caller *owner)
+{
+    unsigned n = 0;
+    uint32_t enclosing = self->known[i - 1].module;
+    while (i-- > 1 && n < MT_MODULE_OWNERS) {
+        const struct mt_known_frame *known = &self->known[i];
+        if (known->object && !known->is_step)
+            owner[n++] = (struct mt_module_caller){known->object, known->module};
+        else if (!enclosing && mt_is_python_frame(layout, known->frame) &&
+                 has_argument(known->frame))
+            owner[n++] = (struct mt_module_caller){argument_of(known->frame), 0};
+    }
+    return n;
+}
+
+/* Whether a frame is at work for its first argument, another module than its callers. */
+static int enters_module(const struct mt_thread *self, unsigned i, uint64_t code)
+{
+    uint64_t frame = self->known[i].frame;
+    if (!has_argument(frame))
+        return 0;
+    uint64_t object = argument_of(frame);
+    return object && object != caller_of(self, i).object && mt_module_is_caller(code, object);
+}
+
+static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
+{
+    uint64_t frame = self->known[i].frame;
+    return has_argument(frame) && mt_optimizer_is_step(code, argument_of(frame));
+}
+
+/* BY_OBJECT, STEP, or 0. */
+static uint32_t enters(const struct mt_thread *self, unsigned i, uint64_t code)
+{
+    int has_begun = mt_look_begin();
+    uint32_t what = enters_module(self, i, code) ? BY_OBJECT : enters_step(self, i, code) ? STEP : 0;
+    mt_look_end(has_begun);
+    return what;
+}
+
+static MT_HOT_CODE uint32_t find(struct mt_thread *self, const struct mt_key *key)
+{
+    return mt_cache_follow(&stacks, key, &self->last_stack);
+}
+
+static uint32_t intern(const struct mt_thread *self, unsigned i, const struct mt_key *key,
+                       uint64_t code, uint64_t instruction, uint32_t module)
+{
+    mt_intern_lock();
+    uint32_t id = mt_cache_find(&stacks, key);
+    if (!id && key->a == code)
+        id = enters(self, i, code);
+    if (!id) {
+        uint32_t frame = mt_py_intern_frame(layout, code, instruction, mt_module_name(module));
+        id = frame ? mt_intern_stack(key->parent, frame) : 0;
+    }
+    if (id)
+        mt_cache_add(&stacks, key, id);
+    mt_intern_unlock();
+    return id;
+}
+
+static uint32_t resolve(const struct mt_thread *self, unsigned i, uint64_t object)
+{
+    struct mt_module_caller owner[MT_MODULE_OWNERS];
+    unsigned n = owners_of(self, i, owner);
+    mt_module_members_earn();
+    mt_intern_lock();
+    uint32_t module = mt_module_resolve(object, caller_of(self, i), owner, n);
+    mt_intern_unlock();
+    return module;
+}
+
+/* The same line of the same function is another frame for each module. */
+static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_key key)
+{
+    struct mt_known_frame *known = &self->known[i];
+    uint64_t code = key.a, instruction = key.b;
+    uint64_t object = argument_of(known->frame);
+    struct mt_module_caller caller = caller_of(self, i);
+    uint32_t module = object ? mt_module_find(object, caller) : 0;
+    int is_new = object && !module;
+    int has_begun = is_new ? mt_look_begin() : 0;
+    if (is_new)
+        module = resolve(self, i, object);
+    if (object && !caller.object && !self->is_cut)
+        mt_module_members_look(self, object, is_new);
+    mt_look_end(has_begun);
+    key.a = code | 1;
+    key.b = instruction | (uint64_t)module << 48; /* addresses have 47 bits */
+    uint32_t id = find(self, &key);
+    if (!id)
+        id = intern(self, i, &key, code, instruction, module);
+    known->by_object = 1;
+    known->object = object;
+    known->module = module;
+    return id;
+}
+
+static uint32_t look_up_step(struct mt_thread *self, unsigned i, struct mt_key key)
+{
+    struct mt_known_frame *known = &self->known[i];
+    uint64_t code = key.a;
+    known->by_object = known->is_step = 1;
+    known->object = argument_of(known->frame);
+    mt_optimizer_steps(self, i);
+    key.a = code | 1;
+    uint32_t id = find(self, &key);
+    return id ? id : intern(self, i, &key, code, key.b, 0);
+}
+
+static MT_HOT_CODE uint32_t look_up(struct mt_thread *self, unsigned i)
+{
+    const struct mt_known_frame *known = &self->known[i];
+    uint64_t code = known->code & ~(uint64_t)MT_PY_TAGS;
+    struct mt_key key = {code, known->instruction & mt_py_instruction_bits(layout), known->stamp,
+                         known[-1].stack};
+    uint32_t id = find(self, &key);
+    if (!id)
+        id = intern(self, i, &key, code, key.b, 0);
+    if (id == BY_OBJECT)
+        return look_up_by_object(self, i, key);
+    return id == STEP ? look_up_step(self, i, key) : id;
+}
+
+static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t frame)
+{
+    struct mt_known_frame *known = &self->known[i];
+    uint64_t code = mt_py_word(frame, layout->frame_code);
+    *known = (struct mt_known_frame){
+        .frame = frame,
+        .code = code,
+        .instruction = mt_py_word(frame, layout->frame_instruction),
+        .stamp = mt_code_stamp(code),
+        .stack = known[-1].stack,
+        .module = known[-1].module,
+        .is_lost = known[-1].is_lost,
+    };
+    *place_of(self, frame) = (uint16_t)i;
+    if (!mt_is_python_frame(layout, frame))
+        return;
+    known->stack = known->is_lost ? 0 : look_up(self, i);
+    known->is_lost = !known->stack;
+}
+
+/* What the thread has done since its last event may have changed what tensors are. */
+static void follow_up(struct mt_thread *self, unsigned n)
+{
+    if (self->n_steps)
+        mt_optimizers_follow(self, n);
+    if (self->n_gradients)
+        mt_gradients_look(self);
+}
+
+MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
+{
+    struct walk found = {.frame = self->walked};
+    uint64_t deaths = atomic_load_explicit(&mt_code_deaths, memory_order_acquire);
+    walk(self, innermost, deaths == self->code_deaths, &found);
+    unsigned n = found.n_known;
+    self->is_cut = found.is_cut;
+    while (found.n > 0)
+        identify(self, ++n, found.frame[--found.n]);
+    if (UNLIKELY(self->follow_up))
+        follow_up(self, n);
+    self->n_known = found.is_cut ? 0 : n;
+    self->code_deaths = deaths;
+    return self->known[n].stack;
+}
+
+void mt_frames_reset(void)
+{
+    mt_cache_reset(&stacks);
+    mt_modules_reset();
+    mt_optimizers_reset();
+    mt_module_members_reset();
+    mt_gradients_reset();
+    mt_look_reset();
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "python-stack.h"
+#include "preload/host/message.h"
+#include "preload/host/safe-read.h"
+#include "preload/host/settings.h"
+#include "preload/loader/find-real.h"
+#include "preload/python/python-code.h"
+#include "preload/python/python-objects.h"
+#include "python-frames.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+enum status {
+    ABSENT,
+    UNCHECKED,
+    CHECKED,
+    UNKNOWN_VERSION,
+    FREE_THREADED,
+    WRONG_LAYOUT,
+    READ_ONLY,
+    SWITCHED_OFF
+};
+
+static MT_HOT struct {
+    _Atomic int status; /* enum status */
+    const struct mt_python_layout *layout;
+    struct mt_python_found found;
+    char version[32];
+} python;
+
+MT_HOT _Atomic int mt_python_is_on;
+
+static void set_status(enum status status)
+{
+    atomic_store(&python.status, (int)status);
+    atomic_store(&mt_python_is_on, status == UNCHECKED || status == CHECKED);
+}
+
+struct mt_python_found mt_python_find(void)
+{
+    struct mt_python_found found;
+    found.version = (const char *(*)(void))mt_real_dlsym(RTLD_DEFAULT, "Py_GetVersion");
+    found.thread_state =
+        (void *(*)(void))mt_real_dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    /* Its private name is that of versions up to 3.12. */
+    int (*is_finalizing)(void) = (int (*)(void))mt_real_dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+    if (!is_finalizing)
+        is_finalizing = (int (*)(void))mt_real_dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
+    found.is_finalizing = is_finalizing;
+    found.code_type = mt_real_dlsym(RTLD_DEFAULT, "PyCode_Type");
+    found.types.str = mt_real_dlsym(RTLD_DEFAULT, "PyUnicode_Type");
+    found.types.dict = mt_real_dlsym(RTLD_DEFAULT, "PyDict_Type");
+    found.types.ordered_dict = mt_real_dlsym(RTLD_DEFAULT, "PyODict_Type");
+    found.types.tuple = mt_real_dlsym(RTLD_DEFAULT, "PyTuple_Type");
+    found.types.cell = mt_real_dlsym(RTLD_DEFAULT, "PyCell_Type");
+    return found;
+}
+
+void mt_python_start(const struct mt_python_found *found)
+{
+    int major, minor;
+    python.found = *found;
+    mt_py_types = found->types;
+    if (found->version)
+        sscanf(found->version(), "%31s", python.version);
+    set_status(mt_settings.python_stacks ? ABSENT : SWITCHED_OFF);
+    if (!mt_settings.python_stacks || !found->version || !found->thread_state ||
+        !found->is_finalizing || !found->code_type || !mt_py_types.str ||
+        sscanf(found->version(), "%d.%d", &major, &minor) != 2)
+        return;
+    /* Without the GIL all objects begin otherwise. */
+    if (strstr(found->version(), "free-threading build")) {
+        set_status(FREE_THREADED);
+        mt_message("memtap does not know Python without the GIL; recording without Python stacks");
+        return;
+    }
+    python.layout = mt_python_layout_of(major, minor);
+    set_status(python.layout ? UNCHECKED : UNKNOWN_VERSION);
+    if (python.layout && mt_frames_start(python.layout, found->code_type)) {
+        set_status(READ_ONLY);
+        mt_message("Python's type of code objects cannot be written to, so that memtap does not "
+                   "see which are freed; recording without Python stacks");
+    }
+    if (!python.layout)
+        mt_message("Python %d.%d is not one that memtap knows; recording without Python stacks",
+                   major, minor);
+}
+
+static uint64_t current_frame(uint64_t tstate)
+{
+    uint64_t at = mt_py_word(tstate, python.layout->tstate_frame);
+    if (python.layout->cframe_frame < 0 || !at)
+        return at;
+    return mt_py_word(at, python.layout->cframe_frame);
+}
+
+static int read_word(uint64_t object, int offset, uint64_t *out)
+{
+    return mt_safe_read((const char *)(uintptr_t)object + offset, out, sizeof *out);
+}
+
+static int has_type(uint64_t object, const void *type)
+{
+    uint64_t found;
+    return !read_word(object, MT_OBJECT_TYPE, &found) && found == (uint64_t)(uintptr_t)type;
+}
+
+/* Whether the frame's instruction is one of its code object's. */
+static int is_sound_instruction(uint64_t frame, uint64_t code)
+{
+    const struct mt_python_layout *layout = python.layout;
+    uint64_t instruction, units;
+    if (layout->code_instructions < 0)
+        return 1;
+    if (read_word(frame, layout->frame_instruction, &instruction) ||
+        read_word(code, MT_CODE_UNITS, &units))
+        return 0;
+    /* a frame that has not begun may stand before the first */
+    int64_t offset = (int64_t)(instruction - code) - layout->code_instructions;
+    return offset >= -2 && offset < (int64_t)(2 * units) && offset % 2 == 0;
+}
+
+static int is_sound_frame(uint64_t frame)
+{
+    const struct mt_python_layout *layout = python.layout;
+    uint64_t code, name, file;
+    char owner;
+    if (layout->frame_owner >= 0 &&
+        mt_safe_read((const char *)(uintptr_t)frame + layout->frame_owner, &owner, 1))
+        return 0;
+    if (!mt_is_python_frame(layout, frame))
+        return 1;
+    if (read_word(frame, layout->frame_code, &code))
+        return 0;
+    code &= ~(uint64_t)MT_PY_TAGS;
+    return has_type(code, python.found.code_type) && is_sound_instruction(frame, code) &&
+           !read_word(code, layout->code_name, &name) && has_type(name, mt_py_types.str) &&
+           !read_word(code, layout->code_filename, &file) && has_type(file, mt_py_types.str);
+}
+
+/* Walks once with reads that cannot crash: every frame must be one, and the chain must end. */
+static int is_sound_stack(uint64_t tstate)
+{
+    const struct mt_python_layout *layout = python.layout;
+    uint64_t frame;
+    if (read_word(tstate, layout->tstate_frame, &frame))
+        return 0;
+    if (layout->cframe_frame >= 0 && frame && read_word(frame, layout->cframe_frame, &frame))
+        return 0;
+    for (unsigned n = 0; frame; n++)
+        if (n > 100000 || !is_sound_frame(frame) ||
+            read_word(frame, layout->frame_previous, &frame))
+            return 0;
+    return 1;
+}
+
+/* The first stack that has a frame decides whether the layout fits this Python. */
+static int check(uint64_t tstate)
+{
+    uint64_t frame;
+    if (!mt_can_read_safely() ||
+        (!read_word(tstate, python.layout->tstate_frame, &frame) && !frame))
+        return 0; /* nothing to check with yet */
+    set_status(is_sound_stack(tstate) ? CHECKED : WRONG_LAYOUT);
+    if (python.status == WRONG_LAYOUT)
+        mt_message("this Python 3.%d keeps its frames in a way that memtap does not know; "
+                   "recording without Python stacks",
+                   python.layout->minor);
+    return python.status == CHECKED;
+}
+
+MT_HOT_CODE uint32_t mt_python_stack_there(struct mt_thread *self)
+{
+    /* At its end Python frees the thread states of threads that still run. */
+    if (python.found.is_finalizing())
+        return 0;
+    uint64_t tstate = (uint64_t)(uintptr_t)python.found.thread_state();
+    if (!tstate)
+        return 0;
+    int status = atomic_load_explicit(&python.status, memory_order_acquire);
+    if (status == UNCHECKED ? !check(tstate) : status != CHECKED)
+        return 0;
+    return mt_frames_stack(self, current_frame(tstate));
+}
+
+static int ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), of_end = strlen(end);
+    return n >= of_end && !strcmp(text + n - of_end, end);
+}
+
+static int is_in(const struct mt_known_frame *known, const char *function, const char *file,
+                 struct mt_python_place *out)
+{
+    const struct mt_python_layout *layout = python.layout;
+    char text[1024];
+    uint64_t code = mt_py_frame_code(layout, known->frame);
+    if (mt_py_text(layout, mt_py_word(code, layout->code_name), text, sizeof text) ||
+        strcmp(text, function) != 0 ||
+        mt_py_text(layout, mt_py_word(code, layout->code_filename), text, sizeof text) ||
+        !ends_with(text, file))
+        return 0;
+    uint64_t instruction = known->instruction & mt_py_instruction_bits(layout);
+    *out = (struct mt_python_place){known->frame, code, mt_py_line(layout, code, instruction)};
+    return 1;
+}
+
+int mt_python_is_near(struct mt_thread *self, const char *function, const char *file,
+                      struct mt_python_place *out)
+{
+    if (!mt_python_stack(self))
+        return 0;
+    unsigned looked_at = 0; /* from 3.12 on there are frames of C code in between */
+    for (unsigned n = self->n_known; n && looked_at < 2; n--) {
+        if (!mt_is_python_frame(python.layout, self->known[n].frame))
+            continue;
+        if (is_in(&self->known[n], function, file, out))
+            return 1;
+        looked_at++;
+    }
+    return 0;
+}
+
+const char *mt_python_version(void)
+{
+    return python.version;
+}
+
+const char *mt_python_status(void)
+{
+    switch (python.status) {
+    case ABSENT:
+        return "no: there is no Python in this process";
+    case UNCHECKED:
+        return "no: nothing happened in a Python function";
+    case UNKNOWN_VERSION:
+        return "no: this version of Python is not known";
+    case FREE_THREADED:
+        return "no: this Python is built without the GIL";
+    case WRONG_LAYOUT:
+        return "no: this Python keeps its frames in an unknown way";
+    case READ_ONLY:
+        return "no: Python's type of code objects cannot be written to";
+    case SWITCHED_OFF:
+        return "no: switched off";
+    }
+    return "yes";
+}
+
+void mt_python_reset(void)
+{
+    mt_frames_reset();
+}

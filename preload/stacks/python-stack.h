@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The calling thread's Python stack, without the GIL: only the thread itself changes its chain of
+ * frames, and its frames hold their code objects. Nothing is called in CPython and no reference
+ * is taken.
+ */
+#ifndef MT_PRELOAD_PYTHON_STACK_H
+#define MT_PRELOAD_PYTHON_STACK_H
+
+#include "preload/python/python-objects.h"
+#include "preload/record/recorder.h"
+
+/* Functions and types of the Python in this process. */
+struct mt_python_found {
+    const char *(*version)(void); /* Py_GetVersion */
+    void *(*thread_state)(void);  /* PyGILState_GetThisThreadState: needs no GIL */
+    int (*is_finalizing)(void);
+    void *code_type;
+    struct mt_py_types types;
+};
+
+/* Looks for it. Takes the loader's lock; any number of times. */
+struct mt_python_found mt_python_find(void);
+
+/* Begins with the Python that was found; where there is none, or one that memtap does not know,
+ * stacks are 0. */
+void mt_python_start(const struct mt_python_found *found);
+
+/* There may be Python functions, and their stacks are wanted. */
+extern _Atomic int mt_python_is_on;
+
+uint32_t mt_python_stack_there(struct mt_thread *self);
+
+/* Id of the thread's stack; 0: it is in no Python function. Call between mt_enter and mt_leave. */
+static inline uint32_t mt_python_stack(struct mt_thread *self)
+{
+    return atomic_load_explicit(&mt_python_is_on, memory_order_acquire)
+               ? mt_python_stack_there(self)
+               : 0;
+}
+
+/* Where a function stands. */
+struct mt_python_place {
+    uint64_t frame, code;
+    uint32_t line;
+};
+
+/* Whether the thread's innermost frame, or its caller's, is one of that function, of a file whose
+ * path ends so; and where it stands. Call between mt_enter and mt_leave. */
+int mt_python_is_near(struct mt_thread *self, const char *function, const char *file,
+                      struct mt_python_place *out);
+
+/* For the trace: the version of the Python in this process, "3.11.7"; "" where there is none. */
+const char *mt_python_version(void);
+
+/* For the trace: whether there are stacks, in a word or two. */
+const char *mt_python_status(void);
+
+/* For a forked child, whose ids begin anew. */
+void mt_python_reset(void);
+
+#endif

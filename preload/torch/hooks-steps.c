@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Optimizers' steps. Many allocate nothing once they have their state (fused ones, SGD with
+ * momentum), so that a trace would not show them; but all of torch.optim's, and what is derived
+ * from them, tell PyTorch's profiler of each, whether it is on or not.
+ */
+#include "preload/hooks/hooks.h"
+#include "preload/loader/find-real.h"
+#include "preload/record/recorder.h"
+#include "preload/stacks/python-stack.h"
+
+#include <string.h>
+
+MT_STEP_HOOKS(MT_REAL_OF_ONE_RELEASE)
+
+/* name: a C++ string of either kind, which begins with the address of its characters. */
+static void look_at(const void *name)
+{
+    static const char step[] = "Optimizer.step#";
+    if (strncmp(*(const char *const *)name, step, sizeof step - 1) != 0)
+        return;
+    struct mt_thread *self = mt_enter();
+    if (!self)
+        return;
+    mt_record(self, MT_STEP, MT_NO_DEVICE, mt_python_stack(self), MT_ARGS(0));
+    mt_leave(self);
+}
+
+#define HOOK(name)                                                                                 \
+    void *mt_hook_##name(void *result, const void *range, const void *arguments)                   \
+    {                                                                                              \
+        look_at(range);                                                                            \
+        return real_##name()(result, range, arguments);                                            \
+    }
+HOOK(record_enter)
+HOOK(record_enter_old_string)
+HOOK(record_enter_old)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Storages that give their memory back and are given some again: FSDP resizes those of unsharded
+ * parameters to nothing after a layer and to what they were before it. What a tensor is known to be
+ * then goes on in the next block.
+ */
+#include "preload/hooks/hooks.h"
+#include "preload/python/tensor.h"
+#include "preload/record/recorder.h"
+#include "real.h"
+
+#include <stdatomic.h>
+
+MT_STORAGE_HOOKS(MT_REAL_OF_ONE_RELEASE)
+
+#define EMPTIED 16384u
+
+/* Storages that have given their memory back: of others there is nothing to tell. */
+static _Atomic uint64_t emptied[EMPTIED];
+
+static _Atomic uint64_t *place_of(const void *storage)
+{
+    uint64_t address = (uint64_t)(uintptr_t)storage;
+    return &emptied[(address >> 4 ^ address >> 18) % EMPTIED];
+}
+
+static void record(const void *storage, struct mt_place place, size_t size)
+{
+    struct mt_thread *self = mt_enter();
+    if (!self)
+        return;
+    mt_record(self, MT_RESIZE, place.device, 0,
+              MT_ARGS(place.address, (uint64_t)(uintptr_t)storage, size));
+    mt_leave(self);
+}
+
+static struct mt_place look_at(const void *storage)
+{
+    int head = mt_tensor_head;
+    return mt_is_recording() && head > 0 ? mt_storage_place(storage, head)
+                                         : (struct mt_place){0, 0};
+}
+
+void mt_hook_resize_storage(void *storage, size_t size)
+{
+    _Atomic uint64_t *is_emptied = place_of(storage);
+    uint64_t address = (uint64_t)(uintptr_t)storage;
+    struct mt_place before = look_at(storage);
+    if (before.address && !size) {
+        record(storage, before, 0);
+        *is_emptied = address;
+    }
+    real_resize_storage()(storage, size);
+    if (before.address || !size || *is_emptied != address)
+        return;
+    struct mt_place after = look_at(storage);
+    if (after.address)
+        record(storage, after, size);
+}

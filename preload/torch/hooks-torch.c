@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PyTorch's allocator and autograd. C++ exceptions pass through here: build with -fexceptions. */
+#include "hooks-math.h"
+#include "preload/modules/gradients.h"
+#include "preload/modules/node-names.h"
+#include "preload/modules/optimizer-state.h"
+#include "preload/python/tensor.h"
+#include "preload/record/recorder.h"
+#include "preload/stacks/native-stack.h"
+#include "preload/stacks/python-stack.h"
+#include "preload/write/device-watch.h"
+#include "real.h"
+
+/* What the allocator says of a CUDA device: it begins the recording. Called under its lock: no GIL,
+ * no CUDA, no waiting. */
+static MT_ALWAYS_INLINE void record_memory(unsigned kind, uint16_t device,
+                                           const uint64_t arguments[static MT_EVENT_ARGS])
+{
+    if ((device & 0xff) != MT_DEVICE_TYPE_CUDA)
+        return;
+    mt_start();
+    if (kind == MT_FREE)
+        mt_forget_workspace(arguments[0]);
+    struct mt_thread *self = mt_enter();
+    if (!self)
+        return;
+    uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_stack(self);
+    if (kind == MT_OOM)
+        mt_optimizers_look(self); /* what there is of the state counts */
+    mt_record(self, kind, device >> 8, stack, arguments);
+    mt_leave(self);
+}
+
+MT_HOT_CODE void mt_hook_report_memory(void *block, int64_t size, size_t allocated, size_t reserved,
+                                       uint16_t device)
+{
+    uint64_t bytes = size < 0 ? 0 - (uint64_t)size : (uint64_t)size;
+    record_memory(size < 0 ? MT_FREE : MT_ALLOC, device,
+                  MT_ARGS((uint64_t)(uintptr_t)block, bytes, allocated, reserved));
+    MT_REAL(report_memory)(block, size, allocated, reserved, device);
+}
+
+void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved, uint16_t device)
+{
+    record_memory(MT_OOM, device, MT_ARGS((uint64_t)size, allocated, reserved));
+    mt_watch_hint();
+    MT_REAL(report_oom)(size, allocated, reserved, device);
+}
+
+/* A label on the tensor's storage, if that is on a device: its address, the kind's own value, where
+ * it has one, the type, and where the kind has that, how many elements. */
+static MT_HOT_CODE void label(unsigned kind, const void *impl, const uint64_t *value)
+{
+    struct mt_thread *self = mt_enter();
+    if (!self)
+        return;
+    struct mt_place place = mt_impl_place(impl);
+    if (place.address) {
+        uint64_t dtype = mt_impl_dtype(impl);
+        uint64_t elements = mt_impl_elements(impl);
+        mt_record(self, kind, place.device, mt_python_stack(self),
+                  value ? MT_ARGS(place.address, *value, dtype, elements)
+                        : MT_ARGS(place.address, dtype, elements));
+    }
+    mt_leave(self);
+}
+
+MT_HOT_CODE void mt_hook_set_requires_grad(void *impl, _Bool value)
+{
+    label(MT_REQUIRES_GRAD, impl, &(uint64_t){value});
+    MT_REAL(set_requires_grad)(impl, value);
+}
+
+/* Of a leaf that is not known. */
+static void label_gradient(const void *impl)
+{
+    struct mt_thread *self = mt_enter();
+    if (!self)
+        return;
+    struct mt_place place = mt_impl_place(impl);
+    if (place.address)
+        mt_record(self, MT_GRADIENT, place.device, 0,
+                  MT_ARGS(place.address, mt_impl_dtype(impl)));
+    mt_leave(self);
+}
+
+/* w.grad.data = other makes a gradient, everything else a parameter. */
+void mt_hook_set_data(void *tensor, void *new_data)
+{
+    if (mt_is_gradient(mt_tensor_impl(tensor)))
+        label_gradient(mt_tensor_impl(new_data));
+    else
+        label(MT_SET_DATA, mt_tensor_impl(new_data), NULL);
+    MT_REAL(set_data)(tensor, new_data);
+}
+
+/* Those that take an optional tensor (c10's or C++'s own) call this one too. */
+MT_HOT_CODE void mt_hook_saved_tensor(void *saved, void *tensor, _Bool is_output,
+                                      _Bool inplace_on_view)
+{
+    label(MT_SAVED, mt_tensor_impl(tensor), &(uint64_t){is_output});
+    MT_REAL(saved_tensor)(saved, tensor, is_output, inplace_on_view);
+}
+
+MT_HOT_CODE void mt_hook_leaf(void *node, void *tensor)
+{
+    const void *impl = mt_tensor_impl(tensor); /* the constructor moves it away */
+    label(MT_LEAF, impl, NULL);
+    MT_REAL(leaf)(node, tensor);
+    if (mt_is_recording())
+        mt_learn_leaf(node, impl);
+}
+
+MT_HOT_CODE void *mt_hook_accumulate(void *result, void *node, void *gradients)
+{
+    result = MT_REAL(accumulate)(result, node, gradients);
+    struct mt_thread *self = mt_enter();
+    if (self) {
+        const void *leaf = mt_leaf_of(node), *gradient = mt_leaf_gradient(leaf);
+        struct mt_place place = mt_impl_place(gradient);
+        if (place.address) {
+            mt_record(self, MT_GRADIENT, place.device, 0,
+                      MT_ARGS(place.address, mt_impl_dtype(gradient), mt_impl_place(leaf).address));
+            mt_gradient_is_known(self, leaf, gradient);
+        }
+        mt_leave(self);
+    }
+    return result;
+}
+
+MT_HOT_CODE void *mt_hook_mutable_grad(void *impl)
+{
+    void *slot = MT_REAL(mutable_grad)(impl);
+    struct mt_thread *self = mt_enter();
+    if (self) {
+        mt_gradient_changes(self, impl, slot);
+        mt_leave(self);
+    }
+    return slot;
+}
+
+MT_HOT_CODE void mt_hook_node_new(void *tensor, void *edge)
+{
+    struct mt_thread *self = mt_enter();
+    if (self) {
+        struct mt_place place = mt_impl_place(mt_tensor_impl(tensor));
+        const void *node = mt_tensor_impl(edge); /* an Edge begins with a pointer to its node */
+        if (place.address && node)
+            mt_record(self, MT_NODE_NEW, place.device, mt_python_stack(self),
+                      MT_ARGS((uint64_t)(uintptr_t)node, place.address));
+        mt_leave(self);
+    }
+    MT_REAL(node_new)(tensor, edge);
+}
+
+/* Also when an exception passes. */
+static MT_HOT_CODE void end_node(void **node)
+{
+    struct mt_thread *self = mt_enter();
+    if (!self)
+        return;
+    if (self->n_gradients)
+        mt_gradients_look(self);
+    mt_record(self, MT_NODE_END, MT_NO_DEVICE, 0, MT_ARGS((uint64_t)(uintptr_t)*node));
+    mt_leave(self);
+}
+
+MT_HOT_CODE void mt_hook_node_run(void *engine, void *task, void *node, void *inputs, void *queue)
+{
+    struct mt_thread *self = mt_enter();
+    if (!self) {
+        MT_REAL(node_run)(engine, task, node, inputs, queue);
+        return;
+    }
+    mt_record(self, MT_NODE_BEGIN, MT_NO_DEVICE, 0,
+              MT_ARGS((uint64_t)(uintptr_t)node, mt_node_name(self, node)));
+    mt_leave(self);
+    __attribute__((cleanup(end_node))) void *running = node;
+    MT_REAL(node_run)(engine, task, node, inputs, queue);
+}

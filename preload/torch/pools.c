@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/hooks/pools.h"
+#include "preload/record/recorder.h"
+
+#include <pthread.h>
+
+#define GRAPHS 64u
+
+/* The pools of captures, each with the first one's number: the latest GRAPHS of them. */
+static struct {
+    pthread_mutex_t lock;
+    unsigned n;
+    struct {
+        struct mt_pool_id pool;
+        unsigned number;
+    } of[GRAPHS];
+} graphs = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int is_same(struct mt_pool_id a, struct mt_pool_id b)
+{
+    return a.first == b.first && a.second == b.second;
+}
+
+/* With the lock held. */
+static unsigned first_in(struct mt_pool_id pool, unsigned number)
+{
+    for (unsigned i = 0; i < GRAPHS && i < graphs.n; i++)
+        if (is_same(graphs.of[i].pool, pool))
+            return graphs.of[i].number;
+    graphs.of[graphs.n % GRAPHS].pool = pool;
+    graphs.of[graphs.n++ % GRAPHS].number = number;
+    return number;
+}
+
+/* Within a hook: a signal handler's capture in the middle does not come for the lock. */
+unsigned mt_pools_first_capture(struct mt_pool_id pool, unsigned number)
+{
+    const struct mt_pool_id none = {0, 0};
+    struct mt_thread *self = is_same(pool, none) ? NULL : mt_enter();
+    if (!self)
+        return number;
+    pthread_mutex_lock(&graphs.lock);
+    unsigned first = first_in(pool, number);
+    pthread_mutex_unlock(&graphs.lock);
+    mt_leave(self);
+    return first;
+}
+
+void mt_pools_reset(void)
+{
+    pthread_mutex_init(&graphs.lock, NULL);
+    graphs.n = 0;
+}

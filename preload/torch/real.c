@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "real.h"
+#include "preload/host/hot.h"
+#include "preload/host/no-signals.h"
+
+#include <stdio.h>
+
+MT_HOT struct mt_real_functions mt_real;
+
+static const struct {
+    const char *name, *symbol, *library;
+    void **slot;
+} hooks[MT_HOOK_COUNT] = {
+#define HOOK_ROW(name, symbol, library, result, parameters)                                        \
+    [MT_HOOK_##name] = {#name, symbol, library, (void **)(void *)&mt_real.name},
+    MT_TORCH_HOOKS(HOOK_ROW)};
+
+static int is_resolved(enum mt_hook hook)
+{
+    return __atomic_load_n(hooks[hook].slot, __ATOMIC_RELAXED) != NULL;
+}
+
+static void keep(enum mt_hook hook, void *found)
+{
+    __atomic_store_n(hooks[hook].slot, found, __ATOMIC_RELAXED);
+}
+
+/* The first hook is mostly called outside of PyTorch's allocator; the others are looked up with it,
+ * so that none has to take the loader's lock under the allocator's. */
+void mt_resolve(enum mt_hook hook)
+{
+    MT_NO_SIGNALS();
+    for (enum mt_hook i = 0; i < MT_HOOK_COUNT; i++)
+        if (!is_resolved(i))
+            keep(i, mt_find_next(hooks[i].symbol, hooks[i].library));
+    if (is_resolved(hook))
+        return;
+    keep(hook, mt_find_anywhere(hooks[hook].symbol));
+    if (!is_resolved(hook))
+        mt_end_without(hooks[hook].symbol);
+}
+
+int mt_missing_in_torch(char *missing, size_t size)
+{
+    if (!is_resolved(MT_HOOK_report_memory))
+        return 0;
+    size_t used = 0;
+    *missing = '\0';
+    for (enum mt_hook i = 0; i < MT_HOOK_COUNT; i++) {
+        if (is_resolved(i))
+            continue;
+        int n = snprintf(missing + used, size - used, " %s", hooks[i].name);
+        used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
+    }
+    return 1;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PyTorch's own functions behind our hooks (CUDA's: cudart.h). Always call through MT_REAL: a
+ * direct call or a dlsym of our own would find the hook again. Any thread. */
+#ifndef MT_PRELOAD_REAL_H
+#define MT_PRELOAD_REAL_H
+
+#include "preload/hooks/hooks.h"
+#include "preload/loader/find-real.h"
+
+struct mt_real_functions {
+#define MT_REAL_POINTER(name, symbol, library, result, parameters) result(*name) parameters;
+    MT_TORCH_HOOKS(MT_REAL_POINTER)
+#undef MT_REAL_POINTER
+};
+
+enum mt_hook {
+#define MT_HOOK_ENUM(name, symbol, library, result, parameters) MT_HOOK_##name,
+    MT_TORCH_HOOKS(MT_HOOK_ENUM)
+#undef MT_HOOK_ENUM
+        MT_HOOK_COUNT
+};
+
+extern struct mt_real_functions mt_real;
+
+#define MT_REAL_NOW(name) __atomic_load_n(&mt_real.name, __ATOMIC_RELAXED)
+
+/* The real function of a hook, found at first need and kept. For a hook whose callers are linked to
+ * it by name, so that some library has it: without one the process ends, as by the loader. */
+#define MT_REAL(name)                                                                              \
+    (__builtin_expect(MT_REAL_NOW(name) != NULL, 1)                                                \
+         ? MT_REAL_NOW(name)                                                                       \
+         : (mt_resolve(MT_HOOK_##name), MT_REAL_NOW(name)))
+
+void mt_resolve(enum mt_hook hook);
+
+/* Whether PyTorch is there, and which of the hooked functions were not found in it when the first
+ * of them was called: their names, a space before each, in `missing`. */
+int mt_missing_in_torch(char *missing, size_t size);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device-memory.h"
+#include "device-watch.h"
+#include "preload/host/own-thread.h"
+#include "preload/record/recorder.h"
+#include "preload/record/wake.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MOST_DEVICES 64
+#define MOST_SAMPLES 256 /* not taken yet; more are dropped */
+#define LAST_WAIT_NS 500000000u
+#define PAUSE_NS 100000000u
+#define FOR_EVER UINT64_MAX
+#define PAUSES_FOR_A_SAMPLE 20u /* a pause is at least so many times as long as it took to ask */
+
+enum thread { NONE, RUNNING, IMPOSSIBLE };
+
+static struct {
+    uint64_t seen; /* devices, by bit; the writer's */
+    int has_changed;
+    enum thread thread;
+    _Atomic uint32_t bell, answers; /* futexes: end a pause; count what was asked */
+    /* Below: with the lock held. */
+    pthread_mutex_t lock;
+    uint64_t wanted, known; /* devices, by bit: to be asked for, and all that were so far */
+    int is_asking, is_over;
+    struct mt_device_memory last[MOST_DEVICES];
+    struct mt_event sample[MOST_SAMPLES];
+    unsigned first, n;
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+#define BIT(kind) (1ull << (kind))
+#define CHANGES                                                                                    \
+    (BIT(MT_OOM) | BIT(MT_CUDA_MALLOC) | BIT(MT_CUDA_FREE) | BIT(MT_CUDA_MALLOC_ASYNC) |           \
+     BIT(MT_CUDA_FREE_ASYNC) | BIT(MT_CUDA_MAP) | BIT(MT_CUDA_UNMAP) | BIT(MT_CUDA_OBJECT) |       \
+     BIT(MT_CUDA_OBJECT_GONE))
+
+void mt_watch_note(const struct mt_event *event)
+{
+    if (!(CHANGES >> event->kind & 1))
+        return;
+    watch.has_changed = 1;
+    if (event->device >= 0 && event->device < MOST_DEVICES)
+        watch.seen |= 1ull << event->device;
+}
+
+/* With the lock held. */
+static void keep(int device, const struct mt_device_memory *memory)
+{
+    if (!memcmp(memory, &watch.last[device], sizeof *memory) || watch.n == MOST_SAMPLES)
+        return;
+    watch.last[device] = *memory;
+    watch.sample[(watch.first + watch.n++) % MOST_SAMPLES] =
+        (struct mt_event){.time_ns = mt_now(),
+                          .kind = MT_DEVICE_MEMORY,
+                          .device = (int16_t)device,
+                          .arg = {memory->total, memory->free, memory->own, memory->others}};
+}
+
+static void sample(uint64_t devices)
+{
+    struct mt_device_memory memory;
+    for (int device = 0; devices; device++, devices >>= 1) {
+        if (!(devices & 1) || mt_device_memory(device, &memory))
+            continue;
+        pthread_mutex_lock(&watch.lock);
+        keep(device, &memory);
+        pthread_mutex_unlock(&watch.lock);
+    }
+}
+
+_Atomic uint32_t mt_watch_state;
+
+static void wake(_Atomic uint32_t *word)
+{
+    int saved = errno;
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    errno = saved;
+}
+
+/* While the word has this value, and at most so long. */
+static void wait_on(_Atomic uint32_t *word, uint32_t value, uint64_t most_ns)
+{
+    const struct timespec most = {(time_t)(most_ns / 1000000000u), (long)(most_ns % 1000000000u)};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, most_ns == FOR_EVER ? NULL : &most, NULL,
+            0);
+}
+
+void mt_watch_note_slowly(void)
+{
+    uint32_t waits = MT_WATCH_WAITS, asks = MT_WATCH_ASKS;
+    if (atomic_compare_exchange_strong(&mt_watch_state, &waits, MT_WATCH_NOTED))
+        wake(&mt_watch_state);
+    else
+        atomic_compare_exchange_strong(&mt_watch_state, &asks, MT_WATCH_NOTED);
+}
+
+static void ring(void)
+{
+    mt_watch_hint();
+    atomic_fetch_add(&watch.bell, 1);
+    wake(&watch.bell);
+}
+
+void mt_watch_request(void)
+{
+    if (!mt_is_recording())
+        return;
+    if (atomic_load(&mt_watch_state) == MT_WATCH_OFF)
+        mt_writer_wake(); /* which begins the thread, and asks */
+    else
+        ring();
+}
+
+/* What is to be asked for now; 0: no more. */
+static uint64_t take_wanted(void)
+{
+    pthread_mutex_lock(&watch.lock);
+    uint64_t devices = watch.is_over ? 0 : watch.wanted | watch.known;
+    watch.known = devices;
+    watch.wanted = 0;
+    watch.is_asking = devices != 0;
+    pthread_mutex_unlock(&watch.lock);
+    return devices;
+}
+
+static void sample_and_pause(uint64_t devices)
+{
+    uint32_t rung = atomic_load(&watch.bell);
+    uint64_t begin = mt_now();
+    sample(devices);
+    uint64_t pause = (mt_now() - begin) * PAUSES_FOR_A_SAMPLE;
+    pthread_mutex_lock(&watch.lock);
+    watch.is_asking = 0;
+    pthread_mutex_unlock(&watch.lock);
+    atomic_fetch_add(&watch.answers, 1);
+    wake(&watch.answers);
+    wait_on(&watch.bell, rung, pause < PAUSE_NS ? PAUSE_NS : pause);
+}
+
+static void *run(void *unused)
+{
+    uint64_t devices;
+    pthread_setname_np(pthread_self(), "memtap-nvml");
+    for (;;) {
+        uint32_t asks = MT_WATCH_ASKS;
+        while (atomic_load(&mt_watch_state) == MT_WATCH_WAITS)
+            wait_on(&mt_watch_state, MT_WATCH_WAITS, FOR_EVER);
+        atomic_store(&mt_watch_state, MT_WATCH_ASKS);
+        devices = take_wanted();
+        if (!devices)
+            break;
+        sample_and_pause(devices);
+        atomic_compare_exchange_strong(&mt_watch_state, &asks, MT_WATCH_WAITS);
+    }
+    atomic_store(&mt_watch_state, MT_WATCH_OFF);
+    return unused;
+}
+
+/* All signals are blocked in it, as they are in the writer. */
+static enum thread begin(void)
+{
+    atomic_store(&mt_watch_state, MT_WATCH_WAITS);
+    if (mt_own_thread(run)) {
+        atomic_store(&mt_watch_state, MT_WATCH_OFF);
+        return IMPOSSIBLE;
+    }
+    return RUNNING;
+}
+
+static void ask(void)
+{
+    pthread_mutex_lock(&watch.lock);
+    watch.wanted = watch.seen; /* first: a hook may wake the thread as soon as it is there */
+    pthread_mutex_unlock(&watch.lock);
+    if (watch.thread == NONE)
+        watch.thread = begin();
+    if (watch.thread == RUNNING)
+        ring();
+}
+
+void mt_watch_ask(void)
+{
+    if (watch.has_changed && watch.seen)
+        ask();
+    watch.has_changed = 0;
+}
+
+int mt_watch_take(struct mt_event *out)
+{
+    pthread_mutex_lock(&watch.lock);
+    int has_one = watch.n != 0;
+    if (has_one) {
+        *out = watch.sample[watch.first];
+        watch.first = (watch.first + 1) % MOST_SAMPLES;
+        watch.n--;
+    }
+    pthread_mutex_unlock(&watch.lock);
+    return has_one;
+}
+
+void mt_watch_forget(void)
+{
+    pthread_mutex_lock(&watch.lock);
+    memset(watch.last, 0, sizeof watch.last);
+    pthread_mutex_unlock(&watch.lock);
+    watch.has_changed = 1;
+}
+
+static int is_awaited(void)
+{
+    pthread_mutex_lock(&watch.lock);
+    int is_awaited = watch.wanted || watch.is_asking;
+    pthread_mutex_unlock(&watch.lock);
+    return is_awaited;
+}
+
+static void wait_for_answer(uint64_t until_ns)
+{
+    uint32_t answers = atomic_load(&watch.answers);
+    for (uint64_t now; is_awaited() && (now = mt_now()) < until_ns;) {
+        wait_on(&watch.answers, answers, until_ns - now);
+        answers = atomic_load(&watch.answers);
+    }
+}
+
+void mt_watch_finish(void)
+{
+    if (!watch.seen)
+        return;
+    ask();
+    if (watch.thread != RUNNING)
+        return;
+    wait_for_answer(mt_now() + LAST_WAIT_NS);
+    pthread_mutex_lock(&watch.lock);
+    watch.wanted = 0;
+    watch.is_over = 1;
+    pthread_mutex_unlock(&watch.lock);
+    ring();
+}
+
+int mt_watch_has_thread(void)
+{
+    return watch.thread == RUNNING;
+}
+
+void mt_watch_reset(void)
+{
+    memset(&watch, 0, sizeof watch);
+    atomic_store(&mt_watch_state, MT_WATCH_OFF);
+    pthread_mutex_init(&watch.lock, NULL);
+    mt_device_memory_reset();
+}

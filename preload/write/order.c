@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "order.h"
+#include "preload/record/cache.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PUTTING_WAIT_NS 100000000
+
+/*
+ * The horizon: a moment before which all events can be seen. A thread says that it is putting
+ * (a plain store), reads the clock, and publishes. We read the clock, make every thread of the
+ * process pass a full barrier, and look: a thread that we see not putting has published all that it
+ * began before the barrier, and what it begins afterwards is younger than the horizon.
+ */
+static void barrier_in_all_threads(void)
+{
+    static int is_registered;
+    if (!is_registered) {
+        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+        is_registered = 1;
+    }
+    /* Where the kernel refuses, a store buffer drains long before the next look. */
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
+        mt_clock_pause(1000);
+}
+
+/* Whether all that it began before the barrier is published. If not, it has lost its processor in
+ * the middle, or is stopped. */
+static int is_published(struct mt_ring *ring)
+{
+    if (!atomic_load_explicit(&ring->putting, memory_order_acquire))
+        return 1;
+    for (uint64_t until = mt_now() + PUTTING_WAIT_NS; mt_now() < until; sched_yield())
+        if (!atomic_load_explicit(&ring->putting, memory_order_acquire))
+            return 1;
+    return 0;
+}
+
+static int make_room(struct mt_order *order, size_t n)
+{
+    struct mt_source *source = realloc(order->source, n * sizeof *source);
+    if (source)
+        order->source = source;
+    struct mt_thread **thread = realloc(order->thread, n * sizeof *thread);
+    if (thread)
+        order->thread = thread;
+    if (!source || !thread)
+        return -ENOMEM;
+    order->capacity = n;
+    return 0;
+}
+
+static int list_threads(struct mt_order *order)
+{
+    size_t n = mt_threads_list(order->thread, order->capacity);
+    if (n > order->capacity) {
+        if (make_room(order, n))
+            return -ENOMEM;
+        n = mt_threads_list(order->thread, order->capacity);
+    }
+    order->n = n < order->capacity ? n : order->capacity; /* one more may have come */
+    for (size_t i = 0; i < order->n; i++)
+        order->source[i].thread = order->thread[i];
+    return 0;
+}
+
+static void look_ahead(struct mt_source *source)
+{
+    const struct mt_ring *ring = &source->thread->ring;
+    source->next_time_ns =
+        source->at < source->end ? ring->word[(source->at + 1) % MT_RING_WORDS] : UINT64_MAX;
+}
+
+/* Where a thread is stopped while it puts, its event is younger than the horizon before. As long as
+ * the others have room, they wait for it; then it may come out of order, which readers bear. */
+static int can_wait(const struct mt_order *order)
+{
+    for (size_t i = 0; i < order->n; i++)
+        if (order->source[i].end - order->source[i].at > MT_RING_WORDS / 2)
+            return 0;
+    return 1;
+}
+
+int mt_order_collect(struct mt_order *order, int is_last)
+{
+    uint32_t retired = mt_cache_retired();
+    int is_nobody_in = 1, is_all = 1;
+    uint64_t now = mt_now(); /* first: who is not listed yet has had no event before */
+    if (list_threads(order))
+        return -ENOMEM;
+    barrier_in_all_threads();
+    for (size_t i = 0; i < order->n; i++) {
+        struct mt_source *source = &order->source[i];
+        struct mt_ring *ring = &source->thread->ring;
+        /* A thread that is in no hook now has not begun to read what was retired before. */
+        is_nobody_in = is_nobody_in && !mt_is_in_hook(source->thread);
+        is_all = is_published(ring) && is_all;
+        source->end = atomic_load_explicit(&ring->put, memory_order_acquire);
+        source->at = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+        look_ahead(source);
+    }
+    if (is_nobody_in)
+        mt_cache_free(retired);
+    if (is_last)
+        order->horizon_ns = UINT64_MAX;
+    else if (is_all || !can_wait(order))
+        order->horizon_ns = now;
+    order->current = SIZE_MAX;
+    return 0;
+}
+
+/* The source with the oldest event, and how far it goes before another one's turn. */
+static int choose(struct mt_order *order)
+{
+    uint64_t first = UINT64_MAX, second = UINT64_MAX;
+    for (size_t i = 0; i < order->n; i++) {
+        uint64_t time = order->source[i].next_time_ns;
+        if (time < first) {
+            second = first;
+            first = time;
+            order->current = i;
+        } else if (time < second) {
+            second = time;
+        }
+    }
+    order->until_ns = second < order->horizon_ns ? second : order->horizon_ns;
+    return first < order->horizon_ns;
+}
+
+/* Whether the chosen source's next event is older than any other's. */
+static int is_still_first(const struct mt_order *order)
+{
+    if (order->current == SIZE_MAX)
+        return 0;
+    uint64_t time = order->source[order->current].next_time_ns;
+    return time <= order->until_ns && time < order->horizon_ns;
+}
+
+int mt_order_next(struct mt_order *order, struct mt_event *event)
+{
+    if (!is_still_first(order) && !choose(order))
+        return 0;
+    struct mt_source *source = &order->source[order->current];
+    source->at += mt_ring_read(source->thread->ring.word, source->at, event);
+    event->thread = source->thread->id;
+    look_ahead(source);
+    return 1;
+}
+
+void mt_order_note(struct mt_order *order, unsigned index)
+{
+    for (size_t i = 0; i < order->n; i++)
+        atomic_store_explicit(&order->source[i].thread->ring.safe[index], order->source[i].at,
+                              memory_order_release);
+}
+
+void mt_order_give_back(struct mt_order *order)
+{
+    for (size_t i = 0; i < order->n; i++)
+        atomic_store_explicit(&order->source[i].thread->ring.taken, order->source[i].at,
+                              memory_order_release);
+}
+
+void mt_order_release(struct mt_order *order)
+{
+    mt_order_give_back(order);
+    for (size_t i = 0; i < order->n; i++) {
+        struct mt_source *source = &order->source[i];
+        struct mt_thread *thread = source->thread;
+        if (atomic_load_explicit(&thread->is_over, memory_order_acquire) &&
+            source->at == atomic_load_explicit(&thread->ring.put, memory_order_acquire))
+            mt_threads_drop(thread);
+    }
+    order->n = 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Brings the events of all rings into the order of their times. Used by the writer only. */
+#ifndef MT_PRELOAD_ORDER_H
+#define MT_PRELOAD_ORDER_H
+
+#include "preload/record/threads.h"
+
+struct mt_source {
+    struct mt_thread *thread;
+    uint64_t at, end;      /* words of its ring: next to take, first not to take */
+    uint64_t next_time_ns; /* of the event at `at`; UINT64_MAX: none */
+};
+
+struct mt_order {
+    struct mt_source *source;
+    struct mt_thread **thread; /* of each source, as threads.h lists them */
+    size_t n, capacity;
+    uint64_t horizon_ns; /* every event before is there: none older will come */
+    size_t current;      /* the source whose events come next ... */
+    uint64_t until_ns;   /* ... up to this time */
+};
+
+/* Looks what there is: 0, or -ENOMEM. is_last: up to the very last event. */
+int mt_order_collect(struct mt_order *order, int is_last);
+
+/* The next event that was collected, by time: 1, or 0 where there is none before the horizon. */
+int mt_order_next(struct mt_order *order, struct mt_event *event);
+
+/* What was taken so far is in the trace: notes it in the rings' `safe` of that index (tail.h), and
+ * then gives its place back to them. */
+void mt_order_note(struct mt_order *order, unsigned index);
+void mt_order_give_back(struct mt_order *order);
+
+/* Gives everything back, and ended threads' rings to the kernel. */
+void mt_order_release(struct mt_order *order);
+
+#endif

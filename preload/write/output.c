@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output.h"
+#include "launcher.h"
+#include "preload/host/message.h"
+#include "trace-format/block.h"
+#include "trace-format/tail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MOST_SUFFIXES 10000
+#define EXTENSION ".mtap"
+#define LONGEST_ADDED 96u /* what may come before the extension: a rank and a number */
+
+/* What stands for a letter of the pattern; NULL: the letter has no meaning. */
+static const char *meaning(char letter, char *scratch, size_t size)
+{
+    const char *rank;
+    switch (letter) {
+    case 'p':
+        snprintf(scratch, size, "%d", (int)getpid());
+        return scratch;
+    case 'e':
+        return program_invocation_short_name;
+    case 'h':
+        return gethostname(scratch, size) ? "host" : scratch;
+    case 'r':
+        rank = mt_launcher_place(MT_RANK);
+        return rank ? rank : "0";
+    case '%':
+        return "%";
+    }
+    return NULL;
+}
+
+#define MOST_OF_NAME 64u /* bytes that stand for a letter */
+
+/* A program's name or a rank may be whatever somebody has set, such as a title for ps(1). */
+static size_t put_meaning(char *out, const char *text)
+{
+    size_t n = strnlen(text, MOST_OF_NAME);
+    for (size_t i = 0; i < n; i++)
+        out[i] = text[i] == '/' ? '-' : text[i];
+    return n;
+}
+
+/* Bytes of the working directory and a slash; 0: it is not known, or so long that it is better left
+ * out. */
+static size_t put_directory(char *out, size_t size)
+{
+    size_t used = getcwd(out, size / 2) ? strlen(out) : 0;
+    if (used && out[used - 1] != '/')
+        out[used++] = '/';
+    return used;
+}
+
+/* Where the extension begins, or would: what is added to a name comes before it, so that folders and
+ * globs (*.mtap) find the trace. */
+static size_t stem_length(const char *path)
+{
+    size_t n = strlen(path), extension = strlen(EXTENSION);
+    return n > extension && path[n - extension - 1] != '/' && !strcmp(path + n - extension, EXTENSION)
+               ? n - extension
+               : n;
+}
+
+static int names_rank(const char *pattern)
+{
+    for (const char *at = pattern; (at = strchr(at, '%')) && at[1]; at += 2)
+        if (at[1] == 'r')
+            return 1;
+    return 0;
+}
+
+/* A directory, a device or a pipe. */
+static int is_special(const char *path)
+{
+    struct stat status;
+    return !stat(path, &status) && !S_ISREG(status.st_mode);
+}
+
+/* The processes of a job have one pattern: each name tells its rank. */
+static void add_rank(char *path)
+{
+    const char *rank = mt_launcher_place(MT_RANK), *world = mt_launcher_place(MT_WORLD_SIZE);
+    size_t stem = stem_length(path);
+    if (!rank || (world && !strcmp(world, "1")) || is_special(path))
+        return;
+    const char *extension = path[stem] ? EXTENSION : "";
+    memcpy(path + stem, "-rank", 5);
+    stem += 5;
+    stem += put_meaning(path + stem, rank);
+    strcpy(path + stem, extension);
+}
+
+int mt_output_name(struct mt_output *out, const char *pattern)
+{
+    const size_t size = sizeof out->path - LONGEST_ADDED;
+    out->shown = *pattern == '/' ? 0 : put_directory(out->path, size);
+    size_t used = out->shown;
+    for (const char *at = pattern; *at; at++) {
+        char scratch[256];
+        const char *text = *at == '%' ? meaning(at[1], scratch, sizeof scratch) : NULL;
+        if (used + MOST_OF_NAME >= size)
+            return -ENAMETOOLONG;
+        if (text) {
+            used += put_meaning(out->path + used, text);
+            at++;
+        } else {
+            out->path[used++] = *at;
+        }
+    }
+    out->path[used] = '\0';
+    if (!names_rank(pattern))
+        add_rank(out->path);
+    return 0;
+}
+
+#define NEXT_SUFFIX ".new"
+#define MOST_NEXT 100
+
+struct other_name {
+    char path[PATH_MAX + 8];
+};
+
+static struct other_name other_name(const char *path, const char *suffix)
+{
+    struct other_name name;
+    snprintf(name.path, sizeof name.path, "%s%s", path, suffix);
+    return name;
+}
+
+static int is_there(const char *path, const char *suffix)
+{
+    return !faccessat(AT_FDCWD, other_name(path, suffix).path, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+/* What is there of a trace of that name, which may have been moved away itself: its suffix; NULL:
+ * nothing. */
+static const char *find_part(const char *path)
+{
+    static const char *const suffixes[] = {"", MT_TAIL_SUFFIX, MT_OLDER_SUFFIX};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (is_there(path, suffixes[i]))
+            return suffixes[i];
+    return NULL;
+}
+
+static int create_at(struct mt_output *out, const char *path)
+{
+    int rc = mt_own_file_create(&out->file, path, O_WRONLY | O_APPEND);
+    if (!rc)
+        mt_author_sign(&out->author, out->file.fd);
+    return rc;
+}
+
+static int create(struct mt_output *out)
+{
+    return find_part(out->path) ? -EEXIST : create_at(out, out->path);
+}
+
+int mt_output_open(struct mt_output *out)
+{
+    out->size = 0;
+    if (is_special(out->path)) /* with a number, it would be another folder's or device's name */
+        return -EISDIR;
+    const size_t stem = stem_length(out->path);
+    const char *extension = out->path[stem] ? EXTENSION : "", *part = find_part(out->path);
+    int rc = create(out), tried = 0;
+    while (rc == -EEXIST && ++tried < MOST_SUFFIXES) {
+        snprintf(out->path + stem, sizeof out->path - stem, ".%d%s", tried, extension);
+        rc = create(out);
+    }
+    if (!rc && tried)
+        mt_message("%.*s%s%s is there already; writing %s", (int)(stem - out->shown),
+                   mt_output_shown(out), extension, part ? part : "", mt_output_shown(out));
+    return rc;
+}
+
+int mt_output_append(struct mt_output *out, const void *bytes, size_t size)
+{
+    if (!mt_own_file_is_ours(&out->file)) {
+        out->file.fd = -1; /* not ours to close */
+        return -ESTALE;
+    }
+    for (size_t done = 0; done < size;) {
+        ssize_t n = write(out->file.fd, (const char *)bytes + done, size - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            int rc = -errno;
+            if (ftruncate(out->file.fd, (off_t)out->size))
+                return rc; /* the reader stops at the cut block */
+            return rc;
+        }
+        done += (size_t)n;
+    }
+    out->size += size;
+    return 0;
+}
+
+static struct other_name next_name(const struct mt_output *next)
+{
+    char suffix[16] = NEXT_SUFFIX;
+    if (next->next)
+        snprintf(suffix, sizeof suffix, NEXT_SUFFIX ".%u", next->next);
+    return other_name(next->path, suffix);
+}
+
+int mt_output_open_next(const struct mt_output *out, struct mt_output *next)
+{
+    int rc = -EEXIST;
+    next->size = 0;
+    snprintf(next->path, sizeof next->path, "%s", out->path);
+    next->shown = out->shown;
+    for (unsigned i = 0; rc == -EEXIST && i < MOST_NEXT; i++) {
+        next->next = i;
+        mt_own_file_remove_leftover(next_name(next).path, MT_FILE_MAGIC,
+                                    MT_FILE_MAGIC_SIZE);
+        rc = create_at(next, next_name(next).path);
+    }
+    return rc;
+}
+
+void mt_output_discard(struct mt_output *next)
+{
+    mt_own_file_unlink(&next->file, next_name(next).path);
+    mt_own_file_close(&next->file);
+}
+
+int mt_output_replace(struct mt_output *out, struct mt_output *next)
+{
+    struct other_name older = other_name(out->path, MT_OLDER_SUFFIX);
+    unlink(older.path); /* ours: there was none when the trace was made */
+    if (link(out->path, older.path) && rename(out->path, older.path))
+        return -errno;
+    if (rename(next_name(next).path, out->path)) {
+        int rc = -errno;
+        rename(older.path, out->path);
+        return rc;
+    }
+    mt_own_file_close(&out->file);
+    *out = *next;
+    return 0;
+}
+
+void mt_output_close(struct mt_output *out)
+{
+    mt_own_file_close(&out->file);
+}
