@@ -8,25 +8,39 @@
 
 #include <stdint.h>
 
+/* A bit each, in the order of this list. */
+/* clang-format off */
+#define MT_MARKS(M)                                                                               \
+    M(OPTIMIZER)         /* an optimizer's step and what it calls */                              \
+    M(OPTIMIZER_INIT)    /* where torch.optim makes its state: in a step, or before */            \
+    M(MODULE_CALL)       /* a module's forward */                                                 \
+    M(MODULE_APPLY)      /* module.to(), .cuda(), .half() */                                      \
+    M(MODULE_INIT)       /* the constructor of a torch.nn module */                               \
+    M(PARAMETER_NEW)     /* nn.Parameter(...) */                                                  \
+    M(BUFFER_NEW)        /* nn.Buffer(...) */                                                     \
+    M(FRAMEWORK)         /* PyTorch's own code or Python's library */                             \
+    M(LIBRARY)           /* an installed package */                                               \
+    M(BACKWARD)          /* what starts backward: .backward(), autograd.grad() */                 \
+    M(COMMUNICATION)     /* torch.distributed, DDP, FSDP */                                       \
+    M(FIRST_GRADIENT)    /* makes what backward begins with: 1 for the loss */                    \
+    M(MATH_LIBRARY)      /* native: cuBLAS, cuDNN and the like */                                 \
+    M(CUSTOM_BACKWARD)   /* calls the backward of a torch.autograd.Function */                    \
+    M(NCCL)              /* native: NCCL, NVSHMEM */                                              \
+    M(COPY_OBJECT)       /* copy.deepcopy(): makes another object of a class */                   \
+    M(COPY_DICT)         /* likewise a dict; inside of the one above: attributes */               \
+    M(COPY_TENSOR)       /* likewise a tensor that is no nn.Parameter */
+/* clang-format on */
+
+enum mt_mark_bit {
+#define MT_MARK_BIT_ENUM(name) MT_MARK_BIT_##name,
+    MT_MARKS(MT_MARK_BIT_ENUM)
+#undef MT_MARK_BIT_ENUM
+};
+
 enum mt_mark {
-    MT_MARK_OPTIMIZER = 1 << 0,       /* an optimizer's step and what it calls */
-    MT_MARK_OPTIMIZER_INIT = 1 << 1,  /* where torch.optim makes its state: in a step, or before */
-    MT_MARK_MODULE_CALL = 1 << 2,     /* a module's forward */
-    MT_MARK_MODULE_APPLY = 1 << 3,    /* module.to(), .cuda(), .half() */
-    MT_MARK_MODULE_INIT = 1 << 4,     /* the constructor of a torch.nn module */
-    MT_MARK_PARAMETER_NEW = 1 << 5,   /* nn.Parameter(...) */
-    MT_MARK_BUFFER_NEW = 1 << 6,      /* nn.Buffer(...) */
-    MT_MARK_FRAMEWORK = 1 << 7,       /* PyTorch's own code or Python's library */
-    MT_MARK_LIBRARY = 1 << 8,         /* an installed package */
-    MT_MARK_BACKWARD = 1 << 9,        /* what starts backward: .backward(), autograd.grad() */
-    MT_MARK_COMMUNICATION = 1 << 10,  /* torch.distributed, DDP, FSDP */
-    MT_MARK_FIRST_GRADIENT = 1 << 11, /* makes what backward begins with: 1 for the loss */
-    MT_MARK_MATH_LIBRARY = 1 << 12,   /* native: cuBLAS, cuDNN and the like */
-    MT_MARK_CUSTOM_BACKWARD = 1 << 14, /* calls the backward of a torch.autograd.Function */
-    MT_MARK_NCCL = 1 << 13,           /* native: NCCL, NVSHMEM */
-    MT_MARK_COPY_OBJECT = 1 << 14,    /* copy.deepcopy(): makes another object of a class */
-    MT_MARK_COPY_DICT = 1 << 15,      /* likewise a dict; inside of the one above: attributes */
-    MT_MARK_COPY_TENSOR = 1 << 16,    /* likewise a tensor that is no nn.Parameter */
+#define MT_MARK_ENUM(name) MT_MARK_##name = 1 << MT_MARK_BIT_##name,
+    MT_MARKS(MT_MARK_ENUM)
+#undef MT_MARK_ENUM
 };
 
 /* Marks that say what a program is doing: the innermost of them on a stack is its phase. */

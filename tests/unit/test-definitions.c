@@ -126,6 +126,26 @@ START_TEST(stacks_inherit_marks)
 }
 END_TEST
 
+/* A dict that is copied is an object's attributes only where an object is copied. */
+START_TEST(only_copied_objects_have_attributes)
+{
+    struct mt_definitions *d = mt_definitions_create();
+    static const char *const frames[][2] = {{"Function.apply", "/v/torch/autograd/function.py"},
+                                            {"_deepcopy_dict", "/usr/lib/python3.11/copy.py"},
+                                            {"_reconstruct", "/usr/lib/python3.11/copy.py"},
+                                            {"_deepcopy_dict", "/usr/lib/python3.11/copy.py"}};
+    for (uint32_t i = 0; i < 4; i++) {
+        add(d, MT_DEF_STRING, 2 * i + 1, frames[i][0]);
+        add(d, MT_DEF_STRING, 2 * i + 2, frames[i][1]);
+        add_frame(d, i + 1, 2 * i + 1, 2 * i + 2);
+        add_stack(d, i + 1, i, i + 1);
+    }
+    ck_assert(!(mt_stack(d, 2)->marks & MT_MARK_COPY_DICT));
+    ck_assert(mt_stack(d, 4)->marks & MT_MARK_COPY_DICT);
+    mt_definitions_destroy(d);
+}
+END_TEST
+
 static void add_native(struct mt_definitions *d, uint32_t id, uint32_t module, uint64_t address)
 {
     struct mt_definition frame = {.kind = MT_DEF_NATIVE, .id = id};
@@ -404,6 +424,7 @@ int main(void)
     tcase_add_test(test, callers_cannot_go_in_circles);
     tcase_add_test(test, infos_have_key_and_value);
     tcase_add_test(test, stacks_inherit_marks);
+    tcase_add_test(test, only_copied_objects_have_attributes);
     tcase_add_test(test, frames_have_marks);
     tcase_add_test(test, python_comes_before_native);
     tcase_add_test(test, native_frames_have_names);
