@@ -5,21 +5,22 @@
 
 /* Both define the form's function; *at: its parameters. */
 #define BEGIN(form)                                                                                \
-    static void begin_##form(const struct mt_moment *moment, const struct mt_form_##form *at);     \
-    static void run_begin_##form(const struct mt_moment *moment)                                   \
+    static void begin_##form(const struct mt_cupti_moment *moment,                                 \
+                             const struct mt_form_##form *at);                                     \
+    static void run_begin_##form(const struct mt_cupti_moment *moment)                             \
     {                                                                                              \
         begin_##form(moment, moment->parameters);                                                  \
     }                                                                                              \
-    static void begin_##form(const struct mt_moment *moment, const struct mt_form_##form *at)
+    static void begin_##form(const struct mt_cupti_moment *moment, const struct mt_form_##form *at)
 #define END(form)                                                                                  \
-    static void end_##form(const struct mt_moment *moment, const struct mt_form_##form *at);       \
-    static void run_end_##form(const struct mt_moment *moment)                                     \
+    static void end_##form(const struct mt_cupti_moment *moment, const struct mt_form_##form *at); \
+    static void run_end_##form(const struct mt_cupti_moment *moment)                               \
     {                                                                                              \
         end_##form(moment, moment->parameters);                                                    \
     }                                                                                              \
-    static void end_##form(const struct mt_moment *moment, const struct mt_form_##form *at)
+    static void end_##form(const struct mt_cupti_moment *moment, const struct mt_form_##form *at)
 
-static void allocated(const struct mt_moment *moment, const void *address, uint64_t size)
+static void allocated(const struct mt_cupti_moment *moment, const void *address, uint64_t size)
 {
     moment->recorder->allocated(moment->call, moment->result, address, size);
 }
@@ -119,7 +120,7 @@ BEGIN(unmap)
 }
 
 /* Not of the device whose context is current. */
-static struct mt_cuda_call call_on(const struct mt_moment *moment, int device)
+static struct mt_cuda_call call_on(const struct mt_cupti_moment *moment, int device)
 {
     return (struct mt_cuda_call){.api = moment->call.api, .told = device + 1};
 }
@@ -147,7 +148,7 @@ BEGIN(unbind)
     moment->recorder->unbinding(call_on(moment, at->device), at->object + at->at, at->size);
 }
 
-static void freed(const struct mt_moment *moment)
+static void freed(const struct mt_cupti_moment *moment)
 {
     moment->recorder->freed(moment->free, moment->result);
 }
@@ -168,7 +169,7 @@ END(made)
 }
 
 /* What CUPTI has told on the way is what came to the device, but it may come later. */
-static void module_made(const struct mt_moment *moment, const void *object, uint64_t bytes)
+static void module_made(const struct mt_cupti_moment *moment, const void *object, uint64_t bytes)
 {
     moment->recorder->object_made(moment->call, moment->result, object,
                                   bytes ? bytes : moment->code);
@@ -194,7 +195,7 @@ BEGIN(ending_device)
     moment->recorder->object_ending(moment->call, (uint64_t)at->device);
 }
 
-static void begin_reset(const struct mt_moment *moment)
+static void begin_reset(const struct mt_cupti_moment *moment)
 {
     moment->recorder->object_ending(moment->call, 0);
 }

@@ -6,7 +6,7 @@
 #include "module.h"
 
 /* A call at one of these moments. */
-struct mt_moment {
+struct mt_cupti_moment {
     const struct mt_cupti_recorder *recorder;
     struct mt_cuda_call call;
     const void *parameters;
@@ -16,8 +16,8 @@ struct mt_moment {
 };
 
 struct mt_form {
-    void (*begin)(const struct mt_moment *moment); /* NULL: nothing */
-    void (*end)(const struct mt_moment *moment);
+    void (*begin)(const struct mt_cupti_moment *moment); /* NULL: nothing */
+    void (*end)(const struct mt_cupti_moment *moment);
     int is_object; /* of a context or a module: also when another call makes it on the way */
 };
 

@@ -39,7 +39,8 @@ static struct mt_cuda_call call_of(const struct mt_cupti_hearer *hearer, enum mt
     return call;
 }
 
-static void begin(const struct mt_moment *moment, const struct mt_form *form, unsigned subscription)
+static void begin(const struct mt_cupti_moment *moment, const struct mt_form *form,
+                  unsigned subscription)
 {
     int is_outermost = !(form->is_object ? self.objects++ : self.calls++);
     if (is_outermost && form->is_object)
@@ -50,7 +51,7 @@ static void begin(const struct mt_moment *moment, const struct mt_form *form, un
         moment->recorder->tell(subscription);
 }
 
-static void end(const struct mt_moment *moment, const struct mt_form *form)
+static void end(const struct mt_cupti_moment *moment, const struct mt_form *form)
 {
     int *begun = form->is_object ? &self.objects : &self.calls;
     if (!*begun || --*begun)
@@ -64,9 +65,9 @@ static void end(const struct mt_moment *moment, const struct mt_form *form)
 static void hear_call(const struct mt_cupti_hearer *hearer, const struct row *row,
                       const struct mt_cupti_call *told)
 {
-    struct mt_moment moment = {hearer->recorder, call_of(hearer, row->api, told->context),
-                               told->parameters, 0,
-                               &self.free,       self.code};
+    struct mt_cupti_moment moment = {hearer->recorder, call_of(hearer, row->api, told->context),
+                                     told->parameters, 0,
+                                     &self.free,       self.code};
     if (told->site == MT_CUPTI_ENTER) {
         begin(&moment, row->form, hearer->subscription);
     } else if (told->result) {

@@ -111,7 +111,7 @@ struct mt_form_deep_levels {
 struct mt_form_physical {
     const void *handle;
     size_t size;
-    const struct mt_physical *wanted;
+    const struct mt_physical_properties *wanted;
 };
 struct mt_form_map {
     uint64_t address;

@@ -47,7 +47,7 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
     struct mt_thread *self = mt_is_recording() ? enter(call, &device) : NULL;
     if (!self)
         return;
-    mt_record(self, kind, device, mt_stack(self), arguments);
+    mt_record(self, kind, device, mt_thread_stack(self), arguments);
     mt_leave(self);
     mt_watch_hint();
 }

@@ -104,7 +104,8 @@ unsigned mt_hook_cu_mipmapped_create(void **array, const struct mt_array_3d *wan
     return result;
 }
 
-unsigned mt_hook_cu_mem_create(uint64_t *handle, size_t size, const struct mt_physical *wanted,
+unsigned mt_hook_cu_mem_create(uint64_t *handle, size_t size,
+                               const struct mt_physical_properties *wanted,
                                unsigned long long flags)
 {
     struct mt_cuda_call call = call_of(MT_API_CU_MEM_CREATE);

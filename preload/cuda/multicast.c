@@ -10,7 +10,7 @@ typedef unsigned attribute_function(void *out, int attribute, uint64_t address);
 static int device_of_handle(uint64_t handle)
 {
     union {
-        struct mt_physical properties;
+        struct mt_physical_properties properties;
         char room[256]; /* it is longer, and may grow */
     } of = {.room = ""};
     properties_function *ask;

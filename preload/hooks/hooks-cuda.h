@@ -146,7 +146,7 @@
     D(cu_mipmapped_create, "cuMipmappedArrayCreate", "cuMipmappedArrayCreate", 5000, 0,            \
       (void **array, const struct mt_array_3d *wanted, unsigned levels))                           \
     D(cu_mem_create, "cuMemCreate", "cuMemCreate", 10020, 0,                                       \
-      (uint64_t *handle, size_t size, const struct mt_physical *wanted,                            \
+      (uint64_t *handle, size_t size, const struct mt_physical_properties *wanted,                            \
        unsigned long long flags))                                                                  \
     D(cu_mem_import, "cuMemImportFromShareableHandle", "cuMemImportFromShareableHandle", 10020,    \
       0,                                                                                           \

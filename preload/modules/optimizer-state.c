@@ -346,10 +346,10 @@ void mt_optimizer_steps(struct mt_thread *self, unsigned i)
         end_last(self);
     }
     if (self->n_steps < MT_STEPS)
-        self->step[self->n_steps++] = (struct mt_step){known->object, i};
+        self->step[self->n_steps++] = (struct mt_running_step){known->object, i};
 }
 
-static int has_ended(const struct mt_thread *self, const struct mt_step *step, unsigned n)
+static int has_ended(const struct mt_thread *self, const struct mt_running_step *step, unsigned n)
 {
     return n < step->at || !self->known[step->at].is_step ||
            self->known[step->at].object != step->optimizer;

@@ -6,12 +6,12 @@
 #include <stdint.h>
 #include <string.h>
 
-struct mt_cursor {
+struct mt_cfi_cursor {
     const uint8_t *at, *end;
     int failed;
 };
 
-static inline uint64_t mt_take(struct mt_cursor *cursor, unsigned bytes)
+static inline uint64_t mt_cfi_take(struct mt_cfi_cursor *cursor, unsigned bytes)
 {
     uint64_t value = 0;
     if ((uint64_t)(cursor->end - cursor->at) < bytes) {
@@ -24,19 +24,19 @@ static inline uint64_t mt_take(struct mt_cursor *cursor, unsigned bytes)
     return value;
 }
 
-static inline int64_t mt_take_signed(struct mt_cursor *cursor, unsigned bytes)
+static inline int64_t mt_cfi_take_signed(struct mt_cfi_cursor *cursor, unsigned bytes)
 {
     unsigned shift = 64 - 8 * bytes;
-    return (int64_t)(mt_take(cursor, bytes) << shift) >> shift;
+    return (int64_t)(mt_cfi_take(cursor, bytes) << shift) >> shift;
 }
 
 /* *bits: how many it has, a multiple of 7; those beyond 64 are dropped. */
-static inline uint64_t mt_take_leb(struct mt_cursor *cursor, unsigned *bits)
+static inline uint64_t mt_take_leb(struct mt_cfi_cursor *cursor, unsigned *bits)
 {
     uint64_t value = 0, byte;
     *bits = 0;
     do {
-        byte = mt_take(cursor, 1);
+        byte = mt_cfi_take(cursor, 1);
         if (*bits < 64)
             value |= (byte & 127) << *bits;
         *bits += 7;
@@ -44,13 +44,13 @@ static inline uint64_t mt_take_leb(struct mt_cursor *cursor, unsigned *bits)
     return value;
 }
 
-static inline uint64_t mt_take_uleb(struct mt_cursor *cursor)
+static inline uint64_t mt_cfi_take_uleb(struct mt_cfi_cursor *cursor)
 {
     unsigned bits;
     return mt_take_leb(cursor, &bits);
 }
 
-static inline int64_t mt_take_sleb(struct mt_cursor *cursor)
+static inline int64_t mt_cfi_take_sleb(struct mt_cfi_cursor *cursor)
 {
     unsigned bits;
     uint64_t value = mt_take_leb(cursor, &bits);
@@ -60,13 +60,13 @@ static inline int64_t mt_take_sleb(struct mt_cursor *cursor)
 }
 
 /* The next `bytes` by themselves. */
-static inline struct mt_cursor mt_take_part(struct mt_cursor *cursor, uint64_t bytes)
+static inline struct mt_cfi_cursor mt_take_part(struct mt_cfi_cursor *cursor, uint64_t bytes)
 {
     if ((uint64_t)(cursor->end - cursor->at) < bytes) {
         cursor->failed = 1;
         bytes = 0;
     }
-    struct mt_cursor part = {cursor->at, cursor->at + bytes, cursor->failed};
+    struct mt_cfi_cursor part = {cursor->at, cursor->at + bytes, cursor->failed};
     cursor->at += bytes;
     return part;
 }

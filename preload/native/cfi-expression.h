@@ -16,6 +16,6 @@ struct mt_expression_value {
 };
 
 /* What the expression comes to for an instruction at pc, without the other registers' values. */
-struct mt_expression_value mt_expression(struct mt_cursor expression, uintptr_t pc);
+struct mt_expression_value mt_expression(struct mt_cfi_cursor expression, uintptr_t pc);
 
 #endif

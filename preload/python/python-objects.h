@@ -103,7 +103,7 @@ uint64_t mt_py_items(uint64_t object, uint64_t *n);
 
 /* Of a torch.Tensor: where its data is, which is nowhere if it is none on a device. */
 struct mt_py_tensor {
-    struct mt_place place;
+    struct mt_tensor_data place;
     uint64_t elements; /* 0: not known */
     int is_wrapped;    /* by another one that has no data itself */
 };

@@ -27,7 +27,7 @@ enum verdict { NO, YES, UNDECIDED };
 
 /* The stable C interface of libtorch (2.2 and later), asked once, to check what is read directly.
  */
-static enum verdict agrees_with_libtorch(const void *impl, struct mt_place place)
+static enum verdict agrees_with_libtorch(const void *impl, struct mt_tensor_data place)
 {
     void *data;
     int64_t offset, nbytes;
@@ -59,20 +59,21 @@ static enum verdict agrees_with_libtorch(const void *impl, struct mt_place place
 }
 
 /* Reads like mt_impl_place, but may meet anything. */
-static struct mt_place read_carefully(const void *impl, int head)
+static struct mt_tensor_data read_carefully(const void *impl, int head)
 {
     const char *storage;
     char object[MT_HEAD_OLD + MT_STORAGE_DEVICE + 2];
     if (!impl || mt_look_read((uintptr_t)impl + (unsigned)head, &storage, sizeof storage) ||
         !storage || mt_look_read((uintptr_t)storage, object, sizeof object))
-        return (struct mt_place){0, 0};
+        return (struct mt_tensor_data){0, 0};
     return mt_storage_place(object, head);
 }
 
-struct mt_place mt_impl_place_carefully(const void *impl, uint64_t *elements)
+struct mt_tensor_data mt_impl_place_carefully(const void *impl, uint64_t *elements)
 {
     int head = mt_tensor_head, at = mt_dtype_offset - (int)sizeof *elements;
-    struct mt_place place = head > 0 ? read_carefully(impl, head) : (struct mt_place){0, 0};
+    struct mt_tensor_data place =
+        head > 0 ? read_carefully(impl, head) : (struct mt_tensor_data){0, 0};
     *elements = 0;
     if (place.address && at > 0 &&
         mt_look_read((uintptr_t)impl + (unsigned)at, elements, sizeof *elements))
@@ -99,10 +100,10 @@ static void settle(int head)
 }
 
 /* The first tensor that is on a device, read in one of the ways, decides which one is right. */
-struct mt_place mt_tensor_place_unchecked(const void *impl)
+struct mt_tensor_data mt_tensor_place_unchecked(const void *impl)
 {
     static const int heads[] = {MT_HEAD_NEW, MT_HEAD_OLD};
-    struct mt_place place = {0, 0};
+    struct mt_tensor_data place = {0, 0};
     for (unsigned i = 0; i < 2 && mt_tensor_head != MT_HEAD_WRONG; i++) {
         place = read_carefully(impl, heads[i]);
         if (!place.address)
@@ -110,9 +111,9 @@ struct mt_place mt_tensor_place_unchecked(const void *impl)
         enum verdict verdict = agrees_with_libtorch(impl, place);
         if (verdict != UNDECIDED)
             settle(verdict == YES ? heads[i] : MT_HEAD_WRONG);
-        return verdict == YES ? place : (struct mt_place){0, 0};
+        return verdict == YES ? place : (struct mt_tensor_data){0, 0};
     }
-    return (struct mt_place){0, 0};
+    return (struct mt_tensor_data){0, 0};
 }
 
 void mt_learn_leaf(const void *node, const void *impl)

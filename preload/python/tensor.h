@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-struct mt_place {
+struct mt_tensor_data {
     uint64_t address; /* of the tensor's storage on the device; 0: none, or not on a CUDA device */
     int device;       /* CUDA device index */
 };
@@ -29,11 +29,11 @@ enum { MT_DEVICE_TYPE_CUDA = 1 };
 /* Bytes of the head, known from the first tensor on a device on; or why not. */
 extern _Atomic int mt_tensor_head;
 
-struct mt_place mt_tensor_place_unchecked(const void *impl);
+struct mt_tensor_data mt_tensor_place_unchecked(const void *impl);
 
-static inline struct mt_place mt_storage_place(const char *storage, int head)
+static inline struct mt_tensor_data mt_storage_place(const char *storage, int head)
 {
-    struct mt_place place = {0, 0};
+    struct mt_tensor_data place = {0, 0};
     uint8_t device[2];
     memcpy(device, storage + head + MT_STORAGE_DEVICE, sizeof device);
     if (device[0] != MT_DEVICE_TYPE_CUDA)
@@ -44,16 +44,16 @@ static inline struct mt_place mt_storage_place(const char *storage, int head)
 }
 
 /* impl: a TensorImpl, or NULL. */
-static inline struct mt_place mt_impl_place(const void *impl)
+static inline struct mt_tensor_data mt_impl_place(const void *impl)
 {
     const char *storage;
     int head = mt_tensor_head;
     if (__builtin_expect(head <= 0, 0))
         return mt_tensor_place_unchecked(impl);
     if (!impl)
-        return (struct mt_place){0, 0};
+        return (struct mt_tensor_data){0, 0};
     memcpy(&storage, (const char *)impl + head, sizeof storage);
-    return storage ? mt_storage_place(storage, head) : (struct mt_place){0, 0};
+    return storage ? mt_storage_place(storage, head) : (struct mt_tensor_data){0, 0};
 }
 
 /* tensor: an at::Tensor, which is one pointer to its TensorImpl. */
@@ -97,7 +97,7 @@ static inline uint64_t mt_impl_elements(const void *impl)
 unsigned mt_impl_dtype_carefully(const void *impl);
 
 /* Where a tensor is whose impl may be anything, and how many elements it has (0: not known). */
-struct mt_place mt_impl_place_carefully(const void *impl, uint64_t *elements);
+struct mt_tensor_data mt_impl_place_carefully(const void *impl, uint64_t *elements);
 
 /* The TensorImpl of the leaf of an AccumulateGrad node; NULL: not known yet. */
 const void *mt_leaf_of(const void *node);

@@ -42,7 +42,7 @@ struct mt_known_frame {
 
 /* An optimizer's step that the thread was in at its last event (optimizer-state.h). */
 #define MT_STEPS 4u
-struct mt_step {
+struct mt_running_step {
     uint64_t optimizer;
     unsigned at; /* in known */
 };
@@ -76,7 +76,7 @@ struct mt_thread {
         };
         uint64_t follow_up; /* there are some of these */
     };
-    struct mt_step step[MT_STEPS];
+    struct mt_running_step step[MT_STEPS];
     struct mt_gradient gradient[MT_GRADIENTS];
     uint64_t members_at;    /* what of the ring has earned looks at modules (module-members.c), */
     uint64_t optimizers_at; /* and at optimizers */

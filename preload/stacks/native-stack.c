@@ -114,7 +114,7 @@ static MT_HOT_CODE __attribute__((noinline)) uint32_t native_stack(struct mt_thr
     return id ? id : intern(walk, &key, stamp);
 }
 
-MT_HOT_CODE uint32_t mt_stack(struct mt_thread *self)
+MT_HOT_CODE uint32_t mt_thread_stack(struct mt_thread *self)
 {
     uint32_t python = mt_python_stack(self);
     return atomic_load_explicit(&native.is_on, memory_order_relaxed) ? native_stack(self, python)

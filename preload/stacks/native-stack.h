@@ -14,7 +14,7 @@ void mt_native_start(void);
 /* Id of the stack of an event that takes or asks for memory: Python's, the native one, or, with
  * both, the native frames up to the interpreter with the Python stack as their caller. 0: none.
  * Call between mt_enter and mt_leave. Other events have mt_python_stack. */
-uint32_t mt_stack(struct mt_thread *self);
+uint32_t mt_thread_stack(struct mt_thread *self);
 
 /* After dlclose: what is known of code that has gone is forgotten. */
 void mt_native_check_images(void);

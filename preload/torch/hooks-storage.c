@@ -24,7 +24,7 @@ static _Atomic uint64_t *place_of(const void *storage)
     return &emptied[(address >> 4 ^ address >> 18) % EMPTIED];
 }
 
-static void record(const void *storage, struct mt_place place, size_t size)
+static void record(const void *storage, struct mt_tensor_data place, size_t size)
 {
     struct mt_thread *self = mt_enter();
     if (!self)
@@ -34,18 +34,18 @@ static void record(const void *storage, struct mt_place place, size_t size)
     mt_leave(self);
 }
 
-static struct mt_place look_at(const void *storage)
+static struct mt_tensor_data look_at(const void *storage)
 {
     int head = mt_tensor_head;
     return mt_is_recording() && head > 0 ? mt_storage_place(storage, head)
-                                         : (struct mt_place){0, 0};
+                                         : (struct mt_tensor_data){0, 0};
 }
 
 void mt_hook_resize_storage(void *storage, size_t size)
 {
     _Atomic uint64_t *is_emptied = place_of(storage);
     uint64_t address = (uint64_t)(uintptr_t)storage;
-    struct mt_place before = look_at(storage);
+    struct mt_tensor_data before = look_at(storage);
     if (before.address && !size) {
         record(storage, before, 0);
         *is_emptied = address;
@@ -53,7 +53,7 @@ void mt_hook_resize_storage(void *storage, size_t size)
     real_resize_storage()(storage, size);
     if (before.address || !size || *is_emptied != address)
         return;
-    struct mt_place after = look_at(storage);
+    struct mt_tensor_data after = look_at(storage);
     if (after.address)
         record(storage, after, size);
 }

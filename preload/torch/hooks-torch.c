@@ -24,7 +24,7 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, uint16_t device,
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
-    uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_stack(self);
+    uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_thread_stack(self);
     if (kind == MT_OOM)
         mt_optimizers_look(self); /* what there is of the state counts */
     mt_record(self, kind, device >> 8, stack, arguments);
@@ -54,7 +54,7 @@ static MT_HOT_CODE void label(unsigned kind, const void *impl, const uint64_t *v
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
-    struct mt_place place = mt_impl_place(impl);
+    struct mt_tensor_data place = mt_impl_place(impl);
     if (place.address) {
         uint64_t dtype = mt_impl_dtype(impl);
         uint64_t elements = mt_impl_elements(impl);
@@ -77,7 +77,7 @@ static void label_gradient(const void *impl)
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
-    struct mt_place place = mt_impl_place(impl);
+    struct mt_tensor_data place = mt_impl_place(impl);
     if (place.address)
         mt_record(self, MT_GRADIENT, place.device, 0,
                   MT_ARGS(place.address, mt_impl_dtype(impl)));
@@ -117,7 +117,7 @@ MT_HOT_CODE void *mt_hook_accumulate(void *result, void *node, void *gradients)
     struct mt_thread *self = mt_enter();
     if (self) {
         const void *leaf = mt_leaf_of(node), *gradient = mt_leaf_gradient(leaf);
-        struct mt_place place = mt_impl_place(gradient);
+        struct mt_tensor_data place = mt_impl_place(gradient);
         if (place.address) {
             mt_record(self, MT_GRADIENT, place.device, 0,
                       MT_ARGS(place.address, mt_impl_dtype(gradient), mt_impl_place(leaf).address));
@@ -143,7 +143,7 @@ MT_HOT_CODE void mt_hook_node_new(void *tensor, void *edge)
 {
     struct mt_thread *self = mt_enter();
     if (self) {
-        struct mt_place place = mt_impl_place(mt_tensor_impl(tensor));
+        struct mt_tensor_data place = mt_impl_place(mt_tensor_impl(tensor));
         const void *node = mt_tensor_impl(edge); /* an Edge begins with a pointer to its node */
         if (place.address && node)
             mt_record(self, MT_NODE_NEW, place.device, mt_python_stack(self),

@@ -51,8 +51,8 @@ SAME_MEMBER(struct mt_deep_copy, depth, CUDA_MEMCPY3D, Depth);
 _Static_assert(MT_MEMORY_HOST == (unsigned)CU_MEMORYTYPE_HOST, "has another number");
 _Static_assert(MT_MEMORY_ARRAY == (unsigned)CU_MEMORYTYPE_ARRAY, "has another number");
 
-SAME_MEMBER(struct mt_physical, location_type, CUmemAllocationProp, location);
-SAME_MEMBER(struct mt_physical, location, CUmemAllocationProp, location.id);
+SAME_MEMBER(struct mt_physical_properties, location_type, CUmemAllocationProp, location);
+SAME_MEMBER(struct mt_physical_properties, location, CUmemAllocationProp, location.id);
 _Static_assert(MT_LOCATION_DEVICE == CU_MEM_LOCATION_TYPE_DEVICE, "has another number");
 _Static_assert(MT_POINTER_DEVICE == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, "has another number");
 #if CUDA_VERSION >= 12010

@@ -61,7 +61,7 @@ static const int heads[] = {MT_HEAD_NEW, MT_HEAD_OLD};
 static void check_reads(int head)
 {
     struct made made = make(head, MT_DEVICE_TYPE_CUDA);
-    struct mt_place place = mt_impl_place(link_storage(&made, head));
+    struct mt_tensor_data place = mt_impl_place(link_storage(&made, head));
     ck_assert_uint_eq(place.address, DATA);
     ck_assert_int_eq(place.device, DEVICE);
     ck_assert_int_eq(mt_tensor_head, head);
