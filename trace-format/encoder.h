@@ -7,7 +7,7 @@
 #ifndef MT_TRACE_ENCODER_H
 #define MT_TRACE_ENCODER_H
 
-#include "author.h"
+#include "author/author.h"
 #include "model.h"
 
 #define MT_FILE_HEADER_SIZE 32u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tail-reader.h"
-#include "author.h"
+#include "author/author.h"
 #include "decoder.h"
 #include "encoder.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tail.h"
 #include "guard.h"
 #include "preload/host/memory.h"
 #include "preload/host/no-cancel.h"
 #include "preload/host/own-file.h"
 #include "recorder.h"
-#include "tail.h"
-#include "trace-format/author.h"
+#include "trace-format/author/author.h"
 #include "trace-format/encoder.h"
 #include "wake.h"
 

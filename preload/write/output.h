@@ -4,7 +4,7 @@
 #define MT_PRELOAD_OUTPUT_H
 
 #include "preload/host/own-file.h"
-#include "trace-format/author.h"
+#include "trace-format/author/author.h"
 
 #include <limits.h>
 #include <stddef.h>

@@ -31,10 +31,12 @@ static inline struct sim_node *const *nodes_of(const api_node *handles)
 typedef CUDA_KERNEL_NODE_PARAMS api_kernel;
 typedef CUDA_MEMCPY3D api_copy;
 typedef CUgraphNodeParams api_node_parameters;
+#define ADDRESS(pointer) ((CUdeviceptr)(uintptr_t)(pointer))
 #else
 typedef struct cudaKernelNodeParams api_kernel;
 typedef struct cudaMemcpy3DParms api_copy;
 typedef struct cudaGraphNodeParams api_node_parameters;
+#define ADDRESS(pointer) (pointer)
 #endif
 int work_of_copy(struct sim_work *work, const api_copy *copy);
 void copy_of_work(api_copy *copy, const struct sim_work *work);
@@ -46,5 +48,9 @@ api_result change_node(api_node node, const struct sim_work *work);
 api_result change_executable(api_executable executable, api_node node, const struct sim_work *work);
 /* The work of a node of that type, NULL when it is another. */
 const struct sim_work *work_of_node(api_node node, enum sim_node_type type);
+
+/* What a node will allocate, which the caller holds. 0 or a negative errno. */
+int new_node_memory(const api_pool_properties *properties, size_t size,
+                    struct sim_graph_memory **memory);
 
 #endif

@@ -51,6 +51,7 @@ SUBFOLDERS = {
         "check",
         "history",
     ],
+    "tools": ["terminal", "input", "launch", "commands"],
     "simulator/core": ["base", "device", "memory", "streams", "process"],
 }
 
@@ -59,7 +60,7 @@ SUBFOLDERS = {
 NO_ARROWS = {"mt_parts", "mt_n_parts", "dlclose", "dlsym"}
 SOURCES = {".c", ".cc", ".h"}
 LINES_MAX = 700
-FILES_MAX = 30  # of one sub-folder
+FILES_MAX = 30  # of one folder
 
 
 def sources(folder):

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "commands.h"
+#include "nightly/check/propose.h"
+#include "nightly/digest/amount.h"
+#include "tools/input/allow-ended.h"
+#include "tools/input/digests.h"
+#include "tools/input/traces.h"
+#include "tools/terminal/command.h"
+
+#include <stdio.h>
+
+#define DEFAULT_HEADROOM 500 /* 5 % */
+
+enum { HEADROOM = 256, ALLOW_ENDED };
+
+const struct mt_option mt_budget_options[] = {
+    {HEADROOM, "headroom", "PERCENT", "over what was measured (default: 5 %)"},
+    MT_ALLOW_ENDED_OPTION(ALLOW_ENDED),
+    {0}};
+
+static int read_headroom(const struct mt_command *command, const char *value, uint64_t *headroom)
+{
+    char why[200], with_unit[64];
+    struct mt_amount amount;
+    snprintf(with_unit, sizeof with_unit, "%.32s %%", value);
+    if ((mt_amount_parse(value, &amount, why, sizeof why) &&
+         mt_amount_parse(with_unit, &amount, why, sizeof why)) ||
+        amount.unit != MT_PERCENT || amount.is_relative) {
+        mt_fail_usage(command, "'%s' is no percentage; give one such as 5%%", value);
+        return -1;
+    }
+    *headroom = amount.value;
+    return 0;
+}
+
+static int propose(char *const *paths, size_t n, uint64_t headroom, mt_allowed_ends allowed)
+{
+    struct mt_digests runs;
+    int rc = mt_digests_read(&runs, paths, n, NULL);
+    int code = rc || !mt_digests_are_whole(&runs, allowed, "a run that a budget is made of")
+                   ? MT_EXIT_BAD
+                   : MT_EXIT_OK;
+    if (!code && mt_propose_budget(runs.digest, runs.n, headroom, stdout))
+        code = mt_fail("out of memory");
+    mt_digests_clear(&runs);
+    return code;
+}
+
+int mt_run_budget(const struct mt_command *command, int argc, char **argv)
+{
+    uint64_t headroom = DEFAULT_HEADROOM;
+    mt_allowed_ends allowed = 0;
+    const char *value;
+    int operand, letter;
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
+        if (letter == ALLOW_ENDED ? mt_read_allowed(command, value, &allowed)
+                                  : read_headroom(command, value, &headroom))
+            return MT_EXIT_BAD;
+    if (letter < 0)
+        return MT_EXIT_BAD;
+    if (operand == argc)
+        return mt_fail_usage(command, "no trace given");
+    struct mt_trace_list traces = {0};
+    int code = mt_trace_list_add(&traces, argv + operand, argc - operand)
+                   ? MT_EXIT_BAD
+                   : propose(traces.path, traces.n, headroom, allowed);
+    mt_trace_list_clear(&traces);
+    return code;
+}

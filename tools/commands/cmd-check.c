@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "commands.h"
+#include "nightly/check/check-formats.h"
+#include "nightly/history/read-all.h"
+#include "tools/input/check-arguments.h"
+#include "tools/input/digests.h"
+#include "tools/terminal/command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BROKEN = 1 };
+
+static int print_to(const struct mt_check *check, mt_check_printer *print, const char *path,
+                    const char *mode)
+{
+    FILE *out = *path ? fopen(path, mode) : stdout;
+    errno = out ? 0 : errno;
+    int rc = out ? print(check, out) : -errno;
+    if (!rc && out != stdout && (fflush(out) || ferror(out)))
+        rc = -(errno ? errno : EIO);
+    if (out && out != stdout)
+        fclose(out);
+    if (rc == -ENOMEM)
+        mt_fail("out of memory");
+    else if (rc)
+        mt_fail("%s: the output could not be written: %s", path, strerror(-rc));
+    return rc;
+}
+
+static int print(const struct mt_check *check, const struct mt_check_arguments *arguments)
+{
+    int rc = 0;
+    for (size_t i = 0; i < arguments->n_outputs && !rc; i++)
+        rc = print_to(check, arguments->output[i].format->print, arguments->output[i].path, "we");
+    if (!rc && arguments->summary)
+        rc = print_to(check, mt_check_summary, arguments->summary, "ae");
+    return rc ? MT_EXIT_BAD : check->broken ? BROKEN : MT_EXIT_OK;
+}
+
+/* What is to blame for a peak that has moved to another phase is found there: reads the baselines
+ * at their highest moments in it. Whether there are any. */
+static int find_moved(const struct mt_digests *runs, const struct mt_digests *baselines,
+                      const struct mt_check_arguments *arguments)
+{
+    const struct mt_question question = {.rules = arguments->rules};
+    int found = 0;
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct mt_digest_device *device = mt_digest_main_device(&runs->digest[i]);
+        if (device && device->iterations)
+            found |=
+                mt_read_in_phase(baselines->digest, baselines->n, device->phase, &question) > 0;
+    }
+    return found;
+}
+
+/* Runs are held to the limits even where events were lost, but then they cannot be found good. */
+static int hold(const struct mt_check_arguments *arguments, const struct mt_digests *runs,
+                const struct mt_digests *baselines)
+{
+    struct mt_check check;
+    mt_tell_differences(runs, baselines);
+    int rc = mt_check_make(&check, &arguments->budget, arguments->allowed, runs->digest, runs->n,
+                           baselines->digest, baselines->n);
+    if (!rc && check.broken && baselines->n && find_moved(runs, baselines, arguments)) {
+        mt_check_clear(&check);
+        rc = mt_check_make(&check, &arguments->budget, arguments->allowed, runs->digest, runs->n,
+                           baselines->digest, baselines->n);
+    }
+    int code = rc ? mt_fail("out of memory") : print(&check, arguments);
+    mt_check_clear(&check);
+    if (!code && !mt_digests_are_whole(runs, arguments->allowed, "what is to be found good"))
+        code = MT_EXIT_BAD;
+    return code;
+}
+
+int mt_run_check(const struct mt_command *command, int argc, char **argv)
+{
+    struct mt_check_arguments arguments;
+    struct mt_digests runs = {0}, baselines = {0};
+    int code = MT_EXIT_BAD;
+    if (!mt_read_check_arguments(&arguments, command, argc, argv) &&
+        !mt_digests_read(&baselines, arguments.baselines.path, arguments.baselines.n,
+                         arguments.rules) &&
+        mt_digests_are_whole(&baselines, arguments.allowed, "a baseline") &&
+        !mt_digests_read(&runs, arguments.runs.path, arguments.runs.n, arguments.rules))
+        code = hold(&arguments, &runs, &baselines);
+    mt_digests_clear(&runs);
+    mt_digests_clear(&baselines);
+    mt_check_arguments_clear(&arguments);
+    return code;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/compact/compact.h"
+#include "analyzer/support/text.h"
+#include "commands.h"
+#include "tools/terminal/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const struct mt_option mt_compact_options[] = {
+    {'o', "output", "FILE", "write the copy there (else NAME.compact.mtap beside\nNAME.mtap)"},
+    {0},
+};
+
+/* train.mtap becomes train.compact.mtap. */
+static int choose_name(char out[PATH_MAX], const char *trace, const char *given)
+{
+    size_t length = strlen(trace);
+    if (length > 5 && !strcmp(trace + length - 5, ".mtap"))
+        length -= 5;
+    int n = given ? snprintf(out, PATH_MAX, "%s", given)
+                  : snprintf(out, PATH_MAX, "%.*s.compact.mtap", (int)length, trace);
+    return n < PATH_MAX ? 0 : mt_fail("%s: the name is too long", trace);
+}
+
+static void tell(const char *output, const struct mt_keep_plan *plan)
+{
+    char kept[MT_SIZE_TEXT], events[MT_SIZE_TEXT], size[MT_SIZE_TEXT], before[MT_SIZE_TEXT];
+    char ended[MT_ENDED_TEXT];
+    struct stat status;
+    uint64_t bytes = stat(output, &status) ? 0 : (uint64_t)status.st_size;
+    if (plan->ended.how != MT_ENDED_WHOLE) {
+        mt_print_text(output);
+        printf(": ended: %s\n", mt_ended_text(ended, &plan->ended));
+    }
+    mt_print_text(output);
+    printf(": %s of %s events, %s of %s (%.1f %%)\n", mt_count_text(kept, plan->kept.n),
+           mt_count_text(events, plan->events), mt_size_text(size, bytes),
+           mt_size_text(before, plan->bytes),
+           plan->bytes ? 100 * (double)bytes / (double)plan->bytes : 0);
+}
+
+/* A file that is there already may be all that is left of another trace. */
+static int write_copy(const char *trace, const char *output, const struct mt_keep_plan *plan)
+{
+    struct mt_trace_error error = {0};
+    int fd = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    FILE *out = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    if (!out)
+        return mt_fail("%s: cannot be made: %s", output, strerror(errno));
+    int rc = mt_compact(trace, plan, out, &error);
+    if (fclose(out) && !rc)
+        rc = -errno;
+    if (!rc) {
+        tell(output, plan);
+        return MT_EXIT_OK;
+    }
+    unlink(output);
+    return error.fault ? mt_fail_trace(trace, &error)
+                       : mt_fail("%s: cannot be written: %s", output, strerror(-rc));
+}
+
+static int compact(const char *trace, const char *output)
+{
+    struct mt_keep_plan plan;
+    struct mt_trace_error error = {0};
+    char name[PATH_MAX];
+    int code = choose_name(name, trace, output);
+    if (code)
+        return code;
+    int rc = mt_keep_plan_make(&plan, trace, &error);
+    if (rc == -EINVAL && error.fault)
+        code = error.fault == MT_FAULT_ROOM
+                   ? mt_fail("%s: %s", trace, error.text)
+                   : mt_fail("%s: %s; memtap recover makes a sound trace of what there is", trace,
+                             error.text);
+    else if (rc)
+        code = mt_fail_trace(trace, &error);
+    else if (plan.is_compact)
+        code = mt_fail("%s: it is compact already", trace);
+    else
+        code = write_copy(trace, name, &plan);
+    mt_keep_plan_clear(&plan);
+    return code;
+}
+
+int mt_run_compact(const struct mt_command *command, int argc, char **argv)
+{
+    const char *value, *output = NULL;
+    int operand, letter;
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
+        output = value;
+    if (letter < 0)
+        return MT_EXIT_BAD;
+    if (operand == argc)
+        return mt_fail_usage(command, "no trace given");
+    if (operand + 1 < argc)
+        return mt_fail_usage(command, "one trace at a time; '%s' is one too many",
+                             argv[operand + 1]);
+    return compact(argv[operand], output);
+}

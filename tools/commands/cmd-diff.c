@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "commands.h"
+#include "nightly/diff/diff-report.h"
+#include "nightly/history/read-all.h"
+#include "tools/input/trace-arguments.h"
+#include "tools/input/traces.h"
+#include "tools/terminal/command.h"
+#include "tools/terminal/terminal.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TO = 256, FLAME, RULES, NO_LABELS };
+
+const struct mt_option mt_diff_options[] = {
+    {'f', "format", "FORMAT", "text (the default), markdown or json", "text markdown json"},
+    {TO, "to", NULL, "what stands before it is old, what follows is new:\nOLD... --to NEW..."},
+    {FLAME, "flame", "FILE", "write a differential folded file there: STACK OLD NEW"},
+    {NO_LABELS, "no-labels", NULL, "classify without what autograd said: by stacks and lifetimes"},
+    {RULES, "rules", "FILE", "rules of your own, which come first: memtap-rules(5)"},
+    {0},
+};
+
+enum format { TEXT, MARKDOWN, JSON };
+
+struct arguments {
+    struct mt_trace_list old, now;
+    enum format format;
+    const char *flame; /* NULL: none */
+    struct mt_user_rules *rules;
+    int no_labels;
+};
+
+static int read_format(const struct mt_command *command, const char *value, enum format *format)
+{
+    static const char *const names[] = {[TEXT] = "text", [MARKDOWN] = "markdown", [JSON] = "json"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(value, names[i])) {
+            *format = (enum format)i;
+            return 0;
+        }
+    mt_fail_usage(command, "unknown format '%s'; use text, markdown or json", value);
+    return -1;
+}
+
+static int read_option(const struct mt_command *command, int letter, const char *value,
+                       struct arguments *arguments)
+{
+    switch (letter) {
+    case 'f':
+        return read_format(command, value, &arguments->format);
+    case FLAME:
+        arguments->flame = value;
+        return 0;
+    case NO_LABELS:
+        arguments->no_labels = 1;
+        return 0;
+    case RULES:
+        return mt_read_rules(value, &arguments->rules);
+    }
+    mt_fail_usage(command, "--to is given twice");
+    return -1;
+}
+
+/* Options may stand anywhere. *operand: the first of the operands, which getopt has put last. */
+static int read_options(const struct mt_command *command, int argc, char **argv, int *operand,
+                        struct arguments *arguments)
+{
+    const char *value;
+    int letter;
+    optind = 0; /* begin anew */
+    while ((letter = mt_options_next(command, argc, argv, &value, operand)) > 0)
+        if (read_option(command, letter, value, arguments))
+            return -1;
+    return letter;
+}
+
+static int find_to(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--to"))
+            return i;
+    return argc;
+}
+
+static int read_arguments(const struct mt_command *command, int argc, char **argv,
+                          struct arguments *arguments)
+{
+    int to = find_to(argc, argv), old, now;
+    if (read_options(command, to, argv, &old, arguments))
+        return -1;
+    if (to < argc) {
+        if (read_options(command, argc - to, argv + to, &now, arguments))
+            return -1;
+        now += to;
+    } else if (to - old == 2) {
+        now = to = old + 1;
+    } else {
+        mt_fail_usage(command, to - old < 2 ? "an old and a new trace are wanted"
+                                            : "more than two traces: write OLD... --to NEW...");
+        return -1;
+    }
+    if (old == to || now == argc) {
+        mt_fail_usage(command, "there is no trace %s --to", old == to ? "before" : "after");
+        return -1;
+    }
+    return mt_trace_list_add(&arguments->old, argv + old, to - old) ||
+                   mt_trace_list_add(&arguments->now, argv + now, argc - now)
+               ? -1
+               : 0;
+}
+
+static int write_flame(const struct mt_diff *diff, const char *path)
+{
+    FILE *out = fopen(path, "w");
+    if (!out)
+        return mt_fail("%s: %s", path, strerror(errno));
+    mt_diff_flame(diff, out);
+    int bad = ferror(out);
+    if (fclose(out) || bad)
+        return mt_fail("%s: it could not be written", path);
+    return MT_EXIT_OK;
+}
+
+static int print(const struct mt_diff *diff, const struct arguments *arguments)
+{
+    struct mt_style style = mt_terminal_style();
+    int rc = arguments->format == JSON       ? mt_diff_json(diff, stdout)
+             : arguments->format == MARKDOWN ? mt_diff_markdown(diff, stdout)
+                                             : mt_diff_text(diff, stdout, &style);
+    if (rc == -ENOMEM)
+        return mt_fail("out of memory");
+    return arguments->flame ? write_flame(diff, arguments->flame) : MT_EXIT_OK;
+}
+
+/* The first trace that could not be read; NULL: all could, to some place at least. */
+static const struct mt_reading *first_failed(const struct mt_reading *readings, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (readings[i].rc)
+            return &readings[i];
+    return NULL;
+}
+
+static int compare(const struct mt_reading *readings, struct mt_digest *digests,
+                   const struct arguments *arguments)
+{
+    size_t n_old = arguments->old.n, n_new = arguments->now.n;
+    const struct mt_reading *failed = first_failed(readings, n_old + n_new);
+    struct mt_diff diff;
+    if (failed)
+        return mt_fail_trace(failed->path, &failed->error);
+    int rc = mt_diff_make(&diff, digests, n_old, digests + n_old, n_new);
+    int phase = rc ? -1 : mt_diff_wants_phase(&diff);
+    if (phase >= 0) {
+        mt_diff_clear(&diff);
+        rc = mt_read_in_phase(digests, n_old + n_new, (enum mt_phase)phase, readings->question);
+        rc = rc < 0 ? rc : mt_diff_make(&diff, digests, n_old, digests + n_old, n_new);
+    }
+    int code = rc ? mt_fail("out of memory") : print(&diff, arguments);
+    mt_diff_clear(&diff);
+    for (size_t i = 0; i < n_old + n_new && !code; i++)
+        if (readings[i].error.fault)
+            code = mt_fail_trace(readings[i].path, &readings[i].error);
+    return code;
+}
+
+static int diff_traces(const struct arguments *arguments)
+{
+    size_t n_old = arguments->old.n, n = n_old + arguments->now.n;
+    const struct mt_question question = {.rules = arguments->rules,
+                                         .no_labels = arguments->no_labels};
+    struct mt_reading *readings = calloc(n, sizeof *readings);
+    struct mt_digest *digests = calloc(n, sizeof *digests);
+    int code = MT_EXIT_BAD;
+    if (readings && digests) {
+        for (size_t i = 0; i < n; i++)
+            readings[i] = (struct mt_reading){.path = i < n_old ? arguments->old.path[i]
+                                                                : arguments->now.path[i - n_old],
+                                              .question = &question,
+                                              .digest = &digests[i]};
+        mt_read_all(readings, n);
+        code = compare(readings, digests, arguments);
+    } else {
+        mt_fail("out of memory");
+    }
+    for (size_t i = 0; digests && i < n; i++)
+        mt_digest_clear(&digests[i]);
+    free(digests);
+    free(readings);
+    return code;
+}
+
+int mt_run_diff(const struct mt_command *command, int argc, char **argv)
+{
+    struct arguments arguments = {.format = TEXT};
+    int code =
+        read_arguments(command, argc, argv, &arguments) ? MT_EXIT_BAD : diff_traces(&arguments);
+    mt_trace_list_clear(&arguments.old);
+    mt_trace_list_clear(&arguments.now);
+    mt_user_rules_destroy(arguments.rules);
+    return code;
+}

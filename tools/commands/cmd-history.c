@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memtap history: list, show, trend and prune; add is in cmd-history-add.c. */
+#include "cmd-history.h"
+#include "commands.h"
+#include "nightly/history/keep.h"
+#include "nightly/history/trend.h"
+#include "tools/input/allow-ended.h"
+#include "tools/input/trace-arguments.h"
+#include "tools/terminal/terminal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SECOND UINT64_C(1000000000)
+#define DAY (86400 * SECOND)
+#define NIGHTS 60u /* that a trend begins with */
+
+enum { ALLOW_ENDED = 255, BRANCH = 256, TAG, PROGRAM, SINCE, LAST, KEEP_LAST, OLDER_THAN };
+
+/* clang-format off */
+#define FORMAT_OPTION {'f', "format", "FORMAT", "text (the default) or json", "text json"}
+#define FILTER_OPTIONS                                                                             \
+    {BRANCH, "branch", "NAME", "only runs of this branch"},                                        \
+    {TAG, "tag", "NAME", "only runs with this tag"},                                               \
+    {PROGRAM, "program", "NAME", "only runs of this program"},                                     \
+    {SINCE, "since", "WHEN", "only runs that began since a day (2026-11-20) or for so\nlong (30d, 12h)"}
+
+static const struct mt_option list_options[] = {
+    FORMAT_OPTION, FILTER_OPTIONS, {LAST, "last", "N", "only the newest N"}, MT_DB_OPTIONS, {0}};
+static const struct mt_option show_options[] = {FORMAT_OPTION, FILTER_OPTIONS, MT_DB_OPTIONS, {0}};
+static const struct mt_option trend_options[] = {
+    FORMAT_OPTION, FILTER_OPTIONS, {LAST, "last", "N", "the newest N (60)"},
+    MT_ALLOW_ENDED_OPTION(ALLOW_ENDED), MT_DB_OPTIONS, {0}};
+static const struct mt_option prune_options[] = {
+    {KEEP_LAST, "keep-last", "N", "keep the newest N of each program and branch"},
+    {OLDER_THAN, "older-than", "TIME", "forget only what began so long ago: 90d, 12w, 6h"},
+    {'n', "dry-run", NULL, "only say what would be forgotten"},
+    FILTER_OPTIONS, MT_DB_OPTIONS, {0}};
+/* clang-format on */
+
+struct arguments {
+    struct mt_history_place place;
+    struct mt_run_filter filter;
+    enum mt_format format;
+    uint64_t keep_last, older_than_ns;
+    int has_keep_last, dry_run;
+    const char *operand; /* NULL: none */
+};
+
+static uint64_t now(void)
+{
+    return (uint64_t)time(NULL) * SECOND;
+}
+
+/* "90d": 0 where it is no time. */
+static uint64_t read_age(const char *text)
+{
+    static const struct {
+        char letter;
+        uint64_t ns;
+    } units[] = {{'h', 3600 * SECOND}, {'d', DAY}, {'w', 7 * DAY}};
+    char *end;
+    unsigned long long count = strtoull(text, &end, 10);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (*text >= '0' && *text <= '9' && *end == units[i].letter && !end[1] && count <= 100000)
+            return count * units[i].ns;
+    return 0;
+}
+
+static uint64_t read_since(const char *text)
+{
+    struct tm date = {.tm_isdst = -1};
+    const char *end = strptime(text, "%Y-%m-%d", &date);
+    time_t seconds = end && !*end ? mktime(&date) : -1;
+    uint64_t age = read_age(text);
+    if (seconds > 0)
+        return (uint64_t)seconds * SECOND;
+    return age && age < now() ? now() - age : 0;
+}
+
+/* 0 where it is none. */
+static uint64_t read_count(const char *text)
+{
+    char *end;
+    unsigned long long count = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end && count <= INT32_MAX ? count : 0;
+}
+
+static int wrong(const struct mt_command *command, const char *value, const char *wanted)
+{
+    mt_fail_usage(command, "'%s' is no %s", value, wanted);
+    return -1;
+}
+
+static int read_option(const struct mt_command *command, int letter, const char *value,
+                       struct arguments *arguments)
+{
+    struct mt_run_filter *filter = &arguments->filter;
+    switch (letter) {
+    case 'f':
+        arguments->format = !strcmp(value, "json") ? MT_FORMAT_JSON : MT_FORMAT_TEXT;
+        return arguments->format == MT_FORMAT_JSON || !strcmp(value, "text")
+                   ? 0
+                   : wrong(command, value, "format; use text or json");
+    case 'n':
+        arguments->dry_run = 1;
+        return 0;
+    case ALLOW_ENDED:
+        return mt_read_allowed(command, value, &filter->allowed);
+    case BRANCH:
+        filter->branch = value;
+        return 0;
+    case TAG:
+        filter->tag = value;
+        return 0;
+    case PROGRAM:
+        filter->program = value;
+        return 0;
+    case SINCE:
+        filter->since_unix_ns = read_since(value);
+        return filter->since_unix_ns ? 0 : wrong(command, value, "day (2026-11-20) or time (30d)");
+    case LAST:
+        filter->last = read_count(value);
+        return filter->last ? 0 : wrong(command, value, "number of runs");
+    case KEEP_LAST:
+        arguments->keep_last = read_count(value);
+        arguments->has_keep_last = 1;
+        return arguments->keep_last ? 0 : wrong(command, value, "number of runs");
+    case OLDER_THAN:
+        arguments->older_than_ns = read_age(value);
+        return arguments->older_than_ns ? 0 : wrong(command, value, "time; use 90d, 12w or 6h");
+    default:
+        return mt_history_place_option(command, letter, value, &arguments->place);
+    }
+}
+
+static int read_arguments(const struct mt_command *command, int argc, char **argv,
+                          struct arguments *arguments)
+{
+    const char *value;
+    int operand, letter, most = command->options == show_options;
+    *arguments = (struct arguments){.place = MT_HISTORY_PLACE};
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
+        if (read_option(command, letter, value, arguments))
+            return -1;
+    if (letter < 0)
+        return -1;
+    if (operand + most < argc) {
+        mt_fail_usage(command, "'%s' is one too many", argv[operand + most]);
+        return -1;
+    }
+    arguments->operand = operand < argc ? argv[operand] : NULL;
+    return 0;
+}
+
+/* What is done with an open history: an exit code, or a negative errno (-EIO may be the store's).
+ */
+typedef int work(const struct mt_command *command, struct mt_store *store,
+                 struct arguments *arguments);
+
+static int with_history(const struct mt_command *command, int argc, char **argv,
+                        enum mt_store_use use, work *do_it)
+{
+    struct arguments arguments;
+    struct mt_store store;
+    if (read_arguments(command, argc, argv, &arguments) ||
+        mt_history_place_find(command, &arguments.place))
+        return MT_EXIT_BAD;
+    int rc = mt_history_place_open(&arguments.place, &store, use);
+    if (!rc)
+        rc = do_it(command, &store, &arguments);
+    if (store.failed)
+        rc = mt_fail("%s", store.error);
+    mt_store_close(&store);
+    return rc == -ENOMEM ? mt_fail("out of memory") : rc < 0 ? MT_EXIT_OK : rc;
+}
+
+static int list(const struct mt_command *command, struct mt_store *store,
+                struct arguments *arguments)
+{
+    struct mt_runs runs;
+    struct mt_style style = mt_terminal_style();
+    (void)command;
+    int rc = mt_history_runs(store, &arguments->filter, &runs);
+    if (!rc && arguments->format == MT_FORMAT_JSON)
+        rc = mt_runs_json(&runs, stdout);
+    else if (!rc)
+        mt_runs_text(&runs, stdout, &style);
+    mt_runs_clear(&runs);
+    return rc;
+}
+
+static int show(const struct mt_command *command, struct mt_store *store,
+                struct arguments *arguments)
+{
+    struct mt_runs runs;
+    struct mt_style style = mt_terminal_style();
+    uint64_t id = arguments->operand ? read_count(arguments->operand) : 0;
+    if (arguments->operand && !id)
+        return mt_fail_usage(command, "'%s' is no number of a run", arguments->operand);
+    arguments->filter.id = (int64_t)id;
+    arguments->filter.last = 1;
+    int rc = mt_history_runs(store, &arguments->filter, &runs);
+    if (!rc && !runs.n)
+        rc = arguments->operand ? mt_fail("%s: there is no run %s", store->path, arguments->operand)
+                                : mt_fail("%s: there is no such run", store->path);
+    else if (!rc)
+        rc = arguments->format == MT_FORMAT_JSON ? mt_run_json(store, runs.run, stdout)
+                                                 : mt_run_text(store, runs.run, stdout, &style);
+    mt_runs_clear(&runs);
+    return rc;
+}
+
+static int trend(const struct mt_command *command, struct mt_store *store,
+                 struct arguments *arguments)
+{
+    struct mt_trend found;
+    struct mt_style style = mt_terminal_style();
+    (void)command;
+    if (!arguments->filter.last)
+        arguments->filter.last = NIGHTS;
+    int rc = mt_trend_find(&found, store, &arguments->filter);
+    if (!rc)
+        rc = arguments->format == MT_FORMAT_JSON ? mt_trend_json(&found, store, stdout)
+                                                 : mt_trend_text(&found, store, stdout, &style);
+    mt_trend_clear(&found);
+    return rc;
+}
+
+/* How many runs of the same program and branch are newer. */
+static uint64_t count_newer(const struct mt_runs *runs, size_t index)
+{
+    const struct mt_run *run = &runs->run[index];
+    uint64_t newer = 0;
+    for (size_t i = index + 1; i < runs->n; i++)
+        newer += !strcmp(runs->run[i].text[MT_RUN_PROGRAM], run->text[MT_RUN_PROGRAM]) &&
+                 !strcmp(runs->run[i].text[MT_RUN_BRANCH], run->text[MT_RUN_BRANCH]);
+    return newer;
+}
+
+/* Leaves in the list what is to be forgotten. */
+static void choose(struct mt_runs *runs, const struct arguments *arguments)
+{
+    size_t chosen = 0;
+    uint64_t until = now() - arguments->older_than_ns;
+    for (size_t i = 0; i < runs->n; i++) {
+        int goes = (!arguments->has_keep_last || count_newer(runs, i) >= arguments->keep_last) &&
+                   (!arguments->older_than_ns || runs->run[i].started_unix_ns < until);
+        struct mt_run run = runs->run[i];
+        if (goes) {
+            runs->run[i] = runs->run[chosen];
+            runs->run[chosen++] = run;
+        }
+    }
+    for (size_t i = chosen; i < runs->n; i++)
+        mt_run_clear(&runs->run[i]);
+    runs->n = chosen;
+}
+
+static void remove_copy(void *user, const char *path)
+{
+    int rc = mt_keep_remove(path);
+    if (!rc) {
+        fputs("removed ", stdout);
+        mt_print_text(path);
+        putchar('\n');
+        return;
+    }
+    *(int *)user = mt_fail("%s: cannot be removed: %s", path, strerror(-rc));
+}
+
+static int prune(const struct mt_command *command, struct mt_store *store,
+                 struct arguments *arguments)
+{
+    struct mt_runs runs;
+    struct mt_style style = mt_terminal_style();
+    int code = MT_EXIT_OK;
+    if (!arguments->has_keep_last && !arguments->older_than_ns)
+        return mt_fail_usage(command, "which runs? give --keep-last or --older-than");
+    int rc = mt_history_runs(store, &arguments->filter, &runs);
+    if (!rc)
+        choose(&runs, arguments);
+    if (!rc && runs.n && !arguments->dry_run)
+        rc = mt_history_forget(store, &runs, remove_copy, &code);
+    if (!rc && runs.n) {
+        puts(arguments->dry_run ? "These would be forgotten:" : "Forgotten:");
+        mt_runs_text(&runs, stdout, &style);
+    } else if (!rc) {
+        puts("Nothing to forget");
+    }
+    mt_runs_clear(&runs);
+    return rc ? rc : code;
+}
+
+static int run_list(const struct mt_command *command, int argc, char **argv)
+{
+    return with_history(command, argc, argv, MT_STORE_READ, list);
+}
+
+static int run_show(const struct mt_command *command, int argc, char **argv)
+{
+    return with_history(command, argc, argv, MT_STORE_READ, show);
+}
+
+static int run_trend(const struct mt_command *command, int argc, char **argv)
+{
+    return with_history(command, argc, argv, MT_STORE_READ, trend);
+}
+
+static int run_prune(const struct mt_command *command, int argc, char **argv)
+{
+    return with_history(command, argc, argv, MT_STORE_WRITE, prune);
+}
+
+const struct mt_command mt_history_verbs[] = {
+    {"history add", "[OPTION]... TRACE...", "add runs by their traces",
+     "Adds a run to the history: what its trace says, its commit and its branch. The trace\n"
+     "stays where it is. Ranks of one job are one run.",
+     mt_history_add_options, 0, mt_run_history_add},
+    {"history list", "[OPTION]...", "the runs", "Lists the runs of the history, the newest last.",
+     list_options, 0, run_list},
+    {"history show", "[OPTION]... [RUN]", "all that is kept of a run",
+     "Shows all that the history has of a run, by its number; without one, of the newest.",
+     show_options, 0, run_show},
+    {"history trend", "[OPTION]...", "runs over time, and where they changed",
+     "Draws the newest runs of a program, finds the nights at which their memory changed for\n"
+     "good, and names the commits around each of them, and the call sites.",
+     trend_options, 0, run_trend},
+    {"history prune", "[OPTION]...", "forget old runs",
+     "Forgets old runs, with the copies of traces that were made for them, and says which.",
+     prune_options, 0, run_prune},
+    {0},
+};

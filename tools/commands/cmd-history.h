@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the verbs of memtap history have in common: which file, and how to open it. */
+#ifndef MT_CMD_HISTORY_H
+#define MT_CMD_HISTORY_H
+
+#include "nightly/history/store.h"
+#include "tools/terminal/command.h"
+
+#include <limits.h>
+
+enum { MT_OPTION_DB = 512, MT_OPTION_WAIT };
+/* clang-format off */
+#define MT_DB_OPTIONS                                                                              \
+    {MT_OPTION_DB, "db", "FILE", "the history's file (MEMTAP_HISTORY, else history.db in\n"        \
+                                 "$XDG_DATA_HOME/memtap or ~/.local/share/memtap)"},               \
+    {MT_OPTION_WAIT, "wait", "SECONDS", "how long to wait for others who write (30)"}
+/* clang-format on */
+
+struct mt_history_place {
+    const char *db; /* --db */
+    unsigned wait_ms;
+    char path[PATH_MAX];
+};
+#define MT_HISTORY_PLACE                                                                           \
+    {                                                                                              \
+        .wait_ms = 30000                                                                           \
+    }
+
+/* Takes an option of MT_DB_OPTIONS, finds the file; 0, or -1 after a message. */
+int mt_history_place_option(const struct mt_command *command, int letter, const char *value,
+                            struct mt_history_place *place);
+int mt_history_place_find(const struct mt_command *command, struct mt_history_place *place);
+
+/* As mt_store_open; makes the folder of the default file, where that is to be written. */
+int mt_history_place_open(const struct mt_history_place *place, struct mt_store *store,
+                          enum mt_store_use use);
+
+extern const struct mt_option mt_history_add_options[];
+int mt_run_history_add(const struct mt_command *command, int argc, char **argv);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "commands.h"
+#include "tools/launch/locate.h"
+#include "tools/terminal/command.h"
+
+#include <stdio.h>
+
+int mt_run_lib(const struct mt_command *command, int argc, char **argv)
+{
+    char path[MT_PLACE_SIZE];
+    const char *value;
+    int operand;
+    if (mt_options_next(command, argc, argv, &value, &operand))
+        return MT_EXIT_BAD;
+    if (operand < argc)
+        return mt_fail_usage(command, "'%s' is one argument too many", argv[operand]);
+    if (mt_locate_shim(path))
+        return MT_EXIT_BAD;
+    puts(path);
+    return MT_EXIT_OK;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/text.h"
+#include "analyzer/support/write.h"
+#include "analyzer/trace/ended.h"
+#include "commands.h"
+#include "tools/input/original.h"
+#include "tools/terminal/command.h"
+#include "trace-format/end-note.h"
+#include "trace-format/tail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct mt_option mt_recover_options[] = {
+    {'o', "output", "FILE", "write a new file, and leave the trace and its tail as they are"},
+    {0},
+};
+
+/* What is to stand in the file: its first bytes, as they are, and others after them. */
+struct recovery {
+    const char *path, *output; /* output NULL: in place */
+    struct mt_encoder *encoder;
+    struct mt_survey survey;
+    uint64_t sound;   /* bytes of the trace that stay */
+    uint64_t of_tail; /* events */
+    int has_older;    /* segment, which goes with a new file */
+    int is_over;      /* nobody writes the trace any more, for certain */
+    struct mt_original original;
+    FILE *made; /* in memory: bytes, of which there are size once it is flushed */
+    char *bytes;
+    size_t size;
+};
+
+static int encode_batch(struct recovery *recovery, const struct mt_batch *batch)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < batch->n_definitions; i++)
+        rc = mt_write_definition(recovery->made, recovery->encoder, &batch->definitions[i]);
+    for (size_t i = 0; !rc && i < batch->n_events; i++)
+        rc = mt_write_event(recovery->made, recovery->encoder, &batch->events[i]);
+    recovery->of_tail += batch->n_events;
+    return rc ? rc : mt_write_block(recovery->made, recovery->encoder);
+}
+
+/* How the recording ended, which an end block would hide; a killed process's signal is known from
+ * its tail, perhaps. */
+static int encode_state(struct recovery *recovery, const struct mt_trace_error *error)
+{
+    char text[64];
+    const struct mt_survey *survey = &recovery->survey;
+    int n =
+        snprintf(text, sizeof text, MT_ENDED_INFO "%s",
+                 error->fault ? mt_ended_name(MT_ENDED_CUT) : mt_trace_state_names[survey->state]);
+    struct mt_definition info = {.kind = MT_DEF_INFO, .text = text, .text_size = (size_t)n};
+    if (*survey->ended && !error->fault)
+        return 0;
+    return mt_write_definition(recovery->made, recovery->encoder, &info);
+}
+
+/* What was done to the trace, and its end block. */
+static int encode_end(struct recovery *recovery, const struct mt_trace_error *error)
+{
+    char text[64 + sizeof error->text], number[MT_SIZE_TEXT];
+    const struct mt_survey *survey = &recovery->survey;
+    int n = error->fault ? snprintf(text, sizeof text, "recovered=%s", error->text)
+                         : snprintf(text, sizeof text, "recovered=%s events from the tail",
+                                    mt_count_text(number, recovery->of_tail));
+    struct mt_end end = {mt_survey_length_ns(survey), survey->events, mt_survey_lost(survey)};
+    struct mt_definition info = {.kind = MT_DEF_INFO, .text = text, .text_size = (size_t)n};
+    int rc = mt_write_definition(recovery->made, recovery->encoder, &info);
+    if (!rc)
+        rc = encode_state(recovery, error);
+    if (!rc)
+        rc = mt_write_block(recovery->made, recovery->encoder);
+    return rc ? rc : mt_write_end(recovery->made, recovery->encoder, &end);
+}
+
+/* Reads the trace to its end, or to where it is no longer sound: error->fault. */
+static int read_trace(struct recovery *recovery, struct mt_reader *reader,
+                      struct mt_trace_error *error)
+{
+    struct mt_batch batch;
+    int rc = 0;
+    mt_survey_begin(&recovery->survey, recovery->path);
+    recovery->survey.state = mt_reader_state(reader);
+    recovery->is_over = mt_reader_is_over(reader);
+    while (!rc && mt_reader_next(reader, &batch, error) > 0) {
+        mt_survey_add(&recovery->survey, &batch);
+        recovery->has_older |= batch.is_older;
+        if (batch.is_tail)
+            rc = encode_batch(recovery, &batch);
+    }
+    recovery->sound = mt_reader_offset(reader);
+    if (!rc && !recovery->survey.complete)
+        rc = encode_end(recovery, error);
+    return rc;
+}
+
+/* The first bytes of a file, or all that there are. */
+static int copy(const char *path, int to, uint64_t most)
+{
+    unsigned char bytes[65536];
+    int rc = 0, from = open(path, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return -errno;
+    for (ssize_t n = 1; !rc && n && most;) {
+        n = read(from, bytes, most < sizeof bytes ? (size_t)most : sizeof bytes);
+        rc = n < 0 ? -errno : mt_write_all(to, bytes, (size_t)n);
+        most -= n > 0 ? (uint64_t)n : 0;
+    }
+    close(from);
+    return rc;
+}
+
+static int create(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0600);
+    return fd < 0 ? -errno : fd;
+}
+
+struct beside {
+    char path[PATH_MAX + 8];
+};
+
+/* What belongs to a trace, beside it. */
+static struct beside beside(const char *path, const char *suffix)
+{
+    char real[PATH_MAX];
+    struct beside name;
+    snprintf(name.path, sizeof name.path, "%s%s", realpath(path, real) ? real : path, suffix);
+    return name;
+}
+
+static int copy_older(const struct recovery *recovery)
+{
+    int fd = create(beside(recovery->output, MT_OLDER_SUFFIX).path);
+    int rc = fd < 0 ? fd : copy(beside(recovery->path, MT_OLDER_SUFFIX).path, fd, UINT64_MAX);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+static int write_file(const struct recovery *recovery, int fd)
+{
+    int rc = copy(recovery->path, fd, recovery->sound);
+    if (!rc)
+        rc = mt_write_all(fd, recovery->bytes, recovery->size);
+    if (!rc && fdatasync(fd) && errno != EINVAL)
+        rc = -errno;
+    return close(fd) && !rc ? -errno : rc;
+}
+
+static int write_new(const struct recovery *recovery)
+{
+    int fd = create(recovery->output);
+    if (fd < 0)
+        return fd;
+    int rc = write_file(recovery, fd);
+    if (!rc && recovery->has_older)
+        rc = copy_older(recovery);
+    if (!rc && !mt_original_is_there(&recovery->original))
+        rc = -EBUSY; /* another segment was copied */
+    if (rc)
+        unlink(recovery->output);
+    return rc;
+}
+
+/* A new file beside the trace, which then takes its place: who is stopped on the way can begin
+ * anew, and a program that lives after all has its files. */
+static int write_in_place(const struct recovery *recovery)
+{
+    char temporary[PATH_MAX];
+    int fd = mt_original_begin(&recovery->original, temporary);
+    if (fd < 0)
+        return fd;
+    int rc = write_file(recovery, fd);
+    if (!rc)
+        rc = mt_original_replace(&recovery->original, temporary, recovery->is_over);
+    if (rc)
+        unlink(temporary);
+    return rc;
+}
+
+/* What must not be done in place: 0, or MT_EXIT_BAD after a message. */
+static int check(const struct recovery *recovery, const struct mt_trace_error *error)
+{
+    if (recovery->output)
+        return 0;
+    if (recovery->survey.state == MT_TRACE_RUNNING)
+        return mt_fail("%s: the program is still running; wait for its end, or give -o FILE for a "
+                       "copy of what there is",
+                       recovery->path);
+    if (error->fault && error->fault != MT_FAULT_CUT)
+        return mt_fail("%s: %s; give -o FILE for a copy of what is sound", recovery->path,
+                       error->text);
+    return 0;
+}
+
+static int refuse(const struct recovery *recovery, const char *path, int rc)
+{
+    if (rc == -EBUSY && recovery->output)
+        return mt_fail("%s: has gone on to its next segment meanwhile; try again", recovery->path);
+    if (rc == -EBUSY)
+        return mt_fail("%s: has changed meanwhile, so its program lives; wait for its end, or give "
+                       "-o FILE for a copy of what there is",
+                       path);
+    if (rc == -EEXIST && recovery->output)
+        return mt_fail("%s: is there already; give another name", path);
+    if (rc == -EEXIST)
+        return mt_fail("%s%s: is there already; move it away, or give -o FILE", path,
+                       MT_KEPT_SUFFIX);
+    return mt_fail("%s: cannot be written: %s", path, strerror(-rc));
+}
+
+static int finish(const struct recovery *recovery, const struct mt_trace_error *error)
+{
+    const char *path = recovery->output ? recovery->output : recovery->path;
+    char events[MT_SIZE_TEXT], number[MT_SIZE_TEXT];
+    if (recovery->survey.complete && !recovery->output) {
+        mt_print_text(path);
+        puts(": complete, there is nothing to recover");
+        return MT_EXIT_OK;
+    }
+    int rc = check(recovery, error);
+    if (rc)
+        return rc;
+    rc = recovery->output ? write_new(recovery) : write_in_place(recovery);
+    if (rc)
+        return refuse(recovery, path, rc);
+    if (!recovery->output && !recovery->is_over)
+        mt_say("%s: it is not certain that the program has ended; what was there is now %s%s", path,
+               path, MT_KEPT_SUFFIX);
+    if (error->fault)
+        mt_say("%s: %s", recovery->path, error->text);
+    mt_print_text(path);
+    printf(": %s events, %s of them from the tail\n",
+           mt_count_text(events, recovery->survey.events),
+           mt_count_text(number, recovery->of_tail));
+    return MT_EXIT_OK;
+}
+
+static int recover(struct recovery *recovery)
+{
+    struct mt_trace_error error;
+    struct mt_reader *reader;
+    int noted = mt_original_note(&recovery->original, recovery->path); /* before it is read */
+    if (mt_reader_open(&reader, recovery->path, &error))
+        return mt_fail_trace(recovery->path, &error);
+    recovery->encoder = mt_encoder_create(3);
+    recovery->made = open_memstream(&recovery->bytes, &recovery->size);
+    int rc = recovery->encoder && recovery->made ? read_trace(recovery, reader, &error) : -ENOMEM;
+    if (!rc && !recovery->output)
+        rc = noted;
+    mt_reader_close(reader);
+    if (recovery->made && fclose(recovery->made) && !rc)
+        rc = -ENOMEM;
+    rc = rc ? mt_fail("%s: %s", recovery->path, strerror(-rc)) : finish(recovery, &error);
+    mt_encoder_destroy(recovery->encoder);
+    free(recovery->bytes);
+    return rc;
+}
+
+int mt_run_recover(const struct mt_command *command, int argc, char **argv)
+{
+    struct recovery recovery = {0};
+    const char *value;
+    int operand, letter;
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
+        recovery.output = value;
+    if (letter < 0)
+        return MT_EXIT_BAD;
+    if (operand == argc)
+        return mt_fail_usage(command, "no trace given");
+    if (operand + 1 < argc)
+        return mt_fail_usage(command, "one trace at a time; '%s' is one too many",
+                             argv[operand + 1]);
+    recovery.path = argv[operand];
+    return recover(&recovery);
+}

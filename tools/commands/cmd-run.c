@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/text.h"
+#include "analyzer/trace/ended.h"
+#include "commands.h"
+#include "tools/launch/architecture.h"
+#include "tools/launch/child.h"
+#include "tools/launch/every-trace.h"
+#include "tools/launch/locate.h"
+#include "tools/launch/program.h"
+#include "tools/launch/pytorch-check.h"
+#include "tools/launch/roster.h"
+#include "tools/launch/setting-options.h"
+#include "tools/launch/simulation.h"
+#include "trace-format/cuda-errors.h"
+#include "trace-format/end-note.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A trace larger than this is not read through just to tell of it. */
+#define COUNTED_BYTES (256u << 20)
+#define ENDED_WELL "exit code 0"
+
+/* clang-format off */
+const struct mt_option mt_run_options[] = {
+    MT_OPTION_SETTINGS(MT_SETTING_OPTION)
+    MT_SIMULATION_OPTIONS,
+    {0},
+};
+/* clang-format on */
+
+struct arguments {
+    struct mt_simulation simulation;
+    int simulate;
+    const char *module;                     /* of "-m MODULE" */
+    const char *setting[MT_SETTINGS_COUNT]; /* NULL: as the environment says */
+};
+
+/* The first rows are the settings' own. */
+static void set_setting(struct arguments *arguments, int letter, const char *value)
+{
+    for (unsigned i = 0; i < MT_ID_roster; i++)
+        if (mt_run_options[i].letter == letter)
+            arguments->setting[i] = mt_run_options[i].value ? value : "1";
+}
+
+static int read_arguments(const struct mt_command *command, int argc, char **argv,
+                          struct arguments *arguments, int *operand)
+{
+    const char *value;
+    int letter;
+    *arguments = (struct arguments){0};
+    while ((letter = mt_options_next(command, argc, argv, &value, operand)) > 0) {
+        if (letter == 'm' && mt_is_module(value, argv, *operand)) {
+            arguments->module = value;
+            return 0;
+        }
+        arguments->simulate |= letter == 's' || letter == 'm' || letter == 'n';
+        switch (letter) {
+        case 's':
+            arguments->simulation.gpu = value;
+            break;
+        case 'm':
+            arguments->simulation.memory = value;
+            break;
+        case 'n':
+            arguments->simulation.gpus = value;
+            break;
+        default:
+            set_setting(arguments, letter, value);
+        }
+    }
+    return letter;
+}
+
+static int preload(void)
+{
+    char shim[MT_PLACE_SIZE];
+    const char *already = getenv("LD_PRELOAD");
+    if (mt_locate_shim(shim))
+        return MT_EXIT_BAD;
+    if (strpbrk(shim, " \t\n:"))
+        return mt_fail("%s: a path with a space or a colon cannot be preloaded; install memtap "
+                       "elsewhere",
+                       shim);
+    size_t size = strlen(shim) + (already ? strlen(already) : 0) + 2;
+    char *list = malloc(size);
+    if (!list)
+        return mt_fail("out of memory");
+    snprintf(list, size, "%s%s%s", shim, already && *already ? ":" : "", already ? already : "");
+    int rc = setenv("LD_PRELOAD", list, 1);
+    free(list);
+    return rc ? mt_fail("out of memory") : 0;
+}
+
+/* The shim would say so too, and take the default: but then for hours. */
+static int check_setting(const struct mt_command *command, const struct mt_setting *setting,
+                         const char *value)
+{
+    char wrong[128];
+    if (mt_setting_check(setting, value, wrong, sizeof wrong))
+        return mt_fail_usage(command, "--%s %s %s", setting->name, *value ? value : "''", wrong);
+    return 0;
+}
+
+/* The working directory with its % doubled, since what follows is a pattern, and a slash. */
+static int working_directory(char *out, size_t size)
+{
+    char folder[PATH_MAX];
+    size_t n = 0;
+    if (!getcwd(folder, sizeof folder))
+        return -errno;
+    for (const char *at = folder; *at && n + 4 < size; at++) {
+        out[n++] = *at;
+        if (*at == '%')
+            out[n++] = '%';
+    }
+    out[n++] = '/';
+    out[n] = '\0';
+    return 0;
+}
+
+/* The folder that traces go to, where the pattern says it plainly, must be there: the program
+ * would run for hours for nothing. */
+static int check_output(const char *output)
+{
+    char folder[PATH_MAX];
+    struct stat status;
+    if (!*output)
+        return mt_fail("the trace's name is empty; give a file");
+    if (!stat(output, &status) && S_ISDIR(status.st_mode))
+        return mt_fail("%s: is a directory; give a file in it, such as %s/%s", output, output,
+                       mt_setting_table[MT_ID_output].otherwise);
+    if (!stat(output, &status) && !S_ISREG(status.st_mode))
+        return mt_fail("%s: is a device or a pipe, which cannot hold a trace; give a file", output);
+    const char *slash = strrchr(output, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output) + 1 : 2,
+             slash ? output : "./");
+    if (strchr(folder, '%'))
+        return 0;
+    if (stat(folder, &status))
+        return mt_fail("%s: the trace's folder: %s; make it first", folder, strerror(errno));
+    if (access(folder, W_OK | X_OK))
+        return mt_fail("%s: the trace's folder: %s", folder, strerror(errno));
+    return 0;
+}
+
+/* With a limit of 0 neither a trace can be written, nor the roster that tells of it. */
+static int check_limit(void)
+{
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && !limit.rlim_cur)
+        return mt_fail("no trace can be written, since files may have no bytes here (ulimit -f 0); "
+                       "raise the limit");
+    return 0;
+}
+
+/* Its folder is looked at, and it is made absolute, since the program may go elsewhere. */
+static int set_output(const char *output)
+{
+    char pattern[3 * PATH_MAX] = "";
+    int rc = check_output(output);
+    if (rc)
+        return rc;
+    if (*output != '/' && working_directory(pattern, sizeof pattern))
+        return mt_fail("the working directory is not known: %s", strerror(errno));
+    size_t n = strlen(pattern);
+    if ((size_t)snprintf(pattern + n, sizeof pattern - n, "%s", output) >= sizeof pattern - n)
+        return mt_fail("%s: the name is too long", output);
+    return setenv(mt_setting_table[MT_ID_output].variable, pattern, 1) ? mt_fail("out of memory")
+                                                                       : 0;
+}
+
+/* What the environment says of a setting, if anything, else the default. */
+static const char *in_environment(const struct mt_setting *setting)
+{
+    const char *value = getenv(setting->variable);
+    return value && *value ? value : setting->otherwise;
+}
+
+static int set_settings(const struct mt_command *command, const struct arguments *arguments)
+{
+    const char *const *value = arguments->setting;
+    int rc = 0;
+    for (unsigned i = 0; !rc && i < MT_SETTINGS_COUNT; i++) {
+        const struct mt_setting *setting = &mt_setting_table[i];
+        if (value[i])
+            rc = check_setting(command, setting, value[i]);
+        if (!rc && i == MT_ID_output)
+            rc = set_output(value[i] ? value[i] : in_environment(setting));
+        else if (!rc && value[i] && setenv(setting->variable, value[i], 1))
+            rc = mt_fail("out of memory");
+    }
+    return rc;
+}
+
+/* Whether how it ended can be told without reading it through, which may take long: by far most
+ * traces are large where all went well. */
+static int is_known_to_be_well(const char *trace, struct mt_reader *reader)
+{
+    char how[MT_NOTED_END];
+    return mt_reader_end(reader) && !mt_noted_end(trace, how) && !strcmp(how, ENDED_WELL);
+}
+
+/* How many events there are, and how it ended, as far as that does not take long. 0, or a negative
+ * errno with *error filled. */
+static int look(const char *trace, struct mt_survey *survey, struct mt_ended *ended,
+                struct mt_trace_error *error)
+{
+    struct mt_reader *reader;
+    int rc = mt_reader_open(&reader, trace, error);
+    if (rc)
+        return rc;
+    mt_survey_begin(survey, trace);
+    survey->state = mt_reader_state(reader);
+    if (!is_known_to_be_well(trace, reader) && survey->bytes <= COUNTED_BYTES) {
+        rc = mt_survey(trace, survey, NULL, error);
+    } else if (mt_reader_end(reader)) {
+        survey->complete = 1;
+        survey->events = mt_reader_end(reader)->events;
+        mt_noted_end(trace, survey->ended);
+    }
+    mt_reader_close(reader);
+    *ended = mt_ended_of(survey, error);
+    return rc;
+}
+
+static void tell_trace(void *every, const char *trace, uint64_t cpu_ns)
+{
+    char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT], cost[64] = "";
+    char text[MT_ENDED_TEXT];
+    struct mt_survey survey;
+    struct mt_ended ended;
+    struct mt_trace_error error = {0};
+    const char *name = mt_short_path(trace), *quote = strpbrk(name, " '\"$&;()*?") ? "'" : "";
+    mt_every_trace_add(every, name);
+    if (look(trace, &survey, &ended, &error)) {
+        mt_say("%s: %s", name, error.text);
+        return;
+    }
+    int is_plain = mt_ended_is_plain(&ended);
+    int is_counted = survey.complete || survey.bytes <= COUNTED_BYTES;
+    int is_of_memory = ended.how == MT_ENDED_OUT_OF_MEMORY;
+    if (cpu_ns)
+        snprintf(cost, sizeof cost,
+                 cpu_ns < 1000000000 ? ", %.1f ms of CPU time to write"
+                                     : ", %.1f s of CPU time to write",
+                 (double)cpu_ns / (cpu_ns < 1000000000 ? 1e6 : 1e9));
+    mt_say("%s: %s%s%s%s%s%s; %s: memtap %s %s%s%s", name,
+           is_counted ? mt_count_text(events, survey.events) : "", is_counted ? " events, " : "",
+           mt_size_text(bytes, survey.bytes), cost,
+           is_plain ? "" : "; ended: ", is_plain ? "" : mt_ended_text(text, &ended),
+           is_of_memory ? "why" : "to see it", mt_ended_command(&ended), quote, name, quote);
+}
+
+static int tell_failure(const struct mt_roster *roster)
+{
+    char function[64];
+    unsigned result;
+    const char *name = NULL;
+    if (mt_roster_failure(roster, &result, function))
+        name = mt_cuda_no_device_name(result, function);
+    if (name)
+        mt_say(
+            "no trace was written, since no CUDA call that takes memory succeeded: %s returned %s "
+            "(%u): %s; memtap run --simulate CARD needs no GPU",
+            function, name, result, mt_cuda_no_device_why(result));
+    return name != NULL;
+}
+
+static void tell_none(const struct mt_roster *roster, const char *program)
+{
+    char path[PATH_MAX], folder[PATH_MAX];
+    if (tell_failure(roster))
+        return;
+    if (mt_find_command(program, path) && mt_is_for_this_machine(path) == 0)
+        mt_say("%s is a program for another machine, into which memtap's library cannot be loaded, "
+               "so no trace was written",
+               program);
+    else if (mt_pytorch_without_cuda(program, folder))
+        mt_say("no process used CUDA, so no trace was written: the PyTorch in %s is built "
+               "without CUDA; install its CUDA build",
+               folder);
+    else
+        mt_say("no process used CUDA, so no trace was written");
+}
+
+struct telling {
+    struct mt_child_end end;
+    struct mt_every_trace every;
+    int is_quiet;
+};
+
+/* What we saw of the program's end is written into the trace, if it is the one of our own child. */
+static void finish_trace(void *data, const char *trace, uint64_t cpu_ns)
+{
+    struct telling *telling = data;
+    if (telling->end.pid)
+        mt_note_end(trace, telling->end.pid, getpid(), telling->end.how);
+    if (!telling->is_quiet)
+        tell_trace(&telling->every, trace, cpu_ns);
+}
+
+static int record(char **program, int quiet)
+{
+    struct mt_roster roster;
+    struct telling telling = {.is_quiet = quiet};
+    int rc = mt_roster_create(&roster);
+    if (rc)
+        return mt_fail("%s: no temporary file can be made in it: %s; set TMPDIR to another folder",
+                       mt_roster_folder(), strerror(-rc));
+    if (setenv("MEMTAP_ROSTER", roster.path, 1)) {
+        mt_roster_destroy(&roster);
+        return mt_fail("out of memory");
+    }
+    int code = mt_child_run(program, &telling.end);
+    unsigned traces = mt_roster_each(&roster, finish_trace, &telling);
+    mt_every_trace_tell(&telling.every);
+    if (!traces && !quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
+        tell_none(&roster, program[0]);
+    mt_roster_destroy(&roster);
+    return code;
+}
+
+int mt_run_run(const struct mt_command *command, int argc, char **argv)
+{
+    struct arguments arguments;
+    int operand;
+    if (read_arguments(command, argc, argv, &arguments, &operand))
+        return MT_EXIT_BAD;
+    if (mt_simulation_is_list(&arguments.simulation)) {
+        mt_simulation_list();
+        return MT_EXIT_OK;
+    }
+    if (operand == argc && !arguments.module)
+        return mt_fail_usage(command, "no command to run is given");
+    int rc = set_settings(command, &arguments);
+    if (!rc)
+        rc = check_limit();
+    char **program = rc ? NULL : mt_program_meant(arguments.module, argv + operand, &rc);
+    if (!rc)
+        rc = preload();
+    if (!rc && arguments.simulate)
+        rc = mt_simulation_prepare(command, &arguments.simulation, program[0]);
+    int quiet = !strcmp(in_environment(&mt_setting_table[MT_ID_quiet]), "1");
+    if (!rc)
+        rc = record(program, quiet);
+    free(program);
+    return rc;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "commands.h"
+#include "tools/launch/child.h"
+#include "tools/launch/program.h"
+#include "tools/launch/simulation.h"
+
+#include <stdlib.h>
+
+const struct mt_option mt_simulate_options[] = {
+    {'g', "gpu", "NAME", "the card: h200, rtx4090, ...; list shows them all", "list " MT_CARDS},
+    {'m', "memory", "SIZE", "its memory, such as 24G or 512MiB, instead of the card's"},
+    {'n', "gpus", "N", "how many of them; 1"},
+    {'c', "copy-limit", "SIZE", "larger copies to the card are not really made; 1M"},
+    {0},
+};
+
+int mt_run_simulate(const struct mt_command *command, int argc, char **argv)
+{
+    struct mt_simulation simulation = {0};
+    const char *value, *module = NULL;
+    int operand, letter, rc = 0;
+    while (!module && (letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
+        if (letter == 'm' && mt_is_module(value, argv, operand))
+            module = value;
+        else if (letter == 'g')
+            simulation.gpu = value;
+        else if (letter == 'm')
+            simulation.memory = value;
+        else if (letter == 'n')
+            simulation.gpus = value;
+        else
+            simulation.copy_limit = value;
+    }
+    if (letter < 0)
+        return MT_EXIT_BAD;
+    if (mt_simulation_is_list(&simulation)) {
+        mt_simulation_list();
+        return MT_EXIT_OK;
+    }
+    if (operand == argc && !module)
+        return mt_fail_usage(command, "no command to run is given");
+    char **program = mt_program_meant(module, argv + operand, &rc);
+    if (!rc)
+        rc = mt_simulation_prepare(command, &simulation, program[0]);
+    if (!rc)
+        rc = mt_child_become(program);
+    free(program);
+    return rc;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/report/symbolize.h"
+#include "analyzer/support/text.h"
+#include "commands.h"
+#include "tools/terminal/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct mt_option mt_symbolize_options[] = {
+    {'o', "output", "FILE", "write the trace there instead of in its place"},
+    {0},
+};
+
+struct arguments {
+    const char *trace, *output; /* output NULL: the trace itself */
+};
+
+static int read_arguments(const struct mt_command *command, int argc, char **argv,
+                          struct arguments *arguments)
+{
+    const char *value;
+    int operand, letter;
+    *arguments = (struct arguments){NULL, NULL};
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
+        arguments->output = value;
+    if (letter < 0)
+        return MT_EXIT_BAD;
+    if (operand == argc)
+        return mt_fail_usage(command, "no trace given");
+    if (operand + 1 < argc)
+        return mt_fail_usage(command, "more than one trace given: %s", argv[operand + 1]);
+    arguments->trace = argv[operand];
+    return 0;
+}
+
+static void tell(const struct mt_symbolized *result)
+{
+    char frames[MT_SIZE_TEXT], named[MT_SIZE_TEXT], before[MT_SIZE_TEXT];
+    if (!result->frames) {
+        mt_say("the trace has no native frames; record some with memtap run --stacks both");
+        return;
+    }
+    printf("%s native frames, %s named now, %s before\n", mt_count_text(frames, result->frames),
+           mt_count_text(named, result->named), mt_count_text(before, result->before));
+}
+
+/* Whether nobody writes the trace any more; in place of one that somebody does, there is no other:
+ * 1, 0, or a negative exit code after a message. */
+static int is_over(const char *trace, int is_in_place)
+{
+    struct mt_reader *reader;
+    struct mt_trace_error error = {0};
+    if (mt_reader_open(&reader, trace, &error))
+        return -mt_fail_trace(trace, &error);
+    enum mt_trace_state state = mt_reader_state(reader);
+    int is_over = mt_reader_is_over(reader);
+    mt_reader_close(reader);
+    if (is_in_place && state == MT_TRACE_RUNNING)
+        return -mt_fail("%s: the program is still running; wait for its end, or give -o FILE",
+                        trace);
+    return is_over;
+}
+
+/* A new file beside the one that it is to become, which only then goes: whatever happens, one of
+ * the two is whole. */
+static int symbolize(const char *trace, const char *final, int is_in_place)
+{
+    char temporary[PATH_MAX];
+    struct mt_symbolized result;
+    struct mt_trace_error error = {0};
+    int is_safe = is_over(trace, is_in_place);
+    if (is_safe < 0)
+        return -is_safe;
+    if ((size_t)snprintf(temporary, sizeof temporary, "%s.XXXXXX", final) >= sizeof temporary)
+        return mt_fail("%s: the name is too long", final);
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    FILE *out = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    if (!out)
+        return mt_fail("%s: cannot be made: %s", final, strerror(errno));
+    int rc = mt_symbolize(trace, out, &result, &error);
+    if (fclose(out) && !rc)
+        rc = -errno;
+    if (!rc && is_in_place && !is_safe) {
+        unlink(temporary);
+        return mt_fail("%s: it is not certain that the program has ended; run memtap recover "
+                       "first, or give -o FILE",
+                       trace);
+    }
+    if (!rc && rename(temporary, final))
+        rc = -errno;
+    if (!rc) {
+        tell(&result);
+        return MT_EXIT_OK;
+    }
+    unlink(temporary);
+    if (error.fault)
+        return mt_fail("%s: %s; no names were written", trace, error.text);
+    return mt_fail("%s: cannot be written: %s; %s is as it was", final, strerror(-rc), trace);
+}
+
+int mt_run_symbolize(const struct mt_command *command, int argc, char **argv)
+{
+    struct arguments arguments;
+    char real[PATH_MAX];
+    int rc = read_arguments(command, argc, argv, &arguments);
+    if (rc)
+        return rc;
+    if (arguments.output)
+        return symbolize(arguments.trace, arguments.output, 0);
+    return symbolize(arguments.trace, realpath(arguments.trace, real) ? real : arguments.trace, 1);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --allow-ended HOW: ends of runs that a user takes for good. */
+#ifndef MT_ALLOW_ENDED_H
+#define MT_ALLOW_ENDED_H
+
+#include "nightly/check/allowed.h"
+#include "tools/terminal/command.h"
+
+#define MT_ALLOWED_CHOICES "any oom exit killed running executed stopped open cut"
+
+/* clang-format off */
+#define MT_ALLOW_ENDED_OPTION(letter)                                                              \
+    {letter, "allow-ended", "HOW",                                                                 \
+     "take a run for good that is not whole: any, or oom, exit, killed,\n"                         \
+     "running, executed, stopped, open, cut; may come again", MT_ALLOWED_CHOICES}
+/* clang-format on */
+
+/* Adds those that a value names, with commas between: 0, or -1 after a message. */
+int mt_read_allowed(const struct mt_command *command, const char *value, mt_allowed_ends *allowed);
+
+#endif

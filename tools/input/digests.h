@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Digests of the traces on a command line.
+ */
+#ifndef MT_DIGESTS_H
+#define MT_DIGESTS_H
+
+#include "nightly/check/allowed.h"
+#include "nightly/digest/digest.h"
+
+struct mt_digests {
+    struct mt_digest *digest;
+    size_t n;
+};
+
+/* Reads all of them. 0, or -1 after a message. Cleared with mt_digests_clear in any case. */
+int mt_digests_read(struct mt_digests *digests, char *const *paths, size_t n,
+                    const struct mt_user_rules *rules);
+void mt_digests_clear(struct mt_digests *digests);
+
+/* Whether each is of a whole run, or of one that is allowed; else the user has been told of the
+ * first that is not, and what `it` (as "a baseline") therefore is not good for. */
+int mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allowed, const char *it);
+
+/* Tells the user in what the runs are not comparable with their baselines. */
+void mt_tell_differences(const struct mt_digests *runs, const struct mt_digests *baselines);
+
+#endif

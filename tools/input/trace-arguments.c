@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands that read a trace have in common on their command lines. */
+#include "trace-arguments.h"
+#include "analyzer/findings/job.h"
+#include "tools/terminal/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY, RANK };
+
+/* clang-format off */
+#define FORMAT_OPTION(help, choices) {'f', "format", "FORMAT", help, choices}
+#define AT_OPTION {AT, "at", "MOMENT",                                                             \
+    "peak (the default), end, oom, a time such as 1.5s,\n20ms or 8000ns, event:N, begin:N"         \
+    " (before an\niteration) or step:N (the most of it)",                                            \
+    "peak end oom"}
+#define DEVICE_OPTION {DEVICE, "device", "N", "only CUDA's device N"}
+#define RANK_OPTION {RANK, "rank", "N", "of several traces of a job that of rank N"}
+#define NO_LABELS_OPTION {NO_LABELS, "no-labels", NULL,                                            \
+    "classify without what autograd said: by stacks and lifetimes"}
+#define RULES_OPTION {RULES, "rules", "FILE",                                                      \
+    "rules of your own, which come first: memtap-rules(5)"}
+
+/* What is asked of the trace, for all that classify it. */
+#define QUESTION_OPTIONS AT_OPTION, DEVICE_OPTION, NO_LABELS_OPTION, RULES_OPTION
+
+const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) or json", "text json"), {0}};
+const struct mt_option mt_report_options[] = {
+    FORMAT_OPTION("text (the default) or json", "text json"),
+    {BY, "by", "WHAT",
+     "instead of call sites: dtype, file, function, module,\nname, operator, range, rule or stack",
+     "dtype file function module name operator range rule stack"},
+    RANK_OPTION, QUESTION_OPTIONS, {0}};
+const struct mt_option mt_blocks_options[] = {
+    FORMAT_OPTION("text (the default), csv or json", "text csv json"), RANK_OPTION, QUESTION_OPTIONS, {0}};
+const struct mt_option mt_explain_options[] = {QUESTION_OPTIONS, {0}};
+const struct mt_option mt_oom_options[] = {
+    FORMAT_OPTION("text (the default) or json", "text json"), RANK_OPTION, NO_LABELS_OPTION, RULES_OPTION, {0}};
+const struct mt_option mt_stacks_options[] = {
+    FORMAT_OPTION("text (the default), folded or json", "text folded json"),
+    {BOTTOM_UP, "bottom-up", NULL, "begin with the innermost frames"}, RANK_OPTION,
+    QUESTION_OPTIONS, {0}};
+/* clang-format on */
+
+static const char *const formats[] = {[MT_FORMAT_TEXT] = "text",
+                                      [MT_FORMAT_JSON] = "json",
+                                      [MT_FORMAT_CSV] = "csv",
+                                      [MT_FORMAT_FOLDED] = "folded"};
+
+/* A command takes the formats that the help of its first option names. */
+static int read_format(const struct mt_command *command, const char *value, enum mt_format *format)
+{
+    for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (!strcmp(value, formats[i]) && strstr(command->options->choices, value)) {
+            *format = (enum mt_format)i;
+            return 0;
+        }
+    mt_fail_usage(command, "unknown format '%s'; use %s", value, command->options->help);
+    return -1;
+}
+
+static int read_by(const struct mt_command *command, const char *value, enum mt_group_by *by)
+{
+    if (!mt_group_by_parse(value, by))
+        return 0;
+    mt_fail_usage(command, "cannot group by '%s'; use %s", value, mt_group_by_list());
+    return -1;
+}
+
+static int read_number(const struct mt_command *command, const char *value, const char *of,
+                       long most, long *number)
+{
+    char *end;
+    *number = strtol(value, &end, 10);
+    if (*value >= '0' && *value <= '9' && !*end && *number <= most)
+        return 0;
+    mt_fail_usage(command, "'%s' is no number of a %s", value, of);
+    return -1;
+}
+
+static int read_device(const struct mt_command *command, const char *value,
+                       struct mt_question *question)
+{
+    long number;
+    question->one_device = 1;
+    int rc = read_number(command, value, "device", INT16_MAX, &number);
+    question->device = (int)number;
+    return rc;
+}
+
+static int read_moment(const struct mt_command *command, const char *value,
+                       struct mt_moment *moment)
+{
+    if (!mt_moment_parse(value, moment))
+        return 0;
+    mt_fail_usage(command,
+                  "'%s' is no moment; use peak, end, oom, a time with its unit (1.5s, 20ms, "
+                  "8000ns), event:N, begin:N or step:N",
+                  value);
+    return -1;
+}
+
+int mt_read_rules(const char *path, struct mt_user_rules **rules)
+{
+    struct mt_rules_error error;
+    mt_user_rules_destroy(*rules);
+    int rc = mt_user_rules_read(rules, path, &error);
+    if (!rc)
+        return 0;
+    mt_fail_rules(path, rc, &error);
+    return -1;
+}
+
+static int read_option(const struct mt_command *command, int letter, const char *value,
+                       struct mt_trace_arguments *arguments)
+{
+    switch (letter) {
+    case 'f':
+        return read_format(command, value, &arguments->format);
+    case AT:
+        return read_moment(command, value, &arguments->question.moment);
+    case NO_LABELS:
+        arguments->question.no_labels = 1;
+        return 0;
+    case BY:
+        return read_by(command, value, &arguments->question.by);
+    case DEVICE:
+        return read_device(command, value, &arguments->question);
+    case RANK:
+        arguments->has_rank = 1;
+        return read_number(command, value, "rank", INT32_MAX, &arguments->rank);
+    case BOTTOM_UP:
+        arguments->bottom_up = 1;
+        return 0;
+    case RULES: {
+        int rc = mt_read_rules(value, &arguments->rules);
+        arguments->question.rules = arguments->rules;
+        return rc;
+    }
+    }
+    return -1;
+}
+
+static void tell_no_step(const struct mt_analysis *analysis,
+                         const struct mt_trace_arguments *arguments)
+{
+    const struct mt_device *device = mt_analysis_main_device(analysis);
+    unsigned iterations = device && device->spans ? device->spans->iterations : 0;
+    if (iterations)
+        mt_fail("%s: it has iterations 1 to %u only", arguments->path, iterations);
+    else
+        mt_fail("%s: it has no iterations; use --at with a time", arguments->path);
+}
+
+/* Of a compact trace, moments between those that it was made for have not all blocks. Returns 1. */
+static int tell_compact(const struct mt_analysis *analysis,
+                        const struct mt_trace_arguments *arguments)
+{
+    enum mt_moment_kind kind = arguments->question.moment.kind;
+    uint64_t unseen = 0;
+    for (size_t i = 0; i < analysis->n_devices; i++)
+        unseen += analysis->devices[i].unseen;
+    if (unseen && kind != MT_AT_PEAK && kind != MT_AT_END && kind != MT_AT_OOM &&
+        mt_compact_of(analysis->replay.definitions))
+        mt_say(
+            "%s: compact: blocks that were live at this moment are missing; the peak, the end and "
+            "the begin and the highest moment of some iterations have all",
+            arguments->path);
+    return 1;
+}
+
+int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
+{
+    const struct mt_question *question = &arguments->question;
+    if (question->moment.kind == MT_AT_OOM && !analysis->replay.n_ooms)
+        mt_fail("%s: memory never ran out in it; use --at peak", arguments->path);
+    else if (analysis->has_no_step)
+        tell_no_step(analysis, arguments);
+    else if (question->one_device && !analysis->n_devices)
+        mt_fail("%s: nothing was allocated on device %d", arguments->path, question->device);
+    else
+        return tell_compact(analysis, arguments);
+    return 0;
+}
+
+void mt_trace_arguments_clear(struct mt_trace_arguments *arguments)
+{
+    mt_user_rules_destroy(arguments->rules);
+    arguments->rules = NULL;
+}
+
+/* Makes the trace of the rank that is asked for the only one. */
+static int pick_rank(struct mt_trace_arguments *arguments)
+{
+    char *const *found = NULL;
+    char others[256] = "";
+    for (int i = 0; i < arguments->n_paths; i++) {
+        struct mt_trace_error fault;
+        long rank;
+        int rc = mt_trace_rank(arguments->paths[i], &rank, &fault);
+        if (rc) {
+            mt_fail_trace(arguments->paths[i], &fault);
+            return -1;
+        }
+        if (rank == arguments->rank && found) {
+            mt_fail("%s and %s are both of rank %ld", *found, arguments->paths[i], rank);
+            return -1;
+        }
+        if (rank == arguments->rank)
+            found = &arguments->paths[i];
+        size_t used = strlen(others);
+        if (rank >= 0)
+            snprintf(others + used, sizeof others - used, "%s%ld", used ? ", " : "", rank);
+    }
+    if (!found) {
+        mt_fail("no trace of rank %ld is given; %s%s", arguments->rank,
+                *others ? "there are ranks " : "none tells its rank", others);
+        return -1;
+    }
+    arguments->path = *found;
+    arguments->paths = found;
+    arguments->n_paths = 1;
+    return 0;
+}
+
+static int read_all(const struct mt_command *command, int argc, char **argv,
+                    struct mt_trace_arguments *arguments)
+{
+    const char *value;
+    int operand, letter;
+    memset(arguments, 0, sizeof *arguments);
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
+        if (read_option(command, letter, value, arguments))
+            return -1;
+    if (letter < 0)
+        return -1;
+    int more = command->options == mt_explain_options;
+    int takes_many = command->options == mt_report_options || arguments->has_rank;
+    if (operand == argc)
+        mt_fail_usage(command, "no trace given");
+    else if (operand + 1 + more < argc && !takes_many)
+        mt_fail_usage(command, "one trace at a time; '%s' is one too many",
+                      argv[operand + 1 + more]);
+    else if (operand + more == argc)
+        mt_fail_usage(command, "no address or stack given");
+    else
+        arguments->path = argv[operand];
+    arguments->paths = argv + operand;
+    arguments->n_paths = argc - operand;
+    arguments->what = more && arguments->path ? argv[operand + 1] : NULL;
+    if (arguments->path && arguments->has_rank)
+        return pick_rank(arguments);
+    return arguments->path ? 0 : -1;
+}
+
+int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
+                            struct mt_trace_arguments *arguments)
+{
+    int rc = read_all(command, argc, argv, arguments);
+    if (rc)
+        mt_trace_arguments_clear(arguments);
+    return rc;
+}

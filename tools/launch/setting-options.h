@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of commands that record: rows of struct mt_option. */
+#ifndef MT_SETTING_OPTIONS_H
+#define MT_SETTING_OPTIONS_H
+
+#include "settings/table.h"
+#include "tools/terminal/command.h"
+
+/* The settings' options: without a short form they have numbers below all letters. */
+#define MT_SETTING_OPTION(name, letter, variable, otherwise, kind, choices, value, meaning)        \
+    {(letter) ? (letter) : 2 + MT_ID_##name, #name, value, meaning, (value) ? (choices) : NULL},
+
+/* clang-format off */
+#define MT_SIMULATION_OPTIONS                                                                      \
+    {'s', "simulate", "NAME", "run on this simulated card; list shows them all", "list " MT_CARDS}, \
+    {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},                 \
+    {'n', "gpus", "N", "how many simulated cards; 1"}
+/* clang-format on */
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulated device, as the commands offer it.
+ */
+#ifndef MT_SIMULATION_H
+#define MT_SIMULATION_H
+
+#include "tools/terminal/command.h"
+
+struct mt_simulation {
+    const char *gpu, *memory, *gpus, *copy_limit; /* as typed; NULL: the default */
+};
+
+/* Whether the user asks for the list of cards. */
+int mt_simulation_is_list(const struct mt_simulation *simulation);
+
+/* Prints the cards. */
+void mt_simulation_list(void);
+
+/* Prepares the environment for a program. 0, or MT_EXIT_BAD after a message. */
+int mt_simulation_prepare(const struct mt_command *command, const struct mt_simulation *simulation,
+                          const char *program);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bounds.h"
+#include "analyzer/support/room.h"
+#include "analyzer/support/text.h"
+#include "command.h"
+#include "nightly/digest/amount.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define LEAST_MEMORY (64u << 20)
+
+static struct {
+    uint64_t memory, output; /* bytes; 0: by the machine */
+    uint64_t written;
+} limits;
+
+static int read_size(const char *option, const char *text, uint64_t *size)
+{
+    struct mt_amount amount;
+    char why[200];
+    if (!text)
+        return mt_fail("option %s needs a value", option);
+    if (mt_amount_parse(text, &amount, why, sizeof why))
+        return mt_fail("%s %s: %s", option, text, why);
+    if (amount.unit != MT_BYTES || amount.is_relative || !amount.value)
+        return mt_fail("%s %s: not a size; use something like \"4 GiB\"", option, text);
+    *size = amount.value;
+    return 0;
+}
+
+int mt_bounds_read(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        uint64_t *size;
+    } options[] = {{"--most-memory", &limits.memory}, {"--most-output", &limits.output}};
+    int at = 1;
+    for (unsigned i = 0; i < 2 && at < argc; i++) {
+        size_t n = strlen(options[i].name);
+        if (strncmp(argv[at], options[i].name, n) || (argv[at][n] && argv[at][n] != '='))
+            continue;
+        const char *value = argv[at][n] ? argv[at] + n + 1 : at + 1 < argc ? argv[at + 1] : NULL;
+        if (read_size(options[i].name, value, options[i].size))
+            return -1;
+        at += argv[at][n] ? 1 : 2;
+        i = UINT32_MAX; /* from the first on */
+    }
+    return at - 1;
+}
+
+static size_t write_all(const char *bytes, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t n = write(STDOUT_FILENO, bytes + done, size - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;
+        done += (size_t)n;
+    }
+    return done;
+}
+
+/* In the middle of whatever prints: what is printed stays, and it ends here. */
+static void tell_and_end(void)
+{
+    char line[200], size[MT_SIZE_TEXT];
+    int n = snprintf(line, sizeof line,
+                     "memtap: the output ends here, at %s; memtap --most-output SIZE ... lets it "
+                     "be longer\n",
+                     mt_size_text(size, limits.output));
+    if (write(STDERR_FILENO, line, (size_t)n) == n)
+        _exit(MT_EXIT_BAD);
+    _exit(MT_EXIT_BAD);
+}
+
+static ssize_t write_counted(void *unused, const char *bytes, size_t size)
+{
+    (void)unused;
+    uint64_t room = limits.output - limits.written;
+    size_t done = write_all(bytes, size < room ? size : (size_t)room);
+    limits.written += done;
+    if (done == room && size > room)
+        tell_and_end();
+    return (ssize_t)done; /* less: an error, with errno */
+}
+
+static void count_output(void)
+{
+    const cookie_io_functions_t functions = {.write = write_counted};
+    FILE *counted = fopencookie(NULL, "w", functions);
+    if (!counted)
+        return;
+    setvbuf(counted, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, 1 << 16);
+    stdout = counted;
+}
+
+/* Reading stops at half of it, since what is found is put in order and said after that. A sanitizer
+ * has terabytes of addresses of its own. */
+void mt_bounds_begin(void)
+{
+    uint64_t machine = mt_room_of_machine();
+    uint64_t memory = limits.memory ? limits.memory : machine;
+    if (memory < LEAST_MEMORY)
+        memory = LEAST_MEMORY;
+    if (!limits.output)
+        limits.output = machine;
+    mt_room_set(memory / 2);
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    struct rlimit data;
+    if (!getrlimit(RLIMIT_DATA, &data) &&
+        (data.rlim_cur == RLIM_INFINITY || data.rlim_cur > memory)) {
+        data.rlim_cur = memory;
+        setrlimit(RLIMIT_DATA, &data);
+    }
+#endif
+    count_output();
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "author.h"
+#include "author-stat.h"
+#include "trace-format/little-endian.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Of a byte that no file has: where locks keep others from reading (SMB), nothing is kept from
+ * them. */
+#define LOCK_AT ((off_t)1 << 62)
+
+static int hexadecimal(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+void mt_author_boot(unsigned char boot[16])
+{
+    char text[64];
+    size_t n = mt_author_read("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    unsigned nibbles = 0;
+    memset(boot, 0, 16);
+    for (size_t i = 0; i < n && nibbles < 32; i++) {
+        int value = hexadecimal(text[i]);
+        if (value < 0)
+            continue; /* a hyphen */
+        boot[nibbles / 2] = (unsigned char)(boot[nibbles / 2] << 4 | value);
+        nibbles++;
+    }
+}
+
+uint64_t mt_author_namespace(void)
+{
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) ? 0 : status.st_ino;
+}
+
+size_t mt_author_read(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, size - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* "NUMBER (NAME) STATE ...": the name may be anything. */
+int mt_author_stat(const char *path, struct mt_author_stat *out)
+{
+    char text[1024];
+    mt_author_read(path, text, sizeof text);
+    const char *at = strrchr(text, ')');
+    if (!at || at[1] != ' ')
+        return -1;
+    *out = (struct mt_author_stat){.state = at[2]};
+    for (int field = 2; at; at = strchr(at + 1, ' '), field++) {
+        uint64_t number = 0;
+        for (const char *digit = at + 1; *digit >= '0' && *digit <= '9'; digit++)
+            number = number * 10 + (uint64_t)(*digit - '0');
+        if (field == 20)
+            out->threads = number;
+        if (field == 22)
+            out->started = number;
+    }
+    return 0;
+}
+
+int mt_author_lock(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_AT, .l_len = 1};
+    return !fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+int mt_author_is_locked(int fd)
+{
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+}
+
+void mt_author_sign(struct mt_author *self, int fd)
+{
+    struct mt_author_stat stat = {0};
+    struct stat status;
+    memset(self, 0, sizeof *self);
+    if (fstat(fd, &status) || mt_author_stat("/proc/self/stat", &stat))
+        return;
+    self->flags = mt_author_lock(fd) ? MT_AUTHOR_LOCKED : 0;
+    self->pid = (uint32_t)getpid();
+    self->started = stat.started;
+    self->pid_namespace = mt_author_namespace();
+    self->device = status.st_dev;
+    self->inode = status.st_ino;
+    mt_author_boot(self->boot);
+}
+
+void mt_author_put(unsigned char out[MT_AUTHOR_SIZE], const struct mt_author *author)
+{
+    memset(out, 0, MT_AUTHOR_SIZE);
+    mt_put64(out, (uint64_t)author->pid << 32 | author->flags);
+    mt_put64(out + 8, author->started);
+    mt_put64(out + 16, author->pid_namespace);
+    mt_put64(out + 24, author->device);
+    mt_put64(out + 32, author->inode);
+    memcpy(out + 40, author->boot, sizeof author->boot);
+}
+
+void mt_author_get(const unsigned char in[MT_AUTHOR_SIZE], struct mt_author *author)
+{
+    author->flags = (uint32_t)mt_get64(in);
+    author->pid = (uint32_t)(mt_get64(in) >> 32);
+    author->started = mt_get64(in + 8);
+    author->pid_namespace = mt_get64(in + 16);
+    author->device = mt_get64(in + 24);
+    author->inode = mt_get64(in + 32);
+    memcpy(author->boot, in + 40, sizeof author->boot);
+}
