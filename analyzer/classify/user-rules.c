@@ -117,7 +117,7 @@ static int text(struct parser *parser, char **out)
         size = word(parser, '#', &begin);
     }
     if (!size)
-        return wrong(parser, begin, "a text is missing");
+        return wrong(parser, begin, "expected a text");
     *out = strndup(begin, size);
     return *out ? 0 : -ENOMEM;
 }
@@ -131,7 +131,7 @@ static int number(struct parser *parser, const char **at, const char *end, uint6
             __builtin_add_overflow(*value, (uint64_t)(**at - '0'), value))
             return wrong(parser, begin, "the number is too large");
     if (*at == begin)
-        return wrong(parser, begin, "a number is missing");
+        return wrong(parser, begin, "expected a number");
     const char *unit = *at;
     while (*at < end && **at != '.')
         (*at)++;
@@ -165,10 +165,10 @@ static int range(struct parser *parser, struct condition *condition)
         }
     }
     if (end - at < 2 || memcmp(at, "..", 2))
-        return wrong(parser, at, "after the number must come the end, or .. and a second one");
+        return wrong(parser, at, "expected nothing or a second number with .. after this number");
     at += 2;
     if (at == end)
-        return open_begin ? wrong(parser, at, "a number is missing") : 0;
+        return open_begin ? wrong(parser, at, "expected a number") : 0;
     rc = number(parser, &at, end, &condition->most);
     if (!rc && at != end)
         return wrong(parser, at, "a range has two numbers");
@@ -195,7 +195,7 @@ static int parse_condition(struct parser *parser, struct condition *condition)
         if (!is_word(begin, size, condition_names[i]))
             continue;
         if (parser->at == parser->end || *parser->at != '=')
-            return wrong(parser, parser->at, "= and a value must follow %s", condition_names[i]);
+            return wrong(parser, parser->at, "expected = and a value after %s", condition_names[i]);
         parser->at++;
         condition->kind = (enum condition_kind)i;
         if (i == IS_PHASE)
@@ -228,12 +228,12 @@ static int parse_rule(struct parser *parser, struct user_rule *rule)
         return rc;
     skip_blanks(parser);
     if (parser->at == parser->end || *parser->at != '"')
-        return wrong(parser, parser->at, "the rule's name in quotation marks must follow");
+        return wrong(parser, parser->at, "expected the rule's name in quotation marks");
     rc = text(parser, &rule->name);
     rule->rule.name = rule->name;
     rule->rule.certainty = MT_CERTAIN;
     if (!rc && at_end(parser))
-        return wrong(parser, parser->at, "a condition must follow, such as file=*/cache.py");
+        return wrong(parser, parser->at, "expected a condition, such as file=*/cache.py");
     while (!rc && !at_end(parser)) {
         if (mt_grow(&rule->condition, &rule->capacity, rule->n + 1, sizeof *rule->condition))
             return -ENOMEM;
@@ -245,7 +245,7 @@ static int parse_rule(struct parser *parser, struct user_rule *rule)
 static int parse_line(struct mt_user_rules *rules, struct parser *parser)
 {
     if (memchr(parser->begin, '\0', (size_t)(parser->end - parser->begin)))
-        return wrong(parser, parser->begin, "this is no text");
+        return wrong(parser, parser->begin, "not a text file");
     if (at_end(parser))
         return 0;
     if (mt_grow(&rules->rule, &rules->capacity, rules->n + 1, sizeof *rules->rule))
@@ -286,13 +286,13 @@ int mt_user_rules_read(struct mt_user_rules **out, const char *path, struct mt_r
     int rc = 0;
     if (!file || (bytes && ferror(file))) {
         rc = -errno;
-        snprintf(error->text, sizeof error->text, "%s; give a file of rules: memtap-rules(5)",
+        snprintf(error->text, sizeof error->text, "%s; give a rules file: memtap-rules(5)",
                  strerror(errno));
     } else if (!bytes) {
         rc = -ENOMEM;
     } else if (size > TEXT_LIMIT) {
         rc = -EFBIG;
-        snprintf(error->text, sizeof error->text, "over 1 MiB: this is no file of rules");
+        snprintf(error->text, sizeof error->text, "larger than 1 MiB, so not a rules file");
     } else {
         rc = mt_user_rules_parse(out, bytes, size, error);
     }

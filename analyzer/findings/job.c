@@ -67,13 +67,13 @@ int mt_same_job(const struct mt_analysis *a, const struct mt_analysis *b, const 
         return 0;
     }
     if (mt_rank(a) >= 0 && mt_rank(a) == mt_rank(b)) {
-        *why = "both are of the same rank";
+        *why = "both have the same rank";
         return 0;
     }
     /* Without ranks: processes that one process has started. */
     if (mt_rank(a) < 0 && (strcmp(info(a, "host"), info(b, "host")) ||
                            strcmp(info(a, "parent_pid"), info(b, "parent_pid")))) {
-        *why = "they have no rank, and different parents";
+        *why = "neither has a rank, and their parent processes differ";
         return 0;
     }
     return 1;

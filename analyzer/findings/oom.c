@@ -54,19 +54,19 @@ static void find_advice(struct mt_oom_story *story)
         bytes_of(story, MT_CATEGORY_ACTIVATIONS) + bytes_of(story, MT_CATEGORY_INPUTS);
     enum mt_phase phase = story->span ? (enum mt_phase)story->span->phase : MT_PHASE_OUTSIDE;
     if (story->would_fit_expandable && !story->device->segments.expandable)
-        advise(story, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True makes free pieces one",
+        advise(story, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch join free pieces",
                story->usable + story->on_card);
     if (story->device->growth.per_iteration)
-        advise(story, "keep nothing from one iteration to the next (an iteration's part)",
+        advise(story, "keep nothing from one iteration to the next (one iteration's growth)",
                story->device->growth.per_iteration);
     if (phase == MT_PHASE_FORWARD)
         advise(story, "free gradients before forward: zero_grad(set_to_none=True) after the step",
                bytes_of(story, MT_CATEGORY_GRADIENTS));
-    advise(story, "half the batch: half of activations and inputs", passing / 2);
+    advise(story, "halve the batch: half of activations and inputs", passing / 2);
     if (bytes_of(story, MT_CATEGORY_ACTIVATIONS) > passing / 2)
-        advise(story, "checkpointing: at most the activations",
+        advise(story, "checkpoint activations: at most all of them",
                bytes_of(story, MT_CATEGORY_ACTIVATIONS));
-    advise(story, "8-bit optimizer state instead of fp32: three quarters of it",
+    advise(story, "8-bit instead of fp32 optimizer state: three quarters of it",
            wide_state(story) / 4 * 3);
 }
 

@@ -64,9 +64,9 @@ static void print_extent(const struct mt_page *page)
     putc('\n', page->out);
     char text[WIDTH * 4 + 1];
     if (fit(page, mt_info(page->definitions, "dropped"), text, sizeof text))
-        fprintf(page->out, "Dropped, since only the newest are kept: %s.\n", text);
+        fprintf(page->out, "Dropped, because only the newest events are kept: %s.\n", text);
     if (fit(page, mt_info(page->definitions, "left_out"), text, sizeof text))
-        fprintf(page->out, "Not known where new later on, since there were too many: %s.\n", text);
+        fprintf(page->out, "Unknown where they were new later, because there were too many: %s.\n", text);
 }
 
 void mt_page_ended(const struct mt_page *page)
@@ -161,7 +161,7 @@ static void print_guesses(const struct mt_page *page, const struct mt_device *de
         if (!best)
             return;
         char size[MT_SIZE_TEXT];
-        fprintf(page->out, "%s  a guess: %s of %s, %s\n", shown ? "" : "\n",
+        fprintf(page->out, "%s  guessed: %s of %s, %s\n", shown ? "" : "\n",
                 mt_size_text(size, most), mt_categories[best->category].label, best->name);
         below = most;
         last = at;
@@ -186,7 +186,7 @@ void mt_page_categories(const struct mt_page *page, const struct mt_device *devi
                         mt_categories[order[i]].colour);
     }
     if (device->unseen)
-        print_share(page, "not seen", device->unseen, whole, 250);
+        print_share(page, "not recorded", device->unseen, whole, 250);
     print_guesses(page, device);
 }
 
@@ -205,10 +205,10 @@ void mt_page_notes(const struct mt_page *page)
         unseen += page->analysis->devices[i].unseen;
     if (lost || unseen || odd->replaced || odd->unknown || odd->wrong_size || odd->drift)
         putc('\n', page->out);
-    print_note(page, lost, "events were lost: totals and categories may be off");
-    print_note(page, unseen, "bytes at the peak were allocated without a record of it");
-    print_note(page, odd->unknown, "frees had no allocation in the trace");
-    print_note(page, odd->replaced, "allocations were at an address in use");
-    print_note(page, odd->wrong_size, "frees had another size than the allocation");
-    print_note(page, odd->drift, "times PyTorch's total moved by something else");
+    print_note(page, lost, "events were lost: totals and categories may be wrong");
+    print_note(page, unseen, "bytes at the peak have no recorded allocation");
+    print_note(page, odd->unknown, "frees have no allocation in the trace");
+    print_note(page, odd->replaced, "allocations returned an address that was in use");
+    print_note(page, odd->wrong_size, "frees gave a different size than the allocation");
+    print_note(page, odd->drift, "times PyTorch's total changed by something else");
 }

@@ -47,7 +47,7 @@ static void name_module(char *out, size_t size, const struct mt_rule_context *co
 {
     const struct mt_definitions *d = context->definitions;
     const char *module = mt_stack_module(d, mt_block_module(d, verdict));
-    snprintf(out, size, "%s", *module ? module : "no module known");
+    snprintf(out, size, "%s", *module ? module : "module unknown");
 }
 
 static void name_name(char *out, size_t size, const struct mt_rule_context *context,
@@ -94,7 +94,7 @@ static void name_stack(char *out, size_t size, const struct mt_rule_context *con
         snprintf(out, size, "%u%s", stack,
                  stack == verdict->block->stack ? "" : ", in its backward");
     else
-        snprintf(out, size, "no stack known");
+        snprintf(out, size, "stack unknown");
 }
 
 static const struct {

@@ -41,7 +41,7 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
     va_end(args);
 }
 
-/* "  since: 3 modules (18.00 MiB), 1 stream": the bytes are those of the modules' images. */
+/* "  since: 3 modules (18.00 MiB)": CUDA modules, with the bytes of their images. */
 static void name_since(char *text, size_t size, const struct mt_object_counts *since)
 {
     const struct {
@@ -64,14 +64,13 @@ static void name_since(char *text, size_t size, const struct mt_object_counts *s
     }
 }
 
-/* The context is what was there first; what came later was made since, or loaded at its first use.
- */
+/* The first sample holds the context; later samples add what was made, or loaded at its first use. */
 static void print_runtime(const struct mt_page *page, const struct mt_balance *balance)
 {
     char text[128], name[PART_WIDTH * 4 + 1];
     if (balance->first == balance->runtime)
         return;
-    print_row(page, "  when first asked", balance->first, balance->used);
+    print_row(page, "  at the first sample", balance->first, balance->used);
     name_since(text, sizeof text, &balance->since);
     mt_safe_text(name, sizeof name, text, PART_WIDTH, MT_CUT_END, page->style);
     print_row(page, name, balance->runtime - balance->first, balance->used);
@@ -82,13 +81,13 @@ static void print_sample(const struct mt_page *page, const struct mt_device *dev
     const struct mt_balance *balance = &device->balance;
     char used[MT_SIZE_TEXT], total[MT_SIZE_TEXT], time[MT_SIZE_TEXT];
     uint64_t at = device->at.time_ns, sample = balance->sample_time_ns;
-    fprintf(page->out, "\nThe whole device: %s of %s in use (it was asked %s %s)\n",
+    fprintf(page->out, "\nWhole device: %s of %s in use (sampled %s %s)\n",
             mt_size_text(used, balance->used), mt_size_text(total, balance->total),
             mt_time_text(time, sample > at ? sample - at : at - sample),
-            sample > at ? "later" : "before");
+            sample > at ? "later" : "earlier");
 }
 
-/* What PyTorch keeps and has no block in. */
+/* Segments in which PyTorch has no block. */
 static void print_empty(const struct mt_page *page, const struct mt_balance *balance)
 {
     char name[PART_WIDTH * 4 + 1], text[sizeof balance->empty->name + 16];
@@ -104,7 +103,7 @@ static void print_imported(const struct mt_page *page, const struct mt_imported 
     char size[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
     if (!imported->blocks)
         return;
-    fprintf(page->out, "\nImported, and counted where it was made: %s allocation%s",
+    fprintf(page->out, "\nImported, counted where it was allocated: %s allocation%s",
             mt_count_text(count, imported->blocks), imported->blocks == 1 ? "" : "s");
     if (imported->bytes)
         fprintf(page->out, ", %s", mt_size_text(size, imported->bytes));
@@ -119,10 +118,10 @@ static void print_balance(const struct mt_page *page, const struct mt_device *de
     if (balance->known)
         print_sample(page, device);
     else if (device->of_cuda)
-        return; /* nothing but what is said already */
+        return; /* the report says it above */
     else
         fputs(
-            "\nThe device was not asked what it holds: contexts, other processes are not known.\n",
+            "\nThe whole device was not sampled: contexts and other processes are unknown.\n",
             page->out);
     if (balance->known && balance->pytorch)
         print_row(page, "PyTorch's segments", balance->pytorch, balance->used);
@@ -135,13 +134,13 @@ static void print_balance(const struct mt_page *page, const struct mt_device *de
     if (!balance->known)
         return;
     print_row(page,
-              balance->knows_own ? "context and modules" : "context, modules, other processes",
+              balance->knows_own ? "CUDA context and modules" : "CUDA context, modules, other processes",
               balance->runtime, balance->used);
     print_runtime(page, balance);
     if (balance->others)
         print_row(page, "other processes", balance->others, balance->used);
     if (balance->unexplained)
-        print_row(page, "not explained", balance->unexplained, balance->used);
+        print_row(page, "unexplained", balance->unexplained, balance->used);
 }
 
 void mt_page_balance(const struct mt_page *page, const struct mt_device *device)

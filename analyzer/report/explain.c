@@ -15,18 +15,18 @@ static const struct {
     {MT_SAW_BUFFER, "wrapped in nn.Buffer"},
     {MT_SAW_SET_DATA, "became a tensor's data"},
     {MT_SAW_NEEDS_GRAD, "requires_grad was set"},
-    {MT_SAW_LEAF, "leaf of a graph: gradients are accumulated for it"},
-    {MT_SAW_LEAF_AGAIN, "leaf of more graphs"},
-    {MT_SAW_LEAF_HOOK, "freed by a hook that ran when a leaf had got its gradient"},
+    {MT_SAW_LEAF, "leaf of an autograd graph: gradients accumulate for it"},
+    {MT_SAW_LEAF_AGAIN, "leaf of several autograd graphs"},
+    {MT_SAW_LEAF_HOOK, "freed by a hook that ran after a leaf received its gradient"},
     {MT_SAW_STATE, "in an optimizer's state"},
     {MT_SAW_MODULES_BUFFER, "among a module's buffers"},
-    {MT_SAW_STEPPED, "an optimizer works on it"},
-    {MT_SAW_WORKSPACE, "given to cuBLAS, cuDNN or the like"},
+    {MT_SAW_STEPPED, "an optimizer updates it"},
+    {MT_SAW_WORKSPACE, "handed to cuBLAS, cuDNN or a similar library"},
     {MT_SAW_LEAF_OF_GRAPH, "output of a graph, detached to begin another"},
     {MT_SAW_GRADIENT, "kept as a leaf's gradient"},
-    {MT_SAW_GRAPH_OUTPUT, "output of an operator of the graph (has a grad_fn)"},
+    {MT_SAW_GRAPH_OUTPUT, "output of an autograd operator (has a grad_fn)"},
     {MT_SAW_SAVED, "saved for backward"},
-    {MT_SAW_STEP_SURVIVED, "made in an optimizer step, lived past its end"},
+    {MT_SAW_STEP_SURVIVED, "made in an optimizer step, lived longer"},
     {MT_SAW_STEP_DIED, "made in an optimizer step, freed before its end"},
     {MT_SAW_LATER_STEP, "lived past the end of an optimizer step"},
 };
@@ -35,7 +35,7 @@ static const struct {
 static void when_text(char *out, size_t size, const struct mt_device *device,
                       const struct mt_when *when)
 {
-    static const char *const phases[] = {[MT_PHASE_OUTSIDE] = "outside of the model",
+    static const char *const phases[] = {[MT_PHASE_OUTSIDE] = "outside the model",
                                          [MT_PHASE_FORWARD] = "in forward",
                                          [MT_PHASE_BACKWARD] = "in backward",
                                          [MT_PHASE_STEP] = "in an optimizer step"};
@@ -69,12 +69,12 @@ static void print_life(const struct mt_page *page, const struct mt_device *devic
             mt_size_text(size, block->size), block->size, mt_device_text(name, block->device));
     when_text(when, sizeof when, device, &block->born);
     mt_thread(page->definitions, block->thread, &os_thread);
-    fprintf(page->out, "  made at %s, %s, by thread %u\n", mt_time_text(time, block->time_ns), when,
+    fprintf(page->out, "  allocated at %s, %s, by thread %u\n", mt_time_text(time, block->time_ns), when,
             os_thread ? os_thread : block->thread);
     if (block->name) {
         snprintf(text, sizeof text, "%s", mt_string(page->definitions, block->name));
         mt_safe_text(shown, sizeof shown, text, 64, MT_CUT_END, page->style);
-        fprintf(page->out, "  called \"%s\"\n", shown);
+        fprintf(page->out, "  named \"%s\"\n", shown);
     }
     if (block->range) {
         mt_page_range_text(page, block->range, shown, sizeof shown, 64);
@@ -84,14 +84,14 @@ static void print_life(const struct mt_page *page, const struct mt_device *devic
     if (block->evidence & MT_SAW_END)
         fprintf(page->out, "  freed %s\n", when);
     else
-        fputs("  live when the trace ends\n", page->out);
+        fputs("  still live when the trace ends\n", page->out);
 }
 
 static void print_evidence(const struct mt_page *page, const struct mt_block *block)
 {
     char name[256], text[300];
     int any = 0;
-    fputs("\nWhat was seen of it\n", page->out);
+    fputs("\nEvidence\n", page->out);
     for (size_t i = 0; i < sizeof sights / sizeof *sights; i++)
         if (block->evidence & sights[i].evidence) {
             fprintf(page->out, "  %s\n", sights[i].what);
@@ -100,11 +100,11 @@ static void print_evidence(const struct mt_page *page, const struct mt_block *bl
     if (block->node_name) {
         mt_short_type_name(mt_string(page->definitions, block->node_name), name, sizeof name);
         mt_safe_text(text, sizeof text, name, 200, MT_CUT_END, page->style);
-        fprintf(page->out, "  made while %s ran in backward\n", text);
+        fprintf(page->out, "  allocated while %s ran in backward\n", text);
         any = 1;
     }
     if (!any)
-        fputs("  nothing but its size, its stack and its life\n", page->out);
+        fputs("  none but its size, stack and lifetime\n", page->out);
 }
 
 #define RULE_NAME 512
@@ -121,7 +121,7 @@ static void print_rules(const struct mt_page *page, const struct mt_device *devi
                         const struct mt_block *block, const struct mt_rule *decided)
 {
     char name[RULE_NAME];
-    fputs("\nRules, the strongest first\n", page->out);
+    fputs("\nRules, strongest first\n", page->out);
     int before = 1;
     for (size_t i = 0; i < mt_rules_count(device->context.user); i++) {
         const struct mt_rule *rule = mt_rule_at(device->context.user, i);
@@ -151,9 +151,9 @@ static void print_block(const struct mt_page *page, const struct mt_device *devi
             name_of(page, rule, name));
     print_evidence(page, block);
     print_rules(page, device, block, rule);
-    print_frames(page, "Made here", block->stack);
+    print_frames(page, "Allocated here", block->stack);
     if (block->forward_stack != block->stack)
-        print_frames(page, "For the forward call here", block->forward_stack);
+        print_frames(page, "For this forward call", block->forward_stack);
     if (block->save_stack != block->stack)
         print_frames(page, "First saved for backward here", block->save_stack);
 }
@@ -170,7 +170,7 @@ int mt_explain_address(const struct mt_analysis *analysis, FILE *out, const stru
             const struct mt_verdict *verdict = &device->verdicts[j];
             if (address - verdict->block->address >= verdict->block->size)
                 continue;
-            fprintf(out, "Live at %s. Blocks that were at this address in all: %s.\n",
+            fprintf(out, "Live at %s. Blocks at this address in the whole run: %s.\n",
                     mt_time_text(time, device->at.time_ns),
                     mt_count_text(count, replay->n_watched));
             print_block(&page, device, verdict->block, verdict->rule);
@@ -182,8 +182,7 @@ int mt_explain_address(const struct mt_analysis *analysis, FILE *out, const stru
         if (device->device != replay->watched.device)
             continue;
         fprintf(out,
-                "Not live at %s: this is the last one of the %s blocks that were at this "
-                "address.\n",
+                "Not live at %s. This is the last of the %s blocks at this address.\n",
                 mt_time_text(time, device->at.time_ns), mt_count_text(count, replay->n_watched));
         print_block(&page, device, &replay->watched,
                     mt_classify(&device->context, &replay->watched));

@@ -13,14 +13,14 @@ void mt_page_host(const struct mt_page *page)
     char size[MT_SIZE_TEXT], count[MT_SIZE_TEXT], most[MT_SIZE_TEXT], time[MT_SIZE_TEXT];
     if (host->most < PAGE_BYTES)
         return; /* PyTorch's item() has one number there */
-    fprintf(page->out, "\nPage-locked memory of the host: %s in %s allocation%s",
+    fprintf(page->out, "\nPage-locked host memory: %s in %s allocation%s",
             mt_size_text(size, origins->bytes), mt_count_text(count, origins->blocks),
             origins->blocks == 1 ? "" : "s");
     if (host->is_taken)
         fprintf(page->out, ",\nat most %s at %s\n", mt_size_text(most, host->most),
                 mt_time_text(time, host->most_ns));
     else
-        fprintf(page->out, " at %s,\nwhen it was most; %s at the end\n",
+        fprintf(page->out, " at %s,\nits peak; %s at the end\n",
                 mt_time_text(time, host->most_ns), mt_size_text(most, host->heap.total[0].bytes));
     mt_page_origins(page, origins, PAGE_BYTES);
 }

@@ -25,11 +25,11 @@ void mt_page_idle(const struct mt_page *page, const struct mt_device *device)
         is_any |= idle->kind[kind].blocks != 0;
     if (idle->unseen)
         fprintf(page->out,
-                "\nIn use at that moment? Not known: what %s touched was not recorded.\n",
+                "\nIn use at that moment? Unknown: memtap did not record what %s touched.\n",
                 idle->unseen);
     if (!is_any)
         return;
-    fputs("\nIn use at that moment? What copies and memsets show; kernels are not seen:\n",
+    fputs("\nIn use at that moment? By copies and memsets; memtap does not see kernels:\n",
           page->out);
     for (enum mt_idle_kind kind = 0; kind < MT_IDLE_KINDS; kind++)
         if (idle->kind[kind].blocks)

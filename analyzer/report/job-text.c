@@ -62,13 +62,13 @@ static void print_imbalance(const struct mt_analysis *analyses, size_t n, FILE *
     if (mt_imbalance_find(&imbalance, analyses, n, mt_job_highest(analyses, n)))
         return;
     if (!imbalance.above) {
-        fputs("\nThe ranks' peaks are the same.\n", out);
+        fputs("\nAll ranks have the same peak.\n", out);
         return;
     }
     fprintf(out, "\nThe highest peak is %s above the median rank's %s",
             mt_size_text(above, imbalance.above), mt_size_text(middle, imbalance.median));
     if (imbalance.category[imbalance.most] > 0)
-        fprintf(out, ", by %s more of\n%s",
+        fprintf(out, ", with %s more\n%s",
                 mt_size_text(most, (uint64_t)imbalance.category[imbalance.most]),
                 mt_categories[imbalance.most].label);
     fputs(".\n", out);
@@ -80,10 +80,10 @@ void mt_job_text(const struct mt_analysis *analyses, size_t n, FILE *out,
     for (size_t i = 0; i < n; i++)
         print_ended(&analyses[i], out, style);
     fprintf(out, "%zu processes of one job\n\n%6s  %-12s %6s %11s %11s  %-14s %s\n", n, "rank",
-            "host", "device", "peak", "at", "in", "most of it");
+            "host", "device", "peak", "at", "in", "mostly");
     for (size_t i = 0; i < n; i++)
         print_line(&analyses[i], out, style);
     print_imbalance(analyses, n, out);
-    fputs("\nThe one with the highest peak:\n\n", out);
+    fputs("\nThe process with the highest peak:\n\n", out);
     mt_report_text(mt_job_highest(analyses, n), out, style);
 }

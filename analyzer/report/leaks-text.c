@@ -25,8 +25,8 @@ void mt_page_frees(const struct mt_page *page)
     if (mt_info(page->definitions, "torch"))
         return;
     print_list(page, "Freed twice", &cuda->twice);
-    print_list(page, "Freed by another thread than had allocated", &cuda->by_others);
+    print_list(page, "Freed by a thread that had not allocated it", &cuda->by_others);
     if (cuda->unknown)
-        fprintf(page->out, "\nFreed, but allocated before the recording: %s.\n",
+        fprintf(page->out, "\nFreed, but allocated before recording began: %s.\n",
                 mt_count_text(count, cuda->unknown));
 }

@@ -17,7 +17,7 @@ static void print_backward(const struct mt_page *page, const struct mt_oom *oom,
     mt_safe_text(name, sizeof name, type, 60, MT_CUT_END, page->style);
     if (!forward || forward == line) {
         fprintf(page->out, "     in its backward, %s%s\n", name,
-                forward ? "" : ", whose line of forward is not known");
+                forward ? "" : "; its forward line is unknown");
         return;
     }
     mt_page_place(page, forward, where, sizeof where, page->width - 24);
@@ -36,14 +36,18 @@ static void print_request(const struct mt_page *page, const struct mt_oom_story 
             mt_time_text(time, oom->time_ns));
     mt_colour(page->out, page->style, 0);
     if (oom->went_on)
-        fputs("; the program went on", page->out);
+        fputs("; the program continued", page->out);
     putc('\n', page->out);
     if (story->device->spans)
         mt_page_phase(page, story->device);
-    mt_page_place(page, line, where, sizeof where, page->width - 8);
-    fprintf(page->out, "  %s wanted (%llu bytes; %s asked CUDA for %s)\n  by %s\n",
+    fprintf(page->out, "  %s requested (%llu bytes; %s asked CUDA for %s)\n",
             mt_size_text(wanted, oom->wanted), (unsigned long long)oom->wanted,
-            oom->of_cuda ? "the program" : "PyTorch", mt_size_text(segment, story->segment), where);
+            oom->of_cuda ? "the program" : "PyTorch", mt_size_text(segment, story->segment));
+    mt_page_place(page, line, where, sizeof where, page->width - 8);
+    if (mt_stack(d, line)->depth)
+        fprintf(page->out, "  by %s\n", where);
+    else
+        fputs("  requesting line unknown\n", page->out);
     print_backward(page, oom, line);
     uint32_t caller = mt_stack(d, line)->parent;
     for (unsigned i = 0; i < 6 && mt_stack(d, caller)->user; i++) {
@@ -62,12 +66,12 @@ static void print_totals(const struct mt_page *page, const struct mt_oom_story *
         fprintf(page->out, "\n  allocated by CUDA calls %s\n", mt_size_text(a, oom->allocated));
         return;
     }
-    fprintf(page->out, "\n  allocated %s, reserved %s, reserved but free %s\n",
+    fprintf(page->out, "\n  allocated %s, reserved %s (%s of it unused cache)\n",
             mt_size_text(a, oom->allocated), mt_size_text(b, oom->reserved),
             mt_size_text(c, story->cached));
 }
 
-/* Why what is free did not help. */
+/* Why the free memory did not help. */
 static void print_pieces(const struct mt_page *page, const struct mt_oom_story *story)
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
@@ -75,11 +79,11 @@ static void print_pieces(const struct mt_page *page, const struct mt_oom_story *
     const struct mt_pool_state *other = &story->device->segments.pool[!story->pool];
     fputs("\nWhy it did not fit\n", page->out);
     if (!story->knows_pieces) {
-        fputs("  The trace does not have the segments: free pieces are not known.\n", page->out);
+        fputs("  The trace has no segments, so the free pieces are unknown.\n", page->out);
         return;
     }
     if (pool->pieces > 1)
-        fprintf(page->out, "  %s free in %s pieces of the %s pool, the largest %s\n",
+        fprintf(page->out, "  %s free in %s pieces of the %s pool; the largest is %s\n",
                 mt_size_text(a, pool->free), mt_count_text(b, pool->pieces),
                 pool_names[story->pool], mt_size_text(c, pool->largest_free));
     else if (pool->pieces)
@@ -93,11 +97,11 @@ static void print_pieces(const struct mt_page *page, const struct mt_oom_story *
                 story->pool == MT_POOL_LARGE ? "up to" : "over");
     if (story->fitting)
         fprintf(page->out,
-                "  %s in pieces that are large enough: of another stream or a CUDA graph's\n",
+                "  %s in large enough pieces that belong to another stream or a CUDA graph\n",
                 mt_size_text(a, story->fitting));
 }
 
-/* A segment that fits: memory that is free in two places is not one piece. */
+/* A new segment must be one piece of the card's free memory. */
 static void print_card(const struct mt_page *page, const struct mt_oom_story *story)
 {
     char free_text[MT_SIZE_TEXT], segment[MT_SIZE_TEXT];
@@ -114,7 +118,7 @@ static void print_private(const struct mt_page *page, const struct mt_private_po
         if (pool->reserved == pool->used)
             continue;
         mt_safe_text(name, sizeof name, pool->name, sizeof name, MT_CUT_END, page->style);
-        fprintf(page->out, "  %s free in %s, for its own blocks only\n",
+        fprintf(page->out, "  %s free in %s, which serves only its own blocks\n",
                 mt_size_text(free_text, pool->reserved - pool->used), name);
     }
 }
@@ -123,11 +127,11 @@ static void print_verdict(const struct mt_page *page, const struct mt_oom_story 
 {
     char a[MT_SIZE_TEXT];
     if (story->would_fit_expandable)
-        fprintf(page->out, "  Without fragmentation it would have fit: %s are free in all.\n",
+        fprintf(page->out, "  Without fragmentation it would have fit: %s is free in all.\n",
                 mt_size_text(a, story->usable + story->on_card));
     else if (story->missed_by)
-        fprintf(page->out, "  All that is free %staken together is %s too little.\n",
-                story->device->private_pools.free ? "for it " : "",
+        fprintf(page->out, "  All free memory%s together is %s too little.\n",
+                story->device->private_pools.free ? " outside private pools" : "",
                 mt_size_text(a, story->missed_by));
 }
 
@@ -135,7 +139,7 @@ static void print_iterations(const struct mt_page *page, const struct mt_oom_sto
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT];
     if (story->last_most)
-        fprintf(page->out, "\nIteration %u reached %s, the one before %s.\n",
+        fprintf(page->out, "\nIteration %u reached %s; the iteration before reached %s.\n",
                 story->span->iteration, mt_size_text(a, story->this_most),
                 mt_size_text(b, story->last_most));
 }
@@ -158,12 +162,12 @@ static void print_others(const struct mt_page *page)
     char time[MT_SIZE_TEXT], wanted[MT_SIZE_TEXT], place[1024];
     if (replay->n_ooms < 2)
         return;
-    fprintf(page->out, "\nIt ran out %llu times; before this one:\n",
+    fprintf(page->out, "\nMemory ran out %llu times. The earlier times:\n",
             (unsigned long long)replay->n_ooms);
     for (uint64_t i = replay->n_ooms - kept; i + 1 < replay->n_ooms; i++) {
         const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
-        mt_page_place(page, mt_oom_line(page->definitions, oom), place, sizeof place, page->width - 48);
-        fprintf(page->out, "  %9s  %11s wanted, %-8s %s\n", mt_time_text(time, oom->time_ns),
+        mt_page_place(page, mt_oom_line(page->definitions, oom), place, sizeof place, page->width - 51);
+        fprintf(page->out, "  %9s  %11s requested, %-10s %s\n", mt_time_text(time, oom->time_ns),
                 mt_size_text(wanted, oom->wanted), oom->went_on ? "caught" : "not caught", place);
     }
 }

@@ -4,15 +4,15 @@
 #include "analyzer/support/demangle.h"
 
 #define PINS_SHOWN 5u
-#define WORTH_PINS 10u /* the part of what is reserved that must lie free in pieces */
+#define WORTH_PINS 10u /* one in so many reserved bytes must be free in pieces */
 
 void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins)
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT], place[1024];
     if (!pins->n)
         return;
-    fprintf(page->out, "\n%11s  %8s  %11s  %-15s %s\n", "kept free", "segments", "by blocks of",
-            "category", "of this line");
+    fprintf(page->out, "\n%11s  %8s  %11s  %-15s %s\n", "free", "segments", "pinned by",
+            "category", "call site");
     for (size_t i = 0; i < pins->n && i < PINS_SHOWN; i++) {
         const struct mt_pin *pin = &pins->pin[i];
         mt_page_place(page, pin->stack, place, sizeof place, page->width - 54);
@@ -25,7 +25,7 @@ void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins)
     }
 }
 
-/* The worst moment of the run: more was reserved while enough lay free. */
+/* The worst moment of the run: PyTorch reserved more while enough memory was free. */
 static void print_worst(const struct mt_page *page, const struct mt_device *device)
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT], name[256] = "", place[1024];
@@ -34,9 +34,10 @@ static void print_worst(const struct mt_page *page, const struct mt_device *devi
         return;
     if (worst->node_name)
         mt_short_type_name(mt_string(page->definitions, worst->node_name), name, sizeof name);
-    fprintf(page->out, "More was reserved though enough lay free, in pieces: %s time%s.\n",
+    fprintf(page->out, "%s time%s PyTorch reserved more although enough memory was free, because the\n"
+            "free memory was fragmented.\n",
             mt_count_text(a, worst->times), worst->times == 1 ? "" : "s");
-    fprintf(page->out, "At worst, at %s, %s lay free when %s were wanted by\n",
+    fprintf(page->out, "Worst at %s: %s was free when this line requested %s:\n",
             mt_time_text(a, worst->time_ns), mt_size_text(b, worst->lay_free),
             mt_size_text(c, worst->wanted));
     if (*name) {
@@ -49,12 +50,12 @@ static void print_worst(const struct mt_page *page, const struct mt_device *devi
     fprintf(page->out, "        %s%s\n", *name ? "of " : "", place);
 }
 
-/* From iteration to iteration, each at its highest moment. */
+/* The first and the last iteration, each at its peak. */
 static void print_trend(const struct mt_page *page, const struct mt_device *device)
 {
     struct mt_free_trend trend = mt_spans_free_trend(device->spans);
     if (trend.first && trend.last > trend.first)
-        fprintf(page->out, "Free at the top of iteration %u: %.1f %%, of iteration %u: %.1f %%.\n",
+        fprintf(page->out, "Free at iteration %u's peak: %.1f %%; at iteration %u's peak: %.1f %%.\n",
                 trend.first, 100 * trend.first_part, trend.last, 100 * trend.last_part);
 }
 
@@ -68,7 +69,7 @@ void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *d
         small->largest_free > large->largest_free ? small->largest_free : large->largest_free;
     if (device->of_cuda || !device->cached || !device->at.reserved)
         return;
-    fprintf(page->out, "\nFragmentation: %.1f %% of what is reserved is free",
+    fprintf(page->out, "\nFragmentation: %.1f %% of the reserved memory is free",
             100.0 * (double)device->cached / (double)device->at.reserved);
     if (!device->segments.n || device->segments.unplaced) {
         fputs(".\n", page->out);
@@ -76,7 +77,7 @@ void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *d
         print_trend(page, device);
         return;
     }
-    fprintf(page->out, ", of it %s in %s pieces\nbetween blocks, the largest %s.\n",
+    fprintf(page->out, ",\n%s of it in %s pieces between blocks; the largest piece is %s.\n",
             mt_size_text(free_text, in_pieces), mt_count_text(count, small->pieces + large->pieces),
             mt_size_text(largest, most));
     print_worst(page, device);

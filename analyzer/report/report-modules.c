@@ -117,13 +117,13 @@ void mt_page_modules(const struct mt_page *page, const struct mt_device *device)
     int rc = mt_modules_collect(&tree, page->definitions, device->verdicts, device->n_verdicts);
     char *is_shown = rc ? NULL : calloc(tree.n, 1);
     if (is_shown && !choose(&tree, is_shown, &left_out)) {
-        fprintf(page->out, "\n%11s %8s  %-21s  module, with all its parts\n", "bytes", "blocks",
-                "most of it");
+        fprintf(page->out, "\n%11s %8s  %-21s  module, with its submodules\n", "bytes", "blocks",
+                "mostly");
         print_parts(page, &tree, is_shown, 0, "");
         if (left_out)
             fprintf(page->out, "%43s  and %s smaller ones\n", "", mt_count_text(size, left_out));
         if (tree.unknown)
-            fprintf(page->out, "%11s %31s  of no module, or not known\n",
+            fprintf(page->out, "%11s %31s  no module, or module unknown\n",
                     mt_size_text(size, tree.unknown), "");
     }
     free(is_shown);

@@ -54,7 +54,7 @@ void mt_page_movement(const struct mt_page *page, const struct mt_device *device
     uint64_t distance = device->at.allocated - next->most;
     enum mt_category category = largest_passing(device);
     span_text(where, sizeof where, next);
-    fprintf(page->out, "\nNext highest in another phase: %s in %s.\n",
+    fprintf(page->out, "\nHighest in any other phase: %s in %s.\n",
             mt_size_text(size, next->most), where);
     if (device->category[category].bytes > distance)
         fprintf(page->out, "Reducing %s by more than %s moves the peak there.\n",
@@ -67,15 +67,15 @@ void mt_page_growth(const struct mt_page *page, const struct mt_device *device)
     const struct mt_growth *growth = &device->growth;
     if (!growth->per_iteration)
         return;
-    fprintf(page->out, "\nGrowth: %s more are left over after each iteration.\n",
+    fprintf(page->out, "\nGrowth: each iteration leaves %s more allocated.\n",
             mt_size_text(size, growth->per_iteration));
     if (!growth->n)
-        fputs("No line leaves blocks behind: some are replaced by larger ones.\n", page->out);
+        fputs("No line leaves blocks behind: larger blocks replace smaller ones.\n", page->out);
     for (size_t i = 0; i < growth->n && i < GROWTH_SHOWN; i++) {
         const struct mt_growth_site *site = &growth->site[i];
         uint32_t user = mt_stack(page->definitions, site->stack)->user;
         mt_page_place(page, user ? user : site->stack, place, sizeof place, 38);
-        fprintf(page->out, "%11s of %u iterations  %-15s %s\n", mt_size_text(size, site->bytes),
+        fprintf(page->out, "%11s in %u iterations  %-15s %s\n", mt_size_text(size, site->bytes),
                 site->iterations, mt_categories[site->category].label, place);
     }
 }

@@ -35,6 +35,6 @@ void mt_page_precision(const struct mt_page *page, const struct mt_device *devic
                 mt_size_text(size, precision->row[i].bytes),
                 share(precision->row[i].bytes, precision));
     if (precision->rounding)
-        fprintf(page->out, "  %-31s %11s  %5.1f\n", "besides, rounding of blocks",
+        fprintf(page->out, "  %-31s %11s  %5.1f\n", "rounding of blocks, on top",
                 mt_size_text(size, precision->rounding), share(precision->rounding, precision));
 }

@@ -21,19 +21,21 @@ static void print_oom(const struct mt_page *page)
     if (!replay->n_ooms)
         return;
     const struct mt_oom *oom = &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT];
-    mt_page_place(page, mt_oom_line(page->definitions, oom), where, sizeof where, WIDTH - 5);
+    uint32_t line = mt_oom_line(page->definitions, oom);
+    int is_known = mt_stack(page->definitions, line)->depth != 0;
+    mt_page_place(page, line, where, sizeof where, WIDTH - 5);
     mt_colour(page->out, page->style, 160);
     fprintf(page->out, "\nOut of memory at %s", mt_time_text(time, oom->time_ns));
     mt_colour(page->out, page->style, 0);
     if (oom->went_on)
-        fputs("; the program went on", page->out);
+        fputs("; the program continued", page->out);
     if (replay->n_ooms > 1)
         fprintf(page->out, " (the last of %s times)", mt_count_text(wanted, replay->n_ooms));
-    fprintf(page->out, ": %s wanted, with\n  %s allocated", mt_size_text(wanted, oom->wanted),
+    fprintf(page->out, ": %s requested, with\n  %s allocated", mt_size_text(wanted, oom->wanted),
             mt_size_text(allocated, oom->allocated));
     if (!oom->of_cuda)
         fprintf(page->out, " and %s reserved", mt_size_text(reserved, oom->reserved));
-    fprintf(page->out, ",\n  at %s\n", where);
+    fprintf(page->out, ",\n  %s%s\n", is_known ? "by " : "requesting line ", where);
 }
 
 static void print_peak(const struct mt_page *page, const struct mt_device *device)
@@ -45,7 +47,7 @@ static void print_peak(const struct mt_page *page, const struct mt_device *devic
     mt_page_phase(page, device);
     if (device->of_cuda)
         return;
-    fprintf(page->out, "  reserved by PyTorch %s, of it cached %s\n",
+    fprintf(page->out, "  PyTorch reserved %s (%s of it unused cache)\n",
             mt_size_text(size, device->at.reserved), mt_size_text(more, device->cached));
 }
 
@@ -99,7 +101,7 @@ static void print_frames(const struct mt_page *page, uint32_t stack)
         fprintf(page->out, "%24s%s\n", "", place);
     }
     if (more)
-        fprintf(page->out, "%24sand %s outer ones\n", "", mt_count_text(count, more));
+        fprintf(page->out, "%24sand %s outer frames\n", "", mt_count_text(count, more));
 }
 
 static void print_groups(const struct mt_page *page, const struct mt_device *device,

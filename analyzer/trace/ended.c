@@ -118,15 +118,15 @@ static void find_what(struct mt_ended *ended, const struct mt_survey *survey,
 static const char *find_note(const struct mt_survey *survey, const struct mt_trace_error *fault)
 {
     static const char *const notes[MT_TRACE_STATES] = {
-        [MT_TRACE_CLOSED] = "its end cannot be read",
-        [MT_TRACE_RUNNING] = "the trace has what there is so far",
-        [MT_TRACE_KILLED] = "everything up to its last moment is here",
-        [MT_TRACE_OPEN] = "its end may be missing",
-        [MT_TRACE_STOPPED] = "everything up to then is here",
-        [MT_TRACE_EXECUTED] = "everything up to then is here",
+        [MT_TRACE_CLOSED] = "the trace's end cannot be read",
+        [MT_TRACE_RUNNING] = "the trace has everything so far",
+        [MT_TRACE_KILLED] = "the trace has everything up to its last moment",
+        [MT_TRACE_OPEN] = "the trace may lack its end",
+        [MT_TRACE_STOPPED] = "the trace has everything up to then",
+        [MT_TRACE_EXECUTED] = "the trace has everything up to then",
     };
     if (fault && fault->fault)
-        return "everything before that is here";
+        return "everything before that was read";
     return survey->complete ? "" : notes[survey->state];
 }
 
@@ -206,10 +206,10 @@ static void add_how(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
             add(out, "killed");
         return;
     case MT_ENDED_RUNNING:
-        add(out, "not yet, the program was still running");
+        add(out, "not yet; the program was still running");
         return;
     case MT_ENDED_EXECUTED:
-        add(out, "the process became another program");
+        add(out, "the process replaced itself by another program");
         break;
     case MT_ENDED_STOPPED:
         add(out, "the trace could not be written to the program's end");
@@ -234,9 +234,9 @@ const char *mt_ended_text(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
     if (ended->is_recovered)
         add(out, ", recovered");
     if (ended->ooms == 1 && ended->how != MT_ENDED_OUT_OF_MEMORY)
-        add(out, "; memory had run out once, and the program went on");
+        add(out, "; memory ran out once, and the program continued");
     else if (ended->ooms && ended->how != MT_ENDED_OUT_OF_MEMORY)
-        add(out, "; memory had run out %llu times, and the program went on",
+        add(out, "; memory ran out %llu times, and the program continued",
             (unsigned long long)ended->ooms);
     return out;
 }

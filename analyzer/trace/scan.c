@@ -16,8 +16,8 @@ static void tell_full(struct mt_trace_error *error, const struct mt_batch *batch
     error->fault = MT_FAULT_ROOM;
     error->offset = batch->offset;
     snprintf(error->text, sizeof error->text,
-             "reading it ends at byte %llu, where it has taken %s of memory; memtap --most-memory "
-             "SIZE ... lets it take more",
+             "memtap stopped reading at byte %llu, after taking %s of memory; memtap --most-memory "
+             "SIZE ... allows more",
              (unsigned long long)batch->offset, mt_size_text(size, mt_room()));
 }
 

@@ -127,7 +127,7 @@ def explained(memtap, trace, folder):
     for line in run(memtap, "blocks", "--format", "csv", trace).stdout.splitlines()[1:]:
         address = hex(int(line.split(",")[1]))
         whole, kept = (run(memtap, "explain", path, address) for path in (trace, copy))
-        whole, kept = ((done.returncode, re.sub("in all: [0-9]+", "", done.stdout))
+        whole, kept = ((done.returncode, re.sub("in the whole run: [0-9]+", "", done.stdout))
                        for done in (whole, kept))
         if whole != kept:
             faults.append(show(f"{trace}: explain {address}", whole, kept))

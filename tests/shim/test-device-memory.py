@@ -108,7 +108,7 @@ equal("its parts", table["runtime_parts"],
 equal("with a module and streams", table["runtime_parts"],
       {"first": CONTEXT + 22 * MIB, "since": CODE + 2 * STREAM, "contexts": 0, "modules": 1,
        "module_bytes": CODE, "streams": 2, **dict(zip(SINCE, (0, 1, CODE, 2)))})
-equal("in words", rows, ["context and modules 332.00 MiB", "when first asked 322.00 MiB",
+equal("in words", rows, ["CUDA context and modules 332.00 MiB", "at the first sample 322.00 MiB",
                          "since: 1 module (6.00 MiB), 2 streams 10.00 MiB"])
 print("\n".join(faults) or "the device is accounted for to the byte")
 sys.exit(bool(faults))

@@ -41,7 +41,7 @@ def check_balance(work):
     equal("beside PyTorch", (part["name"].split()[0], part["bytes"]), ("beside.py:10", 6 * MIB))
     page = harness.must_run([harness.MEMTAP, "report", path]).stdout
     for row in ("PyTorch's segments", "other CUDA allocations", "beside.py:10", "context and modules",
-                "other processes", "not explained"):
+                "other processes", "unexplained"):
         check(f"  {row}" in page, f"no row of {row} in the page")
 
 

@@ -12,9 +12,9 @@ PROGRAM = Path(__file__).with_name("ends.py")
 # The way, memtap run's exit code, the end's name, its words.
 WAYS = [
     ("well", 0, "whole", "whole"),
-    ("caught", 0, "whole", "whole; memory had run out once, and the program went on"),
-    ("caught_last", 0, "whole", "whole; memory had run out once, and the program went on"),
-    ("caught_then_exit", 3, "exit", "exit code 3; memory had run out once, and the program went on"),
+    ("caught", 0, "whole", "whole; memory ran out once, and the program continued"),
+    ("caught_last", 0, "whole", "whole; memory ran out once, and the program continued"),
+    ("caught_then_exit", 3, "exit", "exit code 3; memory ran out once, and the program continued"),
     ("oom", 1, "oom", "out of memory, not caught; exit code 1"),
     ("oom_signal", 134, "oom", "out of memory, not caught; killed by signal 6 (SIGABRT)"),
     ("raise", 1, "exit", "exit code 1"),
@@ -24,7 +24,7 @@ WAYS = [
     ("kill", 137, "killed", "killed by signal 9 (SIGKILL)"),
     ("killed", 137, "killed", "killed by signal 9 (SIGKILL)"),
     ("crash", 139, "killed", "killed by signal 11 (SIGSEGV)"),
-    ("exec", 0, "executed", "the process became another program (/bin/sh)"),
+    ("exec", 0, "executed", "the process replaced itself by another program (/bin/sh)"),
 ]
 
 
@@ -106,12 +106,12 @@ def running(work):
         equal("it is ready", process.stdout.readline(), "ready\n")
         done = run([MEMTAP, "check", trace, "--against", work / "well.mtap"])
         equal("check of a running one", done.returncode, 1)
-        check("ended: not yet, the program was still running" in done.stdout.splitlines()[0], done.stdout)
+        check("ended: not yet; the program was still running" in done.stdout.splitlines()[0], done.stdout)
         must_run([MEMTAP, "check", work / "well.mtap", "--against", trace], ends=2)
         done = must_run([MEMTAP, "compact", "-o", compact, trace])
-        check("ended: not yet, the program was still running" in done.stdout, done.stdout)
+        check("ended: not yet; the program was still running" in done.stdout, done.stdout)
         done = must_run([MEMTAP, "history", "add", "--db", work / "r.db", trace])
-        check("ended: not yet, the program was still running" in done.stdout, done.stdout)
+        check("ended: not yet; the program was still running" in done.stdout, done.stdout)
         equal("recover in place", run([MEMTAP, "recover", trace]).returncode, 2)
         process.communicate("\n")
     equal("afterwards", asked("info", "-f", "json", trace)["ended"]["how"], "whole")

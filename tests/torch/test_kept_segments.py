@@ -91,8 +91,8 @@ def check_kept(work):
 def check_oom(work, name, **environment):
     trace = record(work, OOM, name, "rtx4090", **environment)
     page = harness.must_run([harness.MEMTAP, "oom", trace]).stdout
-    check(f"8.79 GiB free in {POOL}, for its own blocks only" in page, f"{name}: {page}")
-    check("All that is free for it taken together" in page, f"{name}: it is said that it would fit: {page}")
+    check(f"8.79 GiB free in {POOL}, which serves only its own blocks" in page, f"{name}: {page}")
+    check("All free memory outside private pools together" in page, f"{name}: it is said that it would fit: {page}")
 
 
 def main():

@@ -178,7 +178,7 @@ START_TEST(in_a_tail)
     mt_tail_builder_write(b, path);
     ck_assert_int_eq(mt_note_end(path, PID, PARENT, "exit code 1"), -EBUSY);
     is_said(MT_ENDED_EXECUTED,
-            "the process became another program (/bin/sh); memory had run out once, and the program went on");
+            "the process replaced itself by another program (/bin/sh); memory ran out once, and the program continued");
     mt_tail_builder_destroy(b);
     clear();
 }
@@ -211,7 +211,7 @@ START_TEST(what_is_not_known_is_taken_from_the_rest)
     } cases[] = {
         {NULL, MT_OOM, MT_ENDED_OUT_OF_MEMORY, "out of memory, not caught"},
         {"ended=exit code 0", MT_OOM, MT_ENDED_WHOLE,
-         "whole; memory had run out once, and the program went on"},
+         "whole; memory ran out once, and the program continued"},
         {"ended=exit code 1", MT_OOM, MT_ENDED_OUT_OF_MEMORY, "out of memory, not caught; exit code 1"},
         {"ended=exit code 256256256", MT_ALLOC, MT_ENDED_WHOLE, "whole"}, /* nobody writes that */
         {"ended=nonsense", MT_ALLOC, MT_ENDED_WHOLE, "whole"},

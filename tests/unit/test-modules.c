@@ -198,8 +198,8 @@ START_TEST(copies_have_as_many_elements)
     mt_build_event4(builder, MT_STATE, FLAT, FLAT, 0, 1999);
     mt_build_end(builder);
     collect();
-    ck_assert_str_eq(rule_at(COPY), "no leaf, but an optimizer works on it");
-    ck_assert_str_eq(rule_at(FLAT), "an optimizer works on it in the place of parameters");
+    ck_assert_str_eq(rule_at(COPY), "not a leaf, but an optimizer updates it");
+    ck_assert_str_eq(rule_at(FLAT), "an optimizer updates it in place of parameters");
 }
 END_TEST
 
