@@ -110,16 +110,15 @@ static void find_library(const char *name, char path[PATH_MAX])
 {
     char line[PATH_MAX + 128];
     size_t n = strlen(name);
-    FILE *maps = fopen("/proc/self/maps", "re");
+    struct mt_lines maps;
     path[0] = '\0';
-    while (maps && !*path && fgets(line, sizeof line, maps)) {
+    mt_lines_open(&maps, "/proc/self/maps");
+    while (!*path && mt_lines_next(&maps, line, sizeof line)) {
         char *begin = strchr(line, '/'), *slash = strrchr(line, '/');
-        line[strcspn(line, "\n")] = '\0';
         if (slash && !strncmp(slash + 1, name, n) && (!slash[1 + n] || slash[1 + n] == '.'))
             snprintf(path, PATH_MAX, "%s", begin);
     }
-    if (maps)
-        fclose(maps);
+    mt_lines_close(&maps);
 }
 
 /* From version.py beside the directory of libtorch_cpu.so: __version__ = '2.15.0+cu132'. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device-memory.h"
+#include "preload/host/read-file.h"
 #include "preload/loader/find-real.h"
 #include "preload/loader/loaded.h"
 #include "preload/record/fork-wait.h"
@@ -7,7 +8,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,7 +31,7 @@ struct nvml_process {
 };
 #define NVML_NOT_TOLD (~0ull)
 
-enum state { UNTRIED, READY, ABSENT };
+enum state { UNTRIED, READY, ABSENT, TIGHT };
 
 static struct {
     _Atomic enum state state;
@@ -47,8 +50,36 @@ static int find(void *library, void *slot, const char *symbol)
     return found != NULL;
 }
 
+/* What NVML and the loader allocate in our thread lies in an arena of the C library's: 64 MiB of
+ * address space, and 128 while it is made. A program that is near its limit needs those itself. */
+#define ROOM_FOR_NVML (1ull << 30)
+
+static int is_room_tight(void)
+{
+    char text[128];
+    unsigned long long pages = 0;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return 0;
+    if (mt_read_file("/proc/self/statm", text, sizeof text))
+        sscanf(text, "%llu", &pages);
+    return pages * (unsigned long long)sysconf(_SC_PAGESIZE) + ROOM_FOR_NVML > limit.rlim_cur;
+}
+
+static int is_driver(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    static const char name[] = "libcuda.so";
+    const char *slash = strrchr(info->dlpi_name, '/');
+    (void)size, (void)unused;
+    return !strncmp(slash ? slash + 1 : info->dlpi_name, name, sizeof name - 1);
+}
+
 static enum state start(void)
 {
+    if (!mt_loaded_each(is_driver, NULL))
+        return ABSENT; /* and dlopen would allocate before it says so */
+    if (is_room_tight())
+        return TIGHT;
     void *library = mt_loaded_open("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
     void *driver = mt_loaded_open("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (!library || !driver || !find(library, &nvml.init, "nvmlInit_v2") ||
@@ -127,6 +158,8 @@ const char *mt_device_memory_status(void)
         return "yes";
     case ABSENT:
         return "no: there is no NVML for this CUDA";
+    case TIGHT:
+        return "no: the address space is limited (ulimit -v), and NVML would take much of it";
     case UNTRIED:
         break;
     }

@@ -20,13 +20,11 @@
 #define FOR_EVER UINT64_MAX
 #define PAUSES_FOR_A_SAMPLE 20u /* a pause is at least so many times as long as it took to ask */
 
-enum thread { NONE, RUNNING, IMPOSSIBLE };
-
 static struct {
     uint64_t seen; /* devices, by bit; the writer's */
     int has_changed;
-    enum thread thread;
-    _Atomic uint32_t bell, answers; /* futexes: end a pause; count what was asked */
+    int has_thread;
+    _Atomic uint32_t bell, answers; /* futexes: end a pause, 0 before the first; count what was asked */
     /* Below: with the lock held. */
     pthread_mutex_t lock;
     uint64_t wanted, known; /* devices, by bit: to be asked for, and all that were so far */
@@ -148,9 +146,11 @@ static void sample_and_pause(uint64_t devices)
 static void *run(void *unused)
 {
     uint64_t devices;
+    uint32_t asks = MT_WATCH_ASKS;
     pthread_setname_np(pthread_self(), "memtap-nvml");
+    while (!atomic_load(&watch.bell))
+        wait_on(&watch.bell, 0, FOR_EVER);
     for (;;) {
-        uint32_t asks = MT_WATCH_ASKS;
         while (atomic_load(&mt_watch_state) == MT_WATCH_WAITS)
             wait_on(&mt_watch_state, MT_WATCH_WAITS, FOR_EVER);
         atomic_store(&mt_watch_state, MT_WATCH_ASKS);
@@ -164,26 +164,21 @@ static void *run(void *unused)
     return unused;
 }
 
-/* All signals are blocked in it, as they are in the writer. */
-static enum thread begin(void)
+void mt_watch_start(void)
 {
-    atomic_store(&mt_watch_state, MT_WATCH_WAITS);
-    if (mt_own_thread(run)) {
-        atomic_store(&mt_watch_state, MT_WATCH_OFF);
-        return IMPOSSIBLE;
-    }
-    return RUNNING;
+    watch.has_thread = !mt_own_thread(run);
 }
 
 static void ask(void)
 {
+    uint32_t off = MT_WATCH_OFF;
+    if (!watch.has_thread)
+        return;
     pthread_mutex_lock(&watch.lock);
-    watch.wanted = watch.seen; /* first: a hook may wake the thread as soon as it is there */
+    watch.wanted = watch.seen; /* first: a hook may wake the thread as soon as it waits */
     pthread_mutex_unlock(&watch.lock);
-    if (watch.thread == NONE)
-        watch.thread = begin();
-    if (watch.thread == RUNNING)
-        ring();
+    atomic_compare_exchange_strong(&mt_watch_state, &off, MT_WATCH_WAITS);
+    ring();
 }
 
 void mt_watch_ask(void)
@@ -233,12 +228,12 @@ static void wait_for_answer(uint64_t until_ns)
 
 void mt_watch_finish(void)
 {
-    if (!watch.seen)
+    if (!watch.has_thread)
         return;
-    ask();
-    if (watch.thread != RUNNING)
-        return;
-    wait_for_answer(mt_now() + LAST_WAIT_NS);
+    if (watch.seen) {
+        ask();
+        wait_for_answer(mt_now() + LAST_WAIT_NS);
+    }
     pthread_mutex_lock(&watch.lock);
     watch.wanted = 0;
     watch.is_over = 1;
@@ -248,7 +243,7 @@ void mt_watch_finish(void)
 
 int mt_watch_has_thread(void)
 {
-    return watch.thread == RUNNING;
+    return watch.has_thread;
 }
 
 void mt_watch_reset(void)

@@ -3,8 +3,8 @@
  * When the devices' memory is asked for (device-memory.h): soon after CUDA has given memory, as
  * often as a pause of 0.1 s allows, when the program wants it, and at the end. A thread of its own
  * asks, since NVML's first call may take longer than a ring takes to fill, and its library's
- * loading may wait for the host. It begins with the writer's first look at the rings. For the
- * writer only, but for hint, request and reset.
+ * loading may wait for the host. It asks for the first time after the writer's first look at the
+ * rings. For the writer only, but for start, hint, request and reset.
  */
 #ifndef MT_PRELOAD_DEVICE_WATCH_H
 #define MT_PRELOAD_DEVICE_WATCH_H
@@ -28,14 +28,18 @@ static inline void mt_watch_hint(void)
         mt_watch_note_slowly();
 }
 
+/* Makes the thread, which waits. Called with the signals blocked that it must not take, and not by
+ * the writer: a thread that makes another one allocates from the C library (own-malloc.h). */
+void mt_watch_start(void);
+
 /* The program wants to know: without a pause. Any thread. */
 void mt_watch_request(void);
 
 /* This event was written: it may have changed what a device's memory is taken by. */
 void mt_watch_note(const struct mt_event *event);
 
-/* Something was written. Asks for samples of all devices seen so far, if anything changed; begins
- * the thread at the first time. Waits for nothing. */
+/* Something was written. Asks for samples of all devices seen so far, if anything changed.
+ * Waits for nothing. */
 void mt_watch_ask(void);
 
 /* The oldest sample that was not taken yet, with its time on the clock of events: 1, or 0 where

@@ -4,6 +4,7 @@
 #include "order.h"
 #include "output.h"
 #include "preload/host/message.h"
+#include "preload/host/own-malloc.h"
 #include "preload/host/own-thread.h"
 #include "preload/host/read-file.h"
 #include "preload/host/settings.h"
@@ -589,6 +590,8 @@ static int begin(void)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     rc = mt_own_thread(run);
     writer.is_running = !rc;
+    if (!rc)
+        mt_watch_start();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -rc;
 }
@@ -630,6 +633,7 @@ void mt_writer_release(void)
 
 void mt_writer_reset(void)
 {
+    mt_own_malloc_reset();
     /* The encoder may have been in the middle of something: leave it. */
     mt_output_close(&writer.output);
     mt_tail_reset();

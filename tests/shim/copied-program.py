@@ -6,7 +6,6 @@ import ctypes
 import mmap
 import os
 import shutil
-import struct
 import sys
 import tarfile
 import threading
@@ -19,15 +18,15 @@ cuda_free.argtypes = [ctypes.c_void_p]
 what = sys.argv[1]
 with open("counts", "wb+") as file:
     file.truncate(16)
-    counts = mmap.mmap(file.fileno(), 16)
+    counts = (ctypes.c_uint64 * 2).from_buffer(mmap.mmap(file.fileno(), 16))  # each is one store
 
 
 def pair(n):
     address = ctypes.c_void_p()
     cuda_malloc(ctypes.byref(address), n)
-    struct.pack_into("Q", counts, 0, n + 1)
+    counts[0] = n + 1
     cuda_free(address)
-    struct.pack_into("Q", counts, 8, n + 1)
+    counts[1] = n + 1
 
 
 def copy_once():

@@ -110,5 +110,13 @@ equal("with a module and streams", table["runtime_parts"],
        "module_bytes": CODE, "streams": 2, **dict(zip(SINCE, (0, 1, CODE, 2)))})
 equal("in words", rows, ["CUDA context and modules 332.00 MiB", "at the first sample 322.00 MiB",
                          "since: 1 module (6.00 MiB), 2 streams 10.00 MiB"])
+
+# NVML takes over 64 MiB of address space, which a program near its limit (ulimit -v) needs itself; this one gets too
+# little, whoever asks.
+with tempfile.TemporaryDirectory() as directory:
+    subprocess.run([memtap, "run", "--simulate", "t4", "--output", directory + "/t.mtap", "--", "bash", "-c",
+                    f"ulimit -v 900000; exec {program}"], check=False)
+    info = subprocess.run([memtap, "info", directory + "/t.mtap"], check=True, text=True, stdout=subprocess.PIPE).stdout
+    equal("near the limit", "no: the address space is limited" in info, True)
 print("\n".join(faults) or "the device is accounted for to the byte")
 sys.exit(bool(faults))
