@@ -67,7 +67,7 @@ static int check_size(const char *value, char *wrong, size_t size)
     uint64_t bytes;
     if (!strcmp(value, "all") || (!read_size(value, &bytes) && bytes >= LEAST_KEPT))
         return 0;
-    snprintf(wrong, size, "is no size of 1M or more, such as 512M or 2G, nor all");
+    snprintf(wrong, size, "is neither a size of 1M or more (such as 512M or 2G) nor all");
     return -EINVAL;
 }
 
@@ -77,7 +77,7 @@ static int check_level(const char *value, char *wrong, size_t size)
     const char *end = read_digits(value, &level, &scale);
     if (end && end != value && !*end && level >= 1 && level <= MOST_LEVEL)
         return 0;
-    snprintf(wrong, size, "is no zstd level from 1 to %d", MOST_LEVEL);
+    snprintf(wrong, size, "is not a zstd level from 1 to %d", MOST_LEVEL);
     return -EINVAL;
 }
 
@@ -85,7 +85,7 @@ static int check_pattern(const char *value, char *wrong, size_t size)
 {
     for (const char *at = value; (at = strchr(at, '%')); at += 2)
         if (!at[1] || !strchr("pehr%", at[1])) {
-            snprintf(wrong, size, "has a %% with something else than p, e, h, r or %% after it");
+            snprintf(wrong, size, "has a %% that no p, e, h, r or %% follows");
             return -EINVAL;
         }
     return 0;

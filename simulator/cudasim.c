@@ -51,13 +51,13 @@ int main(int argc, char **argv)
     int i = 2;
 
     if (argc < 2)
-        return usage("no folder of stand-ins");
+        return usage("no folder of simulated libraries given");
     launch.libdir = argv[1];
     for (; i < argc && strcmp(argv[i], "--"); i += 2)
         if (i + 1 >= argc || read_option(&launch, argv[i], argv[i + 1]))
             return usage(argv[i]);
     if (i + 1 >= argc)
-        return usage("no command");
+        return usage("no command given");
     if (sim_launch_prepare(&launch, why, sizeof(why)))
         return usage(why);
     execvp(argv[i + 1], argv + i + 1);

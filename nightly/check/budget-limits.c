@@ -87,7 +87,7 @@ int mt_budget_read_amount(const struct mt_budget_parser *parser, const struct mt
         return mt_budget_wrong(parser, at, "%s", why);
     if (unit == MT_PERCENT && amount->unit != MT_PERCENT)
         return mt_budget_wrong(parser, at,
-                               "'%s' is a part; expected a percentage such as \"25 %%\"", at->key);
+                               "'%s' is a fraction; expected a percentage such as \"25 %%\"", at->key);
     if (unit == MT_BYTES && amount->unit == MT_PERCENT && !amount->is_relative)
         return mt_budget_wrong(parser, at,
                                "'%s' is a size; expected one such as \"22 GiB\" or, relative to "

@@ -132,7 +132,7 @@ int mt_budget_read(struct mt_budget *budget, const char *path, struct mt_budget_
     int rc = read_file(path, &bytes, &size);
     if (!rc && size > TEXT_LIMIT) {
         rc = -EFBIG;
-        snprintf(error->text, sizeof error->text, "over 1 MiB: this is no budget");
+        snprintf(error->text, sizeof error->text, "larger than 1 MiB, so not a budget");
     } else if (!rc) {
         rc = mt_budget_parse(budget, path, bytes, size, error);
     } else {

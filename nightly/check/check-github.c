@@ -68,7 +68,7 @@ static void put_row(const struct mt_finding *finding, int with_trace, FILE *out)
     const struct mt_digest_site *site = finding->blame.site;
     int is_end = finding->limit->subject == MT_OF_ENDED;
     if (finding->is_unknown)
-        snprintf(value, sizeof value, "not known");
+        snprintf(value, sizeof value, "unknown");
     else if (is_end)
         snprintf(value, sizeof value, "%s", mt_ended_name(finding->run->ended.how));
     else

@@ -110,7 +110,7 @@ static void add_blame(char out[MT_FINDING_TEXT], const struct mt_finding *findin
     mt_amount_text(amount, MT_BYTES, blame->bytes);
     const char *category = mt_categories[site->category].label;
     if (finding->limit->subject == MT_OF_GROWTH)
-        add(out, "; left over, %s of %s in all by ", amount, category);
+        add(out, "; left over in all: %s of %s by ", amount, category);
     else if (blame->is_growth)
         add(out, "; %s the growth, %s of %s by ", is_most_of_growth(finding) ? "most of" : "part of",
             amount, category);
@@ -125,17 +125,17 @@ static void add_allocator(char out[MT_FINDING_TEXT], const struct mt_finding *fi
     const struct mt_digest *baseline = finding->baseline;
     if (!baseline || !strcmp(baseline->allocator, finding->run->allocator))
         return;
-    add(out, "; the allocator's settings were '%s' and are '%s'", baseline->allocator,
+    add(out, "; the allocator settings changed from '%s' to '%s'", baseline->allocator,
         finding->run->allocator);
 }
 
 static void add_unknown(char out[MT_FINDING_TEXT], unsigned iterations)
 {
     if (iterations)
-        add(out, ": not known from %u iteration%s (from %u on it is)", iterations,
+        add(out, ": unknown after %u iteration%s; growth needs at least %u", iterations,
             iterations > 1 ? "s" : "", MT_GROWTH_ITERATIONS);
     else
-        add(out, ": not known without iterations");
+        add(out, ": unknown, because the run has no iterations");
 }
 
 const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
@@ -152,7 +152,7 @@ const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *
         return out;
     }
     add(out, ": %s%s, ", mt_amount_text(amount, unit_of(finding), finding->value),
-        finding->limit->subject == MT_OF_GROWTH ? " an iteration" : "");
+        finding->limit->subject == MT_OF_GROWTH ? " per iteration" : "");
     if (!finding->is_broken) {
         add(out, "within ");
         add_limit(out, finding);

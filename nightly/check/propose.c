@@ -71,7 +71,7 @@ static void put_growth(const struct proposal *p)
 {
     const struct mt_limit limit = {.subject = MT_OF_GROWTH};
     if (is_too_short(p))
-        fprintf(p->out, "growth = \"0 B\"  # not measured: it takes %u iterations\n",
+        fprintf(p->out, "growth = \"0 B\"  # not measured: growth needs at least %u iterations\n",
                 MT_GROWTH_ITERATIONS);
     else
         put_limit(p, "", "growth", most_of(p, &limit, ""));
@@ -95,7 +95,7 @@ static void put_whole(const struct proposal *p)
 
 static void put_categories(const struct proposal *p)
 {
-    fputs("\n# What is live at the peak. \"every\" is for all that are not named.\n[category]\n",
+    fputs("\n# Live memory at the peak. \"every\" covers all categories that are not named.\n[category]\n",
           p->out);
     for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++) {
         const struct mt_limit limit = {.subject = MT_OF_CATEGORY, .index = i};
@@ -107,7 +107,7 @@ static void put_categories(const struct proposal *p)
 
 static void put_phases(const struct proposal *p)
 {
-    fputs("\n# The most that is allocated in each phase of an iteration.\n[phase]\n", p->out);
+    fputs("\n# The most memory that each phase of an iteration allocates.\n[phase]\n", p->out);
     for (unsigned i = MT_PHASE_FORWARD; i < MT_PHASES; i++) {
         const struct mt_limit limit = {.subject = MT_OF_PHASE, .index = i};
         uint64_t most = most_of(p, &limit, "");
@@ -215,7 +215,7 @@ static int put_named(const struct proposal *p, enum mt_subject subject, const ch
 
 static void put_head(const struct proposal *p)
 {
-    fputs("# A budget of GPU memory, for memtap check; memtap-budget(5) explains it.\n", p->out);
+    fputs("# A budget of GPU memory for memtap check; see memtap-budget(5).\n", p->out);
     for (size_t i = 0; i < p->n; i++) {
         fputs("# From ", p->out);
         mt_put_text(p->out, p->run[i].path, MT_FOR_PLAIN);
@@ -226,8 +226,8 @@ static void put_head(const struct proposal *p)
 
 static void put_allow(const struct proposal *p)
 {
-    fputs("\n# More for a while, with a reason:\n#[[allow]]\n#limit = \"peak\"\n"
-          "#extra = \"500 MiB\"\n#reason = \"why, and who takes it away again\"\n"
+    fputs("\n# More memory for a limited time, with a reason:\n#[[allow]]\n#limit = \"peak\"\n"
+          "#extra = \"500 MiB\"\n#reason = \"why, and who will remove it\"\n"
           "#until = 2027-01-31\n",
           p->out);
 }
@@ -241,7 +241,7 @@ int mt_propose_budget(const struct mt_digest *runs, size_t n, uint64_t headroom,
     put_whole(&p);
     put_categories(&p);
     put_phases(&p);
-    fputs("\n# The largest of them; without the # they count.\n", out);
+    fputs("\n# The largest modules and lines; remove a # to check one.\n", out);
     int rc = put_named(&p, MT_OF_MODULE, "module");
     if (!rc)
         rc = put_named(&p, MT_OF_SITE, "site");

@@ -214,7 +214,7 @@ extern "C" int mt_toml_parse(struct mt_toml *document, const char *text, size_t 
     } catch (const not_prepared &) {
         error->line = line_not_prepared_for(std::string_view(text, size));
         error->column = 1;
-        std::snprintf(error->text, sizeof error->text, "this is not TOML; see https://toml.io");
+        std::snprintf(error->text, sizeof error->text, "not a TOML file; see https://toml.io");
         return -EINVAL;
     } catch (...) {
         return -ENOMEM;

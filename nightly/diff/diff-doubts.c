@@ -36,7 +36,7 @@ static void tell_texts(FILE *out, const struct mt_diff *diff, const char *what, 
         mt_put_text(out, shown(now), MT_FOR_PLAIN);
         fputs(" now\n", out);
     } else if (!all_equal(diff->old, diff->n_old, field) || !all_equal(diff->now, diff->n_new, field))
-        fprintf(out, "%s are not the same in all runs\n", what);
+        fprintf(out, "%s differ between the runs\n", what);
 }
 
 static uint64_t memory_of(const struct mt_digest *digest)
@@ -91,7 +91,7 @@ static void tell_alone(FILE *out, const struct mt_digest *digests, size_t n,
         if (!has_rank(others, n_others, digests[i].rank) &&
             !has_rank(digests, i, digests[i].rank)) {
             if (digests[i].rank >= 0)
-                fprintf(out, "rank %ld is only there %s\n", digests[i].rank, when);
+                fprintf(out, "rank %ld exists only %s\n", digests[i].rank, when);
             else
                 tell(out, &digests[i], "has no rank, as all others %s", when);
         }
@@ -103,13 +103,13 @@ static void tell_damage(FILE *out, const struct mt_digest *digests, size_t n)
     for (size_t i = 0; i < n; i++) {
         const struct mt_digest *digest = &digests[i];
         if (!digest->is_sound)
-            tell(out, digest, "%s; what stands before is compared", digest->fault);
+            tell(out, digest, "%s; memtap compares what stands before it", digest->fault);
         else if (digest->ended.how != MT_ENDED_WHOLE)
             tell(out, digest, "ended%s", mt_ended_line(line, &digest->ended) + strlen("Ended"));
         else if (!mt_ended_is_plain(&digest->ended))
             tell(out, digest, "%s", mt_ended_text(line, &digest->ended));
         if (digest->lost)
-            tell(out, digest, "%s events were lost: its numbers may be off",
+            tell(out, digest, "%s events were lost: its numbers may be wrong",
                  mt_count_text(count, digest->lost));
     }
 }

@@ -96,10 +96,10 @@ static void put_device(FILE *out, const struct mt_diff *diff, const struct mt_di
     mt_peak_text(old, sizeof old, device->old);
     mt_peak_text(now, sizeof now, device->now);
     if (diff->n_devices > 1 && device->rank >= 0)
-        fprintf(out, "Of rank %ld, device %d, which has changed most of %zu:\n\n", device->rank,
+        fprintf(out, "Rank %ld, device %d, which changed most of %zu:\n\n", device->rank,
                 device->device, diff->n_devices);
     if (device->peak_moved)
-        fprintf(out, "The peak has moved from the %s to the %s.\n\n", old, now);
+        fprintf(out, "The peak moved from the %s to the %s.\n\n", old, now);
     mt_compared_text(old, sizeof old, device);
     if (*old)
         fprintf(out, "%s\n\n", old);

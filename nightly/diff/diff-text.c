@@ -38,15 +38,15 @@ size_t mt_diff_totals(struct mt_diff_total *totals, const struct mt_diff_device 
     size_t n = 0, section;
     add(totals, &n, (struct mt_diff_total){"allocated", "peak allocated", &d->allocated});
     add(totals, &n, (struct mt_diff_total){"reserved", "most reserved", &d->reserved});
-    add(totals, &n, (struct mt_diff_total){"cached", "cached at the peak", &d->cached});
-    add(totals, &n, (struct mt_diff_total){"at_end", "left at the end", &d->at_end});
-    add(totals, &n, (struct mt_diff_total){"growth", "grows an iteration", &d->growth});
+    add(totals, &n, (struct mt_diff_total){"cached", "unused cache at peak", &d->cached});
+    add(totals, &n, (struct mt_diff_total){"at_end", "allocated at the end", &d->at_end});
+    add(totals, &n, (struct mt_diff_total){"growth", "growth per iteration", &d->growth});
     section = n;
     for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
         add(totals, &n,
             (struct mt_diff_total){mt_categories[i].name, mt_categories[i].label, &d->category[i],
                                    mt_categories[i].colour, n == section});
-    add(totals, &n, (struct mt_diff_total){"unseen", "not seen", &d->unseen});
+    add(totals, &n, (struct mt_diff_total){"unseen", "not recorded", &d->unseen});
     section = n;
     for (unsigned i = 0; i < MT_PHASES; i++)
         add(totals, &n,
@@ -192,7 +192,7 @@ static void print_peak(const struct page *page, const struct mt_diff_device *dev
     mt_peak_text(old, sizeof old, device->old);
     mt_peak_text(now, sizeof now, device->now);
     if (device->peak_moved)
-        fprintf(page->out, "\nThe peak has moved from the %s\n  to the %s.\n", old, now);
+        fprintf(page->out, "\nThe peak moved from the %s\n  to the %s.\n", old, now);
     else if (device->now->iterations)
         fprintf(page->out, "\nThe peak is in the %s.\n", now);
     mt_compared_text(old, sizeof old, device);

@@ -65,7 +65,7 @@ void mt_compared_text(char *out, size_t size, const struct mt_diff_device *devic
     *out = '\0';
     if (device->in_phase >= 0)
         snprintf(out, size,
-                 "Categories and lines are those of the highest moment of the %s,\n"
+                 "Categories and lines are from the peak of the %s,\n"
                  "  %s before and %s now.",
                  mt_phase_names[device->in_phase].label, mt_size_text(old, device->compared.old),
                  mt_size_text(now, device->compared.now));
@@ -79,7 +79,7 @@ static void tell_number(FILE *out, const char *before, const char *what,
     if (change->old)
         fprintf(out, " (%s)", mt_percent_text(percent, change));
     if (change->is_noise)
-        fputs(", no more than the runs differ by themselves", out);
+        fputs(", within the noise between runs", out);
 }
 
 /* "peak +1.20 GiB (+3.1 %)", and what else has changed where the peak has not. */
@@ -99,7 +99,7 @@ static void tell_change(FILE *out, const struct mt_diff_device *device)
     else if (!mt_change_of(peak) && mt_change_of(&device->reserved))
         tell_number(out, ", ", "reserved", &device->reserved);
     else if (!mt_change_of(peak) && mt_change_of(&device->growth))
-        tell_number(out, ", ", "growth an iteration", &device->growth);
+        tell_number(out, ", ", "growth per iteration", &device->growth);
 }
 
 static void tell_site(FILE *out, const struct mt_diff_device *device,
@@ -132,7 +132,7 @@ void mt_diff_verdict(char *text, size_t size, const struct mt_diff *diff)
     if (!out)
         return;
     if (!device) {
-        fputs("no device memory was allocated in either", out);
+        fputs("neither run allocated device memory", out);
     } else if (mt_diff_is_same(device)) {
         fprintf(out, "no difference%s: peak %s allocated, %s reserved",
                 has_other_settings(diff) ? " with other allocator settings" : "",

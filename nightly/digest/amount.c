@@ -62,7 +62,7 @@ int mt_amount_parse(const char *text, struct mt_amount *amount, char *why, size_
         snprintf(why, size, "unknown unit '%s'; expected B, KiB, MiB, GiB, TiB or %%",
                  at + strspn(at, " "));
     else if (rc)
-        snprintf(why, size, "'%s' is no amount; " EXPECTED " or, relative to a baseline, \"+2 %%\"",
+        snprintf(why, size, "'%s' is not an amount; " EXPECTED " or, relative to a baseline, \"+2 %%\"",
                  text);
     return rc ? -EINVAL : 0;
 }

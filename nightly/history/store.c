@@ -19,10 +19,10 @@ static const struct {
 } faults[] = {
     {SQLITE_BUSY, "another process keeps it locked (--wait waits longer)"},
     {SQLITE_LOCKED, "another process keeps it locked (--wait waits longer)"},
-    {SQLITE_NOTADB, "not an SQLite file, so no history"},
-    {SQLITE_CORRUPT, "damaged (.recover of sqlite3 may save what is in it)"},
+    {SQLITE_NOTADB, "not an SQLite file, so not a history"},
+    {SQLITE_CORRUPT, "damaged (sqlite3's .recover may save its content)"},
     {SQLITE_FULL, "the disk is full"},
-    {SQLITE_READONLY, "it cannot be written to"},
+    {SQLITE_READONLY, "not writable"},
     {SQLITE_NOMEM, "out of memory"},
     {0, NULL},
 };
@@ -176,7 +176,7 @@ static int version_of(struct mt_store *store, int newest)
         return -1;
     if (application != MT_STORE_APPLICATION && (application || version || tables))
         return refuse(store,
-                      "an SQLite file, but no history of memtap; give another one with --db");
+                      "an SQLite file, but not a history of memtap; give another one with --db");
     if (version <= newest)
         return (int)version;
     snprintf(text, sizeof text,

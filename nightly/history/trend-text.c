@@ -217,7 +217,7 @@ static int print_steps(const struct page *page)
     int rc = 0;
     if (!n && page->trend->runs.n < MT_LEAST_NIGHTS)
         fprintf(page->out,
-                "\nToo few runs to see a step: %u that repeat exactly, or %u with noise\n",
+                "\nToo few runs to find a step: it takes %u that repeat exactly, or %u with noise\n",
                 MT_LEAST_NIGHTS, MT_LEAST_NOISY_NIGHTS);
     else if (!n)
         fputs("\nNo step\n", page->out);
@@ -236,7 +236,7 @@ static void print_drifts(const struct page *page)
             const struct mt_drift *drift = &page->trend->changes[i].drift[j];
             const struct mt_run *from = run_at(page, drift->from),
                                 *to = run_at(page, drift->to - 1);
-            fprintf(page->out, "\nSlow %s of %s: %s a run, no step, from %s (run %lld)\n",
+            fprintf(page->out, "\nSlow %s of %s: %s per run, without a step, from %s (run %lld)\n",
                     drift->slope < 0 ? "decline" : "growth", mt_series_names[i].label,
                     mt_size_text(size, bytes(fabs(drift->slope))),
                     mt_date_text(date, from->started_unix_ns), (long long)from->id);
@@ -272,7 +272,7 @@ static void print_head(const struct page *page)
     char program[128], branch[64], date[MT_DATE_TEXT];
     size_t n = page->trend->runs.n;
     if (!n) {
-        fputs("No runs that can be compared\n", page->out);
+        fputs("No runs to compare\n", page->out);
     } else {
         const struct mt_run *newest = run_at(page, n - 1);
         mt_safe_text(program, sizeof program, mt_run_program(newest), 32, MT_CUT_END, page->style);

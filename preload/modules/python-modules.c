@@ -83,8 +83,8 @@ static int is_sound(uint64_t object)
         int sound = mt_module_is_sound(modules.layout, object);
         modules.status = sound ? SOUND : WRONG_LAYOUT;
         if (!sound)
-            mt_message("this Python 3.%d keeps objects in a way that memtap does not know; "
-                       "recording without names of modules",
+            mt_message("this Python 3.%d lays out objects in a way that memtap does not know; "
+                       "recording without module names",
                        modules.layout->minor);
     }
     return modules.status == SOUND;

@@ -95,7 +95,7 @@ static void settle(int head)
 {
     int unknown = MT_HEAD_UNKNOWN;
     if (atomic_compare_exchange_strong(&mt_tensor_head, &unknown, head) && head == MT_HEAD_WRONG)
-        mt_message("this PyTorch lays out its tensors in a way that memtap does not know; "
+        mt_message("this PyTorch lays out tensors in a way that memtap does not know; "
                    "recording without autograd labels");
 }
 
@@ -130,7 +130,7 @@ void mt_learn_leaf(const void *node, const void *impl)
             return;
         }
     atomic_store(&leaf_offset, -1);
-    mt_message("this PyTorch hides a leaf from its gradient's node; gradients are not labelled");
+    mt_message("memtap cannot find the leaf of a gradient in this PyTorch; recording without gradient labels");
 }
 
 /* numel_, data_type_ and device_opt_ of a TensorImpl stand in a row. */

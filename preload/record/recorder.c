@@ -148,7 +148,7 @@ static void start_or_wait(void)
     if (!rc)
         await_parts();
     else
-        mt_message("cannot record: %s; the program goes on without", strerror(-rc));
+        mt_message("cannot record: %s; the program continues without recording", strerror(-rc));
     int starting = MT_STARTING; /* unless the writer has given up already */
     atomic_compare_exchange_strong(&mt_state, &starting, rc ? MT_OVER : MT_RECORDING);
     errno = saved;

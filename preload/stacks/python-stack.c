@@ -80,11 +80,11 @@ void mt_python_start(const struct mt_python_found *found)
     set_status(python.layout ? UNCHECKED : UNKNOWN_VERSION);
     if (python.layout && mt_frames_start(python.layout, found->code_type)) {
         set_status(READ_ONLY);
-        mt_message("Python's type of code objects cannot be written to, so that memtap does not "
-                   "see which are freed; recording without Python stacks");
+        mt_message("Python's code type is read-only, so memtap cannot see which code objects are "
+                   "freed; recording without Python stacks");
     }
     if (!python.layout)
-        mt_message("Python %d.%d is not one that memtap knows; recording without Python stacks",
+        mt_message("memtap does not know Python %d.%d; recording without Python stacks",
                    major, minor);
 }
 
@@ -165,7 +165,7 @@ static int check(uint64_t tstate)
         return 0; /* nothing to check with yet */
     set_status(is_sound_stack(tstate) ? CHECKED : WRONG_LAYOUT);
     if (python.status == WRONG_LAYOUT)
-        mt_message("this Python 3.%d keeps its frames in a way that memtap does not know; "
+        mt_message("this Python 3.%d lays out frames in a way that memtap does not know; "
                    "recording without Python stacks",
                    python.layout->minor);
     return python.status == CHECKED;

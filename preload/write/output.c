@@ -177,7 +177,7 @@ int mt_output_open(struct mt_output *out)
         rc = create(out);
     }
     if (!rc && tried)
-        mt_message("%.*s%s%s is there already; writing %s", (int)(stem - out->shown),
+        mt_message("%.*s%s%s exists already; writing %s", (int)(stem - out->shown),
                    mt_output_shown(out), extension, part ? part : "", mt_output_shown(out));
     return rc;
 }

@@ -120,7 +120,7 @@ static int ends_without_proc(void)
 {
     if (!is_first_thread_over())
         return 0;
-    mt_message("the program's first thread is over, and there is no /proc to tell of others; "
+    mt_message("the program's first thread has ended, and without /proc memtap cannot see the others; "
                "recording ends here");
     atomic_store(&mt_state, MT_OVER);
     return 1;
@@ -151,7 +151,7 @@ static void give_up(int rc, const char *doing)
                       : rc == -ESTALE     ? "the program closed memtap's file"
                       : rc == -EISDIR     ? "this is a directory, a device or a pipe, not a file"
                                           : strerror(-rc);
-    mt_message("cannot %s %.600s: %s; recording ends here, the program goes on", doing,
+    mt_message("cannot %s %.600s: %s; recording ends here, and the program continues", doing,
                mt_output_shown(&writer.output), why);
     mt_output_close(&writer.output);
     atomic_store(&mt_state, MT_OVER);
@@ -293,7 +293,7 @@ static void write_definitions(void)
 /* All is kept from now on. */
 static void keep_all(int rc)
 {
-    mt_message("cannot begin a new segment of %s: %s; all is kept from here on",
+    mt_message("cannot begin a new segment of %s: %s; memtap keeps all events from here on",
                mt_output_shown(&writer.output), strerror(-rc));
     mt_live_destroy(writer.live);
     writer.live = NULL;
@@ -617,7 +617,7 @@ void mt_writer_stop(void)
     if (!writer.is_running || is_writer)
         return; /* a handler of the program's ends it in the writer */
     if (!wait_for(&writer.is_done, LAST_WAIT_S))
-        mt_message("%s could not be finished in %d s; it is readable up to where it got",
+        mt_message("%s was not finished within %d s; it is readable up to that point",
                    mt_output_shown(&writer.output), LAST_WAIT_S);
 }
 

@@ -194,7 +194,7 @@ static enum nccl_result too_long(const struct nccl_comm *comm)
 {
     for (int rank = 0; rank < comm->size; rank++)
         if (comm->peers[rank].in.first || comm->peers[rank].out.first)
-            return nccl_fail(NCCL_SYSTEM_ERROR, "rank %d of %d waited in vain for rank %d",
+            return nccl_fail(NCCL_SYSTEM_ERROR, "rank %d of %d gave up waiting for rank %d",
                              comm->rank, comm->size, rank);
     return NCCL_SYSTEM_ERROR;
 }

@@ -62,7 +62,7 @@ static enum nccl_result say(const struct nccl_operation *operation, int rank, si
         return NCCL_SYSTEM_ERROR;
     if (sim_copy(message->bytes, size, (const char *)operation->from + offset, size, size, 1,
                  SIM_BY_ADDRESS))
-        return nccl_fail(NCCL_INVALID_ARGUMENT, "%zu bytes at %p are not memory of a device", size,
+        return nccl_fail(NCCL_INVALID_ARGUMENT, "%zu bytes at %p are not device memory", size,
                          operation->from);
     if (operation->kind < NCCL_SEND && kinds[operation->kind].reduces)
         scale_by_operator(operation->comm, operation, message->bytes);
@@ -127,7 +127,7 @@ static enum nccl_result finish(struct nccl_operation *operation)
     for (int i = 0; i < writes; i++)
         if (sim_copy((char *)operation->to + operation->in[i].offset, size,
                      operation->in[i].message->bytes, size, size, 1, SIM_BY_ADDRESS))
-            return nccl_fail(NCCL_INVALID_ARGUMENT, "%zu bytes at %p are not memory of a device",
+            return nccl_fail(NCCL_INVALID_ARGUMENT, "%zu bytes at %p are not device memory",
                              size, operation->to);
     return NCCL_SUCCESS;
 }
@@ -261,7 +261,7 @@ int ncclGroupEnd(void)
     enum nccl_result result;
 
     if (!group.depth)
-        return nccl_fail(NCCL_INVALID_USAGE, "a group ends that did not begin");
+        return nccl_fail(NCCL_INVALID_USAGE, "ncclGroupEnd without ncclGroupStart");
     if (--group.depth)
         return NCCL_SUCCESS;
     group.first = NULL;

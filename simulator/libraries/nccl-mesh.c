@@ -63,19 +63,19 @@ enum nccl_result nccl_mesh_open(struct nccl_comm *comm)
 
     comm->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (comm->listener < 0)
-        return nccl_fail(NCCL_SYSTEM_ERROR, "no socket: %s", strerror(errno));
+        return nccl_fail(NCCL_SYSTEM_ERROR, "cannot make a socket: %s", strerror(errno));
     if (!bind(comm->listener, (struct sockaddr *)&address, length) &&
         !listen(comm->listener, comm->size))
         return NCCL_SUCCESS;
     if (errno == EADDRINUSE)
-        return nccl_fail(NCCL_INVALID_USAGE, "two processes say that they are rank %d of %d",
+        return nccl_fail(NCCL_INVALID_USAGE, "two processes claim to be rank %d of %d",
                          comm->rank, comm->size);
-    return nccl_fail(NCCL_SYSTEM_ERROR, "no name for a socket: %s", strerror(errno));
+    return nccl_fail(NCCL_SYSTEM_ERROR, "cannot name a socket: %s", strerror(errno));
 }
 
 static enum nccl_result nobody(const struct nccl_comm *comm, int rank)
 {
-    return nccl_fail(NCCL_SYSTEM_ERROR, "rank %d of %d waited in vain for rank %d to start",
+    return nccl_fail(NCCL_SYSTEM_ERROR, "rank %d of %d gave up waiting for rank %d to start",
                      comm->rank, comm->size, rank);
 }
 
@@ -89,11 +89,11 @@ static enum nccl_result connect_to(struct nccl_comm *comm, int rank, uint64_t de
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
-        return nccl_fail(NCCL_SYSTEM_ERROR, "no socket: %s", strerror(errno));
+        return nccl_fail(NCCL_SYSTEM_ERROR, "cannot make a socket: %s", strerror(errno));
     comm->peers[rank].socket = fd;
     while (connect(fd, (struct sockaddr *)&address, length)) {
         if (errno != ECONNREFUSED && errno != EINTR && errno != EAGAIN)
-            return nccl_fail(NCCL_SYSTEM_ERROR, "no way to rank %d: %s", rank, strerror(errno));
+            return nccl_fail(NCCL_SYSTEM_ERROR, "cannot connect to rank %d: %s", rank, strerror(errno));
         if (sim_now() > deadline || atomic_load(&comm->aborted))
             return nobody(comm, rank);
         nanosleep(&pause, NULL);
@@ -128,7 +128,7 @@ static enum nccl_result greet(struct nccl_comm *comm, int fd)
     if (other[1] != comm->size || other[0] <= comm->rank || other[0] >= comm->size ||
         comm->peers[other[0]].socket >= 0) {
         close(fd);
-        return nccl_fail(NCCL_INVALID_USAGE, "rank %d of %d met one that says it is rank %d of %d",
+        return nccl_fail(NCCL_INVALID_USAGE, "rank %d of %d met a process that claims to be rank %d of %d",
                          comm->rank, comm->size, other[0], other[1]);
     }
     comm->peers[other[0]].socket = fd;

@@ -125,7 +125,7 @@ START_TEST(a_full_disk_loses_nothing_that_was_recorded)
     struct outcome o = run(ARGS("alloc-threads", "2", "5000000"), ARGS(COUNTED));
     ck_assert(WIFEXITED(o.status) && WEXITSTATUS(o.status) == 0);
     ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: File too large; recording ends here, "
-                               "the program goes on\n");
+                               "and the program continues\n");
     struct counts counts = read_counts(&o, "t.mtap");
     ck_assert_int_eq(counts.state, MT_TRACE_STOPPED);
     ck_assert(counts.lost || counts.is_gapless);
@@ -153,7 +153,7 @@ START_TEST(a_tail_is_never_overwritten)
 {
     struct outcome o = run(ARGS("fork-child", "stale"), ARGS("MEMTAP_OUTPUT=t.mtap"));
     ck_assert_ptr_nonnull(
-        strstr(o.errors, "memtap: t.mtap.tail is there already; writing t.1.mtap"));
+        strstr(o.errors, "memtap: t.mtap.tail exists already; writing t.1.mtap"));
     ck_assert(has_file(&o, "t.mtap.tail"));
     ck_assert(!has_file(&o, "t.mtap"));
     ck_assert_int_eq(read_counts(&o, "t.1.mtap").state, MT_TRACE_CLOSED);
@@ -209,7 +209,7 @@ START_TEST(a_size_that_is_none_keeps_all)
     char variable[64], message[160];
     snprintf(variable, sizeof variable, "MEMTAP_KEEP=%s", sizes[_i]);
     snprintf(message, sizeof message,
-             "memtap: %s is no size of 1M or more, such as 512M or 2G, nor all; using all\n",
+             "memtap: %s is neither a size of 1M or more (such as 512M or 2G) nor all; using all\n",
              variable);
     struct outcome o = run(ARGS("alloc-threads", "1", "10"), ARGS(COUNTED, variable));
     ck_assert_str_eq(o.errors, message);

@@ -279,8 +279,8 @@ START_TEST(so_it_does_without_proc)
     struct outcome o = run(ARGS("main-ends", "no-proc"), QUIET);
     if (!ended_with(&o, 77)) { /* who may have file systems of its own */
         ck_assert(ended_with(&o, 0));
-        ck_assert_str_eq(o.errors, "memtap: the program's first thread is over, and there is no "
-                                   "/proc to tell of others; recording ends here\n");
+        ck_assert_str_eq(o.errors, "memtap: the program's first thread has ended, and without "
+                                   "/proc memtap cannot see the others; recording ends here\n");
         struct counts c = read_counts(&o, o.file[0]);
         ck_assert(c.is_complete);
         ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 2000);
@@ -295,7 +295,7 @@ START_TEST(where_no_thread_can_be_made_nothing_is_recorded)
     if (!ended_with(&o, 77)) { /* who may become somebody else */
         ck_assert(ended_with(&o, 0));
         ck_assert_str_eq(o.errors, "memtap: cannot record: Resource temporarily unavailable; the "
-                                   "program goes on without\n");
+                                   "program continues without recording\n");
     }
     remove_outcome(&o);
 }
@@ -369,7 +369,7 @@ START_TEST(a_name_that_is_taken_gets_a_suffix)
     ck_assert_int_eq(o.n_files, 2);
     ck_assert_str_eq(o.file[0], "one");
     ck_assert_str_eq(o.file[1], "one.1");
-    ck_assert_str_eq(o.errors, "memtap: one is there already; writing one.1\n");
+    ck_assert_str_eq(o.errors, "memtap: one exists already; writing one.1\n");
     ck_assert(read_counts(&o, "one").is_complete);
     ck_assert(read_counts(&o, "one.1").is_complete);
     remove_outcome(&o);
@@ -386,7 +386,7 @@ START_TEST(a_suffix_comes_before_the_extension)
     ck_assert_str_eq(o.file[0], "leak2.1.mtap");
     ck_assert_str_eq(o.file[1], "leak2.mtap");
     ck_assert_str_eq(o.errors,
-                     "memtap: leak2.mtap is there already; writing leak2.1.mtap\n");
+                     "memtap: leak2.mtap exists already; writing leak2.1.mtap\n");
     ck_assert(read_counts(&o, "leak2.1.mtap").is_complete);
     remove_outcome(&o);
 }
@@ -399,7 +399,7 @@ START_TEST(a_missing_directory_is_said_once)
     ck_assert(ended_with(&o, 0));
     ck_assert_int_eq(o.n_files, 0);
     ck_assert_str_eq(o.errors, "memtap: cannot create no/such/place: No such file or directory; "
-                               "recording ends here, the program goes on\n");
+                               "recording ends here, and the program continues\n");
     remove_outcome(&o);
 }
 END_TEST
@@ -412,7 +412,7 @@ START_TEST(what_is_no_file_is_refused)
     snprintf(variable, sizeof variable, "MEMTAP_OUTPUT=%s", names[_i]);
     snprintf(errors, sizeof errors,
              "memtap: cannot create %s: this is a directory, a device or a pipe, not a file; "
-             "recording ends here, the program goes on\n",
+             "recording ends here, and the program continues\n",
              names[_i]);
     int ends[2];
     ck_assert(!pipe(ends) && dup2(ends[0], 0) == 0);
@@ -440,7 +440,7 @@ START_TEST(a_full_disk_ends_the_trace_only)
     struct outcome o = run(ARGS("alloc-threads", "2", "100000"), ARGS("MEMTAP_OUTPUT=t.mtap"));
     ck_assert(ended_with(&o, 0));
     ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: File too large; recording ends here, "
-                               "the program goes on\n");
+                               "and the program continues\n");
     struct counts c = read_counts(&o, "t.mtap");
     ck_assert(!c.is_complete);
     ck_assert_int_eq(c.state, has_tail(&o) ? MT_TRACE_STOPPED : MT_TRACE_OPEN);
@@ -558,7 +558,7 @@ START_TEST(a_tail_that_is_cut_short_ends_the_trace_only)
                            ARGS("MEMTAP_OUTPUT=t.mtap", "MEMTAP_STACKS=both"));
     ck_assert(ended_with(&o, 0));
     ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: its tail was cut short, or the disk "
-                               "failed; recording ends here, the program goes on\n");
+                               "failed; recording ends here, and the program continues\n");
     ck_assert_str_eq(o.file[0], "t.mtap");
     remove_outcome(&o);
 }
@@ -633,12 +633,12 @@ START_TEST(a_wrong_setting_is_said_and_passed_over)
     ck_assert(ended_with(&o, 7));
     ck_assert_str_eq(
         o.errors,
-        "memtap: MEMTAP_OUTPUT=x%x has a % with something else than p, e, h, r or % after it; "
+        "memtap: MEMTAP_OUTPUT=x%x has a % that no p, e, h, r or % follows; "
         "using memtap-%e-%p.mtap\n"
         "memtap: MEMTAP_STACKS=all is not one of python, native, both, none; using python\n"
-        "memtap: MEMTAP_KEEP=99999999999999999999 is no size of 1M or more, such as 512M or 2G, "
-        "nor all; using all\n"
-        "memtap: MEMTAP_LEVEL=99 is no zstd level from 1 to 19; using 1\n");
+        "memtap: MEMTAP_KEEP=99999999999999999999 is neither a size of 1M or more "
+        "(such as 512M or 2G) nor all; using all\n"
+        "memtap: MEMTAP_LEVEL=99 is not a zstd level from 1 to 19; using 1\n");
     ck_assert_int_eq(o.n_files, 1);
     ck_assert_ptr_eq(strstr(o.file[0], "memtap-fork-child-"), o.file[0]);
     remove_outcome(&o);
@@ -680,9 +680,9 @@ START_TEST(the_roster_knows_of_a_trace_that_could_not_be_created)
         unsigned size; /* of the name */
         const char *said;
     } names[] = {{1, "cannot create no/x"},
-                 {300, ": File name too long; recording ends here, the program goes on\n"},
-                 {3000, ": File name too long; recording ends here, the program goes on\n"},
-                 {4080, "cannot record: File name too long; the program goes on without\n"}};
+                 {300, ": File name too long; recording ends here, and the program continues\n"},
+                 {3000, ": File name too long; recording ends here, and the program continues\n"},
+                 {4080, "cannot record: File name too long; the program continues without recording\n"}};
     char roster[] = "/tmp/memtap-roster-XXXXXX", variable[64], output[4200], text[512];
     close(mkstemp(roster));
     snprintf(variable, sizeof variable, "MEMTAP_ROSTER=%s", roster);

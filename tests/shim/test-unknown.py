@@ -16,10 +16,10 @@ CASES = [
     ("3.14.3 free-threading build (main)", "no: this Python is built without the GIL",
      "without the GIL"),
     ("nonsense", "no: there is no Python in this process", ""),
-] + [(f"3.{minor}.2 (main)", "no: this Python keeps its frames in an unknown way", "keeps its frames")
+] + [(f"3.{minor}.2 (main)", "no: this Python keeps its frames in an unknown way", "lays out frames")
      for minor in range(8, 16)] + [
     ("3.11.2 (main)|read-only", "no: Python's type of code objects cannot be written to",
-     "cannot be written to")]
+     "is read-only")]
 MISSING = ("all but report_oom set_requires_grad set_data saved_tensor leaf accumulate mutable_grad node_new "
            "node_run")
 faults = []

@@ -36,7 +36,7 @@ class Notes(unittest.TestCase):
     def test_an_unknown_card_is_named(self):
         done = run(sys.executable, '-c', 'import os; os.environ["CUDASIM_GPU"] = "gtx1"; ' + CALL +
                    'cudart.cudaFree(None)')
-        self.assertIn('no GPU is called gtx1', done.stderr)
+        self.assertIn('unknown GPU gtx1', done.stderr)
 
 
 class Launcher(unittest.TestCase):

@@ -26,7 +26,7 @@ static int read_headroom(const struct mt_command *command, const char *value, ui
     if ((mt_amount_parse(value, &amount, why, sizeof why) &&
          mt_amount_parse(with_unit, &amount, why, sizeof why)) ||
         amount.unit != MT_PERCENT || amount.is_relative) {
-        mt_fail_usage(command, "'%s' is no percentage; give one such as 5%%", value);
+        mt_fail_usage(command, "'%s' is not a percentage; give one such as 5%%", value);
         return -1;
     }
     *headroom = amount.value;
@@ -37,7 +37,7 @@ static int propose(char *const *paths, size_t n, uint64_t headroom, mt_allowed_e
 {
     struct mt_digests runs;
     int rc = mt_digests_read(&runs, paths, n, NULL);
-    int code = rc || !mt_digests_are_whole(&runs, allowed, "a run that a budget is made of")
+    int code = rc || !mt_digests_are_whole(&runs, allowed, "a run for a budget")
                    ? MT_EXIT_BAD
                    : MT_EXIT_OK;
     if (!code && mt_propose_budget(runs.digest, runs.n, headroom, stdout))

@@ -70,7 +70,7 @@ static int hold(const struct mt_check_arguments *arguments, const struct mt_dige
     }
     int code = rc ? mt_fail("out of memory") : print(&check, arguments);
     mt_check_clear(&check);
-    if (!code && !mt_digests_are_whole(runs, arguments->allowed, "what is to be found good"))
+    if (!code && !mt_digests_are_whole(runs, arguments->allowed, "a checked run"))
         code = MT_EXIT_BAD;
     return code;
 }

@@ -77,12 +77,12 @@ static int compact(const char *trace, const char *output)
     if (rc == -EINVAL && error.fault)
         code = error.fault == MT_FAULT_ROOM
                    ? mt_fail("%s: %s", trace, error.text)
-                   : mt_fail("%s: %s; memtap recover makes a sound trace of what there is", trace,
+                   : mt_fail("%s: %s; memtap recover makes a readable trace of what is there", trace,
                              error.text);
     else if (rc)
         code = mt_fail_trace(trace, &error);
     else if (plan.is_compact)
-        code = mt_fail("%s: it is compact already", trace);
+        code = mt_fail("%s: already compact", trace);
     else
         code = write_copy(trace, name, &plan);
     mt_keep_plan_clear(&plan);
@@ -100,7 +100,7 @@ int mt_run_compact(const struct mt_command *command, int argc, char **argv)
     if (operand == argc)
         return mt_fail_usage(command, "no trace given");
     if (operand + 1 < argc)
-        return mt_fail_usage(command, "one trace at a time; '%s' is one too many",
+        return mt_fail_usage(command, "unexpected argument '%s'; give one trace at a time",
                              argv[operand + 1]);
     return compact(argv[operand], output);
 }

@@ -425,7 +425,7 @@ int mt_run_completion(const struct mt_command *command, int argc, char **argv)
     if (operand == argc)
         return mt_fail_usage(command, "no shell given; use bash, zsh or fish");
     if (operand + 1 < argc)
-        return mt_fail_usage(command, "'%s' is one argument too many", argv[operand + 1]);
+        return mt_fail_usage(command, "unexpected argument '%s'", argv[operand + 1]);
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
         if (!strcmp(argv[operand], shells[i].name)) {
             shells[i].print();

@@ -98,12 +98,12 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     } else if (to - old == 2) {
         now = to = old + 1;
     } else {
-        mt_fail_usage(command, to - old < 2 ? "an old and a new trace are wanted"
+        mt_fail_usage(command, to - old < 2 ? "give an old and a new trace"
                                             : "more than two traces: write OLD... --to NEW...");
         return -1;
     }
     if (old == to || now == argc) {
-        mt_fail_usage(command, "there is no trace %s --to", old == to ? "before" : "after");
+        mt_fail_usage(command, "no trace given %s --to", old == to ? "before" : "after");
         return -1;
     }
     return mt_trace_list_add(&arguments->old, argv + old, to - old) ||

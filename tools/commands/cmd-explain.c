@@ -42,7 +42,7 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
                              arguments->what)
                    : MT_EXIT_OK;
     return mt_explain_stack(analysis, (uint32_t)number, stdout, &style)
-               ? mt_fail("%s: no block of stack %s was live then; --at asks for another moment",
+               ? mt_fail("%s: no block of stack %s was live then; --at chooses another moment",
                          arguments->path, arguments->what)
                : MT_EXIT_OK;
 }

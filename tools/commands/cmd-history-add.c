@@ -60,7 +60,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
         return read_rules(value, arguments);
     case TAG:
         if (!*value || strchr(value, ',') || arguments->n_tags == MOST_TAGS) {
-            mt_fail_usage(command, "'%s' is no tag: one to %d words without commas", value,
+            mt_fail_usage(command, "bad tag '%s'; give 1 to %d tags, without commas", value,
                           MOST_TAGS);
             return -1;
         }
@@ -108,7 +108,7 @@ static int analyze(struct arguments *arguments, struct mt_new_trace *trace, cons
     if (mt_digest_read(&trace->digest, path, arguments->rules, &error))
         return mt_fail_trace(path, &error);
     if (!trace->digest.is_sound)
-        return mt_fail("%s: %s; not added: memtap recover makes a sound trace of what there is",
+        return mt_fail("%s: %s; not added: memtap recover makes a readable trace of what is there",
                        path, trace->digest.fault);
     int rc = arguments->keep ? keep_copy(arguments, trace, path) : 0;
     return rc ? rc : insert(arguments, trace, path);

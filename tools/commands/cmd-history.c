@@ -91,7 +91,7 @@ static uint64_t read_count(const char *text)
 
 static int wrong(const struct mt_command *command, const char *value, const char *wanted)
 {
-    mt_fail_usage(command, "'%s' is no %s", value, wanted);
+    mt_fail_usage(command, "'%s' is not a %s", value, wanted);
     return -1;
 }
 
@@ -149,7 +149,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     if (letter < 0)
         return -1;
     if (operand + most < argc) {
-        mt_fail_usage(command, "'%s' is one too many", argv[operand + most]);
+        mt_fail_usage(command, "unexpected argument '%s'", argv[operand + most]);
         return -1;
     }
     arguments->operand = operand < argc ? argv[operand] : NULL;
@@ -200,7 +200,7 @@ static int show(const struct mt_command *command, struct mt_store *store,
     struct mt_style style = mt_terminal_style();
     uint64_t id = arguments->operand ? read_count(arguments->operand) : 0;
     if (arguments->operand && !id)
-        return mt_fail_usage(command, "'%s' is no number of a run", arguments->operand);
+        return mt_fail_usage(command, "'%s' is not the number of a run", arguments->operand);
     arguments->filter.id = (int64_t)id;
     arguments->filter.last = 1;
     int rc = mt_history_runs(store, &arguments->filter, &runs);
@@ -279,7 +279,7 @@ static int prune(const struct mt_command *command, struct mt_store *store,
     struct mt_style style = mt_terminal_style();
     int code = MT_EXIT_OK;
     if (!arguments->has_keep_last && !arguments->older_than_ns)
-        return mt_fail_usage(command, "which runs? give --keep-last or --older-than");
+        return mt_fail_usage(command, "no runs chosen; give --keep-last or --older-than");
     int rc = mt_history_runs(store, &arguments->filter, &runs);
     if (!rc)
         choose(&runs, arguments);

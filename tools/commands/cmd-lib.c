@@ -13,7 +13,7 @@ int mt_run_lib(const struct mt_command *command, int argc, char **argv)
     if (mt_options_next(command, argc, argv, &value, &operand))
         return MT_EXIT_BAD;
     if (operand < argc)
-        return mt_fail_usage(command, "'%s' is one argument too many", argv[operand]);
+        return mt_fail_usage(command, "unexpected argument '%s'", argv[operand]);
     if (mt_locate_shim(path))
         return MT_EXIT_BAD;
     puts(path);

@@ -104,7 +104,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     if (letter < 0)
         return MT_EXIT_BAD;
     if (*operand == argc)
-        return mt_fail_usage(command, "no command to run is given");
+        return mt_fail_usage(command, "no command to run given");
     return *night->folder ? 0 : mt_fail_usage(command, "the folder's name is empty");
 }
 
@@ -269,7 +269,7 @@ static int look_at_end(struct night *night, int tell)
     if (!rc && tell && check.broken)
         mt_check_text(&check, stdout);
     int code = rc ? MT_EXIT_BAD : check.broken ? BROKEN : 0;
-    if (!code && !mt_digests_are_whole(&runs, 0, "what is to be found good"))
+    if (!code && !mt_digests_are_whole(&runs, 0, "a good night"))
         code = MT_EXIT_BAD;
     mt_check_clear(&check);
     mt_digests_clear(&runs);
@@ -361,13 +361,13 @@ static int finish(struct night *night, int program)
     if (is_good && !kept)
         mt_say("the night is good: %s", night->path);
     else if (is_good)
-        mt_say("the night is good, but could not be kept as such: %s", night->path);
+        mt_say("the night is good, but could not be moved to good/: %s", night->path);
     else if (program)
         mt_say("the night is bad: the program's exit code is %d%s: %s", program,
                program > 128 ? " (128 and a signal's number)" : "", night->path);
     else
         mt_say("the night is bad: %s: %s",
-               held == MT_EXIT_BAD ? "what it took cannot be told"
+               held == MT_EXIT_BAD ? "its memory could not be measured"
                : night->is_whole   ? "a limit is broken"
                                    : "its run is not whole",
                night->path);

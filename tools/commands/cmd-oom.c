@@ -13,7 +13,7 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     struct mt_style style = mt_terminal_style();
     int rc = mt_oom_explain(&story, analysis);
     if (rc == -ENOENT)
-        return mt_fail("%s: memory never ran out in it; see memtap report", arguments->path);
+        return mt_fail("%s: the program never ran out of memory; see memtap report", arguments->path);
     if (!rc && arguments->format == MT_FORMAT_JSON)
         rc = mt_oom_json(&story, analysis, stdout) == -ENOMEM ? -ENOMEM : 0;
     else if (!rc)

@@ -193,10 +193,10 @@ static int check(const struct recovery *recovery, const struct mt_trace_error *e
         return 0;
     if (recovery->survey.state == MT_TRACE_RUNNING)
         return mt_fail("%s: the program is still running; wait for its end, or give -o FILE for a "
-                       "copy of what there is",
+                       "copy of what is there so far",
                        recovery->path);
     if (error->fault && error->fault != MT_FAULT_CUT)
-        return mt_fail("%s: %s; give -o FILE for a copy of what is sound", recovery->path,
+        return mt_fail("%s: %s; give -o FILE for a copy of the readable part", recovery->path,
                        error->text);
     return 0;
 }
@@ -204,15 +204,15 @@ static int check(const struct recovery *recovery, const struct mt_trace_error *e
 static int refuse(const struct recovery *recovery, const char *path, int rc)
 {
     if (rc == -EBUSY && recovery->output)
-        return mt_fail("%s: has gone on to its next segment meanwhile; try again", recovery->path);
+        return mt_fail("%s: the program began the next segment meanwhile; try again", recovery->path);
     if (rc == -EBUSY)
-        return mt_fail("%s: has changed meanwhile, so its program lives; wait for its end, or give "
-                       "-o FILE for a copy of what there is",
+        return mt_fail("%s: has changed meanwhile, so its program is running; wait for its end, or give "
+                       "-o FILE for a copy of what is there so far",
                        path);
     if (rc == -EEXIST && recovery->output)
-        return mt_fail("%s: is there already; give another name", path);
+        return mt_fail("%s: exists already; give another name", path);
     if (rc == -EEXIST)
-        return mt_fail("%s%s: is there already; move it away, or give -o FILE", path,
+        return mt_fail("%s%s: exists already; move it away, or give -o FILE", path,
                        MT_KEPT_SUFFIX);
     return mt_fail("%s: cannot be written: %s", path, strerror(-rc));
 }
@@ -223,7 +223,7 @@ static int finish(const struct recovery *recovery, const struct mt_trace_error *
     char events[MT_SIZE_TEXT], number[MT_SIZE_TEXT];
     if (recovery->survey.complete && !recovery->output) {
         mt_print_text(path);
-        puts(": complete, there is nothing to recover");
+        puts(": complete; nothing to recover");
         return MT_EXIT_OK;
     }
     int rc = check(recovery, error);
@@ -233,7 +233,7 @@ static int finish(const struct recovery *recovery, const struct mt_trace_error *
     if (rc)
         return refuse(recovery, path, rc);
     if (!recovery->output && !recovery->is_over)
-        mt_say("%s: it is not certain that the program has ended; what was there is now %s%s", path,
+        mt_say("%s: the program may still be running; the original trace is now %s%s", path,
                path, MT_KEPT_SUFFIX);
     if (error->fault)
         mt_say("%s: %s", recovery->path, error->text);
@@ -277,7 +277,7 @@ int mt_run_recover(const struct mt_command *command, int argc, char **argv)
     if (operand == argc)
         return mt_fail_usage(command, "no trace given");
     if (operand + 1 < argc)
-        return mt_fail_usage(command, "one trace at a time; '%s' is one too many",
+        return mt_fail_usage(command, "unexpected argument '%s'; give one trace at a time",
                              argv[operand + 1]);
     recovery.path = argv[operand];
     return recover(&recovery);

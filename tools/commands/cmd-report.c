@@ -23,7 +23,7 @@ static int are_one_job(const struct mt_trace_arguments *arguments,
     for (int i = 0; i < arguments->n_paths; i++)
         for (int j = i + 1; j < arguments->n_paths; j++)
             if (!mt_same_job(&analyses[i], &analyses[j], &why)) {
-                mt_fail("%s and %s are not of one job: %s", arguments->paths[i],
+                mt_fail("%s and %s are not from the same job: %s", arguments->paths[i],
                         arguments->paths[j], why);
                 return 0;
             }

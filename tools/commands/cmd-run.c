@@ -133,7 +133,7 @@ static int check_output(const char *output)
     char folder[PATH_MAX];
     struct stat status;
     if (!*output)
-        return mt_fail("the trace's name is empty; give a file");
+        return mt_fail("the trace's name is empty; give a file name");
     if (!stat(output, &status) && S_ISDIR(status.st_mode))
         return mt_fail("%s: is a directory; give a file in it, such as %s/%s", output, output,
                        mt_setting_table[MT_ID_output].otherwise);
@@ -156,7 +156,7 @@ static int check_limit(void)
 {
     struct rlimit limit;
     if (!getrlimit(RLIMIT_FSIZE, &limit) && !limit.rlim_cur)
-        return mt_fail("no trace can be written, since files may have no bytes here (ulimit -f 0); "
+        return mt_fail("no trace can be written, because the file size limit is 0 (ulimit -f); "
                        "raise the limit");
     return 0;
 }
@@ -339,7 +339,7 @@ int mt_run_run(const struct mt_command *command, int argc, char **argv)
         return MT_EXIT_OK;
     }
     if (operand == argc && !arguments.module)
-        return mt_fail_usage(command, "no command to run is given");
+        return mt_fail_usage(command, "no command to run given");
     int rc = set_settings(command, &arguments);
     if (!rc)
         rc = check_limit();

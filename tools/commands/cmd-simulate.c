@@ -38,7 +38,7 @@ int mt_run_simulate(const struct mt_command *command, int argc, char **argv)
         return MT_EXIT_OK;
     }
     if (operand == argc && !module)
-        return mt_fail_usage(command, "no command to run is given");
+        return mt_fail_usage(command, "no command to run given");
     char **program = mt_program_meant(module, argv + operand, &rc);
     if (!rc)
         rc = mt_simulation_prepare(command, &simulation, program[0]);

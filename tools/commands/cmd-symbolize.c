@@ -87,8 +87,8 @@ static int symbolize(const char *trace, const char *final, int is_in_place)
         rc = -errno;
     if (!rc && is_in_place && !is_safe) {
         unlink(temporary);
-        return mt_fail("%s: it is not certain that the program has ended; run memtap recover "
-                       "first, or give -o FILE",
+        return mt_fail("%s: the program may still be running; run memtap recover first, or "
+                       "give -o FILE",
                        trace);
     }
     if (!rc && rename(temporary, final))

@@ -17,7 +17,7 @@ int mt_history_place_option(const struct mt_command *command, int letter, const 
     char *end;
     unsigned long seconds = strtoul(value, &end, 10);
     if (*value < '0' || *value > '9' || *end || seconds > 86400) {
-        mt_fail_usage(command, "'%s' is no number of seconds", value);
+        mt_fail_usage(command, "'%s' is not a number of seconds", value);
         return -1;
     }
     place->wait_ms = (unsigned)seconds * 1000;
@@ -42,7 +42,7 @@ int mt_history_place_find(const struct mt_command *command, struct mt_history_pl
     else if (home)
         n = snprintf(place->path, sizeof place->path, "%s/.local/share/memtap/history.db", home);
     else
-        mt_fail_usage(command, "there is no HOME to have a history in; give --db FILE");
+        mt_fail_usage(command, "HOME is not set, so there is no place for a history; give --db FILE");
     if (n >= (int)sizeof place->path)
         mt_fail_usage(command, "the path of the history's file is too long");
     place->db = named;

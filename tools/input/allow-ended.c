@@ -17,7 +17,7 @@ int mt_read_allowed(const struct mt_command *command, const char *value, mt_allo
         size_t n = strcspn(at, ",");
         mt_allowed_ends found = find(at, n);
         if (!found) {
-            mt_fail_usage(command, "'%.*s' is no end of a run; use one of " MT_ALLOWED_CHOICES,
+            mt_fail_usage(command, "unknown end of a run '%.*s'; use one of " MT_ALLOWED_CHOICES,
                           (int)n, at);
             return -1;
         }

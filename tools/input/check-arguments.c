@@ -54,7 +54,7 @@ static int read_format(struct reading *reading, const char *value)
                              "github or gitlab, with :FILE or without",
                              (int)n, value);
     if (arguments->n_outputs == MT_MOST_OUTPUTS)
-        return mt_fail_usage(reading->command, "%d formats are enough", MT_MOST_OUTPUTS);
+        return mt_fail_usage(reading->command, "more than %d formats given", MT_MOST_OUTPUTS);
     arguments->output[arguments->n_outputs].format = format;
     arguments->output[arguments->n_outputs++].path = value[n] ? value + n + 1 : "";
     return 0;
@@ -65,7 +65,7 @@ static int read_today(struct reading *reading, const char *value)
     struct tm day = {0};
     const char *end = strptime(value, "%Y-%m-%d", &day);
     if (!end || *end)
-        return mt_fail_usage(reading->command, "'%s' is no date; give one such as 2027-01-31",
+        return mt_fail_usage(reading->command, "'%s' is not a date; give one such as 2027-01-31",
                              value);
     reading->year = day.tm_year + 1900;
     reading->month = day.tm_mon + 1;
@@ -128,8 +128,8 @@ static int is_complete(const struct reading *reading)
 {
     const struct mt_check_arguments *arguments = reading->arguments;
     if (!arguments->runs.n && arguments->baselines.n > 1)
-        mt_fail_usage(reading->command, "no trace to check: all that follow --against are "
-                                        "baselines; give the new ones first");
+        mt_fail_usage(reading->command, "no trace to check: every trace after --against is a "
+                                        "baseline; give the new traces first");
     else if (!arguments->runs.n)
         mt_fail_usage(reading->command, "no trace given");
     else if (!reading->budget && !arguments->baselines.n)

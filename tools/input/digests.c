@@ -53,7 +53,7 @@ static int is_whole(const struct mt_digest *digest, mt_allowed_ends allowed, con
 {
     char text[MT_ENDED_TEXT];
     if (!mt_is_allowed_end(allowed, &digest->ended))
-        mt_fail("%s: ended: %s; %s must be whole: leave this one out, or give --allow-ended %s",
+        mt_fail("%s: ended: %s; %s must be whole: leave it out, or give --allow-ended %s",
                 digest->path, mt_ended_text(text, &digest->ended), it,
                 mt_ended_name(digest->ended.how));
     else if (digest->lost)
@@ -80,7 +80,7 @@ static void tell_text(const struct mt_digest *run, const struct mt_digest *basel
                       const char *what, const char *is, const char *was)
 {
     if (*is && *was && strcmp(is, was))
-        mt_say("%s: %s is %s, but that of %s was %s; they are compared nevertheless", run->path,
+        mt_say("%s: %s is %s, but that of %s was %s; memtap compares them nevertheless", run->path,
                what, is, baseline->path, was);
 }
 

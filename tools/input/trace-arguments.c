@@ -77,7 +77,7 @@ static int read_number(const struct mt_command *command, const char *value, cons
     *number = strtol(value, &end, 10);
     if (*value >= '0' && *value <= '9' && !*end && *number <= most)
         return 0;
-    mt_fail_usage(command, "'%s' is no number of a %s", value, of);
+    mt_fail_usage(command, "'%s' is not a %s number", value, of);
     return -1;
 }
 
@@ -97,7 +97,7 @@ static int read_moment(const struct mt_command *command, const char *value,
     if (!mt_moment_parse(value, moment))
         return 0;
     mt_fail_usage(command,
-                  "'%s' is no moment; use peak, end, oom, a time with its unit (1.5s, 20ms, "
+                  "unknown moment '%s'; use peak, end, oom, a time with its unit (1.5s, 20ms, "
                   "8000ns), event:N, begin:N or step:N",
                   value);
     return -1;
@@ -150,9 +150,9 @@ static void tell_no_step(const struct mt_analysis *analysis,
     const struct mt_device *device = mt_analysis_main_device(analysis);
     unsigned iterations = device && device->spans ? device->spans->iterations : 0;
     if (iterations)
-        mt_fail("%s: it has iterations 1 to %u only", arguments->path, iterations);
+        mt_fail("%s: the trace has iterations 1 to %u only", arguments->path, iterations);
     else
-        mt_fail("%s: it has no iterations; use --at with a time", arguments->path);
+        mt_fail("%s: the trace has no iterations; use --at with a time", arguments->path);
 }
 
 /* Of a compact trace, moments between those that it was made for have not all blocks. Returns 1. */
@@ -166,8 +166,8 @@ static int tell_compact(const struct mt_analysis *analysis,
     if (unseen && kind != MT_AT_PEAK && kind != MT_AT_END && kind != MT_AT_OOM &&
         mt_compact_of(analysis->replay.definitions))
         mt_say(
-            "%s: compact: blocks that were live at this moment are missing; the peak, the end and "
-            "the begin and the highest moment of some iterations have all",
+            "%s: this compact trace lacks blocks that were live at this moment; it has all of them at the peak, "
+            "at the end, and at the beginning and the peak of some iterations",
             arguments->path);
     return 1;
 }
@@ -176,7 +176,7 @@ int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_argu
 {
     const struct mt_question *question = &arguments->question;
     if (question->moment.kind == MT_AT_OOM && !analysis->replay.n_ooms)
-        mt_fail("%s: memory never ran out in it; use --at peak", arguments->path);
+        mt_fail("%s: the program never ran out of memory; use --at peak", arguments->path);
     else if (analysis->has_no_step)
         tell_no_step(analysis, arguments);
     else if (question->one_device && !analysis->n_devices)
@@ -206,7 +206,7 @@ static int pick_rank(struct mt_trace_arguments *arguments)
             return -1;
         }
         if (rank == arguments->rank && found) {
-            mt_fail("%s and %s are both of rank %ld", *found, arguments->paths[i], rank);
+            mt_fail("%s and %s both have rank %ld", *found, arguments->paths[i], rank);
             return -1;
         }
         if (rank == arguments->rank)
@@ -217,7 +217,7 @@ static int pick_rank(struct mt_trace_arguments *arguments)
     }
     if (!found) {
         mt_fail("no trace of rank %ld is given; %s%s", arguments->rank,
-                *others ? "there are ranks " : "none tells its rank", others);
+                *others ? "the traces have ranks " : "no trace has a rank", others);
         return -1;
     }
     arguments->path = *found;
@@ -242,7 +242,7 @@ static int read_all(const struct mt_command *command, int argc, char **argv,
     if (operand == argc)
         mt_fail_usage(command, "no trace given");
     else if (operand + 1 + more < argc && !takes_many)
-        mt_fail_usage(command, "one trace at a time; '%s' is one too many",
+        mt_fail_usage(command, "unexpected argument '%s'; give one trace at a time",
                       argv[operand + 1 + more]);
     else if (operand + more == argc)
         mt_fail_usage(command, "no address or stack given");

@@ -52,7 +52,7 @@ int mt_locate_shim(char out[MT_PLACE_SIZE])
     if (!rc && mt_is_for_this_machine(out) == 1)
         return 0;
     return mt_fail("%s: the recording library is %s; build or install it", out,
-                   rc ? "not there" : "not one for this machine");
+                   rc ? "missing" : "built for another machine");
 }
 
 /* libcuda.so.1 stands for all of them. It may be a link to another folder. */

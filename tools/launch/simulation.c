@@ -55,7 +55,7 @@ static int read_size(const struct mt_command *command, const char *text, uint64_
     if (rc == -ERANGE)
         return mt_fail_usage(command, "the size '%s' is too large", text);
     if (rc)
-        return mt_fail_usage(command, "'%s' is no size; give one like 24G or 512MiB", text);
+        return mt_fail_usage(command, "'%s' is not a size; give one such as 24G or 512MiB", text);
     return 0;
 }
 
@@ -88,7 +88,7 @@ static int read_count(const struct mt_command *command, const char *text, unsign
     char *end;
     unsigned long number = text ? strtoul(text, &end, 10) : 1;
     if (text && (*text < '0' || *text > '9' || *end || number < 1 || number > SIM_MAX_GPUS))
-        return mt_fail_usage(command, "'%s' is no number of GPUs from 1 to %d", text, SIM_MAX_GPUS);
+        return mt_fail_usage(command, "'%s' is not a number of GPUs from 1 to %d", text, SIM_MAX_GPUS);
     *count = (unsigned)number;
     return 0;
 }
@@ -120,12 +120,12 @@ int mt_simulation_prepare(const struct mt_command *command, const struct mt_simu
     if (rc)
         return rc;
     if (mt_locate_simulator(folder))
-        return mt_fail("%s: the simulated device is not there; build or install it", folder);
+        return mt_fail("%s: the simulated device is missing; build or install it", folder);
     if (sim_launch_prepare(&launch, why, sizeof why))
         return mt_fail("%s", why);
     if (mt_pytorch_without_cuda(program, folder))
         return mt_fail(
-            "%s: this PyTorch is built without CUDA and would see no device; install its "
+            "%s: this PyTorch is built without CUDA, so it would see no device; install its "
             "CUDA build",
             folder);
     return 0;

@@ -27,7 +27,7 @@ static const struct sim_gpu *chosen_gpu(void)
     const struct sim_gpu *gpu = name ? sim_gpu_find(name) : NULL;
 
     if (name && !gpu)
-        fprintf(stderr, "cudasim: no GPU is called %s; it is a %s\n", name,
+        fprintf(stderr, "cudasim: unknown GPU %s; simulating a %s\n", name,
                 sim_gpu_default()->name);
     return gpu ? gpu : sim_gpu_default();
 }
