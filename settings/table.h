@@ -23,28 +23,28 @@ enum mt_setting_kind {
 /* clang-format off */
 #define MT_OPTION_SETTINGS(S)                                                                      \
     S(output, 'o', "MEMTAP_OUTPUT", "memtap-%e-%p.mtap", PATTERN, NULL, "FILE",                    \
-      "the trace, by default memtap-%e-%p.mtap; %p: process id,\n"                                 \
+      "write the trace there (memtap-%e-%p.mtap); %p: process id,\n"                                 \
       "%e: program, %h: host, %r: rank, %%: a percent sign")                                       \
     S(stacks, 0, "MEMTAP_STACKS", "python", CHOICE, "python native both none", "WHICH",            \
-      "the stacks to record: python (the default), native, both or none")                          \
+      "record these stacks: python (default), native, both, none")                          \
     S(keep, 'k', "MEMTAP_KEEP", "all", SIZE, NULL, "SIZE",                                         \
-      "keep the newest events only, at least of this size (such as 512M),\n"                       \
-      "and what was live before them; by default all")                                             \
+      "keep the newest events only, at least SIZE (512M), and\n"                       \
+      "what was live before them; the default is all")                                             \
     S(cupti, 0, "MEMTAP_CUPTI", "auto", CHOICE, "auto on off", "WHEN",                             \
-      "have CUPTI tell of CUDA's calls: auto (the default: where they\n"                           \
-      "cannot be seen otherwise), on or off")                                                      \
+      "record CUDA's calls by CUPTI: auto (the default: where\n"                           \
+      "hooks cannot see them), on or off")                                                      \
     S(level, 0, "MEMTAP_LEVEL", "1", LEVEL, NULL, "N",                                             \
-      "the level of the trace's compression, 1 (the default) to 19")                               \
+      "compress the trace at this zstd level, 1 (default) to 19")                               \
     S(quiet, 'q', "MEMTAP_QUIET", "0", CHOICE, "0 1", NULL,                                        \
-      "no line at the end")                                                                        \
+      "print no line at the end")                                                                        \
     S(verbose, 'v', "MEMTAP_VERBOSE", "0", CHOICE, "0 1", NULL,                                    \
-      "at the end, what could be recorded and what not")
+      "print at the end what memtap could record and what not")
 
 /* And the one that memtap run sets by itself. */
 #define MT_SETTINGS(S)                                                                             \
     MT_OPTION_SETTINGS(S)                                                                          \
     S(roster, 0, "MEMTAP_ROSTER", "", PATH, NULL, "FILE",                                          \
-      "the file to which each trace's path is appended")
+      "append each trace's path to this file")
 /* clang-format on */
 
 enum mt_setting_id {

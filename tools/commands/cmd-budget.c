@@ -14,7 +14,7 @@
 enum { HEADROOM = 256, ALLOW_ENDED };
 
 const struct mt_option mt_budget_options[] = {
-    {HEADROOM, "headroom", "PERCENT", "over what was measured (default: 5 %)"},
+    {HEADROOM, "headroom", "PERCENT", "add this margin to the measured figures (default: 5 %)"},
     MT_ALLOW_ENDED_OPTION(ALLOW_ENDED),
     {0}};
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 const struct mt_option mt_compact_options[] = {
-    {'o', "output", "FILE", "write the copy there (else NAME.compact.mtap beside\nNAME.mtap)"},
+    {'o', "output", "FILE", "write the copy there (default: NAME.compact.mtap beside\nNAME.mtap)"},
     {0},
 };
 

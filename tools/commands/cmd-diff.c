@@ -16,10 +16,10 @@ enum { TO = 256, FLAME, RULES, NO_LABELS };
 
 const struct mt_option mt_diff_options[] = {
     {'f', "format", "FORMAT", "text (the default), markdown or json", "text markdown json"},
-    {TO, "to", NULL, "what stands before it is old, what follows is new:\nOLD... --to NEW..."},
-    {FLAME, "flame", "FILE", "write a differential folded file there: STACK OLD NEW"},
-    {NO_LABELS, "no-labels", NULL, "classify without what autograd said: by stacks and lifetimes"},
-    {RULES, "rules", "FILE", "rules of your own, which come first: memtap-rules(5)"},
+    {TO, "to", NULL, "separate several old traces from new ones:\nOLD... --to NEW..."},
+    {FLAME, "flame", "FILE", "write folded stacks for a differential flame graph:\nSTACK OLD NEW"},
+    {NO_LABELS, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's labels"},
+    {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
     {0},
 };
 

@@ -14,11 +14,11 @@
 enum { COMMIT = 256, BRANCH, TAG, KEEP, RULES };
 
 const struct mt_option mt_history_add_options[] = {
-    {COMMIT, "commit", "ID", "the commit that was run (else what a CI service\nsets, else git's)"},
-    {BRANCH, "branch", "NAME", "its branch (the same)"},
-    {TAG, "tag", "NAME", "a word to find the runs by; may come again"},
-    {KEEP, "keep", "FOLDER", "copy the traces there"},
-    {RULES, "rules", "FILE", "rules of your own, which come first: memtap-rules(5)"},
+    {COMMIT, "commit", "ID", "the commit that ran (default: what a CI service sets,\nelse git's)"},
+    {BRANCH, "branch", "NAME", "its branch (default: as for --commit)"},
+    {TAG, "tag", "NAME", "a word to find the runs by; may be repeated"},
+    {KEEP, "keep", "FOLDER", "copy the traces to this folder"},
+    {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
     MT_DB_OPTIONS,
     {0},
 };

@@ -23,21 +23,21 @@ enum { ALLOW_ENDED = 255, BRANCH = 256, TAG, PROGRAM, SINCE, LAST, KEEP_LAST, OL
 /* clang-format off */
 #define FORMAT_OPTION {'f', "format", "FORMAT", "text (the default) or json", "text json"}
 #define FILTER_OPTIONS                                                                             \
-    {BRANCH, "branch", "NAME", "only runs of this branch"},                                        \
-    {TAG, "tag", "NAME", "only runs with this tag"},                                               \
-    {PROGRAM, "program", "NAME", "only runs of this program"},                                     \
-    {SINCE, "since", "WHEN", "only runs that began since a day (2026-11-20) or for so\nlong (30d, 12h)"}
+    {BRANCH, "branch", "NAME", "show only runs of this branch"},                                        \
+    {TAG, "tag", "NAME", "show only runs with this tag"},                                               \
+    {PROGRAM, "program", "NAME", "show only runs of this program"},                                     \
+    {SINCE, "since", "WHEN", "show only runs since a day (2026-11-20) or of the last\ntime (30d, 12h)"}
 
 static const struct mt_option list_options[] = {
-    FORMAT_OPTION, FILTER_OPTIONS, {LAST, "last", "N", "only the newest N"}, MT_DB_OPTIONS, {0}};
+    FORMAT_OPTION, FILTER_OPTIONS, {LAST, "last", "N", "show only the newest N"}, MT_DB_OPTIONS, {0}};
 static const struct mt_option show_options[] = {FORMAT_OPTION, FILTER_OPTIONS, MT_DB_OPTIONS, {0}};
 static const struct mt_option trend_options[] = {
-    FORMAT_OPTION, FILTER_OPTIONS, {LAST, "last", "N", "the newest N (60)"},
+    FORMAT_OPTION, FILTER_OPTIONS, {LAST, "last", "N", "show the newest N (default: 60)"},
     MT_ALLOW_ENDED_OPTION(ALLOW_ENDED), MT_DB_OPTIONS, {0}};
 static const struct mt_option prune_options[] = {
     {KEEP_LAST, "keep-last", "N", "keep the newest N of each program and branch"},
-    {OLDER_THAN, "older-than", "TIME", "forget only what began so long ago: 90d, 12w, 6h"},
-    {'n', "dry-run", NULL, "only say what would be forgotten"},
+    {OLDER_THAN, "older-than", "TIME", "forget only runs older than this: 90d, 12w, 6h"},
+    {'n', "dry-run", NULL, "print what would be forgotten; forget nothing"},
     FILTER_OPTIONS, MT_DB_OPTIONS, {0}};
 /* clang-format on */
 
@@ -317,20 +317,21 @@ static int run_prune(const struct mt_command *command, int argc, char **argv)
 
 const struct mt_command mt_history_verbs[] = {
     {"history add", "[OPTION]... TRACE...", "add runs by their traces",
-     "Adds a run to the history: what its trace says, its commit and its branch. The trace\n"
-     "stays where it is. Ranks of one job are one run.",
+     "Adds a run to the history: its figures, its commit and its branch. The trace stays\n"
+     "where it is. The ranks of a job are one run.",
      mt_history_add_options, 0, mt_run_history_add},
-    {"history list", "[OPTION]...", "the runs", "Lists the runs of the history, the newest last.",
+    {"history list", "[OPTION]...", "list the runs", "Lists the runs of the history, newest last.",
      list_options, 0, run_list},
-    {"history show", "[OPTION]... [RUN]", "all that is kept of a run",
-     "Shows all that the history has of a run, by its number; without one, of the newest.",
+    {"history show", "[OPTION]... [RUN]", "show everything about a run",
+     "Shows everything that the history has about a run, by its number; without a number,\n"
+     "about the newest.",
      show_options, 0, run_show},
-    {"history trend", "[OPTION]...", "runs over time, and where they changed",
-     "Draws the newest runs of a program, finds the nights at which their memory changed for\n"
-     "good, and names the commits around each of them, and the call sites.",
+    {"history trend", "[OPTION]...", "draw runs over time, and find where memory changed",
+     "Draws the newest runs of a program, finds the runs at which memory changed for good,\n"
+     "and names the commits around each change, and its call sites.",
      trend_options, 0, run_trend},
     {"history prune", "[OPTION]...", "forget old runs",
-     "Forgets old runs, with the copies of traces that were made for them, and says which.",
+     "Forgets old runs, removes the history's copies of their traces, and lists them.",
      prune_options, 0, run_prune},
     {0},
 };

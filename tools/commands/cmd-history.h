@@ -13,7 +13,7 @@ enum { MT_OPTION_DB = 512, MT_OPTION_WAIT };
 #define MT_DB_OPTIONS                                                                              \
     {MT_OPTION_DB, "db", "FILE", "the history's file (MEMTAP_HISTORY, else history.db in\n"        \
                                  "$XDG_DATA_HOME/memtap or ~/.local/share/memtap)"},               \
-    {MT_OPTION_WAIT, "wait", "SECONDS", "how long to wait for others who write (30)"}
+    {MT_OPTION_WAIT, "wait", "SECONDS", "wait so long for other writers (default: 30)"}
 /* clang-format on */
 
 struct mt_history_place {

@@ -29,8 +29,8 @@ enum { BROKEN = 1, FOLDER = 256, BUDGET };
 const struct mt_option mt_nightly_options[] = {
     MT_OPTION_SETTINGS(MT_SETTING_OPTION)
     MT_SIMULATION_OPTIONS,
-    {FOLDER, "folder", "FOLDER", "where nights are kept; memtap-nightly"},
-    {BUDGET, "budget", "FILE", "the limits, instead of those of memtap check: memtap-budget(5)"},
+    {FOLDER, "folder", "FOLDER", "keep the nights there (default: memtap-nightly)"},
+    {BUDGET, "budget", "FILE", "check against this budget: memtap-budget(5)"},
     {0},
 };
 /* clang-format on */

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 const struct mt_option mt_recover_options[] = {
-    {'o', "output", "FILE", "write a new file, and leave the trace and its tail as they are"},
+    {'o', "output", "FILE", "write a new file, and do not change the trace and its tail"},
     {0},
 };
 

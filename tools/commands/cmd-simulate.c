@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 const struct mt_option mt_simulate_options[] = {
-    {'g', "gpu", "NAME", "the card: h200, rtx4090, ...; list shows them all", "list " MT_CARDS},
-    {'m', "memory", "SIZE", "its memory, such as 24G or 512MiB, instead of the card's"},
-    {'n', "gpus", "N", "how many of them; 1"},
-    {'c', "copy-limit", "SIZE", "larger copies to the card are not really made; 1M"},
+    {'g', "gpu", "NAME", "simulate this card: h200 ...; list prints all of them", "list " MT_CARDS},
+    {'m', "memory", "SIZE", "give it this memory, such as 24G or 512MiB"},
+    {'n', "gpus", "N", "simulate N cards; 1 by default"},
+    {'c', "copy-limit", "SIZE", "skip the content of larger copies to the card (1M)"},
     {0},
 };
 

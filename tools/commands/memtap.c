@@ -17,93 +17,95 @@
 const struct mt_command mt_commands[] = {
     {"run", "[OPTION]... [--] COMMAND [ARGUMENT]...", "run a program and record a trace",
      "Runs a program with memtap's recording library preloaded. Every process of it\n"
-     "that uses CUDA writes a trace; where they are is said at the end. The exit code\n"
-     "is the program's own (128 + the signal's number when one killed it). A script\n"
-     "(train.py) or a module (-m MODULE) is run by Python.",
+     "that uses CUDA writes a trace; memtap prints their names at the end. The exit code\n"
+     "is the program's own (128 + N when signal N killed it). Python runs a script\n"
+     "(train.py) or a module (-m MODULE).",
      mt_run_options, 1, mt_run_run},
     {"simulate", "[OPTION]... [--] COMMAND [ARGUMENT]...",
      "run a program on a simulated CUDA device",
-     "Runs a program on a CUDA device that is simulated: memory is accounted for as on\n"
-     "the real card, kernels do nothing. No GPU and no driver is needed, but the CUDA\n"
-     "build of PyTorch is.",
+     "Runs a program on a simulated CUDA device. The device counts memory as the real\n"
+     "card does; kernels do nothing. It needs no GPU and no driver, but the CUDA build\n"
+     "of PyTorch.",
      mt_simulate_options, 1, mt_run_simulate},
     {"report", "[OPTION]... TRACE...", "explain a trace: the peak, by category and call site",
      "Explains a trace: how much memory was allocated at the peak, what for, and by\n"
-     "which lines. Several traces are those of the ranks of one job.",
+     "which lines. Several traces are the ranks of one job.",
      mt_report_options, 0, mt_run_report},
     {"oom", "[OPTION]... TRACE...", "explain why memory ran out",
-     "Explains the last out-of-memory of a trace: what was asked for and by which line,\n"
-     "what was live, why what was free did not help, and what would.",
+     "Explains why a program ran out of memory the last time: what was requested, and by\n"
+     "which line; what was live; why the free memory did not help; what would help.",
      mt_oom_options, 0, mt_run_oom},
-    {"diff", "[OPTION]... OLD NEW", "what has changed between two runs",
-     "Compares two runs of a program: how the peak has changed, and which categories,\n"
-     "phases and call sites are to blame. OLD and NEW are traces, or folders of them;\n"
-     "several of each (OLD... --to NEW...) are ranks of a job, matched by rank, or\n"
-     "repeated runs: then what differs no more than these by themselves is noise.",
+    {"diff", "[OPTION]... OLD NEW", "compare two runs: what changed, and which lines did it",
+     "Compares two runs of a program: how the peak changed, and which categories, phases\n"
+     "and call sites changed it. OLD and NEW are traces, or folders of traces. Several of\n"
+     "each (OLD... --to NEW...) are the ranks of a job, or repeated runs; a difference\n"
+     "within the spread of repeated runs is marked as noise.",
      mt_diff_options, 0, mt_run_diff},
-    {"stacks", "[OPTION]... TRACE...", "what was live, by whole stacks",
-     "Shows what was live at a moment as a tree of stacks; frames of PyTorch itself and\n"
-     "of Python's library, and what has less than a hundredth of all, are left out.\n"
+    {"stacks", "[OPTION]... TRACE...", "show live memory by whole stacks",
+     "Shows the memory that was live at a moment as a tree of stacks. It leaves out frames\n"
+     "of PyTorch and of Python's library, and branches below 1 % of the total. The format\n"
      "folded is for flame graphs.",
      mt_stacks_options, 0, mt_run_stacks},
-    {"explain", "[OPTION]... TRACE ADDRESS|STACK", "why a block is what it is said to be",
-     "Shows the whole reasoning about the block at an address, or about all live blocks\n"
-     "of a stack (a number that memtap blocks shows): what was seen of it, every rule,\n"
-     "and which of them decided.",
+    {"explain", "[OPTION]... TRACE ADDRESS|STACK", "explain why a block has its category",
+     "Shows how memtap classified the block at an address, or all live blocks of a stack\n"
+     "(a number that memtap blocks shows): the evidence, every rule, and the rule that\n"
+     "decided.",
      mt_explain_options, 0, mt_run_explain},
-    {"blocks", "[OPTION]... TRACE...", "every live block at a moment of a trace",
-     "Lists every block of memory that was live at a moment: address, size, what it\n"
-     "was for and by which rule, how old it was, and the line that asked for it.",
+    {"blocks", "[OPTION]... TRACE...", "list every live block at a moment",
+     "Lists every block of memory that was live at a moment: its address, size, category\n"
+     "and rule, its age, and the line that requested it.",
      mt_blocks_options, 0, mt_run_blocks},
-    {"check", "TRACE... [OPTION]...", "hold runs to limits: exit code 1 where one is broken",
-     "Holds each trace to a budget, or to what earlier runs took, or both; a line for each\n"
-     "limit that is broken says how much it is over, by which line of code, and what to run\n"
-     "next. The exit code is 1 then, 0 where all limits hold, 2 where that cannot be told.",
+    {"check", "TRACE... [OPTION]...", "check runs against limits; exit code 1 if one is broken",
+     "Checks each trace against a budget, against earlier runs, or against both. For each\n"
+     "broken limit it prints a line: the excess, the line of code behind it, and the\n"
+     "command to run next. The exit code is 1 if a limit is broken, 0 if all hold, and 2\n"
+     "if memtap cannot tell.",
      mt_check_options, 0, mt_run_check},
     {"budget", "[OPTION]... TRACE...", "propose limits for memtap check from good runs",
-     "Writes a budget for memtap check: the most that the runs took, a little more, in round\n"
-     "numbers, with comments.",
+     "Writes a budget for memtap check: the most memory that the runs took, with a margin,\n"
+     "in round numbers and with comments.",
      mt_budget_options, 0, mt_run_budget},
-    {"info", "[OPTION]... TRACE", "what a trace has in it",
-     "Says what a trace has in it: how many events of each kind, whether it is\n"
-     "complete, and which process it is of.",
+    {"info", "[OPTION]... TRACE", "summarize a trace: process, events, completeness",
+     "Summarizes a trace: the process that wrote it, whether it is complete, and how many\n"
+     "events of each kind it has.",
      mt_trace_options, 0, mt_run_info},
-    {"dump", "[OPTION]... TRACE", "every record of a trace",
+    {"dump", "[OPTION]... TRACE", "print every record of a trace",
      "Prints every record of a trace, in the order of the file: definitions (strings,\n"
-     "frames, stacks, threads, info) before the events that use them. json: one object\n"
-     "a line.",
+     "frames, stacks, threads, info) before the events that use them. The format\n"
+     "json prints one object per line.",
      mt_trace_options, 0, mt_run_dump},
-    {"history", "VERB [OPTION]...", "runs night after night: add, list, show, trend, prune",
-     "Keeps what the traces of many runs say in one file, with the commit of each run, and\n"
-     "finds the commit at which memory grew.",
+    {"history", "VERB [OPTION]...", "keep runs over time: add, list, show, trend, prune",
+     "Keeps the figures of many runs in one file, with the commit of each run, and finds\n"
+     "the commit at which memory grew.",
      mt_no_options, 0, NULL, mt_history_verbs},
     {"nightly", "[OPTION]... [--] COMMAND [ARGUMENT]...",
-     "record a night, compare it with good ones: good or bad",
-     "Runs a program as memtap run does, holds its traces to the newest good nights and to a\n"
-     "budget, adds them to a history and keeps them in good/ or bad/ of a folder. The exit code\n"
-     "is the program's own; where that is 0, 1 when a limit is broken or the run is not whole,\n"
-     "2 when no trace was made or it cannot be told, and 0 when the night is good.",
+     "record a nightly run and compare it with good ones",
+     "Runs a program as memtap run does, checks its traces against the newest good nights and\n"
+     "a budget, adds them to a history, and keeps them in good/ or bad/ of a folder. The exit\n"
+     "code is the program's own. If that is 0, memtap exits with 0 for a good night, 1 if a\n"
+     "limit is broken or the run is not whole, and 2 if there is no trace or memtap cannot\n"
+     "tell.",
      mt_nightly_options + 1 /* not --output */, 1, mt_run_nightly},
-    {"compact", "[OPTION]... TRACE", "a small copy of a trace, to be kept",
-     "Writes a copy of a trace that has its peaks, iterations and totals, but not every event:\n"
-     "reports of it say the same, and it is a small part of the size.",
+    {"compact", "[OPTION]... TRACE", "write a small copy of a trace, to keep",
+     "Writes a small copy of a trace. The copy has the peaks, iterations and totals, but not\n"
+     "every event. A report of it says the same as a report of the trace.",
      mt_compact_options, 0, mt_run_compact},
     {"recover", "[OPTION]... TRACE", "finish the trace of a program that was killed",
-     "Makes one complete file of the trace of a program that was killed and of what is\n"
-     "beside it (TRACE.tail), or of a trace that was cut. The other commands read such\n"
-     "traces as they are; this is for keeping or moving them.",
+     "Makes one complete file from a killed program's trace and the tail beside it\n"
+     "(TRACE.tail), or from a trace that was cut. The other commands read such traces as\n"
+     "they are; recover them to keep or move them.",
      mt_recover_options, 0, mt_run_recover},
     {"symbolize", "[OPTION]... TRACE", "write the names of native frames into a trace",
-     "Looks up the functions, files and lines of a trace's native frames, in the libraries\n"
-     "that are on this machine, and writes them into the trace: it can then be read where\n"
-     "these libraries are not.",
+     "Looks up the functions, files and lines of a trace's native frames in the libraries of\n"
+     "this machine, and writes them into the trace. Other machines can then read it without\n"
+     "these libraries.",
      mt_symbolize_options, 0, mt_run_symbolize},
-    {"lib", "", "the path of the recording library",
-     "Prints the path of libmemtap.so, for\n"
+    {"lib", "", "print the path of the recording library",
+     "Prints the path of libmemtap.so. To use it:\n"
      "  LD_PRELOAD=$(memtap lib) python train.py",
      mt_no_options, 0, mt_run_lib},
-    {"completion", "bash|zsh|fish", "completion of memtap's command lines, for a shell",
-     "Prints what completes memtap's command lines in a shell, for\n"
+    {"completion", "bash|zsh|fish", "print a shell's completion of memtap's command lines",
+     "Prints a script that completes memtap's command lines in a shell. To use it:\n"
      "  source <(memtap completion bash)",
      mt_no_options, 0, mt_run_completion},
     {0},
@@ -182,7 +184,7 @@ static void print_overview(void)
          "  -h, --help  show this help\n"
          "  --version   show memtap's version\n"
          "  --most-memory SIZE, --most-output SIZE\n"
-         "              what a command may take, before it says that there is more\n\n"
+         "              let a command use this much memory, or print this much\n\n"
          "memtap help COMMAND explains a command. To begin:\n"
          "  memtap run python train.py");
 }

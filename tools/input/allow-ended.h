@@ -11,8 +11,8 @@
 /* clang-format off */
 #define MT_ALLOW_ENDED_OPTION(letter)                                                              \
     {letter, "allow-ended", "HOW",                                                                 \
-     "take a run for good that is not whole: any, or oom, exit, killed,\n"                         \
-     "running, executed, stopped, open, cut; may come again", MT_ALLOWED_CHOICES}
+     "accept a run that ended like this: any, oom, exit, killed,\n"                         \
+     "running, executed, stopped, open or cut; may be repeated", MT_ALLOWED_CHOICES}
 /* clang-format on */
 
 /* Adds those that a value names, with commas between: 0, or -1 after a message. */

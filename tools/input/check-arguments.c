@@ -12,16 +12,16 @@
 enum { AGAINST = 256, ALLOW_ENDED, BUDGET, RULES, SUMMARY, TODAY };
 
 const struct mt_option mt_check_options[] = {
-    {AGAINST, "against", "BASELINE...", "runs to compare with: all traces up to the next option"},
-    {BUDGET, "budget", "FILE", "the limits: memtap-budget(5)"},
+    {AGAINST, "against", "BASELINE...", "compare with these runs: all traces up to the next option"},
+    {BUDGET, "budget", "FILE", "check against this budget: memtap-budget(5)"},
     MT_ALLOW_ENDED_OPTION(ALLOW_ENDED),
     {'f', "format", "FORMAT[:FILE]",
      "text (the default), json, junit, github or gitlab, to stdout\nor into a file; may be given "
      "several times",
      "text json junit github gitlab"},
-    {SUMMARY, "summary", "FILE", "add a page of markdown to a file"},
-    {TODAY, "today", "DATE", "the day that decides which allowances count (2027-01-31)"},
-    {RULES, "rules", "FILE", "rules of your own for categories: memtap-rules(5)"},
+    {SUMMARY, "summary", "FILE", "append a summary in markdown to a file"},
+    {TODAY, "today", "DATE", "apply the allowances of this day (2027-01-31)"},
+    {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
     {0}};
 
 /* What is known of the options while they are read. */

@@ -15,14 +15,14 @@ enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY, RANK };
 #define FORMAT_OPTION(help, choices) {'f', "format", "FORMAT", help, choices}
 #define AT_OPTION {AT, "at", "MOMENT",                                                             \
     "peak (the default), end, oom, a time such as 1.5s,\n20ms or 8000ns, event:N, begin:N"         \
-    " (before an\niteration) or step:N (the most of it)",                                            \
+    " (start of\niteration N) or step:N (its peak)",                                            \
     "peak end oom"}
-#define DEVICE_OPTION {DEVICE, "device", "N", "only CUDA's device N"}
-#define RANK_OPTION {RANK, "rank", "N", "of several traces of a job that of rank N"}
+#define DEVICE_OPTION {DEVICE, "device", "N", "show only CUDA's device N"}
+#define RANK_OPTION {RANK, "rank", "N", "choose the trace of rank N"}
 #define NO_LABELS_OPTION {NO_LABELS, "no-labels", NULL,                                            \
-    "classify without what autograd said: by stacks and lifetimes"}
+    "classify by stacks and lifetimes, without autograd's labels"}
 #define RULES_OPTION {RULES, "rules", "FILE",                                                      \
-    "rules of your own, which come first: memtap-rules(5)"}
+    "apply your own rules first: memtap-rules(5)"}
 
 /* What is asked of the trace, for all that classify it. */
 #define QUESTION_OPTIONS AT_OPTION, DEVICE_OPTION, NO_LABELS_OPTION, RULES_OPTION
@@ -31,7 +31,7 @@ const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) o
 const struct mt_option mt_report_options[] = {
     FORMAT_OPTION("text (the default) or json", "text json"),
     {BY, "by", "WHAT",
-     "instead of call sites: dtype, file, function, module,\nname, operator, range, rule or stack",
+     "group by this instead of call sites: dtype, file, function,\nmodule, name, operator, range, rule or stack",
      "dtype file function module name operator range rule stack"},
     RANK_OPTION, QUESTION_OPTIONS, {0}};
 const struct mt_option mt_blocks_options[] = {

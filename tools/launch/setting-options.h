@@ -12,9 +12,9 @@
 
 /* clang-format off */
 #define MT_SIMULATION_OPTIONS                                                                      \
-    {'s', "simulate", "NAME", "run on this simulated card; list shows them all", "list " MT_CARDS}, \
+    {'s', "simulate", "NAME", "run on this simulated card; list prints all of them", "list " MT_CARDS}, \
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},                 \
-    {'n', "gpus", "N", "how many simulated cards; 1"}
+    {'n', "gpus", "N", "simulate N cards; 1 by default"}
 /* clang-format on */
 
 #endif
