@@ -1,27 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-
 #include "driver.h"
-
-CUresult driver_result(int error)
-{
-    switch (error) {
-    case 0:
-        return CUDA_SUCCESS;
-    case -ENOMEM:
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    case -ENODEV:
-        return sim_device_count() ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_NO_DEVICE;
-    case -EEXIST:
-        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    case -ENOTSUP:
-        return CUDA_ERROR_NOT_SUPPORTED;
-    case -ECANCELED:
-        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    default:
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-}
 
 /* Some codes of the runtime have no name of their own here: they stand behind the unknown error. */
 static const struct {

@@ -1,32 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-
 #include "runtime.h"
-
-static cudaError_t translate(int error)
-{
-    switch (error) {
-    case 0:
-        return cudaSuccess;
-    case -ENOMEM:
-        return cudaErrorMemoryAllocation;
-    case -ENODEV:
-        return sim_device_count() ? cudaErrorInvalidDevice : cudaErrorNoDevice;
-    case -EEXIST:
-        return cudaErrorHostMemoryAlreadyRegistered;
-    case -ENOTSUP:
-        return cudaErrorNotSupported;
-    case -ECANCELED:
-        return cudaErrorStreamCaptureInvalidated;
-    default:
-        return cudaErrorInvalidValue;
-    }
-}
-
-cudaError_t runtime_error(int error)
-{
-    return runtime_result(translate(error));
-}
 
 cudaError_t runtime_enter(struct sim_device **device)
 {

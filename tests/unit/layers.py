@@ -67,6 +67,20 @@ def sources(folder):
     return [path for path in sorted(folder.rglob("*")) if path.suffix in SOURCES]
 
 
+def objects(root, build):
+    """source file -> one of its objects (several libraries may have it). By Meson's naming,
+    folder/library.p/sub_file.c.o is made from folder/sub/file.c; ".._" is the folder above."""
+    found = {}
+    for path in sorted(build.rglob("*.o")):
+        folder, name = path.relative_to(build).parent.parent, path.name.removesuffix(".o")
+        while name.startswith(".._"):
+            folder, name = folder.parent, name.removeprefix(".._")
+        source = root / folder / name.replace("_", "/")
+        if source.relative_to(root).parts[0] in MAY_INCLUDE and source.exists():
+            found.setdefault(source, path)
+    return found
+
+
 def subfolder(root, path):
     """(folder, sub-folder) of a source file, or None where no law divides its folder."""
     parts = path.relative_to(root).as_posix()

@@ -33,29 +33,15 @@ for folder in layers.MAY_INCLUDE:
                 if f"#undef {match[1]}\n" not in text:
                     places["macro", match[1]].add(where)
 
-
-
-def source_of(path):
-    """By Meson's naming: folder/library.p/sub_file.c.o is made from folder/sub/file.c, and ".._" is
-    the folder above. Several libraries may have it."""
-    folder, name = path.relative_to(build).parent.parent, path.name
-    while name.startswith(".._"):
-        folder, name = folder.parent, name.removeprefix(".._")
-    return f"{folder.as_posix()}/{name}".replace("_", "/").removesuffix(".o")
-
-
-objects = {}
-for path in sorted(build.rglob("*.o")):
-    source = source_of(path)
-    if source.split("/")[0] in layers.MAY_INCLUDE:
-        objects.setdefault(source, path)
+objects = layers.objects(root, build)
+sources = {str(path): source for source, path in objects.items()}
 lines = subprocess.run([nm, "-A", "--defined-only", *objects.values()], check=True,
                        capture_output=True, text=True).stdout.splitlines()
 for line in lines:
     path, _, symbol = line.rpartition(":")
     *_, kind, name = symbol.split()
     if kind.isupper() and kind not in "VW" and name.startswith("mt_"):
-        places["function", name].add(source_of(pathlib.Path(path)))
+        places["function", name].add(sources[path].relative_to(root).as_posix())
 
 twice = {key: sorted(value) for key, value in places.items() if len(value) > 1}
 for (kind, name), where in sorted(twice.items()):
