@@ -15,6 +15,7 @@ static inline int mt_replay_is_of_cuda(const struct mt_replay *replay, unsigned 
 
 /* The moment in question is now, on the device of that slot. */
 void mt_replay_take_device(struct mt_replay *replay, unsigned slot);
+void mt_replay_take_all(struct mt_replay *replay); /* on all devices, and of the host */
 
 /* There is an event on the device of that slot, before which so much was allocated. 0 or -ENOMEM.
  */
@@ -46,6 +47,10 @@ static inline int mt_replay_see(struct mt_replay *replay, unsigned slot,
     return mt_spans_see(&replay->spans[slot], &replay->tracker.now, replay->events, replay->time_ns,
                         now->allocated, now->reserved);
 }
+
+/* PyTorch had no memory for an allocation; what a device has, free or taken by anybody. */
+void mt_replay_oom(struct mt_replay *replay, const struct mt_event *event);
+void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event);
 
 /* Memory ran out; and then the program allocated all the same. */
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom);

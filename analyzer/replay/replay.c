@@ -34,7 +34,7 @@ void mt_replay_take_device(struct mt_replay *replay, unsigned slot)
     mt_heap_remember(&replay->cuda.imported, slot);
 }
 
-static __attribute__((cold)) void take_all(struct mt_replay *replay)
+__attribute__((cold)) void mt_replay_take_all(struct mt_replay *replay)
 {
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_replay_take_device(replay, slot);
@@ -274,62 +274,6 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
     return see_total(replay, slot, event, block); /* the first event may be a free */
 }
 
-void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
-{
-    const struct mt_thread_state *thread = replay->thread;
-    const struct mt_oom *last =
-        replay->n_ooms ? &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT] : NULL;
-    if (last && last->of_cuda && !last->went_on && last->device == oom->device &&
-        (!oom->of_cuda || last->wanted == oom->wanted))
-        replay->n_ooms--; /* one and the same: tried again, or PyTorch says what CUDA said before */
-    else
-        mt_replay_went_on(replay);
-    struct mt_oom *kept = &replay->ooms[replay->n_ooms++ % MT_OOMS_KEPT];
-    *kept = *oom;
-    if (thread->n_nodes) {
-        kept->node_name = thread->nodes[thread->n_nodes - 1].name;
-        kept->forward_stack = thread->nodes[thread->n_nodes - 1].forward_stack;
-    }
-    if (replay->question.moment.kind == MT_AT_OOM)
-        take_all(replay);
-}
-
-static void on_oom(struct mt_replay *replay, const struct mt_event *event)
-{
-    struct mt_totals *now = &replay->now[mt_device_slot(event->device)];
-    if (now->event) { /* what was cached has just been given back to CUDA */
-        mt_timeline_reserve(&replay->timeline[mt_device_slot(event->device)],
-                            event->arg[2] - now->reserved, now->event);
-        now->reserved = event->arg[2];
-    }
-    mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
-                                               .wanted = event->arg[0],
-                                               .allocated = event->arg[1],
-                                               .reserved = event->arg[2],
-                                               .stack = event->stack,
-                                               .device = event->device});
-}
-
-static void on_sample(struct mt_replay *replay, const struct mt_event *event)
-{
-    unsigned slot = mt_device_slot(event->device);
-    replay->sample[slot] = (struct mt_sample){.time_ns = event->time_ns,
-                                              .total = event->arg[0],
-                                              .free = event->arg[1],
-                                              .own = event->arg[2],
-                                              .others = event->arg[3],
-                                              .cuda_bytes = replay->cuda.heap.total[slot].bytes,
-                                              .objects = mt_objects_on(&replay->objects, slot)};
-    if (!replay->first_sample[slot].time_ns)
-        replay->first_sample[slot] = replay->sample[slot];
-    const struct mt_sample *before = &replay->sample_at[slot];
-    uint64_t taken_ns = replay->taken_ns[slot];
-    if (replay->awaits_sample[slot] &&
-        (!before->time_ns || event->time_ns - taken_ns <= taken_ns - before->time_ns))
-        replay->sample_at[slot] = replay->sample[slot];
-    replay->awaits_sample[slot] = 0;
-}
-
 static int is_label(unsigned kind)
 {
     return (kind >= MT_SAVED && kind <= MT_REQUIRES_GRAD) || kind == MT_STATE || kind == MT_MEMBER ||
@@ -339,7 +283,7 @@ static int is_label(unsigned kind)
 static int on_event(struct mt_replay *replay, const struct mt_event *event)
 {
     if (replay->awaits_moment && is_past(replay, event))
-        take_all(replay);
+        mt_replay_take_all(replay);
     replay->events++;
     replay->time_ns = event->time_ns;
     if (replay->question.no_labels && is_label(event->kind))
@@ -353,7 +297,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_FREE:
         return on_free(replay, event);
     case MT_OOM:
-        on_oom(replay, event);
+        mt_replay_oom(replay, event);
         return 0;
     case MT_CUDA_MALLOC:
     case MT_CUDA_FREE:
@@ -372,7 +316,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_OBJECT_GONE:
         return mt_objects_event(&replay->objects, event);
     case MT_DEVICE_MEMORY:
-        on_sample(replay, event);
+        mt_replay_sample(replay, event);
         return 0;
     }
     return mt_tracker_learn(&replay->tracker, replay->thread, event);
@@ -435,7 +379,7 @@ static void finish(struct mt_replay *replay)
 {
     if (!replay->taken && replay->question.moment.kind != MT_AT_PEAK &&
         replay->question.moment.kind != MT_AT_OOM)
-        take_all(replay);
+        mt_replay_take_all(replay);
     if (replay->survey.complete)
         mt_tracker_finish(&replay->tracker);
     for (uint32_t i = 1; i < replay->blocks.n_records; i++) {

@@ -83,7 +83,11 @@ uint32_t mt_definitions_stack_limit(const struct mt_definitions *definitions);
 struct mt_module mt_module(const struct mt_definitions *definitions, uint32_t id);
 
 /* The innermost frame of a stack. */
-const struct mt_frame *mt_stack_frame(const struct mt_definitions *definitions, uint32_t stack);
+static inline const struct mt_frame *mt_stack_frame(const struct mt_definitions *definitions,
+                                                    uint32_t stack)
+{
+    return mt_frame(definitions, mt_stack(definitions, stack)->frame);
+}
 
 /* The frame for showing it: a native one's function, file and line are looked up in its file at the
  * first time (symbols.h), unless the trace names them. */

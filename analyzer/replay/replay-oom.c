@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the replay does with events that say how full a device is: out of memory, and samples. */
+#include "replay-parts.h"
+
+void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
+{
+    const struct mt_thread_state *thread = replay->thread;
+    const struct mt_oom *last =
+        replay->n_ooms ? &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT] : NULL;
+    if (last && last->of_cuda && !last->went_on && last->device == oom->device &&
+        (!oom->of_cuda || last->wanted == oom->wanted))
+        replay->n_ooms--; /* one and the same: tried again, or PyTorch says what CUDA said before */
+    else
+        mt_replay_went_on(replay);
+    struct mt_oom *kept = &replay->ooms[replay->n_ooms++ % MT_OOMS_KEPT];
+    *kept = *oom;
+    if (thread->n_nodes) {
+        kept->node_name = thread->nodes[thread->n_nodes - 1].name;
+        kept->forward_stack = thread->nodes[thread->n_nodes - 1].forward_stack;
+    }
+    if (replay->question.moment.kind == MT_AT_OOM)
+        mt_replay_take_all(replay);
+}
+
+void mt_replay_oom(struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_totals *now = &replay->now[mt_device_slot(event->device)];
+    if (now->event) { /* what was cached has just been given back to CUDA */
+        mt_timeline_reserve(&replay->timeline[mt_device_slot(event->device)],
+                            event->arg[2] - now->reserved, now->event);
+        now->reserved = event->arg[2];
+    }
+    mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
+                                               .wanted = event->arg[0],
+                                               .allocated = event->arg[1],
+                                               .reserved = event->arg[2],
+                                               .stack = event->stack,
+                                               .device = event->device});
+}
+
+void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event)
+{
+    unsigned slot = mt_device_slot(event->device);
+    replay->sample[slot] = (struct mt_sample){.time_ns = event->time_ns,
+                                              .total = event->arg[0],
+                                              .free = event->arg[1],
+                                              .own = event->arg[2],
+                                              .others = event->arg[3],
+                                              .cuda_bytes = replay->cuda.heap.total[slot].bytes,
+                                              .objects = mt_objects_on(&replay->objects, slot)};
+    if (!replay->first_sample[slot].time_ns)
+        replay->first_sample[slot] = replay->sample[slot];
+    const struct mt_sample *before = &replay->sample_at[slot];
+    uint64_t taken_ns = replay->taken_ns[slot];
+    if (replay->awaits_sample[slot] &&
+        (!before->time_ns || event->time_ns - taken_ns <= taken_ns - before->time_ns))
+        replay->sample_at[slot] = replay->sample[slot];
+    replay->awaits_sample[slot] = 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stack's line of code, as reports name it. */
+#include "definitions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void mt_place_text(char *out, size_t size, const struct mt_definitions *d, uint32_t stack)
+{
+    const struct mt_frame *frame = mt_named_frame(d, mt_stack(d, stack)->frame);
+    const char *slash = strrchr(frame->file, '/');
+    const char *file = slash && slash[1] ? slash + 1 : frame->file;
+    if (!mt_stack(d, stack)->depth)
+        snprintf(out, size, "unknown");
+    else if (frame->is_native && !frame->is_named)
+        snprintf(out, size, "%s", frame->function);
+    else if (frame->line)
+        snprintf(out, size, "%s:%u %s", file, frame->line, frame->function);
+    else
+        snprintf(out, size, "%s %s", file, frame->function);
+}
+
+void mt_named_place_text(char *out, size_t size, const struct mt_definitions *d, uint32_t name,
+                         uint32_t stack)
+{
+    int is_known = mt_stack(d, stack)->depth > 0;
+    size_t named = 0;
+    if (name)
+        named =
+            (size_t)snprintf(out, size, "\"%.100s\"%s", mt_string(d, name), is_known ? " " : "");
+    if (!named || is_known)
+        mt_place_text(out + named, size - named, d, stack);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens a trace: its header, how it ended, its tail, the segment before it. */
+#include "author/author.h"
+#include "block.h"
+#include "decoder.h"
+#include "encoder.h"
+#include "reader-parts.h"
+#include "varint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Of an event block this much is given at once by default: it is used while it is in the
+ * processor's second cache. A multiple of MT_STRETCH. */
+#define EVENTS_AT_ONCE 1024u
+
+#define MOST_TRIES 10 /* at a file that another takes the place of */
+
+int mt_reader_fail(struct mt_trace_error *error, enum mt_trace_fault fault, uint64_t offset,
+                   const char *format, ...)
+{
+    int rc = fault == MT_FAULT_SYSTEM && errno ? -errno : -EINVAL;
+    error->fault = fault;
+    error->offset = offset;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error->text, sizeof error->text, format, args);
+    va_end(args);
+    return rc;
+}
+
+int mt_reader_no_memory(struct mt_trace_error *error, uint64_t offset)
+{
+    errno = ENOMEM;
+    return mt_reader_fail(error, MT_FAULT_SYSTEM, offset, "out of memory at byte %llu of the trace",
+                          (unsigned long long)offset);
+}
+
+ssize_t mt_reader_bytes(int fd, void *into, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t n = read(fd, (char *)into + done, size - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+static int read_file_header(struct mt_reader *reader, struct mt_trace_error *error)
+{
+    unsigned char header[MT_LIVE_HEADER_SIZE];
+    const size_t least = 16; /* of version 1 */
+    errno = 0;
+    ssize_t n = mt_reader_bytes(reader->fd, header, sizeof header);
+    if (n < 0)
+        return mt_reader_fail(error, MT_FAULT_SYSTEM, 0, "%s", strerror(errno));
+    if (n == 0)
+        return mt_reader_fail(
+            error, MT_FAULT_EMPTY, 0,
+            "the file is empty; the program was stopped before anything was recorded, or "
+            "the disk was full");
+    size_t magic = (size_t)n < MT_FILE_MAGIC_SIZE ? (size_t)n : MT_FILE_MAGIC_SIZE;
+    if (memcmp(header, MT_FILE_MAGIC, magic))
+        return mt_reader_fail(
+            error, MT_FAULT_FOREIGN, 0,
+            "not a memtap trace (byte 0); give a file that memtap wrote (*.mtap)");
+    size_t needed = (size_t)n < least || mt_get16(header + 8) < 2 ? least : MT_FILE_HEADER_SIZE;
+    if ((size_t)n < needed)
+        return mt_reader_fail(error, MT_FAULT_CUT, (uint64_t)n,
+                              "the trace is cut at byte %zd, in its header", n);
+    reader->version = mt_get16(header + 8);
+    if (reader->version > MT_FORMAT_VERSION)
+        return mt_reader_fail(
+            error, MT_FAULT_VERSION, 8,
+            "the trace has format version %u and this memtap reads up to %u; use a newer "
+            "memtap",
+            reader->version, MT_FORMAT_VERSION);
+    unsigned size = mt_get16(header + 10);
+    if (reader->version >= 2)
+        reader->trace_id = mt_get64(header + 16);
+    if (reader->version >= 2)
+        reader->older_id = mt_get64(header + 24);
+    if (reader->version >= 2 && size >= sizeof header && (size_t)n == sizeof header)
+        mt_author_get(header + MT_FILE_HEADER_SIZE, &reader->author);
+    if (reader->version < 1 || size < needed || size > reader->file_size ||
+        lseek(reader->fd, (off_t)size, SEEK_SET) != (off_t)size)
+        return mt_reader_fail(error, MT_FAULT_DAMAGED, 8, "the trace's header is damaged (byte 8)");
+    reader->offset = reader->header_size = size;
+    return 0;
+}
+
+static int open_file(struct mt_reader *reader, const char *path, struct mt_trace_error *error)
+{
+    struct stat status;
+    reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would be waited for */
+    if (reader->fd < 0 || fstat(reader->fd, &status))
+        return mt_reader_fail(error, MT_FAULT_SYSTEM, 0, "%s", strerror(errno));
+    if (!S_ISREG(status.st_mode)) {
+        errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+        return mt_reader_fail(error, MT_FAULT_SYSTEM, 0,
+                              "not a regular file; give a trace (*.mtap)");
+    }
+    reader->file_size = (uint64_t)status.st_size;
+    return read_file_header(reader, error);
+}
+
+/* It is the last block, and stored as it is. */
+static int find_end(struct mt_reader *reader)
+{
+    unsigned char bytes[MT_BLOCK_HEADER_SIZE + 3 * MT_VARINT_SIZE];
+    uint64_t room = reader->file_size > reader->offset ? reader->file_size - reader->offset : 0;
+    size_t size = room < sizeof bytes ? (size_t)room : sizeof bytes;
+    struct mt_block_header header;
+    if (pread(reader->fd, bytes, size, (off_t)(reader->file_size - size)) != (ssize_t)size)
+        return 0;
+    for (size_t payload = 3; MT_BLOCK_HEADER_SIZE + payload <= size; payload++) {
+        const unsigned char *head = bytes + size - payload - MT_BLOCK_HEADER_SIZE;
+        const unsigned char *stored = head + MT_BLOCK_HEADER_SIZE;
+        if (!mt_block_header_get(head, &header) && header.type == MT_BLOCK_END &&
+            header.codec == MT_CODEC_RAW && header.stored_size == payload &&
+            mt_block_sound(head, stored, payload, &reader->crc))
+            return !mt_decode_end(stored, payload, &reader->end);
+    }
+    return 0;
+}
+
+const char *const mt_trace_state_names[MT_TRACE_STATES] = {
+    [MT_TRACE_CLOSED] = "closed", [MT_TRACE_RUNNING] = "running", [MT_TRACE_KILLED] = "killed",
+    [MT_TRACE_OPEN] = "open",     [MT_TRACE_STOPPED] = "stopped", [MT_TRACE_EXECUTED] = "executed",
+};
+
+/* As its tail has it. A process that is about to become another program lives. */
+static enum mt_trace_state state_of(const struct mt_tail_content *tail, int is_read,
+                                    enum mt_author_sign sign)
+{
+    if (is_read && tail->end == MT_TAIL_STOPPED)
+        return MT_TRACE_STOPPED;
+    if (sign == MT_AUTHOR_LIVES)
+        return MT_TRACE_RUNNING;
+    if (is_read)
+        return tail->end == MT_TAIL_EXECUTED ? MT_TRACE_EXECUTED : MT_TRACE_KILLED;
+    return MT_TRACE_OPEN;
+}
+
+static enum mt_author_sign look_for_author(const struct mt_reader *reader)
+{
+    struct stat status;
+    const struct mt_tail_content *tail = &reader->tail;
+    if (fstat(reader->fd, &status))
+        return MT_AUTHOR_UNSEEN;
+    uint64_t written_ns =
+        (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    struct mt_author_evidence evidence = {
+        .is_locked = tail->is_locked || mt_author_is_locked(reader->fd),
+        .is_other = tail->end == MT_TAIL_EXECUTED,
+        .last_sign_ns = tail->alive_ns > written_ns ? tail->alive_ns : written_ns,
+        .device = status.st_dev,
+        .inode = status.st_ino};
+    return mt_author_look(&reader->author, &evidence);
+}
+
+/* How the recording ended, and its tail. */
+static int find_state(struct mt_reader *reader, const char *path, struct mt_trace_error *error)
+{
+    if (find_end(reader)) {
+        reader->state = MT_TRACE_CLOSED;
+        reader->sign = MT_AUTHOR_GONE;
+        return 0;
+    }
+    const struct mt_tail_of trace = {path, reader->trace_id, reader->header_size};
+    int rc = mt_tail_read(&reader->tail, &trace);
+    reader->sign = look_for_author(reader);
+    reader->state = state_of(&reader->tail, rc > 0, reader->sign);
+    reader->tail_next = rc > 0 ? TAIL_DEFINITIONS : TAIL_NONE;
+    if (rc == -EPROTO)
+        return mt_reader_fail(error, MT_FAULT_VERSION, 8,
+                              "its tail (*" MT_TAIL_SUFFIX
+                              ") has a version that this memtap does not know; "
+                              "use a newer memtap");
+    return rc < 0 ? mt_reader_no_memory(error, 0) : 0;
+}
+
+/* A file, whatever it belongs to. */
+static int open_reader(struct mt_reader **out, const char *path, struct mt_trace_error *error)
+{
+    *out = NULL;
+    memset(error, 0, sizeof *error);
+    struct mt_reader *reader = calloc(1, sizeof *reader);
+    if (!reader)
+        return mt_reader_no_memory(error, 0);
+    reader->fd = -1;
+    reader->at_once = EVENTS_AT_ONCE;
+    mt_crc_init(&reader->crc);
+    int rc = open_file(reader, path, error);
+    if (!rc) {
+        reader->zstd = ZSTD_createDCtx();
+        if (!reader->zstd)
+            rc = mt_reader_no_memory(error, 0);
+    }
+    if (rc) {
+        mt_reader_close(reader);
+        return rc;
+    }
+    *out = reader;
+    return 0;
+}
+
+/* The older segment, if the one beside the trace is that. */
+static struct mt_reader *open_older(const struct mt_reader *reader, const char *path)
+{
+    char real[PATH_MAX], name[PATH_MAX + sizeof MT_OLDER_SUFFIX];
+    struct mt_trace_error error;
+    struct mt_reader *older;
+    snprintf(name, sizeof name, "%s" MT_OLDER_SUFFIX, realpath(path, real) ? real : path);
+    if (!reader->older_id || open_reader(&older, name, &error))
+        return NULL;
+    if (older->trace_id == reader->older_id)
+        return older;
+    mt_reader_close(older);
+    return NULL;
+}
+
+/* Whether the file was closed, or another segment took its place, while its author was looked for.
+ */
+static int has_gone_on(const struct mt_reader *reader, const char *path)
+{
+    struct stat ours, there;
+    return !fstat(reader->fd, &ours) && !stat(path, &there) &&
+           (ours.st_dev != there.st_dev || ours.st_ino != there.st_ino ||
+            (uint64_t)ours.st_size != reader->file_size);
+}
+
+int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_error *error)
+{
+    for (int tries = MOST_TRIES;; tries--) {
+        int rc = open_reader(out, path, error);
+        if (!rc)
+            rc = find_state(*out, path, error);
+        int is_moving = !rc && tries && (*out)->state != MT_TRACE_CLOSED &&
+                        (*out)->state != MT_TRACE_RUNNING && has_gone_on(*out, path);
+        if (!rc && !is_moving)
+            break;
+        mt_reader_close(*out);
+        *out = NULL;
+        if (rc)
+            return rc;
+    }
+    (*out)->older = open_older(*out, path);
+    (*out)->skip_carried = (*out)->older != NULL;
+    return 0;
+}

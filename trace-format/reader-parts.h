@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the reader's files share: reader-open.c opens a trace, reader.c reads on. */
+#ifndef MT_TRACE_READER_PARTS_H
+#define MT_TRACE_READER_PARTS_H
+
+#include "author/author.h"
+#include "block.h"
+#include "decoder.h"
+#include "reader.h"
+#include "tail-reader.h"
+
+#include <sys/types.h>
+#include <zstd.h>
+
+struct mt_buffer {
+    void *bytes;
+    size_t capacity;
+};
+
+struct mt_reader {
+    int fd;
+    unsigned version;
+    uint64_t trace_id, older_id; /* 0: none */
+    struct mt_reader *older;     /* the segment before, that is read first; NULL: none */
+    int older_is_read, skip_carried, is_over; /* is_over: its end block was given */
+    struct mt_author author;                  /* zeros: not known */
+    enum mt_author_sign sign;
+    enum mt_trace_state state;
+    struct mt_end end; /* where the state is MT_TRACE_CLOSED */
+    struct mt_tail_content tail;
+    enum { TAIL_NONE, TAIL_DEFINITIONS, TAIL_EVENTS, TAIL_OVER } tail_next;
+    uint64_t offset, file_size, header_size; /* bytes */
+    ZSTD_DCtx *zstd;
+    struct mt_crc crc;
+    struct mt_buffer stored;
+    struct mt_buffer raw[2];     /* the last two blocks, decompressed, in turn */
+    struct mt_buffer records[2]; /* events or definitions of the last two batches, in turn */
+    unsigned raw_turn, turn;
+    /* the block that the next events are of */
+    struct mt_block_header block;
+    struct mt_event_decoder decoder;
+    size_t n_left;  /* events; 0: it has been given */
+    size_t at_once; /* the most events in a batch */
+};
+
+/* Says what is wrong. A negative errno. */
+__attribute__((format(printf, 4, 5))) int mt_reader_fail(struct mt_trace_error *error,
+                                                         enum mt_trace_fault fault, uint64_t offset,
+                                                         const char *format, ...);
+int mt_reader_no_memory(struct mt_trace_error *error, uint64_t offset);
+
+/* Bytes read: less than size only at the end of the file; -1 with errno. */
+ssize_t mt_reader_bytes(int fd, void *into, size_t size);
+
+#endif
