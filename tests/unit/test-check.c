@@ -169,7 +169,7 @@ START_TEST(faults_have_a_place)
         {"[limits]\npeak = 3", 2, 1, "'peak' is a number; expected a text"},
         {"[limits]\npeak = \"3 GB\"", 2, 1, "unknown unit 'GB'"},
         {"[limits]\npeak = \"3 %\"", 2, 1, "'peak' is a size"},
-        {"[limits]\nfragmentation = \"3 MiB\"", 2, 1, "'fragmentation' is a part"},
+        {"[limits]\nfragmentation = \"3 MiB\"", 2, 1, "'fragmentation' is a fraction"},
         {"\n[limit]\n", 2, 2, "unknown key 'limit'; expected one of ignore, limits"},
         {"[category]\nactivation = \"1 B\"", 2, 1, "unknown category 'activation'"},
         {"[phase]\nstep = \"1 B\"", 2, 1, "unknown phase 'step'; expected one of outside, forward"},
@@ -183,7 +183,7 @@ START_TEST(faults_have_a_place)
         {"[limits]\npeak = \"1 B\"\n[[allow]]\nuntil = \"2027-01-01\"", 4, 1,
          "'until' is a text; expected a date"},
         {"[limits]\npeak = \"1 B\"\n[[allow]]\nuntil = 2027-02-30", 4, 19, "expected day"},
-        {"# a table\n[`limits]\npeak = \"1 B\"", 2, 1, "this is not TOML"},
+        {"# a table\n[`limits]\npeak = \"1 B\"", 2, 1, "not a TOML file"},
         {"ignore = \"1 MiB\"", 0, 0, "it has no limit"},
         {"ignore = \"+1 MiB\"", 1, 1, "'ignore' is a size by itself"},
     };
