@@ -185,6 +185,8 @@ static int find_state(struct mt_reader *reader, const char *path, struct mt_trac
     reader->sign = look_for_author(reader);
     reader->state = state_of(&reader->tail, rc > 0, reader->sign);
     reader->tail_next = rc > 0 ? TAIL_DEFINITIONS : TAIL_NONE;
+    if (rc > 0 && reader->state != MT_TRACE_RUNNING && mt_tail_lose_apart(&reader->tail))
+        return mt_reader_no_memory(error, 0);
     if (rc == -EPROTO)
         return mt_reader_fail(error, MT_FAULT_VERSION, 8,
                               "its tail (*" MT_TAIL_SUFFIX

@@ -173,13 +173,19 @@ static int read_words(struct mt_tail_content *content, const struct source *sour
     return 0;
 }
 
-static int add_losses(struct mt_tail_content *content, const struct mt_ring *ring)
+/* After the last event so far. */
+static int add_loss(struct mt_tail_content *content, uint32_t thread, uint64_t events)
 {
     struct mt_event event = {
-        .thread = ring->thread, .kind = MT_LOST, .device = MT_NO_DEVICE, .arg = {ring->lost}};
+        .thread = thread, .kind = MT_LOST, .device = MT_NO_DEVICE, .arg = {events}};
     if (content->n_events)
         event.time_ns = content->events[content->n_events - 1].time_ns;
-    return ring->lost ? add_event(content, &event) : 0;
+    return events ? add_event(content, &event) : 0;
+}
+
+int mt_tail_lose_apart(struct mt_tail_content *content)
+{
+    return add_loss(content, 0, content->apart);
 }
 
 /* head: the ring but for its words. */
@@ -261,7 +267,7 @@ static int read_rings(struct mt_tail_content *content, struct source *source)
             continue;
         rc = read_ring(content, source, slot, head);
         if (!rc)
-            rc = add_losses(content, head);
+            rc = add_loss(content, head->thread, head->lost);
         if (content->n_events > before)
             ends[n++] = content->n_events;
     }
@@ -301,6 +307,8 @@ static int try_to_read(struct mt_tail_content *content, struct source *source)
         return 0;
     content->trace_size = source->mark.trace_size;
     content->alive_ns = source->header.alive_ns;
+    uint64_t put = source->header.apart_put, safe = source->header.apart_safe[source->index];
+    content->apart = put > safe ? put - safe : 0;
     if ((source->mark.trace_size <= source->trace->header_size && add_infos(content, source)) ||
         add_end(content, source) || read_rings(content, source))
         return -ENOMEM;

@@ -10,6 +10,7 @@ struct mt_tail_content {
     int is_locked;     /* by the process that writes it */
     uint64_t alive_ns; /* when that said that it lives, by CLOCK_REALTIME; 0: never */
     enum mt_tail_end end;
+    uint64_t apart;      /* events of threads without a place in it, which are not in the trace */
     uint64_t trace_size; /* the trace's bytes that count: the content begins after them */
     struct mt_definition *definitions;
     struct mt_event *events; /* in the order of their times */
@@ -31,6 +32,9 @@ struct mt_tail_of {
  * can be read (is_locked says so); -EPROTO where it is of a version that is not known here;
  * -ENOMEM. To be cleared in any case. */
 int mt_tail_read(struct mt_tail_content *content, const struct mt_tail_of *trace);
+
+/* The process has ended: what was apart is lost, and an event says so. 0, or -ENOMEM. */
+int mt_tail_lose_apart(struct mt_tail_content *content);
 
 void mt_tail_clear(struct mt_tail_content *content);
 

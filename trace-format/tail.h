@@ -56,6 +56,9 @@ struct mt_tail_header {
     _Atomic uint32_t end;                      /* enum mt_tail_end */
     char why[244];                             /* in words, with zeros after them */
     _Atomic uint64_t alive_ns; /* CLOCK_REALTIME, some 2 s ago at most while the process lives */
+    /* Events of threads whose rings have no place in the file: put ever, and in the trace by either
+     * mark. What is between these is gone with the process. */
+    _Atomic uint64_t apart_put, apart_safe[2];
 };
 
 /*
@@ -74,6 +77,7 @@ struct mt_ring {
     /* For the process itself. The owner is in a hook: one called from within is not recorded. */
     _Atomic uint32_t inside;
     _Atomic uint64_t limit; /* of put, below which there is room for an event in one piece */
+    uint32_t is_apart;      /* it has no place in the tail, which counts its events */
     _Alignas(64) _Atomic uint64_t taken;
     _Atomic uint64_t safe[2]; /* words that are in the trace, for a reader of the tail */
     _Alignas(MT_TAIL_PAGE) uint64_t word[MT_RING_WORDS];

@@ -5,6 +5,7 @@
 #include "preload/host/no-cancel.h"
 #include "preload/host/no-signals.h"
 #include "process-end.h"
+#include "tail.h"
 #include "threads.h"
 #include "wake.h"
 
@@ -188,6 +189,14 @@ void mt_start_slow(void)
     is_busy = 0;
 }
 
+/* The next event says so. */
+static void lose(struct mt_thread *self, uint64_t events)
+{
+    mt_ring_lose(&self->ring, events);
+    if (self->ring.is_apart)
+        mt_tail_count_apart(events);
+}
+
 static struct mt_thread *make_thread(void)
 {
     MT_NO_CANCEL();
@@ -200,7 +209,7 @@ static struct mt_thread *make_thread(void)
         self = NULL;
     }
     if (self)
-        mt_ring_lose(&self->ring, n_missed);
+        lose(self, n_missed);
     n_missed = 0;
     mt_self = self;
     is_busy = 0;
@@ -213,7 +222,7 @@ struct mt_thread *mt_enter_slow(void)
     struct mt_thread *self = mt_self;
     if (self) {
         /* A signal handler's event, in the middle of another one. */
-        mt_ring_lose(&self->ring, 1);
+        lose(self, 1);
         return NULL;
     }
     n_missed += (uint64_t)is_busy;
@@ -242,7 +251,7 @@ static int make_room(struct mt_thread *self)
 {
     wait_for_room(self);
     if (mt_ring_is_full(&self->ring)) {
-        mt_ring_lose(&self->ring, 1);
+        lose(self, 1);
         return -EAGAIN;
     }
     uint64_t count = atomic_exchange_explicit(&self->ring.lost, 0, memory_order_relaxed);
@@ -262,6 +271,8 @@ void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t 
         return;
     uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
     unsigned n = mt_ring_event_words((uint16_t)head);
+    if (ring->is_apart && (uint16_t)head != MT_LOST) /* before it can be taken */
+        mt_tail_count_apart(1);
     mt_ring_begin(ring);
     int is_near_end = mt_ring_is_near_end(at);
     ring->word[at % MT_RING_WORDS] = head;

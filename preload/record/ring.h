@@ -32,7 +32,7 @@ static inline int mt_ring_is_near_end(uint64_t at)
     return at % MT_RING_HALF > MT_RING_HALF - MT_RING_EVENT;
 }
 
-/* Up to where that is not so, and there is room, and nothing was lost: that all in one word, beside
+/* Up to where that is not so, and there is room, and nothing was lost, nor is to be counted: that all in one word, beside
  * `put`. By the owner, and by a signal's handler in it. */
 static inline void mt_ring_set_limit(struct mt_ring *ring)
 {
@@ -41,7 +41,7 @@ static inline void mt_ring_set_limit(struct mt_ring *ring)
     uint64_t room = at - mt_ring_used(ring) + MT_RING_WORDS - 16 + 1;
     atomic_store_explicit(&ring->limit, half < room ? half : room, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&ring->lost, memory_order_relaxed))
+    if (atomic_load_explicit(&ring->lost, memory_order_relaxed) || ring->is_apart)
         atomic_store_explicit(&ring->limit, 0, memory_order_relaxed);
 }
 

@@ -194,7 +194,10 @@ static int map_ring(struct mt_ring *ring, uint64_t slot)
 int mt_tail_take_ring(struct mt_ring *ring, int *slot)
 {
     *slot = -1;
-    if (!tail.header || !mt_own_file_is_ours(&tail.file))
+    if (!tail.header)
+        return 0;
+    ring->is_apart = 1;
+    if (!mt_own_file_is_ours(&tail.file))
         return 0;
     int found = tail.n_free ? (int)tail.free_slots[tail.n_free - 1] : new_slot();
     if (found < 0)
@@ -206,9 +209,21 @@ int mt_tail_take_ring(struct mt_ring *ring, int *slot)
     else
         atomic_store_explicit(&tail.header->slots, (uint32_t)found + 1, memory_order_release);
     ring->put = ring->taken = ring->lost = ring->safe[0] = ring->safe[1] = 0; /* used before */
-    ring->limit = ring->inside = 0;
+    ring->limit = ring->inside = ring->is_apart = 0;
     *slot = found;
     return 0;
+}
+
+void mt_tail_count_apart(uint64_t events)
+{
+    if (tail.header)
+        atomic_fetch_add_explicit(&tail.header->apart_put, events, memory_order_relaxed);
+}
+
+void mt_tail_note_apart(unsigned index, uint64_t events)
+{
+    if (tail.header)
+        atomic_store_explicit(&tail.header->apart_safe[index], events, memory_order_relaxed);
 }
 
 void mt_tail_give_ring(struct mt_ring *ring, int slot)

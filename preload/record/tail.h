@@ -20,8 +20,14 @@ int mt_tail_exists(void);
 const char *mt_tail_status(void);
 
 /* Puts the ring of a new thread, all zeros in mapped memory, into the file: 0 and its slot, or -1
- * where it stays where it is. -ENOMEM: the memory is gone. The callers hold one lock. */
+ * where it stays where it is, and is apart if there is a tail. -ENOMEM: the memory is gone. The callers hold one lock. */
 int mt_tail_take_ring(struct mt_ring *ring, int *slot);
+
+/* So many events more have come to a ring that is apart (is_apart): an atomic addition. Any thread. */
+void mt_tail_count_apart(uint64_t events);
+
+/* As many of them are in the trace, by the mark of that index. Writer. */
+void mt_tail_note_apart(unsigned index, uint64_t events);
 
 /* Gives the slot back, before the ring is unmapped. */
 void mt_tail_give_ring(struct mt_ring *ring, int slot);

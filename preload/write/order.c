@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "order.h"
 #include "preload/record/cache.h"
+#include "preload/record/tail.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -148,12 +149,15 @@ int mt_order_next(struct mt_order *order, struct mt_event *event)
     struct mt_source *source = &order->source[order->current];
     source->at += mt_ring_read(source->thread->ring.word, source->at, event);
     event->thread = source->thread->id;
+    if (source->thread->ring.is_apart)
+        order->apart += event->kind == MT_LOST ? event->arg[0] : 1;
     look_ahead(source);
     return 1;
 }
 
 void mt_order_note(struct mt_order *order, unsigned index)
 {
+    mt_tail_note_apart(index, order->apart);
     for (size_t i = 0; i < order->n; i++)
         atomic_store_explicit(&order->source[i].thread->ring.safe[index], order->source[i].at,
                               memory_order_release);

@@ -18,6 +18,7 @@ struct mt_order {
     uint64_t horizon_ns; /* every event before is there: none older will come */
     size_t current;      /* the source whose events come next ... */
     uint64_t until_ns;   /* ... up to this time */
+    uint64_t apart;      /* events of rings that are apart (tail.h) so far, lost ones too */
 };
 
 /* Looks what there is: 0, or -ENOMEM. is_last: up to the very last event. */
@@ -26,7 +27,7 @@ int mt_order_collect(struct mt_order *order, int is_last);
 /* The next event that was collected, by time: 1, or 0 where there is none before the horizon. */
 int mt_order_next(struct mt_order *order, struct mt_event *event);
 
-/* What was taken so far is in the trace: notes it in the rings' `safe` of that index (tail.h), and
+/* What was taken so far is in the trace: notes it in the tail and the rings' `safe` of that index (tail.h), and
  * then gives its place back to them. */
 void mt_order_note(struct mt_order *order, unsigned index);
 void mt_order_give_back(struct mt_order *order);

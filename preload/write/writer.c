@@ -357,6 +357,7 @@ static void write_losses(int is_last)
                                  .kind = MT_LOST,
                                  .device = MT_NO_DEVICE,
                                  .arg = {atomic_exchange(&thread->ring.lost, 0)}};
+        writer.order.apart += thread->ring.is_apart ? event.arg[0] : 0;
         if (event.arg[0])
             write_event(&event);
     }

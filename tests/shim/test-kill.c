@@ -3,6 +3,7 @@
  * counts in shared memory, after each call. */
 #include "harness.h"
 #include "tests/support/run-tests.h"
+#include "trace-format/tail.h"
 
 #include <check.h>
 #include <signal.h>
@@ -134,6 +135,24 @@ START_TEST(a_full_disk_loses_nothing_that_was_recorded)
 }
 END_TEST
 
+/* Room for one thread's ring. What the others had not got into the trace is gone, and counted. */
+START_TEST(threads_that_begin_on_a_full_disk_lose_nothing_unsaid)
+{
+    rlim_t room = MT_TAIL_RINGS + sizeof(struct mt_ring) + 65536;
+    struct rlimit limit = {room, room};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    struct outcome o = run_and_kill(ARGS("alloc-threads", "3", "100000000"), ARGS(COUNTED),
+                                    30000 + 7919 * (uint64_t)_i, 1000);
+    struct tally tally = read_tally(&o);
+    struct counts counts = read_counts(&o, "t.mtap");
+    uint64_t sum = counts.kind[MT_CUDA_MALLOC] + counts.kind[MT_CUDA_FREE] + counts.lost;
+    ck_assert_int_eq(counts.state, MT_TRACE_KILLED);
+    ck_assert_uint_ge(sum, tally.sum);
+    ck_assert_uint_le(sum, tally.sum + 6);
+    remove_outcome(&o);
+}
+END_TEST
+
 START_TEST(a_disk_without_room_for_the_tail_is_borne)
 {
     struct rlimit limit = {200000, 200000};
@@ -226,6 +245,7 @@ int main(void)
     tcase_add_loop_test(tests, nothing_is_lost_to_a_crash, 0, sizeof ends / sizeof *ends);
     tcase_add_loop_test(tests, a_proper_end_leaves_no_tail, 0, 4);
     tcase_add_test(tests, a_full_disk_loses_nothing_that_was_recorded);
+    tcase_add_loop_test(tests, threads_that_begin_on_a_full_disk_lose_nothing_unsaid, 0, 5);
     tcase_add_test(tests, a_disk_without_room_for_the_tail_is_borne);
     tcase_add_test(tests, a_tail_is_never_overwritten);
     tcase_add_test(tests, the_newest_is_kept_and_no_more);

@@ -81,6 +81,14 @@ class Rank:
         except subprocess.TimeoutExpired:
             return None
 
+    def tell_stacks(self):
+        """Where all of its processes' threads stand, in a file: for a look at what has stopped."""
+        groups = subprocess.run(["pgrep", "-g", str(self.process.pid)], capture_output=True, text=True, check=False)
+        for pid in groups.stdout.split() if shutil.which("gdb") else []:
+            with open(self.soak.folder / f"{self.name}.{pid}.stacks", "w") as file:
+                for words in (["gdb", "-p", pid, "-batch", "-ex", "thread apply all bt"], ["cat", f"/proc/{pid}/status"]):
+                    subprocess.run(words, stdout=file, stderr=file, stdin=subprocess.DEVNULL, check=False)
+
     def sample(self):
         """What the kernel says of the process, in KiB and numbers."""
         pid, _, step = self.words()
@@ -131,8 +139,7 @@ class Soak:
 
     def start_pair(self, name, before, *options):
         port = free_port()
-        return [Rank(self, name, rank, port, [str(word).replace("%r", str(rank)) for word in before], options)
-                for rank in range(2)]
+        return [Rank(self, name, rank, port, before, options) for rank in range(2)]
 
     def recorded(self, trace, *options):
         return [self.args.memtap, "run", "--simulate", "h100", "--gpus", 2, *options, "-o", trace, "--"]
@@ -180,7 +187,7 @@ class Soak:
         self.counts["stopped by a full disk"] += stopped
         if info["lost"] and not may_stop:
             self.wrong(f"{trace.name}: {info['lost']} events lost", rank)
-        self.check_steps(trace, rank, stopped, may_stop)
+        self.check_steps(trace, rank, stopped, may_stop, info["lost"])
         if self.random.random() < 0.5 and info["state"] != "closed":
             self.recover(trace, info, rank)
         code, out, error = self.memtap("report", trace)
@@ -198,7 +205,7 @@ class Soak:
                        f"info then: {out[:300]}", rank)
         self.counts["recovered"] += 1
 
-    def check_steps(self, trace, rank, stopped, may_stop):
+    def check_steps(self, trace, rank, stopped, may_stop, lost):
         marks, made, freed, names = [], [], [], {}
         dump = subprocess.Popen([str(self.args.memtap), "dump", "--format", "json", str(trace)],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
@@ -229,7 +236,7 @@ class Soak:
             self.counts["allocations checked"] += a_then - a
             got = [bisect.bisect(times, end) - bisect.bisect(times, begin) for times in (made, freed)]
             if following != step + 1 or got != [a_then - a, f_then - f]:
-                if may_stop and step % 20 == 3:  # its threads began on a full disk: there was no room for their tail
+                if lost and may_stop and step % 20 == 3:  # its threads began on a full disk: there was no room for their tail
                     self.counts["steps with threads that began on a full disk"] += 1
                     continue
                 return self.wrong(f"{trace.name}: step {step} to {following} has {got} allocations and frees, but should "
@@ -281,6 +288,8 @@ class Soak:
                 return True  # its few steps are over
             if has_ended or time.monotonic() > until:
                 self.wrong("a pair did not begin", *pair)
+                for rank in pair:
+                    rank.tell_stacks()
                 return False
             time.sleep(0.2)
         return True

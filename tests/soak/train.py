@@ -2,10 +2,10 @@
 """A rank of soak.py's training. After some steps it names a range "step N: A F", where PyTorch has made A
 allocations and F frees so far, and then says in a shared file that it has done so: what a trace must hold."""
 import argparse
+import ctypes
 import mmap
 import os
 import random
-import struct
 import sys
 import threading
 import time
@@ -32,18 +32,18 @@ class Progress:
     def __init__(self, path):
         with open(path, "w+b") as file:
             file.truncate(24)
-            self.map = mmap.mmap(file.fileno(), 24)
-        struct.pack_into("q", self.map, 0, os.getpid())
+            self.words = (ctypes.c_int64 * 3).from_buffer(mmap.mmap(file.fileno(), 24))  # each is one store
+        self.words[0] = os.getpid()
 
     def mark(self, step):
         stats = torch.cuda.memory_stats()
         made, freed = (stats[f"allocation.all.{what}"] for what in ("allocated", "freed"))
         torch.cuda.nvtx.range_push(f"step {step}: {made} {freed}")
-        struct.pack_into("q", self.map, 8, step)  # after memtap was told
+        self.words[1] = step  # after memtap was told
         torch.cuda.nvtx.range_pop()
 
     def reach(self, step):
-        struct.pack_into("q", self.map, 16, step)
+        self.words[2] = step
 
 
 def now_and_then(step, rng):
