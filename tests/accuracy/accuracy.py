@@ -152,6 +152,8 @@ def main():
     parser.add_argument("program", nargs="*", help="names of program_list.py, or patterns as 'ddp-*'")
     arguments = parser.parse_args()
     harness.need_torch()
+    if arguments.folder:
+        Path(arguments.folder).mkdir(parents=True, exist_ok=True)
     sums, rules = {kind: Table() for kind in LEAST}, Table()
     with harness.folder() as work, harness.Forks(OWN / "tied.py", ZOO / "qwen_adamw.py") as forks:
         for name in find_programs(arguments.program, arguments.all):

@@ -187,10 +187,18 @@ def find_tables(claimed, modules, caches):
                 yield storage.data_ptr(), storage.nbytes(), kept[key]
 
 
+def has_node(tensor):
+    """Whether autograd has a node for it. A view of a split that was written to has one, which cannot be asked for."""
+    try:
+        return tensor.grad_fn is not None
+    except RuntimeError:
+        return True
+
+
 def is_result(tensor):
     """Whether autograd has a node for what it is, or for what it is a view of."""
-    return is_on_device(tensor) and tensor.grad_fn is not None and tensor.layout == torch.strided and (
-        tensor._base is None or tensor._base.grad_fn is not None)
+    return is_on_device(tensor) and tensor.layout == torch.strided and has_node(tensor) and (
+        tensor._base is None or has_node(tensor._base))
 
 
 def shadows(variables, shapes):

@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-for name, value in (("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "29517"), ("RANK", "0"),
+for name, value in (("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "0"), ("RANK", "0"),
                     ("WORLD_SIZE", "1")):
     os.environ.setdefault(name, value)
 dist.init_process_group("nccl")

@@ -11,7 +11,7 @@ from torch import nn
 
 VERSION, MICRO, PRECISION, RANKS = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 WAYS = sys.argv[5:]
-for name, value in (("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "29533"), ("RANK", "0"),
+for name, value in (("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "0"), ("RANK", "0"),
                     ("WORLD_SIZE", "1")):
     os.environ.setdefault(name, value)
 torch.cuda.set_device(0)

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 STAGE, TYPE, MICRO = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-for name, value in (("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "29531"), ("RANK", "0"),
+for name, value in (("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "0"), ("RANK", "0"),
                     ("WORLD_SIZE", "1"), ("LOCAL_RANK", "0")):
     os.environ.setdefault(name, value)
 
