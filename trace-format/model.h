@@ -131,7 +131,11 @@ enum mt_code {
     /* A storage (its own address) gives its memory at address back, size 0; or has got some again, \
      * and was the same tensor's before. size: bytes that it is to have. */                        \
     M(RESIZE, 35, "resize",                                                                        \
-      F(address, DELTA) F(storage, DELTA) F(size, PLAIN))
+      F(address, DELTA) F(storage, DELTA) F(size, PLAIN))                                          \
+    /* The tensor at address is what this process has of the parameter that is the object at        \
+     * parameter: as a whole it has so many elements, of that type. */                             \
+    M(PART, 36, "part",                                                                            \
+      F(address, DELTA) F(parameter, DELTA) F(whole, PLAIN) F(dtype, PLAIN))
 /* clang-format on */
 
 enum mt_kind {

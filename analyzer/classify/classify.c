@@ -311,6 +311,11 @@ int mt_rule_is_master(const struct mt_rule *rule)
     return rule->holds == is_master || rule->holds == is_stepped_copy;
 }
 
+int mt_rule_is_average(const struct mt_rule *rule)
+{
+    return rule->holds == is_average;
+}
+
 const char *mt_certainty_name(enum mt_certainty certainty)
 {
     static const char *const names[] = {

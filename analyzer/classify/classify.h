@@ -55,6 +55,9 @@ int mt_rule_holds(const struct mt_rule_context *context, size_t index,
 /* Whether it knows copies of parameters that an optimizer works on instead: in higher precision. */
 int mt_rule_is_master(const struct mt_rule *rule);
 
+/* Whether it knows copies of parameters that the program keeps beside them: averages. */
+int mt_rule_is_average(const struct mt_rule *rule);
+
 /* Whether the block, which has ended, was made in backward and kept as gradients are. */
 int mt_is_kept_by_backward(const struct mt_block *block);
 

@@ -16,6 +16,7 @@ void mt_tracker_clear(struct mt_tracker *tracker)
     mt_address_map_clear(&tracker->numels);
     mt_ranges_clear(&tracker->ranges);
     mt_storages_clear(&tracker->storages);
+    mt_parts_clear(&tracker->parts);
     memset(tracker, 0, sizeof *tracker);
 }
 
@@ -194,7 +195,8 @@ static int saw_numel(struct mt_tracker *tracker, struct mt_block *block, uint64_
 
 /* Which argument of a label has the type of the tensor's elements; 0: none. */
 static const uint8_t dtype_argument[MT_KIND_LIMIT] = {
-    [MT_SAVED] = 2, [MT_LEAF] = 1, [MT_GRADIENT] = 1, [MT_SET_DATA] = 1, [MT_REQUIRES_GRAD] = 2};
+    [MT_SAVED] = 2, [MT_LEAF] = 1, [MT_GRADIENT] = 1, [MT_SET_DATA] = 1, [MT_REQUIRES_GRAD] = 2,
+    [MT_PART] = 3};
 
 static void saw_dtype(struct mt_block *block, const struct mt_event *event)
 {
@@ -295,7 +297,11 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
         if (!event->arg[1])
             rc = saw_line(tracker, block, MT_SAW_MODULES_BUFFER);
         break;
+    case MT_PART:
+        rc = mt_parts_add(&tracker->parts, event->arg[1], block->event, event->arg[2]);
+        break;
     case MT_RESIZE:
+        block->evidence |= MT_SAW_EMPTIED;
         if (event->arg[2])
             mt_storages_fill(&tracker->storages, event->arg[1], event->arg[2], block);
         else
@@ -345,6 +351,7 @@ int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
     case MT_STATE:
     case MT_MEMBER:
     case MT_RESIZE:
+    case MT_PART:
         return label(tracker, event, event->arg[0], thread->python);
     case MT_NODE_NEW:
         label(tracker, event, event->arg[1], thread->python);

@@ -12,6 +12,7 @@
 #include "analyzer/model/storages.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/marks.h"
+#include "parts.h"
 
 #define MT_NODE_NAMES 64u
 
@@ -48,6 +49,7 @@ struct mt_tracker {
     struct mt_when now;
     struct mt_ranges ranges;
     struct mt_storages storages;
+    struct mt_parts parts; /* of parameters, which this process has */
     uint32_t leader; /* the thread that runs the training loop: it was last in forward or a step */
     uint32_t steps_begun, steps_ended;
     struct {

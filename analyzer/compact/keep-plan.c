@@ -30,7 +30,7 @@ struct planner {
     uint32_t leader, steps_begun, steps_ended;
     int saw_parameters, saw_stepped;
     size_t lines;
-    uint64_t storages;
+    uint64_t storages, parts;
 };
 
 static void keep_event(struct planner *p, uint64_t number)
@@ -75,9 +75,11 @@ static int see_label(struct planner *p, const struct mt_replay *replay,
     int tells_of_others = tells_of_storage || p->lines != lines;
     p->lines = lines;
     p->storages = replay->tracker.storages.changes;
+    int tells_of_part = p->parts != replay->tracker.parts.changes;
+    p->parts = replay->tracker.parts.changes;
     if (index)
         p->lives.life[index].is_wanted |= tells_of_others;
-    if (index && tells_of_storage)
+    if (index && (tells_of_storage || tells_of_part))
         return mt_keep_life_add(&p->lives, index, number);
     if (index)
         return mt_keep_life_label(&p->lives, index, block, number);
@@ -246,6 +248,7 @@ static int see_kind(struct planner *p, const struct mt_replay *replay, const str
     case MT_STATE:
     case MT_MEMBER:
     case MT_RESIZE:
+    case MT_PART:
     case MT_NODE_NEW:
         return see_label(p, replay, event, labelled_address(event), number);
     case MT_NODE_BEGIN:

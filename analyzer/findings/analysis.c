@@ -74,7 +74,8 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
         rc = mt_pins_find(&device->pins, &device->segments, ~0u, device->verdicts,
                           replay->definitions);
     if (!rc)
-        rc = mt_precision_find(&device->precision, device->verdicts, device->n_verdicts);
+        rc = mt_precision_find(&device->precision, replay->definitions, &replay->tracker.parts,
+                               device->verdicts, device->n_verdicts);
     if (rc || !device->span)
         return rc;
     device->next = mt_spans_highest(device->spans, device->span->phase);

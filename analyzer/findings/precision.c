@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "precision.h"
+#include "analyzer/trace/marks.h"
 #include "trace-format/dtypes.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-const struct mt_role_name mt_role_names[MT_ROLE_STATE + 1] = {
+const struct mt_role_name mt_role_names[MT_ROLES] = {
     [MT_ROLE_WEIGHTS] = {"weights", "weights"},
+    [MT_ROLE_GATHERED] = {"gathered_weights", "gathered weights"},
+    [MT_ROLE_COPIES] = {"copies_of_weights", "copies of weights"},
     [MT_ROLE_GRADIENTS] = {"gradients", "gradients"},
     [MT_ROLE_MASTERS] = {"master_weights", "master weights"},
     [MT_ROLE_STATE] = {"optimizer_state", "optimizer state"},
@@ -21,6 +24,20 @@ struct counts {
     size_t n;
 };
 
+/* The blocks of one device, and what is known of the parameters in them. */
+struct finder {
+    const struct mt_definitions *definitions;
+    const struct mt_verdict *verdicts;
+    size_t n;
+    struct mt_part *part; /* in order */
+    size_t n_parts;
+    struct counts counts;  /* of weights */
+    struct counts trained; /* of those that are trained */
+    int has_copies;        /* of all that is trained */
+    int has_model;         /* weights that a module works with and no optimizer does */
+    unsigned narrowest;    /* bytes an element of these */
+};
+
 static unsigned width_of(unsigned dtype)
 {
     return mt_dtype_bits(dtype) / 8;
@@ -30,23 +47,6 @@ static unsigned width_of(unsigned dtype)
 static int fills(uint64_t bytes, uint64_t block)
 {
     return bytes && bytes <= block && block - bytes <= (block > LARGE ? LARGE : 511);
-}
-
-static int role_of(const struct mt_verdict *verdict, enum mt_role *role)
-{
-    switch (verdict->rule->category) {
-    case MT_CATEGORY_PARAMETERS:
-        *role = MT_ROLE_WEIGHTS;
-        return 1;
-    case MT_CATEGORY_GRADIENTS:
-        *role = MT_ROLE_GRADIENTS;
-        return 1;
-    case MT_CATEGORY_OPTIMIZER_STATE:
-        *role = mt_rule_is_master(verdict->rule) ? MT_ROLE_MASTERS : MT_ROLE_STATE;
-        return 1;
-    default:
-        return 0;
-    }
 }
 
 /* By its label, where its tensor is all there is in the block: many may share a flat one. */
@@ -66,27 +66,181 @@ static int by_number(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static int count_weights(struct mt_precision *precision, struct counts *counts,
-                         const struct mt_verdict *verdicts, size_t n)
+static int saw(const struct mt_block *block, uint32_t evidence)
 {
-    counts->of = calloc(n + 1, sizeof *counts->of);
-    if (!counts->of)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        if (verdicts[i].rule->category != MT_CATEGORY_PARAMETERS)
+    return (block->evidence & evidence) != 0;
+}
+
+static int is_trained(const struct mt_block *block)
+{
+    return saw(block, MT_SAW_LEAF | MT_SAW_STEPPED);
+}
+
+static uint64_t whole_of(const struct finder *finder, const struct mt_block *block)
+{
+    return mt_parts_whole(finder->part, finder->n_parts, block->event);
+}
+
+/* FSDP empties the storages of what it has gathered; ZeRO-3 gives its parameters other data in
+ * forward and backward. */
+static int is_gathered(const struct finder *finder, const struct mt_block *block)
+{
+    int is_late = block->born.phase == MT_PHASE_FORWARD || block->born.phase == MT_PHASE_BACKWARD;
+    if (whole_of(finder, block))
+        return 0;
+    return saw(block, MT_SAW_EMPTIED) ||
+           (finder->n_parts && is_late && saw(block, MT_SAW_SET_DATA) && !saw(block, MT_SAW_STEPPED));
+}
+
+/* In the model, and copied from there by what optimizers work on. */
+static int is_models(const struct finder *finder, const struct mt_block *block)
+{
+    return !saw(block, MT_SAW_STEPPED) && !is_gathered(finder, block) &&
+           (saw(block, MT_SAW_LEAF) || whole_of(finder, block));
+}
+
+/* That it is a leaf says less: to write it to the model's weights may make it one. */
+static int is_used_by_module(const struct finder *finder, const struct mt_block *block)
+{
+    return saw(block, MT_SAW_LEAF) &&
+           mt_stack(finder->definitions, block->leaf_stack)->phase & MT_MARK_MODULE_CALL;
+}
+
+/* An optimizer works on it, and no module does. */
+static int is_master(const struct finder *finder, const struct mt_block *block)
+{
+    unsigned width = width_of(block->dtype);
+    return finder->has_model && saw(block, MT_SAW_STEPPED) &&
+           !saw(block, MT_SAW_SET_DATA) && !is_used_by_module(finder, block) && !whole_of(finder, block) &&
+           (!width || !finder->narrowest || width > finder->narrowest);
+}
+
+static int has(const struct counts *counts, uint64_t elements)
+{
+    return elements &&
+           bsearch(&elements, counts->of, counts->n, sizeof *counts->of, by_number) != NULL;
+}
+
+/* By copy.deepcopy, and never trained, where a parameter of that size is. */
+static int may_be_copy(const struct finder *finder, const struct mt_block *block)
+{
+    uint32_t marks = mt_stack(finder->definitions, block->stack)->marks;
+    return marks & MT_MARK_COPY_DICT && marks & (MT_MARK_COPY_TENSOR | MT_MARK_MODULE_INIT) &&
+           !is_trained(block) && has(&finder->trained, elements_of_weight(block));
+}
+
+static int is_parameter(const struct mt_verdict *verdict)
+{
+    return verdict->rule->category == MT_CATEGORY_PARAMETERS;
+}
+
+/* An average has a copy of all that is trained; some layers that are frozen are no copies. */
+static void look_for_copies(struct finder *finder)
+{
+    uint64_t copied = 0, trained = 0;
+    for (size_t i = 0; i < finder->n; i++) {
+        const struct mt_block *block = finder->verdicts[i].block;
+        if (!is_parameter(&finder->verdicts[i]))
             continue;
-        uint64_t elements = elements_of_weight(verdicts[i].block);
-        precision->parameters += elements;
-        counts->of[counts->n] = elements;
-        counts->n += elements > 0;
+        copied += may_be_copy(finder, block) ? elements_of_weight(block) : 0;
+        trained += is_trained(block) ? elements_of_weight(block) : 0;
     }
-    qsort(counts->of, counts->n, sizeof *counts->of, by_number);
+    finder->has_copies = trained && copied / 9 >= trained / 10;
+}
+
+static enum mt_role role_of_parameter(const struct finder *finder, const struct mt_verdict *verdict)
+{
+    if (is_gathered(finder, verdict->block))
+        return MT_ROLE_GATHERED;
+    if (is_master(finder, verdict->block))
+        return MT_ROLE_MASTERS;
+    return mt_rule_is_average(verdict->rule) ||
+                   (finder->has_copies && may_be_copy(finder, verdict->block))
+               ? MT_ROLE_COPIES
+               : MT_ROLE_WEIGHTS;
+}
+
+static int role_of(const struct finder *finder, const struct mt_verdict *verdict,
+                   enum mt_role *role)
+{
+    switch (verdict->rule->category) {
+    case MT_CATEGORY_PARAMETERS:
+        *role = role_of_parameter(finder, verdict);
+        return 1;
+    case MT_CATEGORY_GRADIENTS:
+        *role = MT_ROLE_GRADIENTS;
+        return 1;
+    case MT_CATEGORY_OPTIMIZER_STATE:
+        *role = mt_rule_is_master(verdict->rule) ? MT_ROLE_MASTERS : MT_ROLE_STATE;
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Each number once, in order. */
+static void put_in_order(struct counts *counts)
+{
     size_t kept = 0;
+    if (counts->n)
+        qsort(counts->of, counts->n, sizeof *counts->of, by_number);
     for (size_t i = 0; i < counts->n; i++)
         if (!kept || counts->of[kept - 1] != counts->of[i])
             counts->of[kept++] = counts->of[i];
     counts->n = kept;
-    return 0;
+}
+
+static int make_room(struct counts *counts, size_t n)
+{
+    counts->of = calloc(n + 1, sizeof *counts->of);
+    return counts->of ? 0 : -ENOMEM;
+}
+
+static void add_count(struct counts *counts, uint64_t elements)
+{
+    counts->of[counts->n] = elements;
+    counts->n += elements > 0;
+}
+
+/* What says of one block what it is for depends on what others are there. */
+static void look_around(struct finder *finder)
+{
+    for (size_t i = 0; i < finder->n; i++) {
+        const struct mt_block *block = finder->verdicts[i].block;
+        unsigned width = width_of(block->dtype);
+        if (!is_parameter(&finder->verdicts[i]))
+            continue;
+        if (is_trained(block))
+            add_count(&finder->trained, elements_of_weight(block));
+        if (!is_models(finder, block))
+            continue;
+        finder->has_model = 1;
+        if (width && (!finder->narrowest || width < finder->narrowest))
+            finder->narrowest = width;
+    }
+    put_in_order(&finder->trained);
+    look_for_copies(finder);
+}
+
+static void count_weights(struct mt_precision *precision, struct finder *finder)
+{
+    uint64_t gathered = 0, whole;
+    enum mt_role role;
+    for (size_t i = 0; i < finder->n; i++) {
+        if (!role_of(finder, &finder->verdicts[i], &role))
+            continue;
+        uint64_t elements = elements_of_weight(finder->verdicts[i].block);
+        if (role == MT_ROLE_WEIGHTS || role == MT_ROLE_GATHERED)
+            add_count(&finder->counts, elements);
+        gathered += role == MT_ROLE_GATHERED;
+        if (role != MT_ROLE_WEIGHTS)
+            continue;
+        whole = whole_of(finder, finder->verdicts[i].block);
+        precision->here += elements;
+        precision->parameters += whole ? whole : elements;
+    }
+    precision->lacks_others = gathered && !finder->n_parts;
+    put_in_order(&finder->counts);
 }
 
 /* The bytes of a tensor in the block that has as many elements, of that width, as one of the
@@ -110,7 +264,7 @@ static struct mt_precision_row measure(const struct counts *counts, enum mt_role
 {
     static const unsigned widths[] = {4, 2, 1, 8}; /* the likeliest first */
     struct mt_precision_row row = {role, block->dtype, width_of(block->dtype), 0, 1};
-    if (role == MT_ROLE_WEIGHTS && row.width)
+    if (role <= MT_ROLE_COPIES && row.width)
         row.bytes = elements_of_weight(block) * row.width;
     else if (row.width)
         row.bytes = match(counts, block->size, row.width);
@@ -161,22 +315,38 @@ static int is_mixed(const struct mt_precision *precision)
     return 0;
 }
 
-int mt_precision_find(struct mt_precision *precision, const struct mt_verdict *verdicts, size_t n)
+static void fill(struct mt_precision *precision, struct finder *finder)
 {
-    struct counts counts = {0};
     enum mt_role role;
-    memset(precision, 0, sizeof *precision);
-    int rc = count_weights(precision, &counts, verdicts, n);
-    for (size_t i = 0; i < n && precision->parameters; i++) {
-        if (!role_of(&verdicts[i], &role))
+    look_around(finder);
+    count_weights(precision, finder);
+    for (size_t i = 0; i < finder->n && precision->parameters; i++) {
+        const struct mt_block *block = finder->verdicts[i].block;
+        if (!role_of(finder, &finder->verdicts[i], &role))
             continue;
-        struct mt_precision_row row = measure(&counts, role, verdicts[i].block);
+        struct mt_precision_row row = measure(&finder->counts, role, block);
         precision->bytes += row.bytes;
-        precision->rounding += verdicts[i].block->size - row.bytes;
+        precision->rounding += block->size - row.bytes;
         add(precision, &row);
     }
-    free(counts.of);
     qsort(precision->row, precision->n, sizeof *precision->row, by_role);
     precision->is_mixed = is_mixed(precision);
+}
+
+int mt_precision_find(struct mt_precision *precision, const struct mt_definitions *definitions,
+                      const struct mt_parts *parts, const struct mt_verdict *verdicts, size_t n)
+{
+    struct finder finder = {.definitions = definitions, .verdicts = verdicts, .n = n};
+    int rc;
+    memset(precision, 0, sizeof *precision);
+    finder.part = mt_parts_in_order(parts, &rc);
+    finder.n_parts = finder.part ? parts->n : 0;
+    if (!rc)
+        rc = make_room(&finder.counts, n) || make_room(&finder.trained, n) ? -ENOMEM : 0;
+    if (!rc)
+        fill(precision, &finder);
+    free(finder.part);
+    free(finder.counts.of);
+    free(finder.trained.of);
     return rc;
 }

@@ -16,7 +16,9 @@ json_t *mt_json_precision(const struct mt_precision *precision)
                       "element_size", row->width ? json_integer(row->width) : json_null(), "bytes",
                       mt_json_number(row->bytes), "blocks", mt_json_number(row->blocks)));
     }
-    return json_pack("{s:o, s:f, s:o, s:o}", "parameters", mt_json_number(precision->parameters),
+    return json_pack("{s:o, s:o, s:b, s:f, s:o, s:o}", "parameters",
+                     mt_json_number(precision->parameters), "here", mt_json_number(precision->here),
+                     "whole_known", !precision->lacks_others,
                      "bytes_per_parameter",
                      (double)precision->bytes / (double)precision->parameters, "rounding",
                      mt_json_number(precision->rounding), "roles", roles);

@@ -43,6 +43,7 @@ enum mt_evidence {
     MT_SAW_STEPPED = 1 << 16,        /* an optimizer works on it */
     MT_SAW_STATE = 1 << 15,          /* among an optimizer's state */
     MT_SAW_MODULES_BUFFER = 1 << 18, /* among a module's buffers */
+    MT_SAW_EMPTIED = 1 << 19,        /* its storage gives memory back from time to time */
     MT_SAW_SAVED_LATER = 1 << 22,    /* saved for backward in a later forward than its own */
 };
 

@@ -277,7 +277,7 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
 static int is_label(unsigned kind)
 {
     return (kind >= MT_SAVED && kind <= MT_REQUIRES_GRAD) || kind == MT_STATE || kind == MT_MEMBER ||
-           kind == MT_RESIZE;
+           kind == MT_RESIZE || kind == MT_PART;
 }
 
 static int on_event(struct mt_replay *replay, const struct mt_event *event)

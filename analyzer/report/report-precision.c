@@ -25,10 +25,15 @@ void mt_page_precision(const struct mt_page *page, const struct mt_device *devic
 {
     const struct mt_precision *precision = &device->precision;
     char size[MT_SIZE_TEXT], text[MT_SIZE_TEXT];
-    if (!precision->is_mixed)
+    if (!precision->is_mixed && !precision->lacks_others &&
+        precision->here == precision->parameters)
         return;
-    fprintf(page->out, "\n%s parameters, %.1f bytes each\n",
-            mt_count_text(text, precision->parameters), share(precision->bytes, precision));
+    fprintf(page->out, "\n%s parameters", mt_count_text(text, precision->parameters));
+    if (precision->lacks_others)
+        fprintf(page->out, " in this process's parts (the whole is not known)");
+    else if (precision->here != precision->parameters)
+        fprintf(page->out, ", of which %s are here", mt_count_text(text, precision->here));
+    fprintf(page->out, ", %.1f bytes each\n", share(precision->bytes, precision));
     for (size_t i = 0; i < precision->n; i++)
         fprintf(page->out, "  %-16s %-14s %11s  %5.1f\n",
                 mt_role_names[precision->row[i].role].label, element_text(text, &precision->row[i]),

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_NOTES 12u      /* of a block: later ones say nothing new */
+#define MOST_NOTES 12u      /* of a block: later ones say nothing new, */
+#define MOST_PARTS 1024u    /* but for parts of parameters, of which a flat one has many */
 #define GRANULE_BITS 21     /* addresses of one granule are looked through one by one */
 #define MOST_GRANULES 65536 /* that a block may reach over: 128 GiB */
 #define MOST_RUNNING 64u    /* nodes inside each other on a thread */
@@ -381,10 +382,20 @@ static int undo_free(struct mt_live *live, const struct mt_event *event)
     return 0;
 }
 
+static int is_new_part(const struct block *block, const struct mt_event *event)
+{
+    for (uint32_t i = 0; i < block->n_notes; i++)
+        if (block->note[i].kind == MT_PART && block->note[i].arg[1] == event->arg[1])
+            return 0;
+    return block->n_notes < MOST_PARTS;
+}
+
 /* A tensor may be a leaf of several graphs, and that is worth knowing. */
 static int is_new(const struct block *block, const struct mt_event *event)
 {
     unsigned same = 0;
+    if (event->kind == MT_PART)
+        return is_new_part(block, event);
     for (uint32_t i = 0; i < block->n_notes; i++)
         same += block->note[i].kind == event->kind &&
                 (block->note[i].stack == event->stack || event->kind == MT_LEAF);
@@ -475,6 +486,7 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
     case MT_WORKSPACE:
     case MT_STATE:
     case MT_MEMBER:
+    case MT_PART:
         return note(live, event, event->arg[0]);
     case MT_RESIZE:
         return resize(live, event);

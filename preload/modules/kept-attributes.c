@@ -15,14 +15,17 @@ static const struct {
     const char *name;
     enum mt_keeper keeper;
     enum sort sort;
+    const char *whole; /* what says how many elements all processes have of it; NULL: nothing */
 } names[] = {
     /* Megatron's buffer for all, of which each parameter has a view; so do others */
-    {"main_grad", MT_KEEPER_PARAMETER, GRADIENT},
+    {"main_grad", MT_KEEPER_PARAMETER, GRADIENT, NULL},
     /* DeepSpeed: what a rank has of the parameter */
-    {"ds_tensor", MT_KEEPER_PARAMETER, PARAMETER},
+    {"ds_tensor", MT_KEEPER_PARAMETER, PARAMETER, "ds_numel"},
+    /* FSDP1: likewise of a flat one */
+    {"_local_shard", MT_KEEPER_PARAMETER, PARAMETER, "_unpadded_unsharded_size"},
     /* and of all gradients, in ZeRO-3 and ZeRO-1 and 2 */
-    {"grad_partitions_flat_buffer", MT_KEEPER_OPTIMIZER, GRADIENT},
-    {"averaged_gradients", MT_KEEPER_OPTIMIZER, GRADIENT},
+    {"grad_partitions_flat_buffer", MT_KEEPER_OPTIMIZER, GRADIENT, NULL},
+    {"averaged_gradients", MT_KEEPER_OPTIMIZER, GRADIENT, NULL},
 };
 
 struct look {
@@ -30,6 +33,7 @@ struct look {
     const struct mt_python_layout *layout;
     enum sort sort;
     unsigned left; /* objects that may still be looked at */
+    uint64_t parameter, whole; /* of which there are parts; whole 0: it is not known */
 };
 
 static void record(const struct look *look, uint64_t object)
@@ -42,6 +46,10 @@ static void record(const struct look *look, uint64_t object)
             mt_record(look->self, MT_GRADIENT, part[i].place.device, 0, MT_ARGS(address));
         else
             mt_record(look->self, MT_MEMBER, part[i].place.device, 0, MT_ARGS(address, 1));
+        if (look->sort == PARAMETER && look->whole)
+            mt_record(look->self, MT_PART, part[i].place.device, 0,
+                      MT_ARGS(address, look->parameter + i, i ? 0 : look->whole,
+                              mt_impl_dtype_carefully(part[i].impl)));
     }
 }
 
@@ -77,6 +85,19 @@ static void look_into(struct look *look, uint64_t object, unsigned depth)
     }
 }
 
+static uint64_t whole_of(const struct mt_python_layout *layout, uint64_t object, const char *name)
+{
+    struct mt_py_dict attributes;
+    struct mt_py_entry entry;
+    struct mt_py_proof unused;
+    uint64_t whole;
+    if (!name || mt_py_attributes(layout, object, &attributes, &unused) ||
+        mt_py_dict_find(layout, &attributes, name, &entry) ||
+        mt_py_product(layout, entry.value, &whole))
+        return 0;
+    return whole;
+}
+
 void mt_kept_attributes_look(struct mt_thread *self, const struct mt_python_layout *layout,
                              uint64_t object, enum mt_keeper keeper)
 {
@@ -92,9 +113,11 @@ void mt_kept_attributes_look(struct mt_thread *self, const struct mt_python_layo
         if (!entry.value || mt_py_text(layout, entry.key, text, sizeof text))
             continue;
         for (size_t j = 0; j < sizeof names / sizeof *names; j++) {
-            struct look look = {self, layout, names[j].sort, MOST_ITEMS};
-            if (names[j].keeper == keeper && !strcmp(names[j].name, text))
-                look_into(&look, entry.value, 0);
+            struct look look = {self, layout, names[j].sort, MOST_ITEMS, object, 0};
+            if (names[j].keeper != keeper || strcmp(names[j].name, text))
+                continue;
+            look.whole = whole_of(layout, object, names[j].whole);
+            look_into(&look, entry.value, 0);
         }
     }
 }

@@ -54,6 +54,16 @@ static int open_attribute(struct mt_py_dict *attributes, enum attribute which,
     return mt_py_dict_open(members.layout, entry.value, dict);
 }
 
+/* How large it is as a whole, the one says that wraps them. */
+static void record_parts(struct mt_thread *self, uint64_t parameter,
+                         const struct mt_py_tensor *part, unsigned n)
+{
+    uint64_t whole = mt_impl_elements_carefully(mt_py_tensor(parameter).impl);
+    for (unsigned i = 0; i < n && whole; i++)
+        mt_record(self, MT_PART, part[i].place.device, 0,
+                  MT_ARGS(part[i].place.address, parameter + i, i ? 0 : whole, part[i].dtype));
+}
+
 /* Parameters that are plain tensors were recorded when they were made. */
 static void record_members(struct mt_thread *self, struct mt_py_dict *dict, int are_parameters)
 {
@@ -67,6 +77,8 @@ static void record_members(struct mt_thread *self, struct mt_py_dict *dict, int 
             if (!are_parameters || part[j].is_wrapped)
                 mt_record(self, MT_MEMBER, part[j].place.device, 0,
                           MT_ARGS(part[j].place.address, (uint64_t)are_parameters));
+        if (are_parameters && n && part[0].is_wrapped)
+            record_parts(self, entry.value, part, n);
     }
 }
 

@@ -307,6 +307,39 @@ uint64_t mt_py_items(uint64_t object, uint64_t *n)
     return is_list ? items : object + items;
 }
 
+/* Two digits of 30 bits at most. */
+static int read_int(const struct mt_python_layout *layout, uint64_t object, uint64_t *out)
+{
+    enum { SIZE = 16, DIGITS = 24 };
+    uint64_t word[2], type;
+    char name[16];
+    if (!object || mt_py_read(object + MT_OBJECT_TYPE, &type) ||
+        name_of_type(type, name, sizeof name) || strcmp(name, "int") ||
+        mt_py_read(object + SIZE, &word[0]) || mt_py_read(object + DIGITS, &word[1]))
+        return -EINVAL;
+    /* From 3.12 on the lowest two bits are the sign (0: positive, 1: zero), and the number is above. */
+    uint64_t n = layout->minor < 12 ? word[0] : word[0] & 3 ? 0 : word[0] >> 3;
+    if (n < 1 || n > 2)
+        return -EINVAL;
+    *out = (uint32_t)word[1] | (n == 2 ? (word[1] >> 32) << 30 : 0);
+    return 0;
+}
+
+int mt_py_product(const struct mt_python_layout *layout, uint64_t object, uint64_t *out)
+{
+    uint64_t n, item, factor;
+    if (mt_py_sort(object) != MT_PY_TUPLE)
+        return read_int(layout, object, out);
+    uint64_t items = mt_py_items(object, &n);
+    *out = 1;
+    for (uint64_t i = 0; i < n; i++)
+        if (i == 64 || mt_py_read(items + i * sizeof item, &item) ||
+            read_int(layout, item, &factor) || __builtin_mul_overflow(*out, factor, out) ||
+            *out >> 60)
+            return -EINVAL;
+    return 0;
+}
+
 /* All of PyTorch's tensors are derived from one type of its C++ part. */
 static int is_tensor_type(uint64_t type)
 {
@@ -338,8 +371,8 @@ struct mt_py_tensor mt_py_tensor(uint64_t object)
     if (!object || mt_py_read(object + MT_OBJECT_TYPE, &type) || !is_tensor_type(type) ||
         read_bytes(object + TENSOR, word, sizeof word))
         return tensor;
-    uint64_t impl = word[0] < LEAST_ADDRESS ? word[1] : word[0];
-    tensor.place = mt_impl_place_carefully((const void *)(uintptr_t)impl, &tensor.elements);
+    tensor.impl = (const void *)(uintptr_t)(word[0] < LEAST_ADDRESS ? word[1] : word[0]);
+    tensor.place = mt_impl_place_carefully(tensor.impl, &tensor.elements);
     return tensor;
 }
 
@@ -355,6 +388,8 @@ static int add_part(struct mt_py_tensor *part, uint64_t object)
 {
     *part = mt_py_tensor(object);
     part->is_wrapped = 1;
+    if (part->place.address)
+        part->dtype = mt_impl_dtype_carefully(part->impl);
     return part->place.address != 0;
 }
 

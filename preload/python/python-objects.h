@@ -106,8 +106,14 @@ struct mt_py_tensor {
     struct mt_tensor_data place;
     uint64_t elements; /* 0: not known */
     int is_wrapped;    /* by another one that has no data itself */
+    unsigned dtype;    /* 0: not known */
+    const void *impl;  /* its TensorImpl; NULL: it is no tensor */
 };
 struct mt_py_tensor mt_py_tensor(uint64_t object);
+
+/* An int, or the product of a tuple of ints, as a shape is: 0, or -EINVAL where it is none, negative
+ * or above 2^60. */
+int mt_py_product(const struct mt_python_layout *layout, uint64_t object, uint64_t *out);
 
 /* The tensors with data on a device that it consists of: itself, or where its class wraps others
  * (DTensor, quantized ones) those among its attributes. How many there are, `most` at most. */

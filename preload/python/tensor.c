@@ -81,6 +81,15 @@ struct mt_tensor_data mt_impl_place_carefully(const void *impl, uint64_t *elemen
     return place;
 }
 
+uint64_t mt_impl_elements_carefully(const void *impl)
+{
+    int at = mt_dtype_offset - (int)sizeof(int64_t);
+    int64_t elements;
+    if (!impl || at <= 0 || mt_safe_read((const char *)impl + at, &elements, sizeof elements))
+        return 0;
+    return elements > 0 ? (uint64_t)elements : 0;
+}
+
 unsigned mt_impl_dtype_carefully(const void *impl)
 {
     uint16_t number;

@@ -99,6 +99,9 @@ unsigned mt_impl_dtype_carefully(const void *impl);
 /* Where a tensor is whose impl may be anything, and how many elements it has (0: not known). */
 struct mt_tensor_data mt_impl_place_carefully(const void *impl, uint64_t *elements);
 
+/* How many elements a tensor has that may have no data, whose impl may be anything; 0: not known. */
+uint64_t mt_impl_elements_carefully(const void *impl);
+
 /* The TensorImpl of the leaf of an AccumulateGrad node; NULL: not known yet. */
 const void *mt_leaf_of(const void *node);
 

@@ -121,6 +121,68 @@ START_TEST(rounding_of_512_bytes_is_none_of_a_parameter)
 }
 END_TEST
 
+enum { STORAGE = 0x5000, OBJECT = 0x6000 };
+
+/* Of one parameter this process has a quarter; what is gathered of it comes and goes. */
+START_TEST(a_parameter_counts_once_whatever_is_here_of_it)
+{
+    const uint64_t whole = BASE + 64 * MT_MIB;
+    weight(0, 4 * MT_MIB, FLOAT32, MT_MIB);
+    mt_build_event4(builder, MT_PART, BASE, OBJECT, 4 * MT_MIB - 3, FLOAT32);
+    mt_build_event4(builder, MT_PART, BASE, OBJECT, 4 * MT_MIB - 3, FLOAT32); /* looked at again */
+    weight(1, 8 * MT_MIB, BFLOAT16, 4 * MT_MIB);
+    mt_build_event(builder, MT_RESIZE, whole, STORAGE, 0);
+    const struct mt_precision *precision = find();
+    ck_assert_uint_eq(precision->parameters, 4 * MT_MIB - 3);
+    ck_assert_uint_eq(precision->here, MT_MIB);
+    ck_assert(!precision->lacks_others);
+    ck_assert_uint_eq(precision->n, 2);
+    ck_assert_int_eq(precision->row[1].role, MT_ROLE_GATHERED);
+    ck_assert_uint_eq(precision->row[1].bytes, 8 * MT_MIB);
+}
+END_TEST
+
+START_TEST(where_others_have_a_rest_that_is_not_known_it_is_said)
+{
+    weight(0, 4 * MT_MIB, FLOAT32, MT_MIB);
+    weight(1, 8 * MT_MIB, BFLOAT16, 4 * MT_MIB);
+    mt_build_event(builder, MT_RESIZE, BASE + 64 * MT_MIB, STORAGE, 0);
+    const struct mt_precision *precision = find();
+    ck_assert_uint_eq(precision->parameters, MT_MIB);
+    ck_assert(precision->lacks_others);
+}
+END_TEST
+
+/* Of a flat block with parts of several parameters all count; a part that moves takes its number along. */
+START_TEST(parts_of_several_parameters_may_share_a_block)
+{
+    weight(0, 4 * MT_MIB, FLOAT32, MT_MIB);
+    weight(1, 4 * MT_MIB, FLOAT32, MT_MIB);
+    mt_build_event4(builder, MT_PART, BASE, OBJECT, 2 * MT_MIB, FLOAT32);
+    mt_build_event4(builder, MT_PART, BASE + MT_MIB, OBJECT + 1, 3 * MT_MIB, FLOAT32);
+    mt_build_event4(builder, MT_PART, BASE, OBJECT + 2, 3 * MT_MIB, FLOAT32);
+    mt_build_event4(builder, MT_PART, BASE + 64 * MT_MIB, OBJECT + 2, 3 * MT_MIB, FLOAT32);
+    mt_build_event4(builder, MT_PART, BASE, OBJECT + 3, UINT64_MAX, FLOAT32); /* damaged */
+    ck_assert_uint_eq(find()->parameters, 8 * MT_MIB);
+}
+END_TEST
+
+START_TEST(what_an_optimizer_alone_works_on_is_a_master)
+{
+    const uint64_t master = BASE + 64 * MT_MIB;
+    weight(0, 2 * MT_MIB, BFLOAT16, MT_MIB);
+    mt_build_event(builder, MT_LEAF, BASE, BFLOAT16, 0);
+    mt_build_alloc(builder, master, 4 * MT_MIB);
+    mt_build_event(builder, MT_MEMBER, master, 1, 0);
+    mt_build_event4(builder, MT_REQUIRES_GRAD, master, 1, FLOAT32, MT_MIB);
+    mt_build_event4(builder, MT_STATE, master, master, 0, MT_MIB);
+    const struct mt_precision *precision = find();
+    ck_assert_uint_eq(precision->parameters, MT_MIB);
+    ck_assert_uint_eq(precision->n, 2);
+    ck_assert_int_eq(precision->row[1].role, MT_ROLE_MASTERS);
+}
+END_TEST
+
 START_TEST(damaged_counts_of_elements_do_not_count)
 {
     weight(0, MT_MIB, BFLOAT16, UINT64_MAX / 2 + 2);
@@ -148,6 +210,10 @@ int main(void)
     tcase_add_test(tests, parameters_that_share_a_block_are_all_counted);
     tcase_add_test(tests, rounding_of_512_bytes_is_none_of_a_parameter);
     tcase_add_test(tests, damaged_counts_of_elements_do_not_count);
+    tcase_add_test(tests, a_parameter_counts_once_whatever_is_here_of_it);
+    tcase_add_test(tests, where_others_have_a_rest_that_is_not_known_it_is_said);
+    tcase_add_test(tests, parts_of_several_parameters_may_share_a_block);
+    tcase_add_test(tests, what_an_optimizer_alone_works_on_is_a_master);
     tcase_add_test(tests, without_types_nothing_is_said);
     return RUN_TESTS(tests);
 }
