@@ -171,6 +171,39 @@ static uint64_t object_of(uint64_t impl)
     return offset ? object_at(impl, offset) : search_object(impl);
 }
 
+static int needs_gradient(const void *impl)
+{
+    typedef _Bool get_requires_grad(const void *impl);
+    static get_requires_grad *_Atomic get;
+    static _Atomic int is_resolved;
+    if (!atomic_load_explicit(&is_resolved, memory_order_acquire)) {
+        get = (get_requires_grad *)mt_find_real("_ZNK3c1010TensorImpl13requires_gradEv",
+                                                "libc10.so");
+        atomic_store_explicit(&is_resolved, 1, memory_order_release);
+    }
+    return !get || get(impl);
+}
+
+/* The class itself, none that is derived from it. */
+static int is_plain_class(uint64_t type, uint64_t object)
+{
+    static _Atomic uint64_t known;
+    char name[16];
+    if (type != known && !mt_py_type_name(object, name, sizeof name) && !strcmp(name, "Tensor"))
+        known = type;
+    return type == known;
+}
+
+int mt_is_no_parameter(const void *impl)
+{
+    uint64_t object, type;
+    if (!impl || !gradients.layout || needs_gradient(impl))
+        return 0;
+    object = object_of(to_number(impl));
+    return object && !mt_safe_read(to_pointer(object + MT_OBJECT_TYPE), &type, sizeof type) &&
+           is_plain_class(type, object);
+}
+
 /* Like mt_py_tensor_parts, but from C++'s side. */
 static unsigned parts_of(uint64_t impl, struct mt_py_tensor *part)
 {

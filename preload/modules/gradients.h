@@ -27,6 +27,10 @@ void mt_gradients_look(struct mt_thread *self);
 /* Whether the tensor is a leaf's gradient, among those that were seen last. */
 int mt_is_gradient(const void *impl);
 
+/* Whether a tensor that lives is none that a module or an optimizer would have as a parameter: it needs no gradient, and
+ * is of Python's plain class. */
+int mt_is_no_parameter(const void *impl);
+
 /* For a forked child. */
 void mt_gradients_reset(void);
 

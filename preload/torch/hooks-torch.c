@@ -84,12 +84,13 @@ static void label_gradient(const void *impl)
     mt_leave(self);
 }
 
-/* w.grad.data = other makes a gradient, everything else a parameter. */
+/* w.grad.data = other makes a gradient, x.data = other of a plain tensor says nothing (FSDP1 casts a
+ * gradient so before it is one), and everything else makes a parameter. */
 void mt_hook_set_data(void *tensor, void *new_data)
 {
     if (mt_is_gradient(mt_tensor_impl(tensor)))
         label_gradient(mt_tensor_impl(new_data));
-    else
+    else if (!mt_is_no_parameter(mt_tensor_impl(tensor)))
         label(MT_SET_DATA, mt_tensor_impl(new_data), NULL);
     MT_REAL(set_data)(tensor, new_data);
 }

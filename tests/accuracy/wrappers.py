@@ -2,7 +2,7 @@
 """What FSDP and DeepSpeed's ZeRO keep outside of modules and optimizers, asked from their own objects."""
 import torch
 
-FSDP = {"FSDPParam", "FlatParameter"}  # FSDP2's and FSDP1's
+FSDP = {"FSDPParam"}  # FSDP2's
 SHARDS = ("_sharded_param_data", "all_gather_outputs", "_local_shard", "_mp_shard", "_full_param_padded",
           "_full_prec_full_param_padded", "ds_tensor", "_unsharded_param")
 GRADIENTS = ("unsharded_accumulated_grad", "_saved_grad_shard", "main_grad")
@@ -16,6 +16,11 @@ def tensors_of(value):
             yield item
 
 
+def is_flat(thing):
+    """FSDP1's, which no module need have among its parameters."""
+    return type(thing) is torch.nn.Parameter and getattr(thing, "_is_flat_param", False)
+
+
 def attributes(objects, names):
     for thing in objects:
         for name in names:
@@ -25,7 +30,7 @@ def attributes(objects, names):
 
 class Wrappers:
     def __init__(self, objects, parameters):
-        self.of_fsdp = [o for o in objects if type(o).__name__ in FSDP]
+        self.of_fsdp = [o for o in objects if type(o).__name__ in FSDP or is_flat(o)]
         self.zero = [o for o in objects if type(o).__name__.startswith("DeepSpeedZeroOptimizer")]
         self.parameters = parameters
 
