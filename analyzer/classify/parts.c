@@ -23,24 +23,24 @@ int mt_parts_add(struct mt_parts *parts, uint64_t parameter, uint64_t block, uin
             mt_address_map_put(&parts->by_parameter, parameter, (uint32_t)parts->n + 1))
             return -ENOMEM;
         place = (uint32_t)++parts->n;
-        parts->part[place - 1] = (struct mt_part){0};
+        parts->part[place - 1] = (struct mt_shard){0};
     }
-    struct mt_part *part = &parts->part[place - 1];
+    struct mt_shard *part = &parts->part[place - 1];
     if (part->block != block || part->whole != whole)
         parts->changes++;
-    *part = (struct mt_part){block, whole};
+    *part = (struct mt_shard){block, whole};
     return 0;
 }
 
 static int by_block(const void *left, const void *right)
 {
-    const struct mt_part *a = left, *b = right;
+    const struct mt_shard *a = left, *b = right;
     return (a->block > b->block) - (a->block < b->block);
 }
 
-struct mt_part *mt_parts_in_order(const struct mt_parts *parts, int *rc)
+struct mt_shard *mt_parts_in_order(const struct mt_parts *parts, int *rc)
 {
-    struct mt_part *copy = parts->n ? malloc(parts->n * sizeof *copy) : NULL;
+    struct mt_shard *copy = parts->n ? malloc(parts->n * sizeof *copy) : NULL;
     *rc = parts->n && !copy ? -ENOMEM : 0;
     if (!copy)
         return NULL;
@@ -49,7 +49,7 @@ struct mt_part *mt_parts_in_order(const struct mt_parts *parts, int *rc)
     return copy;
 }
 
-uint64_t mt_parts_whole(const struct mt_part *in_order, size_t n, uint64_t block)
+uint64_t mt_parts_whole(const struct mt_shard *in_order, size_t n, uint64_t block)
 {
     size_t low = 0, high = n;
     uint64_t sum = 0;

@@ -10,7 +10,7 @@
 
 struct mt_parts {
     struct mt_address_map by_parameter; /* its object's address -> place in part, from 1 */
-    struct mt_part {
+    struct mt_shard {
         uint64_t block; /* its number, mt_block.event */
         uint64_t whole; /* elements */
     } *part;
@@ -26,9 +26,9 @@ int mt_parts_add(struct mt_parts *parts, uint64_t parameter, uint64_t block, uin
 
 /* All parts, by the numbers of their blocks; the caller frees them. NULL: there are none, or no
  * memory (-ENOMEM in *rc). */
-struct mt_part *mt_parts_in_order(const struct mt_parts *parts, int *rc);
+struct mt_shard *mt_parts_in_order(const struct mt_parts *parts, int *rc);
 
 /* Elements of the whole parameters that the block has parts of; 0: none is known. */
-uint64_t mt_parts_whole(const struct mt_part *in_order, size_t n, uint64_t block);
+uint64_t mt_parts_whole(const struct mt_shard *in_order, size_t n, uint64_t block);
 
 #endif

@@ -29,7 +29,7 @@ struct finder {
     const struct mt_definitions *definitions;
     const struct mt_verdict *verdicts;
     size_t n;
-    struct mt_part *part; /* in order */
+    struct mt_shard *part; /* in order */
     size_t n_parts;
     struct counts counts;  /* of weights */
     struct counts trained; /* of those that are trained */
