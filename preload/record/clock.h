@@ -2,7 +2,7 @@
 /*
  * The time of events, on CLOCK_MONOTONIC. Where the kernel itself makes that of the processor's
  * counter, so do we: clock_gettime's time goes into waiting until all that is before it is done,
- * which a single thread's events need not (HACKING.md).
+ * which a single thread's events need not (docs/design/recording.md).
  */
 #ifndef MT_PRELOAD_CLOCK_H
 #define MT_PRELOAD_CLOCK_H
