@@ -6,11 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Not NULL, of no bytes either: no number may be added to that. */
 static int ensure(struct mt_buffer *buffer, size_t need)
 {
-    if (need <= buffer->capacity)
+    if (need <= buffer->capacity && buffer->bytes)
         return 0;
-    void *bytes = realloc(buffer->bytes, need);
+    void *bytes = realloc(buffer->bytes, need ? need : 1);
     if (!bytes)
         return -ENOMEM;
     buffer->bytes = bytes;

@@ -34,6 +34,18 @@ static int fill(const struct source *source, void *out, size_t size, uint64_t fr
     return pread(source->fd, out, size, (off_t)from) == (ssize_t)size ? 0 : -EIO;
 }
 
+/* The bytes from..to ever put into a circle of so many bytes that begins at `file`: each at its own
+ * place in out, or one after the other where is_straight. */
+static int fill_circle(const struct source *source, void *out, uint64_t from, uint64_t to,
+                       uint64_t circle, uint64_t file, int is_straight)
+{
+    uint64_t at = from % circle, n = to - from, first = n < circle - at ? n : circle - at;
+    unsigned char *bytes = out;
+    if (fill(source, bytes + (is_straight ? 0 : at), first, file + at))
+        return -EIO;
+    return n > first ? fill(source, bytes + (is_straight ? first : 0), n - first, file) : 0;
+}
+
 static int grow(void *array, size_t *capacity, size_t need, size_t size)
 {
     void **at = array;
@@ -124,12 +136,11 @@ static int read_journal(struct mt_tail_content *content, const struct source *so
         damaged(content, offsetof(struct mt_tail_header, journal_put), "the journal's extent");
         return 0;
     }
-    content->journal = malloc(MT_JOURNAL_SIZE);
+    content->journal = malloc(size ? size : 1);
     if (!content->journal)
         return -ENOMEM;
-    size_t at = from % MT_JOURNAL_SIZE, first = MT_JOURNAL_SIZE - at;
-    if (fill(source, content->journal, first, MT_TAIL_JOURNAL + at) ||
-        fill(source, content->journal + first, at, MT_TAIL_JOURNAL)) {
+    if (fill_circle(source, content->journal, from, from + size, MT_JOURNAL_SIZE, MT_TAIL_JOURNAL,
+                    1)) {
         damaged(content, MT_TAIL_JOURNAL, "it is cut");
         return 0;
     }
@@ -197,7 +208,8 @@ static int read_ring(struct mt_tail_content *content, const struct source *sourc
         damaged(content, offset, "a ring's extent");
         return 0;
     }
-    if (from != to && fill(source, source->words, sizeof head->word, offset + RING_HEAD)) {
+    if (from != to && fill_circle(source, source->words, from * 8, to * 8, sizeof head->word,
+                                  offset + RING_HEAD, 0)) {
         damaged(content, offset, "it is cut");
         return 0;
     }

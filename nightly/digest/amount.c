@@ -18,6 +18,9 @@ static const struct {
     {"MiB", MT_BYTES, 0x1p20}, {"GiB", MT_BYTES, 0x1p30}, {"TiB", MT_BYTES, 0x1p40},
 };
 
+/* What is not below it is no amount: 8 EiB. */
+#define TOO_LARGE 0x1p63
+
 #define EXPECTED "expected a size such as \"22 GiB\""
 
 static int read_unit(const char *at, double number, struct mt_amount *amount)
@@ -27,7 +30,7 @@ static int read_unit(const char *at, double number, struct mt_amount *amount)
         if (strcmp(at, units[i].name))
             continue;
         double value = ceil(number * units[i].scale);
-        if (value >= 0x1p63)
+        if (value >= TOO_LARGE)
             return -ERANGE;
         amount->unit = units[i].unit;
         amount->value = (uint64_t)value;
@@ -96,7 +99,10 @@ uint64_t mt_amount_round(char out[MT_AMOUNT_TEXT], uint64_t bytes)
         size /= 1024;
     /* Steps of a fortieth at most: 1.05, 10.5, 105. */
     double step = size < 2 ? 0.05 : size < 10 ? 0.1 : size < 20 ? 0.5 : size < 100 ? 1 : 5;
+    double scale = 0x1p20 * (double)(UINT64_C(1) << 10 * unit);
     size = ceil(size / step) * step;
-    snprintf(out, MT_AMOUNT_TEXT, "%.6g %s", size, names[unit]);
-    return mt_to_uint64(ceil(size * 0x1p20 * (double)(UINT64_C(1) << 10 * unit)));
+    if (size * scale >= TOO_LARGE) /* as much as can be read again */
+        size = TOO_LARGE / scale - 1;
+    snprintf(out, MT_AMOUNT_TEXT, size < 1000 ? "%.6g %s" : "%.0f %s", size, names[unit]);
+    return mt_to_uint64(ceil(size * scale));
 }
