@@ -22,20 +22,30 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
         mt_replay_take_all(replay);
 }
 
-void mt_replay_oom(struct mt_replay *replay, const struct mt_event *event)
+/* What was cached has just been given back to CUDA. The program may have come to another phase since
+ * the last allocation: where backward's first one fails, nothing else says that it has begun. */
+static int see_oom(struct mt_replay *replay, unsigned slot, const struct mt_event *event)
 {
-    struct mt_totals *now = &replay->now[mt_device_slot(event->device)];
-    if (now->event) { /* what was cached has just been given back to CUDA */
-        mt_timeline_reserve(&replay->timeline[mt_device_slot(event->device)],
-                            event->arg[2] - now->reserved, now->event);
-        now->reserved = event->arg[2];
-    }
+    struct mt_totals *now = &replay->now[slot];
+    mt_timeline_reserve(&replay->timeline[slot], event->arg[2] - now->reserved, now->event);
+    now->reserved = event->arg[2];
+    now->when = replay->tracker.now;
+    return mt_spans_see(&replay->spans[slot], &now->when, replay->events, replay->time_ns,
+                        now->allocated, now->reserved);
+}
+
+int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event)
+{
+    unsigned slot = mt_device_slot(event->device);
+    if (replay->now[slot].event && see_oom(replay, slot, event))
+        return -ENOMEM;
     mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
                                                .wanted = event->arg[0],
                                                .allocated = event->arg[1],
                                                .reserved = event->arg[2],
                                                .stack = event->stack,
                                                .device = event->device});
+    return 0;
 }
 
 void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event)

@@ -48,8 +48,9 @@ static inline int mt_replay_see(struct mt_replay *replay, unsigned slot,
                         now->allocated, now->reserved);
 }
 
-/* PyTorch had no memory for an allocation; what a device has, free or taken by anybody. */
-void mt_replay_oom(struct mt_replay *replay, const struct mt_event *event);
+/* PyTorch had no memory for an allocation (0 or -ENOMEM); what a device has, free or taken by anybody.
+ */
+int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event);
 void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event);
 
 /* Memory ran out; and then the program allocated all the same. */

@@ -297,8 +297,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_FREE:
         return on_free(replay, event);
     case MT_OOM:
-        mt_replay_oom(replay, event);
-        return 0;
+        return mt_replay_oom(replay, event);
     case MT_CUDA_MALLOC:
     case MT_CUDA_FREE:
     case MT_CUDA_FREE_FAILED:

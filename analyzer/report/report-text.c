@@ -90,7 +90,8 @@ static void print_frames(const struct mt_page *page, uint32_t stack)
     unsigned shown = 0, more = 0;
     int all = !mt_stack(d, stack)->user;
     for (; mt_stack(d, stack)->depth; stack = mt_stack(d, stack)->parent) {
-        if (!all && mt_stack_frame(d, stack)->marks & MT_MARK_FRAMEWORK)
+        const struct mt_frame *frame = mt_stack_frame(d, stack);
+        if (!all && !frame->is_gap && frame->marks & MT_MARK_FRAMEWORK)
             continue;
         if (shown == FRAMES_SHOWN) {
             more++;

@@ -79,10 +79,11 @@ static void discard(struct entries *entries)
     free(entries->entry);
 }
 
-/* The frames that a tree shows: all but the framework's, unless there are no others. */
+/* The frames that a tree shows: all but the framework's, unless there are no others, and gaps. */
 static int is_shown(const struct mt_definitions *d, uint32_t stack)
 {
-    return !(mt_stack_frame(d, stack)->marks & MT_MARK_FRAMEWORK);
+    const struct mt_frame *frame = mt_stack_frame(d, stack);
+    return frame->is_gap || !(frame->marks & MT_MARK_FRAMEWORK);
 }
 
 static int make_paths(struct entries *entries, const struct mt_definitions *d,

@@ -132,6 +132,11 @@ static int add_frame(struct mt_definitions *d, const struct mt_definition *defin
     frame->file = mt_string(d, definition->frame.file);
     frame->line = definition->frame.line;
     frame->marks = mt_frame_marks(frame->function, frame->file);
+    if (!definition->frame.file && !strncmp(frame->function, "... ", 4)) {
+        frame->is_gap = 1;
+        frame->file = "";
+        frame->marks |= MT_MARK_FRAMEWORK; /* nobody's line */
+    }
     if (definition->kind == MT_DEF_CALL) {
         frame->root = mt_string(d, definition->frame.root);
         frame->path = mt_string(d, definition->frame.path);

@@ -20,6 +20,7 @@ struct mt_frame {
     /* Native frames; before they are looked up, function is "library+0xaddress" and file is the
      * library's path. */
     uint8_t is_native;
+    uint8_t is_gap;    /* stands for frames of a deep stack that are left out */
     uint8_t is_named;  /* by the trace, or where it was looked up */
     uint8_t is_sought; /* was looked up, in vain perhaps */
     uint32_t module;   /* 0: its code was in no file */

@@ -12,7 +12,7 @@ void mt_place_text(char *out, size_t size, const struct mt_definitions *d, uint3
     const char *file = slash && slash[1] ? slash + 1 : frame->file;
     if (!mt_stack(d, stack)->depth)
         snprintf(out, size, "unknown");
-    else if (frame->is_native && !frame->is_named)
+    else if (frame->is_gap || (frame->is_native && !frame->is_named))
         snprintf(out, size, "%s", frame->function);
     else if (frame->line)
         snprintf(out, size, "%s:%u %s", file, frame->line, frame->function);

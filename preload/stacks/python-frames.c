@@ -11,6 +11,8 @@
 #include "preload/record/intern.h"
 #include "preload/record/look.h"
 
+#include <stdio.h>
+
 #define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 
 /* What is found for a frame whose first argument counts: it is to be looked up with its module. */
@@ -94,7 +96,8 @@ static unsigned count_same(const struct mt_thread *self, unsigned n, int is_sure
  * event. */
 struct walk {
     unsigned n, n_known;
-    int is_cut;      /* there are more callers, */
+    int is_cut;      /* there are more callers; */
+    unsigned inner, gap; /* so many of them, or more, are left out before the innermost ones */
     uint64_t *frame; /* self->walked: the caller's stack may be small */
 };
 
@@ -115,7 +118,8 @@ static void walk_cut(uint64_t frame, struct walk *out)
         last[(n - inner) % MT_STACK_OUTER] = frame;
         frame = mt_py_word(frame, layout->frame_previous);
     }
-    out->n = inner;
+    out->n = out->inner = inner;
+    out->gap = n - inner - (frame ? 0 : MT_STACK_OUTER);
     for (unsigned i = 0; !frame && i < MT_STACK_OUTER; i++)
         out->frame[out->n++] = last[(n - inner + i) % MT_STACK_OUTER];
     out->n_known = 0;
@@ -305,6 +309,35 @@ static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t fr
     known->is_lost = !known->stack;
 }
 
+/* How many frames are left out, to a power of two: a recursion would else have another stack at each
+ * depth. */
+static uint32_t intern_gap(const struct mt_key *key, unsigned least)
+{
+    char text[64];
+    int n = least > 1 ? snprintf(text, sizeof text, "... %u to %u frames left out", least, 2 * least - 1)
+                      : snprintf(text, sizeof text, "... 1 frame left out");
+    mt_intern_lock();
+    uint32_t frame = mt_intern_frame(mt_intern_string(text, (size_t)n), 0, 0);
+    uint32_t id = frame ? mt_intern_stack(key->parent, frame) : 0;
+    if (id)
+        mt_cache_add(&stacks, key, id);
+    mt_intern_unlock();
+    return id;
+}
+
+/* What comes next is called by frames that are left out. */
+static void mark_gap(struct mt_thread *self, unsigned n, unsigned gap)
+{
+    struct mt_known_frame *known = &self->known[n];
+    unsigned least = 1u << (31 - __builtin_clz(gap));
+    struct mt_key key = {.a = least, .parent = known->stack}; /* no code's address */
+    uint32_t id = find(self, &key);
+    if (!id)
+        id = intern_gap(&key, least);
+    if (id)
+        known->stack = id;
+}
+
 /* What the thread has done since its last event may have changed what tensors are. */
 static void follow_up(struct mt_thread *self, unsigned n)
 {
@@ -321,8 +354,13 @@ MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
     walk(self, innermost, deaths == self->code_deaths, &found);
     unsigned n = found.n_known;
     self->is_cut = found.is_cut;
-    while (found.n > 0)
+    while (found.n > 0) {
+        if (UNLIKELY(found.is_cut) && found.n == found.inner)
+            mark_gap(self, n, found.gap);
         identify(self, ++n, found.frame[--found.n]);
+    }
+    if (UNLIKELY(found.is_cut))
+        self->known[0].stack = 0; /* the gap may have been there */
     if (UNLIKELY(self->follow_up))
         follow_up(self, n);
     self->n_known = found.is_cut ? 0 : n;

@@ -60,6 +60,12 @@ def test(minor, python, work, end):
     for n, stack in enumerate(expected):
         have = found.get(n, [])
         if len(stack) > MOST_FRAMES:
+            left_out, gaps = len(stack) - MOST_FRAMES, [frame[1] for frame in have if not frame[0]]
+            least = 1 << left_out.bit_length() - 1
+            named = f"... {least} to {2 * least - 1} frames left out" if left_out > 1 else "... 1 frame left out"
+            if gaps != [named]:
+                faults += 1
+                print(f"3.{minor}: allocation {n}: {gaps}, not {named}")
             stack, have = ([*all[:OUTER], *all[-INNER:]] for all in (stack, have))
         if len(have) != len(stack) or not all(map(same, have, stack)):
             faults += 1

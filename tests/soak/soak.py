@@ -81,11 +81,24 @@ class Rank:
         except subprocess.TimeoutExpired:
             return None
 
+    def processes(self):
+        groups = subprocess.run(["pgrep", "-g", str(self.process.pid)], capture_output=True, text=True, check=False)
+        return groups.stdout.split()
+
+    def cpu_seconds(self):
+        ticks = 0
+        for pid in self.processes():
+            try:
+                fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def tell_stacks(self):
         """Where all of its processes' threads stand, in a file: for a look at what has stopped."""
-        groups = subprocess.run(["pgrep", "-g", str(self.process.pid)], capture_output=True, text=True, check=False)
-        for pid in groups.stdout.split() if shutil.which("gdb") else []:
-            with open(self.soak.folder / f"{self.name}.{pid}.stacks", "w") as file:
+        for pid in self.processes() if shutil.which("gdb") else []:
+            with open(self.soak.folder / f"stacks-{self.name}.{pid}", "w") as file:
                 for words in (["gdb", "-p", pid, "-batch", "-ex", "thread apply all bt"], ["cat", f"/proc/{pid}/status"]):
                     subprocess.run(words, stdout=file, stderr=file, stdin=subprocess.DEVNULL, check=False)
 
@@ -281,12 +294,16 @@ class Soak:
             path.unlink(missing_ok=True)
 
     def until_training(self, pair):
-        until = time.monotonic() + 240
+        had, since = 0, time.monotonic()
         while not all(rank.words()[2] for rank in pair):
+            has = sum(rank.cpu_seconds() for rank in pair)
+            if has > had:  # a busy machine takes its time: importing PyTorch took 240 s of it once
+                had, since = has, time.monotonic()
+            stands = time.monotonic() - since > 240 or had > 240
             has_ended = any(rank.wait(0) is not None for rank in pair)
             if has_ended and all(rank.words()[0] for rank in pair):
                 return True  # its few steps are over
-            if has_ended or time.monotonic() > until:
+            if has_ended or stands:
                 self.wrong("a pair did not begin", *pair)
                 for rank in pair:
                     rank.tell_stacks()

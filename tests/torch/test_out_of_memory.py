@@ -65,6 +65,7 @@ def test_in_backward():
                        stderr=subprocess.PIPE, check=False)
         told = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", path]).stdout)
         text = harness.must_run([MEMTAP, "oom", path]).stdout
+    equal("in backward: phase", told["phase"], "backward")  # though its first operator gets nothing
     equal("in backward: operator", told["operator"], "GeluBackward0")
     where = [(frame["function"].rpartition(".")[2], frame["line"]) for frame in told["forward_stack"]]
     check(("forward", line) in where, f"in backward: the line is in {where[:5]}")
@@ -73,9 +74,24 @@ def test_in_backward():
     check(told["free_on_card"] and not told["would_fit_expandable"], "in backward: the card's memory")
 
 
+def test_optimizer_advice():
+    """An optimizer of 8 bits saves three quarters of moments that have 32, and nothing of master weights."""
+    n = 2 << 22
+    program = pathlib.Path(__file__).with_name("optimizer_oom.py")
+    for kind, moments in (("fp32", 2 * 4 * n), ("masters", 2 * 4 * n), ("bf16", 0)):
+        with harness.folder() as work:
+            path = pathlib.Path(work) / "t.mtap"
+            subprocess.run([MEMTAP, "run", "-q", "--simulate", GPU, "-o", path, "--", harness.PYTHON, program, kind],
+                           stderr=subprocess.PIPE, check=False)
+            told = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", path]).stdout)
+        saved = [advice["bytes"] for advice in told["suggestions"] if "8-bit" in advice["what"]]
+        equal(f"8-bit optimizer, {kind}", saved, [moments * 3 // 4] if moments else [])
+
+
 def main():
     harness.need_torch()
     test_in_backward()
+    test_optimizer_advice()
     for case in CASES:
         test(*case)
     harness.finish()
