@@ -126,8 +126,8 @@ def foreign():
     with contextlib.closing(sqlite3.connect("other.db")) as base:
         base.execute("CREATE TABLE run (id)")
     before = pathlib.Path("other.db").read_bytes()
-    refused(add("nights/01.mtap", db="other.db"), "no history of memtap")
-    refused(history("list", db="other.db"), "no history of memtap")
+    refused(add("nights/01.mtap", db="other.db"), "not a history of memtap")
+    refused(history("list", db="other.db"), "not a history of memtap")
     assert pathlib.Path("other.db").read_bytes() == before
     pathlib.Path("empty.db").touch()
     refused(history("list", db="empty.db"), "an empty file")
