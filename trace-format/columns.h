@@ -63,9 +63,9 @@ static inline uint64_t *mt_predicted(struct mt_predictor *state, const struct mt
     }
     uint64_t *total = &state->allocated[device];
     if (event->kind == MT_ALLOC)
-        *total += event->arg[1];
+        *total += event->ALLOC.size;
     else if (event->kind == MT_FREE)
-        *total -= event->arg[1];
+        *total -= event->FREE.size;
     return total;
 }
 

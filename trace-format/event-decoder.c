@@ -288,9 +288,10 @@ static void find_codes(struct mt_event_decoder *decoder)
 static void follow_totals(struct mt_predictor *predictor, struct mt_event *event)
 {
     unsigned device = (uint16_t)event->device % MT_DEVICE_SLOTS;
-    uint64_t change = event->kind == MT_ALLOC ? event->arg[1] : -event->arg[1];
-    event->arg[2] = predictor->allocated[device] += change + mt_unzigzag(event->arg[2]);
-    event->arg[3] = predictor->reserved[device] += mt_unzigzag(event->arg[3]);
+    uint64_t change = event->kind == MT_ALLOC ? event->ALLOC.size : -event->FREE.size;
+    event->ALLOC.allocated = predictor->allocated[device] +=
+        change + mt_unzigzag(event->ALLOC.allocated);
+    event->ALLOC.reserved = predictor->reserved[device] += mt_unzigzag(event->ALLOC.reserved);
 }
 
 static void follow_order(struct mt_event_decoder *decoder)
@@ -316,9 +317,9 @@ static void say_apis(struct mt_event_decoder *decoder)
     for (unsigned i = 0; i < decoder->n_events; i++) {
         struct mt_event *event = &decoder->events[i];
         if (event->kind == MT_CUDA_FREE)
-            event->arg[1] = MT_API_CUDA_FREE;
+            event->CUDA_FREE.api = MT_API_CUDA_FREE;
         else if (event->kind == MT_CUDA_FREE_FAILED)
-            event->arg[2] = MT_API_CUDA_FREE;
+            event->CUDA_FREE_FAILED.api = MT_API_CUDA_FREE;
     }
 }
 

@@ -21,8 +21,18 @@ enum mt_code {
     MT_CODE_RUNNING,   /* difference to the thread's last one; it ends what it began */
 };
 
+/* What an event is about. */
+enum mt_about {
+    MT_ABOUT_OTHER,
+    MT_ABOUT_MEMORY, /* of an allocator, of CUDA, or of a device */
+    MT_ABOUT_LABEL,  /* what the tensor at an address is for */
+    MT_ABOUT_NODE,   /* autograd's nodes, which are labels, too */
+    MT_ABOUT_NAME,   /* what a program or a library calls the memory at an address */
+    MT_ABOUT_RANGE,  /* phases that a program names */
+};
+
 /*
- * Every event kind, once: M(enumerator, number, name, fields), where fields is a list of
+ * Every event kind, once: M(enumerator, number, name, about, fields), where fields is a list of
  * F(name, code), at most MT_EVENT_ARGS of them, in the order of mt_event.arg. A number is never
  * used again for something else. The addresses of tensors may point into a block (views).
  */
@@ -30,116 +40,116 @@ enum mt_code {
 #define MT_EVENT_KINDS(M, F)                                                                       \
     /* PyTorch's allocator hands out / takes back a block. allocated and reserved: its own totals  \
      * for the device after the event, in bytes. */                                                \
-    M(ALLOC, 1, "alloc",                                                                           \
+    M(ALLOC, 1, "alloc", MEMORY,                                                                   \
       F(address, DELTA) F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))              \
-    M(FREE, 2, "free",                                                                             \
+    M(FREE, 2, "free", MEMORY,                                                                     \
       F(address, DELTA) F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))              \
     /* PyTorch's allocator could not serve `size` bytes (the program may catch it and go on). */   \
-    M(OOM, 3, "oom",                                                                               \
+    M(OOM, 3, "oom", MEMORY,                                                                       \
       F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))                                \
     /* CUDA's own memory. api: the call (cuda-apis.h), which says what the address is; result: its  \
      * error code, 0 is success. A free is recorded before the call. */                            \
-    M(CUDA_MALLOC, 4, "cuda_malloc",                                                               \
+    M(CUDA_MALLOC, 4, "cuda_malloc", MEMORY,                                                       \
       F(address, DELTA) F(size, PLAIN) F(result, PLAIN) F(api, PLAIN))                             \
-    M(CUDA_FREE, 5, "cuda_free",                                                                   \
+    M(CUDA_FREE, 5, "cuda_free", MEMORY,                                                           \
       F(address, DELTA) F(api, PLAIN))                                                             \
-    M(CUDA_FREE_FAILED, 6, "cuda_free_failed",                                                     \
+    M(CUDA_FREE_FAILED, 6, "cuda_free_failed", MEMORY,                                             \
       F(address, DELTA) F(result, PLAIN) F(api, PLAIN))                                            \
     /* autograd: the tensor at address is saved for backward; a leaf that needs a gradient; the    \
      * gradient that a leaf (its address, 0: not known) keeps, whoever put it there. dtype: of its  \
      * elements (dtypes.h). */                                                                     \
-    M(SAVED, 7, "saved",                                                                           \
+    M(SAVED, 7, "saved", LABEL,                                                                    \
       F(address, DELTA) F(is_output, PLAIN) F(dtype, PLAIN))                                       \
-    M(LEAF, 8, "leaf",                                                                             \
+    M(LEAF, 8, "leaf", LABEL,                                                                      \
       F(address, DELTA) F(dtype, PLAIN))                                                           \
-    M(GRADIENT, 9, "gradient",                                                                     \
+    M(GRADIENT, 9, "gradient", LABEL,                                                              \
       F(address, DELTA) F(dtype, PLAIN) F(leaf, DELTA))                                                           \
     /* A backward node gets its output, the tensor at address on a device, in forward:             \
      * the event's stack is the forward line. It runs in backward. node: its address, reused after \
      * it is gone. name: string id of its C++ type's mangled name. */                              \
-    M(NODE_NEW, 10, "node_new",                                                                    \
+    M(NODE_NEW, 10, "node_new", NODE,                                                              \
       F(node, DELTA) F(address, DELTA))                                                            \
-    M(NODE_BEGIN, 11, "node_begin",                                                                \
+    M(NODE_BEGIN, 11, "node_begin", NODE,                                                          \
       F(node, RUNNING) F(name, PLAIN))                                                             \
-    M(NODE_END, 12, "node_end",                                                                    \
+    M(NODE_END, 12, "node_end", NODE,                                                              \
       F(node, RUNNING))                                                                              \
     /* tensor.data = other (module.to(), .cuda()): address of the new data. elements: how many the  \
      * tensor has, 0: not known. */                                                                \
-    M(SET_DATA, 13, "set_data",                                                                    \
+    M(SET_DATA, 13, "set_data", LABEL,                                                             \
       F(address, DELTA) F(dtype, PLAIN) F(elements, PLAIN))                                        \
     /* requires_grad set; from torch/nn/parameter.py:__new__ it makes a parameter. */              \
-    M(REQUIRES_GRAD, 14, "requires_grad",                                                          \
+    M(REQUIRES_GRAD, 14, "requires_grad", LABEL,                                                   \
       F(address, DELTA) F(value, PLAIN) F(dtype, PLAIN) F(elements, PLAIN))                        \
     /* `count` events of this thread were not recorded just before this one. */                    \
-    M(LOST, 15, "lost",                                                                            \
+    M(LOST, 15, "lost", OTHER,                                                                     \
       F(count, PLAIN))                                                                             \
     /* CUDA's own memory, in the order of a stream (its handle); they succeeded, a failure is a    \
      * cuda_malloc or cuda_free_failed. */                                                         \
-    M(CUDA_MALLOC_ASYNC, 16, "cuda_malloc_async",                                                  \
+    M(CUDA_MALLOC_ASYNC, 16, "cuda_malloc_async", MEMORY,                                          \
       F(address, DELTA) F(size, PLAIN) F(stream, DELTA) F(api, PLAIN))                             \
-    M(CUDA_FREE_ASYNC, 17, "cuda_free_async",                                                      \
+    M(CUDA_FREE_ASYNC, 17, "cuda_free_async", MEMORY,                                              \
       F(address, DELTA) F(stream, DELTA) F(api, PLAIN))                                            \
     /* Physical memory (handle: of a cuda_malloc by cuMemCreate) gets and loses addresses. */      \
-    M(CUDA_MAP, 18, "cuda_map",                                                                    \
+    M(CUDA_MAP, 18, "cuda_map", MEMORY,                                                            \
       F(address, DELTA) F(size, PLAIN) F(handle, DELTA) F(api, PLAIN))                             \
-    M(CUDA_UNMAP, 19, "cuda_unmap",                                                                \
+    M(CUDA_UNMAP, 19, "cuda_unmap", MEMORY,                                                        \
       F(address, DELTA) F(size, PLAIN) F(api, PLAIN))                                              \
     /* What takes device memory that no call tells: a context, a module or a stream, by its        \
      * handle. size: of a module's image, as it was given to CUDA; 0: not known. */                \
-    M(CUDA_OBJECT, 20, "cuda_object",                                                              \
+    M(CUDA_OBJECT, 20, "cuda_object", MEMORY,                                                      \
       F(handle, DELTA) F(api, PLAIN) F(size, PLAIN))                                               \
-    M(CUDA_OBJECT_GONE, 21, "cuda_object_gone",                                                    \
+    M(CUDA_OBJECT_GONE, 21, "cuda_object_gone", MEMORY,                                            \
       F(handle, DELTA) F(api, PLAIN))                                                              \
     /* Phases that the program names (NVTX, memtap.h). name, domain: string ids, domain 0: the      \
      * program's own. Those pushed nest per thread and domain; those started may end anywhere. */  \
-    M(RANGE_PUSH, 22, "range_push",                                                                \
+    M(RANGE_PUSH, 22, "range_push", RANGE,                                                         \
       F(name, PLAIN) F(domain, PLAIN))                                                             \
-    M(RANGE_POP, 23, "range_pop",                                                                  \
+    M(RANGE_POP, 23, "range_pop", RANGE,                                                           \
       F(domain, PLAIN))                                                                            \
-    M(RANGE_START, 24, "range_start",                                                              \
+    M(RANGE_START, 24, "range_start", RANGE,                                                       \
       F(range, DELTA) F(name, PLAIN) F(domain, PLAIN))                                             \
-    M(RANGE_END, 25, "range_end",                                                                  \
+    M(RANGE_END, 25, "range_end", RANGE,                                                           \
       F(range, DELTA))                                                                             \
-    M(RANGE_MARK, 26, "range_mark",                                                                \
+    M(RANGE_MARK, 26, "range_mark", RANGE,                                                         \
       F(name, PLAIN) F(domain, PLAIN))                                                             \
     /* The memory that address points into is called so, until it is freed. */                     \
-    M(NAMED, 27, "named",                                                                          \
+    M(NAMED, 27, "named", NAME,                                                                    \
       F(address, DELTA) F(name, PLAIN))                                                            \
     /* What the whole device has, free or taken by anybody: bytes. own: of this process, others:   \
      * of all others, by NVML; 0: it does not tell. */                                             \
-    M(DEVICE_MEMORY, 28, "device_memory",                                                          \
+    M(DEVICE_MEMORY, 28, "device_memory", MEMORY,                                                  \
       F(total, PLAIN) F(free, PLAIN) F(own, PLAIN) F(others, PLAIN))                               \
     /* Memory was copied or set, by a call of a program without PyTorch. Addresses may point into  \
      * what was allocated, or be the host's. */                                                    \
-    M(CUDA_COPY, 29, "cuda_copy",                                                                  \
+    M(CUDA_COPY, 29, "cuda_copy", MEMORY,                                                          \
       F(to, DELTA) F(from, DELTA) F(size, PLAIN) F(api, PLAIN))                                    \
-    M(CUDA_SET, 30, "cuda_set",                                                                    \
+    M(CUDA_SET, 30, "cuda_set", MEMORY,                                                            \
       F(address, DELTA) F(size, PLAIN) F(api, PLAIN))                                              \
     /* The memory at address is given to a library of CUDA's (cuBLAS, cuDNN) to work in. */        \
-    M(WORKSPACE, 31, "workspace",                                                                  \
+    M(WORKSPACE, 31, "workspace", NAME,                                                            \
       F(address, DELTA) F(size, PLAIN))                                                            \
     /* An optimizer keeps the tensor at address for the parameter at parameter, under a name        \
      * (string id; 0: it has none); elements: how many the tensor has, 0: not known. Where both     \
      * are the same address, the optimizer works on that tensor. */                                \
-    M(STATE, 32, "state",                                                                          \
+    M(STATE, 32, "state", LABEL,                                                                   \
       F(address, DELTA) F(parameter, DELTA) F(name, PLAIN) F(elements, PLAIN))                     \
     /* An optimizer begins a step: the stack is in it. */                                          \
-    M(STEP, 33, "step", )                                                                          \
+    M(STEP, 33, "step", OTHER, )                                                                   \
     /* A torch.nn module has the tensor among its buffers; or, parameter being 1, its parameters. */ \
-    M(MEMBER, 34, "member",                                                                        \
+    M(MEMBER, 34, "member", LABEL,                                                                 \
       F(address, DELTA) F(parameter, PLAIN))                                                       \
     /* A storage (its own address) gives its memory at address back, size 0; or has got some again, \
      * and was the same tensor's before. size: bytes that it is to have. */                        \
-    M(RESIZE, 35, "resize",                                                                        \
+    M(RESIZE, 35, "resize", LABEL,                                                                 \
       F(address, DELTA) F(storage, DELTA) F(size, PLAIN))                                          \
     /* The tensor at address is what this process has of the parameter that is the object at        \
      * parameter: as a whole it has so many elements, of that type. */                             \
-    M(PART, 36, "part",                                                                            \
+    M(PART, 36, "part", LABEL,                                                                     \
       F(address, DELTA) F(parameter, DELTA) F(whole, PLAIN) F(dtype, PLAIN))
 /* clang-format on */
 
 enum mt_kind {
-#define MT_KIND_ENUM(id, number, name, fields) MT_##id = (number),
+#define MT_KIND_ENUM(id, number, name, about, fields) MT_##id = (number),
     MT_EVENT_KINDS(MT_KIND_ENUM, )
 #undef MT_KIND_ENUM
         MT_KIND_LIMIT
@@ -148,10 +158,16 @@ enum mt_kind {
 /* How many fields each has. Here, for a kind that the compiler knows to be a number. */
 static const unsigned char mt_kind_fields[MT_KIND_LIMIT] = {
 #define MT_ONE_MORE(name, code) +1
-#define MT_COUNT_FIELDS(id, number, name, fields) [number] = 0 fields,
+#define MT_COUNT_FIELDS(id, number, name, about, fields) [number] = 0 fields,
     MT_EVENT_KINDS(MT_COUNT_FIELDS, MT_ONE_MORE)
 #undef MT_COUNT_FIELDS
 #undef MT_ONE_MORE
+};
+
+static const unsigned char mt_kind_about[MT_KIND_LIMIT] = {
+#define MT_ABOUT_OF(id, number, name, about, fields) [number] = MT_ABOUT_##about,
+    MT_EVENT_KINDS(MT_ABOUT_OF, )
+#undef MT_ABOUT_OF
 };
 
 struct mt_field {
@@ -168,9 +184,24 @@ extern const struct mt_kind_info mt_kinds[MT_KIND_LIMIT];
 
 #define MT_NO_DEVICE (-1)
 
+/* The fields of each kind have their names: event->CUDA_MAP.handle. Kinds whose first fields are
+ * the same (ALLOC, FREE) may be read by either. */
 struct mt_event {
     uint64_t time_ns;
-    uint64_t arg[MT_EVENT_ARGS]; /* by the kind's fields; the rest is 0 */
+    __extension__ union {
+        uint64_t arg[MT_EVENT_ARGS]; /* by the kind's fields; the rest is 0 */
+        __extension__ struct {
+            uint64_t address, size; /* which kinds that hand out memory begin with */
+        };
+#define MT_FIELD_MEMBER(name, code) uint64_t name;
+#define MT_KIND_MEMBER(id, number, name, about, fields)                                            \
+    __extension__ struct {                                                                         \
+        fields                                                                                     \
+    } id;
+        MT_EVENT_KINDS(MT_KIND_MEMBER, MT_FIELD_MEMBER)
+#undef MT_KIND_MEMBER
+#undef MT_FIELD_MEMBER
+    };
     uint32_t thread;             /* thread id of a MT_DEF_THREAD */
     uint32_t stack;              /* stack id of a MT_DEF_STACK, 0: not known */
     uint16_t kind;               /* enum mt_kind */

@@ -188,7 +188,7 @@ static int read_words(struct mt_tail_content *content, const struct source *sour
 static int add_loss(struct mt_tail_content *content, uint32_t thread, uint64_t events)
 {
     struct mt_event event = {
-        .thread = thread, .kind = MT_LOST, .device = MT_NO_DEVICE, .arg = {events}};
+        .thread = thread, .kind = MT_LOST, .device = MT_NO_DEVICE, .LOST = {events}};
     if (content->n_events)
         event.time_ns = content->events[content->n_events - 1].time_ns;
     return events ? add_event(content, &event) : 0;

@@ -101,8 +101,8 @@ struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct
 static int node_new(struct mt_tracker *tracker, const struct mt_event *event, uint32_t stack)
 {
     if (stack)
-        return mt_address_map_put(&tracker->forward, event->arg[0], stack);
-    mt_address_map_take(&tracker->forward, event->arg[0]); /* another node was here */
+        return mt_address_map_put(&tracker->forward, event->NODE_NEW.node, stack);
+    mt_address_map_take(&tracker->forward, event->NODE_NEW.node); /* another node was here */
     return 0;
 }
 
@@ -128,8 +128,8 @@ static int node_begin(struct mt_tracker *tracker, struct mt_thread_state *thread
                 sizeof *thread->nodes))
         return -ENOMEM;
     struct mt_running_node *node = &thread->nodes[thread->n_nodes++];
-    node->node = event->arg[0];
-    node->name = event->arg[1] > UINT32_MAX ? 0 : (uint32_t)event->arg[1];
+    node->node = event->NODE_BEGIN.node;
+    node->name = event->NODE_BEGIN.name > UINT32_MAX ? 0 : (uint32_t)event->NODE_BEGIN.name;
     node->is_accumulator = is_accumulator(tracker, node->name);
     node->forward_stack =
         node->is_accumulator ? 0 : mt_address_map_get(&tracker->forward, node->node);
@@ -193,16 +193,10 @@ static int saw_numel(struct mt_tracker *tracker, struct mt_block *block, uint64_
                : mt_address_map_put(&tracker->numels, elements, 1);
 }
 
-/* Which argument of a label has the type of the tensor's elements; 0: none. */
-static const uint8_t dtype_argument[MT_KIND_LIMIT] = {
-    [MT_SAVED] = 2, [MT_LEAF] = 1, [MT_GRADIENT] = 1, [MT_SET_DATA] = 1, [MT_REQUIRES_GRAD] = 2,
-    [MT_PART] = 3};
-
-static void saw_dtype(struct mt_block *block, const struct mt_event *event)
+static void saw_dtype(struct mt_block *block, uint64_t dtype)
 {
-    unsigned argument = dtype_argument[event->kind];
-    if (argument && !block->dtype && event->arg[argument] < MT_DTYPE_LIMIT)
-        block->dtype = (uint8_t)event->arg[argument];
+    if (!block->dtype && dtype < MT_DTYPE_LIMIT)
+        block->dtype = (uint8_t)dtype;
 }
 
 /* Of a leaf: where forward used it first, or where its data was put on the device for a module. */
@@ -238,18 +232,18 @@ static int saw_line(struct mt_tracker *tracker, const struct mt_block *block, ui
 static int saw_state(struct mt_tracker *tracker, struct mt_block *block,
                      const struct mt_event *event)
 {
-    const struct mt_block *parameter = block_around(tracker, event->arg[1]);
-    if (event->arg[0] == event->arg[1]) {
+    const struct mt_block *parameter = block_around(tracker, event->STATE.parameter);
+    if (event->STATE.address == event->STATE.parameter) {
         block->evidence |= MT_SAW_STEPPED;
-        saw_elements(block, event->arg[3]);
+        saw_elements(block, event->STATE.elements);
         tracker->saw_stepped = 1;
         return 0;
     }
     block->evidence |= MT_SAW_STATE;
     if (!block->name)
-        block->name = event->arg[2] > UINT32_MAX ? 0 : (uint32_t)event->arg[2];
-    if (parameter && is_of_one(block, event->arg[3], parameter))
-        block->leaf_stack = first_use(tracker, event->arg[1]);
+        block->name = event->STATE.name > UINT32_MAX ? 0 : (uint32_t)event->STATE.name;
+    if (parameter && is_of_one(block, event->STATE.elements, parameter))
+        block->leaf_stack = first_use(tracker, event->STATE.parameter);
     return saw_line(tracker, block, MT_SAW_STATE);
 }
 
@@ -261,26 +255,29 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
     int rc = 0;
     if (!block)
         return 0;
-    saw_dtype(block, event);
     switch (event->kind) {
     case MT_LEAF:
+        saw_dtype(block, event->LEAF.dtype);
         if (!(block->evidence & MT_SAW_LEAF))
             block->leaf_stack = event->stack;
         saw_leaf(block);
         break;
     case MT_REQUIRES_GRAD:
-        saw_requires_grad(tracker, block, stack, event->arg[1] != 0);
-        saw_elements(block, event->arg[3]);
+        saw_dtype(block, event->REQUIRES_GRAD.dtype);
+        saw_requires_grad(tracker, block, stack, event->REQUIRES_GRAD.value != 0);
+        saw_elements(block, event->REQUIRES_GRAD.elements);
         if (block->evidence & MT_SAW_PARAMETER)
-            rc = saw_numel(tracker, block, event->arg[3]);
+            rc = saw_numel(tracker, block, event->REQUIRES_GRAD.elements);
         break;
     case MT_SET_DATA:
-        rc = saw_numel(tracker, block, event->arg[2]);
+        saw_dtype(block, event->SET_DATA.dtype);
+        rc = saw_numel(tracker, block, event->SET_DATA.elements);
         block->evidence |= MT_SAW_SET_DATA;
         break;
     case MT_GRADIENT:
+        saw_dtype(block, event->GRADIENT.dtype);
         block->evidence |= MT_SAW_GRADIENT;
-        block->leaf_stack = first_use(tracker, event->arg[2]);
+        block->leaf_stack = first_use(tracker, event->GRADIENT.leaf);
         rc = saw_line(tracker, block, MT_SAW_GRADIENT);
         break;
     case MT_NODE_NEW:
@@ -293,24 +290,26 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
         rc = saw_state(tracker, block, event);
         break;
     case MT_MEMBER:
-        block->evidence |= event->arg[1] ? MT_SAW_PARAMETER : MT_SAW_MODULES_BUFFER;
-        if (!event->arg[1])
+        block->evidence |= event->MEMBER.parameter ? MT_SAW_PARAMETER : MT_SAW_MODULES_BUFFER;
+        if (!event->MEMBER.parameter)
             rc = saw_line(tracker, block, MT_SAW_MODULES_BUFFER);
         break;
     case MT_PART:
-        rc = mt_parts_add(&tracker->parts, event->arg[1], block->event, event->arg[2]);
+        saw_dtype(block, event->PART.dtype);
+        rc = mt_parts_add(&tracker->parts, event->PART.parameter, block->event, event->PART.whole);
         break;
     case MT_RESIZE:
         block->evidence |= MT_SAW_EMPTIED;
-        if (event->arg[2])
-            mt_storages_fill(&tracker->storages, event->arg[1], event->arg[2], block);
+        if (event->RESIZE.size)
+            mt_storages_fill(&tracker->storages, event->RESIZE.storage, event->RESIZE.size, block);
         else
-            rc = mt_storages_empty(&tracker->storages, event->arg[1], block);
+            rc = mt_storages_empty(&tracker->storages, event->RESIZE.storage, block);
         break;
     case MT_NAMED:
-        block->name = event->arg[1] > UINT32_MAX ? 0 : (uint32_t)event->arg[1];
+        block->name = event->NAMED.name > UINT32_MAX ? 0 : (uint32_t)event->NAMED.name;
         break;
     case MT_SAVED:
+        saw_dtype(block, event->SAVED.dtype);
         if (!(block->evidence & MT_SAW_SAVED))
             block->save_stack = stack;
         block->evidence |= MT_SAW_SAVED;
@@ -340,36 +339,25 @@ uint32_t mt_tracker_find_range(const struct mt_tracker *tracker, uint32_t thread
 int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
                      const struct mt_event *event)
 {
+    switch (mt_kind_about[event->kind]) {
+    case MT_ABOUT_LABEL:
+    case MT_ABOUT_NAME:
+        return label(tracker, event, event->address, thread->python);
+    case MT_ABOUT_RANGE:
+        return mt_ranges_event(&tracker->ranges, event, range_around(tracker, thread));
+    }
     switch (event->kind) {
-    case MT_SAVED:
-    case MT_LEAF:
-    case MT_GRADIENT:
-    case MT_SET_DATA:
-    case MT_REQUIRES_GRAD:
-    case MT_NAMED:
-    case MT_WORKSPACE:
-    case MT_STATE:
-    case MT_MEMBER:
-    case MT_RESIZE:
-    case MT_PART:
-        return label(tracker, event, event->arg[0], thread->python);
     case MT_NODE_NEW:
-        label(tracker, event, event->arg[1], thread->python);
+        label(tracker, event, event->NODE_NEW.address, thread->python);
         return node_new(tracker, event, thread->python);
     case MT_NODE_BEGIN:
         return node_begin(tracker, thread, event);
     case MT_NODE_END:
-        node_end(tracker, thread, event->arg[0]);
+        node_end(tracker, thread, event->NODE_END.node);
         return 0;
     case MT_LOST:
         thread->n_nodes = 0; /* ends of nodes may be among what was lost */
         return 0;
-    case MT_RANGE_PUSH:
-    case MT_RANGE_POP:
-    case MT_RANGE_START:
-    case MT_RANGE_END:
-    case MT_RANGE_MARK:
-        return mt_ranges_event(&tracker->ranges, event, range_around(tracker, thread));
     }
     return 0;
 }

@@ -31,7 +31,7 @@ static void empty(struct mt_event *event)
     case MT_ALLOC:
     case MT_FREE:
         event->kind = MT_FREE;
-        event->arg[0] = event->arg[1] = 0;
+        event->address = event->size = 0;
         break;
     case MT_CUDA_MALLOC:
     case MT_CUDA_MALLOC_ASYNC:

@@ -220,16 +220,16 @@ int mt_keep_nodes_event(struct mt_keep_nodes *nodes, const struct mt_event *even
     if (!thread)
         return -ENOMEM;
     if (event->kind == MT_NODE_BEGIN) {
-        int rc = begin(nodes, thread, event->arg[0], number);
+        int rc = begin(nodes, thread, event->NODE_BEGIN.node, number);
         enter(nodes, thread->innermost);
         return rc;
     }
     enter(nodes, thread->innermost);
     switch (event->kind) {
     case MT_NODE_NEW:
-        return made(nodes, event->arg[0], number);
+        return made(nodes, event->NODE_NEW.node, number);
     case MT_NODE_END:
-        end(nodes, thread, event->arg[0], number);
+        end(nodes, thread, event->NODE_END.node, number);
         return 0;
     case MT_LOST: /* as the tracker */
         while (thread->innermost)

@@ -114,15 +114,15 @@ static int has_totals(struct planner *p, const struct mt_replay *replay,
     struct device_state *device = &p->device[slot];
     size_t n = replay->spans[slot].n;
     const struct mt_spans *whole = &p->whole->spans[slot];
-    int is_first = n != device->spans, is_highest = event->arg[3] > device->reserved;
+    int is_first = n != device->spans, is_highest = event->ALLOC.reserved > device->reserved;
     if (is_first)
         device->has_least = 0;
-    int is_least =
-        !device->has_least && n && n <= whole->n && whole->span[n - 1].least == event->arg[2];
+    int is_least = !device->has_least && n && n <= whole->n &&
+                   whole->span[n - 1].least == event->ALLOC.allocated;
     device->has_least |= is_least;
     device->spans = n;
     if (is_highest)
-        device->reserved = event->arg[3];
+        device->reserved = event->ALLOC.reserved;
     return is_first || is_least || is_highest || mt_marks_has(&p->moments.totals, number);
 }
 
@@ -136,9 +136,9 @@ static int see_block(struct planner *p, const struct mt_replay *replay,
     int rc = 0, is_kept = 0;
     if (event->kind == MT_ALLOC) {
         p->after_oom = 0;
-        rc = mt_keep_life_begin(&p->lives, &p->blocks, event->arg[0], number, moments, is_wanted);
+        rc = mt_keep_life_begin(&p->lives, &p->blocks, event->address, number, moments, is_wanted);
     } else {
-        uint32_t index = mt_address_map_take(&p->blocks, event->arg[0]);
+        uint32_t index = mt_address_map_take(&p->blocks, event->address);
         is_kept = index ? mt_keep_life_end(&p->lives, index, moments) : is_first;
     }
     if (is_kept)
@@ -167,15 +167,15 @@ static int comes_and_goes(const struct planner *p, const struct mt_event *event,
 static int see_cuda_malloc(struct planner *p, const struct mt_event *event, uint64_t number,
                            size_t moments)
 {
-    if (!event->arg[0] || !comes_and_goes(p, event, event->arg[3])) {
+    if (!event->address || !comes_and_goes(p, event, event->CUDA_MALLOC.api)) {
         p->after_oom |= mt_cuda_is_oom(event);
         keep_event(p, number);
         return 0;
     }
-    int is_of_host = mt_cuda_api_space(event->arg[3]) == MT_SPACE_HOST;
+    int is_of_host = mt_cuda_api_space(event->CUDA_MALLOC.api) == MT_SPACE_HOST;
     int is_wanted = p->after_oom && !is_of_host;
     p->after_oom &= is_of_host;
-    return mt_keep_life_begin(&p->lives, &p->cuda, event->arg[0], number, moments, is_wanted);
+    return mt_keep_life_begin(&p->lives, &p->cuda, event->address, number, moments, is_wanted);
 }
 
 /* A free that fails belongs to the life that goes on, and so does what says that it did. */
@@ -183,8 +183,8 @@ static int see_cuda_free(struct planner *p, const struct mt_event *event, uint64
                          size_t moments)
 {
     int ends = event->kind != MT_CUDA_FREE_FAILED && !mt_marks_has(&p->scout->failed, number);
-    uint32_t index = ends ? mt_address_map_take(&p->cuda, event->arg[0])
-                          : mt_address_map_get(&p->cuda, event->arg[0]);
+    uint32_t index = ends ? mt_address_map_take(&p->cuda, event->address)
+                          : mt_address_map_get(&p->cuda, event->address);
     if (index && !ends)
         return mt_keep_life_add(&p->lives, index, number);
     if (!index || mt_keep_life_end(&p->lives, index, moments))
@@ -222,11 +222,6 @@ static void see_touch(struct planner *p, const struct mt_replay *replay, uint64_
     p->saw_touch = 1;
 }
 
-static uint64_t labelled_address(const struct mt_event *event)
-{
-    return event->arg[event->kind == MT_NODE_NEW];
-}
-
 static int see_kind(struct planner *p, const struct mt_replay *replay, const struct mt_event *event,
                     uint64_t number, size_t moments)
 {
@@ -238,28 +233,18 @@ static int see_kind(struct planner *p, const struct mt_replay *replay, const str
         if (!p->saw_gradient)
             keep_event(p, number);
         p->saw_gradient = 1;
-        return see_label(p, replay, event, labelled_address(event), number);
-    case MT_SAVED:
-    case MT_LEAF:
-    case MT_SET_DATA:
-    case MT_REQUIRES_GRAD:
-    case MT_NAMED:
-    case MT_WORKSPACE:
-    case MT_STATE:
-    case MT_MEMBER:
-    case MT_RESIZE:
-    case MT_PART:
+        return see_label(p, replay, event, event->address, number);
     case MT_NODE_NEW:
-        return see_label(p, replay, event, labelled_address(event), number);
+        return see_label(p, replay, event, event->NODE_NEW.address, number);
     case MT_NODE_BEGIN:
     case MT_NODE_END:
         return 0;
     case MT_CUDA_COPY:
-        see_touch(p, replay, event->arg[1], number);
-        see_touch(p, replay, event->arg[0], number);
+        see_touch(p, replay, event->CUDA_COPY.from, number);
+        see_touch(p, replay, event->address, number);
         return 0;
     case MT_CUDA_SET:
-        see_touch(p, replay, event->arg[0], number);
+        see_touch(p, replay, event->address, number);
         return 0;
     case MT_CUDA_MALLOC:
     case MT_CUDA_MALLOC_ASYNC:
@@ -271,6 +256,9 @@ static int see_kind(struct planner *p, const struct mt_replay *replay, const str
         p->after_oom = 1;
         break;
     }
+    unsigned about = mt_kind_about[event->kind];
+    if (about == MT_ABOUT_LABEL || about == MT_ABOUT_NAME)
+        return see_label(p, replay, event, event->address, number);
     keep_event(p, number);
     return 0;
 }

@@ -69,17 +69,17 @@ int mt_keep_scout_saw(void *data, const struct mt_replay *replay, const struct m
     switch (event->kind) {
     case MT_CUDA_FREE:
     case MT_CUDA_FREE_ASYNC:
-        note_free(scout, event->arg[0], replay->events);
+        note_free(scout, event->address, replay->events);
         return 0;
     case MT_CUDA_FREE_FAILED:
-        return note_failure(scout, event->arg[0]);
+        return note_failure(scout, event->address);
     case MT_DEVICE_MEMORY:
         return mt_marks_add(&scout->samples[mt_device_slot(event->device)], replay->events);
     case MT_OOM:
         note_oom(scout, replay);
         return 0;
     case MT_CUDA_MALLOC:
-        if (!event->arg[0] && oom && oom->of_cuda && oom->time_ns == event->time_ns)
+        if (!event->address && oom && oom->of_cuda && oom->time_ns == event->time_ns)
             note_oom(scout, replay);
         return 0;
     }

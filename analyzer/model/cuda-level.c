@@ -37,9 +37,9 @@ static int is_counted(uint64_t api)
 
 static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event)
 {
-    if (!event->arg[0])
+    if (!event->address)
         return 0; /* the call failed */
-    struct mt_block *old = mt_heap_at(&level->heap, event->arg[0]);
+    struct mt_block *old = mt_heap_at(&level->heap, event->address);
     if (old) {
         level->replaced++;
         mt_heap_end(&level->heap, old);
@@ -47,7 +47,7 @@ static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event)
     struct mt_block *block = mt_heap_add(&level->heap, event);
     if (!block)
         return -ENOMEM;
-    block->api = (uint8_t)event->arg[3];
+    block->api = (uint8_t)event->CUDA_MALLOC.api;
     mt_touches_forget(&level->touches, block);
     if (block->api == MT_API_CU_MEM_CREATE)
         return mt_physical_made(&level->physical, block);
@@ -56,8 +56,8 @@ static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event)
 
 uint64_t mt_cuda_piece(const struct mt_cuda_level *level, const struct mt_event *unmap)
 {
-    const struct mt_block *piece = mt_heap_at(&level->mapped, unmap->arg[0]);
-    return piece && piece->size <= unmap->arg[1] ? piece->size : 0;
+    const struct mt_block *piece = mt_heap_at(&level->mapped, unmap->address);
+    return piece && piece->size <= unmap->size ? piece->size : 0;
 }
 
 /* The memory of a piece, where nothing else keeps it. */
@@ -86,9 +86,9 @@ static void end_piece(struct mt_cuda_level *level, struct mt_block *piece)
 /* What is bound to a multicast object by its address is known by where it is mapped. */
 static uint64_t handle_of(const struct mt_cuda_level *level, const struct mt_event *map)
 {
-    if (map->arg[3] != MT_API_CU_MULTICAST_BIND_ADDRESS)
-        return map->arg[2];
-    const struct mt_block *piece = mt_heap_at(&level->mapped, map->arg[2]);
+    if (map->CUDA_MAP.api != MT_API_CU_MULTICAST_BIND_ADDRESS)
+        return map->CUDA_MAP.handle;
+    const struct mt_block *piece = mt_heap_at(&level->mapped, map->CUDA_MAP.handle);
     return piece ? mt_physical_handle(&level->physical, piece) : 0;
 }
 
@@ -96,7 +96,7 @@ static uint64_t handle_of(const struct mt_cuda_level *level, const struct mt_eve
 static int on_map(struct mt_cuda_level *level, const struct mt_event *event)
 {
     const struct mt_block *memory = mt_heap_at(&level->heap, handle_of(level, event));
-    struct mt_block *old = mt_heap_at(&level->mapped, event->arg[0]);
+    struct mt_block *old = mt_heap_at(&level->mapped, event->address);
     struct mt_event map = *event;
     if (!memory || memory->api != MT_API_CU_MEM_CREATE)
         return 0; /* imported: it belongs to another process */
@@ -106,7 +106,7 @@ static int on_map(struct mt_cuda_level *level, const struct mt_event *event)
     struct mt_block *piece = mt_heap_add(&level->mapped, &map);
     if (!piece)
         return -ENOMEM;
-    piece->api = (uint8_t)event->arg[3];
+    piece->api = (uint8_t)event->CUDA_MALLOC.api;
     piece->name = memory->name;
     piece->range = memory->range;
     return mt_physical_mapped(&level->physical, memory, piece);
@@ -117,9 +117,9 @@ static void on_unmap(struct mt_cuda_level *level, const struct mt_event *event)
 {
     struct mt_event left = *event;
     for (uint64_t size; (size = mt_cuda_piece(level, &left));) {
-        end_piece(level, mt_heap_at(&level->mapped, left.arg[0]));
-        left.arg[0] += size;
-        left.arg[1] -= size;
+        end_piece(level, mt_heap_at(&level->mapped, left.address));
+        left.address += size;
+        left.size -= size;
     }
 }
 
@@ -151,7 +151,7 @@ static int on_bad_free(struct mt_cuda_level *level, uint64_t address)
 {
     uint32_t place = mt_address_map_get(&level->freed, address);
     for (unsigned i = 0; i < MT_CUDA_RECENT; i++)
-        if (level->recent[i].arg[0] == address)
+        if (level->recent[i].address == address)
             level->recent[i].kind = 0;
     if (place)
         return mt_origins_add(&level->twice, level->gone[place - 1].stack,
@@ -164,7 +164,7 @@ static void end_freed(struct mt_cuda_level *level, struct mt_block *block)
 {
     level->recent[level->next_recent++ % MT_CUDA_RECENT] =
         (struct mt_event){.time_ns = block->time_ns,
-                          .arg = {block->address, block->size, 0, block->api},
+                          .CUDA_MALLOC = {block->address, block->size, 0, block->api},
                           .thread = block->thread,
                           .stack = block->stack,
                           .kind = MT_CUDA_MALLOC,
@@ -202,11 +202,11 @@ static void on_release(struct mt_cuda_level *level, uint64_t handle)
 
 static int on_free(struct mt_cuda_level *level, const struct mt_event *event)
 {
-    if (!event->arg[0])
+    if (!event->address)
         return 0; /* allowed, and does nothing */
-    struct mt_block *block = mt_heap_at(&level->heap, event->arg[0]);
+    struct mt_block *block = mt_heap_at(&level->heap, event->address);
     if (!block)
-        return on_bad_free(level, event->arg[0]);
+        return on_bad_free(level, event->address);
     if (remember(level, block) || (block->thread != event->thread &&
                                    mt_origins_add(&level->by_others, block->stack, block->size)))
         return -ENOMEM;
@@ -217,14 +217,14 @@ static int on_free(struct mt_cuda_level *level, const struct mt_event *event)
 /* The memory that was freed last there is live after all, unless something else is there by now. */
 static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *event)
 {
-    if (event->arg[2] == MT_API_CU_MEM_RELEASE)
-        on_retain(level, event->arg[0]);
+    if (event->CUDA_FREE_FAILED.api == MT_API_CU_MEM_RELEASE)
+        on_retain(level, event->address);
     for (unsigned i = 1; i <= MT_CUDA_RECENT; i++) {
         struct mt_event *made = &level->recent[(level->next_recent - i) % MT_CUDA_RECENT];
-        if (!made->kind || made->arg[0] != event->arg[0])
+        if (!made->kind || made->address != event->address)
             continue;
         made->kind = 0;
-        if (mt_heap_at(&level->heap, made->arg[0]))
+        if (mt_heap_at(&level->heap, made->address))
             return 0;
         return on_malloc(level, made);
     }
@@ -234,32 +234,32 @@ static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *ev
 static int is_malloc(const struct mt_event *event)
 {
     return (event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MALLOC_ASYNC) &&
-           is_counted(event->arg[3]);
+           is_counted(event->CUDA_MALLOC.api);
 }
 
 struct mt_block *mt_cuda_ends(const struct mt_cuda_level *level, const struct mt_event *event)
 {
     if (event->kind == MT_CUDA_UNMAP)
         return mt_cuda_piece(level, event)
-                   ? last_of(level, mt_heap_at(&level->mapped, event->arg[0]))
+                   ? last_of(level, mt_heap_at(&level->mapped, event->address))
                    : NULL;
-    if (!event->arg[0])
+    if (!event->address)
         return NULL;
     if (event->kind == MT_CUDA_FREE_ASYNC ||
-        (event->kind == MT_CUDA_FREE && is_counted(event->arg[1])))
-        return ended_by_free(level, event->arg[0]);
-    return is_malloc(event) ? mt_heap_at(&level->heap, event->arg[0]) : NULL;
+        (event->kind == MT_CUDA_FREE && is_counted(event->CUDA_FREE.api)))
+        return ended_by_free(level, event->address);
+    return is_malloc(event) ? mt_heap_at(&level->heap, event->address) : NULL;
 }
 
 struct mt_block *mt_cuda_made(const struct mt_cuda_level *level, const struct mt_event *event)
 {
-    return is_malloc(event) && event->arg[0] ? mt_heap_at(&level->heap, event->arg[0]) : NULL;
+    return is_malloc(event) && event->address ? mt_heap_at(&level->heap, event->address) : NULL;
 }
 
 /* A handle that comes back to the process that made it is one more handle of its own memory. */
 static int is_own(const struct mt_cuda_level *level, const struct mt_event *event)
 {
-    return mt_heap_at(&level->heap, event->arg[0]) != NULL;
+    return mt_heap_at(&level->heap, event->address) != NULL;
 }
 
 int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
@@ -270,13 +270,14 @@ int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
     switch (event->kind) {
     case MT_CUDA_MALLOC:
     case MT_CUDA_MALLOC_ASYNC:
-        if (event->arg[3] == MT_API_CU_MEM_RETAIN || event->arg[3] == MT_API_CU_MEM_IMPORT)
-            on_retain(level, event->arg[0]);
-        return is_counted(event->arg[3]) ? on_malloc(level, event) : 0;
+        if (event->CUDA_MALLOC.api == MT_API_CU_MEM_RETAIN ||
+            event->CUDA_MALLOC.api == MT_API_CU_MEM_IMPORT)
+            on_retain(level, event->address);
+        return is_counted(event->CUDA_MALLOC.api) ? on_malloc(level, event) : 0;
     case MT_CUDA_FREE:
-        if (event->arg[1] != MT_API_CU_MEM_RELEASE)
-            return is_counted(event->arg[1]) ? on_free(level, event) : 0;
-        on_release(level, event->arg[0]);
+        if (event->CUDA_FREE.api != MT_API_CU_MEM_RELEASE)
+            return is_counted(event->CUDA_FREE.api) ? on_free(level, event) : 0;
+        on_release(level, event->address);
         return 0;
     case MT_CUDA_FREE_ASYNC:
         return on_free(level, event);

@@ -195,7 +195,7 @@ static inline void mt_heap_leave_order(struct mt_heap *heap, struct mt_block *bl
     block->pending = 0;
 }
 
-/* Adds a block at arg[0] of arg[1] bytes as the event says, where no live block begins. NULL: no
+/* Adds a block at its address of its size as the event says, where no live block begins. NULL: no
  * memory. Inline, as mt_heap_end: most events are one or the other. */
 static inline struct mt_block *mt_heap_add(struct mt_heap *heap, const struct mt_event *event)
 {
@@ -207,8 +207,8 @@ static inline struct mt_block *mt_heap_add(struct mt_heap *heap, const struct mt
     *block = heap->none; /* known zeros gcc fills in by `rep stos`, which is slow to begin */
     block->state = MT_BLOCK_LIVE;
     block->index = index;
-    block->address = event->arg[0];
-    block->size = event->arg[1];
+    block->address = event->address;
+    block->size = event->size;
     block->time_ns = event->time_ns;
     block->thread = event->thread;
     block->stack = event->stack;

@@ -17,8 +17,8 @@ void mt_host_clear(struct mt_host *host)
 static int on_malloc(struct mt_host *host, const struct mt_event *event, uint64_t number)
 {
     struct mt_event made = *event;
-    struct mt_block *old = mt_heap_at(&host->heap, event->arg[0]);
-    if (!event->arg[0])
+    struct mt_block *old = mt_heap_at(&host->heap, event->address);
+    if (!event->address)
         return 0; /* the call failed */
     if (old)
         mt_heap_end(&host->heap, old);
@@ -26,7 +26,7 @@ static int on_malloc(struct mt_host *host, const struct mt_event *event, uint64_
     struct mt_block *block = mt_heap_add(&host->heap, &made);
     if (!block)
         return -ENOMEM;
-    block->api = (uint8_t)event->arg[3];
+    block->api = (uint8_t)event->CUDA_MALLOC.api;
     uint64_t bytes = host->heap.total[SLOT].bytes;
     if (bytes <= host->most)
         return 0;
@@ -40,12 +40,12 @@ static int on_malloc(struct mt_host *host, const struct mt_event *event, uint64_
 
 static void on_free(struct mt_host *host, const struct mt_event *event)
 {
-    struct mt_block *block = mt_heap_at(&host->heap, event->arg[0]);
+    struct mt_block *block = mt_heap_at(&host->heap, event->address);
     host->freed.kind = 0;
     if (!block)
         return; /* of before the recording */
     host->freed = (struct mt_event){.time_ns = block->time_ns,
-                                    .arg = {block->address, block->size, 0, block->api},
+                                    .CUDA_MALLOC = {block->address, block->size, 0, block->api},
                                     .thread = block->thread,
                                     .stack = block->stack,
                                     .kind = MT_CUDA_MALLOC};
@@ -54,17 +54,17 @@ static void on_free(struct mt_host *host, const struct mt_event *event)
 
 int mt_host_event(struct mt_host *host, const struct mt_event *event, uint64_t number)
 {
-    unsigned api = event->kind == MT_CUDA_MALLOC        ? 3
-                   : event->kind == MT_CUDA_FREE        ? 1
-                   : event->kind == MT_CUDA_FREE_FAILED ? 2
-                                                        : 0;
-    if (!api || mt_cuda_api_space(event->arg[api]) != MT_SPACE_HOST)
+    uint64_t api = event->kind == MT_CUDA_MALLOC        ? event->CUDA_MALLOC.api
+                   : event->kind == MT_CUDA_FREE        ? event->CUDA_FREE.api
+                   : event->kind == MT_CUDA_FREE_FAILED ? event->CUDA_FREE_FAILED.api
+                                                        : MT_API_LIMIT;
+    if (mt_cuda_api_space(api) != MT_SPACE_HOST)
         return 0;
     if (event->kind == MT_CUDA_MALLOC)
         return on_malloc(host, event, number);
     if (event->kind == MT_CUDA_FREE)
         on_free(host, event);
-    else if (host->freed.kind && host->freed.arg[0] == event->arg[0])
+    else if (host->freed.kind && host->freed.address == event->address)
         return on_malloc(host, &host->freed, number);
     return 0;
 }

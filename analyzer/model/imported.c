@@ -7,12 +7,12 @@
 /* One process may open the same memory several times, and gets one address. */
 static int on_import(struct mt_heap *heap, const struct mt_event *event)
 {
-    if (!event->arg[0] || mt_heap_at(heap, event->arg[0]))
+    if (!event->address || mt_heap_at(heap, event->address))
         return 1;
     struct mt_block *block = mt_heap_add(heap, event);
     if (!block)
         return -ENOMEM;
-    block->api = (uint8_t)event->arg[3];
+    block->api = (uint8_t)event->CUDA_MALLOC.api;
     return 1;
 }
 
@@ -21,12 +21,12 @@ int mt_imported_event(struct mt_heap *heap, const struct mt_event *event)
     struct mt_block *block;
     switch (event->kind) {
     case MT_CUDA_MALLOC:
-        if (mt_cuda_api_space(event->arg[3]) == MT_SPACE_IMPORTED &&
-            event->arg[3] != MT_API_CU_MEM_RETAIN)
+        if (mt_cuda_api_space(event->CUDA_MALLOC.api) == MT_SPACE_IMPORTED &&
+            event->CUDA_MALLOC.api != MT_API_CU_MEM_RETAIN)
             return on_import(heap, event);
         return 0;
     case MT_CUDA_FREE:
-        block = mt_heap_at(heap, event->arg[0]);
+        block = mt_heap_at(heap, event->address);
         if (block)
             mt_heap_end(heap, block);
         return block != NULL;

@@ -49,17 +49,17 @@ static void end(struct mt_objects *objects, uint64_t handle)
 /* A context is retained again, a library loaded by the runtime's call and the driver's inside. */
 static int on_made(struct mt_objects *objects, const struct mt_event *event, enum mt_space space)
 {
-    if (mt_address_map_get(&objects->by_handle, event->arg[0]))
+    if (mt_address_map_get(&objects->by_handle, event->CUDA_OBJECT.handle))
         return 0;
     uint32_t place = find_place(objects);
     if (!place)
         return -ENOMEM;
     struct mt_object *object = &objects->object[place - 1];
-    *object = (struct mt_object){.code = event->arg[2],
+    *object = (struct mt_object){.code = event->CUDA_OBJECT.size,
                                  .space = (uint8_t)space,
                                  .slot = (uint8_t)mt_device_slot(event->device)};
     count(objects, object, 1);
-    return mt_address_map_put(&objects->by_handle, event->arg[0], place);
+    return mt_address_map_put(&objects->by_handle, event->CUDA_OBJECT.handle, place);
 }
 
 /* All that is there is the device's, and goes with its context. */
@@ -78,22 +78,22 @@ static void on_reset(struct mt_objects *objects, unsigned slot)
 /* A primary context is released once by each that has retained it, and stays meanwhile. */
 static void on_gone(struct mt_objects *objects, const struct mt_event *event)
 {
-    switch (event->arg[1]) {
+    switch (event->CUDA_OBJECT.api) {
     case MT_API_CU_PRIMARY_CTX_RELEASE:
         return;
     case MT_API_CU_PRIMARY_CTX_RESET:
-        on_reset(objects, mt_device_slot((int)event->arg[0]));
+        on_reset(objects, mt_device_slot((int)event->CUDA_OBJECT_GONE.handle));
         return;
     case MT_API_CUDA_DEVICE_RESET:
         on_reset(objects, mt_device_slot(event->device));
         return;
     }
-    end(objects, event->arg[0]);
+    end(objects, event->CUDA_OBJECT.handle);
 }
 
 int mt_objects_event(struct mt_objects *objects, const struct mt_event *event)
 {
-    enum mt_space space = mt_cuda_api_space(event->arg[1]);
+    enum mt_space space = mt_cuda_api_space(event->CUDA_OBJECT.api);
     if (event->kind == MT_CUDA_OBJECT_GONE)
         on_gone(objects, event);
     else if (space == MT_SPACE_CONTEXT || space == MT_SPACE_MODULE || space == MT_SPACE_STREAM)

@@ -136,7 +136,8 @@ static int end(struct mt_ranges *ranges, uint64_t number)
 
 static int note_mark(struct mt_ranges *ranges, const struct mt_event *event)
 {
-    uint32_t name = string_id(event->arg[0]), domain = string_id(event->arg[1]);
+    uint32_t name = string_id(event->RANGE_MARK.name);
+    uint32_t domain = string_id(event->RANGE_MARK.domain);
     uint64_t key = key_of(0, name, domain);
     uint32_t place = mt_address_map_get(&ranges->marks_by_key, key);
     if (!place && ranges->n_marks == PATH_LIMIT)
@@ -156,21 +157,20 @@ static int note_mark(struct mt_ranges *ranges, const struct mt_event *event)
 
 int mt_ranges_event(struct mt_ranges *ranges, const struct mt_event *event, uint32_t around)
 {
-    const uint64_t *arg = event->arg;
     switch (event->kind) {
     case MT_RANGE_PUSH:
-        return open_range(
-            ranges, event->thread, around,
-            (struct open_range){.name = string_id(arg[0]), .domain = string_id(arg[1])});
+        return open_range(ranges, event->thread, around,
+                          (struct open_range){.name = string_id(event->RANGE_PUSH.name),
+                                              .domain = string_id(event->RANGE_PUSH.domain)});
     case MT_RANGE_POP:
-        return pop(ranges, event->thread, string_id(arg[0]));
+        return pop(ranges, event->thread, string_id(event->RANGE_POP.domain));
     case MT_RANGE_START:
         return open_range(ranges, event->thread, around,
-                          (struct open_range){.number = arg[0],
-                                              .name = string_id(arg[1]),
-                                              .domain = string_id(arg[2])});
+                          (struct open_range){.number = event->RANGE_START.range,
+                                              .name = string_id(event->RANGE_START.name),
+                                              .domain = string_id(event->RANGE_START.domain)});
     case MT_RANGE_END:
-        return end(ranges, arg[0]);
+        return end(ranges, event->RANGE_END.range);
     case MT_RANGE_MARK:
         return note_mark(ranges, event);
     }

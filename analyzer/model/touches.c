@@ -26,9 +26,9 @@ static int touch(struct mt_touches *touches, struct mt_heap *heap, uint64_t addr
 
 int mt_touches_event(struct mt_touches *touches, struct mt_heap *heap, const struct mt_event *event)
 {
-    int rc = touch(touches, heap, event->arg[0], event->time_ns);
+    int rc = touch(touches, heap, event->address, event->time_ns);
     if (!rc && event->kind == MT_CUDA_COPY)
-        rc = touch(touches, heap, event->arg[1], event->time_ns);
+        rc = touch(touches, heap, event->CUDA_COPY.from, event->time_ns);
     return rc;
 }
 

@@ -48,7 +48,7 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
     if (block)
         block->range = mt_tracker_range(&replay->tracker, event->thread);
     if (event->kind == MT_CUDA_FREE_FAILED && !rc) {
-        struct mt_block *again = mt_heap_at(&replay->cuda.heap, event->arg[0]);
+        struct mt_block *again = mt_heap_at(&replay->cuda.heap, event->address);
         if (again && !again->event)
             again->event = replay->events;
     }
@@ -62,7 +62,7 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
         rc = see_cuda_total(replay, event, slot);
     if (mt_cuda_is_oom(event) && mt_replay_is_of_cuda(replay, slot))
         mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
-                                                   .wanted = event->arg[1],
+                                                   .wanted = event->size,
                                                    .allocated = replay->cuda_now[slot].allocated,
                                                    .reserved = replay->cuda_now[slot].allocated,
                                                    .stack = event->stack,
@@ -81,10 +81,10 @@ int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
         return one_event(replay, event);
     while (!rc && (size = mt_cuda_piece(&replay->cuda, &left))) {
         struct mt_event piece = left;
-        piece.arg[1] = size;
+        piece.size = size;
         rc = one_event(replay, &piece);
-        left.arg[0] += size;
-        left.arg[1] -= size;
+        left.address += size;
+        left.size -= size;
     }
     return rc;
 }

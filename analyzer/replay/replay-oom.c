@@ -27,8 +27,8 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
 static int see_oom(struct mt_replay *replay, unsigned slot, const struct mt_event *event)
 {
     struct mt_totals *now = &replay->now[slot];
-    mt_timeline_reserve(&replay->timeline[slot], event->arg[2] - now->reserved, now->event);
-    now->reserved = event->arg[2];
+    mt_timeline_reserve(&replay->timeline[slot], event->OOM.reserved - now->reserved, now->event);
+    now->reserved = event->OOM.reserved;
     now->when = replay->tracker.now;
     return mt_spans_see(&replay->spans[slot], &now->when, replay->events, replay->time_ns,
                         now->allocated, now->reserved);
@@ -40,9 +40,9 @@ int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event)
     if (replay->now[slot].event && see_oom(replay, slot, event))
         return -ENOMEM;
     mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
-                                               .wanted = event->arg[0],
-                                               .allocated = event->arg[1],
-                                               .reserved = event->arg[2],
+                                               .wanted = event->OOM.size,
+                                               .allocated = event->OOM.allocated,
+                                               .reserved = event->OOM.reserved,
                                                .stack = event->stack,
                                                .device = event->device});
     return 0;
@@ -52,10 +52,10 @@ void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
     replay->sample[slot] = (struct mt_sample){.time_ns = event->time_ns,
-                                              .total = event->arg[0],
-                                              .free = event->arg[1],
-                                              .own = event->arg[2],
-                                              .others = event->arg[3],
+                                              .total = event->DEVICE_MEMORY.total,
+                                              .free = event->DEVICE_MEMORY.free,
+                                              .own = event->DEVICE_MEMORY.own,
+                                              .others = event->DEVICE_MEMORY.others,
                                               .cuda_bytes = replay->cuda.heap.total[slot].bytes,
                                               .objects = mt_objects_on(&replay->objects, slot)};
     if (!replay->first_sample[slot].time_ns)

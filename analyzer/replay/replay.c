@@ -13,10 +13,10 @@
 /* PyTorch counts too: after each event its total has to have moved by the event's size. */
 static void compare_total(struct mt_replay *replay, unsigned slot, const struct mt_event *event)
 {
-    uint64_t change = event->kind == MT_ALLOC ? event->arg[1] : -event->arg[1];
+    uint64_t change = event->kind == MT_ALLOC ? event->ALLOC.size : -event->FREE.size;
     if (!replay->now[slot].event)
-        replay->unseen[slot] = event->arg[2] - change;
-    else if (replay->now[slot].allocated + change != event->arg[2])
+        replay->unseen[slot] = event->ALLOC.allocated - change;
+    else if (replay->now[slot].allocated + change != event->ALLOC.allocated)
         replay->oddities.drift++;
 }
 
@@ -169,10 +169,11 @@ static __attribute__((cold)) void see_reserved(struct mt_replay *replay,
     unsigned slot = mt_device_slot(event->device);
     uint64_t lay_free = before->reserved - before->allocated;
     struct mt_worst *worst = &replay->worst[slot];
-    mt_timeline_reserve(&replay->timeline[slot], event->arg[3] - before->reserved, replay->events);
-    if (!made || event->arg[3] < before->reserved || before->reserved < before->allocated ||
-        lay_free < event->arg[1] ||
-        event->arg[1] <= MT_SMALL_BLOCK) /* small ones have a pool of their own */
+    mt_timeline_reserve(&replay->timeline[slot], event->ALLOC.reserved - before->reserved,
+                        replay->events);
+    if (!made || event->ALLOC.reserved < before->reserved || before->reserved < before->allocated ||
+        lay_free < event->size ||
+        event->size <= MT_SMALL_BLOCK) /* small ones have a pool of their own */
         return;
     worst->times++;
     if (lay_free > worst->lay_free)
@@ -180,7 +181,7 @@ static __attribute__((cold)) void see_reserved(struct mt_replay *replay,
             (struct mt_worst){.times = worst->times,
                               .time_ns = event->time_ns,
                               .event = replay->events,
-                              .wanted = event->arg[1],
+                              .wanted = event->size,
                               .lay_free = lay_free,
                               .reserved = before->reserved,
                               .stack = mt_line_stack(replay->definitions, made),
@@ -202,7 +203,7 @@ static inline __attribute__((always_inline)) int see_total(struct mt_replay *rep
                                                            const struct mt_block *made)
 {
     struct mt_totals *now = &replay->now[slot];
-    uint64_t allocated = event->arg[2], reserved = event->arg[3];
+    uint64_t allocated = event->ALLOC.allocated, reserved = event->ALLOC.reserved;
     if (reserved != now->reserved)
         see_reserved(replay, now, event, made);
     /* One by one: gcc makes a compound literal elsewhere first, and waits for it to be copied. */
@@ -248,7 +249,7 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
     mt_replay_went_on(replay);
     if (reach(replay, slot, event))
         return -ENOMEM;
-    struct mt_block *block = mt_heap_at(&replay->blocks, event->arg[0]);
+    struct mt_block *block = mt_heap_at(&replay->blocks, event->address);
     if (block) {
         replay->oddities.replaced++;
         end_block(replay, block);
@@ -264,20 +265,19 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
     unsigned slot = mt_device_slot(event->device);
     if (reach(replay, slot, event))
         return -ENOMEM;
-    struct mt_block *block = mt_heap_at(&replay->blocks, event->arg[0]);
-    if (block && block->size != event->arg[1])
+    struct mt_block *block = mt_heap_at(&replay->blocks, event->address);
+    if (block && block->size != event->size)
         replay->oddities.wrong_size++;
     if (block)
         end_block(replay, block);
-    else if (event->arg[0]) /* in a compact trace, frees of nothing carry totals */
+    else if (event->address) /* in a compact trace, frees of nothing carry totals */
         replay->oddities.unknown++;
     return see_total(replay, slot, event, block); /* the first event may be a free */
 }
 
 static int is_label(unsigned kind)
 {
-    return (kind >= MT_SAVED && kind <= MT_REQUIRES_GRAD) || kind == MT_STATE || kind == MT_MEMBER ||
-           kind == MT_RESIZE || kind == MT_PART;
+    return mt_kind_about[kind] == MT_ABOUT_LABEL || mt_kind_about[kind] == MT_ABOUT_NODE;
 }
 
 static int on_event(struct mt_replay *replay, const struct mt_event *event)
@@ -334,8 +334,8 @@ static inline void expect(const struct mt_replay *replay, const struct mt_event 
     mt_address_map_expect(event->kind == MT_NODE_NEW || event->kind == MT_NODE_BEGIN
                               ? &replay->tracker.forward
                               : &replay->blocks.by_address,
-                          event->arg[0]);
-    mt_heap_expect(&replay->blocks, now[BLOCKS_AHEAD].arg[0]);
+                          event->address);
+    mt_heap_expect(&replay->blocks, now[BLOCKS_AHEAD].address);
     if (now[BLOCKS_AHEAD].stack != now[BLOCKS_AHEAD - 1].stack)
         mt_stack_expect(replay->definitions, now[BLOCKS_AHEAD].stack);
 }

@@ -10,7 +10,7 @@
 #define MT_CUDA_OUT_OF_MEMORY 2u /* the runtime's and the driver's number alike */
 static inline bool mt_cuda_is_oom(const struct mt_event *event)
 {
-    return event->kind == MT_CUDA_MALLOC && event->arg[2] == MT_CUDA_OUT_OF_MEMORY;
+    return event->kind == MT_CUDA_MALLOC && event->CUDA_MALLOC.result == MT_CUDA_OUT_OF_MEMORY;
 }
 
 #endif

@@ -99,18 +99,18 @@ int mt_survey(const char *path, struct mt_survey *survey, struct mt_definitions 
 /* Of a call that hands out memory of CUDA's. Page-locked memory of the host is another matter. */
 static void see_cuda(struct mt_survey *survey, const struct mt_event *event)
 {
-    if (event->kind == MT_CUDA_MALLOC && mt_cuda_api_space(event->arg[3]) == MT_SPACE_HOST)
+    if (event->kind == MT_CUDA_MALLOC && mt_cuda_api_space(event->CUDA_MALLOC.api) == MT_SPACE_HOST)
         return;
-    int is_again = survey->is_cuda_out_of_memory && survey->wanted_of_cuda == event->arg[1];
+    int is_again = survey->is_cuda_out_of_memory && survey->wanted_of_cuda == event->size;
     survey->is_cuda_out_of_memory = mt_cuda_is_oom(event);
-    survey->wanted_of_cuda = event->arg[1];
+    survey->wanted_of_cuda = event->size;
     survey->failed_cuda += survey->is_cuda_out_of_memory && !is_again;
 }
 
 void mt_survey_rare(struct mt_survey *survey, const struct mt_event *event)
 {
     if (event->kind == MT_LOST)
-        survey->lost += event->arg[0];
+        survey->lost += event->LOST.count;
     else if (event->kind == MT_OOM)
         survey->allocs_at_oom = survey->kinds[MT_ALLOC];
     else

@@ -4,13 +4,13 @@
 
 int mt_live_makes_physical(const struct mt_event *event)
 {
-    return event->kind == MT_CUDA_MALLOC && event->arg[3] == MT_API_CU_MEM_CREATE;
+    return event->kind == MT_CUDA_MALLOC && event->CUDA_MALLOC.api == MT_API_CU_MEM_CREATE;
 }
 
 int mt_live_gives_handle(const struct mt_event *event)
 {
-    return event->kind == MT_CUDA_MALLOC &&
-           (event->arg[3] == MT_API_CU_MEM_RETAIN || event->arg[3] == MT_API_CU_MEM_IMPORT);
+    return event->kind == MT_CUDA_MALLOC && (event->CUDA_MALLOC.api == MT_API_CU_MEM_RETAIN ||
+                                             event->CUDA_MALLOC.api == MT_API_CU_MEM_IMPORT);
 }
 
 void mt_live_handle(struct mt_live_physical *physical, const struct mt_event *event, int by)
@@ -29,13 +29,13 @@ size_t mt_live_handle_events(const struct mt_live_physical *physical, struct mt_
         return 0;
     if (!physical->handles)
         event = (struct mt_event){.time_ns = event.time_ns,
-                                  .arg = {event.arg[0], MT_API_CU_MEM_RELEASE},
+                                  .CUDA_FREE = {event.address, MT_API_CU_MEM_RELEASE},
                                   .thread = event.thread,
                                   .kind = MT_CUDA_FREE,
                                   .device = event.device};
     else
         event = (struct mt_event){.time_ns = event.time_ns,
-                                  .arg = {event.arg[0], 0, 0, MT_API_CU_MEM_RETAIN},
+                                  .CUDA_MALLOC = {event.address, 0, 0, MT_API_CU_MEM_RETAIN},
                                   .thread = event.thread,
                                   .kind = MT_CUDA_MALLOC,
                                   .device = event.device};

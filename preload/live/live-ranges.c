@@ -26,9 +26,9 @@ static int open_range(struct mt_live_ranges *ranges, const struct mt_event *even
 static int ends(const struct mt_event *begin, const struct mt_event *event)
 {
     if (event->kind == MT_RANGE_END)
-        return begin->kind == MT_RANGE_START && begin->arg[0] == event->arg[0];
+        return begin->kind == MT_RANGE_START && begin->RANGE_START.range == event->RANGE_END.range;
     return begin->kind == MT_RANGE_PUSH && begin->thread == event->thread &&
-           begin->arg[1] == event->arg[0];
+           begin->RANGE_PUSH.domain == event->RANGE_POP.domain;
 }
 
 static void close_range(struct mt_live_ranges *ranges, const struct mt_event *event)

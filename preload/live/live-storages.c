@@ -25,7 +25,7 @@ void mt_live_storages_clear(struct mt_live_storages *storages)
 static struct mt_live_storage **place_of(const struct mt_live_storages *storages,
                                          const struct mt_event *event)
 {
-    return &storages->place[(event->arg[1] >> 4 ^ event->arg[1] >> 18) % PLACES];
+    return &storages->place[(event->RESIZE.storage >> 4 ^ event->RESIZE.storage >> 18) % PLACES];
 }
 
 /* Of a tensor, whatever memory it has. */
@@ -43,7 +43,7 @@ int mt_live_storage_empty(struct mt_live_storages *storages, const struct mt_eve
     struct mt_live_storage **place = place_of(storages, event);
     if (!*place && !(*place = calloc(1, sizeof **place)))
         return -ENOMEM;
-    (*place)->storage = event->arg[1];
+    (*place)->storage = event->RESIZE.storage;
     (*place)->n = 0;
     for (uint32_t i = 0; i < n && (*place)->n < MOST_LABELS; i++)
         if (is_lasting(&label[i]))
@@ -55,10 +55,10 @@ int mt_live_storage_next(const struct mt_live_storages *storages, const struct m
                          uint32_t *i, struct mt_event *label)
 {
     const struct mt_live_storage *kept = storages->place ? *place_of(storages, event) : NULL;
-    if (!kept || kept->storage != event->arg[1] || *i >= kept->n)
+    if (!kept || kept->storage != event->RESIZE.storage || *i >= kept->n)
         return 0;
     *label = kept->label[(*i)++];
     label->time_ns = event->time_ns;
-    label->arg[0] = event->arg[0];
+    label->address = event->address;
     return 1;
 }

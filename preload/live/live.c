@@ -132,7 +132,7 @@ void mt_live_destroy(struct mt_live *live)
 /* PyTorch's block of an address may begin where CUDA's does. */
 static int is_at(const struct block *block, uint64_t address, uint16_t sort)
 {
-    return block->made.arg[0] == address && block->sort == sort;
+    return block->made.address == address && block->sort == sort;
 }
 
 static struct block **find(struct mt_live *live, uint64_t address, uint16_t sort)
@@ -146,7 +146,7 @@ static struct block **find(struct mt_live *live, uint64_t address, uint16_t sort
 static void enter_granule(struct mt_live *live, struct block *block)
 {
     struct block **first =
-        &live->by_granule.bucket[hash(granule(block->made.arg[0])) & live->by_granule.mask];
+        &live->by_granule.bucket[hash(granule(block->made.address)) & live->by_granule.mask];
     block->before = NULL;
     block->after = *first;
     if (*first)
@@ -157,7 +157,7 @@ static void enter_granule(struct mt_live *live, struct block *block)
 static void leave_granule(struct mt_live *live, struct block *block)
 {
     struct block **first =
-        &live->by_granule.bucket[hash(granule(block->made.arg[0])) & live->by_granule.mask];
+        &live->by_granule.bucket[hash(granule(block->made.address)) & live->by_granule.mask];
     if (block->before)
         block->before->after = block->after;
     else
@@ -187,7 +187,7 @@ static int make_room(struct mt_live *live)
     for (size_t i = 0; i < old; i++)
         for (struct block *block = from[i], *next; block; block = next) {
             next = block->next;
-            struct block **at = &addresses[hash(block->made.arg[0]) & (entries - 1)];
+            struct block **at = &addresses[hash(block->made.address) & (entries - 1)];
             block->next = *at;
             *at = block;
             enter_granule(live, block);
@@ -211,8 +211,8 @@ static struct block *take(struct mt_live *live, uint64_t address, uint16_t sort)
 /* How far labels are looked for: each may be on memory that is in no block at all. */
 static void note_reach(struct mt_live *live, const struct mt_event *made)
 {
-    uint64_t bytes = made->arg[1], last = made->arg[0] + bytes - !!bytes;
-    uint64_t reach = granule(last) - granule(made->arg[0]);
+    uint64_t bytes = made->size, last = made->address + bytes - !!bytes;
+    uint64_t reach = granule(last) - granule(made->address);
     if (reach > MOST_GRANULES)
         reach = MOST_GRANULES;
     if (made->kind == MT_ALLOC && reach > live->reach)
@@ -223,7 +223,7 @@ static int put(struct mt_live *live, struct block *block)
 {
     if (make_room(live))
         return -ENOMEM;
-    struct block **at = &live->by_address.bucket[hash(block->made.arg[0]) & live->by_address.mask];
+    struct block **at = &live->by_address.bucket[hash(block->made.address) & live->by_address.mask];
     block->next = *at;
     *at = block;
     enter_granule(live, block);
@@ -241,11 +241,12 @@ static struct block *around(struct mt_live *live, uint64_t address)
     for (uint64_t i = 0, at = granule(address); i <= live->reach && i <= at && !best; i++) {
         block = live->by_granule.bucket[hash(at - i) & live->by_granule.mask];
         for (; block; block = block->after)
-            if (block->made.kind == MT_ALLOC && granule(block->made.arg[0]) == at - i &&
-                block->made.arg[0] <= address && (!best || best->made.arg[0] < block->made.arg[0]))
+            if (block->made.kind == MT_ALLOC && granule(block->made.address) == at - i &&
+                block->made.address <= address &&
+                (!best || best->made.address < block->made.address))
                 best = block;
     }
-    return best && address - best->made.arg[0] < best->made.arg[1] ? best : NULL;
+    return best && address - best->made.address < best->made.size ? best : NULL;
 }
 
 static struct running *running_on(struct mt_live *live, uint32_t thread)
@@ -268,18 +269,18 @@ static struct block *memory_of(struct mt_live *live, uint64_t handle)
 static void end_if_unkept(struct mt_live *live, struct block *block)
 {
     if (!mt_live_is_kept(block->physical))
-        free_block(take(live, block->made.arg[0], MT_CUDA_MALLOC));
+        free_block(take(live, block->made.address, MT_CUDA_MALLOC));
 }
 
 /* Of what is bound to a multicast object by its address: that may be gone when this is told. */
 static void name_memory(struct mt_live *live, struct mt_event *map)
 {
-    if (map->arg[3] != MT_API_CU_MULTICAST_BIND_ADDRESS)
+    if (map->CUDA_MAP.api != MT_API_CU_MULTICAST_BIND_ADDRESS)
         return;
-    const struct block *mapping = *find(live, map->arg[2], MT_CUDA_MAP);
+    const struct block *mapping = *find(live, map->CUDA_MAP.handle, MT_CUDA_MAP);
     if (mapping) {
-        map->arg[2] = mapping->made.arg[2];
-        map->arg[3] = MT_API_CU_MULTICAST_BIND_MEM;
+        map->CUDA_MAP.handle = mapping->made.CUDA_MAP.handle;
+        map->CUDA_MAP.api = MT_API_CU_MULTICAST_BIND_MEM;
     }
 }
 
@@ -288,7 +289,7 @@ static int begin_physical(struct mt_live *live, struct block *block)
 {
     if (block->made.kind == MT_CUDA_MAP) {
         name_memory(live, &block->made);
-        struct block *memory = memory_of(live, block->made.arg[2]);
+        struct block *memory = memory_of(live, block->made.CUDA_MAP.handle);
         if (memory)
             memory->physical->maps++;
     }
@@ -303,14 +304,14 @@ static int begin_physical(struct mt_live *live, struct block *block)
 
 static int begin_life(struct mt_live *live, const struct mt_event *event, uint16_t sort)
 {
-    struct block *memory = mt_live_gives_handle(event) ? memory_of(live, event->arg[0]) : NULL;
-    if (event->kind == MT_CUDA_MALLOC && event->arg[2])
+    struct block *memory = mt_live_gives_handle(event) ? memory_of(live, event->address) : NULL;
+    if (event->kind == MT_CUDA_MALLOC && event->CUDA_MALLOC.result)
         return 0; /* it failed */
     if (memory) {
         mt_live_handle(memory->physical, event, 1);
         return 0;
     }
-    free_block(take(live, event->arg[0], sort));
+    free_block(take(live, event->address, sort));
     struct block *block = calloc(1, sizeof *block);
     if (!block)
         return -ENOMEM;
@@ -334,13 +335,13 @@ static int begin_life(struct mt_live *live, const struct mt_event *event, uint16
 /* A free of CUDA is known before it has succeeded. */
 static void end_life(struct mt_live *live, const struct mt_event *event, uint16_t sort)
 {
-    struct block *memory = sort == MT_CUDA_MALLOC ? memory_of(live, event->arg[0]) : NULL;
+    struct block *memory = sort == MT_CUDA_MALLOC ? memory_of(live, event->address) : NULL;
     if (memory) {
         mt_live_handle(memory->physical, event, -1);
         if (mt_live_is_kept(memory->physical))
             return;
     }
-    struct block *block = take(live, event->arg[0], sort);
+    struct block *block = take(live, event->address, sort);
     if (block && sort == MT_CUDA_MALLOC) {
         free_block(live->freed);
         live->freed = block;
@@ -352,10 +353,10 @@ static void end_life(struct mt_live *live, const struct mt_event *event, uint16_
 /* Several mappings may lie in a range that is unmapped. */
 static void end_mappings(struct mt_live *live, const struct mt_event *event)
 {
-    uint64_t at = event->arg[0], end = at + event->arg[1];
+    uint64_t at = event->address, end = at + event->size;
     for (struct block *block; at < end && (block = take(live, at, MT_CUDA_MAP));) {
-        struct block *memory = memory_of(live, block->made.arg[2]);
-        at += block->made.arg[1];
+        struct block *memory = memory_of(live, block->made.CUDA_MAP.handle);
+        at += block->made.size;
         free_block(block);
         if (memory) {
             memory->physical->maps -= memory->physical->maps > 0;
@@ -366,13 +367,13 @@ static void end_mappings(struct mt_live *live, const struct mt_event *event)
 
 static int undo_free(struct mt_live *live, const struct mt_event *event)
 {
-    struct block *block = memory_of(live, event->arg[0]);
+    struct block *block = memory_of(live, event->address);
     if (block) {
         mt_live_handle(block->physical, event, 1);
         return 0;
     }
     block = live->freed;
-    if (!block || block->made.arg[0] != event->arg[0])
+    if (!block || block->made.address != event->address)
         return 0;
     if (put(live, block))
         return -ENOMEM;
@@ -385,7 +386,7 @@ static int undo_free(struct mt_live *live, const struct mt_event *event)
 static int is_new_part(const struct block *block, const struct mt_event *event)
 {
     for (uint32_t i = 0; i < block->n_notes; i++)
-        if (block->note[i].kind == MT_PART && block->note[i].arg[1] == event->arg[1])
+        if (block->note[i].kind == MT_PART && block->note[i].PART.parameter == event->PART.parameter)
             return 0;
     return block->n_notes < MOST_PARTS;
 }
@@ -425,14 +426,14 @@ static int note(struct mt_live *live, const struct mt_event *event, uint64_t add
 /* A storage that has got memory again has what it had before. */
 static int resize(struct mt_live *live, const struct mt_event *event)
 {
-    struct block *block = noted(live, event, event->arg[0]);
+    struct block *block = noted(live, event, event->address);
     struct mt_event label;
     uint32_t i = 0;
     int rc = 0;
-    if (block && !event->arg[2])
+    if (block && !event->RESIZE.size)
         return mt_live_storage_empty(&live->storages, event, block->note, block->n_notes);
     while (!rc && mt_live_storage_next(&live->storages, event, &i, &label))
-        rc = note(live, &label, label.arg[0]);
+        rc = note(live, &label, label.address);
     return rc;
 }
 
@@ -441,8 +442,8 @@ static void begin_node(struct mt_live *live, const struct mt_event *event)
     struct running *running = running_on(live, event->thread);
     if (running->depth++ >= MOST_RUNNING)
         return;
-    running->node[running->depth - 1] = event->arg[0];
-    running->name[running->depth - 1] = event->arg[1];
+    running->node[running->depth - 1] = event->NODE_BEGIN.node;
+    running->name[running->depth - 1] = event->NODE_BEGIN.name;
 }
 
 static void end_node(struct mt_live *live, const struct mt_event *event)
@@ -455,8 +456,8 @@ static void end_node(struct mt_live *live, const struct mt_event *event)
 static void note_totals(struct mt_live *live, const struct mt_event *event)
 {
     unsigned slot = device_slot(event->device);
-    live->total[slot].allocated = event->arg[2];
-    live->total[slot].reserved = event->arg[3];
+    live->total[slot].allocated = event->ALLOC.allocated;
+    live->total[slot].reserved = event->ALLOC.reserved;
 }
 
 int mt_live_event(struct mt_live *live, const struct mt_event *event)
@@ -477,22 +478,11 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
     switch (event->kind) {
     case MT_CUDA_FREE_FAILED:
         return undo_free(live, event);
-    case MT_SAVED:
-    case MT_LEAF:
-    case MT_GRADIENT:
-    case MT_SET_DATA:
-    case MT_REQUIRES_GRAD:
-    case MT_NAMED:
-    case MT_WORKSPACE:
-    case MT_STATE:
-    case MT_MEMBER:
-    case MT_PART:
-        return note(live, event, event->arg[0]);
     case MT_RESIZE:
         return resize(live, event);
     case MT_NODE_NEW:
-        *node_of(live, event->arg[0]) = (struct node){event->arg[0], event->stack};
-        return note(live, event, event->arg[1]);
+        *node_of(live, event->NODE_NEW.node) = (struct node){event->NODE_NEW.node, event->stack};
+        return note(live, event, event->NODE_NEW.address);
     case MT_NODE_BEGIN:
         begin_node(live, event);
         return 0;
@@ -503,7 +493,10 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
         running_on(live, event->thread)->depth = 0; /* its ends may be among what was lost */
         return 0;
     }
-    return mt_live_ranges_event(&live->ranges, event);
+    unsigned about = mt_kind_about[event->kind];
+    return about == MT_ABOUT_LABEL || about == MT_ABOUT_NAME
+               ? note(live, event, event->address)
+               : mt_live_ranges_event(&live->ranges, event);
 }
 
 struct list {
@@ -518,19 +511,19 @@ static void list_block(struct list *list, const struct block *block)
     if (block->node) { /* it runs again for the moment of the allocation */
         memset(context.arg, 0, sizeof context.arg);
         context.kind = MT_NODE_NEW;
-        context.arg[0] = block->node;
+        context.NODE_NEW.node = block->node;
         context.stack = block->forward_stack;
         if (context.stack)
             list->event[list->n++] = context;
         context.kind = MT_NODE_BEGIN;
         context.stack = 0;
-        context.arg[1] = block->node_name;
+        context.NODE_BEGIN.name = block->node_name;
         list->event[list->n++] = context;
     }
     list->event[list->n++] = block->made;
     if (block->node) {
         context.kind = MT_NODE_END;
-        context.arg[1] = 0;
+        context.NODE_BEGIN.name = 0;
         list->event[list->n++] = context;
     }
     for (uint32_t i = 0; i < block->n_notes; i++)
@@ -566,14 +559,14 @@ static void make_totals(const struct mt_live *live, struct mt_event **order, siz
         now[i] = live->total[i].allocated;
     for (size_t i = 0; i < n; i++)
         if (order[i]->kind == MT_ALLOC)
-            now[device_slot(order[i]->device)] -= order[i]->arg[1];
+            now[device_slot(order[i]->device)] -= order[i]->size;
     for (size_t i = 0; i < n; i++) {
         unsigned slot = device_slot(order[i]->device);
         if (order[i]->kind != MT_ALLOC)
             continue;
-        now[slot] += order[i]->arg[1];
-        order[i]->arg[2] = now[slot];
-        order[i]->arg[3] = live->total[slot].reserved;
+        now[slot] += order[i]->size;
+        order[i]->ALLOC.allocated = now[slot];
+        order[i]->ALLOC.reserved = live->total[slot].reserved;
     }
 }
 
@@ -587,7 +580,7 @@ static int tell_running(const struct mt_live *live, const struct list *list, uin
                                      .thread = thread,
                                      .kind = MT_NODE_BEGIN,
                                      .device = MT_NO_DEVICE,
-                                     .arg = {running->node[i], running->name[i]}};
+                                     .NODE_BEGIN = {running->node[i], running->name[i]}};
             int rc = list->each(&event);
             if (rc)
                 return rc;

@@ -55,11 +55,11 @@ static void keep(int device, const struct mt_device_memory *memory)
     if (!memcmp(memory, &watch.last[device], sizeof *memory) || watch.n == MOST_SAMPLES)
         return;
     watch.last[device] = *memory;
-    watch.sample[(watch.first + watch.n++) % MOST_SAMPLES] =
-        (struct mt_event){.time_ns = mt_now(),
-                          .kind = MT_DEVICE_MEMORY,
-                          .device = (int16_t)device,
-                          .arg = {memory->total, memory->free, memory->own, memory->others}};
+    watch.sample[(watch.first + watch.n++) % MOST_SAMPLES] = (struct mt_event){
+        .time_ns = mt_now(),
+        .kind = MT_DEVICE_MEMORY,
+        .device = (int16_t)device,
+        .DEVICE_MEMORY = {memory->total, memory->free, memory->own, memory->others}};
 }
 
 static void sample(uint64_t devices)

@@ -306,7 +306,7 @@ static void write_event(const struct mt_event *event)
     writer.events++;
     mt_watch_note(event);
     if (event->kind == MT_LOST)
-        writer.lost += event->arg[0];
+        writer.lost += event->LOST.count;
     int rc = writer.live ? mt_live_event(writer.live, event) : 0;
     if (rc)
         keep_all(rc);
@@ -356,9 +356,9 @@ static void write_losses(int is_last)
                                  .thread = thread->id,
                                  .kind = MT_LOST,
                                  .device = MT_NO_DEVICE,
-                                 .arg = {atomic_exchange(&thread->ring.lost, 0)}};
-        writer.order.apart += thread->ring.is_apart ? event.arg[0] : 0;
-        if (event.arg[0])
+                                 .LOST = {atomic_exchange(&thread->ring.lost, 0)}};
+        writer.order.apart += thread->ring.is_apart ? event.LOST.count : 0;
+        if (event.LOST.count)
             write_event(&event);
     }
 }

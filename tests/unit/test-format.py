@@ -38,7 +38,7 @@ for number, name, arguments in re.findall(r"^\| (\d+) \| (\w+) \| ([^|]+) \|", t
                             else [] if arguments.strip() == "none" else fields(arguments.strip()))
 body = source["model.h"].partition("#define MT_EVENT_KINDS")[2].partition("/* clang-format on")[0]
 real = {int(number): (name, [(field, code.lower()) for field, code in re.findall(r"F\((\w+), (\w+)\)", rest)])
-        for number, name, rest in re.findall(r'M\(\w+, (\d+), "(\w+)",(.*?)(?=\bM\(|\Z)', body.replace("\\\n", ""),
+        for number, name, rest in re.findall(r'M\(\w+, (\d+), "(\w+)", \w+,(.*?)(?=\bM\(|\Z)', body.replace("\\\n", ""),
                                              re.S)}
 for number in sorted(written.keys() | real.keys()):
     compare(f"kind {number}", written.get(number), real.get(number))
