@@ -150,7 +150,7 @@ int mt_order_next(struct mt_order *order, struct mt_event *event)
     source->at += mt_ring_read(source->thread->ring.word, source->at, event);
     event->thread = source->thread->id;
     if (source->thread->ring.is_apart)
-        order->apart += event->kind == MT_LOST ? event->arg[0] : 1;
+        order->apart += event->kind == MT_LOST ? event->LOST.count : 1;
     look_ahead(source);
     return 1;
 }
