@@ -13,13 +13,14 @@
 #include <unistd.h>
 
 #include "launch.h"
+#include "say.h"
 
 static int usage(const char *what)
 {
-    fprintf(stderr,
-            "cudasim: %s\nusage: cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] "
-            "[--copy-limit SIZE] -- COMMAND...\n",
-            what);
+    sim_say("%s", what);
+    fputs("usage: cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] [--copy-limit SIZE] "
+          "-- COMMAND...\n",
+          stderr);
     return 2;
 }
 
@@ -61,6 +62,7 @@ int main(int argc, char **argv)
     if (sim_launch_prepare(&launch, why, sizeof(why)))
         return usage(why);
     execvp(argv[i + 1], argv + i + 1);
-    fprintf(stderr, "cudasim: %s: %s\n", argv[i + 1], strerror(errno));
-    return errno == ENOENT ? 127 : 126;
+    int error = errno;
+    sim_say("%s: %s", argv[i + 1], strerror(error));
+    return error == ENOENT ? 127 : 126;
 }

@@ -57,7 +57,7 @@ CUresult driver_find(const char *name, void **out, int version,
             *status = CU_GET_PROC_ADDRESS_SUCCESS;
             return CUDA_SUCCESS;
         }
-    sim_verbose("cudasim: cuGetProcAddress: there is no %s for CUDA %d\n", name, version);
+    sim_verbose("cuGetProcAddress: there is no %s for CUDA %d", name, version);
     return CUDA_SUCCESS;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "nccl.h"
+#include "say.h"
 
 static _Thread_local char last_error[256];
 
@@ -21,7 +22,7 @@ enum nccl_result nccl_fail(enum nccl_result result, const char *format, ...)
     va_start(args, format);
     vsnprintf(last_error, sizeof(last_error), format, args);
     va_end(args);
-    fprintf(stderr, "cudasim: NCCL: %s\n", last_error);
+    sim_say("NCCL: %s", last_error);
     return result;
 }
 

@@ -38,6 +38,12 @@ class Notes(unittest.TestCase):
                    'cudart.cudaFree(None)')
         self.assertIn('unknown GPU gtx1', done.stderr)
 
+    def test_no_name_acts_on_a_terminal_or_in_a_log(self):
+        done = run(sys.executable, '-c', r'import os; os.environ["CUDASIM_GPU"] = "a\x1b[2J\n::error::b\u009b"; ' +
+                   CALL + 'cudart.cudaFree(None)')
+        self.assertIn('unknown GPU a?[2J?::error::b??; simulating', done.stderr)
+        self.assertEqual(done.stderr.count('\n'), 1)
+
 
 class Launcher(unittest.TestCase):
     def test_the_exit_code_is_the_programs(self):

@@ -21,7 +21,7 @@ SIM_API void *sim_new_handle(void);
 /* Say once on stderr what nobody modelled; *told belongs to the entry point. */
 SIM_API void sim_note_success(const char *name, int *told);
 SIM_API void sim_note_refusal(const char *name, int *told);
-/* Writes to stderr when CUDASIM_VERBOSE is set. */
+/* Says a line on stderr when CUDASIM_VERBOSE is set. */
 SIM_API void sim_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A number from the environment (decimal), `otherwise` when it is not set or is none. */
 SIM_API uint64_t sim_environment(const char *name, uint64_t otherwise);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base.h"
+#include "say.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@ static void note(const char *name, const char *what, int *told)
 {
     if (__atomic_exchange_n(told, 1, __ATOMIC_RELAXED))
         return;
-    fprintf(stderr, "cudasim: %s is not modelled; it %s\n", name, what);
+    sim_say("%s is not modelled; it %s", name, what);
 }
 
 void sim_note_success(const char *name, int *told)
@@ -32,7 +33,7 @@ void sim_verbose(const char *format, ...)
     if (wanted == 1)
         return;
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    sim_say_with(format, args);
     va_end(args);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The devices of this process, as the environment describes them, and what they have left. */
 #include "device.h"
+#include "say.h"
 #include "trace.h"
 
 #include <errno.h>
@@ -27,8 +28,7 @@ static const struct sim_gpu *chosen_gpu(void)
     const struct sim_gpu *gpu = name ? sim_gpu_find(name) : NULL;
 
     if (name && !gpu)
-        fprintf(stderr, "cudasim: unknown GPU %s; simulating a %s\n", name,
-                sim_gpu_default()->name);
+        sim_say("unknown GPU %s; simulating a %s", name, sim_gpu_default()->name);
     return gpu ? gpu : sim_gpu_default();
 }
 

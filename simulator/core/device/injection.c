@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "say.h"
 #include "trace.h"
 
 /* The library may call CUDA itself: whoever comes second goes on at once. */
@@ -23,7 +24,7 @@ void sim_inject(void)
         if (initialize)
             initialize();
         else
-            fprintf(stderr, "cudasim: CUDA_INJECTION64_PATH: %s\n", dlerror());
+            sim_say("CUDA_INJECTION64_PATH: %s", dlerror());
     }
     sim_tell_resource(SIM_INIT_FINISHED, NULL, NULL);
 }

@@ -35,7 +35,7 @@ SIM_API void pthread_exit(void *result)
     exit_function next = (exit_function)(uintptr_t)dlsym(RTLD_NEXT, "pthread_exit");
 
     if (python_is_finalizing()) {
-        sim_verbose("cudasim: a thread waits for the end of the process\n");
+        sim_verbose("a thread waits for the end of the process");
         /* PyTorch would wait ten seconds for the thread at exit. */
         setenv("TORCH_AUTOGRAD_SHUTDOWN_WAIT_LIMIT", "0.01", 0);
         for (;;)

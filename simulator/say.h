@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SIM_SAY_H
+#define SIM_SAY_H
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* A line on stderr, "cudasim: ...". What somebody chose (names in the environment and on the command
+ * line, errors of the loader) may not act on a terminal: what is not ASCII text becomes '?'. */
+__attribute__((format(printf, 1, 0), unused)) static void sim_say_with(const char *format,
+                                                                       va_list args)
+{
+    char line[1024];
+
+    if (vsnprintf(line, sizeof(line), format, args) < 0)
+        return;
+    for (char *at = line; *at; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+    fprintf(stderr, "cudasim: %s\n", line);
+}
+
+__attribute__((format(printf, 1, 2), unused)) static void sim_say(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    sim_say_with(format, args);
+    va_end(args);
+}
+
+#endif
