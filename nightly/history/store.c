@@ -292,7 +292,7 @@ static int open_to_read(struct mt_store *store, unsigned wait_ms)
 }
 
 /* A new history is for its owner alone, as traces are; SQLite gives the files beside it the same
- * mode. One that is there keeps what its owner gave it. */
+ * mode. One that is there keeps its own: it may be a team's. */
 static void make_private(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MIB (1024ull * 1024)
@@ -259,6 +260,32 @@ static void open_bare(void)
     ck_assert_int_eq(sqlite3_open(path, &store.db), SQLITE_OK);
 }
 
+static unsigned mode_of(const char *suffix)
+{
+    char name[80];
+    struct stat status;
+    snprintf(name, sizeof name, "%s%s", path, suffix);
+    return stat(name, &status) ? 0 : status.st_mode & 0777;
+}
+
+/* One that is there may be a team's: its owner's choice. */
+START_TEST(a_new_history_is_its_owners_alone)
+{
+    int is_new;
+    mode_t before = umask(022);
+    open_new();
+    ck_assert_uint_eq(mode_of(""), 0600);
+    mt_store_close(&store);
+    ck_assert_int_eq(chmod(path, 0664), 0);
+    ck_assert_msg(!mt_store_open(&store, path, MT_STORE_WRITE, 0), "%s", store.error);
+    add_night(1, MIB, -1, &is_new);
+    ck_assert_uint_eq(mode_of(""), 0664);
+    ck_assert_uint_eq(mode_of("-wal"), 0664);
+    umask(before);
+    close_and_remove();
+}
+END_TEST
+
 START_TEST(versions_follow_each_other)
 {
     open_bare();
@@ -289,6 +316,7 @@ int main(void)
     tcase_add_test(tests, a_step_is_told_with_its_causes);
     tcase_add_test(tests, one_cause_is_one_step);
     tcase_add_test(tests, renamed_sites_are_no_change);
+    tcase_add_test(tests, a_new_history_is_its_owners_alone);
     tcase_add_test(tests, versions_follow_each_other);
     return RUN_TESTS(tests);
 }
