@@ -348,9 +348,9 @@ static int handle(void *data, const struct mt_batch *batch)
     for (size_t i = 0; i < batch->n_definitions; i++)
         if (mt_definitions_add(replay->definitions, &batch->definitions[i]) == -ENOMEM)
             return -ENOMEM;
-    for (size_t i = 0; i < batch->n_events; i++) {
-        const struct mt_event *event = &batch->events[i];
-        if (batch->n_events - i > PLACES_AHEAD)
+    const struct mt_event *event = batch->events;
+    for (size_t left = batch->n_events; left; left--, event++) {
+        if (left > PLACES_AHEAD)
             expect(replay, event);
         mt_survey_event(&replay->survey, event);
         if (on_event(replay, event) || (watcher && watcher->saw(watcher->data, replay, event)))

@@ -62,8 +62,11 @@ static int file_matches(const char *file, const char *pattern)
     return pattern[n - 1] == '/' ? strstr(file, pattern) != NULL : ends_with(file, pattern);
 }
 
+/* Most differ in their first letter: that is seen without a call. */
 static int function_matches(const char *function, const char *pattern)
 {
+    if (*function != *pattern && *pattern != '*')
+        return 0;
     size_t n = strlen(pattern);
     return pattern[n - 1] == '*' ? !strncmp(function, pattern, n - 1) : !strcmp(function, pattern);
 }
@@ -100,7 +103,9 @@ static uint32_t owner(const char *file)
  * is the user's. */
 static int is_generated(const char *function, const char *file)
 {
-    return strstr(file, "/torchinductor_") || !strncmp(file, "<eval_with_key>", 15) ||
+    if (*file != '<')
+        return strstr(file, "/torchinductor_") != NULL;
+    return !strncmp(file, "<eval_with_key>", 15) ||
            (!strcmp(file, "<string>") && !strncmp(function, "__create_fn__", 13));
 }
 
