@@ -50,10 +50,12 @@ static inline uint64_t mt_mix(uint64_t hash, uint64_t word)
     return hash ^ (hash >> 29);
 }
 
+/* A place is its lowest bits, and keys may differ in their highest only (modules, at one line): a
+ * product has nothing of these below, so each is mixed down twice. */
 static inline uint64_t mt_key_hash(const struct mt_key *key)
 {
     uint64_t rest = key->b ^ key->stamp ^ (uint64_t)key->parent << 32;
-    return mt_mix(key->a, rest * 0xff51afd7ed558ccdu);
+    return mt_mix(mt_mix(0, rest), key->a);
 }
 
 /* The id, or 0: the entry is empty, or another one's. */

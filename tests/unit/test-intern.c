@@ -125,6 +125,36 @@ START_TEST(what_follows_is_found)
 END_TEST
 
 static _Atomic int is_filled;
+/* Whether so many keys, the n-th of which is first + n * step, have places of their own about as often as by
+ * chance (1,611 of 4,096 at 2,048 keys). */
+static void places_are_spread(struct mt_key first, struct mt_key step)
+{
+    enum { KEYS = 2048, PLACES = 4096, LEAST = 1300 };
+    char is_taken[PLACES] = {0};
+    unsigned taken = 0;
+    for (uint32_t i = 0; i < KEYS; i++) {
+        struct mt_key key = {first.a + i * step.a, first.b + i * step.b, first.stamp + i * step.stamp,
+                             first.parent + i * step.parent};
+        char *place = &is_taken[mt_key_hash(&key) % PLACES];
+        taken += !*place;
+        *place = 1;
+    }
+    ck_assert_uint_ge(taken, LEAST);
+}
+
+/* Modules at one line are told apart by the highest bits only: without a place of its own each is
+ * looked for among all others. */
+START_TEST(keys_have_places_of_their_own)
+{
+    const struct mt_key first = {.a = 0x7f0012345601, .b = 0x7f00123456a8, .stamp = 3, .parent = 40};
+    places_are_spread(first, (struct mt_key){.b = 1ull << 48});
+    places_are_spread(first, (struct mt_key){.parent = 1});
+    places_are_spread(first, (struct mt_key){.stamp = 1});
+    places_are_spread(first, (struct mt_key){.a = 192});
+    places_are_spread(first, (struct mt_key){.b = 1ull << 48 | 2, .parent = 1});
+}
+END_TEST
+
 static struct mt_cache forgetful = {.forgets = 1};
 
 /* Whatever is found is right, whatever is forgotten meanwhile. */
@@ -204,6 +234,7 @@ int main(void)
     TCase *tests = tcase_create("intern");
     tcase_add_test(tests, threads_agree_on_ids);
     tcase_add_test(tests, what_follows_is_found);
+    tcase_add_test(tests, keys_have_places_of_their_own);
     tcase_add_test(tests, a_full_cache_begins_anew);
     tcase_add_test(tests, a_forked_child_begins_anew);
     tcase_add_test(tests, a_forked_child_finds_no_lock_held);
