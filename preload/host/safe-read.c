@@ -40,6 +40,15 @@ int mt_safe_read_as(int pid, const void *address, void *out, size_t size)
     return rc;
 }
 
+size_t mt_safe_read_many(int pid, const struct iovec *from, const struct iovec *to, unsigned n)
+{
+    MT_NO_CANCEL();
+    int saved = errno;
+    ssize_t size = process_vm_readv(pid, to, n, from, n, 0);
+    errno = saved;
+    return size > 0 ? (size_t)size : 0;
+}
+
 #define PAGE 4096u
 #define PAGES_AT_ONCE 16u /* that one call asks about: a stack may be small */
 

@@ -15,6 +15,11 @@ int mt_safe_read_as(int pid, const void *address, void *out, size_t size);
 /* How many pages in a row, from the one at this address on and at most so many, can be read. */
 size_t mt_readable_pages(uintptr_t address, size_t most);
 
+/* Likewise from several places, to as many of the same sizes, in one system call: how many bytes came,
+ * up to the first place that cannot be read. 0 where that call is not allowed. */
+struct iovec;
+size_t mt_safe_read_many(int pid, const struct iovec *from, const struct iovec *to, unsigned n);
+
 /* Likewise words from all over the memory, MT_SAFE_WORDS at most, in one system call. */
 #define MT_SAFE_WORDS 16u
 int mt_safe_read_words(const uint64_t *address, uint64_t *out, unsigned n);

@@ -44,14 +44,15 @@ void mt_module_members_start(const struct mt_python_layout *layout)
     members.layout = layout;
 }
 
-/* Opens the dict that the attribute is. */
-static int open_attribute(struct mt_py_dict *attributes, enum attribute which,
-                          struct mt_py_dict *dict)
+/* The dicts that these attributes are; 0: it has none. */
+static void find_attributes(struct mt_py_dict *attributes, uint64_t dict[ATTRIBUTES])
 {
     struct mt_py_entry entry;
-    if (mt_py_dict_find_known(members.layout, attributes, names[which], &members.key[which], &entry))
-        return -ENOENT;
-    return mt_py_dict_open(members.layout, entry.value, dict);
+    for (unsigned i = 0; i < ATTRIBUTES; i++)
+        dict[i] = mt_py_dict_find_known(members.layout, attributes, names[i], &members.key[i], &entry)
+                      ? 0
+                      : entry.value;
+    mt_look_expect(dict, ATTRIBUTES);
 }
 
 /* How large it is as a whole, the one says that wraps them. */
@@ -91,22 +92,29 @@ static unsigned add_parts(struct mt_py_dict *dict, unsigned n)
     return n;
 }
 
-/* The module and its parts, and theirs, so many at most: how many there were. What is no module has
+/* The module, which lives, and its parts, and theirs, so many at most: how many there were. What is no module has
  * no such attributes. */
 static unsigned go_through(struct mt_thread *self, uint64_t module, unsigned most)
 {
     struct mt_py_dict attributes, dict;
     struct mt_py_proof proof;
-    unsigned n = 1, at = 0;
+    uint64_t found[ATTRIBUTES];
+    unsigned n = 1, at = 0, expected = 1;
     members.todo[0] = module;
     for (; at < n && at < most; at++) {
-        if (mt_py_attributes(members.layout, members.todo[at], &attributes, &proof))
+        if (at == expected) {
+            expected = n - at < MT_LOOK_AHEAD ? n : at + MT_LOOK_AHEAD;
+            mt_look_expect(&members.todo[at], expected - at);
+        }
+        if ((at ? mt_py_attributes : mt_py_attributes_alive)(members.layout, members.todo[at],
+                                                             &attributes, &proof))
             continue;
-        if (!open_attribute(&attributes, BUFFERS, &dict))
+        find_attributes(&attributes, found);
+        if (!mt_py_dict_open(members.layout, found[BUFFERS], &dict))
             record_members(self, &dict, 0);
-        if (!open_attribute(&attributes, PARAMETERS, &dict))
+        if (!mt_py_dict_open(members.layout, found[PARAMETERS], &dict))
             record_members(self, &dict, 1);
-        if (!open_attribute(&attributes, MODULES, &dict))
+        if (!mt_py_dict_open(members.layout, found[MODULES], &dict))
             n = add_parts(&dict, n);
     }
     if (at < n || n == MOST)

@@ -57,7 +57,7 @@ static int prove_by_version(const struct mt_python_layout *layout, uint64_t obje
 {
     uint64_t dict, version;
     if (find_children(layout, object, is_alive, &dict, proof) ||
-        !(version = mt_py_dict_version(dict)))
+        !(version = mt_py_dict_version(dict, is_alive)))
         return -ENOENT;
     mt_py_prove(proof, dict + MT_DICT_VERSION, version);
     return 0;
@@ -97,7 +97,7 @@ int mt_module_is_provable(const struct mt_python_layout *layout, uint64_t object
         return !prove(layout, object, 0, &proof);
     uint64_t version[3];
     for (unsigned i = 0; i < 3; i++)
-        version[i] = mt_py_dict_version(dict[i]);
+        version[i] = mt_py_dict_version(dict[i], 0);
     return version[0] && version[1] && version[2] && version[0] != version[1] &&
            version[0] != version[2] && version[1] != version[2];
 }

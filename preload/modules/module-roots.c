@@ -5,6 +5,7 @@
 #include "preload/python/python-objects.h"
 #include "preload/record/cache.h"
 #include "preload/record/intern.h"
+#include "preload/record/look.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 /* The name that is this number of this class, for good, and the module that had it last: a dead one
  * gives it to the next. The first of a class has what concerns all of them. */
 struct root {
-    uint64_t object, attributes; /* a word of the object that leads to its attributes */
+    uint64_t object, at, attributes; /* a word of the object that leads to its attributes, and where */
     uint32_t class;              /* string id */
     uint32_t number;             /* from 1 up */
     uint32_t count;              /* roots of the class; their ids are found by their numbers */
@@ -60,41 +61,34 @@ static uint32_t find_object(uint64_t object, uint32_t class)
     return 0;
 }
 
-static uint64_t attributes_of(const struct mt_python_layout *layout, uint64_t object, int is_alive,
-                              struct mt_py_dict *attributes)
-{
-    struct mt_py_proof proof;
-    if ((is_alive ? mt_py_attributes_alive : mt_py_attributes)(layout, object, attributes, &proof))
-        return 0;
-    return proof.word[0].value ? proof.word[0].value : proof.word[1].value;
-}
-
 /* What is freed has no references. */
-static int is_alive(const struct mt_python_layout *layout, const struct root *root)
+static int is_alive(const struct root *root)
 {
-    struct mt_py_dict attributes;
-    uint64_t references;
+    uint64_t references, attributes;
     return root->object && !mt_py_read(root->object, &references) && (uint32_t)references &&
-           attributes_of(layout, root->object, 0, &attributes) == root->attributes;
+           !mt_py_read(root->at, &attributes) && attributes == root->attributes;
 }
 
 /* The number of a dead one, as far as a few show: the lowest, the one after that was given last, and
  * others in turn. 0: none of them is. */
-static uint32_t dead_number(const struct mt_python_layout *layout, uint32_t class)
+static uint32_t dead_number(uint32_t class)
 {
     struct root *first = &roots.root[find_number(class, 1)];
     uint32_t count = first->count, start = count <= PROBES ? 0 : first->probed;
-    if (!is_alive(layout, first))
-        return 1;
-    uint32_t next = first->given % count + 1;
-    if (count > PROBES && !is_alive(layout, &roots.root[find_number(class, next)]))
-        return next;
     uint32_t most = count <= PROBES ? count : first->none_was_dead ? FEW_PROBES : PROBES;
+    uint32_t number[2 + PROBES] = {1, first->given % count + 1};
+    uint64_t object[2 + PROBES];
+    for (uint32_t i = 0; i < most; i++)
+        number[2 + i] = (start + i) % count + 1;
+    for (uint32_t i = 0; i < 2 + most; i++)
+        object[i] = roots.root[find_number(class, number[i])].object;
+    mt_look_expect(object, 2 + most);
     first->none_was_dead = 0;
-    for (uint32_t i = 0; i < most; i++) {
-        first->probed = (start + i) % count + 1;
-        if (!is_alive(layout, &roots.root[find_number(class, first->probed)]))
-            return first->probed;
+    for (uint32_t i = 0; i < 2 + most; i++) {
+        if (i >= 2)
+            first->probed = number[i];
+        if (!is_alive(&roots.root[find_number(class, number[i])]))
+            return number[i];
     }
     first->none_was_dead = 1;
     return 0;
@@ -131,11 +125,11 @@ static uint32_t add(uint32_t class)
  * all modules: what each is called is read once. */
 static int is_replica(const struct mt_python_layout *layout, struct mt_py_dict *attributes)
 {
-    static uint64_t others[256];
+    static uint64_t others[1024];
     struct mt_py_entry entry;
     char name[16];
     for (unsigned i = 0; i < attributes->n && !mt_py_dict_at(attributes, i, &entry); i++) {
-        uint64_t *other = &others[(entry.key >> 4 ^ entry.key >> 12) % 256];
+        uint64_t *other = &others[(entry.key >> 4 ^ entry.key >> 12) % 1024];
         if (!entry.value || *other == entry.key)
             continue;
         if (!mt_py_text(layout, entry.key, name, sizeof name) && !strcmp(name, "_is_replica"))
@@ -148,23 +142,28 @@ static int is_replica(const struct mt_python_layout *layout, struct mt_py_dict *
 /* Replicas on other devices are no other modules. */
 static uint32_t number_of(const struct mt_python_layout *layout, uint64_t object, uint32_t class)
 {
-    struct mt_py_dict dict;
-    uint64_t attributes = attributes_of(layout, object, 1, &dict);
+    struct mt_py_dict attributes;
+    struct mt_py_proof proof;
+    if (mt_py_attributes_alive(layout, object, &attributes, &proof))
+        return 1;
+    unsigned which = proof.word[0].value ? 0 : 1;
     uint32_t id = find_object(object, class);
     if (id) {
-        roots.root[id].attributes = attributes;
+        roots.root[id].at = proof.word[which].address;
+        roots.root[id].attributes = proof.word[which].value;
         return roots.root[id].number;
     }
-    if (!attributes || is_replica(layout, &dict))
+    if (!proof.word[which].value || is_replica(layout, &attributes))
         return 1;
-    uint32_t number = find_number(class, 1) ? dead_number(layout, class) : 0;
+    uint32_t number = find_number(class, 1) ? dead_number(class) : 0;
     id = number ? find_number(class, number) : add(class);
     if (!id) {
         atomic_fetch_add_explicit(&roots.left_out, 1, memory_order_relaxed);
         return 1;
     }
     roots.root[id].object = object;
-    roots.root[id].attributes = attributes;
+    roots.root[id].at = proof.word[which].address;
+    roots.root[id].attributes = proof.word[which].value;
     roots.root[find_number(class, 1)].given = roots.root[id].number;
     (void)put_object(id); /* else it gets another number the next time */
     return roots.root[id].number;
@@ -173,7 +172,7 @@ static uint32_t number_of(const struct mt_python_layout *layout, uint64_t object
 uint32_t mt_module_root(const struct mt_python_layout *layout, uint64_t object)
 {
     char name[256 + 16];
-    if (mt_py_type_name(object, name, 256))
+    if (mt_py_type_name_alive(object, name, 256))
         return 0;
     size_t size = strlen(name);
     uint32_t class = mt_intern_string(name, size);

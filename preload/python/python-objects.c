@@ -77,8 +77,11 @@ static int open_dict(const struct mt_python_layout *layout, uint64_t object, int
     if (!object || read_as(is_alive, object, word, sizeof word) ||
         (word[1] != (uint64_t)(uintptr_t)mt_py_types.dict &&
          word[1] != (uint64_t)(uintptr_t)mt_py_types.ordered_dict &&
-         mt_py_sort(object) != MT_PY_DICT) ||
-        read_as(is_alive, word[MT_DICT_KEYS / 8], head, sizeof head))
+         mt_py_sort(object) != MT_PY_DICT))
+        return -EINVAL;
+    if (!word[MT_DICT_USED / 8])
+        return 0;
+    if (read_as(is_alive, word[MT_DICT_KEYS / 8], head, sizeof head))
         return -EINVAL;
     if (layout->attributes == MT_ATTRIBUTES_310)
         open_keys_310(dict, word[MT_DICT_KEYS / 8], head);
@@ -144,10 +147,10 @@ int mt_py_dict_find_known(const struct mt_python_layout *layout, struct mt_py_di
     return 0;
 }
 
-uint64_t mt_py_dict_version(uint64_t dict)
+uint64_t mt_py_dict_version(uint64_t dict, int is_alive)
 {
     uint64_t version;
-    return mt_py_read(dict + MT_DICT_VERSION, &version) ? 0 : version;
+    return read_as(is_alive, dict + MT_DICT_VERSION, &version, sizeof version) ? 0 : version;
 }
 
 static int prove(struct mt_py_proof *proof, int is_alive, uint64_t address)
@@ -254,16 +257,16 @@ int mt_py_text(const struct mt_python_layout *layout, uint64_t str, char *out, s
     return 0;
 }
 
-static int name_of_type(uint64_t type, char *out, size_t size)
+static int name_of_type(uint64_t type, int is_alive, char *out, size_t size)
 {
     uint64_t name;
     char text[256 + 16];
-    if (mt_py_read(type + TYPE_NAME, &name))
+    if (read_as(is_alive, type + TYPE_NAME, &name, sizeof name))
         return -EINVAL;
     size_t whole = 0; /* eight bytes a time: none of them reaches beyond its page */
     size_t step = 8 - name % 8;
     for (; whole < 256; whole += step, step = 8) {
-        if (read_bytes(name + whole, text + whole, step))
+        if (read_as(is_alive, name + whole, text + whole, step))
             return -EINVAL;
         if (memchr(text + whole, 0, step))
             break;
@@ -280,7 +283,12 @@ static int name_of_type(uint64_t type, char *out, size_t size)
 int mt_py_type_name(uint64_t object, char *out, size_t size)
 {
     uint64_t type;
-    return mt_py_read(object + MT_OBJECT_TYPE, &type) ? -EINVAL : name_of_type(type, out, size);
+    return mt_py_read(object + MT_OBJECT_TYPE, &type) ? -EINVAL : name_of_type(type, 0, out, size);
+}
+
+int mt_py_type_name_alive(uint64_t object, char *out, size_t size)
+{
+    return name_of_type(mt_py_word(object, MT_OBJECT_TYPE), 1, out, size);
 }
 
 enum mt_py_sort mt_py_sort(uint64_t object)
@@ -314,7 +322,7 @@ static int read_int(const struct mt_python_layout *layout, uint64_t object, uint
     uint64_t word[2], type;
     char name[16];
     if (!object || mt_py_read(object + MT_OBJECT_TYPE, &type) ||
-        name_of_type(type, name, sizeof name) || strcmp(name, "int") ||
+        name_of_type(type, 0, name, sizeof name) || strcmp(name, "int") ||
         mt_py_read(object + SIZE, &word[0]) || mt_py_read(object + DIGITS, &word[1]))
         return -EINVAL;
     /* From 3.12 on the lowest two bits are the sign (0: positive, 1: zero), and the number is above. */
@@ -350,7 +358,7 @@ static int is_tensor_type(uint64_t type)
     if (*place == type)
         return 1;
     for (unsigned i = 0; base && i < 16; i++) {
-        if (name_of_type(base, name, sizeof name))
+        if (name_of_type(base, 0, name, sizeof name))
             return 0;
         if (!strcmp(name, "TensorBase") || !strcmp(name, "_TensorBase")) {
             *place = type;

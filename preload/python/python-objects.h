@@ -61,7 +61,7 @@ int mt_py_dict_find_known(const struct mt_python_layout *layout, struct mt_py_di
 
 /* Up to 3.13: a number that no other dict has had, nor this one before its last change. 0: not
  * known. */
-uint64_t mt_py_dict_version(uint64_t dict);
+uint64_t mt_py_dict_version(uint64_t dict, int is_alive);
 
 /* Words of memory that together show that an object is still the same one: each is read only where
  * those before it are as they were, and lies in something that they keep alive. */
@@ -93,6 +93,9 @@ int mt_py_text(const struct mt_python_layout *layout, uint64_t str, char *out, s
 
 /* Likewise the name of an object's type, without the package it is in. */
 int mt_py_type_name(uint64_t object, char *out, size_t size);
+
+/* Likewise of an object that lives (mt_py_attributes_alive). */
+int mt_py_type_name_alive(uint64_t object, char *out, size_t size);
 
 /* What sort of object it is, by its type or one that this is derived from. */
 enum mt_py_sort { MT_PY_OTHER, MT_PY_DICT, MT_PY_LIST, MT_PY_TUPLE };

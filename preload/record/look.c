@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define PAGE 4096u
@@ -38,17 +39,28 @@ void mt_look_end(int has_begun)
     atomic_flag_clear_explicit(&look.busy, memory_order_release);
 }
 
-/* NULL: it cannot be read. */
-static const char *copy_of(uint64_t page)
+static unsigned place_of(uint64_t page)
 {
-    unsigned i = (unsigned)(page / PAGE ^ page / PAGE / PAGES) % PAGES;
-    if (look.address[i] == page)
-        return look.copy[i];
-    look.address[i] = 0;
+    return (unsigned)(page / PAGE ^ page / PAGE / PAGES) % PAGES;
+}
+
+/* Counts a system call. */
+static int own_pid(void)
+{
     atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
     if (!look.pid)
         look.pid = getpid();
-    if (mt_safe_read_as(look.pid, (const void *)(uintptr_t)page, look.copy[i], PAGE))
+    return look.pid;
+}
+
+/* NULL: it cannot be read. */
+static const char *copy_of(uint64_t page)
+{
+    unsigned i = place_of(page);
+    if (look.address[i] == page)
+        return look.copy[i];
+    look.address[i] = 0;
+    if (mt_safe_read_as(own_pid(), (const void *)(uintptr_t)page, look.copy[i], PAGE))
         return NULL;
     look.address[i] = page;
     return look.copy[i];
@@ -67,6 +79,39 @@ static int read_copies(uint64_t address, char *out, size_t size)
         size -= n;
     }
     return 0;
+}
+
+/* Pages that are not there yet, each with a place of its own: how many, at the front. */
+static unsigned missing(const uint64_t *address, unsigned n, uint64_t *page)
+{
+    uint64_t taken = 0;
+    unsigned found = 0;
+    for (unsigned i = 0; i < n && found < MT_LOOK_AHEAD; i++) {
+        uint64_t at = address[i] - address[i] % PAGE, bit = 1ull << place_of(at);
+        if (!at || taken & bit || look.address[place_of(at)] == at)
+            continue;
+        taken |= bit;
+        page[found++] = at;
+    }
+    return found;
+}
+
+/* One page is read when it is needed, and so is what comes behind one that cannot be read. */
+void mt_look_expect(const uint64_t *address, unsigned n)
+{
+    struct iovec from[MT_LOOK_AHEAD], to[MT_LOOK_AHEAD];
+    uint64_t page[MT_LOOK_AHEAD];
+    unsigned found = is_looking ? missing(address, n, page) : 0;
+    if (found < 2)
+        return;
+    for (unsigned i = 0; i < found; i++) {
+        from[i] = (struct iovec){(void *)(uintptr_t)page[i], PAGE};
+        to[i] = (struct iovec){look.copy[place_of(page[i])], PAGE};
+        look.address[place_of(page[i])] = 0;
+    }
+    size_t whole = mt_safe_read_many(own_pid(), from, to, found) / PAGE;
+    for (size_t i = 0; i < whole; i++)
+        look.address[place_of(page[i])] = page[i];
 }
 
 int mt_look_read(uint64_t address, void *out, size_t size)

@@ -18,6 +18,10 @@ void mt_look_end(int has_begun);
 /* Copies size bytes (at most 4096): 0, or -EFAULT where they cannot be read. */
 int mt_look_read(uint64_t address, void *out, size_t size);
 
+/* What is read next lies at these addresses: their pages are copied in one system call, so many at most. */
+#define MT_LOOK_AHEAD 16u
+void mt_look_expect(const uint64_t *address, unsigned n);
+
 /* What all looks took so far: reads and their bytes, also from pages that were copied before, and
  * system calls. */
 struct mt_look_work {
