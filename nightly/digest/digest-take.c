@@ -126,6 +126,7 @@ static int take_process(struct mt_digest *digest, const struct mt_replay *replay
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!(*texts[i].to = strdup(texts[i].text)))
             return -ENOMEM;
+    digest->pid = number(info(d, "pid"));
     digest->rank = number(mt_rank_text(d));
     digest->world_size = number(mt_world_size_text(d));
     digest->started_unix_ns = strtoull(info(d, "start_realtime_ns"), NULL, 10);

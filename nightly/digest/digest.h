@@ -77,7 +77,7 @@ struct mt_digest {
     char *program, *command, *host, *device_name, *torch, *cuda, *python, *memtap;
     char *allocator; /* PyTorch's settings of it: "expandable_segments:True"; "": none */
     uint64_t started_unix_ns, length_ns;
-    long rank, world_size; /* -1: not known */
+    long pid, rank, world_size; /* -1: not known */
     uint64_t events, lost;
     struct mt_ended ended;
     int complete; /* the recording was closed */

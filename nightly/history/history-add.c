@@ -8,6 +8,8 @@
 #define SECOND INT64_C(1000000000)
 /* How far apart the ranks of a job may begin. */
 #define SAME_JOB (600 * SECOND)
+/* Between what a trace and its tail tell of when the process began. */
+#define SAME_PROCESS (SECOND / 100)
 
 static int64_t number(uint64_t bytes)
 {
@@ -132,11 +134,13 @@ static void add_trace(struct mt_store *store, int64_t run, const struct mt_new_t
     const struct mt_digest *digest = &trace->digest;
     char ended[MT_ENDED_TEXT];
     mt_sql_run(store,
-               "INSERT INTO trace (run, path, sha256, size, kept, rank, ended, ended_text)"
-               " VALUES (?, ?, ?, ?, ?, nullif(?, -1), ?, ?)",
-               "ittiiitt", run, trace->path, trace->checksum, number(trace->size),
+               "INSERT INTO trace (run, path, sha256, size, kept, rank, ended, ended_text, pid,"
+               " started, events, lost, complete)"
+               " VALUES (?, ?, ?, ?, ?, nullif(?, -1), ?, ?, nullif(?, -1), ?, ?, ?, ?)",
+               "ittiiittiiiii", run, trace->path, trace->checksum, number(trace->size),
                (int64_t)trace->is_kept, (int64_t)digest->rank, mt_ended_name(digest->ended.how),
-               mt_ended_text(ended, &digest->ended));
+               mt_ended_text(ended, &digest->ended), (int64_t)digest->pid, started(digest),
+               number(digest->events), number(digest->lost), (int64_t)digest->complete);
     int64_t id = sqlite3_last_insert_rowid(store->db);
     for (size_t i = 0; i < digest->n_devices; i++)
         add_device(store, id, &digest->devices[i]);
@@ -149,13 +153,48 @@ static void add_trace(struct mt_store *store, int64_t run, const struct mt_new_t
         mt_sql_run(store, "INSERT OR IGNORE INTO tag VALUES (?, ?)", "it", run, *tag);
 }
 
+/* What is there of the same process from when it was still running, or had been killed and was not
+ * recovered yet; 0: nothing. */
+static int64_t find_earlier(struct mt_store *store, const struct mt_digest *digest)
+{
+    if (digest->pid < 0 || !digest->started_unix_ns)
+        return 0;
+    return mt_sql_number(store, 0,
+                         "SELECT trace.id FROM trace JOIN run ON run.id = run WHERE pid = ?"
+                         " AND NOT trace.complete AND abs(trace.started - ?) < ?"
+                         " AND host = ? AND program = ?",
+                         "iiitt", (int64_t)digest->pid, started(digest), SAME_PROCESS,
+                         text(digest->host), text(digest->program));
+}
+
+/* Takes it out of its run, which stays, and tells its run. */
+static int64_t remove_earlier(struct mt_store *store, int64_t id, char gone[PATH_MAX])
+{
+    int64_t run = mt_sql_number(store, 0, "SELECT run FROM trace WHERE id = ?", "i", id);
+    sqlite3_stmt *rows = mt_sql(store, "SELECT path FROM trace WHERE id = ? AND kept", "i", id);
+    while (mt_sql_next(store, rows))
+        if (gone)
+            snprintf(gone, PATH_MAX, "%s", mt_sql_text(rows, 0));
+    mt_sql_run(store,
+               "UPDATE run SET events = run.events - old.events, lost = run.lost - old.lost,"
+               " complete = NOT EXISTS (SELECT 1 FROM trace WHERE run = ?1 AND id <> ?2"
+               "                        AND NOT complete)"
+               " FROM (SELECT events, lost FROM trace WHERE id = ?2) AS old WHERE run.id = ?1",
+               "ii", run, id);
+    mt_sql_run(store, "DELETE FROM trace WHERE id = ?", "i", id);
+    return run;
+}
+
 int mt_history_add(struct mt_store *store, const struct mt_new_trace *trace, int64_t *run,
-                   int *is_new)
+                   int *is_new, char gone[PATH_MAX])
 {
     mt_store_begin(store);
     *run = mt_history_find(store, trace->checksum);
     *is_new = !*run;
-    if (*is_new)
+    int64_t earlier = *is_new ? find_earlier(store, &trace->digest) : 0;
+    if (earlier)
+        *run = remove_earlier(store, earlier, gone);
+    else if (*is_new)
         *run = find_job(store, trace);
     if (!*run)
         *run = add_run(store, trace);

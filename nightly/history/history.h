@@ -115,11 +115,13 @@ int64_t mt_history_find(struct mt_store *store, const char *checksum);
 
 /*
  * Adds a trace as a run, or to the run of its job: one of the same program, commit and world size
- * that began at about the same time and has not this rank yet. All of it or nothing. *run gets the
- * run; *is_new is 0 where the trace was there already.
+ * that began at about the same time and has not this rank yet. What was added of the same process
+ * while it was running, or before it was recovered, is replaced. All of it or nothing. *run gets the
+ * run; *is_new is 0 where the trace was there already; gone (NULL, or beginning empty) gets the path
+ * of a copy that the history had of what was replaced: it is to be removed.
  */
 int mt_history_add(struct mt_store *store, const struct mt_new_trace *trace, int64_t *run,
-                   int *is_new);
+                   int *is_new, char gone[PATH_MAX]);
 
 /* Forgets runs; called for each file that had been kept for them, after they are forgotten. */
 typedef void mt_kept_file(void *user, const char *path);

@@ -67,5 +67,13 @@ static const char first[] =
 static const char second[] = "ALTER TABLE trace ADD COLUMN ended TEXT NOT NULL DEFAULT '';"
                              "ALTER TABLE trace ADD COLUMN ended_text TEXT NOT NULL DEFAULT '';";
 
-const char *const mt_schema_steps[] = {first, second};
+/* Of the process, so that a trace that comes again when it has gone on is known; NULL and 0 in traces that
+ * were added before. */
+static const char third[] = "ALTER TABLE trace ADD COLUMN pid INTEGER;"
+                            "ALTER TABLE trace ADD COLUMN started INTEGER NOT NULL DEFAULT 0;"
+                            "ALTER TABLE trace ADD COLUMN events INTEGER NOT NULL DEFAULT 0;"
+                            "ALTER TABLE trace ADD COLUMN lost INTEGER NOT NULL DEFAULT 0;"
+                            "ALTER TABLE trace ADD COLUMN complete INTEGER NOT NULL DEFAULT 1;";
+
+const char *const mt_schema_steps[] = {first, second, third};
 const int mt_schema_version = sizeof mt_schema_steps / sizeof *mt_schema_steps;

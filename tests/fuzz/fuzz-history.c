@@ -51,7 +51,7 @@ static int add_night(struct mt_store *store, unsigned night, long rank, const ch
                                       .n_devices = 1};
     snprintf(trace.path, sizeof trace.path, "/traces/%u.mtap", night);
     snprintf(trace.checksum, sizeof trace.checksum, "%u of %ld", night, rank);
-    return mt_history_add(store, &trace, &run, &is_new);
+    return mt_history_add(store, &trace, &run, &is_new, NULL);
 }
 
 static void must(struct mt_store *store, int rc)

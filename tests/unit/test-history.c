@@ -67,7 +67,7 @@ static int64_t add_night(unsigned night, uint64_t activations, long rank, int *i
                                       .n_devices = 1};
     snprintf(trace.path, sizeof trace.path, "/traces/%u.mtap", night);
     snprintf(trace.checksum, sizeof trace.checksum, "%u of %ld", night, rank);
-    ck_assert_msg(!mt_history_add(&store, &trace, &run, is_new), "%s", store.error);
+    ck_assert_msg(!mt_history_add(&store, &trace, &run, is_new, NULL), "%s", store.error);
     return run;
 }
 
@@ -102,6 +102,49 @@ START_TEST(runs_come_back)
                      0);
     ck_assert_uint_eq(runs.n, 0);
     mt_runs_clear(&runs);
+    close_and_remove();
+}
+END_TEST
+
+/* A process's trace while it runs, and when it has ended. */
+static int64_t add_process(long pid, uint64_t began, int is_complete, uint64_t events)
+{
+    static unsigned n;
+    int64_t run;
+    int is_new;
+    struct mt_new_trace trace = {.commit = "c", .branch = ""};
+    struct mt_digest_device device = {.device = 0, .allocated = events};
+    trace.digest = (struct mt_digest){.program = (char[]){"train.py"},
+                                      .host = (char[]){"box"},
+                                      .started_unix_ns = began,
+                                      .pid = pid,
+                                      .rank = -1,
+                                      .world_size = -1,
+                                      .complete = is_complete,
+                                      .events = events,
+                                      .devices = &device,
+                                      .n_devices = 1};
+    trace.digest.ended.how = is_complete ? MT_ENDED_WHOLE : MT_ENDED_RUNNING;
+    snprintf(trace.path, sizeof trace.path, "/traces/t.mtap");
+    snprintf(trace.checksum, sizeof trace.checksum, "state %u", n++);
+    ck_assert_msg(!mt_history_add(&store, &trace, &run, &is_new, NULL), "%s", store.error);
+    ck_assert(is_new);
+    return run;
+}
+
+START_TEST(a_trace_that_has_gone_on_replaces_itself)
+{
+    open_new();
+    int64_t run = add_process(12, BEGIN, 0, 100);
+    ck_assert_int_eq(add_process(12, BEGIN + 3000, 0, 300), run);
+    ck_assert_int_ne(add_process(13, BEGIN, 0, 50), run);        /* another process */
+    ck_assert_int_ne(add_process(12, BEGIN + DAY, 1, 50), run);  /* with a number used again */
+    ck_assert_int_eq(add_process(12, BEGIN + 3000, 1, 500), run);
+    ck_assert_int_eq(count("trace"), 3);
+    ck_assert_int_eq(count("run"), 3);
+    ck_assert_int_eq(mt_sql_number(&store, 0, "SELECT events FROM run WHERE id = ?", "i", run), 500);
+    ck_assert_int_eq(mt_sql_number(&store, 0, "SELECT complete FROM run WHERE id = ?", "i", run), 1);
+    ck_assert_int_ne(add_process(12, BEGIN + 3000, 1, 501), run); /* nothing changes what is whole */
     close_and_remove();
 }
 END_TEST
@@ -205,7 +248,7 @@ static void add_renamed(unsigned night, const char *const names[][2], const uint
                                       .devices = &device,
                                       .n_devices = 1};
     snprintf(trace.checksum, sizeof trace.checksum, "%u", night);
-    ck_assert_msg(!mt_history_add(&store, &trace, &run, &is_new), "%s", store.error);
+    ck_assert_msg(!mt_history_add(&store, &trace, &run, &is_new, NULL), "%s", store.error);
 }
 
 /* Two functions get other names in the night in which a third one grows. */
@@ -311,6 +354,7 @@ int main(void)
 {
     TCase *tests = tcase_create("history");
     tcase_add_test(tests, runs_come_back);
+    tcase_add_test(tests, a_trace_that_has_gone_on_replaces_itself);
     tcase_add_test(tests, ranks_of_a_job_are_a_run);
     tcase_add_test(tests, what_is_forgotten_is_gone);
     tcase_add_test(tests, a_step_is_told_with_its_causes);

@@ -85,8 +85,11 @@ static int insert(struct arguments *arguments, const struct mt_new_trace *trace,
     int64_t run;
     int is_new;
     const struct mt_digest_device *device = mt_digest_main_device(&trace->digest);
-    if (mt_history_add(&arguments->store, trace, &run, &is_new))
+    char gone[PATH_MAX] = "";
+    if (mt_history_add(&arguments->store, trace, &run, &is_new, gone))
         return mt_fail("%s", arguments->store.error);
+    if (*gone && strcmp(gone, trace->path) && mt_keep_remove(gone))
+        mt_say("%s: cannot be removed: %s", gone, strerror(errno));
     char ended[MT_ENDED_TEXT];
     const struct mt_ended *end = &trace->digest.ended;
     mt_print_text(path);
