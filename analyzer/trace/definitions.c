@@ -491,12 +491,6 @@ const char *mt_info(const struct mt_definitions *d, const char *key)
     return info ? info->value : NULL;
 }
 
-uint64_t mt_compact_of(const struct mt_definitions *d)
-{
-    const char *compact = mt_info(d, "compact");
-    return compact ? strtoull(compact, NULL, 10) : 0;
-}
-
 const struct mt_info *mt_info_at(const struct mt_definitions *d, size_t index)
 {
     return index < d->n_infos ? &d->infos[index] : NULL;

@@ -8,6 +8,8 @@
 
 #include "trace-format/model.h"
 
+#include <stdlib.h>
+
 #include <string.h>
 
 struct mt_definitions;
@@ -123,6 +125,10 @@ static inline int mt_info_is_whole(const struct mt_info *info)
 }
 
 /* Events of the trace that a compact one was made of; 0: it is not one. */
-uint64_t mt_compact_of(const struct mt_definitions *definitions);
+static inline uint64_t mt_compact_of(const struct mt_definitions *definitions)
+{
+    const char *compact = mt_info(definitions, "compact");
+    return compact ? strtoull(compact, NULL, 10) : 0;
+}
 
 #endif

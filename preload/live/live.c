@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "live.h"
-#include "live-physical.h"
-#include "live-ranges.h"
-#include "live-storages.h"
+#include "live-parts.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_NOTES 12u      /* of a block: later ones say nothing new, */
-#define MOST_PARTS 1024u    /* but for parts of parameters, of which a flat one has many */
 #define GRANULE_BITS 21     /* addresses of one granule are looked through one by one */
 #define MOST_GRANULES 65536 /* that a block may reach over: 128 GiB */
-#define MOST_RUNNING 64u    /* nodes inside each other on a thread */
-#define DEVICES 64u
-#define THREADS 1024u
 
 /* What begins and ends a life, and the sort of life that it is: one event may end what another
  * kind began. */
@@ -27,45 +19,6 @@ static const struct {
     {MT_CUDA_MALLOC_ASYNC, MT_CUDA_FREE_ASYNC, MT_CUDA_MALLOC},
     {MT_CUDA_MAP, MT_CUDA_UNMAP, MT_CUDA_MAP},
     {MT_CUDA_OBJECT, MT_CUDA_OBJECT_GONE, MT_CUDA_OBJECT},
-};
-
-struct block {
-    struct mt_event made;
-    uint16_t sort;
-    struct mt_event *note; /* labels; before them, the node that ran */
-    uint32_t n_notes;
-    uint64_t node, node_name;            /* the node that ran on the thread; 0: none */
-    uint32_t forward_stack;              /* where it was made */
-    struct mt_live_physical *physical;   /* of physical memory */
-    struct block *next, *before, *after; /* of its address's hash; of its granule's */
-};
-
-struct map {
-    struct block **bucket;
-    size_t mask, used;
-};
-
-struct running {
-    uint64_t node[MOST_RUNNING], name[MOST_RUNNING];
-    uint32_t depth;
-};
-
-struct node {
-    uint64_t address;
-    uint32_t stack; /* where it was made */
-};
-
-struct mt_live {
-    struct map by_address, by_granule;
-    uint64_t reach;          /* granules, at most, from a block of PyTorch's begin to its end */
-    struct running *running; /* by thread */
-    struct node *nodes;      /* a cache: by a hash of the address */
-    struct block *freed;     /* by the last cudaFree, which may fail */
-    struct mt_live_ranges ranges;
-    struct mt_live_storages storages;
-    struct {
-        uint64_t allocated, reserved;
-    } total[DEVICES];
 };
 
 #define NODES 65536u
@@ -80,17 +33,12 @@ static uint64_t granule(uint64_t address)
     return address >> GRANULE_BITS;
 }
 
-static unsigned device_slot(int device)
-{
-    return (unsigned)(device + 1) % DEVICES;
-}
-
 struct mt_live *mt_live_create(void)
 {
     struct mt_live *live = calloc(1, sizeof *live);
     if (!live)
         return NULL;
-    live->running = calloc(THREADS, sizeof *live->running);
+    live->running = calloc(MT_LIVE_THREADS, sizeof *live->running);
     live->nodes = calloc(NODES, sizeof *live->nodes);
     live->by_address.bucket = calloc(1024, sizeof *live->by_address.bucket);
     live->by_granule.bucket = calloc(1024, sizeof *live->by_granule.bucket);
@@ -101,7 +49,7 @@ struct mt_live *mt_live_create(void)
     return NULL;
 }
 
-static void free_block(struct block *block)
+static void free_block(struct mt_live_block *block)
 {
     if (block) {
         free(block->note);
@@ -115,7 +63,7 @@ void mt_live_destroy(struct mt_live *live)
     if (!live)
         return;
     for (size_t i = 0; live->by_address.bucket && i <= live->by_address.mask; i++)
-        for (struct block *block = live->by_address.bucket[i], *next; block; block = next) {
+        for (struct mt_live_block *block = live->by_address.bucket[i], *next; block; block = next) {
             next = block->next;
             free_block(block);
         }
@@ -130,22 +78,22 @@ void mt_live_destroy(struct mt_live *live)
 }
 
 /* PyTorch's block of an address may begin where CUDA's does. */
-static int is_at(const struct block *block, uint64_t address, uint16_t sort)
+static int is_at(const struct mt_live_block *block, uint64_t address, uint16_t sort)
 {
     return block->made.address == address && block->sort == sort;
 }
 
-static struct block **find(struct mt_live *live, uint64_t address, uint16_t sort)
+static struct mt_live_block **find(struct mt_live *live, uint64_t address, uint16_t sort)
 {
-    struct block **at = &live->by_address.bucket[hash(address) & live->by_address.mask];
+    struct mt_live_block **at = &live->by_address.bucket[hash(address) & live->by_address.mask];
     while (*at && !is_at(*at, address, sort))
         at = &(*at)->next;
     return at;
 }
 
-static void enter_granule(struct mt_live *live, struct block *block)
+static void enter_granule(struct mt_live *live, struct mt_live_block *block)
 {
-    struct block **first =
+    struct mt_live_block **first =
         &live->by_granule.bucket[hash(granule(block->made.address)) & live->by_granule.mask];
     block->before = NULL;
     block->after = *first;
@@ -154,9 +102,9 @@ static void enter_granule(struct mt_live *live, struct block *block)
     *first = block;
 }
 
-static void leave_granule(struct mt_live *live, struct block *block)
+static void leave_granule(struct mt_live *live, struct mt_live_block *block)
 {
-    struct block **first =
+    struct mt_live_block **first =
         &live->by_granule.bucket[hash(granule(block->made.address)) & live->by_granule.mask];
     if (block->before)
         block->before->after = block->after;
@@ -172,9 +120,9 @@ static int make_room(struct mt_live *live)
     size_t entries = 2 * (live->by_address.mask + 1), old = live->by_address.mask + 1;
     if (live->by_address.used < old)
         return 0;
-    struct block **from = live->by_address.bucket;
-    struct block **addresses = calloc(entries, sizeof *addresses);
-    struct block **granules = calloc(entries, sizeof *granules);
+    struct mt_live_block **from = live->by_address.bucket;
+    struct mt_live_block **addresses = calloc(entries, sizeof *addresses);
+    struct mt_live_block **granules = calloc(entries, sizeof *granules);
     if (!addresses || !granules) {
         free(addresses);
         free(granules);
@@ -185,9 +133,9 @@ static int make_room(struct mt_live *live)
     live->by_granule.bucket = granules;
     live->by_address.mask = live->by_granule.mask = entries - 1;
     for (size_t i = 0; i < old; i++)
-        for (struct block *block = from[i], *next; block; block = next) {
+        for (struct mt_live_block *block = from[i], *next; block; block = next) {
             next = block->next;
-            struct block **at = &addresses[hash(block->made.address) & (entries - 1)];
+            struct mt_live_block **at = &addresses[hash(block->made.address) & (entries - 1)];
             block->next = *at;
             *at = block;
             enter_granule(live, block);
@@ -197,9 +145,9 @@ static int make_room(struct mt_live *live)
 }
 
 /* Takes a block out of the tables; NULL: there is none. */
-static struct block *take(struct mt_live *live, uint64_t address, uint16_t sort)
+static struct mt_live_block *take(struct mt_live *live, uint64_t address, uint16_t sort)
 {
-    struct block **at = find(live, address, sort), *block = *at;
+    struct mt_live_block **at = find(live, address, sort), *block = *at;
     if (!block)
         return NULL;
     *at = block->next;
@@ -219,11 +167,12 @@ static void note_reach(struct mt_live *live, const struct mt_event *made)
         live->reach = reach;
 }
 
-static int put(struct mt_live *live, struct block *block)
+static int put(struct mt_live *live, struct mt_live_block *block)
 {
     if (make_room(live))
         return -ENOMEM;
-    struct block **at = &live->by_address.bucket[hash(block->made.address) & live->by_address.mask];
+    struct mt_live_block **at =
+        &live->by_address.bucket[hash(block->made.address) & live->by_address.mask];
     block->next = *at;
     *at = block;
     enter_granule(live, block);
@@ -233,9 +182,9 @@ static int put(struct mt_live *live, struct block *block)
 }
 
 /* PyTorch's block that the address points into. */
-static struct block *around(struct mt_live *live, uint64_t address)
+static struct mt_live_block *around(struct mt_live *live, uint64_t address)
 {
-    struct block *block = *find(live, address, MT_ALLOC), *best = NULL;
+    struct mt_live_block *block = *find(live, address, MT_ALLOC), *best = NULL;
     if (block)
         return block;
     for (uint64_t i = 0, at = granule(address); i <= live->reach && i <= at && !best; i++) {
@@ -249,24 +198,24 @@ static struct block *around(struct mt_live *live, uint64_t address)
     return best && address - best->made.address < best->made.size ? best : NULL;
 }
 
-static struct running *running_on(struct mt_live *live, uint32_t thread)
+static struct mt_live_running *running_on(struct mt_live *live, uint32_t thread)
 {
-    return &live->running[thread % THREADS];
+    return &live->running[thread % MT_LIVE_THREADS];
 }
 
-static struct node *node_of(struct mt_live *live, uint64_t address)
+static struct mt_live_node *node_of(struct mt_live *live, uint64_t address)
 {
     return &live->nodes[hash(address) % NODES];
 }
 
 /* The physical memory of a handle; NULL: it was not made here, or is gone. */
-static struct block *memory_of(struct mt_live *live, uint64_t handle)
+static struct mt_live_block *memory_of(struct mt_live *live, uint64_t handle)
 {
-    struct block *block = *find(live, handle, MT_CUDA_MALLOC);
+    struct mt_live_block *block = *find(live, handle, MT_CUDA_MALLOC);
     return block && block->physical ? block : NULL;
 }
 
-static void end_if_unkept(struct mt_live *live, struct block *block)
+static void end_if_unkept(struct mt_live *live, struct mt_live_block *block)
 {
     if (!mt_live_is_kept(block->physical))
         free_block(take(live, block->made.address, MT_CUDA_MALLOC));
@@ -277,7 +226,7 @@ static void name_memory(struct mt_live *live, struct mt_event *map)
 {
     if (map->CUDA_MAP.api != MT_API_CU_MULTICAST_BIND_ADDRESS)
         return;
-    const struct block *mapping = *find(live, map->CUDA_MAP.handle, MT_CUDA_MAP);
+    const struct mt_live_block *mapping = *find(live, map->CUDA_MAP.handle, MT_CUDA_MAP);
     if (mapping) {
         map->CUDA_MAP.handle = mapping->made.CUDA_MAP.handle;
         map->CUDA_MAP.api = MT_API_CU_MULTICAST_BIND_MEM;
@@ -285,11 +234,11 @@ static void name_memory(struct mt_live *live, struct mt_event *map)
 }
 
 /* What a block of physical memory or a mapping of it has besides. */
-static int begin_physical(struct mt_live *live, struct block *block)
+static int begin_physical(struct mt_live *live, struct mt_live_block *block)
 {
     if (block->made.kind == MT_CUDA_MAP) {
         name_memory(live, &block->made);
-        struct block *memory = memory_of(live, block->made.CUDA_MAP.handle);
+        struct mt_live_block *memory = memory_of(live, block->made.CUDA_MAP.handle);
         if (memory)
             memory->physical->maps++;
     }
@@ -304,7 +253,8 @@ static int begin_physical(struct mt_live *live, struct block *block)
 
 static int begin_life(struct mt_live *live, const struct mt_event *event, uint16_t sort)
 {
-    struct block *memory = mt_live_gives_handle(event) ? memory_of(live, event->address) : NULL;
+    struct mt_live_block *memory =
+        mt_live_gives_handle(event) ? memory_of(live, event->address) : NULL;
     if (event->kind == MT_CUDA_MALLOC && event->CUDA_MALLOC.result)
         return 0; /* it failed */
     if (memory) {
@@ -312,16 +262,16 @@ static int begin_life(struct mt_live *live, const struct mt_event *event, uint16
         return 0;
     }
     free_block(take(live, event->address, sort));
-    struct block *block = calloc(1, sizeof *block);
+    struct mt_live_block *block = calloc(1, sizeof *block);
     if (!block)
         return -ENOMEM;
     block->made = *event;
     block->sort = sort;
-    const struct running *running = running_on(live, event->thread);
-    if (running->depth && running->depth <= MOST_RUNNING) {
+    const struct mt_live_running *running = running_on(live, event->thread);
+    if (running->depth && running->depth <= MT_LIVE_MOST_RUNNING) {
         block->node = running->node[running->depth - 1];
         block->node_name = running->name[running->depth - 1];
-        const struct node *node = node_of(live, block->node);
+        const struct mt_live_node *node = node_of(live, block->node);
         block->forward_stack = node->address == block->node ? node->stack : 0;
     }
     int rc = begin_physical(live, block);
@@ -335,13 +285,13 @@ static int begin_life(struct mt_live *live, const struct mt_event *event, uint16
 /* A free of CUDA is known before it has succeeded. */
 static void end_life(struct mt_live *live, const struct mt_event *event, uint16_t sort)
 {
-    struct block *memory = sort == MT_CUDA_MALLOC ? memory_of(live, event->address) : NULL;
+    struct mt_live_block *memory = sort == MT_CUDA_MALLOC ? memory_of(live, event->address) : NULL;
     if (memory) {
         mt_live_handle(memory->physical, event, -1);
         if (mt_live_is_kept(memory->physical))
             return;
     }
-    struct block *block = take(live, event->address, sort);
+    struct mt_live_block *block = take(live, event->address, sort);
     if (block && sort == MT_CUDA_MALLOC) {
         free_block(live->freed);
         live->freed = block;
@@ -354,8 +304,8 @@ static void end_life(struct mt_live *live, const struct mt_event *event, uint16_
 static void end_mappings(struct mt_live *live, const struct mt_event *event)
 {
     uint64_t at = event->address, end = at + event->size;
-    for (struct block *block; at < end && (block = take(live, at, MT_CUDA_MAP));) {
-        struct block *memory = memory_of(live, block->made.CUDA_MAP.handle);
+    for (struct mt_live_block *block; at < end && (block = take(live, at, MT_CUDA_MAP));) {
+        struct mt_live_block *memory = memory_of(live, block->made.CUDA_MAP.handle);
         at += block->made.size;
         free_block(block);
         if (memory) {
@@ -367,7 +317,7 @@ static void end_mappings(struct mt_live *live, const struct mt_event *event)
 
 static int undo_free(struct mt_live *live, const struct mt_event *event)
 {
-    struct block *block = memory_of(live, event->address);
+    struct mt_live_block *block = memory_of(live, event->address);
     if (block) {
         mt_live_handle(block->physical, event, 1);
         return 0;
@@ -383,16 +333,16 @@ static int undo_free(struct mt_live *live, const struct mt_event *event)
     return 0;
 }
 
-static int is_new_part(const struct block *block, const struct mt_event *event)
+static int is_new_part(const struct mt_live_block *block, const struct mt_event *event)
 {
     for (uint32_t i = 0; i < block->n_notes; i++)
         if (block->note[i].kind == MT_PART && block->note[i].PART.parameter == event->PART.parameter)
             return 0;
-    return block->n_notes < MOST_PARTS;
+    return block->n_notes < MT_LIVE_MOST_PARTS;
 }
 
 /* A tensor may be a leaf of several graphs, and that is worth knowing. */
-static int is_new(const struct block *block, const struct mt_event *event)
+static int is_new(const struct mt_live_block *block, const struct mt_event *event)
 {
     unsigned same = 0;
     if (event->kind == MT_PART)
@@ -400,19 +350,20 @@ static int is_new(const struct block *block, const struct mt_event *event)
     for (uint32_t i = 0; i < block->n_notes; i++)
         same += block->note[i].kind == event->kind &&
                 (block->note[i].stack == event->stack || event->kind == MT_LEAF);
-    return same < (event->kind == MT_LEAF ? 2 : 1) && block->n_notes < MOST_NOTES;
+    return same < (event->kind == MT_LEAF ? 2 : 1) && block->n_notes < MT_LIVE_MOST_NOTES;
 }
 
 /* A segment has a name before any block is in it. */
-static struct block *noted(struct mt_live *live, const struct mt_event *event, uint64_t address)
+static struct mt_live_block *noted(struct mt_live *live, const struct mt_event *event,
+                                   uint64_t address)
 {
-    struct block *block = address ? around(live, address) : NULL;
+    struct mt_live_block *block = address ? around(live, address) : NULL;
     return block || event->kind != MT_NAMED ? block : *find(live, address, MT_CUDA_MALLOC);
 }
 
 static int note(struct mt_live *live, const struct mt_event *event, uint64_t address)
 {
-    struct block *block = noted(live, event, address);
+    struct mt_live_block *block = noted(live, event, address);
     if (!block || !is_new(block, event))
         return 0;
     struct mt_event *notes = realloc(block->note, (block->n_notes + 1) * sizeof *notes);
@@ -426,7 +377,7 @@ static int note(struct mt_live *live, const struct mt_event *event, uint64_t add
 /* A storage that has got memory again has what it had before. */
 static int resize(struct mt_live *live, const struct mt_event *event)
 {
-    struct block *block = noted(live, event, event->address);
+    struct mt_live_block *block = noted(live, event, event->address);
     struct mt_event label;
     uint32_t i = 0;
     int rc = 0;
@@ -439,8 +390,8 @@ static int resize(struct mt_live *live, const struct mt_event *event)
 
 static void begin_node(struct mt_live *live, const struct mt_event *event)
 {
-    struct running *running = running_on(live, event->thread);
-    if (running->depth++ >= MOST_RUNNING)
+    struct mt_live_running *running = running_on(live, event->thread);
+    if (running->depth++ >= MT_LIVE_MOST_RUNNING)
         return;
     running->node[running->depth - 1] = event->NODE_BEGIN.node;
     running->name[running->depth - 1] = event->NODE_BEGIN.name;
@@ -448,14 +399,14 @@ static void begin_node(struct mt_live *live, const struct mt_event *event)
 
 static void end_node(struct mt_live *live, const struct mt_event *event)
 {
-    struct running *running = running_on(live, event->thread);
+    struct mt_live_running *running = running_on(live, event->thread);
     if (running->depth)
         running->depth--;
 }
 
 static void note_totals(struct mt_live *live, const struct mt_event *event)
 {
-    unsigned slot = device_slot(event->device);
+    unsigned slot = mt_live_device_slot(event->device);
     live->total[slot].allocated = event->ALLOC.allocated;
     live->total[slot].reserved = event->ALLOC.reserved;
 }
@@ -481,7 +432,8 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
     case MT_RESIZE:
         return resize(live, event);
     case MT_NODE_NEW:
-        *node_of(live, event->NODE_NEW.node) = (struct node){event->NODE_NEW.node, event->stack};
+        *node_of(live, event->NODE_NEW.node) =
+            (struct mt_live_node){event->NODE_NEW.node, event->stack};
         return note(live, event, event->NODE_NEW.address);
     case MT_NODE_BEGIN:
         begin_node(live, event);
@@ -497,128 +449,4 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
     return about == MT_ABOUT_LABEL || about == MT_ABOUT_NAME
                ? note(live, event, event->address)
                : mt_live_ranges_event(&live->ranges, event);
-}
-
-struct list {
-    struct mt_event *event;
-    size_t n;
-    int (*each)(const struct mt_event *event);
-};
-
-static void list_block(struct list *list, const struct block *block)
-{
-    struct mt_event context = block->made;
-    if (block->node) { /* it runs again for the moment of the allocation */
-        memset(context.arg, 0, sizeof context.arg);
-        context.kind = MT_NODE_NEW;
-        context.NODE_NEW.node = block->node;
-        context.stack = block->forward_stack;
-        if (context.stack)
-            list->event[list->n++] = context;
-        context.kind = MT_NODE_BEGIN;
-        context.stack = 0;
-        context.NODE_BEGIN.name = block->node_name;
-        list->event[list->n++] = context;
-    }
-    list->event[list->n++] = block->made;
-    if (block->node) {
-        context.kind = MT_NODE_END;
-        context.NODE_BEGIN.name = 0;
-        list->event[list->n++] = context;
-    }
-    for (uint32_t i = 0; i < block->n_notes; i++)
-        list->event[list->n++] = block->note[i];
-    if (block->physical)
-        list->n += mt_live_handle_events(block->physical, list->event + list->n);
-}
-
-/* Events of one time stay as they are listed. Not qsort, which allocates in this thread of ours
- * (own-malloc.h); there is room for n more in scratch. */
-static void sort_by_time(struct mt_event **order, struct mt_event **scratch, size_t n)
-{
-    for (size_t run = 1; run < n; run *= 2) {
-        for (size_t begin = 0, to = 0; begin < n; begin += 2 * run) {
-            size_t middle = begin + run < n ? begin + run : n;
-            size_t end = middle + run < n ? middle + run : n;
-            size_t a = begin, b = middle;
-            while (a < middle || b < end) {
-                int is_b = a == middle || (b < end && order[b]->time_ns < order[a]->time_ns);
-                scratch[to++] = order[is_b ? b++ : a++];
-            }
-        }
-        memcpy(order, scratch, n * sizeof *order);
-    }
-}
-
-/* PyTorch's totals as if there had never been anything else; what memtap has not seen comes first.
- */
-static void make_totals(const struct mt_live *live, struct mt_event **order, size_t n)
-{
-    uint64_t now[DEVICES];
-    for (unsigned i = 0; i < DEVICES; i++)
-        now[i] = live->total[i].allocated;
-    for (size_t i = 0; i < n; i++)
-        if (order[i]->kind == MT_ALLOC)
-            now[device_slot(order[i]->device)] -= order[i]->size;
-    for (size_t i = 0; i < n; i++) {
-        unsigned slot = device_slot(order[i]->device);
-        if (order[i]->kind != MT_ALLOC)
-            continue;
-        now[slot] += order[i]->size;
-        order[i]->ALLOC.allocated = now[slot];
-        order[i]->ALLOC.reserved = live->total[slot].reserved;
-    }
-}
-
-/* Nodes that run at this moment, as the last of all. */
-static int tell_running(const struct mt_live *live, const struct list *list, uint64_t time_ns)
-{
-    for (uint32_t thread = 0; thread < THREADS; thread++) {
-        const struct running *running = &live->running[thread];
-        for (uint32_t i = 0; i < running->depth && i < MOST_RUNNING; i++) {
-            struct mt_event event = {.time_ns = time_ns,
-                                     .thread = thread,
-                                     .kind = MT_NODE_BEGIN,
-                                     .device = MT_NO_DEVICE,
-                                     .NODE_BEGIN = {running->node[i], running->name[i]}};
-            int rc = list->each(&event);
-            if (rc)
-                return rc;
-        }
-    }
-    return 0;
-}
-
-static int tell(const struct mt_live *live, struct list *list)
-{
-    int rc = 0;
-    struct mt_event **order = malloc((2 * list->n + 1) * sizeof *order);
-    if (!order)
-        return -ENOMEM;
-    for (size_t i = 0; i < list->n; i++)
-        order[i] = &list->event[i];
-    sort_by_time(order, order + list->n, list->n);
-    make_totals(live, order, list->n);
-    for (size_t i = 0; !rc && i < list->n; i++)
-        rc = list->each(order[i]);
-    if (!rc)
-        rc = tell_running(live, list, list->n ? order[list->n - 1]->time_ns : 0);
-    free(order);
-    return rc;
-}
-
-int mt_live_each(struct mt_live *live, int (*each)(const struct mt_event *event))
-{
-    struct list list = {.event =
-                            calloc(live->by_address.used * (4 + MOST_NOTES + MT_LIVE_HANDLES) + 1,
-                                   sizeof *list.event),
-                        .each = each};
-    if (!list.event)
-        return -ENOMEM;
-    for (size_t i = 0; i <= live->by_address.mask; i++)
-        for (const struct block *block = live->by_address.bucket[i]; block; block = block->next)
-            list_block(&list, block);
-    int rc = tell(live, &list);
-    free(list.event);
-    return rc ? rc : mt_live_ranges_each(&live->ranges, each);
 }

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Begins the files of a bounded trace: each can be read without those before. */
+#include "device-watch.h"
+#include "preload/host/message.h"
+#include "preload/host/settings.h"
+#include "preload/record/recorder.h"
+#include "writer-parts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void mt_writer_keep_all(int rc)
+{
+    mt_message("cannot begin a new segment of %s: %s; memtap keeps all events from here on",
+               mt_output_shown(&mt_writer.output), strerror(-rc));
+    mt_live_destroy(mt_writer.live);
+    mt_writer.live = NULL;
+}
+
+/* No two traces of a machine begin at one time in one process. */
+static uint64_t any_id(void)
+{
+    return mt_clock(CLOCK_REALTIME) ^ (uint64_t)getpid() << 44;
+}
+
+void mt_writer_append_header(uint64_t older_id)
+{
+    unsigned char header[MT_LIVE_HEADER_SIZE];
+    mt_writer.mark.trace_id = any_id();
+    mt_encode_live_header(header, mt_writer.mark.trace_id, older_id, &mt_writer.output.author);
+    mt_writer_append(header, sizeof header);
+}
+
+static int write_carried(const struct mt_event *event)
+{
+    int rc = mt_encoder_carried(mt_writer.encoder, event);
+    mt_writer.here.carried++;
+    if (!rc && mt_encoder_full(mt_writer.encoder))
+        mt_writer_end_block();
+    return rc ? rc : mt_writer.rc;
+}
+
+static void define_dropped(void)
+{
+    char text[96];
+    int n = snprintf(text, sizeof text, "dropped=%llu events before %llu.%03llu s",
+                     (unsigned long long)mt_writer.older.events,
+                     (unsigned long long)(mt_writer.older.time_ns / 1000000000u),
+                     (unsigned long long)(mt_writer.older.time_ns / 1000000u % 1000u));
+    if (mt_writer.older.events)
+        mt_writer_define_info(NULL, text, (size_t)n);
+}
+
+/* All that was defined, and what is live. */
+static void write_past(void)
+{
+    mt_writer.info->collect(mt_writer.start_ns, mt_writer_define_info, NULL);
+    define_dropped();
+    mt_writer_define_threads();
+    memset(&mt_writer.known, 0, sizeof mt_writer.known);
+    *mt_writer.left_out = '\0';
+    mt_writer_define();
+    int rc = mt_live_each(mt_writer.live, write_carried);
+    if (rc)
+        mt_writer_fail(rc);
+    mt_writer_end_block();
+}
+
+/* Turns to the new segment: at any moment, a reader finds all that was recorded in one of the two.
+ */
+static void replace(struct mt_output *old)
+{
+    mt_writer.mark.trace_size = mt_writer.output.size;
+    unsigned index = mt_tail_mark(&mt_writer.mark);
+    mt_order_note(&mt_writer.order, index);
+    mt_writer.rc = mt_output_replace(old, &mt_writer.output);
+    if (mt_writer.rc)
+        return;
+    mt_writer.output = *old;
+    mt_tail_turn(&mt_writer.mark);
+    mt_order_note(&mt_writer.order, !index);
+}
+
+void mt_writer_turn_segment(void)
+{
+    static struct mt_output old; /* large */
+    struct mt_tail_mark mark = mt_writer.mark;
+    struct mt_intern_position known = mt_writer.known;
+    struct mt_trace_part older = mt_writer.older, here = mt_writer.here;
+    if (!mt_writer.live || mt_writer.output.size - here.base < mt_settings.keep_bytes)
+        return;
+    old = mt_writer.output;
+    mt_writer.is_beginning = 1;
+    mt_writer.rc = mt_output_open_next(&old, &mt_writer.output);
+    mt_writer.older = here;
+    mt_writer.here =
+        (struct mt_trace_part){.events = mt_writer.events, .time_ns = mt_writer.last_ns};
+    mt_writer_append_header(mark.trace_id);
+    write_past();
+    mt_writer.here.base = mt_writer.output.size;
+    if (!mt_writer.rc)
+        replace(&old);
+    mt_writer.is_beginning = 0;
+    if (!mt_writer.rc) {
+        mt_watch_forget();
+        return;
+    }
+    mt_output_discard(&mt_writer.output);
+    mt_writer.output = old;
+    mt_writer.mark = mark;
+    mt_writer.known = known;
+    mt_writer.older = older;
+    mt_writer.here = here;
+    mt_writer_keep_all(mt_writer.rc);
+    mt_writer.rc = 0;
+}
