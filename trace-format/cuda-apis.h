@@ -6,7 +6,7 @@
 #ifndef MT_TRACE_CUDA_APIS_H
 #define MT_TRACE_CUDA_APIS_H
 
-/* What such a call deals in, and what the event's address is. */
+/* The memory that such a call is about, and what the event's address means. */
 enum mt_space {
     MT_SPACE_DEVICE,   /* memory of a device, by address */
     MT_SPACE_MANAGED,  /* memory that moves between host and device, by address */
@@ -16,9 +16,9 @@ enum mt_space {
     MT_SPACE_IMPORTED, /* memory of another process or API, or another handle: not counted again */
     MT_SPACE_TEAM,     /* a multicast object, by handle: it shows memory of several devices */
     MT_SPACE_CONTEXT,  /* a context, by handle: CUDA does not tell its size */
-    MT_SPACE_MODULE,   /* loaded code, by handle: CUDA does not tell its size */
+    MT_SPACE_MODULE,   /* a CUDA module, by handle: CUDA does not tell its size */
     MT_SPACE_STREAM,   /* a stream, by handle: CUDA does not tell its size */
-    MT_SPACE_IN_USE,   /* memory that is there, by addresses into it: copies, sets */
+    MT_SPACE_IN_USE,   /* memory in use, by addresses into it: copies, memsets */
     MT_SPACE_UNKNOWN,  /* a call that this version does not know */
 };
 
@@ -155,7 +155,7 @@ enum mt_cuda_api {
 
 /* Any number is allowed: "?" and MT_SPACE_UNKNOWN for one that this version does not know. */
 const char *mt_cuda_api_name(unsigned long long api);
-/* Inline: where the call is known, this is. */
+/* Inline: for a constant call, the compiler knows the result. */
 static inline enum mt_space mt_cuda_api_space(unsigned long long api)
 {
     switch (api) {

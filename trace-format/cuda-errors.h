@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What CUDA's calls return where a program can use no device at all, each once. The runtime and the
+ * The errors that CUDA's calls return if a program can use no device, each once. The runtime and the
  * driver have the same numbers. All functions here are pure.
  */
 #ifndef MT_TRACE_CUDA_ERRORS_H
@@ -37,7 +37,7 @@
     E(999, "cudaErrorUnknown", "CUDA_ERROR_UNKNOWN", "CUDA gives no reason")
 /* clang-format on */
 
-/* The error's name for a caller of this function, and why; NULL: it is none of these. */
+/* Return the error's name for a caller of this function, and its reason; NULL: not one of these. */
 const char *mt_cuda_no_device_name(unsigned result, const char *function);
 const char *mt_cuda_no_device_why(unsigned result);
 

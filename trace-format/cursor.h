@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A place in untrusted bytes, and numbers taken from there: 0, or -EINVAL where they are none. */
+/* A position in untrusted bytes. Each take reads a number there: 0, or -EINVAL if there is none. */
 #ifndef MT_TRACE_CURSOR_H
 #define MT_TRACE_CURSOR_H
 

@@ -27,15 +27,15 @@ struct mt_event_decoder {
     uint16_t by_kind[MT_KIND_LIMIT][2][MT_STRETCH / 2];
 };
 
-/* Begins with an event block's raw payload, which has to stay, and then fills `records` records of
- * `out` from where it is: 0, or -EINVAL where the bytes are no such records. version: of the file's
+/* Begin with an event block's raw payload, which must stay, and then fill `records` records of `out`
+ * from the current position: 0, or -EINVAL if the bytes are not such records. version: of the file's
  * format. Best at multiples of MT_STRETCH. */
 int mt_decode_events_begin(struct mt_event_decoder *decoder, const unsigned char *raw, size_t size,
                            unsigned version, uint64_t base_time_ns);
 int mt_decode_events(struct mt_event_decoder *decoder, size_t records, struct mt_event *out);
 
-/* Each fills exactly `records` records of `out` from the raw payload: 0, or -EINVAL where the bytes
- * are no such records. Texts of definitions point into raw. */
+/* Fill exactly `records` records of `out` from the raw payload: 0, or -EINVAL if the bytes are not
+ * such records. Texts of definitions point into raw. */
 int mt_decode_definitions(const unsigned char *raw, size_t size, size_t records,
                           struct mt_definition *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The types of tensors' elements, which labels name by number: PyTorch's own (c10::ScalarType,
- * which only grows) plus 1, 0: not known. All functions here are pure.
+ * which only grows) plus 1; 0: unknown. All functions here are pure.
  */
 #ifndef MT_TRACE_DTYPES_H
 #define MT_TRACE_DTYPES_H
@@ -20,10 +20,10 @@
     D(45, "float8_e8m0fnu", 8) D(46, "float4_e2m1fn_x2", 8)
 /* clang-format on */
 
-/* PyTorch 2.15 has fewer than so many; a larger number is no type. */
+/* PyTorch 2.15 has fewer types; a larger number is invalid. */
 #define MT_DTYPE_LIMIT 64u
 
-/* Any number: "?" for one that this version does not know; bits 0. */
+/* Accept any number: "?" and 0 bits for one that this version does not know. */
 const char *mt_dtype_name(unsigned long long dtype);
 unsigned mt_dtype_bits(unsigned long long dtype);
 

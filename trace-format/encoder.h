@@ -13,15 +13,14 @@
 #define MT_FILE_HEADER_SIZE 32u
 #define MT_LIVE_HEADER_SIZE (MT_FILE_HEADER_SIZE + MT_AUTHOR_SIZE)
 
-/* A block should be finished at this many records, or bytes of definitions: the reader holds one in
- * memory. */
+/* Finish a block at this many records, or bytes of definitions: the reader holds a block in memory. */
 #define MT_BLOCK_RECORDS 65536u
 #define MT_BLOCK_BYTES (1u << 20)
 
 struct mt_encoder;
 
-/* trace_id: a number that no other trace is likely to have. older_id: that of the segment before,
- * 0: there is none. */
+/* trace_id: a number that no other trace is likely to have. older_id: that of the older segment; 0:
+ * there is none. */
 void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE], uint64_t trace_id,
                            uint64_t older_id);
 
@@ -29,8 +28,8 @@ void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE], uint64_t trac
 void mt_encode_live_header(unsigned char out[MT_LIVE_HEADER_SIZE], uint64_t trace_id,
                            uint64_t older_id, const struct mt_author *author);
 
-/* Bytes that a definition takes at most, and its encoding: the number of its bytes. Its text must
- * be within the limit. */
+/* The most bytes of a definition's encoding, and the encoding itself: the number of its bytes. The
+ * text must be within the limit. */
 #define MT_DEFINITION_SIZE (64 + MT_TEXT_LIMIT)
 size_t mt_encode_definition(unsigned char out[MT_DEFINITION_SIZE],
                             const struct mt_definition *definition);
@@ -40,19 +39,19 @@ struct mt_encoder *mt_encoder_create(int level);
 void mt_encoder_destroy(struct mt_encoder *encoder);
 
 /*
- * Add a record to the block under construction, which takes only one sort until it is finished.
- * 0, -ENOMEM, or -EINVAL for a kind that is not in the table, a text over MT_TEXT_LIMIT or the
- * other sort of record; on failure the block is as it was before the call.
+ * Add a record to the block under construction, which accepts only events or only definitions until
+ * it is finished. Return 0, -ENOMEM, or -EINVAL for a kind that is not in the table, a text over
+ * MT_TEXT_LIMIT or the other sort of record; on failure the block is as before.
  */
 int mt_encoder_event(struct mt_encoder *encoder, const struct mt_event *event);
 int mt_encoder_carried(struct mt_encoder *encoder, const struct mt_event *event);
 int mt_encoder_definition(struct mt_encoder *encoder, const struct mt_definition *definition);
 
-/* Whether the block under construction has reached its size. */
+/* Return whether the block under construction has reached its size. */
 int mt_encoder_full(const struct mt_encoder *encoder);
 
-/* Ends the block: *out (the encoder's, until its next call) gets *size bytes to append to the file;
- * 0 bytes where no record was added. 0, or -ENOMEM. */
+/* Finish the block: *out (the encoder's, until its next call) has *size bytes to append to the file; 0
+ * bytes if no record was added. Return 0 or -ENOMEM. */
 int mt_encoder_finish(struct mt_encoder *encoder, const unsigned char **out, size_t *size);
 
 /* The last block of a trace. */

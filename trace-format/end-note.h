@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a recorded process ended, written into its trace by who saw it: its parent, after waitpid. The
- * process says it itself where it can (info record `ended`), but not which signal killed it.
+ * How a recorded process ended, as its parent writes it into the trace after waitpid. The process
+ * writes its own end where it can (info record `ended`), but it cannot know which signal kills it.
  */
 #ifndef MT_TRACE_END_NOTE_H
 #define MT_TRACE_END_NOTE_H
@@ -13,17 +13,17 @@
 #define MT_ENDED_INFO "ended="
 
 /*
- * Notes in the trace of a process that has been waited for how it ended ("signal 9"): in its tail,
- * where there is one, else before its end block, or behind its last block. Nothing that was recorded
- * is touched, and a reader finds the trace as it was or with the note. 0; -ESRCH where the trace is
- * not that of this process and parent; another negative errno where the trace is to be left alone (it
- * is cut, its process became another program, somebody else has noted an end). Says the same as the
- * trace does already: 0, and nothing is written.
+ * Write into a process's trace how it ended ("signal 9"), after waiting for it: into the tail if there
+ * is one, else before the end block, or behind the last block. The records stay as they are, and a
+ * reader finds the trace with or without the note. Return 0; -ESRCH if the trace is not of this process
+ * and parent; another negative errno if the trace must stay as it is (it is cut, its process replaced
+ * itself by another program, or another end is noted already). If the trace says the same already,
+ * write nothing and return 0.
  */
 int mt_note_end(const char *path, pid_t pid, pid_t parent, const char *how);
 
-/* What a trace that was closed says of its process's end: 0 and "exit code 0", or "" where it does not
- * say; a negative errno where its blocks cannot be followed. Only definitions are read. */
+/* Read what a closed trace says of its process's end: 0 and "exit code 0", or "" if it does not say; a
+ * negative errno if its blocks cannot be followed. Reads only definitions. */
 #define MT_NOTED_END 64
 int mt_noted_end(const char *path, char out[MT_NOTED_END]);
 

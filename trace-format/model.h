@@ -21,7 +21,7 @@ enum mt_code {
     MT_CODE_RUNNING,   /* difference to the thread's last one; it ends what it began */
 };
 
-/* What an event is about. */
+/* The subject of an event. */
 enum mt_about {
     MT_ABOUT_OTHER,
     MT_ABOUT_MEMORY, /* of an allocator, of CUDA, or of a device */
@@ -44,7 +44,7 @@ enum mt_about {
       F(address, DELTA) F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))              \
     M(FREE, 2, "free", MEMORY,                                                                     \
       F(address, DELTA) F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))              \
-    /* PyTorch's allocator could not serve `size` bytes (the program may catch it and go on). */   \
+    /* PyTorch's allocator could not serve `size` bytes (the program may catch that). */          \
     M(OOM, 3, "oom", MEMORY,                                                                       \
       F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))                                \
     /* CUDA's own memory. api: the call (cuda-apis.h), which says what the address is; result: its  \
@@ -191,7 +191,7 @@ struct mt_event {
     __extension__ union {
         uint64_t arg[MT_EVENT_ARGS]; /* by the kind's fields; the rest is 0 */
         __extension__ struct {
-            uint64_t address, size; /* which kinds that hand out memory begin with */
+            uint64_t address, size; /* the first fields of kinds that hand out memory */
         };
 #define MT_FIELD_MEMBER(name, code) uint64_t name;
 #define MT_KIND_MEMBER(id, number, name, about, fields)                                            \
@@ -203,18 +203,18 @@ struct mt_event {
 #undef MT_FIELD_MEMBER
     };
     uint32_t thread;             /* thread id of a MT_DEF_THREAD */
-    uint32_t stack;              /* stack id of a MT_DEF_STACK, 0: not known */
+    uint32_t stack;              /* stack id of a MT_DEF_STACK, 0: unknown */
     uint16_t kind;               /* enum mt_kind */
-    int16_t device;              /* CUDA device index, MT_NO_DEVICE: not known */
+    int16_t device;              /* CUDA device index, MT_NO_DEVICE: unknown */
 };
 
 /*
  * Definitions: what the ids of events mean. Written once, in an earlier block than their first
- * use. Ids of each space begin at 1; 0 is "not known" (stack, parent) or the empty string.
+ * use. Ids of each space begin at 1; 0 is unknown (stack, parent) or the empty string.
  */
 enum mt_definition_kind {
     MT_DEF_STRING = 1, /* id, text */
-    MT_DEF_FRAME = 2,  /* id, function: string id, file: string id, line (0: not known) */
+    MT_DEF_FRAME = 2,  /* id, function: string id, file: string id, line (0: unknown) */
     MT_DEF_STACK = 3,  /* id, parent: stack id of the caller (0: none), frame: frame id */
     MT_DEF_THREAD = 4, /* id, os_thread: the kernel's tid, text: its name */
     MT_DEF_INFO = 5,   /* key: text before the first '=', value: text after it */

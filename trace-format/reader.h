@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads a trace file, block by block, in file order, and then its tail, if the recording was not
- * closed; where there is an older segment beside it, that comes first. Events come in time order
- * but for a bounded disorder between threads. A reader belongs to one thread at a time.
+ * closed; an older segment beside it comes first. Events come in time order,
+ * except for a bounded disorder between threads. A reader belongs to one thread at a time.
  */
 #ifndef MT_TRACE_READER_H
 #define MT_TRACE_READER_H
@@ -18,8 +18,8 @@ enum mt_trace_state {
     MT_TRACE_KILLED,  /* in the middle; its tail has the rest, up to the last event */
     MT_TRACE_OPEN,    /* in the middle, and there is no tail: the last moments may be missing */
     /* These have info records, stopped and executed; the tail has the rest, up to that moment. */
-    MT_TRACE_STOPPED,  /* it could not be written any further; the program went on */
-    MT_TRACE_EXECUTED, /* the process became another program */
+    MT_TRACE_STOPPED,  /* it could not be written any further; the program continued */
+    MT_TRACE_EXECUTED, /* the process replaced itself by another program */
     MT_TRACE_STATES
 };
 
@@ -28,16 +28,16 @@ extern const char *const mt_trace_state_names[MT_TRACE_STATES];
 
 enum mt_batch_type { MT_BATCH_DEFINITIONS, MT_BATCH_EVENTS, MT_BATCH_END };
 
-/* Records of one block: all, or of events some thousand. The arrays and the texts in them belong to
- * the reader and outlive the next call of mt_reader_next, but not the one after it: who likes can
- * be one batch ahead. */
+/* Records of one block: all of them, or some thousand events. The arrays and their texts belong to
+ * the reader. They outlive the next call of mt_reader_next, but not the one after it, so that a
+ * caller can be one batch ahead. */
 struct mt_batch {
     enum mt_batch_type type;
     enum mt_trace_state state; /* of the trace */
-    int is_tail;               /* it is not in the file, but in its tail */
-    int is_older;              /* it is in the older segment */
-    int is_carried;            /* events that stand for an older segment, which is not there */
-    uint64_t offset;           /* of the block, bytes from the file's begin */
+    int is_tail;               /* the batch is in the file's tail */
+    int is_older;              /* the batch is in the older segment */
+    int is_carried;            /* events that stand for a missing older segment */
+    uint64_t offset;           /* of the block, bytes from the file's beginning */
     uint64_t file_size;        /* of the file that it is in, bytes */
     const struct mt_definition *definitions;
     size_t n_definitions;
@@ -58,44 +58,44 @@ enum mt_trace_fault {
     MT_FAULT_VERSION, /* written by a newer memtap */
     MT_FAULT_CUT,     /* ends in the middle of a block: everything before is sound */
     MT_FAULT_DAMAGED, /* a block's checksum or content is wrong: everything before is sound */
-    MT_FAULT_ROOM,    /* whoever reads has taken the memory that it may: it stops there */
+    MT_FAULT_ROOM,    /* the reader's caller used all the memory that it may: it stops there */
 };
 
 struct mt_trace_error {
     enum mt_trace_fault fault;
-    uint64_t offset; /* bytes from the file's begin */
+    uint64_t offset; /* bytes from the file's beginning */
     char text[320];
 };
 
-/* Opens a trace. 0, or a negative errno with *error filled. *out is closed with mt_reader_close. */
+/* Open a trace: 0, or a negative errno with *error filled. Close *out with mt_reader_close. */
 int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_error *error);
 
-/* The next batch: 1 and *batch, 0 at the end of the file, a negative errno with *error filled. A
- * file that stops without a MT_BATCH_END between two blocks ends with 0: its recording was not
- * closed, and nothing else is wrong with it. */
+/* Return 1 and the next batch in *batch, 0 at the end of the file, or a negative errno with *error
+ * filled. A file that stops between two blocks without a MT_BATCH_END ends with 0: its recording was
+ * not closed, and nothing else is wrong with it. */
 int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_trace_error *error);
 
-/* How many events a batch has at most: some thousand fit what reads and uses them in turn, more are
- * for a thread that hands them over. */
+/* Set the most events of a batch. Some thousand fit a caller that reads and uses them in turn; more
+ * are for a thread that hands them over. */
 void mt_reader_give_at_once(struct mt_reader *reader, size_t events);
 
-/* The end block, found from the file's end; NULL: there is none. The reader's. */
+/* Return the end block, found from the file's end; NULL: there is none. It belongs to the reader. */
 const struct mt_end *mt_reader_end(const struct mt_reader *reader);
 
 enum mt_trace_state mt_reader_state(const struct mt_reader *reader);
 
-/* Whether it is certain that no process writes the trace any more. Where it is not (the process was
- * on another machine, or its memtap did not say who it is), MT_TRACE_KILLED and MT_TRACE_OPEN mean
- * that nothing is seen of a process that does. */
+/* Return whether it is certain that no process writes the trace any more. If it is not (the process
+ * ran on another machine, or its memtap did not record the process), MT_TRACE_KILLED and
+ * MT_TRACE_OPEN mean that there is no sign of a writing process. */
 int mt_reader_is_over(const struct mt_reader *reader);
 
-/* Bytes of the file that were read so far and are sound; the tail does not count. */
+/* Return how many valid bytes of the file were read so far; the tail does not count. */
 uint64_t mt_reader_offset(const struct mt_reader *reader);
 
-/* Bytes in the file when it was opened. */
+/* Return the file's size in bytes when it was opened. */
 uint64_t mt_reader_file_size(const struct mt_reader *reader);
 
-/* Format version of the file. */
+/* Return the file's format version. */
 unsigned mt_reader_version(const struct mt_reader *reader);
 
 void mt_reader_close(struct mt_reader *reader);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tail of a trace that is being written: a file beside it, mapped by the recording process,
- * with all that is not in the trace yet (FORMAT.md, "The tail"). It outlives the process; a reader
- * goes on in it where the trace ends.
+ * with every event that is not in the trace yet (FORMAT.md, "The tail"). It outlives the process; a
+ * reader continues in it where the trace ends.
  */
 #ifndef MT_TRACE_TAIL_H
 #define MT_TRACE_TAIL_H
@@ -32,11 +32,11 @@ struct mt_tail_mark {
     uint32_t unused;
 };
 
-/* Why nothing comes any more though nobody has killed the process. */
+/* Why no more events come although nothing killed the process. */
 enum mt_tail_end {
     MT_TAIL_GOES_ON,
     MT_TAIL_STOPPED,  /* the trace could not be written any further; why: the reason */
-    MT_TAIL_EXECUTED, /* the process has become another program, or is about to; why: which */
+    MT_TAIL_EXECUTED, /* the process replaced itself by another program, or is about to; why: which */
     MT_TAIL_ENDED,    /* the process has ended; why: how, as its parent saw it (end-note.h) */
     MT_TAIL_ENDS
 };
@@ -56,8 +56,8 @@ struct mt_tail_header {
     _Atomic uint32_t end;                      /* enum mt_tail_end */
     char why[244];                             /* in words, with zeros after them */
     _Atomic uint64_t alive_ns; /* CLOCK_REALTIME, some 2 s ago at most while the process lives */
-    /* Events of threads whose rings have no place in the file: put ever, and in the trace by either
-     * mark. What is between these is gone with the process. */
+    /* Events of threads whose rings have no slot in the file: put ever, and in the trace by either
+     * mark. The events between these are lost with the process. */
     _Atomic uint64_t apart_put, apart_safe[2];
 };
 
@@ -68,16 +68,16 @@ struct mt_tail_header {
 struct mt_ring {
     /* Words ever put and taken; index modulo MT_RING_WORDS. */
     _Atomic uint64_t put;
-    /* Not 0 while the owner is between reading the clock and publishing (order.c, "horizon"). */
+    /* Not 0 while the owner is between reading the clock and publishing the event (order.c, "horizon"). */
     _Atomic uint32_t putting;
-    _Atomic uint32_t thread; /* id in the trace; 0: the slot is nobody's */
-    _Atomic uint64_t lost;   /* events, not yet told */
+    _Atomic uint32_t thread; /* id in the trace; 0: the slot is free */
+    _Atomic uint64_t lost;   /* events that no LOST event counts yet */
     uint32_t os_thread;
     char name[MT_THREAD_NAME_SIZE];
     /* For the process itself. The owner is in a hook: one called from within is not recorded. */
     _Atomic uint32_t inside;
     _Atomic uint64_t limit; /* of put, below which there is room for an event in one piece */
-    uint32_t is_apart;      /* it has no place in the tail, which counts its events */
+    uint32_t is_apart;      /* the ring has no slot in the tail, which counts its events */
     _Alignas(64) _Atomic uint64_t taken;
     _Atomic uint64_t safe[2]; /* words that are in the trace, for a reader of the tail */
     _Alignas(MT_TAIL_PAGE) uint64_t word[MT_RING_WORDS];

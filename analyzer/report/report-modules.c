@@ -17,7 +17,7 @@ static int by_bytes(const void *left, const void *right, void *nodes)
     const struct mt_module_node *b = (struct mt_module_node *)nodes + *(const uint32_t *)right;
     if (a->bytes != b->bytes)
         return a->bytes < b->bytes ? 1 : -1;
-    return a < b ? -1 : a > b; /* who has parts comes before them */
+    return a < b ? -1 : a > b; /* a module comes before its parts */
 }
 
 /* What is in the tree once alike layers are together, without node 0. */

@@ -62,7 +62,7 @@ int mt_ahead_next(struct mt_ahead *ahead, struct mt_batch *batch, struct mt_trac
     *batch = ahead->batch;
     *error = ahead->error;
     if (rc > 0)
-        ahead->state = MT_AHEAD_EMPTY; /* the end stays, for who asks again */
+        ahead->state = MT_AHEAD_EMPTY; /* the end stays, for another call */
     pthread_cond_signal(&ahead->changed);
     pthread_mutex_unlock(&ahead->lock);
     return rc;

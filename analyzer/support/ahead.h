@@ -26,7 +26,7 @@ struct mt_ahead {
     struct mt_trace_error error;
 };
 
-/* The reader stays the caller's, who leaves it alone until mt_ahead_end. */
+/* The reader stays the caller's, which must not use it until mt_ahead_end. */
 void mt_ahead_begin(struct mt_ahead *ahead, struct mt_reader *reader);
 
 /* As mt_reader_next, but that what it gives lives only until the next call. */

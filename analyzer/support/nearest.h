@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of some known words somebody meant who typed another one. */
+/* Find the known word that a mistyped one most likely means. */
 #ifndef MT_NEAREST_H
 #define MT_NEAREST_H
 

@@ -78,7 +78,7 @@ static enum mt_ended_how find_how(const struct mt_survey *survey, const struct m
         return MT_ENDED_KILLED;
     if (ended->exit_code > 0)
         return MT_ENDED_EXIT;
-    if (!is_closed) /* with exit code 0 it was not killed, but who closes a trace was not asked */
+    if (!is_closed) /* with exit code 0 it was not killed, but nothing closed the trace */
         return ended->exit_code < 0 ? of_state(survey->state) : MT_ENDED_OPEN;
     return ended->is_recovered ? of_recovered(survey) : MT_ENDED_WHOLE;
 }
@@ -99,7 +99,7 @@ static int is_by_memory(const struct mt_survey *survey, const struct mt_ended *e
     }
 }
 
-/* Up to a ";", since advice for who reads the trace follows there. */
+/* Up to a ";", because advice for the reader of the trace follows. */
 static void find_what(struct mt_ended *ended, const struct mt_survey *survey,
                       const struct mt_trace_error *fault)
 {

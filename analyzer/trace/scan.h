@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One pass over a trace file. If it takes long, it says on a terminal how far it is, so it is not
- * for who prints meanwhile.
+ * for the caller, which prints meanwhile.
  */
 #ifndef MT_SCAN_H
 #define MT_SCAN_H

@@ -27,7 +27,7 @@ extern const int mt_schema_version;
 
 /*
  * Opens a file; one that is to be written is made where there is none. One of an older version is
- * brought up to date, by all steps or none of them. wait_ms: how long to wait for others who write.
+ * brought up to date, by all steps or none of them. wait_ms: how long to wait for other writers.
  * 0, or -1 and store->error. To be closed in any case.
  */
 int mt_store_open(struct mt_store *store, const char *path, enum mt_store_use use,

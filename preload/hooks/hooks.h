@@ -5,10 +5,10 @@
  * (exports.map).
  *
  * H(name, symbol, library, result, parameters): mt_hook_name is our function under the dynamic
- * symbol; library: where the program's own is looked for first.
+ * symbol; library: where the real function is looked up first.
  *
- * The C++ ones are seen from C by the Itanium ABI: `this` and references are pointers, an object
- * with a destructor is passed by the address of a temporary, one returned so is a first argument.
+ * C sees C++ functions through the Itanium ABI: `this` and references are pointers; an object with a
+ * destructor is passed by the address of a temporary, and returned through a first argument.
  * c10::Device by value is 16 bits: index << 8 | type. Checked on the wheels of torch 2.0 to 2.15:
  * docs/versions.md.
  */
@@ -58,8 +58,8 @@
     H(node_run, "_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_11InputBufferERKS2_INS0_10ReadyQueueEE",                          \
       "libtorch_cpu.so", void,                                                                     \
       (void *engine, void *task, void *node, void *inputs, void *queue))
-/* What ends a process without its destructors, kill: Python kills itself so after Ctrl-C; and where
- * main is called. */
+/* Functions that end a process without its destructors (kill: Python kills itself after Ctrl-C), and
+ * the one that calls main. */
 #define MT_PROCESS_HOOKS(H)                                                                        \
     H(start_main, "__libc_start_main", "libc.so.6", int,                                           \
       (int (*main_)(int, char **, char **), int argc, char **argv, void (*init)(void),             \
@@ -68,8 +68,8 @@
     H(exit_c99, "_Exit", "libc.so.6", void, (int status))                                          \
     H(abort, "abort", "libc.so.6", void, (void))                                                   \
     H(kill, "kill", "libc.so.6", int, (int process, int number))
-/* What makes another program of the process; daemon: the C library's own fork, whose parent it ends;
- * and an end that goes by functions of the program's. */
+/* Functions that replace the process by another program; daemon, which forks within the C library and
+ * ends the parent; and ends that run the program's functions. */
 #define MT_EXEC_HOOKS(H)                                                                           \
     H(execve, "execve", "libc.so.6", int,                                                          \
       (const char *path, char *const *arguments, char *const *environment))                        \
@@ -84,10 +84,10 @@
     H(execle, "execle", "libc.so.6", int, (const char *path, const char *first, ...))              \
     H(daemon, "daemon", "libc.so.6", int, (int keeps_directory, int keeps_output))                 \
     H(quick_exit, "quick_exit", "libc.so.6", void, (int status))
-/* Where a program asks for a function by name. */
+/* Look-ups of functions by name. */
 #define MT_LOOKUP_HOOKS(H)                                                                         \
     H(dlsym, "dlsym", "libc.so.6", void *, (void *handle, const char *symbol))
-/* What programs call to name their phases: by memtap.h, and NVTX's header (hooks-ranges.c). */
+/* Calls by which programs name their phases: memtap.h's, and those of NVTX's header (hooks-ranges.c). */
 #define MT_RANGE_HOOKS(H)                                                                          \
     H(range_push, "memtap_range_push", NULL, void, (const char *name))                             \
     H(range_pop, "memtap_range_pop", NULL, void, (void))                                           \
@@ -95,7 +95,7 @@
     H(name, "memtap_name", NULL, void, (const void *address, const char *name))                    \
     H(sample, "memtap_sample", NULL, void, (void))                                                 \
     H(nvtx, "InitializeInjectionNvtx2", NULL, int, (const void *(*export_table)(uint32_t table)))
-/* The driver's way to a tool (CUDA_INJECTION64_PATH), and what each client of CUPTI begins with. */
+/* The driver's entry to a tool (CUDA_INJECTION64_PATH), and the calls with which CUPTI's clients begin. */
 #define MT_CUPTI_HOOKS(H)                                                                          \
     H(injection, "InitializeInjection", NULL, int, (void))                                         \
     H(cupti_subscribe, "cuptiSubscribe", "libcupti.so.13", int,                                    \
@@ -107,7 +107,7 @@
     H(cupti_activity, "cuptiActivityEnable", "libcupti.so.13", int, (int kind))
 /* clang-format on */
 
-/* What PyTorch gives to libraries as memory to work in; library: the newest of several names. */
+/* Calls that hand workspaces to libraries; library: the newest of several names. */
 /* clang-format off */
 #define MT_MATH_HOOKS(H)                                                                           \
     H(cublas_workspace, "cublasSetWorkspace_v2", "libcublas.so.13", int,                           \
@@ -120,7 +120,7 @@
       (void *descriptor, int name, int type, int64_t count, const void *values))
 /* clang-format on */
 
-/* What Python's record_function calls, as optimizers do around each step; one form a release. */
+/* The calls of Python's record_function, which optimizers use around each step; one form per release. */
 /* clang-format off */
 #define MT_STEP_HOOKS(H)                                                                           \
     H(record_enter, "_ZN5torch8autograd8profiler25record_function_enter_newERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKSt8optionalIS7_E", \
@@ -131,14 +131,14 @@
       "libtorch_cpu.so", void *, (void *result, const void *name, const void *arguments))
 /* clang-format on */
 
-/* Where a storage gets other memory. */
+/* The call that gives a storage other memory. */
 /* clang-format off */
 #define MT_STORAGE_HOOKS(H)                                                                        \
     H(resize_storage, "_ZN2at6native17resize_bytes_cudaEPN3c1011StorageImplEm",                    \
       "libtorch_cuda.so", void, (void *storage, size_t size))
 /* clang-format on */
 
-/* Private pools of the allocator (pools.h); one of two names a release. */
+/* Private pools of the allocator (pools.h); each release has one of two names. */
 /* clang-format off */
 #define MT_POOL_HOOKS(H)                                                                           \
     H(pool_id, "_ZN2at4cuda7MemPool2idEv", "libtorch_cuda.so", struct mt_pool_id, (void *pool))     \
@@ -152,7 +152,7 @@
       "libtorch_cuda.so", void, (void *graph, struct mt_pool_id pool, unsigned mode))
 /* clang-format on */
 
-/* What makes code go away. */
+/* Calls that unload code. */
 #define MT_LOADER_HOOKS(H) H(dlclose, "dlclose", "libc.so.6", int, (void *library))
 
 #define MT_HOOKS(H)                                                                                \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memtap.h: for C and C++ programs that want to say more about their GPU memory than can be seen
- * from outside. Needs nothing but this file: where libmemtap.so is not preloaded, the calls do
- * nothing (one look-up at the first of each, then a test).
+ * memtap.h: for C and C++ programs that name their phases and their GPU memory for memtap. This file is
+ * all they need: without a preloaded libmemtap.so the calls do nothing (one look-up at the first
+ * call of each, then a test).
  *
  *     memtap_range_push("simulate");
  *     cudaMalloc(&field, bytes);
@@ -31,12 +31,12 @@ extern "C" {
 #define RTLD_DEFAULT ((void *)0)
 #endif
 
-/* The shim's function of this name, or NULL; kept per file that includes this one. */
+/* Return libmemtap.so's function of this name, or NULL; cached in each file that includes this one. */
 static inline void *memtap_find_(void **kept, const char *name)
 {
     if (!*kept) {
         void *found = dlsym(RTLD_DEFAULT, name);
-        *kept = found ? found : (void *)kept; /* the pointer itself: looked for, and not there */
+        *kept = found ? found : (void *)kept; /* the pointer itself: not found */
     }
     return *kept == (void *)kept ? NULL : *kept;
 }
@@ -52,7 +52,7 @@ static inline void memtap_call_(void **kept, const char *function, const char *t
         f.call(text);
 }
 
-/* A phase of this thread begins, inside of those that are open. */
+/* Begin a phase of this thread, inside its open phases. */
 static inline void memtap_range_push(const char *name)
 {
     static void *kept;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a search met a module the last time: its owner, and its place among the owner's children.
- * A hint is not true: who takes it looks whether it still is. Call with the intern lock. */
+ * A hint may be outdated: check it before use. Call with the intern lock. */
 #ifndef MT_PRELOAD_MODULE_HINTS_H
 #define MT_PRELOAD_MODULE_HINTS_H
 

@@ -105,7 +105,7 @@ static void tell_command(struct sink sink)
 }
 
 /* The path of a library that is loaded, whatever its version is; "" where it is not. The loader is
- * not asked: who waits for us may hold its lock. */
+ * not asked: a thread that waits for us may hold its lock. */
 static void find_library(const char *name, char path[PATH_MAX])
 {
     char line[PATH_MAX + 128];

@@ -232,7 +232,7 @@ struct mt_thread *mt_enter_slow(void)
     return self;
 }
 
-/* Who has lost events does not wait again before there was room. */
+/* A thread that dropped events does not block again until its ring drains. */
 static void wait_for_room(struct mt_thread *self)
 {
     MT_NO_CANCEL();

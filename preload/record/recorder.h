@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What hooks call. A hook that has something to say:
+ * What hooks call to record an event:
  *
  *     struct mt_thread *self = mt_enter();   // NULL: nothing is to be recorded now
  *     if (self) {
@@ -105,14 +105,14 @@ void mt_expect_fork(void);
 /* Starts recording at the process's first CUDA event; later calls cost a load. */
 void mt_start_slow(void) __attribute__((cold));
 
-/* Whether it is this process that is recorded: not a child of vfork, which shares its memory. */
+/* Return whether this is the recorded process, and not a child of vfork, which shares its memory. */
 int mt_is_recorded(void);
 
-/* Around a call in which the process forks, and its parent ends without a word (daemon). */
+/* Call around a function that forks and ends the parent without a sign (daemon). */
 void mt_expect_end_after_fork(int is_expected);
 
-/* Writes everything, closes the trace; for the process's end. In a process that is not the one that
- * records (a child of vfork shares its memory) it does nothing. */
+/* Write everything and close the trace, at the process's end. Does nothing in a process that is not
+ * the recorded one (a child of vfork shares its memory). */
 void mt_finish(void);
 
 static inline int mt_is_recording(void)
@@ -154,16 +154,15 @@ static inline void mt_leave(struct mt_thread *self)
     atomic_store_explicit(&self->ring.inside, 0, memory_order_release);
 }
 
-/* The arguments of an event; those that its kind does not have are 0. */
+/* The arguments of an event; arguments that its kind does not have are 0. */
 #define MT_ARGS(...) ((uint64_t[MT_EVENT_ARGS]){__VA_ARGS__})
 
-/* Where there may be no room for the event, or the ring's end is near. By value: what has an
- * address is in memory also where this is not called. */
+/* The slow path: the ring may be full, or its end is near. Takes the arguments by value, because a
+ * variable whose address is taken lies in memory even if this is not called. */
 void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
                     uint64_t d) __attribute__((cold));
 
-/* Arguments that go from one function to another are in memory, from which a processor does not get
- * them at once. */
+/* Arguments that are passed between functions lie in memory, which costs the processor time. */
 #define MT_ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* Puts an event with as many of the arguments as its kind has. The stack is taken before the time,

@@ -6,8 +6,8 @@
 #include "clock.h"
 #include "trace-format/tail.h"
 
-/* Words that an event takes at most; how far ahead of it the memory is asked for, which the writer
- * has had last. */
+/* The most words of an event; how far ahead of it the memory is prefetched, which the writer used
+ * last. */
 #define MT_RING_EVENT (2 + MT_EVENT_ARGS)
 #define MT_RING_AHEAD 32
 
@@ -17,7 +17,7 @@ static inline uint64_t mt_ring_used(struct mt_ring *ring)
            atomic_load_explicit(&ring->taken, memory_order_acquire);
 }
 
-/* Whether there may be no room for an event and, before it, for what was lost. */
+/* Return whether there may be no room for an event and a LOST event before it. */
 static inline int mt_ring_is_full(struct mt_ring *ring)
 {
     return mt_ring_used(ring) > MT_RING_WORDS - 16;
@@ -25,8 +25,8 @@ static inline int mt_ring_is_full(struct mt_ring *ring)
 
 #define MT_RING_HALF (MT_RING_WORDS / 2)
 
-/* Whether an event would not be in one piece, or another half of the ring is full with it: then
- * the writer is woken. */
+/* Return whether an event would wrap around the ring's end, or fills another half of the ring, after
+ * which the writer is woken. */
 static inline int mt_ring_is_near_end(uint64_t at)
 {
     return at % MT_RING_HALF > MT_RING_HALF - MT_RING_EVENT;
@@ -45,7 +45,7 @@ static inline void mt_ring_set_limit(struct mt_ring *ring)
         atomic_store_explicit(&ring->limit, 0, memory_order_relaxed);
 }
 
-/* Events are lost, and the next one says so. By the owner, likewise. */
+/* Drop events; the next event counts them. Only for the owner, likewise. */
 static inline void mt_ring_lose(struct mt_ring *ring, uint64_t events)
 {
     atomic_fetch_add_explicit(&ring->lost, events, memory_order_relaxed);

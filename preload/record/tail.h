@@ -45,7 +45,7 @@ unsigned mt_tail_mark(const struct mt_tail_mark *mark);
 void mt_tail_turn(const struct mt_tail_mark *mark);
 
 /* Notes why nothing will come any more, for readers (enum mt_tail_end): 1, or 0 where there is no
- * tail, or something else is noted. The latter may then be taken back by who noted it. Any thread,
+ * tail, or something else is noted. The caller that noted it may take it back. Any thread,
  * no lock. */
 int mt_tail_note_end(enum mt_tail_end end, const char *why);
 void mt_tail_forget_end(void);

@@ -77,8 +77,9 @@ static void look_ahead(struct mt_source *source)
         source->at < source->end ? ring->word[(source->at + 1) % MT_RING_WORDS] : UINT64_MAX;
 }
 
-/* Where a thread is stopped while it puts, its event is younger than the horizon before. As long as
- * the others have room, they wait for it; then it may come out of order, which readers bear. */
+/* If a thread is stopped while it puts an event, that event is younger than the last horizon. The
+ * writer waits for it while the other rings have room; after that the event may come out of order,
+ * which readers tolerate. */
 static int can_wait(const struct mt_order *order)
 {
     for (size_t i = 0; i < order->n; i++)
@@ -91,7 +92,7 @@ int mt_order_collect(struct mt_order *order, int is_last)
 {
     uint32_t retired = mt_cache_retired();
     int is_nobody_in = 1, is_all = 1;
-    uint64_t now = mt_now(); /* first: who is not listed yet has had no event before */
+    uint64_t now = mt_now(); /* first: a thread that is not listed yet has no older event */
     if (list_threads(order))
         return -ENOMEM;
     barrier_in_all_threads();

@@ -15,16 +15,16 @@ struct mt_order {
     struct mt_source *source;
     struct mt_thread **thread; /* of each source, as threads.h lists them */
     size_t n, capacity;
-    uint64_t horizon_ns; /* every event before is there: none older will come */
+    uint64_t horizon_ns; /* every older event has come */
     size_t current;      /* the source whose events come next ... */
     uint64_t until_ns;   /* ... up to this time */
     uint64_t apart;      /* events of rings that are apart (tail.h) so far, lost ones too */
 };
 
-/* Looks what there is: 0, or -ENOMEM. is_last: up to the very last event. */
+/* Collect the rings' events up to a horizon: 0 or -ENOMEM. is_last: up to the very last event. */
 int mt_order_collect(struct mt_order *order, int is_last);
 
-/* The next event that was collected, by time: 1, or 0 where there is none before the horizon. */
+/* Return 1 and the next collected event by time, or 0 if there is none before the horizon. */
 int mt_order_next(struct mt_order *order, struct mt_event *event);
 
 /* What was taken so far is in the trace: notes it in the tail and the rings' `safe` of that index (tail.h), and
@@ -32,7 +32,7 @@ int mt_order_next(struct mt_order *order, struct mt_event *event);
 void mt_order_note(struct mt_order *order, unsigned index);
 void mt_order_give_back(struct mt_order *order);
 
-/* Gives everything back, and ended threads' rings to the kernel. */
+/* Free everything, and give the rings of ended threads back to the kernel. */
 void mt_order_release(struct mt_order *order);
 
 #endif

@@ -6,30 +6,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Gets a text of what a trace says of its process, of `size` bytes; it lives during the call. */
+/* Receives one of the trace's facts about its process, a text of `size` bytes that lives during the call. */
 typedef void mt_info_sink(void *data, const char *text, size_t size);
 
-/* Whom the writer asks for these texts, in its own thread (info.h). */
+/* Gives the writer these texts, in the writer's thread (info.h). */
 struct mt_writer_info {
     void (*collect)(uint64_t start_ns, mt_info_sink *sink, void *data);
     void (*collect_late)(mt_info_sink *sink, void *data);
 };
 
-/* Starts the thread, with all signals blocked in it: 0 or a negative errno. info lives for ever. */
+/* Start the thread, with all signals blocked in it: 0 or a negative errno. info must stay valid. */
 int mt_writer_start(const struct mt_writer_info *info);
 
-/* Waits, but not for ever, until there is a trace, so that the first event is safe already. */
+/* Wait, with a limit, until the trace exists, so that even the first event survives a kill. */
 void mt_writer_wait_open(void);
 
-/* Writes what is left, closes the trace and ends the thread. Waits at most 10 s for that, and says
- * so when it was not enough. */
+/* Write the rest, close the trace and end the thread. Wait at most 10 s for that, and say so if it was
+ * not enough. */
 void mt_writer_stop(void);
 
-/* Around a fork (fork-wait.h): the writer is between two pieces of work meanwhile. */
+/* Call around a fork (fork-wait.h): the writer pauses between two pieces of work. */
 int mt_writer_hold(void);
 void mt_writer_release(void);
 
-/* In a forked child: there is no such thread here. */
+/* Call in a forked child, which has no writer thread. */
 void mt_writer_reset(void);
 
 #endif

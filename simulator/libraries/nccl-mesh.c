@@ -117,7 +117,7 @@ enum nccl_result nccl_mesh_connect(struct nccl_comm *comm)
     return NCCL_SUCCESS;
 }
 
-/* Who is it? */
+/* Read which rank the peer claims to be. */
 static enum nccl_result greet(struct nccl_comm *comm, int fd)
 {
     int32_t other[2];

@@ -101,10 +101,10 @@ const char *nccl_last_error(void);
 enum nccl_result nccl_mesh_open(struct nccl_comm *comm);
 enum nccl_result nccl_mesh_connect(struct nccl_comm *comm); /* to the ranks below */
 enum nccl_result nccl_mesh_accept(struct nccl_comm *comm);  /* those above */
-/* Wakes who waits for a message. Any thread. */
+/* Wake the threads that wait for a message. Any thread. */
 void nccl_mesh_shut(struct nccl_comm *comm);
 void nccl_mesh_close(struct nccl_comm *comm);
-/* When somebody who waits from now on gives up (CUDASIM_NCCL_TIMEOUT), in ns of sim_now(). */
+/* When a thread that waits from now on gives up (CUDASIM_NCCL_TIMEOUT), in ns of sim_now(). */
 uint64_t nccl_deadline(void);
 /* What is left until then, as poll wants it. */
 int nccl_milliseconds_left(uint64_t deadline);

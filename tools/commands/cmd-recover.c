@@ -170,7 +170,7 @@ static int write_new(const struct recovery *recovery)
     return rc;
 }
 
-/* A new file beside the trace, which then takes its place: who is stopped on the way can begin
+/* A new file beside the trace, which then takes its place: if memtap is stopped on the way, it can begin
  * anew, and a program that lives after all has its files. */
 static int write_in_place(const struct recovery *recovery)
 {

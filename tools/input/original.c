@@ -79,7 +79,7 @@ int mt_original_begin(const struct mt_original *original, char temporary[PATH_MA
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    /* Who may not give it to its owner keeps it. */
+    /* A user who may not change the owner stays its owner. */
     if (fchown(fd, original->trace.st_uid, original->trace.st_gid))
         errno = 0;
     if (fchmod(fd, original->trace.st_mode & 0777))

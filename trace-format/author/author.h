@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process that writes a trace: how it says in the trace who it is, and whether it still lives.
- * Two things tell. It holds a lock of the open file (not of the process: closing another descriptor
- * of the file does not drop that one), which the kernel drops with the process and which other
- * containers and, as far as they pass locks on, other machines see. And it is found by its number
- * and the time it was started.
+ * The process that writes a trace: how the trace names it, and whether it still runs. Two things tell.
+ * The process holds a lock of the open file. Closing another descriptor of the file does not drop it;
+ * the kernel drops it with the process. Other containers see it, and other machines if their file
+ * system passes locks on. And the process's number and start time identify it.
  */
 #ifndef MT_TRACE_AUTHOR_H
 #define MT_TRACE_AUTHOR_H
@@ -16,38 +15,38 @@
 
 struct mt_author {
     uint32_t flags;         /* MT_AUTHOR_LOCKED: it has the lock */
-    uint32_t pid;           /* in its namespace; 0: nobody has said who it is */
-    uint64_t started;       /* ticks of the clock since the machine was, as /proc has it */
+    uint32_t pid;           /* in its namespace; 0: the trace does not name its process */
+    uint64_t started;       /* clock ticks after the machine's start, as in /proc */
     uint64_t pid_namespace; /* inode of the namespace */
     uint64_t device, inode; /* of the trace: a copy has another inode */
-    unsigned char boot[16]; /* the machine, since it was started */
+    unsigned char boot[16]; /* of the machine: its id since its last start */
 };
 
 enum mt_author_sign {
-    MT_AUTHOR_UNSEEN, /* nothing shows that it lives, and nothing that it does not */
-    MT_AUTHOR_GONE,   /* certain: nobody writes the trace any more */
+    MT_AUTHOR_UNSEEN, /* nothing shows whether it runs */
+    MT_AUTHOR_GONE,   /* certain: no process writes the trace any more */
     MT_AUTHOR_LIVES,
 };
 
-/* What else is seen of a trace. */
+/* Other signs of life of a trace. */
 struct mt_author_evidence {
     int is_locked;         /* by another open file */
-    int is_other;          /* the process has become another program, or is about to */
-    uint64_t last_sign_ns; /* when it wrote something last, by CLOCK_REALTIME; 0: not known */
+    int is_other;          /* the process replaced itself by another program, or is about to */
+    uint64_t last_sign_ns; /* when it last wrote something, by CLOCK_REALTIME; 0: unknown */
     uint64_t device, inode;
 };
 
-/* The calling process, which makes the trace that fd is open for, and takes the lock. */
+/* Return the calling process as the author of the trace behind fd, and take the lock. */
 void mt_author_sign(struct mt_author *self, int fd);
 
-/* Takes the lock of a file; 1, or 0 where that cannot be had. It goes when all that came of this
- * open() is closed and unmapped, in children too. */
+/* Take the lock of a file: 1, or 0 if that fails. The lock ends when every descriptor and mapping of
+ * this open() is gone, in children too. */
 int mt_author_lock(int fd);
 
-/* Whether another open file has the lock, or any other of the file. */
+/* Return whether another open file has this lock, or any other lock of the file. */
 int mt_author_is_locked(int fd);
 
-/* Whether the author lives, as seen from here. */
+/* Return whether the author still runs, as far as this machine can tell. */
 enum mt_author_sign mt_author_look(const struct mt_author *author,
                                    const struct mt_author_evidence *evidence);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who listens to the calls of a program: the one subscriber of the simulated libcupti. A listener
+ * The listener to a program's calls: the only subscriber of the simulated libcupti. A listener
  * hears a call before and after it, if it asked for that call.
  */
 #ifndef SIM_TRACE_H

@@ -192,7 +192,7 @@ enum sim_capture_status sim_capture_status(const struct sim_stream *stream, uint
     return status;
 }
 
-/* --- what a capture does not bear -------------------------------------------------------- */
+/* --- what a capture forbids ------------------------------------------------------------- */
 
 bool sim_capture_spoil(struct sim_stream *stream)
 {
