@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
+#include "each.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/median.h"
 
@@ -13,6 +14,19 @@ struct baselines {
     const struct mt_digest *median;
 };
 
+/* What a limit of "every" is measured by: the site that is looked at, and what is called so in the run
+ * and in each baseline. */
+struct each_of {
+    const struct mt_digest_site *site; /* NULL: the limit is none of "every" */
+    struct mt_each own, *base;         /* base: as many as there are baselines */
+};
+
+static uint64_t bytes_of(const struct mt_each *each, const struct mt_digest_site *site)
+{
+    const struct mt_each_name *name = mt_each_of(each, site);
+    return name ? name->bytes : 0;
+}
+
 static int counts(const struct baselines *baselines, size_t i)
 {
     return (baselines->rank < 0 || baselines->digest[i].rank == baselines->rank) &&
@@ -21,7 +35,7 @@ static int counts(const struct baselines *baselines, size_t i)
 
 /* Measures all baselines: how many there are, with their median and spread. */
 static int measure_base(struct mt_finding *finding, const struct baselines *baselines,
-                        const char *pattern)
+                        const struct each_of *each)
 {
     uint64_t *values = calloc(baselines->n + 1, sizeof *values);
     size_t n = 0;
@@ -29,8 +43,10 @@ static int measure_base(struct mt_finding *finding, const struct baselines *base
         return -ENOMEM;
     for (size_t i = 0; i < baselines->n; i++)
         if (counts(baselines, i))
-            values[n++] = mt_measure(finding->limit, pattern,
-                                     mt_same_device(&baselines->digest[i], finding->device));
+            values[n++] = each->site
+                              ? bytes_of(&each->base[i], each->site)
+                              : mt_measure(finding->limit, finding->limit->pattern,
+                                           mt_same_device(&baselines->digest[i], finding->device));
     if (n) {
         mt_sort_sizes(values, n);
         finding->base = mt_median(values, n);
@@ -82,10 +98,12 @@ static const struct mt_allowance *find_allowance(const struct mt_finding *findin
     return best;
 }
 
-static void judge(struct mt_finding *finding, const struct mt_budget *budget, const char *pattern)
+static void judge(struct mt_finding *finding, const struct mt_budget *budget,
+                  const struct each_of *each)
 {
     const struct mt_limit *limit = finding->limit;
-    finding->value = mt_measure(limit, pattern, finding->device);
+    finding->value = each->site ? bytes_of(&each->own, each->site)
+                                : mt_measure(limit, limit->pattern, finding->device);
     finding->most =
         limit->most.is_relative ? finding->base + tolerance(finding, budget) : limit->most.value;
     finding->allowance = find_allowance(finding, budget);
@@ -108,16 +126,16 @@ static int add(struct mt_check *check, const struct mt_finding *of, const char *
 }
 
 static int hold(struct mt_check *check, const struct mt_finding *of,
-                const struct baselines *baselines, const char *pattern, const char *name)
+                const struct baselines *baselines, const struct each_of *each, const char *name)
 {
     int rc = add(check, of, name);
     if (rc)
         return rc;
     struct mt_finding *finding = &check->finding[check->n - 1];
     finding->baseline = baselines->median;
-    rc = measure_base(finding, baselines, pattern);
+    rc = measure_base(finding, baselines, each);
     if (!rc)
-        judge(finding, check->budget, pattern);
+        judge(finding, check->budget, each);
     check->broken += (size_t)finding->is_broken;
     check->unknown += (size_t)finding->is_unknown;
     return rc;
@@ -146,13 +164,34 @@ static int is_named_elsewhere(const struct mt_budget *budget, enum mt_subject su
     return 0;
 }
 
-static int is_first(const struct mt_limit *limit, const struct mt_digest_device *device, size_t n,
-                    const char *pattern)
+static void clear_each(struct each_of *each, const struct baselines *baselines)
 {
-    for (size_t i = 0; i < n; i++)
-        if (mt_limit_has_site(limit, pattern, &device->site[i]))
-            return 0;
-    return 1;
+    for (size_t i = 0; each->base && i < baselines->n; i++)
+        mt_each_clear(&each->base[i]);
+    free(each->base);
+    mt_each_clear(&each->own);
+}
+
+static int make_each(struct each_of *each, const struct mt_finding *of,
+                     const struct baselines *baselines)
+{
+    enum mt_subject subject = of->limit->subject;
+    each->base = calloc(baselines->n + 1, sizeof *each->base);
+    int rc = each->base ? mt_each_make(&each->own, subject, of->device) : -ENOMEM;
+    for (size_t i = 0; i < baselines->n && !rc; i++)
+        if (counts(baselines, i))
+            rc = mt_each_make(&each->base[i], subject,
+                              mt_same_device(&baselines->digest[i], of->device));
+    return rc;
+}
+
+static int hold_one(struct mt_check *check, const struct mt_finding *of,
+                    const struct baselines *baselines, const struct each_of *each)
+{
+    char *name = name_each(of->limit, each->site);
+    int rc = name ? hold(check, of, baselines, each, name) : -ENOMEM;
+    free(name);
+    return rc;
 }
 
 /* Every module, or every call site, of a device. */
@@ -160,20 +199,16 @@ static int hold_each(struct mt_check *check, const struct mt_finding *of,
                      const struct baselines *baselines)
 {
     const struct mt_limit *limit = of->limit;
-    int rc = 0;
+    struct each_of each = {0};
+    int rc = make_each(&each, of, baselines);
     for (size_t i = 0; i < of->device->n_sites && !rc; i++) {
-        const struct mt_digest_site *site = &of->device->site[i];
-        if ((limit->subject == MT_OF_MODULE && !*site->module) ||
-            is_named_elsewhere(check->budget, limit->subject, site))
-            continue;
-        char *name = name_each(limit, site);
-        const char *pattern = name ? strchr(name, '.') + 1 : NULL;
-        if (!name)
-            rc = -ENOMEM;
-        else if (is_first(limit, of->device, i, pattern))
-            rc = hold(check, of, baselines, pattern, name);
-        free(name);
+        each.site = &of->device->site[i];
+        if ((limit->subject != MT_OF_MODULE || *each.site->module) &&
+            !is_named_elsewhere(check->budget, limit->subject, each.site) &&
+            mt_each_of(&each.own, each.site)->site == each.site)
+            rc = hold_one(check, of, baselines, &each);
     }
+    clear_each(&each, baselines);
     return rc;
 }
 
@@ -273,8 +308,9 @@ static int hold_run(struct mt_check *check, const struct mt_digest *run,
         for (size_t j = 0; j < check->budget->n_limits && !rc; j++) {
             const struct mt_limit *limit = &check->budget->limit[j];
             const struct mt_finding of = {.limit = limit, .run = run, .device = &run->devices[i]};
-            rc = limit->of_each ? hold_each(check, &of, baselines)
-                                : hold(check, &of, baselines, limit->pattern, limit->name);
+            rc = limit->of_each
+                     ? hold_each(check, &of, baselines)
+                     : hold(check, &of, baselines, &(struct each_of){0}, limit->name);
         }
     if (!rc && check->broken > broken)
         rc = blame_run(check, first, run, baselines->median);

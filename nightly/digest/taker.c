@@ -25,10 +25,26 @@ static void write_frame(FILE *out, const struct mt_taker *taker, uint32_t stack,
     fprintf(out, "%s)", line);
 }
 
-/* 0 or -ENOMEM. */
+/* Whole stacks cost much where many are deep and share most of their callers, as those of a recursion
+ * do: each is a text of its own here. So of a deeper one the middle is left out, and once all of
+ * them have so many bytes, all but the innermost frames. */
+#define MOST_FRAMES 256u
+#define OUTERMOST 64u
+#define INNERMOST 16u
+#define MOST_TEXT (UINT64_C(32) << 20)
+
+/* Its frames from the outermost one on: the first `head` of them and the last `tail`, with their
+ * number for those between. 0 or -ENOMEM. */
 static int write_frames(FILE *out, const struct mt_taker *taker, uint32_t stack, int with_lines)
 {
-    uint32_t depth = mt_stack(taker->definitions, stack)->depth;
+    uint32_t depth = mt_stack(taker->definitions, stack)->depth, head = depth, tail = 0;
+    if (*taker->text > MOST_TEXT && depth > INNERMOST) {
+        head = 0;
+        tail = INNERMOST;
+    } else if (depth > MOST_FRAMES) {
+        head = OUTERMOST;
+        tail = MOST_FRAMES - OUTERMOST;
+    }
     uint32_t *path = calloc((size_t)depth + 1, sizeof *path);
     if (!path)
         return -ENOMEM;
@@ -37,7 +53,12 @@ static int write_frames(FILE *out, const struct mt_taker *taker, uint32_t stack,
     for (uint32_t i = 0; i < depth; i++) {
         if (i)
             putc(';', out);
-        write_frame(out, taker, path[i], with_lines);
+        if (i == head && depth - tail > head) {
+            fprintf(out, "(%u frames)", depth - tail - head);
+            i = depth - tail - 1;
+        } else {
+            write_frame(out, taker, path[i], with_lines);
+        }
     }
     free(path);
     return 0;
@@ -54,8 +75,10 @@ char *mt_taker_stack(const struct mt_taker *taker, const char *first, uint32_t s
         return NULL;
     fputs(first, out);
     int rc = write_frames(out, taker, stack, with_lines);
-    if (!fclose(out) && !rc)
+    if (!fclose(out) && !rc) {
+        *taker->text += size;
         return text;
+    }
     free(text);
     return NULL;
 }

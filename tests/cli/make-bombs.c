@@ -129,6 +129,21 @@ static void shared(void)
         event(MT_ALLOC, 1001 + i, (1 + (uint64_t)i) << 9, 512);
 }
 
+/* 20,000 stacks of 4,000 frames, as texts 1.1 GB. */
+static void recursion(void)
+{
+    one_frame();
+    for (uint32_t i = 1; i <= 4000; i++)
+        stack(i, i - 1, 1);
+    for (uint32_t i = 0; i < 20000; i++) {
+        define((struct mt_definition){MT_DEF_FRAME, 2 + i, .frame = {1, 2, 2 + i, 0, 0}});
+        stack(4001 + i, 4000, 2 + i);
+    }
+    end_definitions();
+    for (uint32_t i = 0; i < 20000; i++)
+        event(MT_ALLOC, 4001 + i, (1 + (uint64_t)i) << 9, 512);
+}
+
 /* Each node is made within the one before. */
 static void chain(void)
 {
@@ -195,7 +210,7 @@ int main(void)
     } bombs[] = {{"deep.mtap", deep},     {"live.mtap", live},       {"ids.mtap", ids},
                  {"names.mtap", names},   {"keys.mtap", keys},       {"shared.mtap", shared},
                  {"chain.mtap", chain},   {"meeting.mtap", meeting}, {"modules.mtap", modules},
-                 {"ranges.mtap", ranges}};
+                 {"ranges.mtap", ranges}, {"recursion.mtap", recursion}};
     for (size_t i = 0; i < sizeof bombs / sizeof *bombs; i++) {
         unsigned char header[MT_FILE_HEADER_SIZE];
         struct mt_end end = {0};

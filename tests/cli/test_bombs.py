@@ -65,6 +65,10 @@ def main():
                           ("shared.mtap", "stacks -f json"), ("live.mtap", "dump")):
         if bomb in bombs and "--most-" not in errors[bomb, command]:
             faults.append(f"{command} {bomb} does not say that it stopped: {errors[bomb, command]}")
+    for command in (command for command in map(" ".join, COMMANDS)
+                    if command.startswith(("diff", "check", "budget", "history"))):
+        if "recursion.mtap" in bombs and "out of memory" in errors["recursion.mtap", command]:
+            faults.append(f"{command} recursion.mtap: {errors['recursion.mtap', command]}")
     for memory, size, where in sorted(figures, reverse=True)[:8]:
         print(f"{memory:6} MiB {size:8} KiB  {where}")
     print(len(figures), "runs", *faults, sep="\n")
