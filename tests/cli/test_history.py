@@ -10,12 +10,14 @@ import pathlib
 import random
 import resource
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 
+SEED = int(os.environ.get("MEMTAP_TEST_SEED", time.time()))
 make_traces, memtap = map(os.path.abspath, sys.argv[1:])
 NIGHTS = 60
 PRCTL, PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = ctypes.CDLL(None).prctl, 24, 1
@@ -58,8 +60,8 @@ def killed():
     and where it is asked again, all is."""
     begin = time.monotonic()
     assert add("nights/51.mtap").returncode == 0
-    took, chance = time.monotonic() - begin, random.Random(8)
-    added = 1
+    took, chance = time.monotonic() - begin, random.Random(SEED)
+    added, ended = 1, []
     for night in range(1, 51):
         trace = f"nights/{night:02}.mtap"
         with subprocess.Popen([memtap, "history", "add", "--db", "h.db", "--commit", "c",
@@ -67,24 +69,31 @@ def killed():
                               stdout=subprocess.DEVNULL) as process:
             time.sleep(took * 0.9 * chance.random())
             process.kill()
+        ended.append(process.returncode)
         before, added = added, check()
         assert added - before in (0, 1)
     print(f"{added - 1} of 50 were faster than their end")
+    assert ended.count(-signal.SIGKILL) >= 10, f"too few were killed: {ended}"
     assert add("--keep", "kept", *[f"nights/{night:02}.mtap" for night in range(1, 51)]).returncode == 0
     assert check() == 51
 
 
 def killed_at_birth():
     """The same with a new file each time."""
-    chance = random.Random(9)
+    chance = random.Random(SEED + 1)
     for i in range(20):
-        with subprocess.Popen([memtap, "history", "add", "--db", "new.db", "--commit", "c",
-                               "--branch", "b", "nights/01.mtap"],
-                              stdout=subprocess.DEVNULL) as process:
-            time.sleep(0.03 * chance.random())
-            process.kill()
-        if os.path.exists("new.db"):
-            check("new.db")
+        wait = 0.03 * chance.random()
+        for _ in range(12):
+            with subprocess.Popen([memtap, "history", "add", "--db", "new.db", "--commit", "c",
+                                   "--branch", "b", "nights/01.mtap"],
+                                  stdout=subprocess.DEVNULL) as process:
+                time.sleep(wait)
+                process.kill()
+            if os.path.exists("new.db"):
+                break
+            wait = 1.5 * wait + 0.001  # nothing had begun
+        assert os.path.exists("new.db"), f"nothing ran in {wait} s"
+        check("new.db")
         assert add("nights/01.mtap", db="new.db").returncode == 0, i
         assert check("new.db") == 1
         for path in pathlib.Path().glob("new.db*"):
@@ -242,6 +251,7 @@ def no_git():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
+    print(f"MEMTAP_TEST_SEED={SEED}")
     subprocess.run([make_traces, str(NIGHTS)], check=True)
     for test in (killed, killed_at_birth, together, ranks_together, locked, foreign):
         test()

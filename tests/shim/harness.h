@@ -4,6 +4,8 @@
 #define MT_TESTS_SHIM_HARNESS_H
 
 #include "trace-format/reader.h"
+#include <check.h>
+#include <sys/wait.h>
 
 /* A result of run(): files are the directory's, sorted by name. */
 struct outcome {
@@ -50,5 +52,33 @@ struct counts {
 struct counts read_counts(const struct outcome *outcome, const char *file);
 
 void remove_outcome(const struct outcome *outcome);
+
+#define ARGS(...)                                                                                  \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+#define QUIET ARGS("MEMTAP_QUIET=1")
+
+/* Cannot be preloaded into programs without, and holds forks up while libraries load. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define IS_SANITIZED 1
+#else
+#define IS_SANITIZED 0
+#endif
+
+static inline int ended_with(const struct outcome *outcome, int code)
+{
+    return WIFEXITED(outcome->status) && WEXITSTATUS(outcome->status) == code;
+}
+
+/* The trace is complete, and has so many allocations. Ends with the outcome. */
+static inline void has_whole_trace(struct outcome *outcome, uint64_t mallocs)
+{
+    struct counts c = read_counts(outcome, outcome->file[0]);
+    ck_assert(c.is_complete);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], mallocs);
+    remove_outcome(outcome);
+}
 
 #endif

@@ -21,17 +21,20 @@ static void allocate(void)
         cudaMalloc(&address, i + 1);
 }
 
-static void *allocate_later(void *unused)
+/* After the main thread's end. */
+static void *allocate_later(void *main_thread)
 {
-    usleep(100000);
-    allocate();
-    return unused;
+    if (!pthread_join(*(pthread_t *)main_thread, NULL))
+        allocate();
+    return NULL;
 }
 
 int main(int argc, char **argv)
 {
     const struct rlimit none = {0, 0};
+    static pthread_t main_thread;
     pthread_t thread;
+    main_thread = pthread_self();
     if (argc > 1 && !strcmp(argv[1], "no-proc") &&
         (unshare(CLONE_NEWUSER | CLONE_NEWNS) || mount("none", "/proc", "tmpfs", 0, NULL)))
         return 77;
@@ -41,7 +44,7 @@ int main(int argc, char **argv)
         allocate();
         return 0;
     }
-    if (pthread_create(&thread, NULL, allocate_later, NULL))
+    if (pthread_create(&thread, NULL, allocate_later, &main_thread))
         return 2;
     allocate();
     pthread_exit(NULL);

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs beside each other: which lines are to blame, and for which phase that is asked. */
+#include "compared.h"
+
+/* Parameters with gradients and an optimizer's state of so many bytes each. */
+static void train(uint64_t parameters, uint64_t state)
+{
+    begin_run();
+    mt_build_on(builder, 0, 1, mt_build_stack(builder, "/u/t.py:3 main", NULL));
+    mt_build_alloc(builder, BASE, parameters);
+    mt_build_event(builder, MT_SET_DATA, BASE, 0, 0);
+    mt_build_on(builder, 0, 1, mt_build_stack(builder, "/u/t.py:5 main", NULL));
+    mt_build_alloc(builder, BASE + SLOT, parameters);
+    mt_build_event(builder, MT_GRADIENT, BASE + SLOT, 0, 0);
+    mt_build_on(builder, 0, 1,
+                mt_build_stack(
+                    builder, "/u/t.py:6 main",
+                    "/v/lib/python3.11/site-packages/torch/optim/adam.py:9 Adam.__init__", NULL));
+    mt_build_alloc(builder, BASE + 2 * SLOT, state);
+    end_run();
+}
+
+START_TEST(state_that_follows_parameters_is_their_doing)
+{
+    train(10 * MT_MIB, 20 * MT_MIB);
+    end_old();
+    train(11 * MT_MIB, 22 * MT_MIB);
+    const struct mt_diff_device *device = compare();
+    ck_assert_int_eq(device->site[0].category, MT_CATEGORY_PARAMETERS);
+    ck_assert_int_eq(device->following, 3 * MT_MIB);
+    ck_assert_str_eq(verdict(),
+                     "peak +4.00 MiB (+10.0 %): parameters +1.00 MiB at t.py:3 main, and "
+                     "with it gradients and optimizer state +3.00 MiB");
+}
+END_TEST
+
+START_TEST(state_that_grows_alone_is_to_blame)
+{
+    train(10 * MT_MIB, 20 * MT_MIB);
+    end_old();
+    train(10 * MT_MIB, 40 * MT_MIB);
+    const struct mt_diff_device *device = compare();
+    ck_assert_int_eq(device->site[0].category, MT_CATEGORY_OPTIMIZER_STATE);
+    ck_assert_int_eq(device->following, 0);
+}
+END_TEST
+
+static void two_layers(uint64_t first, uint64_t second)
+{
+    begin_run();
+    keep("/u/net.py:9 Net.forward|Net|layers.0", first, 1);
+    keep("/u/net.py:9 Net.forward|Net|layers.1", second, 1);
+    end_run();
+}
+
+START_TEST(a_line_of_several_modules_is_one_site)
+{
+    two_layers(MT_MIB, MT_MIB);
+    end_old();
+    two_layers(2 * MT_MIB, 3 * MT_MIB);
+    const struct mt_diff_device *device = compare();
+    ck_assert_uint_eq(device->n_sites, 1);
+    ck_assert_int_eq(mt_change_of(&device->site[0].bytes), 3 * MT_MIB);
+    ck_assert_str_eq(device->site[0].module, "");
+    ck_assert_uint_eq(device->modules.n, 2);
+    ck_assert_str_eq(device->modules.share[1].name, "layers.1");
+    ck_assert_int_eq(mt_change_of(&device->modules.share[1].bytes), 2 * MT_MIB);
+}
+END_TEST
+
+START_TEST(the_one_module_that_has_changed_is_told)
+{
+    two_layers(MT_MIB, MT_MIB);
+    end_old();
+    two_layers(MT_MIB, 3 * MT_MIB);
+    ck_assert_str_eq(compare()->site[0].module, "layers.1");
+}
+END_TEST
+
+START_TEST(a_smaller_peak_is_told_by_what_is_less)
+{
+    begin_run();
+    keep("/u/t.py:3 main", 10 * MT_MIB, 1);
+    keep("/u/t.py:5 main", 10 * MT_MIB, 1);
+    end_run();
+    end_old();
+    begin_run();
+    keep("/u/t.py:3 main", 12 * MT_MIB, 1);
+    keep("/u/t.py:5 main", 6 * MT_MIB, 1);
+    end_run();
+    const struct mt_diff_device *device = compare();
+    ck_assert_uint_eq(device->site[0].line->line, 5);
+    ck_assert_uint_eq(device->site[1].line->line, 3);
+    ck_assert_double_lt(device->site[0].blame, 2.01 * MT_MIB);
+    ck_assert_double_eq(device->site[1].blame, 0);
+}
+END_TEST
+
+/* A leak of a kilobyte, while the same megabytes are told by another line. */
+START_TEST(what_is_taken_back_elsewhere_is_not_to_blame)
+{
+    begin_run();
+    keep("/u/t.py:3 main", 8 * MT_MIB, 1);
+    keep("/u/t.py:5 main", 2 * MT_MIB, 3);
+    keep("/u/t.py:9 main", MT_MIB, 1);
+    end_run();
+    end_old();
+    begin_run();
+    keep("/u/t.py:3 main", 6 * MT_MIB, 1);
+    keep("/u/t.py:5 main", 2 * MT_MIB, 4);
+    keep("/u/t.py:9 main", MT_MIB, 1);
+    keep("/u/t.py:11 main", 1024, 1);
+    end_run();
+    const struct mt_diff_device *device = compare();
+    ck_assert_uint_eq(device->site[0].line->line, 11);
+    ck_assert_double_eq(device->site[0].blame, 1024);
+    ck_assert_uint_eq(device->site[1].line->line, 5); /* then what goes the peak's way */
+    ck_assert_double_eq(device->site[1].blame, 0);
+    ck_assert_uint_eq(device->site[3].line->line, 3);
+}
+END_TEST
+
+/* Cached blocks of three lines that were exchanged. */
+START_TEST(slack_of_the_allocator_is_not_to_blame)
+{
+    begin_run();
+    keep("/u/t.py:3 main", 20 * MT_MIB, 1);
+    keep("/u/t.py:5 main", 21 * MT_MIB, 1);
+    keep("/u/t.py:9 main", 22 * MT_MIB, 1);
+    keep("/u/t.py:11 main", 512, 1);
+    end_run();
+    end_old();
+    begin_run();
+    keep("/u/t.py:3 main", 20 * MT_MIB + 700 * MT_KIB, 1);
+    keep("/u/t.py:5 main", 21 * MT_MIB - 300 * MT_KIB, 1);
+    keep("/u/t.py:9 main", 22 * MT_MIB - 400 * MT_KIB, 1);
+    keep("/u/t.py:11 main", 512, 3);
+    end_run();
+    ck_assert_uint_eq(compare()->site[0].line->line, 11);
+}
+END_TEST
+
+#define TORCH "/venv/lib/python3.11/site-packages/torch/"
+
+/* A run that has so much at first, in forward and in the optimizer's step of each iteration. */
+static void phases_run(uint64_t first, uint64_t forward, uint64_t step)
+{
+    begin_run();
+    pass("/u/t.py:3 main", first, 1);
+    for (int i = 0; i < 3; i++) {
+        mt_build_on(builder, 0, 1,
+                    mt_build_stack(builder, "/u/t.py:9 main",
+                                   TORCH "nn/modules/module.py:1750 Module._call_impl", NULL));
+        mt_build_alloc(builder, BASE, forward);
+        mt_build_free(builder, BASE);
+        mt_build_on(builder, 0, 1,
+                    mt_build_stack(builder, "/u/t.py:12 main",
+                                   TORCH "optim/optimizer.py:485 "
+                                         "Optimizer.profile_hook_step.<locals>.wrapper",
+                                   TORCH "optim/adam.py:236 Adam.step", NULL));
+        mt_build_alloc(builder, BASE, step);
+        mt_build_free(builder, BASE);
+    }
+    end_run();
+}
+
+/* Compares once more where it is wanted. */
+static const struct mt_diff_device *compare_in(enum mt_phase phase)
+{
+    const struct mt_question question = {.no_labels = 0};
+    ck_assert_int_eq(compare()->in_phase, -1);
+    ck_assert_int_eq(mt_diff_wants_phase(&diff), phase);
+    mt_diff_clear(&diff);
+    ck_assert_int_gt(mt_read_in_phase(runs, n_runs, phase, &question), 0);
+    const struct mt_diff_device *device = compare();
+    ck_assert_int_eq(device->in_phase, phase);
+    ck_assert_int_eq(mt_diff_wants_phase(&diff), -1);
+    return device;
+}
+
+START_TEST(a_peak_that_moved_is_compared_with_its_phase_before)
+{
+    phases_run(MT_MIB, 4 * MT_MIB, 6 * MT_MIB);
+    end_old();
+    phases_run(MT_MIB, 10 * MT_MIB, 6 * MT_MIB);
+    const struct mt_diff_device *device = compare_in(MT_PHASE_FORWARD);
+    ck_assert(device->peak_moved);
+    ck_assert_uint_eq(device->allocated.old, 6 * MT_MIB);
+    ck_assert_uint_eq(device->compared.old, 4 * MT_MIB);
+    ck_assert_uint_eq(device->n_sites, 1);
+    ck_assert_int_eq(site_of(device, "main", 9)->kind, MT_DIFF_GROWN);
+    ck_assert_int_eq(mt_change_of(&site_of(device, "main", 9)->bytes), 6 * MT_MIB);
+    ck_assert_str_eq(verdict(), "peak +4.00 MiB (+66.7 %) and moved to the forward: temporaries "
+                                "+6.00 MiB at t.py:9 main");
+}
+END_TEST
+
+START_TEST(where_the_peak_is_the_same_another_phase_is_told)
+{
+    phases_run(64 * MT_MIB, 4 * MT_MIB, 6 * MT_MIB);
+    end_old();
+    phases_run(64 * MT_MIB, 4 * MT_MIB, 9 * MT_MIB);
+    const struct mt_diff_device *device = compare_in(MT_PHASE_STEP);
+    ck_assert(!device->peak_moved && !mt_diff_is_same(device));
+    ck_assert_str_eq(verdict(), "peak unchanged at 64.00 MiB, optimizer step +3.00 MiB (+50.0 %): "
+                                "temporaries +3.00 MiB at t.py:12 main");
+}
+END_TEST
+
+/* 64 KiB more at the peak, which the allocator may round up, and 8 MiB elsewhere. */
+START_TEST(where_the_peak_is_about_the_same_too)
+{
+    phases_run(64 * MT_MIB, 4 * MT_MIB, 6 * MT_MIB);
+    end_old();
+    phases_run(64 * MT_MIB + 64 * MT_KIB, 12 * MT_MIB, 6 * MT_MIB);
+    compare_in(MT_PHASE_FORWARD);
+    ck_assert_str_eq(verdict(), "peak +64.00 KiB (+0.1 %), forward +8.00 MiB (+200.0 %): "
+                                "temporaries +8.00 MiB at t.py:9 main");
+}
+END_TEST
+
+START_TEST(a_larger_peak_is_told_by_what_is_live_there)
+{
+    phases_run(64 * MT_MIB, 4 * MT_MIB, 6 * MT_MIB);
+    end_old();
+    phases_run(65 * MT_MIB, 12 * MT_MIB, 6 * MT_MIB);
+    ck_assert_int_eq(compare()->in_phase, -1);
+    ck_assert_int_eq(mt_diff_wants_phase(&diff), -1);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *cases = tcase_create("blame");
+    tcase_add_checked_fixture(cases, NULL, end);
+    tcase_add_test(cases, state_that_follows_parameters_is_their_doing);
+    tcase_add_test(cases, state_that_grows_alone_is_to_blame);
+    tcase_add_test(cases, a_line_of_several_modules_is_one_site);
+    tcase_add_test(cases, the_one_module_that_has_changed_is_told);
+    tcase_add_test(cases, a_smaller_peak_is_told_by_what_is_less);
+    tcase_add_test(cases, what_is_taken_back_elsewhere_is_not_to_blame);
+    tcase_add_test(cases, slack_of_the_allocator_is_not_to_blame);
+    tcase_add_test(cases, a_peak_that_moved_is_compared_with_its_phase_before);
+    tcase_add_test(cases, where_the_peak_is_the_same_another_phase_is_told);
+    tcase_add_test(cases, where_the_peak_is_about_the_same_too);
+    tcase_add_test(cases, a_larger_peak_is_told_by_what_is_live_there);
+    return RUN_TESTS(cases);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs that fork, become others, and end in all ways. */
+#include "harness.h"
+#include "tests/support/run-tests.h"
+
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+START_TEST(a_process_without_cuda_leaves_nothing)
+{
+    struct outcome o = run(ARGS("/bin/true"), NULL);
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.errors, "");
+    ck_assert_int_eq(o.n_files, 0);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(output_and_exit_code_are_the_program_s)
+{
+    struct outcome o = run(ARGS("fork-child", "code"), NULL);
+    ck_assert(ended_with(&o, 7));
+    ck_assert_str_eq(o.output, "the program's own output\n");
+    ck_assert_ptr_nonnull(strstr(o.errors, "memtap: 5 events in memtap-fork-child-"));
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_program_may_change_its_title_and_directory)
+{
+    struct outcome o = run(ARGS("goes-elsewhere", "1000"), NULL);
+    ck_assert(ended_with(&o, 0));
+    ck_assert_ptr_nonnull(strstr(o.errors, "memtap: 2001 events in memtap--"));
+    ck_assert_int_eq(o.n_files, 1); /* no tail is left */
+    ck_assert(read_counts(&o, o.file[0]).is_complete);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_process_ends_with_its_last_thread)
+{
+    struct outcome o = run(ARGS("main-ends"), QUIET);
+    ck_assert(ended_with(&o, 0));
+    has_whole_trace(&o, 2000);
+}
+END_TEST
+
+START_TEST(so_it_does_without_proc)
+{
+    struct outcome o = run(ARGS("main-ends", "no-proc"), QUIET);
+    if (!ended_with(&o, 77)) { /* who may have file systems of its own */
+        ck_assert(ended_with(&o, 0));
+        ck_assert_str_eq(o.errors, "memtap: the program's first thread has ended, and without "
+                                   "/proc memtap cannot see the others; recording ends here\n");
+        struct counts c = read_counts(&o, o.file[0]);
+        ck_assert(c.is_complete);
+        ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 2000);
+    }
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(where_no_thread_can_be_made_nothing_is_recorded)
+{
+    struct outcome o = run(ARGS("main-ends", "alone"), QUIET);
+    if (!ended_with(&o, 77)) { /* who may become somebody else */
+        ck_assert(ended_with(&o, 0));
+        ck_assert_str_eq(o.errors, "memtap: cannot record: Resource temporarily unavailable; the "
+                                   "program continues without recording\n");
+    }
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_forked_child_has_its_own_trace)
+{
+    struct outcome o = run(ARGS("fork-child", "cuda"), QUIET);
+    ck_assert(ended_with(&o, 0));
+    ck_assert_int_eq(o.n_files, 2);
+    struct counts a = read_counts(&o, o.file[0]), b = read_counts(&o, o.file[1]);
+    ck_assert(a.is_complete && b.is_complete);
+    ck_assert_uint_eq(a.kind[MT_CUDA_MALLOC] + b.kind[MT_CUDA_MALLOC], 15);
+    ck_assert_uint_eq(a.kind[MT_CUDA_MALLOC] * b.kind[MT_CUDA_MALLOC], 50);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(so_has_one_whose_fork_nobody_was_told_of)
+{
+    struct outcome o = run(ARGS("fork-child", "bare"), QUIET);
+    ck_assert(ended_with(&o, 0));
+    ck_assert_int_eq(o.n_files, 2);
+    struct counts a = read_counts(&o, o.file[0]), b = read_counts(&o, o.file[1]);
+    ck_assert(a.is_complete && b.is_complete);
+    ck_assert_uint_eq(a.kind[MT_CUDA_MALLOC] + b.kind[MT_CUDA_MALLOC] + a.lost + b.lost, 40005);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_forked_child_without_cuda_leaves_none)
+{
+    struct outcome o = run(ARGS("fork-child", "plain"), QUIET);
+    ck_assert(ended_with(&o, 0));
+    ck_assert_int_eq(o.n_files, 1);
+    ck_assert_uint_eq(read_counts(&o, o.file[0]).kind[MT_CUDA_MALLOC], 5);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_child_waits_for_no_lock_of_its_parent_s)
+{
+    struct outcome o = run(ARGS("fork-locked"), QUIET);
+    ck_assert(ended_with(&o, 0));
+    ck_assert_int_gt(atoi(o.output), 5);
+    ck_assert_int_eq(o.n_files, 1); /* the parent's: it has removed the others */
+    ck_assert(read_counts(&o, o.file[0]).is_complete);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_child_forked_while_a_library_is_loaded_has_one_too)
+{
+    struct outcome o = run(ARGS("fork-loading", _i ? "first" : NULL), QUIET);
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.errors, "");
+    ck_assert_int_eq(o.n_files, 5 + _i);
+    for (int i = 0; i < o.n_files; i++) {
+        struct counts c = read_counts(&o, o.file[i]);
+        ck_assert(c.is_complete);
+        ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 1);
+    }
+    remove_outcome(&o);
+}
+END_TEST
+
+static const char *const execs[] = {"execve",  "execv", "execvp", "execvpe",
+                                    "fexecve", "execl", "execlp", "execle"};
+
+START_TEST(a_program_that_becomes_another_one_was_not_killed)
+{
+    struct outcome o = run(ARGS("becomes", execs[_i]), ARGS("MEMTAP_OUTPUT=t.mtap"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.output, "it is set\n");
+    ck_assert_str_eq(o.errors, "");
+    struct counts c = read_counts(&o, "t.mtap");
+    ck_assert_int_eq(c.state, MT_TRACE_EXECUTED);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 5);
+    remove_outcome(&o);
+}
+END_TEST
+
+static const struct {
+    const char *how, *output;
+    unsigned mallocs;
+} goings_on[] = {{"fails", "", 10}, {"vfork", "it is set\n", 5}, {"quick_exit", "", 5}};
+
+START_TEST(one_that_does_not_ends_as_ever)
+{
+    struct outcome o =
+        run(ARGS("becomes", goings_on[_i].how), ARGS("MEMTAP_OUTPUT=t.mtap", "MEMTAP_QUIET=1"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.output, goings_on[_i].output);
+    struct counts c = read_counts(&o, "t.mtap");
+    ck_assert_int_eq(c.state, MT_TRACE_CLOSED);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], goings_on[_i].mallocs);
+    remove_outcome(&o);
+}
+END_TEST
+
+/* The harness does not wait for the daemon, whose trace may be there or not. */
+START_TEST(a_daemon_s_parent_closes_its_trace)
+{
+    struct outcome o =
+        run(ARGS("becomes", "daemon"), ARGS("MEMTAP_OUTPUT=t.mtap", "MEMTAP_QUIET=1"));
+    ck_assert(ended_with(&o, 0));
+    struct counts c = read_counts(&o, "t.mtap");
+    ck_assert_int_eq(c.state, MT_TRACE_CLOSED);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], 5);
+    remove_outcome(&o);
+}
+END_TEST
+
+static const struct {
+    const char *end;
+    int signal; /* that it ends by; 0: it exits */
+} ends[] = {{"_exit", 0}, {"abort", SIGABRT}, {"interrupt", SIGINT}};
+
+START_TEST(an_end_that_was_none_is_passed_over)
+{
+    static const char *const ways[] = {"abort", "init"};
+    struct outcome o = run(ARGS("survives", ways[_i]), QUIET);
+    if (!ended_with(&o, 77)) { /* there may be no namespaces here */
+        ck_assert(ended_with(&o, 0));
+        ck_assert_int_eq(o.n_files, 1);
+        ck_assert_uint_eq(read_counts(&o, o.file[0]).kind[MT_CUDA_MALLOC], 10);
+    }
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(an_end_of_its_own_loses_nothing)
+{
+    struct outcome o = run(ARGS("alloc-threads", "2", "1000", ends[_i].end), QUIET);
+    ck_assert_int_eq(WIFSIGNALED(o.status) ? WTERMSIG(o.status) : 0, ends[_i].signal);
+    has_whole_trace(&o, 2000);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("processes");
+    tcase_add_test(tests, output_and_exit_code_are_the_program_s);
+    tcase_add_test(tests, a_program_may_change_its_title_and_directory);
+    tcase_add_test(tests, where_no_thread_can_be_made_nothing_is_recorded);
+    tcase_add_test(tests, a_forked_child_has_its_own_trace);
+    tcase_add_test(tests, a_forked_child_without_cuda_leaves_none);
+    tcase_add_loop_test(tests, one_that_does_not_ends_as_ever, 0,
+                        sizeof goings_on / sizeof *goings_on);
+    tcase_add_test(tests, a_daemon_s_parent_closes_its_trace);
+    tcase_add_loop_test(tests, an_end_of_its_own_loses_nothing, 0, sizeof ends / sizeof *ends);
+    if (!IS_SANITIZED) {
+        tcase_add_loop_test(tests, an_end_that_was_none_is_passed_over, 0, 2);
+        tcase_add_test(tests, a_process_ends_with_its_last_thread); /* TSan has one of its own */
+        tcase_add_test(tests, so_it_does_without_proc);
+        tcase_add_test(tests, so_has_one_whose_fork_nobody_was_told_of);
+        tcase_add_test(tests, a_process_without_cuda_leaves_nothing);
+        tcase_add_loop_test(tests, a_program_that_becomes_another_one_was_not_killed, 0,
+                            sizeof execs / sizeof *execs);
+        tcase_add_test(tests, a_child_waits_for_no_lock_of_its_parent_s);
+        tcase_add_loop_test(tests, a_child_forked_while_a_library_is_loaded_has_one_too, 0, 2);
+    }
+    return RUN_TESTS(tests);
+}
