@@ -374,6 +374,14 @@ static int finish(struct night *night, int program)
     return program ? program : held ? held : kept;
 }
 
+/* There is nothing to look at. */
+static int leave(const struct night *night, int program)
+{
+    rmdir(night->path);
+    mt_say("the night is bad: no trace was made%s", program ? ", and the program failed" : "");
+    return program ? program : MT_EXIT_BAD;
+}
+
 int mt_run_nightly(const struct mt_command *command, int argc, char **argv)
 {
     struct night night = {.folder = "memtap-nightly"};
@@ -388,9 +396,8 @@ int mt_run_nightly(const struct mt_command *command, int argc, char **argv)
     if (begin_night(&night))
         return MT_EXIT_BAD;
     int program = record(&night, &run, argv + operand, argc - operand);
-    if (has_traces(night.path))
-        return finish(&night, program);
-    rmdir(night.path);
-    mt_say("the night is bad: no trace was made%s", program ? ", and the program failed" : "");
-    return program ? program : MT_EXIT_BAD;
+    int code = has_traces(night.path) ? finish(&night, program) : leave(&night, program);
+    for (size_t i = 0; i < night.n_good; i++)
+        free(night.good[i]);
+    return code;
 }
