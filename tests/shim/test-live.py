@@ -75,11 +75,80 @@ def is_whole(what, folder, ends):
         say(what, f"{found['state']}, not {' or '.join(ends)}")
 
 
+def last_turns(trace):
+    """How often each thread of alloc-threads has allocated, by the newest allocation that the trace has of it;
+    and what was lost, from when on this says less."""
+    listing = subprocess.run([memtap, "dump", "--format", "json", trace], stdout=subprocess.PIPE, check=True, text=True)
+    turns, lost = {}, 0
+    for line in listing.stdout.splitlines():
+        if line.startswith('{"record":"cuda_malloc"'):
+            size = json.loads(line)["size"]
+            turns[size >> 32] = max(turns.get(size >> 32, 0), (size & 0xffffffff) + 1)
+        elif line.startswith('{"record":"lost"'):
+            lost += 1
+    return turns, lost
+
+
+def kill_bounded(number, folder):
+    """A trace that is kept short: what its end must have, before and after it was recovered."""
+    program = start(folder, [alloc_threads, "2", "100000000"], MEMTAP_KEEP="1M", ALLOC_COPIES="1" if number % 2 else "")
+    wanted, until = chance.randrange(1, 1500000), time.monotonic() + 60
+    while sum(counted(folder)) < wanted and time.monotonic() < until:
+        time.sleep(0.001)
+    use(folder, "recover").communicate()
+    program.send_signal(signal.SIGKILL)
+    program.wait()
+    data = (folder / "counts").read_bytes()
+    mallocs = dict(enumerate(struct.unpack(f"{len(data) // 8}Q", data)[::2]))
+    for which in ("killed", "closed"):
+        found = state(folder / "t.mtap")
+        turns, lost = last_turns(folder / "t.mtap")
+        gone = {thread: n for thread, n in mallocs.items() if n and not n <= turns.get(thread, 0) <= n + 1}
+        if found["state"] != which or (gone and not lost):
+            say(f"bounded, kill {number}, {which}", found["state"], mallocs, turns)
+        if which == "killed":
+            output, errors = use(folder, "recover").communicate()
+    if sorted(path.name for path in folder.glob("t.mtap*")) not in (["t.mtap"], ["t.mtap", "t.mtap.0"]):
+        say(f"bounded, kill {number}", output, errors, sorted(folder.glob("t.mtap*")))
+
+
+def change_meanwhile(folder):
+    """recover writes a new file and puts it in the place of the trace: not where that has changed since it was
+    read. A library that is preloaded into recover appends to the trace before the new file is synchronized."""
+    source, library = folder / "changes.c", folder / "changes.so"
+    source.write_text('''#include <fcntl.h>
+#include <unistd.h>
+int fdatasync(int fd)
+{
+    int trace = open("t.mtap", O_WRONLY | O_APPEND);
+    return trace < 0 || write(trace, "more", 4) != 4 || close(trace) || fsync(fd);
+}
+''')
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        print("skipped: a trace that changes while it is recovered (there is no C compiler)")
+        return
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+    program = start(folder, [alloc_threads, "1", "100000000"])
+    while sum(counted(folder)) < 1000:
+        time.sleep(0.001)
+    program.kill()
+    program.wait()
+    before = (folder / "t.mtap").read_bytes()
+    done = subprocess.run([memtap, "recover", folder / "t.mtap"], cwd=folder, text=True, capture_output=True,
+                          env={**os.environ, "LD_PRELOAD": str(library)}, check=False)
+    names = sorted(path.name for path in folder.glob("t.mtap*"))
+    if done.returncode != 2 or "changed" not in done.stderr or names != ["t.mtap", "t.mtap.tail"] \
+            or (folder / "t.mtap").read_bytes() != before + b"more":
+        say("changed meanwhile", done.returncode, done.stdout, done.stderr, names)
+
+
 def kill_at_random(number, folder):
-    """One in four in the middle of copytree, of which the others do without."""
+    """One in four in the middle of copytree or tar, of which the others do without."""
     is_copy = number % 4 == 0
-    what = f"kill {number}" + (" during copytree" if is_copy else "")
-    command = ([sys.executable, "-S", copied, "copytree"] if is_copy
+    way = "tar" if number % 8 == 4 else "copytree"
+    what = f"kill {number}" + (f" during {way}" if is_copy else "")
+    command = ([sys.executable, "-S", copied, way] if is_copy
                else [alloc_threads, str(1 + number % 3), "100000000"])
     program = start(folder, command, ALLOC_COPIES="1" if number % 4 == 1 else "")
     wanted = chance.randrange(200, 3000) if is_copy else chance.randrange(1, 400000)
@@ -169,7 +238,10 @@ for case in (("idle", "running", "killed"), ("fork", "running", "killed"),
              ("exec", "executed", "executed")):
     in_a_folder(be_idle, *case)
 in_a_folder(seen_from_elsewhere)
+in_a_folder(change_meanwhile)
 for kill in range(options.kills):
     in_a_folder(kill_at_random, kill)
+for kill in range(max(2, options.kills // 10)):
+    in_a_folder(kill_bounded, kill)
 print("\n".join(faults) or f"{options.kills} kills, nothing lost")
 sys.exit(bool(faults))
