@@ -50,7 +50,8 @@ static void put_key(const struct proposal *p, const char *key)
 static void put_limit(const struct proposal *p, const char *begin, const char *key, uint64_t most)
 {
     char round[MT_AMOUNT_TEXT], measured[MT_AMOUNT_TEXT];
-    mt_amount_round(round, most + mt_part_by_percent(most, p->headroom));
+    uint64_t extra = mt_part_by_percent(most, p->headroom);
+    mt_amount_round(round, extra > UINT64_MAX - most ? UINT64_MAX : most + extra);
     fputs(begin, p->out);
     put_key(p, key);
     fprintf(p->out, " = \"%s\"  # measured: %s\n", most ? round : "0 B",

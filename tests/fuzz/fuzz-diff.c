@@ -63,6 +63,21 @@ static void hold(const struct mt_budget *budget, const struct mt_two_runs *two, 
     mt_check_clear(&check);
 }
 
+/* No budget can have an amount as large as what some inputs say. */
+static int is_an_amount(const struct mt_digest *run)
+{
+    int fits = 1;
+    for (size_t i = 0; i < run->n_devices; i++) {
+        const struct mt_digest_device *device = &run->devices[i];
+        fits &= device->allocated < LARGE && device->most_reserved < LARGE;
+        for (unsigned j = 0; j < MT_CATEGORY_COUNT; j++)
+            fits &= device->category[j] < LARGE;
+        for (unsigned j = 0; j < MT_PHASES; j++)
+            fits &= device->most_in_phase[j] < LARGE;
+    }
+    return fits;
+}
+
 /* All of the first run is within what is proposed for it. */
 static void propose(const struct mt_two_runs *two, unsigned choice)
 {
@@ -78,9 +93,7 @@ static void propose(const struct mt_two_runs *two, unsigned choice)
         fprintf(stderr, "%u:%u: %s\n%s", error.line, error.column, error.text, text);
         abort();
     }
-    int fits = 1; /* no amount can be as large as what some inputs say */
-    for (size_t i = 0; i < two->run->n_devices; i++)
-        fits &= two->run->devices[i].allocated < LARGE && two->run->devices[i].most_reserved < LARGE;
+    int fits = is_an_amount(two->run);
     if (mt_check_make(&check, &budget, ~(mt_allowed_ends)0, two->run, 1, NULL, 0) ||
         (fits && check.broken)) {
         mt_check_text(&check, stderr);
