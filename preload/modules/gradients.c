@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gradients.h"
-#include "preload/host/safe-read.h"
 #include "preload/loader/find-real.h"
 #include "preload/python/python-objects.h"
 #include "preload/python/tensor.h"
+#include "preload/record/look.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -71,7 +71,7 @@ int mt_is_gradient(const void *impl)
     if (!impl || gradients.recent[at].gradient != number)
         return 0;
     slot = gradients.recent[at].slot;
-    return !mt_safe_read(to_pointer(slot), &now, sizeof now) && now == number;
+    return !mt_look_read(slot, &now, sizeof now) && now == number;
 }
 
 /* A tensor on the host has a storage with data, but none on a device. One that wraps others has no
@@ -133,7 +133,7 @@ static int is_object_of(uint64_t object, uint64_t impl)
 {
     uint64_t word[2];
     return object >= LEAST_ADDRESS && object % 8 == 0 &&
-           !mt_safe_read(to_pointer(object + PYTHON_TENSOR), word, sizeof word) &&
+           !mt_look_read(object + PYTHON_TENSOR, word, sizeof word) &&
            (word[0] == impl || word[1] == impl);
 }
 
@@ -141,7 +141,7 @@ static int is_object_of(uint64_t object, uint64_t impl)
 static uint64_t object_at(uint64_t impl, int offset)
 {
     uint64_t word;
-    if (mt_safe_read(to_pointer(impl + (uint64_t)offset), &word, sizeof word))
+    if (mt_look_read(impl + (uint64_t)offset, &word, sizeof word))
         return 0;
     word &= ~(uint64_t)1;
     return is_object_of(word, impl) ? word : 0;
@@ -154,7 +154,7 @@ static uint64_t search_object(uint64_t impl)
     if (gradients.tries >= MOST_TRIES)
         return 0;
     gradients.tries++;
-    while (n >= 8 && mt_safe_read(to_pointer(impl), word, n * sizeof *word))
+    while (n >= 8 && mt_look_read(impl, word, n * sizeof *word))
         n /= 2;
     for (size_t i = 1; i < n && n >= 8; i++)
         if (is_object_of(word[i] & ~(uint64_t)1, impl)) {
@@ -200,7 +200,7 @@ int mt_is_no_parameter(const void *impl)
     if (!impl || !gradients.layout || needs_gradient(impl))
         return 0;
     object = object_of(to_number(impl));
-    return object && !mt_safe_read(to_pointer(object + MT_OBJECT_TYPE), &type, sizeof type) &&
+    return object && !mt_look_read(object + MT_OBJECT_TYPE, &type, sizeof type) &&
            is_plain_class(type, object);
 }
 
@@ -230,7 +230,7 @@ static void record(struct mt_thread *self, uint64_t leaf, uint64_t gradient)
 static void read_one_by_one(const uint64_t *address, uint64_t *word, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        if (mt_safe_read(to_pointer(address[i]), &word[i], sizeof *word))
+        if (mt_look_read(address[i], &word[i], sizeof *word))
             word[i] = 0;
 }
 
@@ -258,7 +258,7 @@ void mt_gradients_look(struct mt_thread *self)
         address[2 * i + 1] = waiting[i].slot;
     }
     self->n_gradients = 0;
-    if (mt_safe_read_words(address, word, 2 * n))
+    if (mt_look_read_words(address, word, 2 * n))
         read_one_by_one(address, word, 2 * n);
     for (unsigned i = 0; i < n; i++)
         if (word[2 * i] == waiting[i].meta) /* else the leaf is gone */

@@ -2,7 +2,6 @@
 #include "optimizer-state.h"
 #include "kept-attributes.h"
 #include "preload/host/memory.h"
-#include "preload/host/safe-read.h"
 #include "preload/python/python-code.h"
 #include "preload/python/python-objects.h"
 #include "preload/python/tensor.h"
@@ -204,7 +203,7 @@ static int count_entries(const struct seen *seen, uint64_t *n)
     for (unsigned i = 0; i < proof->n; i++)
         address[i] = proof->word[i].address;
     address[proof->n] = seen->state + MT_DICT_USED;
-    if (mt_safe_read_words(address, word, proof->n + 1))
+    if (mt_look_read_words(address, word, proof->n + 1))
         return -EFAULT;
     for (unsigned i = 0; i < proof->n; i++)
         if (word[i] != proof->word[i].value)

@@ -124,6 +124,14 @@ int mt_look_read(uint64_t address, void *out, size_t size)
     return mt_safe_read((const void *)(uintptr_t)address, out, size);
 }
 
+int mt_look_read_words(const uint64_t *address, uint64_t *out, unsigned n)
+{
+    atomic_fetch_add_explicit(&reads, n, memory_order_relaxed);
+    atomic_fetch_add_explicit(&bytes, n * sizeof *out, memory_order_relaxed);
+    atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+    return mt_safe_read_words(address, out, n);
+}
+
 struct mt_look_work mt_look_work(void)
 {
     return (struct mt_look_work){atomic_load_explicit(&reads, memory_order_relaxed),

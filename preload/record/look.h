@@ -18,6 +18,9 @@ void mt_look_end(int has_begun);
 /* Copies size bytes (at most 4096): 0, or -EFAULT where they cannot be read. */
 int mt_look_read(uint64_t address, void *out, size_t size);
 
+/* Copies words from all over the memory, MT_SAFE_WORDS at most, in one system call. */
+int mt_look_read_words(const uint64_t *address, uint64_t *out, unsigned n);
+
 /* What is read next lies at these addresses: their pages are copied in one system call, so many at most. */
 #define MT_LOOK_AHEAD 16u
 void mt_look_expect(const uint64_t *address, unsigned n);

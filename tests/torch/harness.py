@@ -76,11 +76,11 @@ def recorded(trace, *options, gpu=GPU, gpus=1):
 class Forks:
     """Runs programs that memtap records in children of one process, which has imported PyTorch, and what
     the given ones import: that takes longer than most of them. Each trace says of its program what it would otherwise, but for the
-    command line."""
+    command line. before: what stands before the program, to run it otherwise than recorded."""
 
-    def __init__(self, *programs):
+    def __init__(self, *programs, before=None):
         self.folder = folder()
-        command = [*recorded(f"{self.folder.name}/%p.mtap"), PYTHON,
+        command = [*(recorded(f"{self.folder.name}/%p.mtap") if before is None else before), PYTHON,
                    Path(__file__).with_name("forks.py"), *programs]
         self.process = subprocess.Popen([str(word) for word in command], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
