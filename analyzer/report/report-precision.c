@@ -30,7 +30,7 @@ void mt_page_precision(const struct mt_page *page, const struct mt_device *devic
         return;
     fprintf(page->out, "\n%s parameters", mt_count_text(text, precision->parameters));
     if (precision->lacks_others)
-        fprintf(page->out, " in this process's parts (the whole is not known)");
+        fprintf(page->out, " in this process's parts (the whole is unknown)");
     else if (precision->here != precision->parameters)
         fprintf(page->out, ", of which %s are here", mt_count_text(text, precision->here));
     fprintf(page->out, ", %.1f bytes each\n", share(precision->bytes, precision));

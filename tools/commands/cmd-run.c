@@ -169,7 +169,7 @@ static int set_output(const char *output)
     if (rc)
         return rc;
     if (*output != '/' && working_directory(pattern, sizeof pattern))
-        return mt_fail("the working directory is not known: %s", strerror(errno));
+        return mt_fail("the working directory is unknown: %s", strerror(errno));
     size_t n = strlen(pattern);
     if ((size_t)snprintf(pattern + n, sizeof pattern - n, "%s", output) >= sizeof pattern - n)
         return mt_fail("%s: the name is too long", output);

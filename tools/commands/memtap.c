@@ -158,7 +158,7 @@ static int fail_unknown(const struct mt_command *command, const struct mt_comman
     mt_nearest_offer(&nearest, "--version");
     if (!nearest.found && !command->verbs && (missing = missing_word(name)))
         return mt_fail_usage(command,
-                             "'%s' is no command of memtap's; did you mean 'memtap %s %s%s'?", name,
+                             "unknown command '%s'; did you mean 'memtap %s %s%s'?", name,
                              missing, name, *missing == 'r' && missing[1] == 'u' ? " ..." : "");
     return mt_fail_usage(command, "unknown %s '%s'%s", what, name,
                          mt_nearest_text(&nearest, "", meant, sizeof meant));

@@ -61,7 +61,7 @@ static const char *advice(const char *path, const struct mt_trace_error *error)
     case MT_FAULT_DAMAGED:
     case MT_FAULT_ROOM:
         return error->offset < MT_FILE_HEADER_SIZE ? "; nothing in it can be read"
-                                                   : "; that is what is shown";
+                                                   : "; memtap shows what it read";
     default:
         return "";
     }
