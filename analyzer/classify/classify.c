@@ -80,10 +80,24 @@ static int is_unlabelled(const struct mt_block *block)
     return !saw(block, MT_SAW_SAVED | MT_SAW_GRAPH_OUTPUT | MT_SAW_LEAF | MT_SAW_GRADIENT);
 }
 
+/* Within rounding, and what the allocator leaves with a large block. */
+static int is_about(uint64_t size, uint64_t wanted)
+{
+    return size >= wanted && size - wanted <= wanted / 64 + (1u << 20);
+}
+
 /* The stack from the innermost frame of Python on. */
 static uint32_t python_stack(const struct mt_rule_context *context, const struct mt_block *block)
 {
     return mt_stack(context->definitions, block->stack)->python;
+}
+
+/* Of Module._apply, where it called the function that made the block; 0: another did. */
+static uint32_t apply_line(const struct mt_rule_context *context, const struct mt_block *block)
+{
+    uint32_t caller = mt_stack(context->definitions, python_stack(context, block))->parent;
+    const struct mt_frame *frame = mt_stack_frame(context->definitions, caller);
+    return frame->marks & MT_MARK_MODULE_APPLY ? frame->line : 0;
 }
 
 static enum mt_copy copy_kind(const struct mt_rule_context *context, const struct mt_block *block)
@@ -159,6 +173,10 @@ RULE(was_constructed, context->saw_parameters &&made_in(context, block, MT_MARK_
 RULE(was_copied, made_under(context, block, MT_MARK_COPY_DICT) &&
                      made_under(context, block, MT_MARK_COPY_TENSOR) &&
                      !made_in(context, block, MT_MARK_MODULE_INIT))
+/* Module._apply moves parameters first, and buffers by a line further down. */
+RULE(was_moved_as_buffer, !context->saw_parameters &&
+                              made_in(context, block, MT_MARK_MODULE_APPLY) &&
+                              apply_line(context, block) > context->first_apply_line)
 RULE(was_moved_unlabelled, made_in(context, block, MT_MARK_MODULE_APPLY))
 RULE(was_constructed_unlabelled, made_in(context, block, MT_MARK_MODULE_INIT))
 RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
@@ -169,10 +187,25 @@ RULE(made_as_state, (block->step) && made_under(context, block, MT_MARK_OPTIMIZE
 RULE(in_open_step, block->step != 0)
 RULE(is_gradient_copy, copy_kind(context, block) && block->born.after == MT_PHASE_BACKWARD &&
                            block->ended.backwards == block->born.backwards)
+/* What an optimizer puts aside for one more backward (SAM); averages are made after steps. */
+RULE(is_put_aside, copy_kind(context, block) && block->born.after == MT_PHASE_BACKWARD)
 RULE(is_master, copy_kind(context, block) == MT_WIDER_COPY)
 /* PyTorch's optimizers keep their state themselves; else it is one that is written out. */
 RULE(is_average, copy_kind(context, block) && context->saw_steps)
 RULE(is_own_state, copy_kind(context, block))
+RULE(was_gathered, is_unlabelled(block) && made_under(context, block, MT_MARK_GATHER))
+RULE(is_of_zero, is_unlabelled(block) && made_under(context, block, MT_MARK_ZERO_PARAMETERS))
+RULE(is_gradient_of_zero,
+     is_unlabelled(block) && made_under(context, block, MT_MARK_ZERO_GRADIENTS))
+RULE(is_bucket_of_gradients,
+     context->lacks_gradients && is_unlabelled(block) &&
+         mt_stack_frame(context->definitions, python_stack(context, block))->marks &
+             MT_MARK_BUCKETS)
+/* Of their precision, or of twice as many bytes. */
+RULE(is_flat_gradient, context->lacks_gradients && made_outside(block) && is_unlabelled(block) &&
+                           block->ended.backwards > block->born.backwards + 1 &&
+                           (is_about(block->size, context->parameter_bytes) ||
+                            is_about(block->size, 2 * context->parameter_bytes)))
 /* A rank's part of a gradient, which was added up and scattered. */
 RULE(is_scattered_gradient,
      is_unlabelled(block) && born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
@@ -206,6 +239,10 @@ RULE(outlived_backward, born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) 
                             (block->ended.phase != MT_PHASE_BACKWARD ||
                              block->ended.backwards > block->born.backwards))
 /* What autograd.grad() gives may be part of a loss: the gradient of a gradient goes through it. */
+/* The sum of several micro-batches, which DDP and FSDP take over in the last one's backward. Else
+ * gradients are freed outside of backward, and this is a gradient of a gradient. */
+RULE(went_through_forward, !context->saw_gradients && context->is_distributed &&
+                               went_to_another(block) && saw_forward_begin(block))
 RULE(went_to_another_backward, went_to_another(block))
 /* Where no module has moved or made them: stacked ones, those of a checkpoint. */
 RULE(is_like_gradient, context->lacks_parameters && context->gradients && made_outside(block) &&
@@ -258,6 +295,8 @@ const struct mt_rule mt_rules[] = {
      was_constructed},
     {"copied with its module, not a parameter", MT_CATEGORY_BUFFERS, MT_LIKELY,
      was_copied},
+    {"moved with its module, by the line for buffers", MT_CATEGORY_BUFFERS, MT_LIKELY,
+     was_moved_as_buffer},
     {"moved with its module", MT_CATEGORY_PARAMETERS, MT_LIKELY, was_moved_unlabelled},
     {"made in a module's constructor", MT_CATEGORY_PARAMETERS, MT_LIKELY,
      was_constructed_unlabelled},
@@ -268,10 +307,20 @@ const struct mt_rule mt_rules[] = {
     {"made where the optimizer makes its state", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      made_as_state},
     {"made in an optimizer step that did not end", MT_CATEGORY_TEMPORARIES, MT_GUESS, in_open_step},
+    {"made by FSDP to gather parameters", MT_CATEGORY_PARAMETERS, MT_LIKELY, was_gathered},
+    {"made by DeepSpeed's ZeRO for parameters", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_of_zero},
+    {"made by DeepSpeed's ZeRO for gradients", MT_CATEGORY_GRADIENTS, MT_LIKELY,
+     is_gradient_of_zero},
+    {"made by DDP, where backward keeps no gradients", MT_CATEGORY_GRADIENTS, MT_GUESS,
+     is_bucket_of_gradients},
+    {"as large as all parameters, where backward keeps no gradients", MT_CATEGORY_GRADIENTS,
+     MT_GUESS, is_flat_gradient},
     {"as large as a gradient, live in several iterations", MT_CATEGORY_PARAMETERS, MT_LIKELY,
      is_like_gradient},
     {"one for every parameter, made after backward", MT_CATEGORY_GRADIENTS, MT_GUESS,
      is_gradient_copy},
+    {"one for every parameter, made after backward, kept for another", MT_CATEGORY_OPTIMIZER_STATE,
+     MT_GUESS, is_put_aside},
     {"one for every parameter, in higher precision", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS,
      is_master},
     {"one for every parameter, of another copy", MT_CATEGORY_PARAMETERS, MT_GUESS, is_average},
@@ -290,6 +339,8 @@ const struct mt_rule mt_rules[] = {
      there_since_first},
     {"saved for backward where it was made", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, saved_by_maker},
     {"saved for backward, made elsewhere", MT_CATEGORY_INPUTS, MT_LIKELY, saved},
+    {"made in backward of several ranks, freed in a later one", MT_CATEGORY_GRADIENTS,
+     MT_GUESS, went_through_forward},
     {"made in backward, freed in another one", MT_CATEGORY_ACTIVATIONS, MT_GUESS,
      went_to_another_backward},
     {"made in backward, never freed", MT_CATEGORY_OTHER, MT_GUESS, kept_ever_after},
@@ -382,16 +433,52 @@ static int has_parameters(const struct mt_verdict *verdicts, size_t n)
     return 0;
 }
 
+/* Where labels tell of gradients, sizes need not. Those that backward keeps are as large as
+ * parameters, or a part of them. */
+static void look_for_gradients(struct mt_rule_context *context, const struct mt_verdict *verdicts,
+                               size_t n)
+{
+    uint64_t bytes = 0, kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_parameter_block(&verdicts[i]))
+            continue;
+        bytes += verdicts[i].block->size;
+        if (context->gradients && mt_copies_has_size(context->gradients, verdicts[i].block->size))
+            kept += verdicts[i].block->size;
+    }
+    context->lacks_gradients = !context->saw_gradients && context->gradients && kept < bytes / 4;
+    context->parameter_bytes = bytes;
+}
+
+/* What says of one block what it is depends on how others were made. */
+static void look_at_makers(struct mt_rule_context *context, const struct mt_verdict *verdicts,
+                           size_t n)
+{
+    uint32_t first = 0;
+    context->is_distributed = 0;
+    for (size_t i = 0; i < n; i++) {
+        context->is_distributed |= made_under(context, verdicts[i].block, MT_MARK_COMMUNICATION);
+        uint32_t line = made_in(context, verdicts[i].block, MT_MARK_MODULE_APPLY)
+                            ? apply_line(context, verdicts[i].block)
+                            : 0;
+        if (line && (!first || line < first))
+            first = line;
+    }
+    context->first_apply_line = first;
+}
+
 /* The first verdicts say which blocks are parameters; only what the program's own code made can be
  * a copy of them. */
 int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts, size_t n)
 {
     int rc = 0, some_trained = 0;
-    context->lacks_parameters = 0;
+    context->lacks_parameters = context->lacks_gradients = 0;
+    look_at_makers(context, verdicts, n);
     classify_each(context, verdicts, n);
     context->lacks_parameters = !has_parameters(verdicts, n);
     if (context->lacks_parameters)
         classify_each(context, verdicts, n);
+    look_for_gradients(context, verdicts, n);
     for (size_t i = 0; i < n; i++)
         some_trained |= is_parameter_block(&verdicts[i]) && is_trained(verdicts[i].block);
     for (size_t i = 0; i < n && !rc; i++) {

@@ -24,6 +24,10 @@ struct mt_rule_context {
     int saw_stepped;                    /* and on what optimizers work */
     int saw_steps;                      /* an optimizer of PyTorch's kind was at work */
     int lacks_parameters;               /* no other rule finds any at the moment in question */
+    int lacks_gradients;                /* backward keeps none: they have memory of before it */
+    uint64_t parameter_bytes;           /* of all of them, where they lack gradients */
+    int is_distributed;                 /* DDP or FSDP made something that is there */
+    uint32_t first_apply_line;          /* of Module._apply, where it moves parameters; 0: not seen */
     const struct mt_copies *gradients;  /* sizes of what lifetimes show to be gradients */
     struct mt_copies copies;
     const struct mt_user_rules *user; /* NULL: none */

@@ -37,7 +37,16 @@ static const struct {
     {"torch/_tensor.py", "__deepcopy__", MT_MARK_COPY_TENSOR},
     {"torch/distributed/fsdp/", "__init__", MT_MARK_MODULE_INIT},
     {"torch/distributed/fsdp/", "_init_*", MT_MARK_MODULE_INIT},
-    {"torch/nn/parallel/distributed.py", "*", MT_MARK_COMMUNICATION},
+    {"torch/distributed/fsdp/", "alloc_*", MT_MARK_GATHER},
+    {"torch/distributed/fsdp/", "init_all_gather_outputs", MT_MARK_GATHER},
+    {"torch/distributed/fsdp/", "_alloc_padded_unsharded_flat_param", MT_MARK_GATHER},
+    {"torch/distributed/fsdp/", "_use_low_precision_shard", MT_MARK_GATHER},
+    {"deepspeed/runtime/zero/stage_1_and_2.py", "__init__", MT_MARK_ZERO_PARAMETERS},
+    {"deepspeed/runtime/zero/stage_1_and_2.py", "step", MT_MARK_ZERO_GRADIENTS},
+    {"deepspeed/runtime/zero/stage3.py", "_create_*", MT_MARK_ZERO_PARAMETERS},
+    {"deepspeed/runtime/zero/stage3.py", "_setup_for_real_optimizer", MT_MARK_ZERO_GRADIENTS},
+    {"deepspeed/runtime/zero/stage3.py", "_prepare_fp32_grad_for_sub_group", MT_MARK_ZERO_GRADIENTS},
+    {"torch/nn/parallel/distributed.py", "*", MT_MARK_COMMUNICATION | MT_MARK_BUCKETS},
     {"torch/distributed/", "*", MT_MARK_COMMUNICATION},
 };
 
