@@ -16,9 +16,10 @@ import harness  # noqa: E402
 from harness import MEMTAP, PYTHON, ZOO, check  # noqa: E402
 from program_list import MORE, NEED_LABELS, OWN, PROGRAMS, VARIANTS  # noqa: E402
 
+TABLES = "<!-- from here on written by tests/accuracy/accuracy.py --document -->"
 OBSERVE = HERE / "observe.py"
 # With labels and without: the least part that has to be right over all programs, and of each.
-LEAST = {"labels": (0.995, 0.98), "no labels": (0.95, 0.90)}
+LEAST = {"labels": (0.9995, 0.995), "no labels": (0.95, 0.95)}
 
 
 class Table:
@@ -98,8 +99,16 @@ def record(forks, name, folder):
     return trace, [json.loads(line) for line in log.read_text().splitlines()]
 
 
-def measure(forks, name, folder, show, rules):
-    """The tables of a program, with labels and without; rules gets what each decides with labels."""
+def first_and_last(moments):
+    """Of each kind: the suite asks for no more."""
+    kinds = {}
+    for line in moments:
+        kinds.setdefault(line["moment"], []).append(line)
+    return [line for lines in kinds.values() for line in (lines[:1] + lines[1:][-1:])]
+
+
+def measure(forks, name, folder, show, rules, everything):
+    """The tables of a program, with labels and without; rules gets what each decides."""
     recorded = record(forks, name, folder)
     if not recorded:
         return {}
@@ -108,12 +117,12 @@ def measure(forks, name, folder, show, rules):
     start = int(info["process"]["start_monotonic_ns"])
     tables = {kind: Table() for kind in LEAST}
     misses = {}
-    for line in moments:
+    for line in moments if everything else first_and_last(moments):
         for kind, table in tables.items():
             def tell(category, size, block, moment=line["moment"], kind=kind):
                 rule = block["rule"] if block else ""
-                if kind == "labels" and block:
-                    rules.add(rule, block["category"] == category, size)
+                if block:
+                    rules[kind].add((rule, block["certainty"]), block["category"] == category, size)
                 if kind == show and (not block or block["category"] != category):
                     key = moment, category, block["category"] if block else "no block", rule
                     misses.setdefault(key, []).append((size, hex(block["address"]) if block else ""))
@@ -136,12 +145,35 @@ def find_programs(asked, everything):
     return chosen or (known if everything else suite)
 
 
-def show_rules(rules):
-    """How often each rule is right, by bytes."""
-    print(f"\n{'rule':60}{'MiB':>12}{'right':>10}")
+def rows_of(rules):
+    """How often each rule is right, by bytes: (rule, certainty), bytes that it decides, part that is right."""
     for rule in sorted({rule for rule, _ in rules.bytes}):
         right, wrong = (rules.bytes.get((rule, good), 0) for good in (True, False))
-        print(f"{rule:60}{(right + wrong) / 2**20:12.2f}{right / (right + wrong):10.2%}")
+        yield rule, right + wrong, right / (right + wrong)
+
+
+def show_rules(title, rules):
+    print(f"\n{title + ', by rule':66}{'certainty':>10}{'MiB':>12}{'right':>10}")
+    for (rule, certainty), size, right in rows_of(rules):
+        print(f"{rule:66}{certainty:>10}{size / 2**20:12.2f}{right:10.2%}")
+
+
+def percent(part):
+    """Rounded down: 100 % is all of it."""
+    return f"{int(part * 10000) / 100:.2f}"
+
+
+def document(path, parts, sums, rules):
+    """Writes the tables of docs/accuracy.md, after its line that says so."""
+    text = path.read_text().split(TABLES)[0] + TABLES + "\n\n| program | with labels | without |\n|---|---:|---:|\n"
+    rows = [*parts.items(), ("all together", {kind: sums[kind].right() for kind in LEAST})]
+    text += "".join(f"| {name} | {percent(of['labels'])} | {percent(of['no labels'])} |\n" for name, of in rows)
+    for kind, of_kind in rules.items():
+        text += f"\n## How often rules that are not certain are right, {'with labels' if kind == 'labels' else 'without'}\n\n"
+        text += "| rule | certainty | MiB | % right |\n|---|---|---:|---:|\n"
+        text += "".join(f"| {rule} | {certainty} | {size / 2**20:,.1f} | {percent(right)} |\n"
+                        for (rule, certainty), size, right in rows_of(of_kind) if certainty != "certain")
+    path.write_text(text)
 
 
 def main():
@@ -149,17 +181,21 @@ def main():
     parser.add_argument("--folder", help="keep what is recorded there, and use what is there")
     parser.add_argument("--misses", choices=LEAST, help="print what is not found out")
     parser.add_argument("--all", action="store_true", help="the programs that the suite leaves out, too")
+    parser.add_argument("--document", type=Path, help="write the tables into this file: docs/accuracy.md")
     parser.add_argument("program", nargs="*", help="names of program_list.py, or patterns as 'ddp-*'")
     arguments = parser.parse_args()
     harness.need_torch()
     if arguments.folder:
         Path(arguments.folder).mkdir(parents=True, exist_ok=True)
-    sums, rules = {kind: Table() for kind in LEAST}, Table()
+    sums, rules = ({kind: Table() for kind in LEAST} for _ in range(2))
+    parts = {}
     with harness.folder() as work, harness.Forks(OWN / "tied.py", ZOO / "qwen_adamw.py") as forks:
         for name in find_programs(arguments.program, arguments.all):
             folder = Path(arguments.folder or work)
-            for kind, table in measure(forks, name, folder, arguments.misses, rules).items():
+            for kind, table in measure(forks, name, folder, arguments.misses, rules,
+                                           arguments.all).items():
                 sums[kind].merge(table)
+                parts.setdefault(name, {})[kind] = table.right()
                 print(f"accuracy_{name}_{kind.replace(' ', '_')} {table.right():.5f} part", flush=True)
                 if kind == "labels" or name not in NEED_LABELS:
                     check(table.right() >= LEAST[kind][1], f"{name}, {kind}: {table.right():.3%} right")
@@ -167,7 +203,10 @@ def main():
         table.show(f"all programs, {kind}")
         if not arguments.program:
             check(table.right() >= LEAST[kind][0], f"{kind}: {table.right():.3%} right over all")
-    show_rules(rules)
+    for kind, of_kind in rules.items():
+        show_rules(f"all programs, {kind}", of_kind)
+    if arguments.document:
+        document(arguments.document, parts, sums, rules)
     harness.finish()
 
 

@@ -7,10 +7,7 @@ ZOO = HERE.parent / "zoo"
 OWN = HERE / "programs"
 PROGRAMS = {
     "adamw-fused": (OWN / "adamw.py", ["fused"], []),
-    "adamw-foreach": (OWN / "adamw.py", ["foreach"], []),
-    "adamw-plain": (OWN / "adamw.py", ["plain"], []),
     "accumulation": (OWN / "accumulation.py", ["none"], []),
-    "accumulation-zero": (OWN / "accumulation.py", ["zero"], []),
     "adapters": (OWN / "adapters.py", [], []),
     "ema": (OWN / "ema.py", [], []),
     "own-optimizer": (OWN / "own_optimizer.py", [], []),
@@ -21,9 +18,7 @@ PROGRAMS = {
     "sparse": (OWN / "sparse.py", [], []),
     "masters": (OWN / "masters.py", [], []),
     "gan": (OWN / "gan.py", [], []),
-    "data-on-device": (OWN / "data_on_device.py", [], []),
     "cache": (OWN / "cache.py", [], []),
-    "trainer": (OWN / "trainer.py", [], ["transformers", "accelerate"]),
     "ddp": (OWN / "ddp.py", [], []),
     "ensemble": (OWN / "ensemble.py", [], []),
     "physics": (OWN / "physics.py", [], []),
@@ -33,15 +28,26 @@ PROGRAMS = {
     "quantized": (OWN / "quantized.py", [], []),
     "state-offload": (OWN / "state_offload.py", [], []),
     "fsdp2": (OWN / "fsdp2.py", [], []),
+    "fsdp1-micro-2-mixed": (OWN / "fsdp.py", ["1", "2", "mixed", "4"], []),
+    "fsdp2-keep": (OWN / "fsdp.py", ["2", "2", "mixed", "4", "keep"], []),
+    "ddp-view": (OWN / "ddp_modes.py", ["view"], []),
+    "flat-grad": (OWN / "flat.py", ["grad"], []),
+    "averaged-copy": (OWN / "averaged.py", ["copy"], []),
+    "context-saved-8-mib": (OWN / "contexts.py", ["saved", "8519680"], []),
     "assigned": (OWN / "assigned.py", [], []),
     "amp": (ZOO / "amp.py", ["--batch", "16"], []),
     "checkpointing": (ZOO / "checkpointing.py", [], []),
     "diffusion-unet": (ZOO / "diffusion_unet.py", [], []),
-    "qwen-adamw": (ZOO / "qwen_adamw.py", ["--batch", "2"], ["transformers"]),
     "kv-cache": (ZOO / "kv_cache.py", ["--tokens", "16", "--every", "8"], ["transformers"]),
 }
 # More of these kinds, which the suite does not wait for: accuracy.py --all runs them, too.
 MORE = {
+    "data-on-device": (OWN / "data_on_device.py", [], []),
+    "qwen-adamw": (ZOO / "qwen_adamw.py", ["--batch", "2"], ["transformers"]),
+    "trainer": (OWN / "trainer.py", [], ["transformers", "accelerate"]),
+    "accumulation-zero": (OWN / "accumulation.py", ["zero"], []),
+    "adamw-plain": (OWN / "adamw.py", ["plain"], []),
+    "adamw-foreach": (OWN / "adamw.py", ["foreach"], []),
     "zero-1": (OWN / "zero.py", ["1", "bf16", "1"], ["deepspeed"]),
     "zero-1-micro-2": (OWN / "zero.py", ["1", "bf16", "2"], ["deepspeed"]),
     "zero-2": (OWN / "zero.py", ["2", "bf16", "1"], ["deepspeed"]),
@@ -57,7 +63,6 @@ MORE = {
     "fsdp2-micro-1-mixed": (OWN / "fsdp.py", ["2", "1", "mixed", "4"], []),
     "fsdp1-micro-2-full": (OWN / "fsdp.py", ["1", "2", "full", "4"], []),
     "fsdp2-micro-2-full": (OWN / "fsdp.py", ["2", "2", "full", "4"], []),
-    "fsdp1-micro-2-mixed": (OWN / "fsdp.py", ["1", "2", "mixed", "4"], []),
     "fsdp2-micro-2-mixed": (OWN / "fsdp.py", ["2", "2", "mixed", "4"], []),
     "fsdp1-micro-8-full": (OWN / "fsdp.py", ["1", "8", "full", "4"], []),
     "fsdp2-micro-8-full": (OWN / "fsdp.py", ["2", "8", "full", "4"], []),
@@ -69,8 +74,6 @@ MORE = {
     "fsdp2-alone": (OWN / "fsdp.py", ["2", "2", "mixed", "1"], []),
     "fsdp2-unshard": (OWN / "fsdp.py", ["2", "2", "mixed", "4", "unshard"], []),
     "fsdp2-sync": (OWN / "fsdp.py", ["2", "2", "full", "4", "sync", "clip"], []),
-    "fsdp2-keep": (OWN / "fsdp.py", ["2", "2", "mixed", "4", "keep"], []),
-    "ddp-view": (OWN / "ddp_modes.py", ["view"], []),
     "ddp-view-zero": (OWN / "ddp_modes.py", ["view", "zero"], []),
     "ddp-view-accumulate": (OWN / "ddp_modes.py", ["view", "accumulate"], []),
     "ddp-view-small": (OWN / "ddp_modes.py", ["view", "small"], []),
@@ -85,7 +88,6 @@ MORE = {
     "ddp-compress": (OWN / "ddp_modes.py", ["compress"], []),
     "ddp-view-compress": (OWN / "ddp_modes.py", ["view", "compress"], []),
     "ddp-broadcast-view": (OWN / "ddp_modes.py", ["broadcast", "view"], []),
-    "flat-grad": (OWN / "flat.py", ["grad"], []),
     "flat-main": (OWN / "flat.py", ["main"], []),
     "flat-both": (OWN / "flat.py", ["both"], []),
     "graph-whole": (OWN / "cuda_graphs.py", ["whole"], []),
@@ -102,7 +104,6 @@ MORE = {
     "experts-loop": (OWN / "experts.py", ["loop"], []),
     "experts-stacked": (OWN / "experts.py", ["stacked"], []),
     "experts-capacity": (OWN / "experts.py", ["capacity"], []),
-    "averaged-copy": (OWN / "averaged.py", ["copy"], []),
     "averaged-swa": (OWN / "averaged.py", ["swa"], []),
     "averaged-buffers": (OWN / "averaged.py", ["buffers"], []),
     "averaged-hand": (OWN / "averaged.py", ["hand"], []),
@@ -111,7 +112,6 @@ MORE = {
     "averaged-object": (OWN / "averaged.py", ["object"], []),
     "averaged-target": (OWN / "averaged.py", ["target"], []),
     "context-saved-32-mib": (OWN / "contexts.py", ["saved", "33554432"], []),
-    "context-saved-8-mib": (OWN / "contexts.py", ["saved", "8519680"], []),
     "context-attribute-32-mib": (OWN / "contexts.py", ["attribute", "33554432"], []),
     "context-attribute-8-mib": (OWN / "contexts.py", ["attribute", "8519680"], []),
     "context-module-32-mib": (OWN / "contexts.py", ["module", "33554432"], []),
@@ -153,6 +153,6 @@ VARIANTS = {
     "ema-pool": ("ema", POOL),
     "accumulation-plugged-pool": ("accumulation", PLUGGED_POOL),
 }
-# What makes these hard is what only labels tell: buffers, and state, that are made as others make parameters, inputs
-# or gradients. Without, they count in what has to be right over all programs only.
-NEED_LABELS = {"quantized", "state-offload"}
+# What makes these hard is what only labels tell: buffers, state, flat parameters, masters and inputs that are made as
+# others make something else. Without, they count in what has to be right over all programs only.
+NEED_LABELS = {"quantized", "state-offload", "flat-main", "flat-both", "replay"}
