@@ -21,10 +21,11 @@ enum mt_setting_kind {
 /* S(name, option's letter (0: none), variable, default, kind, choices, option's value (NULL: it
  * takes none, and sets the variable to 1), meaning). The name is the option's. */
 /* clang-format off */
-#define MT_OPTION_SETTINGS(S)                                                                      \
+#define MT_OUTPUT_SETTING(S)                                                                       \
     S(output, 'o', "MEMTAP_OUTPUT", "memtap-%e-%p.mtap", PATTERN, NULL, "FILE",                    \
       "write the trace there (memtap-%e-%p.mtap); %p: process id,\n"                                 \
-      "%e: program, %h: host, %r: rank, %%: a percent sign")                                       \
+      "%e: program, %h: host, %r: rank, %%: a percent sign")
+#define MT_MORE_SETTINGS(S)                                                                        \
     S(stacks, 0, "MEMTAP_STACKS", "python", CHOICE, "python native both none", "WHICH",            \
       "record these stacks: python (default), native, both, none")                          \
     S(keep, 'k', "MEMTAP_KEEP", "all", SIZE, NULL, "SIZE",                                         \
@@ -39,6 +40,11 @@ enum mt_setting_kind {
       "print no line at the end")                                                                        \
     S(verbose, 'v', "MEMTAP_VERBOSE", "0", CHOICE, "0 1", NULL,                                    \
       "print at the end what memtap could record and what not")
+
+/* The options of commands that record. */
+#define MT_OPTION_SETTINGS(S)                                                                      \
+    MT_OUTPUT_SETTING(S)                                                                           \
+    MT_MORE_SETTINGS(S)
 
 /* And the one that memtap run sets by itself. */
 #define MT_SETTINGS(S)                                                                             \

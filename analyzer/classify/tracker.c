@@ -362,6 +362,35 @@ int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
     return 0;
 }
 
+int mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_seen *seen)
+{
+    int changed = seen->now.epoch != tracker->now.epoch || seen->now.run != tracker->now.run ||
+                  seen->leader != tracker->leader || seen->steps_begun != tracker->steps_begun ||
+                  seen->steps_ended != tracker->steps_ended ||
+                  seen->saw_parameters != tracker->saw_parameters ||
+                  seen->saw_stepped != tracker->saw_stepped;
+    seen->now = tracker->now;
+    seen->leader = tracker->leader;
+    seen->steps_begun = tracker->steps_begun;
+    seen->steps_ended = tracker->steps_ended;
+    seen->saw_parameters = tracker->saw_parameters;
+    seen->saw_stepped = tracker->saw_stepped;
+    return changed;
+}
+
+struct mt_label_tells mt_tracker_label_tells(const struct mt_tracker *tracker,
+                                             struct mt_tracker_seen *seen)
+{
+    size_t lines = tracker->lines.used + tracker->numels.used;
+    struct mt_label_tells tells = {.of_storage = seen->storages != tracker->storages.changes,
+                                   .of_part = seen->parts != tracker->parts.changes};
+    tells.of_others = tells.of_storage || seen->lines != lines;
+    seen->lines = lines;
+    seen->storages = tracker->storages.changes;
+    seen->parts = tracker->parts.changes;
+    return tells;
+}
+
 void mt_tracker_finish(struct mt_tracker *tracker)
 {
     for (size_t i = 0; i < tracker->n_threads; i++)

@@ -167,6 +167,26 @@ static inline void mt_tracker_ended(const struct mt_tracker *tracker, struct mt_
         block->evidence |= MT_SAW_LATER_STEP;
 }
 
+/* What was known when somebody asked last (keep-plan.h): zeros before. */
+struct mt_tracker_seen {
+    struct mt_when now;
+    uint32_t leader, steps_begun, steps_ended;
+    int saw_parameters, saw_stepped;
+    size_t lines;
+    uint64_t storages, parts;
+};
+
+/* Whether something else is known since, other than about a block. */
+int mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_seen *seen);
+
+/* What the label that was learned last says besides its block's own. */
+struct mt_label_tells {
+    int of_storage, of_part; /* the block's storage, or the parameter that it is a part of */
+    int of_others;           /* blocks of the same line, size or storage */
+};
+struct mt_label_tells mt_tracker_label_tells(const struct mt_tracker *tracker,
+                                             struct mt_tracker_seen *seen);
+
 /* The program has ended: so have the steps it was in. */
 void mt_tracker_finish(struct mt_tracker *tracker);
 

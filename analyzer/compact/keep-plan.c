@@ -25,12 +25,7 @@ struct planner {
     struct mt_address_map blocks, cuda; /* PyTorch's, and what CUDA handed out: lives by address */
     struct device_state device[MT_DEVICES];
     int after_oom, saw_gradient, saw_touch;
-    /* Of the tracker, after the last event. */
-    struct mt_when now;
-    uint32_t leader, steps_begun, steps_ended;
-    int saw_parameters, saw_stepped;
-    size_t lines;
-    uint64_t storages, parts;
+    struct mt_tracker_seen seen; /* after the last event */
 };
 
 static void keep_event(struct planner *p, uint64_t number)
@@ -70,16 +65,10 @@ static int see_label(struct planner *p, const struct mt_replay *replay,
     uint32_t index = life_around(&replay->blocks, &p->blocks, address, &block);
     if (!index && !block)
         index = life_around(&replay->cuda.heap, &p->cuda, address, &block);
-    int tells_of_storage = p->storages != replay->tracker.storages.changes;
-    size_t lines = replay->tracker.lines.used + replay->tracker.numels.used;
-    int tells_of_others = tells_of_storage || p->lines != lines;
-    p->lines = lines;
-    p->storages = replay->tracker.storages.changes;
-    int tells_of_part = p->parts != replay->tracker.parts.changes;
-    p->parts = replay->tracker.parts.changes;
+    struct mt_label_tells tells = mt_tracker_label_tells(&replay->tracker, &p->seen);
     if (index)
-        p->lives.life[index].is_wanted |= tells_of_others;
-    if (index && (tells_of_storage || tells_of_part))
+        p->lives.life[index].is_wanted |= tells.of_others;
+    if (index && (tells.of_storage || tells.of_part))
         return mt_keep_life_add(&p->lives, index, number);
     if (index)
         return mt_keep_life_label(&p->lives, index, block, number);
@@ -87,23 +76,6 @@ static int see_label(struct planner *p, const struct mt_replay *replay,
         mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
         keep_event(p, number);
     return 0;
-}
-
-/* What the tracker knows has changed by the event, other than about a block. */
-static int changes_state(struct planner *p, const struct mt_tracker *tracker)
-{
-    int changed = p->now.epoch != tracker->now.epoch || p->now.run != tracker->now.run ||
-                  p->leader != tracker->leader || p->steps_begun != tracker->steps_begun ||
-                  p->steps_ended != tracker->steps_ended ||
-                  p->saw_parameters != tracker->saw_parameters ||
-                  p->saw_stepped != tracker->saw_stepped;
-    p->now = tracker->now;
-    p->leader = tracker->leader;
-    p->steps_begun = tracker->steps_begun;
-    p->steps_ended = tracker->steps_ended;
-    p->saw_parameters = tracker->saw_parameters;
-    p->saw_stepped = tracker->saw_stepped;
-    return changed;
 }
 
 /* The first of a phase, its lowest, and what is the highest of something. */
@@ -272,7 +244,7 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
     size_t moments = moments_passed(p, number);
     int rc = see_kind(p, replay, event, number, moments);
     /* The last event says how long it was recorded. */
-    if (changes_state(p, &replay->tracker) || number == p->whole->events)
+    if (mt_tracker_has_changed(&replay->tracker, &p->seen) || number == p->whole->events)
         keep_totals(p, number);
     return rc;
 }

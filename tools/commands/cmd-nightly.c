@@ -27,7 +27,7 @@ enum { BROKEN = 1, FOLDER = 256, BUDGET };
 
 /* clang-format off */
 const struct mt_option mt_nightly_options[] = {
-    MT_OPTION_SETTINGS(MT_SETTING_OPTION)
+    MT_MORE_SETTINGS(MT_SETTING_OPTION) /* its traces have names of their own */
     MT_SIMULATION_OPTIONS,
     {FOLDER, "folder", "FOLDER", "keep the nights there (default: memtap-nightly)"},
     {BUDGET, "budget", "FILE", "check against this budget: memtap-budget(5)"},
@@ -81,9 +81,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     const char *value;
     int letter, is_module = 0;
     while (!is_module && (letter = mt_options_next(command, argc, argv, &value, operand)) > 0) {
-        const struct mt_option *option = mt_nightly_options;
-        while (option->letter != letter)
-            option++;
+        const struct mt_option *option = mt_option_of(command, letter);
         if (letter == FOLDER) {
             night->folder = value;
         } else if (letter == BUDGET) {

@@ -42,12 +42,13 @@ struct arguments {
     const char *setting[MT_SETTINGS_COUNT]; /* NULL: as the environment says */
 };
 
-/* The first rows are the settings' own. */
-static void set_setting(struct arguments *arguments, int letter, const char *value)
+/* A setting and its option have one name. */
+static void set_setting(struct arguments *arguments, const struct mt_option *option,
+                        const char *value)
 {
-    for (unsigned i = 0; i < MT_ID_roster; i++)
-        if (mt_run_options[i].letter == letter)
-            arguments->setting[i] = mt_run_options[i].value ? value : "1";
+    for (unsigned i = 0; i < MT_SETTINGS_COUNT; i++)
+        if (!strcmp(mt_setting_table[i].name, option->name))
+            arguments->setting[i] = option->value ? value : "1";
 }
 
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
@@ -73,7 +74,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
             arguments->simulation.gpus = value;
             break;
         default:
-            set_setting(arguments, letter, value);
+            set_setting(arguments, mt_option_of(command, letter), value);
         }
     }
     return letter;

@@ -85,7 +85,7 @@ const struct mt_command mt_commands[] = {
      "code is the program's own. If that is 0, memtap exits with 0 for a good night, 1 if a\n"
      "limit is broken or the run is not whole, and 2 if there is no trace or memtap cannot\n"
      "tell.",
-     mt_nightly_options + 1 /* not --output */, 1, mt_run_nightly},
+     mt_nightly_options, 1, mt_run_nightly},
     {"compact", "[OPTION]... TRACE", "write a small copy of a trace, to keep",
      "Writes a small copy of a trace. The copy has the peaks, iterations and totals, but not\n"
      "every event. A report of it says the same as a report of the trace.",

@@ -237,8 +237,8 @@ static int read_all(const struct mt_command *command, int argc, char **argv,
             return -1;
     if (letter < 0)
         return -1;
-    int more = command->options == mt_explain_options;
-    int takes_many = command->options == mt_report_options || arguments->has_rank;
+    int more = !strcmp(command->name, "explain");
+    int takes_many = !strcmp(command->name, "report") || arguments->has_rank;
     if (operand == argc)
         mt_fail_usage(command, "no trace given");
     else if (operand + 1 + more < argc && !takes_many)

@@ -49,6 +49,9 @@ struct mt_command {
 int mt_options_next(const struct mt_command *command, int argc, char **argv, const char **value,
                     int *operand);
 
+/* The option of that letter, which the command has. */
+const struct mt_option *mt_option_of(const struct mt_command *command, int letter);
+
 /* --help's page. */
 void mt_print_help(const struct mt_command *command);
 

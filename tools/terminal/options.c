@@ -89,6 +89,14 @@ int mt_options_next(const struct mt_command *command, int argc, char **argv, con
     return letter;
 }
 
+const struct mt_option *mt_option_of(const struct mt_command *command, int letter)
+{
+    const struct mt_option *option = command->options;
+    while (option->letter != letter)
+        option++;
+    return option;
+}
+
 static void print_option(const struct mt_option *option)
 {
     char left[64], shown[4] = "";
