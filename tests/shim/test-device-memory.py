@@ -53,7 +53,7 @@ def runtime(trace):
     """The rows of the report that say what the context is, and what came to it."""
     done = subprocess.run([memtap, "report", trace], check=True, text=True, stdout=subprocess.PIPE)
     rows = [" ".join(line.split()[:-2]) for line in done.stdout.splitlines()]
-    return [row for row in rows if row.startswith(("context", "when first", "since"))]
+    return [row for row in rows if row.startswith(("CUDA context", "at the first sample", "since"))]
 
 
 def balance(trace):

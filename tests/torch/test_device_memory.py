@@ -40,7 +40,7 @@ def check_balance(work):
     (part,) = balance["by_library"]
     equal("beside PyTorch", (part["name"].split()[0], part["bytes"]), ("beside.py:10", 6 * MIB))
     page = harness.must_run([harness.MEMTAP, "report", path]).stdout
-    for row in ("PyTorch's segments", "other CUDA allocations", "beside.py:10", "context and modules",
+    for row in ("PyTorch's segments", "other CUDA allocations", "beside.py:10", "CUDA context and modules",
                 "other processes", "unexplained"):
         check(f"  {row}" in page, f"no row of {row} in the page")
 
