@@ -85,6 +85,11 @@ size_t mt_readable_pages(uintptr_t address, size_t most)
 int mt_safe_read_words(const uint64_t *address, uint64_t *out, unsigned n)
 {
     MT_NO_CANCEL();
+    for (; n > MT_SAFE_WORDS; n -= MT_SAFE_WORDS, address += MT_SAFE_WORDS, out += MT_SAFE_WORDS) {
+        int failed = mt_safe_read_words(address, out, MT_SAFE_WORDS);
+        if (failed)
+            return failed;
+    }
     struct iovec to = {out, n * sizeof *out}, from[MT_SAFE_WORDS];
     int saved = errno, rc = 0;
     for (unsigned i = 0; i < n; i++)

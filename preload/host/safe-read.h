@@ -20,7 +20,7 @@ size_t mt_readable_pages(uintptr_t address, size_t most);
 struct iovec;
 size_t mt_safe_read_many(int pid, const struct iovec *from, const struct iovec *to, unsigned n);
 
-/* Likewise words from all over the memory, MT_SAFE_WORDS at most, in one system call. */
+/* Likewise words from all over the memory: MT_SAFE_WORDS in one system call. */
 #define MT_SAFE_WORDS 16u
 int mt_safe_read_words(const uint64_t *address, uint64_t *out, unsigned n);
 

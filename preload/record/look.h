@@ -18,7 +18,7 @@ void mt_look_end(int has_begun);
 /* Copies size bytes (at most 4096): 0, or -EFAULT where they cannot be read. */
 int mt_look_read(uint64_t address, void *out, size_t size);
 
-/* Copies words from all over the memory, MT_SAFE_WORDS at most, in one system call. */
+/* Copies words from all over the memory: MT_SAFE_WORDS in one system call. */
 int mt_look_read_words(const uint64_t *address, uint64_t *out, unsigned n);
 
 /* What is read next lies at these addresses: their pages are copied in one system call, so many at most. */

@@ -2,6 +2,7 @@
 /* How the layout of a tensor is found, on objects of each layout: with PyTorch's C interface (2.2
  * and later) to agree or not, and without it. Each test is a process of its own. */
 #include "fake-aoti.h"
+#include "preload/host/safe-read.h"
 #include "preload/python/tensor.h"
 #include "tests/support/run-tests.h"
 
@@ -132,6 +133,24 @@ static const struct fake_aoti wrong[] = {
     {(void *)(uintptr_t)DATA, 0, SIZE, MT_DEVICE_TYPE_CUDA, DEVICE, 1},
 };
 
+/* More words than one system call copies, and one that is nowhere. */
+START_TEST(any_number_of_words_is_read)
+{
+    uint64_t word[50], address[50], out[51];
+    for (unsigned i = 0; i < 50; i++) {
+        word[i] = i * i;
+        address[i] = (uint64_t)(uintptr_t)&word[49 - i];
+    }
+    out[50] = 7;
+    ck_assert_int_eq(mt_safe_read_words(address, out, 50), 0);
+    for (unsigned i = 0; i < 50; i++)
+        ck_assert_uint_eq(out[i], word[49 - i]);
+    ck_assert_uint_eq(out[50], 7);
+    address[40] = 8;
+    ck_assert_int_ne(mt_safe_read_words(address, out, 50), 0);
+}
+END_TEST
+
 START_TEST(layout_is_wrong)
 {
     load_pytorch(wrong[_i]);
@@ -166,5 +185,6 @@ int main(void)
     tcase_add_loop_test(tensor, view_without_elements_decides_nothing, 0, 2);
     tcase_add_loop_test(tensor, layout_is_wrong, 0, sizeof wrong / sizeof *wrong);
     tcase_add_test(tensor, leaf_is_found_or_not);
+    tcase_add_test(tensor, any_number_of_words_is_read);
     return RUN_TESTS(tensor);
 }
