@@ -126,12 +126,22 @@ static void see_gradient(struct mt_replay *replay, const struct mt_block *block)
         mt_copies_add_parameter(&replay->gradients, block);
 }
 
+static __attribute__((cold)) void tell_life(struct mt_replay *replay, const struct mt_block *block,
+                                            int at_end)
+{
+    const struct mt_life_watcher *lives = replay->question.lives;
+    update_context(&replay->context, replay);
+    lives->ended(lives->data, replay, block, mt_classify(&replay->context, block), at_end);
+}
+
 void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end)
 {
     mt_tracker_ended(&replay->tracker, block, at_end);
     if (block->born.phase == MT_PHASE_BACKWARD && !saw_gradients(replay))
         see_gradient(replay, block);
     watch(replay, block);
+    if (replay->question.lives)
+        tell_life(replay, block, at_end);
     if (replay->question.whole_run)
         mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block,
                         at_end);

@@ -27,6 +27,13 @@ struct mt_watcher {
     void *data;
 };
 
+/* Sees each block when it ends, or the trace does, with the rule that holds for it then. */
+struct mt_life_watcher {
+    void (*ended)(void *data, const struct mt_replay *replay, const struct mt_block *block,
+                  const struct mt_rule *rule, int at_end);
+    void *data;
+};
+
 /* What is asked of a trace. */
 struct mt_question {
     struct mt_moment moment;
@@ -37,6 +44,7 @@ struct mt_question {
     int whole_run;                     /* places, which takes a little longer */
     int no_labels;                    /* do without what autograd says: stacks and lifetimes only */
     const struct mt_watcher *watcher; /* the caller's; NULL: none */
+    const struct mt_life_watcher *lives; /* likewise */
 };
 
 struct mt_oom {

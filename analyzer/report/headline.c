@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "headline.h"
+#include "analyzer/findings/oom.h"
+#include "analyzer/support/text.h"
+
+#define MUCH_FREE 5 /* a fifth of what is reserved */
+
+static const struct mt_style plain = {.utf8 = 1};
+
+static void put_line(FILE *out, const struct mt_definitions *definitions, uint32_t stack)
+{
+    char place[512], safe[512];
+    mt_place_text(place, sizeof place, definitions, stack);
+    mt_safe_text(safe, sizeof safe, place, 0, MT_CUT_END, &plain);
+    fputs(safe, out);
+}
+
+static void say_oom(const struct mt_analysis *analysis, FILE *out)
+{
+    const struct mt_replay *replay = &analysis->replay;
+    if (!replay->n_ooms)
+        return;
+    const struct mt_oom *oom = &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT];
+    char wanted[MT_SIZE_TEXT], device[MT_SIZE_TEXT];
+    uint32_t line = mt_oom_line(replay->definitions, oom);
+    fprintf(out, "Memory ran out on %s: %s %s requested", mt_device_text(device, oom->device),
+            mt_size_text(wanted, oom->wanted), oom->wanted == 1 ? "was" : "were");
+    if (line) {
+        fputs(" by ", out);
+        put_line(out, replay->definitions, line);
+    }
+    fputs(oom->went_on ? ", and the program went on.\n" : ".\n", out);
+}
+
+static const struct mt_site *largest_of(const struct mt_device *device, enum mt_category category)
+{
+    for (size_t i = 0; i < device->sites.n; i++)
+        if (device->sites.site[i].category == category)
+            return &device->sites.site[i];
+    return NULL;
+}
+
+static void say_what_fills(const struct mt_analysis *analysis, const struct mt_device *device,
+                           FILE *out)
+{
+    unsigned most = 0;
+    uint64_t sum = 0;
+    char name[MT_SIZE_TEXT], peak[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT];
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++) {
+        sum += device->category[i].bytes;
+        if (device->category[i].bytes > device->category[most].bytes)
+            most = i;
+    }
+    if (!sum)
+        return;
+    const struct mt_site *site = largest_of(device, (enum mt_category)most);
+    fprintf(out, "The %s of %s is %s; the largest part is %s, %s (%.0f %%)",
+            device->is_peak ? "peak" : "moment", mt_device_text(name, device->device),
+            mt_size_text(peak, device->at.allocated), mt_categories[most].label,
+            mt_size_text(bytes, device->category[most].bytes),
+            100.0 * (double)device->category[most].bytes / (double)sum);
+    if (site && site->stack) {
+        fputs(", most of it from ", out);
+        put_line(out, analysis->replay.definitions, site->stack);
+    }
+    fputs(".\n", out);
+}
+
+static void say_growth(const struct mt_analysis *analysis, const struct mt_device *device,
+                       FILE *out)
+{
+    char bytes[MT_SIZE_TEXT];
+    if (!device->growth.per_iteration)
+        return;
+    fprintf(out, "Each iteration leaves %s more behind than the one before",
+            mt_size_text(bytes, device->growth.per_iteration));
+    if (device->growth.n) {
+        fputs(", most of it from ", out);
+        put_line(out, analysis->replay.definitions, device->growth.site[0].stack);
+    }
+    fputs(".\n", out);
+}
+
+static void say_free(const struct mt_device *device, FILE *out)
+{
+    char cached[MT_SIZE_TEXT], reserved[MT_SIZE_TEXT];
+    if (device->of_cuda || device->cached < device->at.reserved / MUCH_FREE || !device->cached)
+        return;
+    fprintf(out, "%s of the %s that PyTorch reserved is free there", mt_size_text(cached, device->cached),
+            mt_size_text(reserved, device->at.reserved));
+    fputs(device->worst && device->worst->times
+              ? ", and PyTorch reserved more although enough was free: it is fragmented.\n"
+              : ".\n",
+          out);
+}
+
+void mt_headline(const struct mt_analysis *analysis, FILE *out)
+{
+    const struct mt_device *device = mt_analysis_main_device(analysis);
+    struct mt_ended ended = mt_analysis_ended(analysis);
+    char text[MT_ENDED_TEXT];
+    if (!mt_ended_is_plain(&ended))
+        fprintf(out, "%s\n", mt_ended_line(text, &ended));
+    say_oom(analysis, out);
+    if (!device) {
+        fputs("No GPU memory was allocated.\n", out);
+        return;
+    }
+    say_what_fills(analysis, device, out);
+    say_growth(analysis, device, out);
+    say_free(device, out);
+}
