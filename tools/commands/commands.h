@@ -18,6 +18,7 @@ int mt_run_dump(const struct mt_command *command, int argc, char **argv);
 int mt_run_report(const struct mt_command *command, int argc, char **argv);
 int mt_run_explain(const struct mt_command *command, int argc, char **argv);
 int mt_run_stacks(const struct mt_command *command, int argc, char **argv);
+int mt_run_view(const struct mt_command *command, int argc, char **argv);
 int mt_run_oom(const struct mt_command *command, int argc, char **argv);
 int mt_run_blocks(const struct mt_command *command, int argc, char **argv);
 int mt_run_compact(const struct mt_command *command, int argc, char **argv);
@@ -38,5 +39,6 @@ extern const struct mt_option mt_recover_options[];
 extern const struct mt_option mt_run_options[];
 extern const struct mt_option mt_simulate_options[];
 extern const struct mt_option mt_symbolize_options[];
+extern const struct mt_option mt_view_options[];
 
 #endif

@@ -31,6 +31,10 @@ const struct mt_command mt_commands[] = {
      "Explains a trace: how much memory was allocated at the peak, what for, and by\n"
      "which lines. Several traces are the ranks of one job.",
      mt_report_options, 0, mt_run_report},
+    {"view", "[OPTION]... TRACE...", "show a trace in a browser",
+     "Makes a page that carries the traces and memtap's analyzer, and opens it in a browser.\n"
+     "The page is one file: it needs no network and sends nothing anywhere.",
+     mt_view_options, 0, mt_run_view},
     {"oom", "[OPTION]... TRACE...", "explain why memory ran out",
      "Explains why a program ran out of memory the last time: what was requested, and by\n"
      "which line; what was live; why the free memory did not help; what would help.",

@@ -14,6 +14,7 @@ static const char *const shim_places[] = {"../preload", "../" MT_LIBDIR "/memtap
                                           NULL};
 static const char *const simulator_places[] = {
     "../simulator/lib", "../" MT_LIBDIR "/memtap/simulator", "../lib/memtap/simulator", NULL};
+static const char *const page_places[] = {"../page", "../share/memtap", NULL};
 
 /* The folder of the running command. */
 static int own_folder(char out[PATH_MAX])
@@ -59,4 +60,9 @@ int mt_locate_shim(char out[MT_PLACE_SIZE])
 int mt_locate_simulator(char out[MT_PLACE_SIZE])
 {
     return locate(out, simulator_places, "libcuda.so.1", "");
+}
+
+int mt_locate_page(char out[MT_PLACE_SIZE])
+{
+    return locate(out, page_places, "memtap.html", "memtap.html");
 }

@@ -16,4 +16,7 @@ int mt_locate_shim(char out[MT_PLACE_SIZE]);
  * should have been in out. */
 int mt_locate_simulator(char out[MT_PLACE_SIZE]);
 
+/* memtap.html: 0; or -ENOENT, with the place where it should have been in out. */
+int mt_locate_page(char out[MT_PLACE_SIZE]);
+
 #endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The analyzer (page.c), with types. One trace is open at a time.
+import { Json, Objects } from "./objects";
+import { Files, Wasi } from "./wasi";
+
+export const WHO = ["python", "native", "callers", "module", "operator", "line"] as const;
+export type Who = (typeof WHO)[number];
+
+export interface Category { name: string; label: string; }
+export interface Device {
+  slot: number; device: number; moments: number;
+  begin_ns: number; end_ns: number; peak: number; reserved: number;
+}
+export interface Span { moment: number; time_ns: number; phase: string; iteration: number; most: number; }
+export interface Oom { slot: number; moment: number; time_ns: number; requested: number; went_on: boolean; }
+export interface Node {
+  name: string; place: string; bytes: number; blocks: number; category: number; children: Node[];
+}
+export interface Row {
+  bytes: number; blocks: number; category: number; line: string; operator: string;
+  guess: string | null; life: number;
+}
+export interface Frame { function: string; file: string; line: number; }
+export interface Life {
+  bytes: number; address: string; born: number; born_ns: number; born_event: number;
+  ended: number | null; ended_ns: number | null; category: number; rule: string; certainty: string;
+  phase: string; dtype: string; name: string | null; operator: string | null; module: string;
+  stack: Frame[]; forward_stack: Frame[];
+}
+/** Of a trace, once. Bytes and ns. */
+export interface Trace {
+  name: string; fault: string; headline: string[]; text: string; report: { [key: string]: Json }; categories: Category[];
+  devices: Device[]; spans: { [slot: number]: Span[] }; ooms: Oom[];
+}
+/** What is shown: of one device, from x to x, which are moments or ns. */
+export interface Range { slot: number; is_time: boolean; from: number; to: number; columns: number; }
+/** Per column: bytes by category, the column's highest moment, reserved, least allocated. */
+export interface Bands { fields: number; numbers: Float64Array; }
+/** Six numbers a strip: columns from, to, bytes below, life, bytes, category. */
+export interface Strips { numbers: Float64Array; rest: Float64Array; below: Float64Array; }
+export const STRIP = 6;
+
+interface Exports {
+  memory: WebAssembly.Memory;
+  _initialize(): void;
+  allocate(bytes: number): number;
+  release(at: number): void;
+  open(path: number): number;
+  fault(): number;
+  report(): number;
+  headline(): number;
+  report_text(): number;
+  categories(): number;
+  devices(): number;
+  spans(slot: number): number;
+  ooms(): number;
+  bands(slot: number, time: number, from: number, to: number, columns: number): number;
+  strips(slot: number, time: number, from: number, to: number, columns: number, least: number,
+         category: number): number;
+  strip_numbers(): number;
+  strips_rest(): number;
+  strips_below_rest(): number;
+  life_looks(lives: number, n: number, stride: number): void;
+  moment_at(slot: number, time: number, x: number): number;
+  moment_ns(slot: number, moment: number): number;
+  moment_event(slot: number, moment: number): number;
+  who(slot: number, by: number, at: number, since: number, category: number): number;
+  table(slot: number, at: number, since: number, category: number): number;
+  life(number: number): number;
+}
+
+export class Analyzer {
+  private exports!: Exports;
+  private readonly objects = new Objects();
+  private nCategories = 0;
+
+  constructor(private readonly module: WebAssembly.Module) {}
+
+  private text(at: number) {
+    const bytes = new Uint8Array(this.exports.memory.buffer);
+    return new TextDecoder().decode(bytes.subarray(at, bytes.indexOf(0, at)));
+  }
+
+  private doubles(at: number, n: number) {
+    return new Float64Array(this.exports.memory.buffer, at, n).slice();
+  }
+
+  private take<T>(handle: number) {
+    return this.objects.take(handle) as unknown as T;
+  }
+
+  /** Reads a trace; throws an Error with a sentence where it cannot be read at all. */
+  open(name: string, files: Files): Trace {
+    const wasi = new Wasi(files);
+    const instance = new WebAssembly.Instance(this.module, {
+      wasi_snapshot_preview1: wasi.imports(),
+      memtap: this.objects.imports(),
+    });
+    this.exports = instance.exports as unknown as Exports;
+    wasi.memory = this.objects.memory = this.exports.memory;
+    this.exports._initialize();
+    const path = new TextEncoder().encode(`/${name}\0`);
+    const at = this.exports.allocate(path.length);
+    new Uint8Array(this.exports.memory.buffer).set(path, at);
+    const rc = this.exports.open(at);
+    this.exports.release(at);
+    const fault = this.text(this.exports.fault());
+    if (rc) throw new Error(`${name}: ${fault || "there is not enough memory to read it"}`);
+    const categories = this.take<Category[]>(this.exports.categories());
+    this.nCategories = categories.length;
+    const devices = this.take<Device[]>(this.exports.devices());
+    const spans: { [slot: number]: Span[] } = {};
+    for (const device of devices) spans[device.slot] = this.take<Span[]>(this.exports.spans(device.slot));
+    return {
+      name, fault, categories, devices, spans,
+      headline: this.text(this.exports.headline()).split("\n").filter((line) => line),
+      text: this.text(this.exports.report_text()),
+      report: this.take<{ [key: string]: Json }>(this.exports.report()),
+      ooms: this.take<Oom[]>(this.exports.ooms()),
+    };
+  }
+
+  bands(range: Range): Bands {
+    const fields = this.nCategories + 3;
+    const at = this.exports.bands(range.slot, +range.is_time, range.from, range.to, range.columns);
+    if (!at) throw new Error("out of memory");
+    return { fields, numbers: this.doubles(at, range.columns * fields) };
+  }
+
+  strips(range: Range, least: number, category: number): Strips {
+    const n = this.exports.strips(range.slot, +range.is_time, range.from, range.to, range.columns,
+      least, category);
+    if (n < 0) throw new Error("out of memory");
+    const four = this.doubles(this.exports.strip_numbers(), n * 4);
+    const looks = this.exports.allocate(Math.max(n, 1) * 24);
+    const view = new Float64Array(this.exports.memory.buffer, looks, n * 3);
+    for (let i = 0; i < n; i++) view[3 * i] = four[4 * i + 3]!;
+    this.exports.life_looks(looks, n, 3);
+    const known = new Float64Array(this.exports.memory.buffer, looks, n * 3);
+    const numbers = new Float64Array(n * STRIP);
+    for (let i = 0; i < n; i++) {
+      numbers.set(four.subarray(4 * i, 4 * i + 4), STRIP * i);
+      numbers[STRIP * i + 4] = known[3 * i + 1]!;
+      numbers[STRIP * i + 5] = known[3 * i + 2]!;
+    }
+    this.exports.release(looks);
+    return {
+      numbers,
+      rest: this.doubles(this.exports.strips_rest(), range.columns),
+      below: this.doubles(this.exports.strips_below_rest(), range.columns),
+    };
+  }
+
+  moment(slot: number, is_time: boolean, x: number) {
+    const moment = this.exports.moment_at(slot, +is_time, x);
+    return {
+      moment, time_ns: this.exports.moment_ns(slot, moment), event: this.exports.moment_event(slot, moment),
+    };
+  }
+
+  momentNs(slot: number, moment: number) {
+    return this.exports.moment_ns(slot, moment);
+  }
+
+  who(slot: number, by: Who, at: number, since: number, category: number) {
+    return this.take<Node>(this.exports.who(slot, WHO.indexOf(by), at, since, category));
+  }
+
+  table(slot: number, at: number, since: number, category: number) {
+    return this.take<Row[]>(this.exports.table(slot, at, since, category));
+  }
+
+  life(number: number) {
+    return this.take<Life>(this.exports.life(number));
+  }
+}

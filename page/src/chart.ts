@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// A canvas with an x axis that is panned and zoomed: what the timeline and the blocks share.
+import { Device } from "./analyzer";
+import { State, Store, whole } from "./state";
+
+export const LEFT = 76, RIGHT = 12; // CSS pixels beside the plot
+
+export class Chart {
+  readonly context: CanvasRenderingContext2D;
+  width = 0; // of the plot, CSS pixels
+  height = 0;
+  ratio = 1;
+
+  constructor(readonly canvas: HTMLCanvasElement, readonly bottom: number) {
+    this.context = canvas.getContext("2d")!;
+  }
+
+  /** Fits the canvas to its place; true where it has one. */
+  fit(): boolean {
+    const box = this.canvas.getBoundingClientRect();
+    this.ratio = Math.min(window.devicePixelRatio || 1, 2);
+    const width = Math.round(box.width * this.ratio), height = Math.round(box.height * this.ratio);
+    if (this.canvas.width !== width || this.canvas.height !== height) {
+      this.canvas.width = width;
+      this.canvas.height = height;
+    }
+    this.width = box.width - LEFT - RIGHT;
+    this.height = box.height - this.bottom;
+    this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    return this.width > 10 && this.height > 10;
+  }
+
+  columns(): number {
+    return Math.max(1, Math.min(2000, Math.round(this.width * this.ratio)));
+  }
+
+  /** The x of a state at a place on the canvas, and the other way round. */
+  at(state: State, pixel: number): number {
+    return state.from + ((pixel - LEFT) / this.width) * (state.to - state.from);
+  }
+
+  pixel(state: State, x: number): number {
+    return LEFT + ((x - state.from) / (state.to - state.from)) * this.width;
+  }
+}
+
+/** Keeps a range within the run and at least as wide as can be told apart. */
+export function bounded(device: Device, is_time: boolean, from: number, to: number) {
+  const all = whole(device, is_time);
+  const least = is_time ? 1000 : 8;
+  const width = Math.min(Math.max(to - from, Math.min(least, all.to - all.from)), all.to - all.from);
+  const begin = Math.min(Math.max(from, all.from), all.to - width);
+  return { from: begin, to: begin + width };
+}
+
+export function zoom(store: Store, device: Device, factor: number, around?: number) {
+  const { from, to, is_time } = store.state;
+  const middle = around ?? (from + to) / 2;
+  store.set(bounded(device, is_time, middle - (middle - from) * factor, middle + (to - middle) * factor));
+}
+
+export function pan(store: Store, device: Device, part: number) {
+  const { from, to, is_time } = store.state;
+  const by = (to - from) * part;
+  store.set(bounded(device, is_time, from + by, to + by));
+}
+
+/** Wheel, drag and click on a chart. */
+export function gestures(chart: Chart, store: Store, device: () => Device, click: (event: PointerEvent) => void) {
+  const canvas = chart.canvas;
+  canvas.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    const x = chart.at(store.state, event.offsetX);
+    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(store, device(), event.deltaX / chart.width);
+    else zoom(store, device(), Math.exp(event.deltaY * (event.ctrlKey ? 0.01 : 0.0025)), x);
+  }, { passive: false });
+  let begin: { pixel: number; from: number; to: number } | null = null;
+  let moved = false;
+  canvas.addEventListener("pointerdown", (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    begin = { pixel: event.offsetX, from: store.state.from, to: store.state.to };
+    moved = false;
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!begin || !event.buttons) return;
+    moved ||= Math.abs(event.offsetX - begin.pixel) > 3;
+    if (!moved) return;
+    const by = ((begin.pixel - event.offsetX) / chart.width) * (begin.to - begin.from);
+    store.set(bounded(device(), store.state.is_time, begin.from + by, begin.to + by));
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    if (begin && !moved) click(event);
+    begin = null;
+  });
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers as the command prints them.
+
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+/** "64.06 MiB"; whole bytes below 1 KiB. */
+export function size(bytes: number): string {
+  let unit = 0, value = bytes;
+  while (Math.abs(value) >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return unit ? `${value.toFixed(2)} ${UNITS[unit]}` : `${bytes} B`;
+}
+
+/** "1.234 s", "12.3 ms", "45 µs". */
+export function time(ns: number): string {
+  const s = ns / 1e9;
+  if (s >= 1) return `${s.toFixed(3)} s`;
+  if (s >= 1e-3) return `${(s * 1e3).toFixed(1)} ms`;
+  return `${(s * 1e6).toFixed(0)} µs`;
+}
+
+export function count(n: number): string {
+  return n.toLocaleString("en-US");
+}
+
+/** "39.9 %"; "" where there is no whole. */
+export function part(bytes: number, whole: number): string {
+  return whole ? `${((100 * bytes) / whole).toFixed(1)} %` : "";
+}
+
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+/** Round numbers between 0 and a limit, for an axis of bytes. */
+export function ticks(limit: number, n: number): number[] {
+  if (!(limit > 0)) return [0];
+  const rough = limit / n, power = 2 ** Math.floor(Math.log2(rough));
+  const step = [1, 2].map((k) => k * power).find((one) => one >= rough) ?? 2 * power;
+  const out: number[] = [];
+  for (let at = 0; at <= limit; at += step) out.push(at);
+  return out;
+}
+
+/** Round numbers of a range of moments or ns. */
+export function marks(from: number, to: number, n: number): number[] {
+  const rough = (to - from) / n;
+  if (!(rough > 0)) return [];
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((k) => k * power).find((one) => one >= rough)!;
+  const out: number[] = [];
+  for (let at = Math.ceil(from / step) * step; at <= to; at += step) out.push(at);
+  return out;
+}

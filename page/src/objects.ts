@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values of JSON that the analyzer makes, as objects of ours: what stand-ins/jansson.h declares.
+// The analyzer knows each by a number; a value that becomes another's part loses its own.
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export class Objects {
+  memory!: WebAssembly.Memory;
+  private values: (Json | undefined)[] = [undefined];
+  private free: number[] = [];
+
+  private keep(value: Json): number {
+    const at = this.free.pop() ?? this.values.length;
+    this.values[at] = value;
+    return at;
+  }
+
+  /** The value of a number, which is forgotten. 0 is none: there was no memory. */
+  take(at: number): Json {
+    if (!at) throw new Error("out of memory");
+    const value = this.values[at]!;
+    this.values[at] = undefined;
+    this.free.push(at);
+    return value;
+  }
+
+  private text(at: number): string {
+    const bytes = new Uint8Array(this.memory.buffer);
+    return new TextDecoder().decode(bytes.subarray(at, bytes.indexOf(0, at)));
+  }
+
+  imports(): WebAssembly.ModuleImports {
+    return {
+      object: () => this.keep({}),
+      array: () => this.keep([]),
+      null: () => this.keep(null),
+      boolean: (value: number) => this.keep(value !== 0),
+      number: (value: number) => this.keep(value),
+      string: (at: number) => this.keep(this.text(at)),
+      put: (object: number, key: number, value: number) => {
+        if (!object || !value) return -1;
+        // not by assignment: a name may be "__proto__"
+        Object.defineProperty(this.values[object], this.text(key),
+          { value: this.take(value), enumerable: true, writable: true, configurable: true });
+        return 0;
+      },
+      push: (array: number, value: number) => {
+        if (!array || !value) return -1;
+        (this.values[array] as Json[]).push(this.take(value));
+        return 0;
+      },
+      at: (array: number, index: number, value: number) => {
+        if (!array || !value) return -1;
+        (this.values[array] as Json[])[index] = this.take(value);
+        return 0;
+      },
+      forget: (value: number) => {
+        if (value) this.take(value);
+      },
+    };
+  }
+}

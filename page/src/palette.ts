@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// A colour and a pattern for each category. The colours are told apart by people with any kind of
+// colour blindness (after Okabe and Ito), and the patterns without any colour.
+
+const LOOKS: { [name: string]: [colour: string, pattern: Pattern] } = {
+  parameters: ["#0072b2", "none"],
+  buffers: ["#56b4e9", "dots"],
+  gradients: ["#f0c800", "none"],
+  optimizer_state: ["#3f4fa3", "lines"],
+  activations: ["#e08a00", "none"],
+  inputs: ["#cc79a7", "none"],
+  temporaries: ["#d55e00", "falling"],
+  workspace: ["#8c6d31", "cross"],
+  communication: ["#009e73", "none"],
+  runtime: ["#808890", "dots"],
+  other: ["#b8bec6", "none"],
+};
+
+type Pattern = "none" | "dots" | "lines" | "falling" | "cross";
+
+export function colour(name: string): string {
+  return (LOOKS[name] ?? LOOKS["other"])![0];
+}
+
+function draw(context: CanvasRenderingContext2D, pattern: Pattern) {
+  context.strokeStyle = context.fillStyle = "rgba(255,255,255,0.35)";
+  context.lineWidth = 1;
+  context.beginPath();
+  if (pattern === "dots") context.fillRect(2, 2, 1.6, 1.6);
+  if (pattern === "lines" || pattern === "cross") {
+    context.moveTo(-1, 7);
+    context.lineTo(7, -1);
+  }
+  if (pattern === "falling" || pattern === "cross") {
+    context.moveTo(-1, -1);
+    context.lineTo(7, 7);
+  }
+  context.stroke();
+}
+
+const made = new Map<string, CanvasPattern | string>();
+
+/** What a canvas fills a category's area with. */
+export function fill(name: string): CanvasPattern | string {
+  const known = made.get(name);
+  if (known) return known;
+  const [plain, pattern] = (LOOKS[name] ?? LOOKS["other"])!;
+  let result: CanvasPattern | string = plain;
+  if (pattern !== "none") {
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 6;
+    const context = tile.getContext("2d")!;
+    context.fillStyle = plain;
+    context.fillRect(0, 0, 6, 6);
+    draw(context, pattern);
+    result = context.createPattern(tile, "repeat") ?? plain;
+  }
+  made.set(name, result);
+  return result;
+}

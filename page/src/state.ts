@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is looked at. It stands in the page's fragment, so that a link shows the same.
+import { Device, Trace, WHO, Who } from "./analyzer";
+
+export const TABS = ["blocks", "who", "table", "report"] as const;
+export type Tab = (typeof TABS)[number];
+
+export interface State {
+  slot: number;
+  is_time: boolean;
+  /** moments or ns */
+  from: number;
+  to: number;
+  /** the moment that lists are of */
+  at: number;
+  /** lists have what was made from this moment on */
+  since: number;
+  /** a category's number, or -1: all */
+  category: number;
+  by: Who;
+  tab: Tab;
+  /** a block's number, or -1 */
+  life: number;
+  search: string;
+}
+
+export type Change = Partial<State>;
+
+export class Store {
+  private listeners: ((state: State, changed: Set<keyof State>) => void)[] = [];
+  private timer = 0;
+
+  constructor(public state: State) {}
+
+  listen(call: (state: State, changed: Set<keyof State>) => void) {
+    this.listeners.push(call);
+  }
+
+  set(change: Change) {
+    const changed = new Set<keyof State>();
+    for (const key of Object.keys(change) as (keyof State)[])
+      if (change[key] !== undefined && change[key] !== this.state[key]) changed.add(key);
+    if (!changed.size) return;
+    this.state = { ...this.state, ...change };
+    for (const call of this.listeners) call(this.state, changed);
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => history.replaceState(null, "", `#${write(this.state)}`), 150);
+  }
+}
+
+function write(state: State): string {
+  const out = new URLSearchParams();
+  for (const [key, value] of Object.entries(state))
+    if (value !== "" && value !== -1 && value !== false) out.set(key, String(+(value === true) || value));
+  return out.toString();
+}
+
+function number(text: string | null, low: number, high: number, otherwise: number): number {
+  const value = text === null || text === "" ? NaN : Number(text);
+  return Number.isFinite(value) && value >= low && value <= high ? value : otherwise;
+}
+
+function one<T extends string>(text: string | null, of: readonly T[], otherwise: T): T {
+  return of.find((name) => name === text) ?? otherwise;
+}
+
+/** The whole run of a device, at its peak. */
+export function whole(device: Device, is_time: boolean): { from: number; to: number } {
+  return is_time ? { from: device.begin_ns, to: Math.max(device.end_ns, device.begin_ns + 1) }
+                 : { from: 0, to: device.moments };
+}
+
+/** What a fragment asks for, as far as that trace has it. */
+export function read(fragment: string, trace: Trace): State {
+  const devices = trace.devices, nCategories = trace.categories.length;
+  const given = new URLSearchParams(fragment.replace(/^#/, ""));
+  const main = devices.reduce((a, b) => (b.reserved > a.reserved ? b : a));
+  const device = devices.find((one) => String(one.slot) === given.get("slot")) ?? main;
+  const is_time = given.get("is_time") === "1";
+  const all = whole(device, is_time);
+  const oom = trace.ooms.find((one) => one.slot === device.slot && !one.went_on);
+  const worst = oom ? Math.min(Math.max(oom.moment - 1, 0), device.moments - 1) : device.peak;
+  const from = number(given.get("from"), all.from, all.to, all.from);
+  const to = number(given.get("to"), all.from, all.to, all.to);
+  return {
+    slot: device.slot,
+    is_time,
+    from: from < to ? from : all.from,
+    to: from < to ? to : all.to,
+    at: Math.round(number(given.get("at"), 0, device.moments - 1, worst)),
+    since: Math.round(number(given.get("since"), 0, device.moments - 1, 0)),
+    category: Math.round(number(given.get("category"), 0, nCategories - 1, -1)),
+    by: one(given.get("by"), WHO, "python"),
+    tab: one(given.get("tab"), TABS, "blocks"),
+    life: Math.round(number(given.get("life"), 0, Number.MAX_SAFE_INTEGER, -1)),
+    search: (given.get("search") ?? "").slice(0, 200),
+  };
+}

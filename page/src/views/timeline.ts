@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was allocated over time, by category, stacked; reserved above; iterations and phases below.
+import type { Bands, Device, Span, Trace } from "../analyzer";
+import { Chart, LEFT, RIGHT, gestures } from "../chart";
+import { Client, latest } from "../client";
+import { marks, size, ticks, time } from "../format";
+import { fill } from "../palette";
+import { Store } from "../state";
+
+const PHASES: { [label: string]: string } = {
+  forward: "#56b4e955", backward: "#e69f0055", "optimizer step": "#009e7355", "start-up": "#80808033",
+};
+
+const FAR = 4;
+
+export class Timeline {
+  private readonly chart: Chart;
+  private bands: Bands | null = null;
+  private readonly fetch: () => void;
+  most = 1; // bytes at the top of the chart
+
+  constructor(canvas: HTMLCanvasElement, private readonly client: Client, private readonly store: Store,
+              private readonly trace: Trace, private readonly device: () => Device,
+              hover: (event: PointerEvent, column: number, bands: Bands) => void) {
+    this.chart = new Chart(canvas, 44);
+    this.fetch = latest(async () => {
+      const { slot, is_time, from, to } = this.store.state;
+      this.bands = await client.bands({ slot, is_time, from, to, columns: this.chart.columns() });
+      this.draw();
+    });
+    gestures(this.chart, store, device, (event) => void this.choose(event));
+    canvas.addEventListener("pointermove", (event) => {
+      const column = this.column(event.offsetX);
+      if (this.bands && column >= 0) hover(event, column, this.bands);
+    });
+  }
+
+  private column(pixel: number): number {
+    const columns = this.bands ? this.bands.numbers.length / this.bands.fields : 0;
+    const at = Math.floor(((pixel - LEFT) / this.chart.width) * columns);
+    return at >= 0 && at < columns ? at : -1;
+  }
+
+  private async choose(event: PointerEvent) {
+    const column = this.column(event.offsetX);
+    if (!this.bands || column < 0) return;
+    const moment = this.bands.numbers[column * this.bands.fields + this.trace.categories.length]!;
+    this.store.set(event.shiftKey ? { since: Math.max(0, moment) } : { at: Math.max(0, moment) });
+  }
+
+  update() {
+    if (this.chart.fit()) this.fetch();
+  }
+
+  /** After the chosen moment changed: nothing is fetched. */
+  draw() {
+    const bands = this.bands, chart = this.chart;
+    if (!bands || !chart.fit()) return;
+    const { context } = chart, n = this.trace.categories.length;
+    const columns = bands.numbers.length / bands.fields, step = chart.width / columns;
+    const style = getComputedStyle(document.documentElement);
+    const ink = style.getPropertyValue("--ink"), soft = style.getPropertyValue("--soft");
+    let most = 0, reserved = 0;
+    for (let i = 0; i < columns; i++) {
+      let sum = 0;
+      for (let c = 0; c < n; c++) sum += bands.numbers[i * bands.fields + c]!;
+      most = Math.max(most, sum);
+      reserved = Math.max(reserved, bands.numbers[i * bands.fields + n + 1]!);
+    }
+    const is_far = reserved > FAR * most; // then its line would leave no room for all else
+    this.most = (is_far ? most : Math.max(most, reserved)) * 1.04 || 1;
+    const y = (bytes: number) => chart.height * (1 - bytes / this.most);
+    context.clearRect(0, 0, chart.width + LEFT + RIGHT, chart.height + chart.bottom);
+    context.font = "11px system-ui, sans-serif";
+    context.textBaseline = "middle";
+    context.textAlign = "right";
+    for (const tick of ticks(this.most, 5)) {
+      context.fillStyle = soft;
+      context.fillRect(LEFT, Math.round(y(tick)), chart.width, 1);
+      context.fillStyle = ink;
+      context.fillText(size(tick).replace(/\.00 /, " "), LEFT - 8, Math.max(7, y(tick)));
+    }
+    const below = new Float64Array(columns);
+    for (let c = 0; c < n; c++) {
+      context.beginPath();
+      let any = false;
+      for (let i = 0; i < columns; i++) {
+        const bytes = bands.numbers[i * bands.fields + c]!;
+        if (!bytes) continue;
+        any = true;
+        const top = y(below[i]! + bytes), from = y(below[i]!);
+        context.rect(LEFT + i * step, top, step + 0.5, from - top);
+        below[i]! += bytes;
+      }
+      if (!any) continue;
+      context.fillStyle = fill(this.trace.categories[c]!.name);
+      context.globalAlpha = this.store.state.category >= 0 && this.store.state.category !== c ? 0.25 : 1;
+      context.fill();
+      context.globalAlpha = 1;
+    }
+    this.line(columns, step, (i) => y(bands.numbers[i * bands.fields + n + 1]!), ink);
+    if (is_far) {
+      context.textAlign = "right";
+      context.fillText(`reserved is above the chart: up to ${size(reserved)}`, LEFT + chart.width - 4, 8);
+    }
+    this.bandsBelow();
+    this.cursors();
+  }
+
+  private line(columns: number, step: number, y: (column: number) => number, ink: string) {
+    const { context } = this.chart;
+    context.beginPath();
+    for (let i = 0; i < columns; i++) {
+      if (y(i) < -1) continue;
+      context.lineTo(LEFT + i * step, y(i));
+      context.lineTo(LEFT + (i + 1) * step, y(i));
+    }
+    context.strokeStyle = ink;
+    context.setLineDash([4, 3]);
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  private x(span: { moment: number; time_ns: number }): number {
+    return this.chart.pixel(this.store.state, this.store.state.is_time ? span.time_ns : span.moment);
+  }
+
+  private bandsBelow() {
+    const { context, width, height } = this.chart;
+    const spans = this.trace.spans[this.store.state.slot] ?? [];
+    const style = getComputedStyle(document.documentElement), ink = style.getPropertyValue("--ink");
+    const right = LEFT + width;
+    context.save();
+    context.beginPath();
+    context.rect(LEFT - 30, 0, width + 40, height + this.chart.bottom);
+    context.clip();
+    context.textAlign = "left";
+    let lastLabel = -Infinity, lastNumber = -1;
+    spans.forEach((span: Span, i: number) => {
+      const from = Math.max(LEFT - 1, this.x(span)), next = spans[i + 1];
+      const to = Math.min(right + 1, next ? this.x(next) : right);
+      if (to < LEFT || from > right) return;
+      context.fillStyle = PHASES[span.phase] ?? "#80808022";
+      context.fillRect(from, height + 4, Math.max(1, to - from), 12);
+      if (to - from > 60) {
+        context.fillStyle = ink;
+        context.fillText(span.phase, from + 3, height + 10);
+      }
+      if (span.iteration !== lastNumber && this.x(span) >= LEFT && from - lastLabel > 46) {
+        context.fillStyle = ink;
+        context.fillText(span.iteration ? `#${span.iteration}` : "start", from + 2, height + 24);
+        context.fillRect(from, height + 18, 1, 10);
+        lastLabel = from;
+      }
+      lastNumber = span.iteration;
+    });
+    const { from, to, is_time } = this.store.state;
+    context.textAlign = "center";
+    context.fillStyle = ink;
+    for (const mark of marks(from, to, 8)) {
+      const text = is_time ? time(mark) : Math.round(mark).toLocaleString("en-US");
+      context.fillText(text, this.chart.pixel(this.store.state, mark), height + 37);
+    }
+    context.restore();
+  }
+
+  /** The peak, out of memory, the chosen moment and the one that lists begin at. */
+  private cursors() {
+    const { state } = this.store, device = this.device();
+    const draw = async (moment: number, colour: string, label: string, dash: number[]) => {
+      const x = state.is_time ? await this.client.momentNs(state.slot, moment) : moment + 0.5;
+      const { context, height, width } = this.chart, pixel = this.chart.pixel(state, x);
+      if (pixel < LEFT || pixel > LEFT + width) return;
+      context.strokeStyle = context.fillStyle = colour;
+      context.setLineDash(dash);
+      context.beginPath();
+      context.moveTo(pixel, 0);
+      context.lineTo(pixel, height);
+      context.stroke();
+      context.setLineDash([]);
+      context.textAlign = pixel > LEFT + width - 60 ? "right" : "left";
+      context.fillText(label, pixel + (pixel > LEFT + width - 60 ? -4 : 4), 8);
+    };
+    const style = getComputedStyle(document.documentElement);
+    if (device.peak !== state.at) void draw(device.peak, style.getPropertyValue("--mark"), "peak", [2, 3]);
+    for (const oom of this.trace.ooms)
+      if (oom.slot === state.slot)
+        void draw(Math.max(0, oom.moment - 1), style.getPropertyValue("--bad"), "out of memory", []);
+    if (state.since) void draw(state.since, style.getPropertyValue("--mark"), "since", [6, 3]);
+    void draw(state.at, style.getPropertyValue("--accent"), state.at === device.peak ? "peak" : "here", []);
+  }
+}

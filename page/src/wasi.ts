@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that the analyzer reads, as WASI's calls see them: bytes in memory, nothing to write but
+// stderr. Everything else is refused.
+
+export interface Files {
+  [name: string]: Uint8Array;
+}
+
+const EBADF = 8, ENOENT = 44, EINVAL = 28, ENOTSUP = 58;
+const ROOT = 3; // the descriptor of the folder that all files are in
+const DIRECTORY = 3, REGULAR = 4, CHARACTER = 2;
+
+interface Open {
+  bytes: Uint8Array;
+  inode: number;
+  at: number;
+}
+
+export class Wasi {
+  memory!: WebAssembly.Memory;
+  private readonly names: string[];
+  private readonly open = new Map<number, Open>();
+
+  constructor(private readonly files: Files) {
+    this.names = Object.keys(files);
+  }
+
+  private view() {
+    return new DataView(this.memory.buffer);
+  }
+
+  private text(at: number, size: number) {
+    return new TextDecoder().decode(new Uint8Array(this.memory.buffer, at, size));
+  }
+
+  private putStat(at: number, type: number, inode: number, size: number) {
+    const view = this.view();
+    for (let i = 0; i < 64; i += 8) view.setBigUint64(at + i, 0n, true);
+    view.setBigUint64(at + 8, BigInt(inode), true);
+    view.setUint8(at + 16, type);
+    view.setBigUint64(at + 24, 1n, true);
+    view.setBigUint64(at + 32, BigInt(size), true);
+  }
+
+  private read(fd: number, list: number, n: number, from: number | null, done: number) {
+    const file = this.open.get(fd);
+    if (!file) return EBADF;
+    let at = from ?? file.at;
+    const begin = at;
+    const view = this.view();
+    for (let i = 0; i < n; i++) {
+      const into = view.getUint32(list + 8 * i, true), size = view.getUint32(list + 8 * i + 4, true);
+      const piece = file.bytes.subarray(Math.min(at, file.bytes.length), at + size);
+      new Uint8Array(this.memory.buffer, into, piece.length).set(piece);
+      at += piece.length;
+    }
+    view.setUint32(done, at - begin, true);
+    if (from === null) file.at = at;
+    return 0;
+  }
+
+  private find(at: number, size: number) {
+    return this.names.indexOf(this.text(at, size).replace(/^[./]+/, ""));
+  }
+
+  imports(): WebAssembly.ModuleImports {
+    return {
+      clock_time_get: (_id: number, _precision: bigint, out: number) => {
+        this.view().setBigUint64(out, BigInt(Math.round(performance.now() * 1e6)), true);
+        return 0;
+      },
+      fd_prestat_get: (fd: number, out: number) => {
+        if (fd !== ROOT) return EBADF;
+        this.view().setUint32(out, 0, true);
+        this.view().setUint32(out + 4, 1, true);
+        return 0;
+      },
+      fd_prestat_dir_name: (_fd: number, out: number) => {
+        new Uint8Array(this.memory.buffer, out, 1)[0] = 0x2f;
+        return 0;
+      },
+      fd_fdstat_get: (fd: number, out: number) => {
+        const view = this.view();
+        const type = fd === ROOT ? DIRECTORY : fd < ROOT ? CHARACTER : REGULAR;
+        view.setUint8(out, type);
+        view.setUint16(out + 2, 0, true);
+        view.setBigUint64(out + 8, ~0n & 0xffffffffffffffffn, true);
+        view.setBigUint64(out + 16, ~0n & 0xffffffffffffffffn, true);
+        return 0;
+      },
+      fd_filestat_get: (fd: number, out: number) => {
+        const file = this.open.get(fd);
+        if (!file) return EBADF;
+        this.putStat(out, REGULAR, file.inode, file.bytes.length);
+        return 0;
+      },
+      path_filestat_get: (_fd: number, _flags: number, path: number, size: number, out: number) => {
+        const found = this.find(path, size);
+        if (found < 0) return ENOENT;
+        this.putStat(out, REGULAR, found + 1, this.files[this.names[found]!]!.length);
+        return 0;
+      },
+      path_open: (_fd: number, _look: number, path: number, size: number, flags: number,
+                  _rights: bigint, _inherited: bigint, _fdflags: number, out: number) => {
+        const found = this.find(path, size);
+        if (found < 0 || flags) return flags ? ENOTSUP : ENOENT;
+        let fd = ROOT + 1;
+        while (this.open.has(fd)) fd++;
+        this.open.set(fd, { bytes: this.files[this.names[found]!]!, inode: found + 1, at: 0 });
+        this.view().setUint32(out, fd, true);
+        return 0;
+      },
+      fd_close: (fd: number) => (this.open.delete(fd) ? 0 : EBADF),
+      fd_read: (fd: number, list: number, n: number, done: number) => this.read(fd, list, n, null, done),
+      fd_pread: (fd: number, list: number, n: number, from: bigint, done: number) =>
+        this.read(fd, list, n, Number(from), done),
+      fd_seek: (fd: number, offset: bigint, whence: number, out: number) => {
+        const file = this.open.get(fd);
+        if (!file) return EBADF;
+        const base = whence === 0 ? 0 : whence === 1 ? file.at : file.bytes.length;
+        const to = base + Number(offset);
+        if (to < 0) return EINVAL;
+        file.at = to;
+        this.view().setBigUint64(out, BigInt(to), true);
+        return 0;
+      },
+      fd_write: (fd: number, list: number, n: number, done: number) => {
+        const view = this.view();
+        let size = 0, text = "";
+        for (let i = 0; i < n; i++) {
+          const length = view.getUint32(list + 8 * i + 4, true);
+          text += this.text(view.getUint32(list + 8 * i, true), length);
+          size += length;
+        }
+        if (fd !== 1 && fd !== 2) return EBADF;
+        console.warn(text.trimEnd());
+        view.setUint32(done, size, true);
+        return 0;
+      },
+      proc_exit: (code: number) => {
+        throw new Error(`the analyzer ended with ${code}`);
+      },
+      random_get: (at: number, size: number) => {
+        crypto.getRandomValues(new Uint8Array(this.memory.buffer, at, size));
+        return 0;
+      },
+    };
+  }
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lives.h"
+#include "analyzer/replay/replay-parts.h"
+#include "analyzer/support/grow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void ended(void *data, const struct mt_replay *replay, const struct mt_block *block,
+                  const struct mt_rule *rule, int at_end)
+{
+    struct mt_lives *lives = data;
+    if (mt_grow(&lives->life, &lives->capacity, lives->n + 1, sizeof *lives->life)) {
+        lives->has_no_memory = true;
+        return;
+    }
+    lives->life[lives->n++] = (struct mt_life){
+        .size = block->size,
+        .address = block->address,
+        .born_ns = block->time_ns,
+        .ended_ns = replay->time_ns,
+        .born = (uint32_t)block->event, /* events' numbers, until they are in order */
+        .ended = at_end ? MT_LIFE_GOES_ON : (uint32_t)replay->events,
+        .stack = block->stack,
+        .forward_stack = block->forward_stack,
+        .node_name = block->node_name,
+        .name = block->name,
+        .category = (uint8_t)rule->category,
+        .dtype = block->dtype,
+        .phase = block->born.phase,
+        .slot = (uint8_t)mt_device_slot(block->device),
+        .rule = (uint16_t)mt_rule_index(replay->question.rules, rule),
+        .is_of_cuda = mt_replay_is_of_cuda(replay, mt_device_slot(block->device))};
+}
+
+static int saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_lives *lives = data;
+    if (event->kind != MT_ALLOC && event->kind != MT_FREE && event->kind != MT_OOM)
+        return 0;
+    unsigned slot = mt_device_slot(event->device);
+    struct mt_course *course = &lives->course[slot];
+    uint64_t bytes = replay->now[slot].reserved;
+    if (course->n_reserved && course->reserved[course->n_reserved - 1].bytes == bytes)
+        return 0;
+    if (mt_grow(&course->reserved, &course->reserved_capacity, course->n_reserved + 1,
+                sizeof *course->reserved))
+        return -ENOMEM;
+    course->reserved[course->n_reserved++] =
+        (struct mt_reserved){.event = (uint32_t)replay->events, .bytes = bytes};
+    return 0;
+}
+
+void mt_lives_ask(struct mt_lives *lives, struct mt_question *question)
+{
+    lives->ended = (struct mt_life_watcher){.ended = ended, .data = lives};
+    lives->saw = (struct mt_watcher){.saw = saw, .data = lives};
+    question->lives = &lives->ended;
+    question->watcher = &lives->saw;
+}
+
+static int make_course(struct mt_course *course, size_t moments)
+{
+    course->what = malloc((moments + 1) * sizeof *course->what);
+    course->event = malloc((moments + 1) * sizeof *course->event);
+    course->n_chunks = (moments + MT_CHUNK_MOMENTS - 1) / MT_CHUNK_MOMENTS;
+    course->chunk = malloc((course->n_chunks + 1) * sizeof *course->chunk);
+    return course->what && course->event && course->chunk ? 0 : -ENOMEM;
+}
+
+static void put_moment(struct mt_lives *lives, uint32_t number, uint64_t event, bool is_end)
+{
+    struct mt_life *life = &lives->life[number];
+    struct mt_course *course = &lives->course[life->slot];
+    *(is_end ? &life->ended : &life->born) = (uint32_t)course->n;
+    course->event[course->n] = (uint32_t)event;
+    course->what[course->n++] = number << 1 | is_end;
+}
+
+/* An event makes at most one block, and one ends with it at most: at the same address before. */
+static void put_moments(struct mt_lives *lives, const uint32_t *ends, const uint32_t *begins,
+                        uint64_t events)
+{
+    for (uint64_t event = 0; event <= events; event++) {
+        if (ends[event])
+            put_moment(lives, ends[event] - 1, event, true);
+        if (begins[event])
+            put_moment(lives, begins[event] - 1, event, false);
+    }
+}
+
+static void place_reserved(struct mt_course *course)
+{
+    for (size_t i = 0; i < course->n_reserved; i++)
+        course->reserved[i].moment =
+            (uint32_t)mt_moment_at_event(course, course->reserved[i].event);
+}
+
+/* What CUDA handed out before PyTorch began to use the device is none of PyTorch's blocks. */
+static void leave_out_cuda(struct mt_lives *lives, const struct mt_replay *replay)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < lives->n; i++)
+        if (!lives->life[i].is_of_cuda || mt_replay_is_of_cuda(replay, lives->life[i].slot))
+            lives->life[n++] = lives->life[i];
+    lives->n = n;
+}
+
+int mt_lives_order(struct mt_lives *lives, const struct mt_replay *replay)
+{
+    uint64_t events = replay->events;
+    leave_out_cuda(lives, replay);
+    uint32_t *ends = calloc(events + 1, sizeof *ends), *begins = calloc(events + 1, sizeof *begins);
+    size_t moments[MT_DEVICES] = {0};
+    int rc = ends && begins && !lives->has_no_memory ? 0 : -ENOMEM;
+    for (size_t i = 0; i < lives->n && !rc; i++) {
+        const struct mt_life *life = &lives->life[i];
+        begins[life->born] = (uint32_t)i + 1;
+        moments[life->slot]++;
+        if (life->ended == MT_LIFE_GOES_ON)
+            continue;
+        ends[life->ended] = (uint32_t)i + 1;
+        moments[life->slot]++;
+    }
+    for (unsigned slot = 0; slot < MT_DEVICES && !rc; slot++)
+        rc = make_course(&lives->course[slot], moments[slot]);
+    if (!rc)
+        put_moments(lives, ends, begins, events);
+    free(ends);
+    free(begins);
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        place_reserved(&lives->course[slot]);
+    return rc;
+}
+
+static void sum_chunk(const struct mt_lives *lives, const struct mt_course *course, size_t number,
+                      struct mt_chunk *now)
+{
+    size_t from = number * MT_CHUNK_MOMENTS, to = from + MT_CHUNK_MOMENTS;
+    struct mt_chunk *chunk = &course->chunk[number];
+    *chunk = *now;
+    chunk->most = 0;
+    chunk->least = UINT64_MAX;
+    for (size_t i = from; i < to && i < course->n; i++) {
+        const struct mt_life *life = mt_life_at(lives, course, i);
+        uint64_t change = mt_is_end(course, i) ? -life->size : life->size;
+        now->category[life->category] += change;
+        now->total += change;
+        if (i == from || now->total > chunk->most) {
+            chunk->most = now->total;
+            chunk->most_at = (uint32_t)i;
+        }
+        if (now->total < chunk->least)
+            chunk->least = now->total;
+    }
+}
+
+void mt_lives_sum(struct mt_lives *lives)
+{
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
+        struct mt_chunk now = {0};
+        for (size_t i = 0; i < lives->course[slot].n_chunks; i++)
+            sum_chunk(lives, &lives->course[slot], i, &now);
+    }
+}
+
+void mt_lives_clear(struct mt_lives *lives)
+{
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
+        struct mt_course *course = &lives->course[slot];
+        free(course->what);
+        free(course->event);
+        free(course->chunk);
+        free(course->reserved);
+    }
+    free(lives->life);
+    memset(lives, 0, sizeof *lives);
+}
+
+size_t mt_moment_at_ns(const struct mt_lives *lives, const struct mt_course *course, uint64_t ns)
+{
+    size_t low = 0, high = course->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (mt_moment_ns(lives, course, middle) < ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t mt_moment_at_event(const struct mt_course *course, uint64_t event)
+{
+    size_t low = 0, high = course->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (course->event[middle] < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint64_t mt_reserved_at(const struct mt_course *course, size_t moment)
+{
+    size_t low = 0, high = course->n_reserved;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (course->reserved[middle].moment <= moment)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? course->reserved[low - 1].bytes : 0;
+}

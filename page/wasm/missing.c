@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the analyzer asks of a machine, as a page answers it: no process is looked for, no library's
+ * symbols are there, and memory ends where the browser says so.
+ */
+#include "analyzer/support/room.h"
+#include "analyzer/trace/symbols.h"
+#include "trace-format/author/author.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum mt_author_sign mt_author_look(const struct mt_author *author,
+                                   const struct mt_author_evidence *evidence)
+{
+    (void)author, (void)evidence;
+    return MT_AUTHOR_UNSEEN;
+}
+
+int mt_author_is_locked(int fd)
+{
+    (void)fd;
+    return 0;
+}
+
+int mt_room_is_full(void)
+{
+    return 0;
+}
+
+uint64_t mt_room(void)
+{
+    return 0;
+}
+
+struct mt_symbols *mt_symbols_create(void)
+{
+    return malloc(1);
+}
+
+void mt_symbols_destroy(struct mt_symbols *symbols)
+{
+    free(symbols);
+}
+
+int mt_symbols_find(struct mt_symbols *symbols, struct mt_module module, uint64_t address,
+                    struct mt_symbol *out)
+{
+    (void)symbols, (void)module, (void)address, (void)out;
+    return -ENOENT;
+}
+
+ssize_t getrandom(void *bytes, size_t size, unsigned flags)
+{
+    (void)flags;
+    return getentropy(bytes, size) ? -1 : (ssize_t)size;
+}
+
+/* A sort of glibc's that wasi-libc does not have. One thread, and no sort within a comparison. */
+static int (*compare_with)(const void *, const void *, void *);
+static void *compare_data;
+
+static int compare(const void *a, const void *b)
+{
+    return compare_with(a, b, compare_data);
+}
+
+void qsort_r(void *array, size_t n, size_t size, int (*by)(const void *, const void *, void *),
+             void *data)
+{
+    compare_with = by;
+    compare_data = data;
+    qsort(array, n, size, compare);
+}
+
+/* The page's files have one name each. */
+char *realpath(const char *path, char *resolved)
+{
+    return resolved ? strcpy(resolved, path) : strdup(path);
+}

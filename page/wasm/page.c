@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the page calls. One trace is open at a time, by one thread. Texts and arrays that are given
+ * belong to this side and live until the next call; objects are the page's.
+ */
+#include "analyzer/findings/oom.h"
+#include "analyzer/report/headline.h"
+#include "analyzer/report/oom-report.h"
+#include "analyzer/report/report.h"
+#include "course.h"
+#include "strips.h"
+#include "trace-format/dtypes.h"
+#include "who.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT(name) __attribute__((export_name(name), visibility("default")))
+
+static struct {
+    struct mt_analysis analysis;
+    struct mt_lives lives;
+    struct mt_strips strips;
+    char *text;
+    double *numbers;
+    size_t numbers_capacity;
+    bool is_open;
+} page;
+
+EXPORT("allocate") void *mt_web_allocate(size_t bytes)
+{
+    return malloc(bytes);
+}
+
+EXPORT("release") void mt_web_release(void *bytes)
+{
+    free(bytes);
+}
+
+static void close_trace(void)
+{
+    if (page.is_open)
+        mt_analysis_destroy(&page.analysis);
+    mt_lives_clear(&page.lives);
+    mt_strips_clear(&page.strips);
+    page.is_open = false;
+}
+
+/* What was live at the reported moment has the report's verdict, which compares blocks; all others
+ * have what was known of them when they ended. */
+static void take_verdicts(void)
+{
+    struct mt_address_map by_birth = {0};
+    for (size_t i = 0; i < page.lives.n; i++) {
+        const struct mt_life *life = &page.lives.life[i];
+        const struct mt_course *course = &page.lives.course[life->slot];
+        mt_address_map_put(&by_birth, course->event[life->born], (uint32_t)i + 1);
+    }
+    for (size_t i = 0; i < page.analysis.n_devices; i++) {
+        const struct mt_device *device = &page.analysis.devices[i];
+        for (size_t v = 0; v < device->n_verdicts; v++) {
+            const struct mt_verdict *verdict = &device->verdicts[v];
+            uint32_t at = mt_address_map_get(&by_birth, verdict->block->event);
+            if (!at || page.lives.life[at - 1].address != verdict->block->address)
+                continue;
+            page.lives.life[at - 1].category = (uint8_t)verdict->rule->category;
+            page.lives.life[at - 1].rule =
+                (uint16_t)mt_rule_index(page.analysis.replay.question.rules, verdict->rule);
+        }
+    }
+    mt_address_map_clear(&by_birth);
+}
+
+/* 0, or a negative errno: `fault` says why, where that is not empty. */
+EXPORT("open") int mt_web_open(const char *path)
+{
+    struct mt_question question = {0};
+    close_trace();
+    mt_lives_ask(&page.lives, &question);
+    page.is_open = true;
+    int rc = mt_analysis_create(&page.analysis, path, &question);
+    if (!rc)
+        rc = mt_lives_order(&page.lives, &page.analysis.replay);
+    if (!rc) {
+        take_verdicts();
+        mt_lives_sum(&page.lives);
+    }
+    return rc;
+}
+
+/* Also of a trace that is open: where it stops being sound; "": nowhere. */
+EXPORT("fault") const char *mt_web_fault(void)
+{
+    return page.analysis.fault.text;
+}
+
+EXPORT("report") json_t *mt_web_report(void)
+{
+    return mt_report_object(&page.analysis);
+}
+
+/* A text that something writes; the last one is freed. */
+static const char *written(void (*write)(FILE *out))
+{
+    size_t size;
+    free(page.text);
+    page.text = NULL;
+    FILE *out = open_memstream(&page.text, &size);
+    if (!out)
+        return "";
+    write(out);
+    fclose(out);
+    return page.text ? page.text : "";
+}
+
+static void write_headline(FILE *out)
+{
+    mt_headline(&page.analysis, out);
+}
+
+static void write_report(FILE *out)
+{
+    const struct mt_style style = {.utf8 = 1};
+    mt_report_text(&page.analysis, out, &style);
+}
+
+/* A sentence a line. */
+EXPORT("headline") const char *mt_web_headline(void)
+{
+    return written(write_headline);
+}
+
+/* As memtap report prints it. */
+EXPORT("report_text") const char *mt_web_report_text(void)
+{
+    return written(write_report);
+}
+
+EXPORT("categories") json_t *mt_web_categories(void)
+{
+    json_t *array = json_array();
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        json_array_append_new(array, json_pack("{s:s, s:s}", "name", mt_categories[i].name, "label",
+                                               mt_categories[i].label));
+    return array;
+}
+
+static long peak_moment(unsigned slot)
+{
+    const struct mt_course *course = &page.lives.course[slot];
+    struct mt_moments all = {0, (long)course->n};
+    return mt_highest_moment(&page.lives, course, all);
+}
+
+EXPORT("devices") json_t *mt_web_devices(void)
+{
+    json_t *array = json_array();
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
+        const struct mt_course *course = &page.lives.course[slot];
+        if (!course->n)
+            continue;
+        json_array_append_new(
+            array, json_pack("{s:i, s:i, s:I, s:I, s:I, s:I, s:I}", "slot", (int)slot, "device",
+                             (int)slot - 1, "moments", (json_int_t)course->n, "begin_ns",
+                             (json_int_t)mt_moment_ns(&page.lives, course, 0), "end_ns",
+                             (json_int_t)mt_moment_ns(&page.lives, course, course->n - 1), "peak",
+                             (json_int_t)peak_moment(slot), "reserved",
+                             (json_int_t)page.analysis.replay.most_reserved[slot]));
+    }
+    return array;
+}
+
+/* [{"moment", "time_ns", "phase", "iteration", "most"}], of a device. */
+EXPORT("spans") json_t *mt_web_spans(unsigned slot)
+{
+    const struct mt_spans *spans = &page.analysis.replay.spans[slot];
+    json_t *array = json_array();
+    for (size_t i = 0; i < spans->n; i++) {
+        const struct mt_span *span = &spans->span[i];
+        size_t moment = mt_moment_at_event(&page.lives.course[slot], span->event);
+        json_array_append_new(array,
+                              json_pack("{s:I, s:I, s:s, s:I, s:I}", "moment", (json_int_t)moment,
+                                        "time_ns", (json_int_t)span->time_ns, "phase",
+                                        mt_phase_names[span->phase].label, "iteration",
+                                        (json_int_t)span->iteration, "most",
+                                        (json_int_t)span->most));
+    }
+    return array;
+}
+
+/* [{"slot", "moment", "time_ns", "requested", "went_on"}]: when memory ran out; the latest ones. */
+EXPORT("ooms") json_t *mt_web_ooms(void)
+{
+    const struct mt_replay *replay = &page.analysis.replay;
+    json_t *array = json_array();
+    uint64_t from = replay->n_ooms > MT_OOMS_KEPT ? replay->n_ooms - MT_OOMS_KEPT : 0;
+    for (uint64_t i = from; i < replay->n_ooms; i++) {
+        const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
+        unsigned slot = mt_device_slot(oom->device);
+        size_t moment = mt_moment_at_ns(&page.lives, &page.lives.course[slot], oom->time_ns);
+        json_array_append_new(array, json_pack("{s:i, s:I, s:I, s:I, s:b}", "slot", (int)slot,
+                                               "moment", (json_int_t)moment, "time_ns",
+                                               (json_int_t)oom->time_ns, "requested",
+                                               (json_int_t)oom->wanted, "went_on", oom->went_on));
+    }
+    return array;
+}
+
+/* MT_BAND_FIELDS numbers a column; NULL: no memory. */
+EXPORT("bands") const double *mt_web_bands(unsigned slot, int is_time, double from, double to,
+                                            size_t columns)
+{
+    struct mt_range_shown range = {slot, is_time != 0, from, to, columns};
+    if (mt_grow(&page.numbers, &page.numbers_capacity, columns * MT_BAND_FIELDS + 1,
+                sizeof *page.numbers))
+        return NULL;
+    mt_bands(&page.lives, &range, page.numbers);
+    return page.numbers;
+}
+
+/* How many strips (4 numbers each: columns from, to, bytes below, life); negative: no memory. */
+EXPORT("strips") long mt_web_strips(unsigned slot, int is_time, double from, double to,
+                                     size_t columns, double least, int category)
+{
+    struct mt_range_shown range = {slot, is_time != 0, from, to, columns};
+    int rc = mt_strips_lay(&page.strips, &page.lives, &range, (uint64_t)least, category);
+    return rc ? rc : (long)page.strips.n;
+}
+
+EXPORT("strip_numbers") const double *mt_web_strip_numbers(void)
+{
+    return (const double *)page.strips.strip;
+}
+
+/* By column: what is too thin to be a strip, and what is below that. */
+EXPORT("strips_rest") const double *mt_web_strips_rest(void)
+{
+    return page.strips.rest;
+}
+
+EXPORT("strips_below_rest") const double *mt_web_strips_below_rest(void)
+{
+    return page.strips.below_rest;
+}
+
+/* Bytes and category of lives, whose numbers are at `lives`: in place. */
+EXPORT("life_looks") void mt_web_life_looks(double *lives, size_t n, size_t stride)
+{
+    for (size_t i = 0; i < n; i++) {
+        double *at = lives + i * stride;
+        const struct mt_life *life = &page.lives.life[(size_t)at[0]];
+        at[1] = (double)life->size;
+        at[2] = life->category;
+    }
+}
+
+/* The moment that is shown at x of a range; -1: before the first. */
+EXPORT("moment_at") double mt_web_moment_at(unsigned slot, int is_time, double x)
+{
+    struct mt_range_shown range = {slot, is_time != 0, x, x, 1};
+    return (double)mt_column_moments(&page.lives, &range, 0).first;
+}
+
+EXPORT("moment_ns") double mt_web_moment_ns(unsigned slot, double moment)
+{
+    const struct mt_course *course = &page.lives.course[slot];
+    if (!course->n || moment < 0)
+        return 0;
+    size_t at = moment >= (double)course->n ? course->n - 1 : (size_t)moment;
+    return (double)mt_moment_ns(&page.lives, course, at);
+}
+
+EXPORT("moment_event") double mt_web_moment_event(unsigned slot, double moment)
+{
+    const struct mt_course *course = &page.lives.course[slot];
+    return moment < 0 || moment >= (double)course->n ? 0 : course->event[(size_t)moment];
+}
+
+static struct mt_who_question question_of(unsigned slot, int by, double at, double since,
+                                          int category)
+{
+    return (struct mt_who_question){.slot = slot,
+                                    .by = by >= 0 && by < MT_WHO_COUNT ? (enum mt_who_by)by : 0,
+                                    .at = at < 0 ? 0 : (size_t)at,
+                                    .since = since < 0 ? 0 : (size_t)since,
+                                    .category = category};
+}
+
+EXPORT("who") json_t *mt_web_who(unsigned slot, int by, double at, double since, int category)
+{
+    struct mt_who_question question = question_of(slot, by, at, since, category);
+    return mt_who(&page.lives, &page.analysis.replay, &question);
+}
+
+EXPORT("table") json_t *mt_web_table(unsigned slot, double at, double since, int category)
+{
+    struct mt_who_question question = question_of(slot, 0, at, since, category);
+    return mt_who_table(&page.lives, &page.analysis.replay, &question);
+}
+
+static json_t *frames_json(uint32_t stack)
+{
+    const struct mt_definitions *d = page.analysis.replay.definitions;
+    json_t *array = json_array();
+    for (uint32_t at = stack; at && mt_stack(d, at)->depth; at = mt_stack(d, at)->parent) {
+        const struct mt_frame *frame = mt_named_frame(d, mt_stack(d, at)->frame);
+        json_array_append_new(array, json_pack("{s:o, s:o, s:i}", "function",
+                                               mt_json_text(frame->function), "file",
+                                               mt_json_text(frame->file), "line",
+                                               (int)frame->line));
+    }
+    return array;
+}
+
+/* All that is known of a block. */
+EXPORT("life") json_t *mt_web_life(double number)
+{
+    if (number < 0 || number >= (double)page.lives.n)
+        return json_null();
+    const struct mt_life *life = &page.lives.life[(size_t)number];
+    const struct mt_replay *replay = &page.analysis.replay;
+    const struct mt_definitions *d = replay->definitions;
+    const struct mt_rule *rule = mt_rule_at(replay->question.rules, life->rule);
+    const struct mt_course *course = &page.lives.course[life->slot];
+    char address[32];
+    snprintf(address, sizeof address, "0x%llx", (unsigned long long)life->address);
+    json_t *object = json_pack(
+        "{s:I, s:s, s:I, s:i, s:s, s:s, s:s, s:s}", "bytes", (json_int_t)life->size, "address",
+        address, "born", (json_int_t)life->born, "category", (int)life->category, "rule",
+        rule->name, "certainty", mt_certainty_name(rule->certainty), "phase",
+        mt_phase_names[life->phase].label, "dtype",
+        life->dtype ? mt_dtype_name(life->dtype) : "");
+    json_object_set_new(object, "born_ns", json_integer((json_int_t)life->born_ns));
+    json_object_set_new(object, "born_event", json_integer(course->event[life->born]));
+    json_object_set_new(object, "ended", life->ended == MT_LIFE_GOES_ON
+                                             ? json_null()
+                                             : json_integer((json_int_t)life->ended));
+    json_object_set_new(object, "ended_ns", life->ended == MT_LIFE_GOES_ON
+                                                ? json_null()
+                                                : json_integer((json_int_t)life->ended_ns));
+    json_object_set_new(object, "name", mt_json_name(d, life->name));
+    json_object_set_new(object, "operator", mt_json_type_name(d, life->node_name));
+    json_object_set_new(object, "module",
+                        mt_json_text(mt_stack_module(
+                            d, life->forward_stack ? life->forward_stack : life->stack)));
+    json_object_set_new(object, "stack", frames_json(life->stack));
+    json_object_set_new(object, "forward_stack", frames_json(life->forward_stack));
+    return object;
+}

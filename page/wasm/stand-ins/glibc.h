@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What glibc declares and wasi-libc does not; missing.c has it. Before every file. */
+#ifndef MT_PAGE_GLIBC_H
+#define MT_PAGE_GLIBC_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+void qsort_r(void *array, size_t n, size_t size, int (*by)(const void *, const void *, void *),
+             void *data);
+ssize_t getrandom(void *bytes, size_t size, unsigned flags);
+char *realpath(const char *path, char *resolved);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "strips.h"
+#include "analyzer/support/grow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A strip that is being drawn. */
+struct open_strip {
+    uint32_t life;
+    double below, from; /* from < 0: not yet */
+};
+
+struct lane {
+    const struct mt_lives *lives;
+    const struct mt_course *course;
+    uint64_t least, rest; /* rest: bytes of those too thin, live now */
+    int category;
+    struct open_strip *open; /* oldest first */
+    size_t n, capacity;
+};
+
+static bool is_shown(const struct lane *lane, const struct mt_life *life)
+{
+    return lane->category < 0 || life->category == lane->category;
+}
+
+static int add(struct lane *lane, uint32_t number)
+{
+    const struct mt_life *life = &lane->lives->life[number];
+    if (!is_shown(lane, life))
+        return 0;
+    if (life->size < lane->least) {
+        lane->rest += life->size;
+        return 0;
+    }
+    if (mt_grow(&lane->open, &lane->capacity, lane->n + 1, sizeof *lane->open))
+        return -ENOMEM;
+    lane->open[lane->n++] = (struct open_strip){.life = number, .from = -1};
+    return 0;
+}
+
+static int put(struct mt_strips *strips, const struct open_strip *open, double to)
+{
+    if (open->from < 0 || to <= open->from)
+        return 0;
+    if (mt_grow(&strips->strip, &strips->capacity, strips->n + 1, sizeof *strips->strip))
+        return -ENOMEM;
+    strips->strip[strips->n++] = (struct mt_strip){
+        .from = open->from, .to = to, .below = open->below, .life = (double)open->life};
+    return 0;
+}
+
+static int end(struct lane *lane, struct mt_strips *strips, uint32_t number, double column)
+{
+    const struct mt_life *life = &lane->lives->life[number];
+    if (!is_shown(lane, life))
+        return 0;
+    if (life->size < lane->least) {
+        lane->rest -= life->size;
+        return 0;
+    }
+    for (size_t i = lane->n; i > 0; i--) {
+        if (lane->open[i - 1].life != number)
+            continue;
+        int rc = put(strips, &lane->open[i - 1], column);
+        memmove(&lane->open[i - 1], &lane->open[i], (lane->n - i) * sizeof *lane->open);
+        lane->n--;
+        return rc;
+    }
+    return 0;
+}
+
+/* The column's state: what has another place than in the column before begins anew. */
+static int draw(struct lane *lane, struct mt_strips *strips, size_t column)
+{
+    double below = 0;
+    for (size_t i = 0; i < lane->n; i++) {
+        struct open_strip *open = &lane->open[i];
+        if (open->from < 0 || open->below != below) {
+            if (put(strips, open, (double)column))
+                return -ENOMEM;
+            open->from = (double)column;
+            open->below = below;
+        }
+        below += (double)lane->lives->life[open->life].size;
+    }
+    strips->rest[column] = (double)lane->rest;
+    strips->below_rest[column] = below;
+    return 0;
+}
+
+static int begin(struct lane *lane, long moment)
+{
+    if (moment < 0)
+        return 0;
+    size_t n = mt_live_after(lane->lives, lane->course, (size_t)moment, NULL);
+    uint32_t *live = malloc((n + 1) * sizeof *live);
+    int rc = live ? 0 : -ENOMEM;
+    if (live)
+        mt_live_after(lane->lives, lane->course, (size_t)moment, live);
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = add(lane, live[i]);
+    free(live);
+    return rc;
+}
+
+static int go_to(struct lane *lane, struct mt_strips *strips, long *at, long to, double column)
+{
+    int rc = 0;
+    while (*at < to && !rc) {
+        size_t moment = (size_t)++*at;
+        uint32_t number = lane->course->what[moment] >> 1;
+        rc = mt_is_end(lane->course, moment) ? end(lane, strips, number, column)
+                                             : add(lane, number);
+    }
+    return rc;
+}
+
+static int lay(struct lane *lane, struct mt_strips *strips, const struct mt_range_shown *range)
+{
+    long at = mt_highest_moment(lane->lives, lane->course,
+                                mt_column_moments(lane->lives, range, 0));
+    int rc = begin(lane, at);
+    for (size_t i = 0; i < range->columns && !rc; i++) {
+        long to = mt_highest_moment(lane->lives, lane->course,
+                                    mt_column_moments(lane->lives, range, i));
+        rc = go_to(lane, strips, &at, to, (double)i);
+        if (!rc)
+            rc = draw(lane, strips, i);
+    }
+    for (size_t i = 0; i < lane->n && !rc; i++)
+        rc = put(strips, &lane->open[i], (double)range->columns);
+    return rc;
+}
+
+int mt_strips_lay(struct mt_strips *strips, const struct mt_lives *lives,
+                  const struct mt_range_shown *range, uint64_t least, int category)
+{
+    struct lane lane = {.lives = lives,
+                        .course = &lives->course[range->slot],
+                        .least = least,
+                        .category = category};
+    strips->n = 0;
+    if (mt_grow(&strips->rest, &strips->rest_capacity, range->columns, sizeof *strips->rest) ||
+        mt_grow(&strips->below_rest, &strips->below_capacity, range->columns,
+                sizeof *strips->below_rest))
+        return -ENOMEM;
+    int rc = lane.course->n ? lay(&lane, strips, range) : 0;
+    free(lane.open);
+    return rc;
+}
+
+void mt_strips_clear(struct mt_strips *strips)
+{
+    free(strips->strip);
+    free(strips->rest);
+    free(strips->below_rest);
+    memset(strips, 0, sizeof *strips);
+}

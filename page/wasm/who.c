@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "who.h"
+#include "analyzer/classify/classify.h"
+#include "analyzer/model/user-line.h"
+#include "analyzer/support/demangle.h"
+#include "analyzer/support/grow.h"
+#include "course.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FRAMES_MAX 1024u
+#define TEXT_MAX 512u
+
+struct node {
+    char *name, *place;
+    uint64_t bytes, blocks;
+    uint64_t category[MT_CATEGORY_COUNT];
+    uint32_t first, next; /* child, sibling; 0: none */
+};
+
+struct tree {
+    const struct mt_replay *replay;
+    struct node *node; /* 1: the root */
+    size_t n, capacity;
+    struct mt_address_map by_key;
+    bool has_no_memory;
+};
+
+static uint64_t hash(const char *text, uint64_t seed)
+{
+    uint64_t h = seed * 0x9e3779b97f4a7c15u ^ 0xcbf29ce484222325u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return h ? h : 1;
+}
+
+/* The child of that name and place; made where there is none. Two texts of one 64-bit hash would be
+ * one node. */
+static uint32_t child(struct tree *tree, uint32_t parent, const char *name, const char *place)
+{
+    uint64_t key = hash(place, hash(name, parent + 1));
+    uint32_t known = mt_address_map_get(&tree->by_key, key);
+    if (known)
+        return known;
+    if (mt_grow(&tree->node, &tree->capacity, tree->n + 1, sizeof *tree->node) ||
+        mt_address_map_put(&tree->by_key, key, (uint32_t)tree->n)) {
+        tree->has_no_memory = true;
+        return parent;
+    }
+    struct node *node = &tree->node[tree->n];
+    *node = (struct node){.name = strdup(name), .place = strdup(place)};
+    tree->has_no_memory |= !node->name || !node->place;
+    if (parent) {
+        node->next = tree->node[parent].first;
+        tree->node[parent].first = (uint32_t)tree->n;
+    }
+    return (uint32_t)tree->n++;
+}
+
+static void count(struct tree *tree, uint32_t at, const struct mt_life *life)
+{
+    struct node *node = &tree->node[at];
+    node->bytes += life->size;
+    node->blocks++;
+    node->category[life->category] += life->size;
+}
+
+static const struct mt_definitions *definitions(const struct tree *tree)
+{
+    return tree->replay->definitions;
+}
+
+static struct mt_block as_block(const struct mt_life *life)
+{
+    return (struct mt_block){.stack = life->stack,
+                             .forward_stack = life->forward_stack,
+                             .node_name = life->node_name,
+                             .name = life->name,
+                             .size = life->size};
+}
+
+static uint32_t descend(struct tree *tree, uint32_t at, const char *name, const char *place,
+                        const struct mt_life *life)
+{
+    at = child(tree, at, name, place);
+    count(tree, at, life);
+    return at;
+}
+
+static void place_of(char out[TEXT_MAX], const struct mt_frame *frame)
+{
+    const char *slash = strrchr(frame->file, '/');
+    if (frame->line)
+        snprintf(out, TEXT_MAX, "%s:%u", slash ? slash + 1 : frame->file, frame->line);
+    else
+        snprintf(out, TEXT_MAX, "%s", slash ? slash + 1 : frame->file);
+}
+
+/* The frames of a stack, outermost first; of Python only, but where there are none. */
+static size_t frames_of(const struct tree *tree, uint32_t stack, bool with_native,
+                        uint32_t out[FRAMES_MAX])
+{
+    const struct mt_definitions *d = definitions(tree);
+    size_t n = 0, from = FRAMES_MAX;
+    bool has_python = mt_stack(d, stack)->python != 0;
+    for (uint32_t at = stack; at && from; at = mt_stack(d, at)->parent) {
+        const struct mt_stack *one = mt_stack(d, at);
+        if (!one->depth)
+            break;
+        if (with_native || !has_python || !mt_frame(d, one->frame)->is_native)
+            out[--from] = one->frame;
+    }
+    n = FRAMES_MAX - from;
+    memmove(out, out + from, n * sizeof *out);
+    return n;
+}
+
+static void short_name(const struct tree *tree, uint32_t node_name, char out[TEXT_MAX])
+{
+    mt_short_type_name(mt_string(definitions(tree), node_name), out, TEXT_MAX);
+}
+
+static void by_stack(struct tree *tree, const struct mt_life *life, enum mt_who_by by)
+{
+    uint32_t frames[FRAMES_MAX], at = 1;
+    char place[TEXT_MAX];
+    /* what backward makes belongs to the line whose operation it undoes */
+    uint32_t stack = life->forward_stack ? life->forward_stack : life->stack;
+    size_t n = frames_of(tree, stack, by == MT_WHO_NATIVE, frames);
+    if (life->node_name && by == MT_WHO_CALLERS) {
+        short_name(tree, life->node_name, place);
+        at = descend(tree, at, place, "backward", life);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_frame *frame =
+            mt_frame(definitions(tree), frames[by == MT_WHO_CALLERS ? n - 1 - i : i]);
+        place_of(place, frame);
+        at = descend(tree, at, frame->function, place, life);
+    }
+    if (!n)
+        at = descend(tree, at, "stack unknown", "", life);
+    if (life->node_name && by != MT_WHO_CALLERS) {
+        short_name(tree, life->node_name, place);
+        descend(tree, at, place, "backward", life);
+    }
+}
+
+static void by_module(struct tree *tree, const struct mt_life *life)
+{
+    char path[TEXT_MAX];
+    uint32_t at = 1, stack = life->forward_stack ? life->forward_stack : life->stack;
+    snprintf(path, sizeof path, "%s", mt_stack_module(definitions(tree), stack));
+    if (!*path)
+        snprintf(path, sizeof path, "outside of modules");
+    char *rest = path;
+    for (char *name; (name = strsep(&rest, "."));)
+        at = descend(tree, at, name, "", life);
+    descend(tree, at, mt_categories[life->category].label, "category", life);
+}
+
+static void line_text(const struct tree *tree, const struct mt_life *life, char out[TEXT_MAX])
+{
+    struct mt_block block = as_block(life);
+    mt_named_place_text(out, TEXT_MAX, definitions(tree), life->name,
+                        mt_line_stack(definitions(tree), &block));
+}
+
+static void operator_text(const struct tree *tree, const struct mt_life *life, char out[TEXT_MAX])
+{
+    if (life->node_name)
+        short_name(tree, life->node_name, out);
+    else
+        snprintf(out, TEXT_MAX, "%s", mt_stack_frame(definitions(tree), life->stack)->function);
+}
+
+static void by_line(struct tree *tree, const struct mt_life *life, enum mt_who_by by)
+{
+    char what[TEXT_MAX], line[TEXT_MAX];
+    line_text(tree, life, line);
+    if (by == MT_WHO_OPERATOR)
+        operator_text(tree, life, what);
+    else
+        snprintf(what, sizeof what, "%s", mt_categories[life->category].label);
+    uint32_t at = descend(tree, 1, what, "", life);
+    descend(tree, at, line, "", life);
+}
+
+static void add_life(struct tree *tree, const struct mt_life *life, enum mt_who_by by)
+{
+    count(tree, 1, life);
+    switch (by) {
+    case MT_WHO_MODULE:
+        by_module(tree, life);
+        return;
+    case MT_WHO_OPERATOR:
+    case MT_WHO_LINE:
+        by_line(tree, life, by);
+        return;
+    default:
+        by_stack(tree, life, by);
+    }
+}
+
+static bool is_asked(const struct mt_life *life, const struct mt_who_question *question)
+{
+    return life->born >= question->since && life->born <= question->at &&
+           life->ended > question->at &&
+           (question->category < 0 || life->category == question->category);
+}
+
+/* Calls take for each life that is asked for. */
+static void each(const struct mt_lives *lives, const struct mt_who_question *question,
+                 void (*take)(void *data, const struct mt_life *life), void *data)
+{
+    const struct mt_course *course = &lives->course[question->slot];
+    for (size_t i = question->since; i <= question->at && i < course->n; i++)
+        if (!mt_is_end(course, i) && is_asked(mt_life_at(lives, course, i), question))
+            take(data, mt_life_at(lives, course, i));
+}
+
+static int main_category(const struct node *node)
+{
+    int most = 0;
+    for (int c = 1; c < (int)MT_CATEGORY_COUNT; c++)
+        if (node->category[c] > node->category[most])
+            most = c;
+    return most;
+}
+
+static json_t *node_json(const char *name, const char *place, uint64_t bytes, uint64_t blocks,
+                         int category, json_t *children)
+{
+    return json_pack("{s:s, s:s, s:I, s:I, s:i, s:o}", "name", name, "place", place, "bytes",
+                     (json_int_t)bytes, "blocks", (json_int_t)blocks, "category", category,
+                     "children", children);
+}
+
+static int larger(const void *a, const void *b, void *data)
+{
+    const struct tree *tree = data;
+    uint64_t x = tree->node[*(const uint32_t *)a].bytes, y = tree->node[*(const uint32_t *)b].bytes;
+    return (x < y) - (x > y);
+}
+
+static json_t *to_json(const struct tree *tree, uint32_t at, uint64_t least);
+
+static json_t *children_json(const struct tree *tree, const struct node *node, uint64_t least)
+{
+    json_t *array = json_array();
+    uint32_t *list = NULL;
+    size_t n = 0, capacity = 0;
+    struct node others = {0};
+    for (uint32_t i = node->first; i; i = tree->node[i].next) {
+        if (tree->node[i].bytes >= least && !mt_grow(&list, &capacity, n + 1, sizeof *list)) {
+            list[n++] = i;
+            continue;
+        }
+        others.bytes += tree->node[i].bytes;
+        others.blocks += tree->node[i].blocks;
+        for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
+            others.category[c] += tree->node[i].category[c];
+    }
+    if (n)
+        qsort_r(list, n, sizeof *list, larger, (void *)tree);
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array, to_json(tree, list[i], least));
+    if (others.bytes)
+        json_array_append_new(array, node_json("others", "", others.bytes, others.blocks,
+                                               main_category(&others), json_array()));
+    free(list);
+    return array;
+}
+
+/* As deep as a stack, which has a bound. */
+static json_t *to_json(const struct tree *tree, uint32_t at, uint64_t least)
+{
+    const struct node *node = &tree->node[at];
+    return node_json(node->name, node->place, node->bytes, node->blocks, main_category(node),
+                     children_json(tree, node, least));
+}
+
+struct growing {
+    struct tree *tree;
+    enum mt_who_by by;
+};
+
+static void take(void *data, const struct mt_life *life)
+{
+    struct growing *growing = data;
+    add_life(growing->tree, life, growing->by);
+}
+
+static void clear(struct tree *tree)
+{
+    for (size_t i = 1; i < tree->n; i++) {
+        free(tree->node[i].name);
+        free(tree->node[i].place);
+    }
+    free(tree->node);
+    mt_address_map_clear(&tree->by_key);
+}
+
+json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
+               const struct mt_who_question *question)
+{
+    struct tree tree = {.replay = replay, .n = 1};
+    struct growing growing = {&tree, question->by};
+    if (mt_grow(&tree.node, &tree.capacity, 2, sizeof *tree.node))
+        return NULL;
+    child(&tree, 0, "all", "");
+    each(lives, question, take, &growing);
+    json_t *result = tree.has_no_memory ? NULL : to_json(&tree, 1, tree.node[1].bytes / 1000);
+    clear(&tree);
+    return result;
+}
+
+static json_t *guess_of(const struct mt_replay *replay, const struct mt_life *life)
+{
+    const struct mt_rule *rule = mt_rule_at(replay->question.rules, life->rule);
+    return mt_rule_guesses(rule) ? json_string(rule->name) : json_null();
+}
+
+/* Sites have the keys of the tree's lines, with the operator and the category. */
+struct row {
+    const struct mt_life *life; /* its largest */
+    uint64_t bytes, blocks;
+};
+
+struct table {
+    struct tree tree; /* for its texts */
+    struct row *row;
+    size_t n, capacity;
+};
+
+static uint64_t key_of(const struct tree *tree, const struct mt_life *life)
+{
+    char line[TEXT_MAX];
+    line_text(tree, life, line);
+    uint64_t seed = (uint64_t)life->category << 40 | life->node_name;
+    return hash(line, seed);
+}
+
+static void add_row(void *data, const struct mt_life *life)
+{
+    struct table *table = data;
+    uint64_t key = key_of(&table->tree, life);
+    uint32_t at = mt_address_map_get(&table->tree.by_key, key);
+    if (!at) {
+        if (mt_grow(&table->row, &table->capacity, table->n + 1, sizeof *table->row) ||
+            mt_address_map_put(&table->tree.by_key, key, (uint32_t)table->n + 1)) {
+            table->tree.has_no_memory = true;
+            return;
+        }
+        at = (uint32_t)++table->n;
+        table->row[at - 1] = (struct row){.life = life};
+    }
+    struct row *row = &table->row[at - 1];
+    row->bytes += life->size;
+    row->blocks++;
+    if (life->size > row->life->size)
+        row->life = life;
+}
+
+static int larger_row(const void *a, const void *b)
+{
+    uint64_t x = ((const struct row *)a)->bytes, y = ((const struct row *)b)->bytes;
+    return (x < y) - (x > y);
+}
+
+static json_t *row_json(const struct table *table, const struct mt_lives *lives,
+                        const struct row *row)
+{
+    char line[TEXT_MAX], operator[TEXT_MAX];
+    line_text(&table->tree, row->life, line);
+    operator_text(&table->tree, row->life, operator);
+    return json_pack("{s:I, s:I, s:i, s:s, s:s, s:o, s:I}", "bytes", (json_int_t)row->bytes,
+                     "blocks", (json_int_t)row->blocks, "category", (int)row->life->category,
+                     "line", line, "operator", row->life->node_name ? operator: "", "guess",
+                     guess_of(table->tree.replay, row->life), "life",
+                     (json_int_t)(row->life - lives->life));
+}
+
+json_t *mt_who_table(const struct mt_lives *lives, const struct mt_replay *replay,
+                     const struct mt_who_question *question)
+{
+    struct table table = {.tree = {.replay = replay}};
+    each(lives, question, add_row, &table);
+    if (table.n)
+        qsort(table.row, table.n, sizeof *table.row, larger_row);
+    json_t *array = table.tree.has_no_memory ? NULL : json_array();
+    for (size_t i = 0; i < table.n && array; i++)
+        json_array_append_new(array, row_json(&table, lives, &table.row[i]));
+    free(table.row);
+    mt_address_map_clear(&table.tree.by_key);
+    return array;
+}

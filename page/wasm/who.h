@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who holds memory after a moment: a tree by stack, module, operator or line, as an object. */
+#ifndef MT_PAGE_WHO_H
+#define MT_PAGE_WHO_H
+
+#include "lives.h"
+
+#include <jansson.h>
+
+/* W(enumerator, name) */
+#define MT_WHO(W)                                                                                  \
+    W(PYTHON, "python")     /* frames of Python, outermost first */                                \
+    W(NATIVE, "native")     /* all frames */                                                       \
+    W(CALLERS, "callers")   /* frames of Python, innermost first */                                \
+    W(MODULE, "module")     /* the torch.nn module and those that it is in */                      \
+    W(OPERATOR, "operator") /* the backward node or function, then the line */                     \
+    W(LINE, "line")         /* category, then the line of the program's own */
+
+enum mt_who_by {
+#define MT_WHO_ENUM(id, name) MT_WHO_##id,
+    MT_WHO(MT_WHO_ENUM)
+#undef MT_WHO_ENUM
+        MT_WHO_COUNT
+};
+
+/* What is asked: blocks that live after `at` and were made at `since` or later. */
+struct mt_who_question {
+    unsigned slot;
+    enum mt_who_by by;
+    size_t at, since; /* moments */
+    int category;     /* only this one; -1: all */
+};
+
+/* {"name", "place", "bytes", "blocks", "category", "children": [...]}; of each list of children the
+ * largest come first, and what is less than a thousandth of all is "others". NULL: no memory. */
+json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
+               const struct mt_who_question *question);
+
+/* [{"bytes", "blocks", "category", "line", "operator", "name", "guess", "life"}], the largest
+ * first: as the report's table of call sites. NULL: no memory. */
+json_t *mt_who_table(const struct mt_lives *lives, const struct mt_replay *replay,
+                     const struct mt_who_question *question);
+
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_page.mjs MODULES MEMTAP MAKE_TRACES RENAME_TEXTS BROWSER: the page in a real browser.
+// Its numbers are those of memtap report; keys do what they say; nothing goes to a network; names in
+// a trace are shown and never run; axe-core finds nothing serious.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+
+const [modules, memtap, makeTraces, renameTexts, browser] = process.argv.slice(2);
+const require = createRequire(join(modules, "package.json"));
+const { chromium } = require("playwright-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+const folder = mkdtempSync(join(tmpdir(), "memtap-page-"));
+execFileSync(makeTraces, { cwd: folder });
+const traces = readdirSync(folder).filter((one) => one.endsWith(".mtap")).map((one) => join(folder, one));
+const training = join(folder, "training.mtap");
+let faults = 0;
+const check = (holds, what) => {
+  if (holds) return;
+  faults++;
+  console.log(`not so: ${what}`);
+};
+
+const run = await chromium.launch({ executablePath: browser, args: ["--no-sandbox"] });
+const requests = [], errors = [], dialogs = [];
+
+async function show(file, fragment = "") {
+  const page = await run.newPage({ viewport: { width: 1280, height: 900 } });
+  page.on("request", (one) => { if (!/^(file|blob|data):/.test(one.url())) requests.push(one.url()); });
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("dialog", (one) => { dialogs.push(one.message()); void one.dismiss(); });
+  await page.goto(`file://${file}${fragment}`);
+  await page.waitForFunction(() => ["ready", "error"].includes(document.documentElement.dataset.state), null, { timeout: 120000 });
+  return page;
+}
+
+const state = (page) => page.evaluate(() => document.documentElement.dataset.state);
+const make = (out, ...paths) => execFileSync(memtap, ["view", "-o", out, ...paths]);
+const report = (path) => JSON.parse(execFileSync(memtap, ["report", "--format", "json", path], { maxBuffer: 1 << 28 }));
+
+/** How many pixels of a canvas are not paper. */
+const inked = (page, id) => page.evaluate((name) => {
+  const canvas = document.getElementById(name);
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let n = 0;
+  for (let i = 3; i < data.length; i += 4) n += data[i] > 0;
+  return n / (data.length / 4);
+}, id);
+
+async function numbers() {
+  for (const trace of traces) {
+    const out = join(folder, "numbers.html");
+    make(out, trace);
+    const page = await show(out);
+    check(await state(page) === "ready", `${trace}: ready`);
+    const there = await page.evaluate(() => window.memtap.report());
+    check(isDeepStrictEqual(there, report(trace)), `${trace}: the page's numbers are those of memtap report`);
+    await page.close();
+  }
+}
+
+async function views(trace) {
+  const out = join(folder, "views.html");
+  make(out, trace);
+  const page = await show(out);
+  await page.waitForTimeout(500);
+  check(await inked(page, "timeline") > 0.05, "the timeline is drawn");
+  check(await inked(page, "blocks") > 0.05, "the blocks are drawn");
+  const peak = report(trace).devices[0].peak.allocated;
+  const moment = await page.textContent("#moment");
+  check(moment.includes("allocated"), `the moment is said: ${moment}`);
+  await page.keyboard.press("2");
+  await page.waitForSelector(".icicle .box");
+  check((await page.getAttribute(".icicle .box", "title")).includes("100.0 %"), "the icicle's first box is all");
+  await page.keyboard.press("3");
+  await page.waitForSelector("table.sites tbody tr");
+  const sum = await page.evaluate(() => [...document.querySelectorAll("table.sites tbody tr td:first-child")]
+    .reduce((all, one) => all + Number(one.title.split(" ")[0]), 0));
+  check(sum === peak, `the table's bytes at the peak are the report's: ${sum}, ${peak}`);
+  await page.keyboard.press("/");
+  await page.keyboard.type("no such line");
+  await page.waitForFunction(() => !document.querySelector("table.sites tbody tr"));
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("table.sites tbody tr");
+  await page.focus("table.sites tbody tr");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#details dl");
+  await page.keyboard.press("w");
+  await page.waitForFunction(() => location.hash.includes("life="));
+  const link = await page.evaluate(() => location.hash);
+  const again = await show(out, link);
+  await again.waitForSelector("#details dl");
+  check(await again.evaluate(() => document.querySelector("[role=tab][aria-selected=true]").id) === "tab-table",
+    "a link shows the same view");
+  for (const dark of [false, true]) {
+    await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
+    for (const key of ["1", "2", "3", "4"]) {
+      await page.keyboard.press(key);
+      await page.waitForTimeout(200);
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+      for (const one of violations)
+        check(!["serious", "critical"].includes(one.impact), `axe, view ${key}${dark ? ", dark" : ""}: ${one.id}: ${one.nodes[0]?.html}`);
+    }
+  }
+  await again.close();
+  await page.close();
+}
+
+async function badInput(trace) {
+  const texts = ["<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "\u202egpj.exe", "\u001b[31m", "\"'&<!--"];
+  for (const [i, text] of texts.entries()) {
+    const hostile = join(folder, `h${i}.mtap`), out = join(folder, "hostile.html");
+    execFileSync(renameTexts, [trace, hostile, text]);
+    make(out, hostile);
+    const page = await show(out, "#tab=table&life=0&at=%3Cscript%3E&from=x&search=%3Cb%3E");
+    check(await state(page) === "ready", `names with ${JSON.stringify(text)} are shown`);
+    check(await page.evaluate(() => !document.querySelector("main img")), "no name becomes an element");
+    await page.close();
+  }
+  const bytes = readFileSync(trace), cut = join(folder, "cut.mtap"), out = join(folder, "cut.html");
+  writeFileSync(cut, bytes.subarray(0, bytes.length * 0.7));
+  make(out, cut);
+  const page = await show(out);
+  check(await state(page) === "ready", "a cut trace is shown");
+  check(/cut/.test(await page.textContent("#message") + await page.textContent("#headline")), "that it is cut is said");
+  const other = join(folder, "other.txt");
+  writeFileSync(other, "this is no trace");
+  await page.setInputFiles("#file", other);
+  await page.waitForFunction(() => document.documentElement.dataset.state === "error");
+  check(/not a memtap trace/.test(await page.textContent("#message")), "a file that is no trace gets a sentence");
+  await page.setInputFiles("#file", trace);
+  await page.waitForFunction(() => document.documentElement.dataset.state === "ready");
+  await page.close();
+}
+
+try {
+  await numbers();
+  await views(training);
+  await badInput(training);
+  check(!requests.length, `nothing goes to a network: ${requests[0]}`);
+  check(!errors.length, `no error: ${errors[0]}`);
+  check(!dialogs.length, `no name is run: ${dialogs[0]}`);
+} finally {
+  await run.close();
+  rmSync(folder, { recursive: true });
+}
+console.log(faults ? `${faults} faults` : "ok");
+process.exit(faults ? 1 : 0);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "page-file.h"
+#include "locate.h"
+#include "tools/terminal/command.h"
+#include "trace-format/reader.h"
+#include "trace-format/tail.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Where the traces go in the page that is installed. */
+static const char mark[] = "<!--TRACES-->";
+
+/* A page with more than that takes more memory than a browser's tab should have. */
+#define BYTES_MAX (256u << 20)
+
+static void put_base64(FILE *out, const unsigned char *bytes, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < size; i += 3) {
+        size_t n = size - i < 3 ? size - i : 3;
+        uint32_t word = (uint32_t)bytes[i] << 16 | (n > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                        (n > 2 ? bytes[i + 2] : 0);
+        char text[4] = {digits[word >> 18], digits[word >> 12 & 63],
+                        n > 1 ? digits[word >> 6 & 63] : '=', n > 2 ? digits[word & 63] : '='};
+        fwrite(text, 1, sizeof text, out);
+    }
+}
+
+/* As an attribute's value between quotation marks; any other byte is as the file's name has it. */
+static void put_attribute(FILE *out, const char *text)
+{
+    for (; *text; text++)
+        if (strchr("\"&<>", *text) || (unsigned char)*text < ' ')
+            fprintf(out, "&#%u;", (unsigned char)*text < ' ' ? '?' : (unsigned char)*text);
+        else
+            fputc(*text, out);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Copies a file into the page; one that is not there is left out. 0 or a negative errno. */
+static int put_file(FILE *out, const char *path, int must_exist)
+{
+    unsigned char bytes[3 << 14];
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return errno == ENOENT && !must_exist ? 0 : -errno;
+    fputs("<script type=\"text/plain\" data-trace=\"", out);
+    put_attribute(out, base_name(path));
+    fputs("\">", out);
+    for (size_t n; (n = fread(bytes, 1, sizeof bytes, file)) > 0;)
+        put_base64(out, bytes, n);
+    fputs("</script>\n", out);
+    int rc = ferror(file) ? -EIO : 0;
+    fclose(file);
+    return rc;
+}
+
+/* Whether it is a trace that can be read, and not too large; else the user has been told. */
+static int is_fit(const char *path)
+{
+    struct mt_reader *reader;
+    struct mt_trace_error error;
+    if (mt_reader_open(&reader, path, &error)) {
+        mt_fail_trace(path, &error);
+        return 0;
+    }
+    uint64_t size = mt_reader_file_size(reader);
+    mt_reader_close(reader);
+    if (size <= BYTES_MAX)
+        return 1;
+    mt_fail("%s: the trace is too large for a page (%u MiB at most); memtap compact makes a small "
+            "copy of it",
+            path, BYTES_MAX >> 20);
+    return 0;
+}
+
+static int put_trace(FILE *out, const char *path)
+{
+    static const char *const beside[] = {MT_TAIL_SUFFIX, MT_OLDER_SUFFIX};
+    char name[MT_PLACE_SIZE];
+    int rc = put_file(out, path, 1);
+    for (unsigned i = 0; i < 2 && !rc; i++) {
+        snprintf(name, sizeof name, "%s%s", path, beside[i]);
+        rc = put_file(out, name, 0);
+    }
+    return rc ? mt_fail("%s: %s", path, strerror(-rc)) : 0;
+}
+
+/* The page that is installed, as a text; NULL after a message. */
+static char *read_empty(void)
+{
+    char place[MT_PLACE_SIZE], *text = NULL;
+    size_t size = 0;
+    if (mt_locate_page(place)) {
+        mt_fail("%s: this memtap was built without its page; memtap report shows the same as text",
+                place);
+        return NULL;
+    }
+    FILE *file = fopen(place, "rb");
+    if (!file || getdelim(&text, &size, '\0', file) < 0 || !strstr(text, mark)) {
+        mt_fail("%s: the page is damaged; install memtap again", place);
+        free(text);
+        text = NULL;
+    }
+    if (file)
+        fclose(file);
+    return text;
+}
+
+int mt_write_page(FILE *out, const char *out_name, char *const *paths, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!is_fit(paths[i]))
+            return MT_EXIT_BAD;
+    char *page = read_empty();
+    if (!page)
+        return MT_EXIT_BAD;
+    char *rest = strstr(page, mark);
+    int code = MT_EXIT_OK;
+    fwrite(page, 1, (size_t)(rest - page), out);
+    for (int i = 0; i < n && !code; i++)
+        code = put_trace(out, paths[i]);
+    fputs(rest + strlen(mark), out);
+    free(page);
+    if (!code && (fflush(out) || ferror(out)))
+        code = mt_fail("%s: %s", out_name, strerror(errno));
+    return code;
+}
