@@ -34,6 +34,11 @@ export class WhoView {
       this.path = [this.tree];
       this.draw();
     });
+    let width = 0; // drawing may bring a scroll bar, and that another width
+    new ResizeObserver(() => {
+      if (place.clientWidth && place.clientWidth !== width) this.draw();
+      width = place.clientWidth;
+    }).observe(place);
     store.listen((state, changed) => {
       if (changed.has("by")) choice.value = state.by;
     });
