@@ -2,7 +2,7 @@
 // test_page.mjs MODULES MEMTAP MAKE_TRACES RENAME_TEXTS BROWSER: the page in a real browser.
 // Its numbers are those of memtap report; keys do what they say; nothing goes to a network; names in
 // a trace are shown and never run; axe-core finds nothing serious.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -111,6 +111,24 @@ async function views(trace) {
   await page.close();
 }
 
+/** The ways to a page are one. */
+async function commands(trace) {
+  const view = join(folder, "view.html"), html = join(folder, "html.html");
+  make(view, trace);
+  execFileSync(memtap, ["report", "--html", html, trace]);
+  check(readFileSync(view).equals(readFileSync(html)), "memtap report --html writes the page of memtap view");
+  const refused = (...command) => {
+    const { status, stderr } = spawnSync(memtap, command, { encoding: "utf8" });
+    check(status === 2 && stderr.split("\n").length === 2, `${command[0]} is refused with one line: ${stderr}`);
+    check(readFileSync(view).equals(readFileSync(html)), "the older page is as it was");
+  };
+  refused("oom", "--html", html, trace);
+  refused("report", "--html", html, "--no-labels", trace);
+  refused("view", "-o", html, join(folder, "nothing.mtap"));
+  refused("view", "-o", join(folder, "no", "folder.html"), trace);
+  refused("view");
+}
+
 async function badInput(trace) {
   const texts = ["<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "\u202egpj.exe", "\u001b[31m", "\"'&<!--"];
   for (const [i, text] of texts.entries()) {
@@ -141,6 +159,7 @@ async function badInput(trace) {
 try {
   await numbers();
   await views(training);
+  await commands(training);
   await badInput(training);
   check(!requests.length, `nothing goes to a network: ${requests[0]}`);
   check(!errors.length, `no error: ${errors[0]}`);

@@ -3,6 +3,7 @@
 #include "analyzer/report/report.h"
 #include "commands.h"
 #include "tools/input/trace-arguments.h"
+#include "tools/launch/page-file.h"
 #include "tools/terminal/command.h"
 #include "tools/terminal/terminal.h"
 
@@ -69,15 +70,23 @@ static int report(struct mt_trace_arguments *arguments, struct mt_analysis *anal
     return rc || fault.fault ? mt_fail_trace(arguments->path, &fault) : code;
 }
 
+static int report_all(struct mt_trace_arguments *arguments)
+{
+    char made[PATH_MAX];
+    if (arguments->html)
+        return mt_save_page(arguments->html, arguments->paths, arguments->n_paths, made);
+    struct mt_analysis *analyses = calloc((size_t)arguments->n_paths, sizeof *analyses);
+    int code = analyses ? report(arguments, analyses) : mt_fail("out of memory");
+    free(analyses);
+    return code;
+}
+
 int mt_run_report(const struct mt_command *command, int argc, char **argv)
 {
     struct mt_trace_arguments arguments;
-    int code = MT_EXIT_BAD;
-    if (!mt_read_trace_arguments(command, argc, argv, &arguments)) {
-        struct mt_analysis *analyses = calloc((size_t)arguments.n_paths, sizeof *analyses);
-        code = analyses ? report(&arguments, analyses) : mt_fail("out of memory");
-        free(analyses);
-    }
+    if (mt_read_trace_arguments(command, argc, argv, &arguments))
+        return MT_EXIT_BAD;
+    int code = report_all(&arguments);
     mt_trace_arguments_clear(&arguments);
     return code;
 }

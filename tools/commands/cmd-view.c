@@ -2,13 +2,10 @@
 #include "commands.h"
 #include "tools/launch/page-file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,46 +36,11 @@ static int open_browser(const char *path)
                : 0;
 }
 
-/* A new file of the user's own: beside the one that it takes the place of, or for a browser to read
- * after the command has ended. */
-static FILE *make_file(char path[PATH_MAX], const char *output)
-{
-    const char *folder = getenv("TMPDIR");
-    if (output)
-        snprintf(path, PATH_MAX, "%s.XXXXXX", output);
-    else
-        snprintf(path, PATH_MAX, "%s/memtap-XXXXXX.html", folder && *folder ? folder : "/tmp");
-    int fd = mkostemps(path, output ? 0 : 5, O_CLOEXEC);
-    mode_t mask = umask(0);
-    umask(mask);
-    if (fd >= 0 && output && fchmod(fd, 0666 & ~mask))
-        mt_say("%s: %s", path, strerror(errno)); /* and it is the user's alone */
-    return fd < 0 ? NULL : fdopen(fd, "w");
-}
-
-static int is_device(const char *path)
-{
-    struct stat status;
-    return path && !stat(path, &status) && !S_ISREG(status.st_mode);
-}
-
-/* A page takes the place of an older one only when it is whole. */
 static int view(char *const *paths, int n, const char *output, int is_quiet)
 {
     char made[PATH_MAX];
-    int is_direct = is_device(output);
-    FILE *out = is_direct ? fopen(output, "we") : make_file(made, output);
-    const char *name = output ? output : made;
-    if (!out)
-        return mt_fail("%s: %s", name, strerror(errno));
-    int code = mt_write_page(out, name, paths, n);
-    if (fclose(out) && !code)
-        code = mt_fail("%s: %s", name, strerror(errno));
-    if (!code && output && !is_direct && rename(made, output))
-        code = mt_fail("%s: %s", name, strerror(errno));
-    if (code && !is_direct)
-        unlink(made);
-    else if (!code && !output && (is_quiet || open_browser(made)))
+    int code = mt_save_page(output, paths, n, made);
+    if (!code && !output && (is_quiet || open_browser(made)))
         puts(made);
     return code;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY, RANK };
+enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY, RANK, HTML };
 
 /* clang-format off */
 #define FORMAT_OPTION(help, choices) {'f', "format", "FORMAT", help, choices}
@@ -19,6 +19,7 @@ enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY, RANK };
     "peak end oom"}
 #define DEVICE_OPTION {DEVICE, "device", "N", "show only CUDA's device N"}
 #define RANK_OPTION {RANK, "rank", "N", "choose the trace of rank N"}
+#define HTML_OPTION {HTML, "html", "FILE", "write a page for a browser to FILE: memtap-view(1)"}
 #define NO_LABELS_OPTION {NO_LABELS, "no-labels", NULL,                                            \
     "classify by stacks and lifetimes, without autograd's labels"}
 #define RULES_OPTION {RULES, "rules", "FILE",                                                      \
@@ -33,12 +34,13 @@ const struct mt_option mt_report_options[] = {
     {BY, "by", "WHAT",
      "group by this instead of call sites: dtype, file, function,\nmodule, name, operator, range, rule or stack",
      "dtype file function module name operator range rule stack"},
-    RANK_OPTION, QUESTION_OPTIONS, {0}};
+    HTML_OPTION, RANK_OPTION, QUESTION_OPTIONS, {0}};
 const struct mt_option mt_blocks_options[] = {
     FORMAT_OPTION("text (the default), csv or json", "text csv json"), RANK_OPTION, QUESTION_OPTIONS, {0}};
 const struct mt_option mt_explain_options[] = {QUESTION_OPTIONS, {0}};
 const struct mt_option mt_oom_options[] = {
-    FORMAT_OPTION("text (the default) or json", "text json"), RANK_OPTION, NO_LABELS_OPTION, RULES_OPTION, {0}};
+    FORMAT_OPTION("text (the default) or json", "text json"), HTML_OPTION, RANK_OPTION, NO_LABELS_OPTION,
+    RULES_OPTION, {0}};
 const struct mt_option mt_stacks_options[] = {
     FORMAT_OPTION("text (the default), folded or json", "text folded json"),
     {BOTTOM_UP, "bottom-up", NULL, "begin with the innermost frames"}, RANK_OPTION,
@@ -132,6 +134,9 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case RANK:
         arguments->has_rank = 1;
         return read_number(command, value, "rank", INT32_MAX, &arguments->rank);
+    case HTML:
+        arguments->html = value;
+        return 0;
     case BOTTOM_UP:
         arguments->bottom_up = 1;
         return 0;
@@ -226,6 +231,14 @@ static int pick_rank(struct mt_trace_arguments *arguments)
     return 0;
 }
 
+/* A page shows all of a trace, as autograd's labels and memtap's own rules have it. */
+static int is_whole_question(const struct mt_trace_arguments *arguments)
+{
+    const struct mt_question *question = &arguments->question;
+    return !arguments->rules && !question->no_labels && !question->one_device && !question->by &&
+           question->moment.kind == MT_AT_PEAK && arguments->format == MT_FORMAT_TEXT;
+}
+
 static int read_all(const struct mt_command *command, int argc, char **argv,
                     struct mt_trace_arguments *arguments)
 {
@@ -237,6 +250,10 @@ static int read_all(const struct mt_command *command, int argc, char **argv,
             return -1;
     if (letter < 0)
         return -1;
+    if (arguments->html && !is_whole_question(arguments)) {
+        mt_fail_usage(command, "--html writes a page of the whole trace; of the other options it takes --rank");
+        return -1;
+    }
     int more = !strcmp(command->name, "explain");
     int takes_many = !strcmp(command->name, "report") || arguments->has_rank;
     if (operand == argc)

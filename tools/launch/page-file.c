@@ -6,9 +6,12 @@
 #include "trace-format/tail.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Where the traces go in the page that is installed. */
 static const char mark[] = "<!--TRACES-->";
@@ -115,7 +118,7 @@ static char *read_empty(void)
     return text;
 }
 
-int mt_write_page(FILE *out, const char *out_name, char *const *paths, int n)
+static int write_page(FILE *out, const char *out_name, char *const *paths, int n)
 {
     for (int i = 0; i < n; i++)
         if (!is_fit(paths[i]))
@@ -132,5 +135,46 @@ int mt_write_page(FILE *out, const char *out_name, char *const *paths, int n)
     free(page);
     if (!code && (fflush(out) || ferror(out)))
         code = mt_fail("%s: %s", out_name, strerror(errno));
+    return code;
+}
+
+/* A new file of the user's own: beside the one that it takes the place of, or for a browser to read
+ * after the command has ended. */
+static FILE *make_file(char path[PATH_MAX], const char *output)
+{
+    const char *folder = getenv("TMPDIR");
+    if (output)
+        snprintf(path, PATH_MAX, "%s.XXXXXX", output);
+    else
+        snprintf(path, PATH_MAX, "%s/memtap-XXXXXX.html", folder && *folder ? folder : "/tmp");
+    int fd = mkostemps(path, output ? 0 : 5, O_CLOEXEC);
+    mode_t mask = umask(0);
+    umask(mask);
+    if (fd >= 0 && output && fchmod(fd, 0666 & ~mask))
+        mt_say("%s: %s", path, strerror(errno)); /* and it is the user's alone */
+    return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
+static int is_device(const char *path)
+{
+    struct stat status;
+    return path && !stat(path, &status) && !S_ISREG(status.st_mode);
+}
+
+/* A page takes the place of an older one only when it is whole. */
+int mt_save_page(const char *output, char *const *paths, int n, char made[PATH_MAX])
+{
+    int is_direct = is_device(output);
+    FILE *out = is_direct ? fopen(output, "we") : make_file(made, output);
+    const char *name = output ? output : made;
+    if (!out)
+        return mt_fail("%s: %s", name, strerror(errno));
+    int code = write_page(out, name, paths, n);
+    if (fclose(out) && !code)
+        code = mt_fail("%s: %s", name, strerror(errno));
+    if (!code && output && !is_direct && rename(made, output))
+        code = mt_fail("%s: %s", name, strerror(errno));
+    if (code && !is_direct)
+        unlink(made);
     return code;
 }

@@ -6,10 +6,11 @@
 #ifndef MT_PAGE_FILE_H
 #define MT_PAGE_FILE_H
 
-#include <stdio.h>
+#include <limits.h>
 
 /* Writes a page with these traces, the first of which it opens. Their tails and older segments go
- * with them. An exit code: MT_EXIT_BAD after a message. */
-int mt_write_page(FILE *out, const char *out_name, char *const *paths, int n);
+ * with them. output NULL: a new file for temporary use, whose name is in `made`. An exit code:
+ * MT_EXIT_BAD after a message, and then an older page is as it was. */
+int mt_save_page(const char *output, char *const *paths, int n, char made[PATH_MAX]);
 
 #endif
