@@ -13,7 +13,7 @@ from harness import PYTHON, ROOT
 
 def hooks():
     """(name, symbol, library) of each row of MT_TORCH_HOOKS."""
-    text = (ROOT / "preload" / "hooks.h").read_text()
+    text = (ROOT / "preload" / "hooks" / "hooks.h").read_text()
     table = text[text.index("#define MT_TORCH_HOOKS"):text.index("/*", text.index("MT_TORCH_HOOKS"))]
     return re.findall(r'H\((\w+),\s*"(\w+)",\s*\\?\s*"([\w.]+)"', table)
 
