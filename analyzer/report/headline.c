@@ -5,10 +5,9 @@
 
 #define MUCH_FREE 5 /* a fifth of what is reserved */
 
-static const struct mt_style plain = {.utf8 = 1};
-
 static void put_line(FILE *out, const struct mt_definitions *definitions, uint32_t stack)
 {
+    static const struct mt_style plain = {.utf8 = 1};
     char place[512], safe[512];
     mt_place_text(place, sizeof place, definitions, stack);
     mt_safe_text(safe, sizeof safe, place, 0, MT_CUT_END, &plain);
@@ -23,13 +22,13 @@ static void say_oom(const struct mt_analysis *analysis, FILE *out)
     const struct mt_oom *oom = &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT];
     char wanted[MT_SIZE_TEXT], device[MT_SIZE_TEXT];
     uint32_t line = mt_oom_line(replay->definitions, oom);
-    fprintf(out, "Memory ran out on %s: %s %s requested", mt_device_text(device, oom->device),
-            mt_size_text(wanted, oom->wanted), oom->wanted == 1 ? "was" : "were");
+    fprintf(out, "Memory ran out on %s: %s was requested", mt_device_text(device, oom->device),
+            mt_size_text(wanted, oom->wanted));
     if (line) {
         fputs(" by ", out);
         put_line(out, replay->definitions, line);
     }
-    fputs(oom->went_on ? ", and the program went on.\n" : ".\n", out);
+    fputs(oom->went_on ? ", and the program continued.\n" : "; memtap oom explains why.\n", out);
 }
 
 static const struct mt_site *largest_of(const struct mt_device *device, enum mt_category category)
@@ -40,12 +39,23 @@ static const struct mt_site *largest_of(const struct mt_device *device, enum mt_
     return NULL;
 }
 
+/* "most of it from train.py:12 main", where one line has more than half of the bytes. */
+static void say_line(const struct mt_analysis *analysis, const struct mt_site *site,
+                     uint64_t bytes, FILE *out)
+{
+    if (!site || !site->stack)
+        return;
+    fputs(site->bytes > bytes / 2 ? ", most of it from " : ", the largest part from ", out);
+    put_line(out, analysis->replay.definitions, site->stack);
+}
+
+/* What no rule knows is no answer: then only the line is. */
 static void say_what_fills(const struct mt_analysis *analysis, const struct mt_device *device,
                            FILE *out)
 {
     unsigned most = 0;
     uint64_t sum = 0;
-    char name[MT_SIZE_TEXT], peak[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT];
+    char name[MT_SIZE_TEXT], total[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT];
     for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++) {
         sum += device->category[i].bytes;
         if (device->category[i].bytes > device->category[most].bytes)
@@ -53,15 +63,15 @@ static void say_what_fills(const struct mt_analysis *analysis, const struct mt_d
     }
     if (!sum)
         return;
-    const struct mt_site *site = largest_of(device, (enum mt_category)most);
-    fprintf(out, "The %s of %s is %s; the largest part is %s, %s (%.0f %%)",
-            device->is_peak ? "peak" : "moment", mt_device_text(name, device->device),
-            mt_size_text(peak, device->at.allocated), mt_categories[most].label,
-            mt_size_text(bytes, device->category[most].bytes),
-            100.0 * (double)device->category[most].bytes / (double)sum);
-    if (site && site->stack) {
-        fputs(", most of it from ", out);
-        put_line(out, analysis->replay.definitions, site->stack);
+    uint64_t part = device->category[most].bytes;
+    fprintf(out, "The %s of %s is %s", device->is_peak ? "peak" : "moment",
+            mt_device_text(name, device->device), mt_size_text(total, device->at.allocated));
+    if (most == MT_CATEGORY_OTHER) {
+        say_line(analysis, device->sites.n ? &device->sites.site[0] : NULL, sum, out);
+    } else {
+        fprintf(out, "; the largest part is %s, %s (%.0f %%)", mt_categories[most].label,
+                mt_size_text(bytes, part), 100.0 * (double)part / (double)sum);
+        say_line(analysis, largest_of(device, (enum mt_category)most), part, out);
     }
     fputs(".\n", out);
 }
@@ -97,15 +107,9 @@ static void say_free(const struct mt_device *device, FILE *out)
 void mt_headline(const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_device *device = mt_analysis_main_device(analysis);
-    struct mt_ended ended = mt_analysis_ended(analysis);
-    char text[MT_ENDED_TEXT];
-    if (!mt_ended_is_plain(&ended))
-        fprintf(out, "%s\n", mt_ended_line(text, &ended));
     say_oom(analysis, out);
-    if (!device) {
-        fputs("No GPU memory was allocated.\n", out);
+    if (!device)
         return;
-    }
     say_what_fills(analysis, device, out);
     say_growth(analysis, device, out);
     say_free(device, out);

@@ -7,9 +7,9 @@
 
 #include <stdio.h>
 
-/* Writes a sentence a line: how the run ended where that was not well, what fills the device with the
- * highest peak and by which line, what grows from iteration to iteration, and what lies free in what
- * PyTorch reserved where that is much. */
+/* Writes a sentence a line: that memory ran out, what fills the device with the highest peak and by
+ * which line, what grows from iteration to iteration, and what lies free in what PyTorch reserved
+ * where that is much. Nothing where no memory was allocated. */
 void mt_headline(const struct mt_analysis *analysis, FILE *out);
 
 #endif
