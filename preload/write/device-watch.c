@@ -146,11 +146,11 @@ static void sample_and_pause(uint64_t devices)
 static void *run(void *unused)
 {
     uint64_t devices;
-    uint32_t asks = MT_WATCH_ASKS;
     pthread_setname_np(pthread_self(), "memtap-nvml");
     while (!atomic_load(&watch.bell))
         wait_on(&watch.bell, 0, FOR_EVER);
     for (;;) {
+        uint32_t asks = MT_WATCH_ASKS; /* each time: an exchange that fails puts in what it found */
         while (atomic_load(&mt_watch_state) == MT_WATCH_WAITS)
             wait_on(&mt_watch_state, MT_WATCH_WAITS, FOR_EVER);
         atomic_store(&mt_watch_state, MT_WATCH_ASKS);
