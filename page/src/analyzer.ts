@@ -60,7 +60,6 @@ interface Exports {
   strip_numbers(): number;
   strips_rest(): number;
   strips_below_rest(): number;
-  life_looks(lives: number, n: number, stride: number): void;
   moment_at(slot: number, time: number, x: number): number;
   moment_ns(slot: number, moment: number): number;
   moment_event(slot: number, moment: number): number;
@@ -131,21 +130,8 @@ export class Analyzer {
     const n = this.exports.strips(range.slot, +range.is_time, range.from, range.to, range.columns,
       least, category);
     if (n < 0) throw new Error("out of memory");
-    const four = this.doubles(this.exports.strip_numbers(), n * 4);
-    const looks = this.exports.allocate(Math.max(n, 1) * 24);
-    const view = new Float64Array(this.exports.memory.buffer, looks, n * 3);
-    for (let i = 0; i < n; i++) view[3 * i] = four[4 * i + 3]!;
-    this.exports.life_looks(looks, n, 3);
-    const known = new Float64Array(this.exports.memory.buffer, looks, n * 3);
-    const numbers = new Float64Array(n * STRIP);
-    for (let i = 0; i < n; i++) {
-      numbers.set(four.subarray(4 * i, 4 * i + 4), STRIP * i);
-      numbers[STRIP * i + 4] = known[3 * i + 1]!;
-      numbers[STRIP * i + 5] = known[3 * i + 2]!;
-    }
-    this.exports.release(looks);
     return {
-      numbers,
+      numbers: this.doubles(this.exports.strip_numbers(), n * STRIP),
       rest: this.doubles(this.exports.strips_rest(), range.columns),
       below: this.doubles(this.exports.strips_below_rest(), range.columns),
     };

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A canvas with an x axis that is panned and zoomed: what the timeline and the blocks share.
 import { Device } from "./analyzer";
+import { size, ticks } from "./format";
 import { State, Store, whole } from "./state";
+
+/** One of the page's colours (style.css). */
+export function ink(name: "ink" | "soft" | "mark" | "bad" | "accent"): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
+}
 
 export const LEFT = 76, RIGHT = 12; // CSS pixels beside the plot
 
@@ -28,6 +34,22 @@ export class Chart {
     this.height = box.height - this.bottom;
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     return this.width > 10 && this.height > 10;
+  }
+
+  /** Clears the canvas and draws the axis of bytes; gives the place of a number of bytes on it. */
+  begin(most: number): (bytes: number) => number {
+    const { context } = this, y = (bytes: number) => this.height * (1 - bytes / most);
+    context.clearRect(0, 0, this.width + LEFT + RIGHT, this.height + this.bottom);
+    context.font = "11px system-ui, sans-serif";
+    context.textBaseline = "middle";
+    context.textAlign = "right";
+    for (const tick of ticks(most, 5)) {
+      context.fillStyle = ink("soft");
+      context.fillRect(LEFT, Math.round(y(tick)), this.width, 1);
+      context.fillStyle = ink("ink");
+      context.fillText(size(tick).replace(/\.00 /, " "), LEFT - 8, Math.max(7, y(tick)));
+    }
+    return y;
   }
 
   columns(): number {

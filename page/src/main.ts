@@ -74,7 +74,7 @@ class Page {
     this.timeline = new Timeline(byId("timeline"), client, this.store, trace, find, (event, column, bands) =>
       this.tip(event, this.columnText(column, bands)));
     this.blocks = new Blocks(byId("blocks"), client, this.store, trace, find, () => this.timeline.most,
-      (event, life, bytes) => this.tip(event, life < 0 ? "" : `${size(bytes)}\nclick for its stack`));
+      (event, found) => this.tip(event, found ? `${size(found.bytes)}\nclick for its stack` : ""));
     this.legend = new Legend(byId("legend"), byId("moment"), client, this.store, trace);
     this.details = new Details(byId("details"), client, this.store, trace);
     byId("panel-report").append(make("pre", { tabindex: 0 }, trace.text));

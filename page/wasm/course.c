@@ -131,19 +131,3 @@ void mt_bands(const struct mt_lives *lives, const struct mt_range_shown *range, 
         out[MT_BAND_LEAST] = (double)least_of(lives, course, moments);
     }
 }
-
-/* A life is live after a moment that it began at or before, and does not end at or before. Each is
- * met where it begins; there is one pass. */
-size_t mt_live_after(const struct mt_lives *lives, const struct mt_course *course, size_t moment,
-                     uint32_t *out)
-{
-    size_t n = 0;
-    for (size_t i = 0; i <= moment && i < course->n; i++) {
-        if (mt_is_end(course, i) || mt_life_at(lives, course, i)->ended <= moment)
-            continue;
-        if (out)
-            out[n] = course->what[i] >> 1;
-        n++;
-    }
-    return n;
-}

@@ -39,9 +39,4 @@ struct mt_moments mt_column_moments(const struct mt_lives *lives,
 long mt_highest_moment(const struct mt_lives *lives, const struct mt_course *course,
                        struct mt_moments moments);
 
-/* Lives that go on after a moment, oldest first: how many. out: room for as many as there are, or
- * NULL. */
-size_t mt_live_after(const struct mt_lives *lives, const struct mt_course *course, size_t moment,
-                     uint32_t *out);
-
 #endif

@@ -178,41 +178,56 @@ void mt_lives_clear(struct mt_lives *lives)
     memset(lives, 0, sizeof *lives);
 }
 
-size_t mt_moment_at_ns(const struct mt_lives *lives, const struct mt_course *course, uint64_t ns)
+/* What is looked for in a course, in the order of its moments. */
+struct search {
+    const struct mt_lives *lives;
+    const struct mt_course *course;
+    uint64_t value;
+};
+
+/* The first index for which that does not hold; n: there is none. */
+static size_t first_not(size_t n, bool (*holds)(const struct search *, size_t),
+                        const struct search *search)
 {
-    size_t low = 0, high = course->n;
+    size_t low = 0, high = n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (mt_moment_ns(lives, course, middle) < ns)
+        if (holds(search, middle))
             low = middle + 1;
         else
             high = middle;
     }
     return low;
+}
+
+static bool is_before_ns(const struct search *search, size_t moment)
+{
+    return mt_moment_ns(search->lives, search->course, moment) < search->value;
+}
+
+static bool is_before_event(const struct search *search, size_t moment)
+{
+    return search->course->event[moment] < search->value;
+}
+
+static bool is_reserved_by(const struct search *search, size_t change)
+{
+    return search->course->reserved[change].moment <= search->value;
+}
+
+size_t mt_moment_at_ns(const struct mt_lives *lives, const struct mt_course *course, uint64_t ns)
+{
+    return first_not(course->n, is_before_ns, &(struct search){lives, course, ns});
 }
 
 size_t mt_moment_at_event(const struct mt_course *course, uint64_t event)
 {
-    size_t low = 0, high = course->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (course->event[middle] < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return first_not(course->n, is_before_event, &(struct search){NULL, course, event});
 }
 
 uint64_t mt_reserved_at(const struct mt_course *course, size_t moment)
 {
-    size_t low = 0, high = course->n_reserved;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (course->reserved[middle].moment <= moment)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? course->reserved[low - 1].bytes : 0;
+    size_t next =
+        first_not(course->n_reserved, is_reserved_by, &(struct search){NULL, course, moment});
+    return next ? course->reserved[next - 1].bytes : 0;
 }

@@ -3,9 +3,7 @@
  * What the page calls. One trace is open at a time, by one thread. Texts and arrays that are given
  * belong to this side and live until the next call; objects are the page's.
  */
-#include "analyzer/findings/oom.h"
 #include "analyzer/report/headline.h"
-#include "analyzer/report/oom-report.h"
 #include "analyzer/report/report.h"
 #include "course.h"
 #include "strips.h"
@@ -224,7 +222,7 @@ EXPORT("bands") const double *mt_web_bands(unsigned slot, int is_time, double fr
     return page.numbers;
 }
 
-/* How many strips (4 numbers each: columns from, to, bytes below, life); negative: no memory. */
+/* How many strips (six numbers each: struct mt_strip); negative: no memory. */
 EXPORT("strips") long mt_web_strips(unsigned slot, int is_time, double from, double to,
                                      size_t columns, double least, int category)
 {
@@ -247,17 +245,6 @@ EXPORT("strips_rest") const double *mt_web_strips_rest(void)
 EXPORT("strips_below_rest") const double *mt_web_strips_below_rest(void)
 {
     return page.strips.below_rest;
-}
-
-/* Bytes and category of lives, whose numbers are at `lives`: in place. */
-EXPORT("life_looks") void mt_web_life_looks(double *lives, size_t n, size_t stride)
-{
-    for (size_t i = 0; i < n; i++) {
-        double *at = lives + i * stride;
-        const struct mt_life *life = &page.lives.life[(size_t)at[0]];
-        at[1] = (double)life->size;
-        at[2] = life->category;
-    }
 }
 
 /* The moment that is shown at x of a range; -1: before the first. */

@@ -41,14 +41,20 @@ static int add(struct lane *lane, uint32_t number)
     return 0;
 }
 
-static int put(struct mt_strips *strips, const struct open_strip *open, double to)
+static int put(struct mt_strips *strips, const struct lane *lane, const struct open_strip *open,
+               double to)
 {
+    const struct mt_life *life = &lane->lives->life[open->life];
     if (open->from < 0 || to <= open->from)
         return 0;
     if (mt_grow(&strips->strip, &strips->capacity, strips->n + 1, sizeof *strips->strip))
         return -ENOMEM;
-    strips->strip[strips->n++] = (struct mt_strip){
-        .from = open->from, .to = to, .below = open->below, .life = (double)open->life};
+    strips->strip[strips->n++] = (struct mt_strip){.from = open->from,
+                                                   .to = to,
+                                                   .below = open->below,
+                                                   .life = (double)open->life,
+                                                   .bytes = (double)life->size,
+                                                   .category = life->category};
     return 0;
 }
 
@@ -64,7 +70,7 @@ static int end(struct lane *lane, struct mt_strips *strips, uint32_t number, dou
     for (size_t i = lane->n; i > 0; i--) {
         if (lane->open[i - 1].life != number)
             continue;
-        int rc = put(strips, &lane->open[i - 1], column);
+        int rc = put(strips, lane, &lane->open[i - 1], column);
         memmove(&lane->open[i - 1], &lane->open[i], (lane->n - i) * sizeof *lane->open);
         lane->n--;
         return rc;
@@ -79,7 +85,7 @@ static int draw(struct lane *lane, struct mt_strips *strips, size_t column)
     for (size_t i = 0; i < lane->n; i++) {
         struct open_strip *open = &lane->open[i];
         if (open->from < 0 || open->below != below) {
-            if (put(strips, open, (double)column))
+            if (put(strips, lane, open, (double)column))
                 return -ENOMEM;
             open->from = (double)column;
             open->below = below;
@@ -91,18 +97,14 @@ static int draw(struct lane *lane, struct mt_strips *strips, size_t column)
     return 0;
 }
 
+/* Adds what lives after a moment: it began at or before, and does not end there or before. */
 static int begin(struct lane *lane, long moment)
 {
-    if (moment < 0)
-        return 0;
-    size_t n = mt_live_after(lane->lives, lane->course, (size_t)moment, NULL);
-    uint32_t *live = malloc((n + 1) * sizeof *live);
-    int rc = live ? 0 : -ENOMEM;
-    if (live)
-        mt_live_after(lane->lives, lane->course, (size_t)moment, live);
-    for (size_t i = 0; i < n && !rc; i++)
-        rc = add(lane, live[i]);
-    free(live);
+    int rc = 0;
+    for (long i = 0; i <= moment && !rc; i++)
+        if (!mt_is_end(lane->course, (size_t)i) &&
+            mt_life_at(lane->lives, lane->course, (size_t)i)->ended > (size_t)moment)
+            rc = add(lane, lane->course->what[i] >> 1);
     return rc;
 }
 
@@ -131,7 +133,7 @@ static int lay(struct lane *lane, struct mt_strips *strips, const struct mt_rang
             rc = draw(lane, strips, i);
     }
     for (size_t i = 0; i < lane->n && !rc; i++)
-        rc = put(strips, &lane->open[i], (double)range->columns);
+        rc = put(strips, lane, &lane->open[i], (double)range->columns);
     return rc;
 }
 

@@ -10,8 +10,8 @@
 
 /* A piece of a strip that does not change its place: columns from .. to - 1, bytes below it. */
 struct mt_strip {
-    double from, to, below;
-    double life;
+    double from, to, below, life; /* life: its number */
+    double bytes, category;       /* of the block */
 };
 
 struct mt_strips {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page-file.h"
+#include "analyzer/support/text.h"
 #include "locate.h"
 #include "tools/terminal/command.h"
 #include "trace-format/reader.h"
@@ -32,16 +33,6 @@ static void put_base64(FILE *out, const unsigned char *bytes, size_t size)
     }
 }
 
-/* As an attribute's value between quotation marks; any other byte is as the file's name has it. */
-static void put_attribute(FILE *out, const char *text)
-{
-    for (; *text; text++)
-        if (strchr("\"&<>", *text) || (unsigned char)*text < ' ')
-            fprintf(out, "&#%u;", (unsigned char)*text < ' ' ? '?' : (unsigned char)*text);
-        else
-            fputc(*text, out);
-}
-
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -56,7 +47,7 @@ static int put_file(FILE *out, const char *path, int must_exist)
     if (!file)
         return errno == ENOENT && !must_exist ? 0 : -errno;
     fputs("<script type=\"text/plain\" data-trace=\"", out);
-    put_attribute(out, base_name(path));
+    mt_put_text(out, base_name(path), MT_FOR_XML);
     fputs("\">", out);
     for (size_t n; (n = fread(bytes, 1, sizeof bytes, file)) > 0;)
         put_base64(out, bytes, n);

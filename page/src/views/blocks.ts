@@ -3,13 +3,15 @@
 // seen is one band above; zooming in makes strips of it.
 import type { Device, Strips, Trace } from "../analyzer";
 import { STRIP } from "../analyzer";
-import { Chart, LEFT, RIGHT, gestures } from "../chart";
+import { Chart, LEFT, gestures, ink } from "../chart";
 import { Client, latest } from "../client";
-import { size, ticks } from "../format";
 import { fill } from "../palette";
 import { Store } from "../state";
 
 const THINNEST = 0.8; // CSS pixels
+
+/** A block under the pointer. */
+export interface Found { life: number; bytes: number; }
 
 export class Blocks {
   private readonly chart: Chart;
@@ -20,7 +22,7 @@ export class Blocks {
 
   constructor(canvas: HTMLCanvasElement, client: Client, private readonly store: Store,
               private readonly trace: Trace, device: () => Device, height: () => number,
-              hover: (event: PointerEvent, life: number, bytes: number) => void) {
+              hover: (event: PointerEvent, found: Found | null) => void) {
     this.chart = new Chart(canvas, 6);
     this.fetch = latest(async () => {
       const { slot, is_time, from, to, category } = store.state;
@@ -31,11 +33,10 @@ export class Blocks {
     });
     gestures(this.chart, store, device, (event) => {
       const found = this.find(event.offsetX, event.offsetY);
-      if (found >= 0) store.set({ life: found });
+      if (found) store.set({ life: found.life });
     });
     canvas.addEventListener("pointermove", (event) => {
-      const found = this.find(event.offsetX, event.offsetY);
-      hover(event, found, found < 0 ? 0 : this.bytes(found));
+      hover(event, this.find(event.offsetX, event.offsetY));
     });
   }
 
@@ -43,47 +44,28 @@ export class Blocks {
     if (this.chart.fit()) this.fetch();
   }
 
-  private bytes(life: number): number {
-    const { numbers } = this.strips!;
-    for (let i = 0; i < numbers.length; i += STRIP) if (numbers[i + 3] === life) return numbers[i + 4]!;
-    return 0;
-  }
-
-  private find(x: number, y: number): number {
-    if (!this.strips) return -1;
+  private find(x: number, y: number): Found | null {
+    if (!this.strips) return null;
     const { numbers } = this.strips;
     const column = ((x - LEFT) / this.chart.width) * this.columns;
     const bytes = (1 - y / this.chart.height) * this.most;
     for (let i = 0; i < numbers.length; i += STRIP)
       if (numbers[i]! <= column && column < numbers[i + 1]! && numbers[i + 2]! <= bytes &&
           bytes < numbers[i + 2]! + numbers[i + 4]!)
-        return numbers[i + 3]!;
-    return -1;
+        return { life: numbers[i + 3]!, bytes: numbers[i + 4]! };
+    return null;
   }
 
   draw() {
     const strips = this.strips, chart = this.chart;
     if (!strips || !chart.fit()) return;
     const { context } = chart, { numbers } = strips, { state } = this.store;
-    const style = getComputedStyle(document.documentElement);
-    const ink = style.getPropertyValue("--ink"), soft = style.getPropertyValue("--soft");
-    const paper = style.getPropertyValue("--paper"), accent = style.getPropertyValue("--accent");
     this.most = 1;
     for (let i = 0; i < this.columns; i++)
       this.most = Math.max(this.most, strips.rest[i]! + strips.below[i]!);
     this.most *= 1.04;
-    const y = (value: number) => chart.height * (1 - value / this.most);
+    const y = chart.begin(this.most);
     const step = chart.width / this.columns;
-    context.clearRect(0, 0, chart.width + LEFT + RIGHT, chart.height + chart.bottom);
-    context.font = "11px system-ui, sans-serif";
-    context.textBaseline = "middle";
-    context.textAlign = "right";
-    for (const tick of ticks(this.most, 5)) {
-      context.fillStyle = soft;
-      context.fillRect(LEFT, Math.round(y(tick)), chart.width, 1);
-      context.fillStyle = ink;
-      context.fillText(size(tick).replace(/\.00 /, " "), LEFT - 8, Math.max(7, y(tick)));
-    }
     for (let c = 0; c < this.trace.categories.length; c++) {
       context.fillStyle = fill(this.trace.categories[c]!.name);
       for (let i = 0; i < numbers.length; i += STRIP) {
@@ -94,15 +76,14 @@ export class Blocks {
           Math.max(height - edge, 0.5));
       }
     }
-    context.fillStyle = soft;
+    context.fillStyle = ink("soft");
     for (let i = 0; i < this.columns; i++)
       if (strips.rest[i]) {
         const top = y(strips.below[i]! + strips.rest[i]!);
         context.fillRect(LEFT + i * step, top, step + 0.5, y(strips.below[i]!) - top);
       }
-    context.strokeStyle = paper;
     if (state.life < 0) return;
-    context.strokeStyle = accent;
+    context.strokeStyle = ink("accent");
     context.lineWidth = 2;
     for (let i = 0; i < numbers.length; i += STRIP)
       if (numbers[i + 3] === state.life)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was allocated over time, by category, stacked; reserved above; iterations and phases below.
 import type { Bands, Device, Span, Trace } from "../analyzer";
-import { Chart, LEFT, RIGHT, gestures } from "../chart";
+import { Chart, LEFT, gestures, ink } from "../chart";
 import { Client, latest } from "../client";
-import { marks, size, ticks, time } from "../format";
+import { marks, size, time } from "../format";
 import { fill } from "../palette";
 import { Store } from "../state";
 
@@ -58,8 +58,6 @@ export class Timeline {
     if (!bands || !chart.fit()) return;
     const { context } = chart, n = this.trace.categories.length;
     const columns = bands.numbers.length / bands.fields, step = chart.width / columns;
-    const style = getComputedStyle(document.documentElement);
-    const ink = style.getPropertyValue("--ink"), soft = style.getPropertyValue("--soft");
     let most = 0, reserved = 0;
     for (let i = 0; i < columns; i++) {
       let sum = 0;
@@ -69,17 +67,7 @@ export class Timeline {
     }
     const is_far = reserved > FAR * most; // then its line would leave no room for all else
     this.most = (is_far ? most : Math.max(most, reserved)) * 1.04 || 1;
-    const y = (bytes: number) => chart.height * (1 - bytes / this.most);
-    context.clearRect(0, 0, chart.width + LEFT + RIGHT, chart.height + chart.bottom);
-    context.font = "11px system-ui, sans-serif";
-    context.textBaseline = "middle";
-    context.textAlign = "right";
-    for (const tick of ticks(this.most, 5)) {
-      context.fillStyle = soft;
-      context.fillRect(LEFT, Math.round(y(tick)), chart.width, 1);
-      context.fillStyle = ink;
-      context.fillText(size(tick).replace(/\.00 /, " "), LEFT - 8, Math.max(7, y(tick)));
-    }
+    const y = chart.begin(this.most);
     const below = new Float64Array(columns);
     for (let c = 0; c < n; c++) {
       context.beginPath();
@@ -98,8 +86,9 @@ export class Timeline {
       context.fill();
       context.globalAlpha = 1;
     }
-    this.line(columns, step, (i) => y(bands.numbers[i * bands.fields + n + 1]!), ink);
+    this.line(columns, step, (i) => y(bands.numbers[i * bands.fields + n + 1]!));
     if (is_far) {
+      context.fillStyle = ink("ink");
       context.textAlign = "right";
       context.fillText(`reserved is above the chart: up to ${size(reserved)}`, LEFT + chart.width - 4, 8);
     }
@@ -107,7 +96,7 @@ export class Timeline {
     this.cursors();
   }
 
-  private line(columns: number, step: number, y: (column: number) => number, ink: string) {
+  private line(columns: number, step: number, y: (column: number) => number) {
     const { context } = this.chart;
     context.beginPath();
     for (let i = 0; i < columns; i++) {
@@ -115,7 +104,7 @@ export class Timeline {
       context.lineTo(LEFT + i * step, y(i));
       context.lineTo(LEFT + (i + 1) * step, y(i));
     }
-    context.strokeStyle = ink;
+    context.strokeStyle = ink("ink");
     context.setLineDash([4, 3]);
     context.stroke();
     context.setLineDash([]);
@@ -128,7 +117,7 @@ export class Timeline {
   private bandsBelow() {
     const { context, width, height } = this.chart;
     const spans = this.trace.spans[this.store.state.slot] ?? [];
-    const style = getComputedStyle(document.documentElement), ink = style.getPropertyValue("--ink");
+    const text = ink("ink");
     const right = LEFT + width;
     context.save();
     context.beginPath();
@@ -143,11 +132,11 @@ export class Timeline {
       context.fillStyle = PHASES[span.phase] ?? "#80808022";
       context.fillRect(from, height + 4, Math.max(1, to - from), 12);
       if (to - from > 60) {
-        context.fillStyle = ink;
+        context.fillStyle = text;
         context.fillText(span.phase, from + 3, height + 10);
       }
       if (span.iteration !== lastNumber && this.x(span) >= LEFT && from - lastLabel > 46) {
-        context.fillStyle = ink;
+        context.fillStyle = text;
         context.fillText(span.iteration ? `#${span.iteration}` : "start", from + 2, height + 24);
         context.fillRect(from, height + 18, 1, 10);
         lastLabel = from;
@@ -156,10 +145,10 @@ export class Timeline {
     });
     const { from, to, is_time } = this.store.state;
     context.textAlign = "center";
-    context.fillStyle = ink;
+    context.fillStyle = text;
     for (const mark of marks(from, to, 8)) {
-      const text = is_time ? time(mark) : Math.round(mark).toLocaleString("en-US");
-      context.fillText(text, this.chart.pixel(this.store.state, mark), height + 37);
+      const label = is_time ? time(mark) : Math.round(mark).toLocaleString("en-US");
+      context.fillText(label, this.chart.pixel(this.store.state, mark), height + 37);
     }
     context.restore();
   }
@@ -181,12 +170,11 @@ export class Timeline {
       context.textAlign = pixel > LEFT + width - 60 ? "right" : "left";
       context.fillText(label, pixel + (pixel > LEFT + width - 60 ? -4 : 4), 8);
     };
-    const style = getComputedStyle(document.documentElement);
-    if (device.peak !== state.at) void draw(device.peak, style.getPropertyValue("--mark"), "peak", [2, 3]);
+    if (device.peak !== state.at) void draw(device.peak, ink("mark"), "peak", [2, 3]);
     for (const oom of this.trace.ooms)
       if (oom.slot === state.slot)
-        void draw(Math.max(0, oom.moment - 1), style.getPropertyValue("--bad"), "out of memory", []);
-    if (state.since) void draw(state.since, style.getPropertyValue("--mark"), "since", [6, 3]);
-    void draw(state.at, style.getPropertyValue("--accent"), state.at === device.peak ? "peak" : "here", []);
+        void draw(Math.max(0, oom.moment - 1), ink("bad"), "out of memory", []);
+    if (state.since) void draw(state.since, ink("mark"), "since", [6, 3]);
+    void draw(state.at, ink("accent"), state.at === device.peak ? "peak" : "here", []);
   }
 }
