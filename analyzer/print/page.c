@@ -85,7 +85,6 @@ void mt_page_ended(const struct mt_page *page)
 
 void mt_page_head(const struct mt_page *page)
 {
-    mt_page_ended(page);
     print_process(page);
     print_extent(page);
 }

@@ -20,10 +20,13 @@ struct mt_page {
 struct mt_page mt_page_of(const struct mt_analysis *analysis, FILE *out,
                           const struct mt_style *style);
 
-/* The program, and how much was recorded. */
 /* How it ended, where that is to be said. */
 void mt_page_ended(const struct mt_page *page);
 
+/* The sentences of mt_headline, wrapped, and an empty line. */
+void mt_page_headline(const struct mt_page *page);
+
+/* The program, and how much was recorded. */
 void mt_page_head(const struct mt_page *page);
 
 /* Where allocations come from, a list, without places of less than so many bytes. */

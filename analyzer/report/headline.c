@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "headline.h"
 #include "analyzer/findings/oom.h"
+#include "analyzer/print/page.h"
 #include "analyzer/support/text.h"
+
+#include <stdlib.h>
 
 #define MUCH_FREE 5 /* a fifth of what is reserved */
 
@@ -9,7 +12,9 @@ static void put_line(FILE *out, const struct mt_definitions *definitions, uint32
 {
     static const struct mt_style plain = {.utf8 = 1};
     char place[512], safe[512];
-    mt_place_text(place, sizeof place, definitions, stack);
+    const struct mt_stack *known = mt_stack(definitions, stack);
+    mt_place_text(place, sizeof place, definitions,
+                  known->user ? known->user : known->python ? known->python : stack);
     mt_safe_text(safe, sizeof safe, place, 0, MT_CUT_END, &plain);
     fputs(safe, out);
 }
@@ -28,7 +33,9 @@ static void say_oom(const struct mt_analysis *analysis, FILE *out)
         fputs(" by ", out);
         put_line(out, replay->definitions, line);
     }
-    fputs(oom->went_on ? ", and the program continued.\n" : "; memtap oom explains why.\n", out);
+    fputs(oom->went_on ? ", and the program continued; memtap oom explains why.\n"
+                       : "; memtap oom explains why.\n",
+          out);
 }
 
 static const struct mt_site *largest_of(const struct mt_device *device, enum mt_category category)
@@ -45,7 +52,7 @@ static void say_line(const struct mt_analysis *analysis, const struct mt_site *s
 {
     if (!site || !site->stack)
         return;
-    fputs(site->bytes > bytes / 2 ? ", most of it from " : ", the largest part from ", out);
+    fputs(site->bytes > bytes / 2 ? ", most of it from " : ", the largest share from ", out);
     put_line(out, analysis->replay.definitions, site->stack);
 }
 
@@ -88,7 +95,26 @@ static void say_growth(const struct mt_analysis *analysis, const struct mt_devic
         fputs(", most of it from ", out);
         put_line(out, analysis->replay.definitions, device->growth.site[0].stack);
     }
-    fputs(".\n", out);
+    fputs("; memtap stacks --at end shows what is left.\n", out);
+}
+
+/* Of a program without PyTorch, which should have freed all. */
+static void say_leaks(const struct mt_analysis *analysis, const struct mt_device *device, FILE *out)
+{
+    char bytes[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
+    const struct mt_origins *leaks = &device->leaks;
+    if (!leaks->blocks)
+        return;
+    fprintf(out, "%s in %s allocation%s was not freed at the end", mt_size_text(bytes, leaks->bytes),
+            mt_count_text(count, leaks->blocks), leaks->blocks == 1 ? "" : "s");
+    if (leaks->n && leaks->origin[0].stack) {
+        fputs(leaks->n == 1                                   ? ", from "
+              : leaks->origin[0].bytes > leaks->bytes / 2 ? ", most of it from "
+                                                              : ", the largest share from ",
+              out);
+        put_line(out, analysis->replay.definitions, leaks->origin[0].stack);
+    }
+    fputs("; memtap stacks --at end shows it.\n", out);
 }
 
 static void say_free(const struct mt_device *device, FILE *out)
@@ -99,7 +125,7 @@ static void say_free(const struct mt_device *device, FILE *out)
     fprintf(out, "%s of the %s that PyTorch reserved is free there", mt_size_text(cached, device->cached),
             mt_size_text(reserved, device->at.reserved));
     fputs(device->worst && device->worst->times
-              ? ", and PyTorch reserved more although enough was free: it is fragmented.\n"
+              ? ", and PyTorch reserved more although enough was free: it is fragmented; its part \"Fragmentation\" tells what is in the way.\n"
               : ".\n",
           out);
 }
@@ -112,5 +138,27 @@ void mt_headline(const struct mt_analysis *analysis, FILE *out)
         return;
     say_what_fills(analysis, device, out);
     say_growth(analysis, device, out);
+    say_leaks(analysis, device, out);
     say_free(device, out);
+}
+
+void mt_page_headline(const struct mt_page *page)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *sentences = open_memstream(&text, &size);
+    if (!sentences)
+        return;
+    mt_headline(page->analysis, sentences);
+    fclose(sentences);
+    if (!text || !*text) {
+        free(text);
+        return;
+    }
+    if (page->style->colour)
+        fputs("\033[1m", page->out);
+    mt_put_wrapped(page->out, text, page->width, page->style);
+    mt_colour(page->out, page->style, 0);
+    putc('\n', page->out);
+    free(text);
 }

@@ -2,6 +2,7 @@
 #include "job-report.h"
 
 #include "analyzer/findings/imbalance.h"
+#include "analyzer/print/page.h"
 #include "report.h"
 
 #include <stdlib.h>
@@ -77,13 +78,17 @@ static void print_imbalance(const struct mt_analysis *analyses, size_t n, FILE *
 void mt_job_text(const struct mt_analysis *analyses, size_t n, FILE *out,
                  const struct mt_style *style)
 {
+    const struct mt_analysis *highest = mt_job_highest(analyses, n);
+    struct mt_page page = mt_page_of(highest, out, style);
     for (size_t i = 0; i < n; i++)
         print_ended(&analyses[i], out, style);
+    mt_page_headline(&page);
     fprintf(out, "%zu processes of one job\n\n%6s  %-12s %6s %11s %11s  %-14s %s\n", n, "rank",
             "host", "device", "peak", "at", "in", "mostly");
     for (size_t i = 0; i < n; i++)
         print_line(&analyses[i], out, style);
     print_imbalance(analyses, n, out);
     fputs("\nThe process with the highest peak:\n\n", out);
-    mt_report_text(mt_job_highest(analyses, n), out, style);
+    mt_page_ended(&page);
+    mt_report_details(highest, out, style);
 }

@@ -176,6 +176,7 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
                  const struct mt_style *style)
 {
     struct mt_page page = mt_page_of(analysis, out, style);
+    mt_page_ended(&page);
     mt_page_head(&page);
     print_request(&page, story);
     print_totals(&page, story);

@@ -153,6 +153,14 @@ static void print_sites(const struct mt_page *page, const struct mt_device *devi
 void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
 {
     struct mt_page page = mt_page_of(analysis, out, style);
+    mt_page_ended(&page);
+    mt_page_headline(&page);
+    mt_report_details(analysis, out, style);
+}
+
+void mt_report_details(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
+{
+    struct mt_page page = mt_page_of(analysis, out, style);
     mt_page_head(&page);
     print_oom(&page);
     for (size_t i = 0; i < analysis->n_devices; i++) {

@@ -9,8 +9,10 @@
 #include "analyzer/print/json.h"
 #include "analyzer/support/text.h"
 
-/* The page for people, at most 80 columns wide. */
+/* The page for people, 80 columns wide or as wide as the terminal: how the run ended, what fills the
+ * memory in a few sentences, and all the rest, which is mt_report_details alone. */
 void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
+void mt_report_details(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
 
 /* Bytes by category at the moment that was asked for, as an object; NULL: no memory. */
 json_t *mt_categories_json(const struct mt_device *device);

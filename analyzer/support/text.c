@@ -117,6 +117,37 @@ void mt_safe_text(char *out, size_t size, const char *text, size_t columns, enum
     *to.out = '\0';
 }
 
+/* The bytes up to where a line may end: a number stays with its unit. */
+static size_t unbreakable(const char *text)
+{
+    size_t n = strcspn(text, " \n");
+    size_t unit = text[n] == ' ' ? strcspn(text + n + 1, " \n") : 0;
+    return n && text[n - 1] >= '0' && text[n - 1] <= '9' && unit && unit <= 4 ? n + 1 + unit : n;
+}
+
+void mt_put_wrapped(FILE *out, const char *text, unsigned width, const struct mt_style *style)
+{
+    size_t column = 0;
+    while (*text) {
+        char word[1024], safe[sizeof word];
+        size_t n = unbreakable(text);
+        snprintf(word, sizeof word, "%.*s", (int)n, text);
+        size_t columns = count_characters(word, style);
+        mt_safe_text(safe, sizeof safe, word, 0, MT_CUT_END, style);
+        int is_over = column && column + 1 + columns > width;
+        fprintf(out, "%s%s", !column ? "" : is_over ? "\n" : " ", safe);
+        column = is_over || !column ? columns : column + 1 + columns;
+        text += n;
+        if (*text == '\n') {
+            putc('\n', out);
+            column = 0;
+        }
+        text += strspn(text, " \n");
+    }
+    if (column)
+        putc('\n', out);
+}
+
 /* How what has a meaning there is written: each of `special` by `format`, with the character; a ':'
  * that the text begins with, where that may be a line's begin. */
 static const struct {

@@ -39,6 +39,10 @@ enum mt_cut { MT_CUT_BEGIN, MT_CUT_END };
 void mt_safe_text(char *out, size_t size, const char *text, size_t columns, enum mt_cut cut,
                   const struct mt_style *style);
 
+/* Writes lines of text so that none has more than `width` columns, unless a word has. What is not safe
+ * becomes '?', as in mt_safe_text. */
+void mt_put_wrapped(FILE *out, const char *text, unsigned width, const struct mt_style *style);
+
 /* Where a text goes that somebody else chose. */
 enum mt_text_for {
     MT_FOR_PLAIN,    /* a line of text in UTF-8 */

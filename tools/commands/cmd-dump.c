@@ -259,5 +259,7 @@ int mt_run_dump(const struct mt_command *command, int argc, char **argv)
     int rc = print_trace(&dump, arguments.path, &error);
     if (rc == -EIO && !error.fault)
         return MT_EXIT_OK; /* mt_finish_output tells about the output */
-    return rc || error.fault ? mt_fail_trace(arguments.path, &error) : MT_EXIT_OK;
+    int code = rc || error.fault ? mt_fail_trace(arguments.path, &error) : MT_EXIT_OK;
+    mt_trace_arguments_clear(&arguments);
+    return code;
 }

@@ -74,5 +74,7 @@ int mt_run_info(const struct mt_command *command, int argc, char **argv)
     else if (!rc)
         print_text(arguments.path, &survey, &ended, definitions);
     mt_definitions_destroy(definitions);
-    return rc || error.fault ? mt_fail_trace(arguments.path, &error) : MT_EXIT_OK;
+    int code = rc || error.fault ? mt_fail_trace(arguments.path, &error) : MT_EXIT_OK;
+    mt_trace_arguments_clear(&arguments);
+    return code;
 }

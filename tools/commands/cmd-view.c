@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
+#include "tools/input/traces.h"
 #include "tools/launch/page-file.h"
 
 #include <fcntl.h>
@@ -56,7 +57,11 @@ int mt_run_view(const struct mt_command *command, int argc, char **argv)
     }
     if (letter < 0)
         return MT_EXIT_BAD;
-    if (operand == argc)
-        return mt_fail_usage(command, "no trace given");
-    return mt_finish_output(view(argv + operand, argc - operand, output, is_quiet));
+    struct mt_trace_list traces = {0};
+    int rc = operand == argc ? mt_trace_list_add_newest(&traces, ".")
+                             : mt_trace_list_add(&traces, argv + operand, argc - operand);
+    int code = rc ? MT_EXIT_BAD
+                  : mt_finish_output(view(traces.path, (int)traces.n, output, is_quiet));
+    mt_trace_list_clear(&traces);
+    return code;
 }

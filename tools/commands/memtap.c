@@ -27,15 +27,15 @@ const struct mt_command mt_commands[] = {
      "card does; kernels do nothing. It needs no GPU and no driver, but the CUDA build\n"
      "of PyTorch.",
      mt_simulate_options, 1, mt_run_simulate},
-    {"report", "[OPTION]... TRACE...", "explain a trace: the peak, by category and call site",
+    {"report", "[OPTION]... [TRACE]...", "explain a trace: the peak, by category and call site",
      "Explains a trace: how much memory was allocated at the peak, what for, and by\n"
      "which lines. Several traces are the ranks of one job.",
      mt_report_options, 0, mt_run_report},
-    {"view", "[OPTION]... TRACE...", "show a trace in a browser",
+    {"view", "[OPTION]... [TRACE]...", "show a trace in a browser",
      "Makes a page that carries the traces and memtap's analyzer, and opens it in a browser.\n"
      "The page is one file: it needs no network and sends nothing anywhere.",
      mt_view_options, 0, mt_run_view},
-    {"oom", "[OPTION]... TRACE...", "explain why memory ran out",
+    {"oom", "[OPTION]... [TRACE]...", "explain why memory ran out",
      "Explains why a program ran out of memory the last time: what was requested, and by\n"
      "which line; what was live; why the free memory did not help; what would help.",
      mt_oom_options, 0, mt_run_oom},
@@ -45,17 +45,17 @@ const struct mt_command mt_commands[] = {
      "each (OLD... --to NEW...) are the ranks of a job, or repeated runs; a difference\n"
      "within the spread of repeated runs is marked as noise.",
      mt_diff_options, 0, mt_run_diff},
-    {"stacks", "[OPTION]... TRACE...", "show live memory by whole stacks",
+    {"stacks", "[OPTION]... [TRACE]...", "show live memory by whole stacks",
      "Shows the memory that was live at a moment as a tree of stacks. It leaves out frames\n"
      "of PyTorch and of Python's library, and branches below 1 % of the total. The format\n"
      "folded is for flame graphs.",
      mt_stacks_options, 0, mt_run_stacks},
-    {"explain", "[OPTION]... TRACE ADDRESS|STACK", "explain why a block has its category",
+    {"explain", "[OPTION]... [TRACE] ADDRESS|STACK", "explain why a block has its category",
      "Shows how memtap classified the block at an address, or all live blocks of a stack\n"
      "(a number that memtap blocks shows): the evidence, every rule, and the rule that\n"
      "decided.",
      mt_explain_options, 0, mt_run_explain},
-    {"blocks", "[OPTION]... TRACE...", "list every live block at a moment",
+    {"blocks", "[OPTION]... [TRACE]...", "list every live block at a moment",
      "Lists every block of memory that was live at a moment: its address, size, category\n"
      "and rule, its age, and the line that requested it.",
      mt_blocks_options, 0, mt_run_blocks},
@@ -69,11 +69,11 @@ const struct mt_command mt_commands[] = {
      "Writes a budget for memtap check: the most memory that the runs took, with a margin,\n"
      "in round numbers and with comments.",
      mt_budget_options, 0, mt_run_budget},
-    {"info", "[OPTION]... TRACE", "summarize a trace: process, events, completeness",
+    {"info", "[OPTION]... [TRACE]", "summarize a trace: process, events, completeness",
      "Summarizes a trace: the process that wrote it, whether it is complete, and how many\n"
      "events of each kind it has.",
      mt_trace_options, 0, mt_run_info},
-    {"dump", "[OPTION]... TRACE", "print every record of a trace",
+    {"dump", "[OPTION]... [TRACE]", "print every record of a trace",
      "Prints every record of a trace, in the order of the file: definitions (strings,\n"
      "frames, stacks, threads, info) before the events that use them. The format\n"
      "json prints one object per line.",

@@ -12,8 +12,9 @@ int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print)
         rc = print(&analysis, arguments);
     struct mt_trace_error fault = analysis.fault;
     mt_analysis_destroy(&analysis);
+    int code = rc < 0 || fault.fault ? mt_fail_trace(arguments->path, &fault) : rc;
     mt_trace_arguments_clear(arguments);
-    return rc < 0 || fault.fault ? mt_fail_trace(arguments->path, &fault) : rc;
+    return code;
 }
 
 void mt_tell_ended(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)

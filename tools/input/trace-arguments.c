@@ -3,13 +3,15 @@
 #include "trace-arguments.h"
 #include "analyzer/findings/job.h"
 #include "tools/terminal/command.h"
+#include "tools/terminal/terminal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY, RANK, HTML };
+enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY, RANK, HTML, COLOR };
 
 /* clang-format off */
 #define FORMAT_OPTION(help, choices) {'f', "format", "FORMAT", help, choices}
@@ -25,8 +27,10 @@ enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY, RANK, HTML };
 #define RULES_OPTION {RULES, "rules", "FILE",                                                      \
     "apply your own rules first: memtap-rules(5)"}
 
+#define COLOR_OPTION {COLOR, "color", "WHEN", "use colours: auto (the default), always or never", "auto always never"}
+
 /* What is asked of the trace, for all that classify it. */
-#define QUESTION_OPTIONS AT_OPTION, DEVICE_OPTION, NO_LABELS_OPTION, RULES_OPTION
+#define QUESTION_OPTIONS AT_OPTION, DEVICE_OPTION, NO_LABELS_OPTION, RULES_OPTION, COLOR_OPTION
 
 const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) or json", "text json"), {0}};
 const struct mt_option mt_report_options[] = {
@@ -40,7 +44,7 @@ const struct mt_option mt_blocks_options[] = {
 const struct mt_option mt_explain_options[] = {QUESTION_OPTIONS, {0}};
 const struct mt_option mt_oom_options[] = {
     FORMAT_OPTION("text (the default) or json", "text json"), HTML_OPTION, RANK_OPTION, NO_LABELS_OPTION,
-    RULES_OPTION, {0}};
+    RULES_OPTION, COLOR_OPTION, {0}};
 const struct mt_option mt_stacks_options[] = {
     FORMAT_OPTION("text (the default), folded or json", "text folded json"),
     {BOTTOM_UP, "bottom-up", NULL, "begin with the innermost frames"}, RANK_OPTION,
@@ -116,6 +120,20 @@ int mt_read_rules(const char *path, struct mt_user_rules **rules)
     return -1;
 }
 
+static int read_colour(const struct mt_command *command, const char *value)
+{
+    static const char *const names[] = {[MT_COLOUR_AUTO] = "auto",
+                                        [MT_COLOUR_ALWAYS] = "always",
+                                        [MT_COLOUR_NEVER] = "never"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(value, names[i])) {
+            mt_terminal_colour((enum mt_colour_when)i);
+            return 0;
+        }
+    mt_fail_usage(command, "--color is always, never or auto, not '%s'", value);
+    return -1;
+}
+
 static int read_option(const struct mt_command *command, int letter, const char *value,
                        struct mt_trace_arguments *arguments)
 {
@@ -134,6 +152,8 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case RANK:
         arguments->has_rank = 1;
         return read_number(command, value, "rank", INT32_MAX, &arguments->rank);
+    case COLOR:
+        return read_colour(command, value);
     case HTML:
         arguments->html = value;
         return 0;
@@ -195,6 +215,7 @@ void mt_trace_arguments_clear(struct mt_trace_arguments *arguments)
 {
     mt_user_rules_destroy(arguments->rules);
     arguments->rules = NULL;
+    mt_trace_list_clear(&arguments->found);
 }
 
 /* Makes the trace of the rank that is asked for the only one. */
@@ -239,6 +260,46 @@ static int is_whole_question(const struct mt_trace_arguments *arguments)
            question->moment.kind == MT_AT_PEAK && arguments->format == MT_FORMAT_TEXT;
 }
 
+/* The traces that operands name. 0, or -1 after a message. */
+static int find_traces(const struct mt_command *command, char **operands, int n,
+                       struct mt_trace_arguments *arguments)
+{
+    static char here[] = ".";
+    int takes_many = !strcmp(command->name, "report") || arguments->has_rank, rc;
+    if (n > 1 && !takes_many) {
+        mt_fail_usage(command, "unexpected argument '%s'; give one trace at a time", operands[1]);
+        return -1;
+    }
+    if (!n && !arguments->has_rank)
+        rc = mt_trace_list_add_newest(&arguments->found, ".");
+    else if (n == 1 && !takes_many && mt_is_folder(*operands))
+        rc = mt_trace_list_add_newest(&arguments->found, *operands);
+    else
+        rc = mt_trace_list_add(&arguments->found, n ? operands : (char *[]){here}, n ? n : 1);
+    arguments->paths = arguments->found.path;
+    arguments->n_paths = (int)arguments->found.n;
+    arguments->path = rc ? NULL : *arguments->paths;
+    return rc ? rc : arguments->has_rank ? pick_rank(arguments) : 0;
+}
+
+/* explain: the last one is what to explain. */
+static int read_operands(const struct mt_command *command, char **operands, int n,
+                         struct mt_trace_arguments *arguments)
+{
+    if (strcmp(command->name, "explain"))
+        return find_traces(command, operands, n, arguments);
+    if (!n || (n == 1 && !access(*operands, F_OK))) {
+        mt_fail_usage(command, "no address or stack given");
+        return -1;
+    }
+    if (n > 2) {
+        mt_fail_usage(command, "unexpected argument '%s'; give one trace at a time", operands[2]);
+        return -1;
+    }
+    arguments->what = operands[n - 1];
+    return find_traces(command, operands, n - 1, arguments);
+}
+
 static int read_all(const struct mt_command *command, int argc, char **argv,
                     struct mt_trace_arguments *arguments)
 {
@@ -254,23 +315,7 @@ static int read_all(const struct mt_command *command, int argc, char **argv,
         mt_fail_usage(command, "--html writes a page of the whole trace; of the other options it takes --rank");
         return -1;
     }
-    int more = !strcmp(command->name, "explain");
-    int takes_many = !strcmp(command->name, "report") || arguments->has_rank;
-    if (operand == argc)
-        mt_fail_usage(command, "no trace given");
-    else if (operand + 1 + more < argc && !takes_many)
-        mt_fail_usage(command, "unexpected argument '%s'; give one trace at a time",
-                      argv[operand + 1 + more]);
-    else if (operand + more == argc)
-        mt_fail_usage(command, "no address or stack given");
-    else
-        arguments->path = argv[operand];
-    arguments->paths = argv + operand;
-    arguments->n_paths = argc - operand;
-    arguments->what = more && arguments->path ? argv[operand + 1] : NULL;
-    if (arguments->path && arguments->has_rank)
-        return pick_rank(arguments);
-    return arguments->path ? 0 : -1;
+    return read_operands(command, argv + operand, argc - operand, arguments);
 }
 
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,

@@ -8,6 +8,7 @@
 
 #include "analyzer/findings/analysis.h"
 #include "tools/terminal/command.h"
+#include "traces.h"
 
 /* The commands that read a trace take it as their operand, and some of these options
  * (trace-arguments.c). 0, or -1 after a message. */
@@ -23,7 +24,8 @@ struct mt_trace_arguments {
     int bottom_up;               /* stacks */
     int has_rank;                /* of several traces, only that of one rank */
     long rank;
-    const char *what; /* explain: an address or a stack */
+    const char *what;           /* explain: an address or a stack */
+    struct mt_trace_list found; /* what paths points into */
 };
 extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks_options[],
     mt_oom_options[], mt_explain_options[], mt_stacks_options[];
@@ -47,7 +49,9 @@ int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print);
  * is for a program that has no place for it; JSON has it. */
 void mt_tell_ended(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
 
-/* 0, or -1 after a message, with nothing to be cleared. */
+/* Traces that the operands name; of a folder its newest one, or all where the command takes several.
+ * Without an operand the newest of the current folder. 0, or -1 after a message, with nothing to be
+ * cleared. */
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
                             struct mt_trace_arguments *arguments);
 

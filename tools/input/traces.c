@@ -26,37 +26,91 @@ static int is_trace(const struct dirent *entry)
     return dot && dot != entry->d_name && !strcmp(dot, ".mtap");
 }
 
+static void clear(struct dirent **entries, int n)
+{
+    for (int i = 0; i < n; i++)
+        free(entries[i]);
+    free(entries);
+}
+
+/* The traces of a folder by name: how many; -1 after a message where there is none. */
+static int list_folder(const char *folder, struct dirent ***entries)
+{
+    int n = scandir(folder, entries, is_trace, alphasort);
+    if (n > 0)
+        return n;
+    if (!n)
+        free(*entries);
+    if (strcmp(folder, "."))
+        mt_fail("%s: there is no trace (*.mtap) in this folder", folder);
+    else
+        mt_fail("no trace given, and there is none (*.mtap) in this folder");
+    return -1;
+}
+
+/* To be freed; NULL: no memory. In the current folder the name alone. */
+static char *path_of(const char *folder, const struct dirent *entry)
+{
+    char *path = NULL;
+    const char *slash = *folder && folder[strlen(folder) - 1] == '/' ? "" : "/";
+    if (!strcmp(folder, "."))
+        return strdup(entry->d_name);
+    return asprintf(&path, "%s%s%s", folder, slash, entry->d_name) < 0 ? NULL : path;
+}
+
 static int add_folder(struct mt_trace_list *list, const char *folder)
 {
-    const char *slash = *folder && folder[strlen(folder) - 1] == '/' ? "" : "/";
     struct dirent **entries;
-    int n = scandir(folder, &entries, is_trace, alphasort), rc = 0;
-    if (n <= 0) {
-        if (!n)
-            free(entries);
-        mt_fail("%s: there is no trace (*.mtap) in this folder", folder);
-        return -1;
-    }
-    for (int i = 0; i < n; i++) {
-        char *path = NULL;
-        if (!rc)
-            rc = asprintf(&path, "%s%s%s", folder, slash, entries[i]->d_name) < 0 ? add(list, NULL)
-                                                                                  : add(list, path);
-        free(entries[i]);
-    }
-    free(entries);
+    int n = list_folder(folder, &entries), rc = n < 0 ? -1 : 0;
+    for (int i = 0; i < n && !rc; i++)
+        rc = add(list, path_of(folder, entries[i]));
+    if (n > 0)
+        clear(entries, n);
     return rc;
+}
+
+static int is_later(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+int mt_trace_list_add_newest(struct mt_trace_list *list, const char *folder)
+{
+    struct dirent **entries;
+    struct timespec latest = {0};
+    char *newest = NULL;
+    int n = list_folder(folder, &entries);
+    if (n < 0)
+        return -1;
+    for (int i = 0; i < n; i++) {
+        struct stat status = {0};
+        char *path = path_of(folder, entries[i]);
+        int is_newer = path && (!stat(path, &status) || !newest) &&
+                       (!newest || is_later(&status.st_mtim, &latest));
+        free(is_newer ? newest : path);
+        newest = is_newer ? path : newest;
+        latest = is_newer ? status.st_mtim : latest;
+    }
+    clear(entries, n);
+    if (newest && n > 1)
+        mt_say("%s is the newest of %d traces; memtap reads that one", newest, n);
+    else if (newest)
+        mt_say("reading %s", newest);
+    return add(list, newest);
+}
+
+int mt_is_folder(const char *path)
+{
+    struct stat status;
+    return !stat(path, &status) && S_ISDIR(status.st_mode);
 }
 
 int mt_trace_list_add(struct mt_trace_list *list, char *const *operands, int n)
 {
     int rc = 0;
-    for (int i = 0; i < n && !rc; i++) {
-        struct stat status;
-        rc = !stat(operands[i], &status) && S_ISDIR(status.st_mode)
-                 ? add_folder(list, operands[i])
-                 : add(list, strdup(operands[i]));
-    }
+    for (int i = 0; i < n && !rc; i++)
+        rc = mt_is_folder(operands[i]) ? add_folder(list, operands[i])
+                                       : add(list, strdup(operands[i]));
     return rc;
 }
 

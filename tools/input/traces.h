@@ -14,6 +14,12 @@ struct mt_trace_list {
 
 /* Adds operands; of a folder every *.mtap in it, by name. 0, or -1 after a message. */
 int mt_trace_list_add(struct mt_trace_list *list, char *const *operands, int n);
+/* Adds the newest *.mtap of a folder ("." for the current one), and says which on stderr. 0, or -1
+ * after a message. */
+int mt_trace_list_add_newest(struct mt_trace_list *list, const char *folder);
+
+int mt_is_folder(const char *path);
+
 void mt_trace_list_clear(struct mt_trace_list *list);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_OPTIONS 16
+#define MOST_OPTIONS 24
 #define HELP_COLUMN 26
 
 enum { HELP = 1 }; /* --help; -h is among the short ones */

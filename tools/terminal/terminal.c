@@ -7,8 +7,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+static enum mt_colour_when colour_when;
+
+void mt_terminal_colour(enum mt_colour_when when)
+{
+    colour_when = when;
+}
+
 static int has_colour(void)
 {
+    if (colour_when != MT_COLOUR_AUTO)
+        return colour_when == MT_COLOUR_ALWAYS;
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
 }

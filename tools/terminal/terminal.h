@@ -4,7 +4,12 @@
 
 #include "analyzer/support/text.h"
 
-/* What stdout can show: UTF-8 by the locale, colour on a terminal unless NO_COLOR is set. */
+/* What --color says. */
+enum mt_colour_when { MT_COLOUR_AUTO, MT_COLOUR_ALWAYS, MT_COLOUR_NEVER };
+void mt_terminal_colour(enum mt_colour_when when);
+
+/* What stdout can show: UTF-8 by the locale, colour as mt_terminal_colour set it, else on a terminal
+ * unless NO_COLOR is set. */
 struct mt_style mt_terminal_style(void);
 
 #endif
