@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-cuda-hooks.py INCLUDE HOOKS-CUDA.H HOOKS-COPIES.H HOOKS-NOTICED.H NOT-HOOKED.LIST CC...: every function of
-CUDA's headers that gives or takes memory, copies or sets it is hooked, with the headers' parameters,
-or on the list with a reason."""
+"""test-cuda-hooks.py INCLUDE HOOKS.H NOT-HOOKED.LIST CC...: every function of CUDA's headers that gives or takes
+memory, copies or sets it is hooked, with the headers' parameters, or on the list with a reason."""
 import re
 import subprocess
 import sys
 
-include, table, copies, noticed, unhooked_list, *compiler = sys.argv[1:]
+import hook_tables
+
+include, table, unhooked_list, *compiler = sys.argv[1:]
 MEMORY = re.compile(
     r"Malloc|Alloc|Free|Host(Unr|R)egister|Mem(Create|Release|Map|Unmap)|Import|Export|Ipc|"
     r"Array(3D)?Create|ArrayDestroy|Ctx(Create|Destroy)|PrimaryCtx(Retain|Release|Reset)|"
@@ -63,11 +64,9 @@ class Header:
 
 
 def read_hooks(text):
-    text = text.replace("\\\n", " ")
-    options = re.search(r"#define MT_LOAD_OPTIONS\s+(.*)", text)[1]
-    found = re.findall(r'\b[HD]\(\w+,((?: *"\w+",)+)[^()]*\(([^()]*)\)\)', text)
-    return {re.findall(r'"(\w+)"', names)[-1]: split(parameters.replace("MT_LOAD_OPTIONS", options))
-            for names, parameters in found}
+    found = re.findall(r'\b[HD]\(\w+,((?:\s*"\w+",)+)[^()]*\(([^()]*)\)\)', text)
+    return {re.findall(r'"(cu\w+)"', names)[-1]: split(parameters)
+            for names, parameters in found if '"cu' in names}
 
 
 def without_version(symbol):
@@ -76,7 +75,7 @@ def without_version(symbol):
 
 version = int(re.search(r"define CUDART_VERSION +(\d+)",
                         open(f"{include}/cuda_runtime_api.h").read())[1])
-hooks, faults = read_hooks(open(table).read() + open(copies).read() + open(noticed).read()), []
+hooks, faults = read_hooks(hook_tables.expand(table, compiler)), []
 reasons = {name for line in open(unhooked_list) if not line.startswith("#")
            for name in line.partition(":")[0].split("|")}
 seen, hooked = set(), {without_version(symbol) for symbol in hooks}

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-exports.py LIBMEMTAP.SO HOOKS.H...: the library exports the tables' symbols and no others."""
-import re
+"""test-exports.py LIBMEMTAP.SO HOOKS.H CC...: the library exports the tables' symbols and no others."""
 import subprocess
 import sys
 
-library, *tables = sys.argv[1:]
-text = "".join(open(table).read() for table in tables).replace("\\\n", " ")
-wanted = set(re.findall(r'\bH\(\w+,\s*"(\w+)"', text)) | set(re.findall(r'\bD\(\w+, "\w+", "(\w+)"', text))
+import hook_tables
+
+library, table, *compiler = sys.argv[1:]
+wanted = hook_tables.symbols(hook_tables.expand(table, compiler))
 listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True, text=True,
                          stdout=subprocess.PIPE).stdout
 exported = {line.split()[2] for line in listing.splitlines()}

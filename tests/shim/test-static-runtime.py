@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-static-runtime.py MEMTAP PROGRAM HOOKS...: NVIDIA's runtime, linked into a program, keeps
+"""test-static-runtime.py MEMTAP PROGRAM HOOKS.H CC...: NVIDIA's runtime, linked into a program, keeps
 memtap's hooks where it keeps the driver's functions without memtap, and nothing else changes."""
 import os
 import re
@@ -7,9 +7,10 @@ import subprocess
 import sys
 import tempfile
 
-memtap, program, *tables = sys.argv[1:]
-text = "".join(open(table, encoding="utf-8").read() for table in tables).replace("\\\n", " ")
-hooks = set(re.findall(r'\bD\(\w+, "\w+",\s*"(\w+)"', text))
+import hook_tables
+
+memtap, program, table, *compiler = sys.argv[1:]
+hooks = hook_tables.symbols(hook_tables.expand(table, compiler), "D")
 faults = []
 
 
