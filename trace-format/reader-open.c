@@ -155,7 +155,7 @@ static enum mt_trace_state state_of(const struct mt_tail_content *tail, int is_r
     return MT_TRACE_OPEN;
 }
 
-static enum mt_author_sign look_for_author(const struct mt_reader *reader)
+enum mt_author_sign mt_reader_look_for_author(const struct mt_reader *reader)
 {
     struct stat status;
     const struct mt_tail_content *tail = &reader->tail;
@@ -172,17 +172,11 @@ static enum mt_author_sign look_for_author(const struct mt_reader *reader)
     return mt_author_look(&reader->author, &evidence);
 }
 
-/* How the recording ended, and its tail. */
-static int find_state(struct mt_reader *reader, const char *path, struct mt_trace_error *error)
+int mt_reader_read_tail(struct mt_reader *reader, const char *path, struct mt_trace_error *error)
 {
-    if (find_end(reader)) {
-        reader->state = MT_TRACE_CLOSED;
-        reader->sign = MT_AUTHOR_GONE;
-        return 0;
-    }
     const struct mt_tail_of trace = {path, reader->trace_id, reader->header_size};
     int rc = mt_tail_read(&reader->tail, &trace);
-    reader->sign = look_for_author(reader);
+    reader->sign = mt_reader_look_for_author(reader);
     reader->state = state_of(&reader->tail, rc > 0, reader->sign);
     reader->tail_next = rc > 0 ? TAIL_DEFINITIONS : TAIL_NONE;
     if (rc > 0 && reader->state != MT_TRACE_RUNNING && mt_tail_lose_apart(&reader->tail))
@@ -195,8 +189,17 @@ static int find_state(struct mt_reader *reader, const char *path, struct mt_trac
     return rc < 0 ? mt_reader_no_memory(error, 0) : 0;
 }
 
-/* A file, whatever it belongs to. */
-static int open_reader(struct mt_reader **out, const char *path, struct mt_trace_error *error)
+/* How the recording ended, and its tail. */
+static int find_state(struct mt_reader *reader, const char *path, struct mt_trace_error *error)
+{
+    if (!find_end(reader))
+        return mt_reader_read_tail(reader, path, error);
+    reader->state = MT_TRACE_CLOSED;
+    reader->sign = MT_AUTHOR_GONE;
+    return 0;
+}
+
+int mt_reader_open_alone(struct mt_reader **out, const char *path, struct mt_trace_error *error)
 {
     *out = NULL;
     memset(error, 0, sizeof *error);
@@ -227,7 +230,7 @@ static struct mt_reader *open_older(const struct mt_reader *reader, const char *
     struct mt_trace_error error;
     struct mt_reader *older;
     snprintf(name, sizeof name, "%s" MT_OLDER_SUFFIX, realpath(path, real) ? real : path);
-    if (!reader->older_id || open_reader(&older, name, &error))
+    if (!reader->older_id || mt_reader_open_alone(&older, name, &error))
         return NULL;
     if (older->trace_id == reader->older_id)
         return older;
@@ -248,7 +251,7 @@ static int has_gone_on(const struct mt_reader *reader, const char *path)
 int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_error *error)
 {
     for (int tries = MOST_TRIES;; tries--) {
-        int rc = open_reader(out, path, error);
+        int rc = mt_reader_open_alone(out, path, error);
         if (!rc)
             rc = find_state(*out, path, error);
         int is_moving = !rc && tries && (*out)->state != MT_TRACE_CLOSED &&

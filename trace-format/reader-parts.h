@@ -41,7 +41,18 @@ struct mt_reader {
     struct mt_event_decoder decoder;
     size_t n_left;  /* events; 0: it has been given */
     size_t at_once; /* the most events in a batch */
+    int is_following; /* the file grows (follow/follower.h): what counts of it ends at `limit` */
+    uint64_t limit;
 };
+
+/* Opens a file, whatever it belongs to: as mt_reader_open, without its state, tail and older segment. */
+int mt_reader_open_alone(struct mt_reader **out, const char *path, struct mt_trace_error *error);
+
+/* Whether its author still runs, by what is known of its tail. */
+enum mt_author_sign mt_reader_look_for_author(const struct mt_reader *reader);
+
+/* Reads the tail of a trace that is not closed, and so how the recording ended. 0 or a negative errno. */
+int mt_reader_read_tail(struct mt_reader *reader, const char *path, struct mt_trace_error *error);
 
 /* Says what is wrong. A negative errno. */
 __attribute__((format(printf, 4, 5))) int mt_reader_fail(struct mt_trace_error *error,

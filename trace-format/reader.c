@@ -210,6 +210,13 @@ static int next_of_block(struct mt_reader *reader, struct mt_batch *batch,
     return 1;
 }
 
+/* Whether a file that grows has grown. The last time may have read into a block that was not whole. */
+static int has_more(const struct mt_reader *reader)
+{
+    return reader->offset + MT_BLOCK_HEADER_SIZE <= reader->limit &&
+           lseek(reader->fd, (off_t)reader->offset, SEEK_SET) == (off_t)reader->offset;
+}
+
 /* The next of the file and its tail, what stands for the older segment included. */
 static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
                         struct mt_trace_error *error)
@@ -220,6 +227,8 @@ static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
         return next_of_block(reader, batch, error, decode_events(reader, batch));
     if (reader->tail_next && reader->offset >= reader->tail.trace_size)
         return next_of_tail(reader, batch, error);
+    if (reader->is_following && !has_more(reader))
+        return 0;
     int rc = next_block(reader, error);
     if (rc <= 0)
         return rc;

@@ -33,6 +33,11 @@ struct mt_tail_of {
  * -ENOMEM. To be cleared in any case. */
 int mt_tail_read(struct mt_tail_content *content, const struct mt_tail_of *trace);
 
+/* Of a trace whose process writes it: how much of the trace counts, and the signs of life (trace_size,
+ * is_locked, alive_ns and end of content, which has nothing else). 1; 0 where there is no tail of that
+ * trace, and then all of it counts. */
+int mt_tail_glance(struct mt_tail_content *content, const struct mt_tail_of *trace);
+
 /* The process has ended: what was apart is lost, and an event says so. 0, or -ENOMEM. */
 int mt_tail_lose_apart(struct mt_tail_content *content);
 

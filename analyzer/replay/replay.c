@@ -350,7 +350,7 @@ static inline void expect(const struct mt_replay *replay, const struct mt_event 
         mt_stack_expect(replay->definitions, now[BLOCKS_AHEAD].stack);
 }
 
-static int handle(void *data, const struct mt_batch *batch)
+int mt_replay_batch(void *data, const struct mt_batch *batch)
 {
     struct mt_replay *replay = data;
     const struct mt_watcher *watcher = replay->question.watcher;
@@ -409,8 +409,7 @@ static void finish(struct mt_replay *replay)
     mt_origins_sort(&replay->cuda.by_others);
 }
 
-int mt_replay(const char *path, const struct mt_question *question, struct mt_replay *replay,
-              struct mt_trace_error *error)
+int mt_replay_begin(struct mt_replay *replay, const char *path, const struct mt_question *question)
 {
     memset(replay, 0, sizeof *replay);
     replay->question = *question;
@@ -429,12 +428,23 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
     replay->tracker.definitions = replay->definitions;
     replay->tracker.heap = &replay->blocks;
     replay->tracker.cuda = &replay->cuda.heap;
-    int rc = mt_scan(path, handle, replay, error);
-    if (rc)
-        return rc;
-    rc = mt_definitions_finish(replay->definitions);
+    return 0;
+}
+
+int mt_replay_end(struct mt_replay *replay)
+{
+    int rc = mt_definitions_finish(replay->definitions);
     finish(replay);
     return rc ? rc : mt_whole_take(replay);
+}
+
+int mt_replay(const char *path, const struct mt_question *question, struct mt_replay *replay,
+              struct mt_trace_error *error)
+{
+    int rc = mt_replay_begin(replay, path, question);
+    if (!rc)
+        rc = mt_scan(path, mt_replay_batch, replay, error);
+    return rc ? rc : mt_replay_end(replay);
 }
 
 void mt_replay_clear(struct mt_replay *replay)

@@ -131,6 +131,12 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
               struct mt_trace_error *error);
 void mt_replay_clear(struct mt_replay *replay);
 
+/* The pieces of it, for other passes (follow.h): its begin, each batch in order, and the end, after which
+ * there is nothing but mt_replay_clear. `replay`: a struct mt_replay. 0 or -ENOMEM. */
+int mt_replay_begin(struct mt_replay *replay, const char *path, const struct mt_question *question);
+int mt_replay_batch(void *replay, const struct mt_batch *batch);
+int mt_replay_end(struct mt_replay *replay);
+
 /* What the rules may look at, as far as the trace has been read. */
 struct mt_rule_context mt_replay_context(const struct mt_replay *replay);
 

@@ -16,4 +16,7 @@
 int mt_scan(const char *path, int (*handle)(void *data, const struct mt_batch *batch), void *data,
             struct mt_trace_error *error);
 
+/* What is wrong where mt_room_is_full after a batch. */
+void mt_scan_tell_full(struct mt_trace_error *error, const struct mt_batch *batch);
+
 #endif
