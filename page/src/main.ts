@@ -29,8 +29,16 @@ function fail(why: string) {
   byId("drop").hidden = false;
 }
 
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const quick = (Uint8Array as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64;
+  if (quick) return quick.call(Uint8Array, text);
+  const characters = atob(text.trim()), out = new Uint8Array(characters.length);
+  for (let i = 0; i < out.length; i++) out[i] = characters.charCodeAt(i);
+  return out;
+}
+
 async function bytesOf(text: string, compressed: boolean): Promise<Uint8Array> {
-  const raw = Uint8Array.from(atob(text.trim()), (one) => one.charCodeAt(0));
+  const raw = fromBase64(text);
   if (!compressed) return raw;
   const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
@@ -67,6 +75,9 @@ class Page {
   private readonly legend: Legend;
   private readonly details: Details;
 
+  /** the first picture */
+  readonly drawn: Promise<void>;
+
   /** over: when another trace is opened */
   constructor(private readonly client: Client, private readonly trace: Trace, private readonly over: AbortSignal) {
     const find = () => this.device();
@@ -94,6 +105,7 @@ class Page {
     window.addEventListener("hashchange", () => this.store.set(read(location.hash, trace)), { signal: over });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.all(), { signal: over });
     byId<HTMLDetailsElement>("numbers").addEventListener("toggle", () => this.numbers());
+    this.drawn = this.timeline.first;
     this.all();
   }
 
@@ -255,17 +267,19 @@ async function open(client: Client, name: string, files: Files) {
   byId("drop").hidden = true;
   if (trace.devices.length) {
     byId("views").hidden = false;
-    new Page(client, trace, shown.signal);
+    await new Page(client, trace, shown.signal).drawn;
   } else {
     byId("message").textContent = `${plural(0, "allocation")} of GPU memory in this trace. ${plain(trace.fault)}`;
     byId("message").hidden = false;
   }
-  requestAnimationFrame(() => requestAnimationFrame(() => (document.documentElement.dataset["state"] = "ready")));
+  requestAnimationFrame(() => (document.documentElement.dataset["state"] = "ready"));
 }
 
 async function main() {
   empty = byId("views").cloneNode(true) as HTMLElement;
-  const client = await start();
+  const client = await start(); // while the traces are still being loaded
+  if (document.readyState === "loading")
+    await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve));
   const files: Files = {};
   for (const script of carried()) files[script.dataset["trace"]!] = await bytesOf(script.textContent ?? "", false);
   const names = Object.keys(files).filter((one) => !/\.(tail|0)$/.test(one));

@@ -7,15 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Room for one more at the end; NULL: no memory. */
+static struct mt_life *add(struct mt_lives *lives)
+{
+    if (lives->n == lives->n_pieces * MT_LIFE_PIECE) {
+        if (mt_grow(&lives->piece, &lives->pieces_capacity, lives->n_pieces + 1,
+                    sizeof *lives->piece))
+            return NULL;
+        lives->piece[lives->n_pieces] = malloc(MT_LIFE_PIECE * sizeof **lives->piece);
+        if (!lives->piece[lives->n_pieces])
+            return NULL;
+        lives->n_pieces++;
+    }
+    return mt_life(lives, lives->n++);
+}
+
 static void ended(void *data, const struct mt_replay *replay, const struct mt_block *block,
                   const struct mt_rule *rule, int at_end)
 {
     struct mt_lives *lives = data;
-    if (mt_grow(&lives->life, &lives->capacity, lives->n + 1, sizeof *lives->life)) {
+    struct mt_life *life = add(lives);
+    if (!life) {
         lives->has_no_memory = true;
         return;
     }
-    lives->life[lives->n++] = (struct mt_life){
+    *life = (struct mt_life){
         .size = block->size,
         .address = block->address,
         .born_ns = block->time_ns,
@@ -71,20 +87,21 @@ static int make_course(struct mt_course *course, size_t moments)
 
 static void put_moment(struct mt_lives *lives, uint32_t number, uint64_t event, bool is_end)
 {
-    struct mt_life *life = &lives->life[number];
+    struct mt_life *life = mt_life(lives, number);
     struct mt_course *course = &lives->course[life->slot];
     *(is_end ? &life->ended : &life->born) = (uint32_t)course->n;
     course->event[course->n] = (uint32_t)event;
     course->what[course->n++] = number << 1 | is_end;
 }
 
-/* An event makes at most one block, and one ends with it at most: at the same address before. */
-static void put_moments(struct mt_lives *lives, const uint32_t *ends, const uint32_t *begins,
-                        uint64_t events)
+/* Lives are in the order of their ends. Where an event ends one and makes one, the end comes first: it
+ * was at the same address. */
+static void put_moments(struct mt_lives *lives, const uint32_t *begins, uint64_t events)
 {
+    size_t next = 0;
     for (uint64_t event = 0; event <= events; event++) {
-        if (ends[event])
-            put_moment(lives, ends[event] - 1, event, true);
+        for (; next < lives->n && mt_life(lives, next)->ended == event; next++)
+            put_moment(lives, (uint32_t)next, event, true);
         if (begins[event])
             put_moment(lives, begins[event] - 1, event, false);
     }
@@ -102,8 +119,8 @@ static void leave_out_cuda(struct mt_lives *lives, const struct mt_replay *repla
 {
     size_t n = 0;
     for (size_t i = 0; i < lives->n; i++)
-        if (!lives->life[i].is_of_cuda || mt_replay_is_of_cuda(replay, lives->life[i].slot))
-            lives->life[n++] = lives->life[i];
+        if (!mt_life(lives, i)->is_of_cuda || mt_replay_is_of_cuda(replay, mt_life(lives, i)->slot))
+            *mt_life(lives, n++) = *mt_life(lives, i);
     lives->n = n;
 }
 
@@ -111,23 +128,18 @@ int mt_lives_order(struct mt_lives *lives, const struct mt_replay *replay)
 {
     uint64_t events = replay->events;
     leave_out_cuda(lives, replay);
-    uint32_t *ends = calloc(events + 1, sizeof *ends), *begins = calloc(events + 1, sizeof *begins);
+    uint32_t *begins = calloc(events + 1, sizeof *begins); /* the life's number + 1, by event */
     size_t moments[MT_DEVICES] = {0};
-    int rc = ends && begins && !lives->has_no_memory ? 0 : -ENOMEM;
+    int rc = begins && !lives->has_no_memory ? 0 : -ENOMEM;
     for (size_t i = 0; i < lives->n && !rc; i++) {
-        const struct mt_life *life = &lives->life[i];
+        const struct mt_life *life = mt_life(lives, i);
         begins[life->born] = (uint32_t)i + 1;
-        moments[life->slot]++;
-        if (life->ended == MT_LIFE_GOES_ON)
-            continue;
-        ends[life->ended] = (uint32_t)i + 1;
-        moments[life->slot]++;
+        moments[life->slot] += life->ended == MT_LIFE_GOES_ON ? 1 : 2;
     }
     for (unsigned slot = 0; slot < MT_DEVICES && !rc; slot++)
         rc = make_course(&lives->course[slot], moments[slot]);
     if (!rc)
-        put_moments(lives, ends, begins, events);
-    free(ends);
+        put_moments(lives, begins, events);
     free(begins);
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         place_reserved(&lives->course[slot]);
@@ -174,7 +186,9 @@ void mt_lives_clear(struct mt_lives *lives)
         free(course->chunk);
         free(course->reserved);
     }
-    free(lives->life);
+    for (size_t i = 0; i < lives->n_pieces; i++)
+        free(lives->piece[i]);
+    free(lives->piece);
     memset(lives, 0, sizeof *lives);
 }
 

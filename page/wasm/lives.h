@@ -48,9 +48,11 @@ struct mt_course {
     size_t n_reserved, reserved_capacity;
 };
 
+#define MT_LIFE_PIECE 65536u
+
 struct mt_lives {
-    struct mt_life *life;
-    size_t n, capacity;
+    struct mt_life **piece; /* of MT_LIFE_PIECE lives each, so that none is moved as they grow */
+    size_t n, n_pieces, pieces_capacity;
     struct mt_course course[MT_DEVICES]; /* by slot */
     bool has_no_memory;
     struct mt_life_watcher ended;
@@ -68,10 +70,20 @@ void mt_lives_sum(struct mt_lives *lives);
 
 void mt_lives_clear(struct mt_lives *lives);
 
+static inline struct mt_life *mt_life(const struct mt_lives *lives, size_t number)
+{
+    return &lives->piece[number / MT_LIFE_PIECE][number % MT_LIFE_PIECE];
+}
+
 static inline const struct mt_life *mt_life_at(const struct mt_lives *lives,
                                                const struct mt_course *course, size_t moment)
 {
-    return &lives->life[course->what[moment] >> 1];
+    return mt_life(lives, course->what[moment] >> 1);
+}
+
+static inline uint32_t mt_life_number(const struct mt_lives *lives, const struct mt_life *life)
+{
+    return lives->course[life->slot].what[life->born] >> 1;
 }
 
 static inline bool mt_is_end(const struct mt_course *course, size_t moment)

@@ -46,29 +46,35 @@ static void close_trace(void)
     page.is_open = false;
 }
 
+static struct mt_life *life_of(const struct mt_block *block)
+{
+    const struct mt_course *course = &page.lives.course[mt_device_slot(block->device)];
+    size_t at = mt_moment_at_event(course, block->event);
+    /* an event that ends a block and makes one has two moments */
+    while (at < course->n && course->event[at] == block->event && mt_is_end(course, at))
+        at++;
+    if (at == course->n || course->event[at] != block->event)
+        return NULL;
+    struct mt_life *life = mt_life(&page.lives, course->what[at] >> 1);
+    return life->address == block->address ? life : NULL;
+}
+
 /* What was live at the reported moment has the report's verdict, which compares blocks; all others
  * have what was known of them when they ended. */
 static void take_verdicts(void)
 {
-    struct mt_address_map by_birth = {0};
-    for (size_t i = 0; i < page.lives.n; i++) {
-        const struct mt_life *life = &page.lives.life[i];
-        const struct mt_course *course = &page.lives.course[life->slot];
-        mt_address_map_put(&by_birth, course->event[life->born], (uint32_t)i + 1);
-    }
     for (size_t i = 0; i < page.analysis.n_devices; i++) {
         const struct mt_device *device = &page.analysis.devices[i];
         for (size_t v = 0; v < device->n_verdicts; v++) {
             const struct mt_verdict *verdict = &device->verdicts[v];
-            uint32_t at = mt_address_map_get(&by_birth, verdict->block->event);
-            if (!at || page.lives.life[at - 1].address != verdict->block->address)
+            struct mt_life *life = life_of(verdict->block);
+            if (!life)
                 continue;
-            page.lives.life[at - 1].category = (uint8_t)verdict->rule->category;
-            page.lives.life[at - 1].rule =
+            life->category = (uint8_t)verdict->rule->category;
+            life->rule =
                 (uint16_t)mt_rule_index(page.analysis.replay.question.rules, verdict->rule);
         }
     }
-    mt_address_map_clear(&by_birth);
 }
 
 /* 0, or a negative errno: `fault` says why, where that is not empty. */
@@ -310,7 +316,7 @@ EXPORT("life") json_t *mt_web_life(double number)
 {
     if (number < 0 || number >= (double)page.lives.n)
         return json_null();
-    const struct mt_life *life = &page.lives.life[(size_t)number];
+    const struct mt_life *life = mt_life(&page.lives, (size_t)number);
     const struct mt_replay *replay = &page.analysis.replay;
     const struct mt_definitions *d = replay->definitions;
     const struct mt_rule *rule = mt_rule_at(replay->question.rules, life->rule);

@@ -28,7 +28,7 @@ static bool is_shown(const struct lane *lane, const struct mt_life *life)
 
 static int add(struct lane *lane, uint32_t number)
 {
-    const struct mt_life *life = &lane->lives->life[number];
+    const struct mt_life *life = mt_life(lane->lives, number);
     if (!is_shown(lane, life))
         return 0;
     if (life->size < lane->least) {
@@ -44,7 +44,7 @@ static int add(struct lane *lane, uint32_t number)
 static int put(struct mt_strips *strips, const struct lane *lane, const struct open_strip *open,
                double to)
 {
-    const struct mt_life *life = &lane->lives->life[open->life];
+    const struct mt_life *life = mt_life(lane->lives, open->life);
     if (open->from < 0 || to <= open->from)
         return 0;
     if (mt_grow(&strips->strip, &strips->capacity, strips->n + 1, sizeof *strips->strip))
@@ -60,7 +60,7 @@ static int put(struct mt_strips *strips, const struct lane *lane, const struct o
 
 static int end(struct lane *lane, struct mt_strips *strips, uint32_t number, double column)
 {
-    const struct mt_life *life = &lane->lives->life[number];
+    const struct mt_life *life = mt_life(lane->lives, number);
     if (!is_shown(lane, life))
         return 0;
     if (life->size < lane->least) {
@@ -90,7 +90,7 @@ static int draw(struct lane *lane, struct mt_strips *strips, size_t column)
             open->from = (double)column;
             open->below = below;
         }
-        below += (double)lane->lives->life[open->life].size;
+        below += (double)mt_life(lane->lives, open->life)->size;
     }
     strips->rest[column] = (double)lane->rest;
     strips->below_rest[column] = below;

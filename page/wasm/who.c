@@ -378,7 +378,7 @@ static json_t *row_json(const struct table *table, const struct mt_lives *lives,
                      "blocks", (json_int_t)row->blocks, "category", (int)row->life->category,
                      "line", line, "operator", row->life->node_name ? operator: "", "guess",
                      guess_of(table->tree.replay, row->life), "life",
-                     (json_int_t)(row->life - lives->life));
+                     (json_int_t)mt_life_number(lives, row->life));
 }
 
 json_t *mt_who_table(const struct mt_lives *lives, const struct mt_replay *replay,

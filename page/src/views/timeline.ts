@@ -18,15 +18,20 @@ export class Timeline {
   private bands: Bands | null = null;
   private readonly fetch: () => void;
   most = 1; // bytes at the top of the chart
+  /** when something was drawn, or there is no place to draw in */
+  readonly first: Promise<void>;
+  private isDrawn = () => {};
 
   constructor(canvas: HTMLCanvasElement, private readonly client: Client, private readonly store: Store,
               private readonly trace: Trace, private readonly device: () => Device,
               hover: (event: PointerEvent, column: number, bands: Bands) => void) {
     this.chart = new Chart(canvas, 44);
+    this.first = new Promise((resolve) => (this.isDrawn = resolve));
     this.fetch = latest(async () => {
       const { slot, is_time, from, to } = this.store.state;
       this.bands = await client.bands({ slot, is_time, from, to, columns: this.chart.columns() });
       this.draw();
+      this.isDrawn();
     });
     gestures(this.chart, store, device, (event) => void this.choose(event));
     canvas.addEventListener("pointermove", (event) => {
@@ -50,6 +55,7 @@ export class Timeline {
 
   update() {
     if (this.chart.fit()) this.fetch();
+    else this.isDrawn();
   }
 
   /** After the chosen moment changed: nothing is fetched. */
