@@ -39,6 +39,11 @@ export interface Bands { fields: number; numbers: Float64Array; }
 /** Six numbers a strip: columns from, to, bytes below, life, bytes, category. */
 export interface Strips { numbers: Float64Array; rest: Float64Array; below: Float64Array; }
 export const STRIP = 6;
+/** Where blocks lie: areas.h has the fields, in the order of addresses. */
+export interface Map { segments: Float64Array; blocks: Float64Array; }
+export const MAP_SEGMENT = 8, MAP_BLOCK = 4;
+/** What a segment was asked for. */
+export interface Area { purpose: string; call: string; stack: Frame[]; }
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -66,6 +71,12 @@ interface Exports {
   who(slot: number, by: number, at: number, since: number, category: number): number;
   table(slot: number, at: number, since: number, category: number): number;
   life(number: number): number;
+  map(slot: number, at: number): number;
+  map_segments(): number;
+  map_n_segments(): number;
+  map_blocks(): number;
+  map_n_blocks(): number;
+  area(number: number): number;
 }
 
 export class Analyzer {
@@ -158,5 +169,17 @@ export class Analyzer {
 
   life(number: number) {
     return this.take<Life>(this.exports.life(number));
+  }
+
+  map(slot: number, at: number): Map {
+    if (this.exports.map(slot, at)) throw new Error("out of memory");
+    return {
+      segments: this.doubles(this.exports.map_segments(), this.exports.map_n_segments() * MAP_SEGMENT),
+      blocks: this.doubles(this.exports.map_blocks(), this.exports.map_n_blocks() * MAP_BLOCK),
+    };
+  }
+
+  area(number: number) {
+    return this.take<Area>(this.exports.area(number));
   }
 }

@@ -7,6 +7,7 @@ import { byId, make, plain } from "./dom";
 import { part, plural, size } from "./format";
 import { bounded, pan, zoom } from "./chart";
 import { Change, State, Store, TABS, Tab, read, whole } from "./state";
+import { AddressMap } from "./views/address-map";
 import { Blocks } from "./views/blocks";
 import { Details } from "./views/details";
 import { Legend } from "./views/legend";
@@ -20,7 +21,9 @@ declare global {
   interface Window { memtap: { report: () => unknown }; }
 }
 
-const TAB_LABELS: { [tab in Tab]: string } = { blocks: "Blocks over time", who: "Who", table: "Table", report: "Report" };
+const TAB_LABELS: { [tab in Tab]: string } = {
+  blocks: "Blocks over time", map: "Address map", who: "Who", table: "Table", report: "Report",
+};
 
 function fail(why: string) {
   document.documentElement.dataset["state"] = "error";
@@ -71,6 +74,7 @@ class Page {
   private readonly store: Store;
   private readonly timeline: Timeline;
   private readonly blocks: Blocks;
+  private readonly map: AddressMap;
   private readonly views: { [tab in Tab]: { update(): void } | null };
   private readonly legend: Legend;
   private readonly details: Details;
@@ -86,11 +90,13 @@ class Page {
       this.tip(event, this.columnText(column, bands)));
     this.blocks = new Blocks(byId("blocks"), client, this.store, trace, find, () => this.timeline.most,
       (event, found) => this.tip(event, found ? `${size(found.bytes)}\nclick for its stack` : ""));
+    this.map = new AddressMap(byId("panel-map"), client, this.store, trace, find, (event, text) => this.tip(event, text), over);
     this.legend = new Legend(byId("legend"), byId("moment"), client, this.store, trace);
     this.details = new Details(byId("details"), client, this.store, trace);
     byId("panel-report").append(make("pre", { tabindex: 0 }, trace.text));
     this.views = {
       blocks: this.blocks,
+      map: this.map,
       who: new WhoView(byId("panel-who"), client, this.store, trace),
       table: new TableView(byId("panel-table"), client, this.store, trace),
       report: null,
@@ -199,6 +205,7 @@ class Page {
       "0": () => store.set(whole(device(), store.state.is_time)),
       p: () => store.set({ at: device().peak }), t: () => void this.turnAxis(),
       Escape: () => store.set({ category: -1, since: 0, life: -1, search: "" } as Change),
+      " ": () => this.store.state.tab === "map" && this.map.turn(),
       "/": () => byId("search").focus(), "?": () => byId<HTMLDialogElement>("help").showModal(),
     };
     TABS.forEach((tab, i) => (actions[String(i + 1)] = () => store.set({ tab })));
@@ -207,6 +214,7 @@ class Page {
       const types = target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
       if (event.ctrlKey || event.metaKey || event.altKey || byId<HTMLDialogElement>("help").open) return;
       if (types && event.key !== "Escape") return;
+      if (event.key === " " && target instanceof HTMLButtonElement) return; // it presses the button
       const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
       if (!action) return;
       event.preventDefault();

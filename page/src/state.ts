@@ -2,7 +2,7 @@
 // What is looked at. It stands in the page's fragment, so that a link shows the same.
 import { Device, Trace, WHO, Who } from "./analyzer";
 
-export const TABS = ["blocks", "who", "table", "report"] as const;
+export const TABS = ["blocks", "map", "who", "table", "report"] as const;
 export type Tab = (typeof TABS)[number];
 
 export interface State {

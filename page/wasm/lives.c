@@ -50,9 +50,9 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .is_of_cuda = mt_replay_is_of_cuda(replay, mt_device_slot(block->device))};
 }
 
-static int saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
+int mt_lives_see(struct mt_lives *lives, const struct mt_replay *replay,
+                 const struct mt_event *event)
 {
-    struct mt_lives *lives = data;
     if (event->kind != MT_ALLOC && event->kind != MT_FREE && event->kind != MT_OOM)
         return 0;
     unsigned slot = mt_device_slot(event->device);
@@ -71,9 +71,7 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
 void mt_lives_ask(struct mt_lives *lives, struct mt_question *question)
 {
     lives->ended = (struct mt_life_watcher){.ended = ended, .data = lives};
-    lives->saw = (struct mt_watcher){.saw = saw, .data = lives};
     question->lives = &lives->ended;
-    question->watcher = &lives->saw;
 }
 
 static int make_course(struct mt_course *course, size_t moments)

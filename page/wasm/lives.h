@@ -56,11 +56,13 @@ struct mt_lives {
     struct mt_course course[MT_DEVICES]; /* by slot */
     bool has_no_memory;
     struct mt_life_watcher ended;
-    struct mt_watcher saw;
 };
 
-/* Makes the question gather lives, which live longer than the replay. */
+/* Makes the question gather lives, which live longer than the replay. What watches the replay hands
+ * every event on to mt_lives_see: 0 or -ENOMEM. */
 void mt_lives_ask(struct mt_lives *lives, struct mt_question *question);
+int mt_lives_see(struct mt_lives *lives, const struct mt_replay *replay,
+                 const struct mt_event *event);
 
 /* After the replay. 0 or -ENOMEM. */
 int mt_lives_order(struct mt_lives *lives, const struct mt_replay *replay);

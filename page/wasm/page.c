@@ -3,10 +3,13 @@
  * What the page calls. One trace is open at a time, by one thread. Texts and arrays that are given
  * belong to this side and live until the next call; objects are the page's.
  */
+#include "analyzer/findings/private-pools.h"
 #include "analyzer/report/headline.h"
 #include "analyzer/report/report.h"
+#include "areas.h"
 #include "course.h"
 #include "strips.h"
+#include "trace-format/cuda-apis.h"
 #include "trace-format/dtypes.h"
 #include "who.h"
 
@@ -21,6 +24,9 @@ static struct {
     struct mt_analysis analysis;
     struct mt_lives lives;
     struct mt_strips strips;
+    struct mt_areas areas;
+    struct mt_map map;
+    struct mt_watcher saw;
     char *text;
     double *numbers;
     size_t numbers_capacity;
@@ -43,6 +49,8 @@ static void close_trace(void)
         mt_analysis_destroy(&page.analysis);
     mt_lives_clear(&page.lives);
     mt_strips_clear(&page.strips);
+    mt_areas_clear(&page.areas);
+    mt_map_clear(&page.map);
     page.is_open = false;
 }
 
@@ -77,12 +85,21 @@ static void take_verdicts(void)
     }
 }
 
+static int saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
+{
+    (void)data;
+    int rc = mt_lives_see(&page.lives, replay, event);
+    return rc ? rc : mt_areas_see(&page.areas, replay, event);
+}
+
 /* 0, or a negative errno: `fault` says why, where that is not empty. */
 EXPORT("open") int mt_web_open(const char *path)
 {
     struct mt_question question = {0};
     close_trace();
     mt_lives_ask(&page.lives, &question);
+    page.saw = (struct mt_watcher){.saw = saw};
+    question.watcher = &page.saw;
     page.is_open = true;
     int rc = mt_analysis_create(&page.analysis, path, &question);
     if (!rc)
@@ -253,6 +270,34 @@ EXPORT("strips_below_rest") const double *mt_web_strips_below_rest(void)
     return page.strips.below_rest;
 }
 
+/* Lays the map of a device after a moment; negative: no memory. */
+EXPORT("map") int mt_web_map(unsigned slot, double moment)
+{
+    return mt_map_draw(&page.map, &page.areas, &page.lives, slot, moment < 0 ? 0 : (size_t)moment);
+}
+
+/* struct mt_map_segment. */
+EXPORT("map_segments") const double *mt_web_map_segments(void)
+{
+    return (const double *)page.map.segment;
+}
+
+EXPORT("map_n_segments") size_t mt_web_map_n_segments(void)
+{
+    return page.map.n_segments;
+}
+
+/* struct mt_map_block. */
+EXPORT("map_blocks") const double *mt_web_map_blocks(void)
+{
+    return (const double *)page.map.block;
+}
+
+EXPORT("map_n_blocks") size_t mt_web_map_n_blocks(void)
+{
+    return page.map.n_blocks;
+}
+
 /* The moment that is shown at x of a range; -1: before the first. */
 EXPORT("moment_at") double mt_web_moment_at(unsigned slot, int is_time, double x)
 {
@@ -344,5 +389,22 @@ EXPORT("life") json_t *mt_web_life(double number)
                             d, life->forward_stack ? life->forward_stack : life->stack)));
     json_object_set_new(object, "stack", frames_json(life->stack));
     json_object_set_new(object, "forward_stack", frames_json(life->forward_stack));
+    return object;
+}
+
+/* What a segment was asked for, and by whom. */
+EXPORT("area") json_t *mt_web_area(double number)
+{
+    if (number < 0 || number >= (double)page.areas.n)
+        return json_null();
+    const struct mt_area *area = &page.areas.area[(size_t)number];
+    const struct mt_block as_block = {
+        .stack = area->stack, .name = area->name, .range = area->range, .api = area->api};
+    char text[256];
+    mt_segment_text(text, sizeof text, &page.analysis.replay, &as_block);
+    json_t *object = json_object();
+    json_object_set_new(object, "purpose", mt_json_text(text));
+    json_object_set_new(object, "call", json_string(mt_cuda_api_name(area->api)));
+    json_object_set_new(object, "stack", frames_json(area->stack));
     return object;
 }

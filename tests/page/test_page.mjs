@@ -73,10 +73,10 @@ async function views(trace) {
   const peak = report(trace).devices[0].peak.allocated;
   const moment = await page.textContent("#moment");
   check(moment.includes("allocated"), `the moment is said: ${moment}`);
-  await page.keyboard.press("2");
+  await page.keyboard.press("3");
   await page.waitForSelector(".icicle .box");
   check((await page.getAttribute(".icicle .box", "title")).includes("100.0 %"), "the icicle's first box is all");
-  await page.keyboard.press("3");
+  await page.keyboard.press("4");
   await page.waitForSelector("table.sites tbody tr");
   const sum = await page.evaluate(() => [...document.querySelectorAll("table.sites tbody tr td:first-child")]
     .reduce((all, one) => all + Number(one.title.split(" ")[0]), 0));
@@ -98,7 +98,7 @@ async function views(trace) {
     "a link shows the same view");
   for (const dark of [false, true]) {
     await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
-    for (const key of ["1", "2", "3", "4"]) {
+    for (const key of ["1", "2", "3", "4", "5"]) {
       await page.keyboard.press(key);
       await page.waitForTimeout(200);
       await page.evaluate(axe);
@@ -108,6 +108,33 @@ async function views(trace) {
     }
   }
   await again.close();
+  await page.close();
+}
+
+/** The address map has the report's segments; it plays, and stops. */
+async function map(trace) {
+  const out = join(folder, "map.html");
+  make(out, trace);
+  const page = await show(out, "#tab=map");
+  const peak = report(trace).devices[0].peak.event;
+  await page.keyboard.press("p");
+  await page.waitForFunction((event) => document.getElementById("moment").textContent.includes(`event ${event}`), peak);
+  await page.waitForTimeout(300);
+  const { small, large } = report(trace).devices[0].fragmentation;
+  const column = (n) => page.evaluate((at) => [...document.querySelectorAll(`table.segments tbody td:nth-child(${at})`)]
+    .map((one) => Number(one.title.split(" ")[0])), n);
+  const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+  check(sum(await column(4)) === small.free + large.free, "the map's free bytes are the report's");
+  check(Math.max(...await column(5)) === Math.max(small.largest_free, large.largest_free), "so is the largest free piece");
+  check(await inked(page, "map") > 0.05, "the map is drawn");
+  const at = () => page.evaluate(() => document.getElementById("moment").textContent);
+  const before = await at();
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForFunction((text) => document.getElementById("moment").textContent !== text, before);
+  await page.keyboard.press("0");
+  await page.keyboard.press(" ");
+  await page.waitForFunction(() => [...document.querySelectorAll("#panel-map button")].some((one) => one.textContent === "Stop"));
+  await page.waitForFunction(() => [...document.querySelectorAll("#panel-map button")].some((one) => one.textContent === "Play"));
   await page.close();
 }
 
@@ -159,6 +186,7 @@ async function badInput(trace) {
 try {
   await numbers();
   await views(training);
+  await map(join(folder, "fragmented.mtap"));
   await commands(training);
   await badInput(training);
   check(!requests.length, `nothing goes to a network: ${requests[0]}`);

@@ -9,7 +9,8 @@ const KEYS: [keys: string[], what: string][] = [
   [["0"], "the whole run"],
   [["P"], "the peak"],
   [["T"], "events or time along the axis"],
-  [["1", "2", "3", "4"], "blocks, who, table, report"],
+  [["Space"], "in the address map: play, or stop"],
+  [["1", "2", "3", "4", "5"], "blocks, address map, who, table, report"],
   [["/"], "search"],
   [["Esc"], "all categories, no choice"],
 ];

@@ -177,10 +177,11 @@ export class Timeline {
       context.fillText(label, pixel + (pixel > LEFT + width - 60 ? -4 : 4), 8);
     };
     if (device.peak !== state.at) void draw(device.peak, ink("mark"), "peak", [2, 3]);
-    for (const oom of this.trace.ooms)
-      if (oom.slot === state.slot)
-        void draw(Math.max(0, oom.moment - 1), ink("bad"), "out of memory", []);
+    const ooms = this.trace.ooms.filter((oom) => oom.slot === state.slot);
+    ooms.forEach((oom, i) => // the latest has the label: they may lie close together
+      void draw(Math.max(0, oom.moment - 1), ink("bad"), i === ooms.length - 1 ? "out of memory" : "", []));
     if (state.since) void draw(state.since, ink("mark"), "since", [6, 3]);
-    void draw(state.at, ink("accent"), state.at === device.peak ? "peak" : "here", []);
+    const isOom = ooms.some((oom) => oom.moment - 1 === state.at);
+    void draw(state.at, ink("accent"), state.at === device.peak ? "peak" : isOom ? "" : "here", []);
   }
 }

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the blocks of the chosen moment lie: each segment a bar, as long as it is large, with its
+// blocks and the free pieces between them. It plays forward and back.
+import type { Device, Map as MemoryMap, Trace } from "../analyzer";
+import { MAP_BLOCK, MAP_SEGMENT } from "../analyzer";
+import { Client, latest } from "../client";
+import { make, plain } from "../dom";
+import { count, part, plural, size } from "../format";
+import { fill } from "../palette";
+import { Store } from "../state";
+import { ink } from "../chart";
+
+const ROW = 17, GAP = 5, APART = 3; // CSS pixels; where segments are narrow, less is between them
+const LISTED = 100;                 // segments in the table
+const FRAME_MS = 80, FRAMES = 500;  // of a play of the shown range
+
+interface Segment {
+  address: number; size: number; used: number; hole: number; first: number; blocks: number;
+  is_expandable: boolean; area: number;
+}
+/** A part of a segment in a row: bytes from and to are of the segment. */
+interface Piece { segment: Segment; row: number; x: number; from: number; to: number; }
+
+function segmentsOf(map: MemoryMap): Segment[] {
+  const out: Segment[] = [], { segments } = map;
+  for (let i = 0; i < segments.length; i += MAP_SEGMENT)
+    out.push({ address: segments[i]!, size: segments[i + 1]!, used: segments[i + 2]!, hole: segments[i + 3]!,
+      first: segments[i + 4]!, blocks: segments[i + 5]!, is_expandable: segments[i + 6] !== 0, area: segments[i + 7]! });
+  return out;
+}
+
+/** Segments in rows one below the other; undefined: they need more rows. */
+function lay(segments: Segment[], width: number, rows: number, bytesPerPixel: number, apart: number): Piece[] | undefined {
+  const out: Piece[] = [];
+  let row = 0, x = 0;
+  for (const segment of segments) {
+    let from = 0;
+    do {
+      const room = (width - x) * bytesPerPixel, to = Math.min(segment.size, from + Math.max(room, 0));
+      if (room > 0) out.push({ segment, row, x, from, to });
+      x += Math.max((to - from) / bytesPerPixel, 0.5) + (to === segment.size ? apart : 0);
+      from = to;
+      if (x >= width) {
+        x = 0;
+        if (++row > rows) return undefined;
+      }
+    } while (from < segment.size);
+  }
+  return row < rows || !x ? out : undefined;
+}
+
+export class AddressMap {
+  private readonly canvas = make("canvas", { id: "map", tabindex: 0, role: "img",
+    "aria-label": "segments and the blocks in them; the table below lists them" });
+  private readonly said = make("span", { class: "said", role: "status" });
+  private readonly body = make("tbody");
+  private readonly fetch: () => void;
+  private readonly play = make("button", { title: "play forward (space)", click: () => this.turn() }, "Play");
+  private timer = 0;
+  private readonly purposes = new Map<number, string>(); // by area
+  private map: MemoryMap | null = null;
+  private segments: Segment[] = [];
+  private pieces: Piece[] = [];
+  private scale = 1; // bytes per pixel
+  private byFree = false;
+
+  constructor(place: HTMLElement, client: Client, private readonly store: Store, private readonly trace: Trace,
+              private readonly device: () => Device, tip: (event: PointerEvent, text: string) => void, over: AbortSignal) {
+    const step = (label: string, title: string, by: number) =>
+      make("button", { title, click: () => this.step(by) }, label);
+    place.append(
+      make("div", { class: "bar" }, step("◀", "the moment before (←)", -1), this.play, step("▶", "the next moment (→)", 1),
+        make("label", {}, "order ", make("select", { change: (event: Event) => {
+          this.byFree = (event.target as HTMLSelectElement).value === "free";
+          this.draw();
+        } }, make("option", { value: "address" }, "by address"), make("option", { value: "free" }, "most free bytes first"))),
+        this.said),
+      this.canvas,
+      make("table", { class: "segments" },
+        make("caption", {}, "segments with most free bytes: what keeps them from going back to CUDA"),
+        make("thead", {}, make("tr", {}, ...["address", "size", "used", "free", "largest free piece", "blocks", "largest block", "asked for by"]
+          .map((text, i) => make("th", { scope: "col", class: i && i < 6 ? "number" : "" }, text)))), this.body));
+    this.fetch = latest(async () => {
+      const { slot, at } = store.state;
+      this.map = await client.map(slot, at);
+      this.segments = segmentsOf(this.map);
+      this.draw();
+      if (this.timer) return; // the next picture comes at once
+      for (const { area } of this.held())
+        if (!this.purposes.has(area)) this.purposes.set(area, (await client.area(area)).purpose);
+      this.list();
+    });
+    this.canvas.addEventListener("pointermove", (event) => tip(event, this.text(event.offsetX, event.offsetY)));
+    this.canvas.addEventListener("pointerleave", (event) => tip(event, ""));
+    this.canvas.addEventListener("click", (event) => {
+      const block = this.block(this.find(event.offsetX, event.offsetY));
+      if (block >= 0) store.set({ life: this.map!.blocks[block * MAP_BLOCK + 2]! });
+    });
+    over.addEventListener("abort", () => this.stop());
+  }
+
+  update() {
+    this.fetch();
+  }
+
+  step(by: number) {
+    const { at } = this.store.state, last = this.device().moments - 1;
+    this.store.set({ at: Math.min(Math.max(at + by, 0), last) });
+    return this.store.state.at < last;
+  }
+
+  private stop() {
+    clearInterval(this.timer);
+    this.timer = 0;
+    this.play.textContent = "Play";
+  }
+
+  /** Plays the run in steps that take the shown range FRAMES of them; or stops. */
+  turn() {
+    if (this.timer) {
+      this.stop();
+      return;
+    }
+    this.play.textContent = "Stop";
+    this.timer = window.setInterval(() => {
+      const { is_time, from, to } = this.store.state, device = this.device();
+      const moments = is_time ? (device.moments * (to - from)) / Math.max(device.end_ns - device.begin_ns, 1) : to - from;
+      if (this.store.state.tab !== "map" || !this.step(Math.max(1, Math.round(moments / FRAMES)))) this.stop();
+    }, FRAME_MS);
+  }
+
+  private find(x: number, y: number): { piece: Piece; byte: number } | null {
+    const row = Math.floor(y / (ROW + GAP));
+    if (y - row * (ROW + GAP) > ROW) return null;
+    for (const piece of this.pieces) {
+      const byte = piece.from + (x - piece.x) * this.scale;
+      if (piece.row === row && byte >= piece.from && byte < Math.max(piece.to, piece.from + this.scale))
+        return { piece, byte: Math.min(byte, piece.to - 1) };
+    }
+    return null;
+  }
+
+  /** The number of the block at a place; -1: it is free. */
+  private block(at: { piece: Piece; byte: number } | null): number {
+    if (!at || !this.map) return -1;
+    const { segment } = at.piece, { blocks } = this.map, address = segment.address + at.byte;
+    for (let i = segment.first; i < segment.first + segment.blocks; i++) {
+      const begin = blocks[i * MAP_BLOCK]!;
+      if (begin <= address && address < begin + blocks[i * MAP_BLOCK + 1]!) return i;
+    }
+    return -1;
+  }
+
+  private text(x: number, y: number): string {
+    const at = this.find(x, y);
+    if (!at || !this.map) return "";
+    const { segment } = at.piece, block = this.block(at);
+    const what = block < 0 ? "free" : `${size(this.map.blocks[block * MAP_BLOCK + 1]!)} ` +
+      `${this.trace.categories[this.map.blocks[block * MAP_BLOCK + 3]!]!.label}, click for its stack`;
+    return `${what}\n${segment.is_expandable ? "expandable segment" : "segment"} of ${size(segment.size)} at ` +
+      `0x${segment.address.toString(16)}: ${size(segment.used)} in ${plural(segment.blocks, "block")}, ` +
+      `${size(segment.size - segment.used)} free (largest piece ${size(segment.hole)})`;
+  }
+
+  private place(width: number, rows: number) {
+    const order = this.byFree
+      ? [...this.segments].sort((a, b) => b.size - b.used - (a.size - a.used)) : this.segments;
+    if (order.length && order.length <= rows) {
+      this.scale = Math.max(...order.map((one) => one.size)) / width;
+      this.pieces = order.map((segment, row) => ({ segment, row, x: 0, from: 0, to: segment.size }));
+      return;
+    }
+    const bytes = order.reduce((sum, one) => sum + one.size, 0);
+    this.scale = Math.max(bytes / (width * rows), 1);
+    const apart = Math.min(APART, (width * rows * 0.15) / Math.max(order.length, 1));
+    let pieces = lay(order, width, rows, this.scale, apart);
+    for (let i = 0; !pieces && i < 60; i++) pieces = lay(order, width, rows, (this.scale *= 1.05), apart);
+    this.pieces = pieces ?? [];
+  }
+
+  draw() {
+    const box = this.canvas.getBoundingClientRect(), ratio = Math.min(window.devicePixelRatio || 1, 2);
+    if (!this.map || box.width < 20) return;
+    this.canvas.width = Math.round(box.width * ratio);
+    this.canvas.height = Math.round(box.height * ratio);
+    const context = this.canvas.getContext("2d")!;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, box.width, box.height);
+    this.place(box.width, Math.floor(box.height / (ROW + GAP)));
+    const { life, category } = this.store.state, soft = ink("soft"), edge = ink("mark");
+    for (const piece of this.pieces) {
+      const y = piece.row * (ROW + GAP), width = Math.max((piece.to - piece.from) / this.scale, 0.5);
+      context.fillStyle = soft;
+      context.fillRect(piece.x, y, width, ROW);
+      this.drawBlocks(context, piece, y, category, life);
+      if (width < 8) continue;
+      context.strokeStyle = edge;
+      context.strokeRect(piece.x + 0.5, y + 0.5, width - 1, ROW - 1);
+    }
+    this.say();
+    this.list();
+  }
+
+  private drawBlocks(context: CanvasRenderingContext2D, piece: Piece, y: number, category: number, life: number) {
+    const { blocks } = this.map!, { segment } = piece;
+    let until = -1; // what is thinner than a pixel is drawn once
+    for (let i = segment.first; i < segment.first + segment.blocks; i++) {
+      const begin = blocks[i * MAP_BLOCK]! - segment.address, end = begin + blocks[i * MAP_BLOCK + 1]!;
+      if (end <= piece.from || begin >= piece.to) continue;
+      const left = piece.x + (Math.max(begin, piece.from) - piece.from) / this.scale;
+      const right = piece.x + (Math.min(end, piece.to) - piece.from) / this.scale;
+      const isChosen = blocks[i * MAP_BLOCK + 2] === life;
+      if (right < until && !isChosen) continue;
+      const one = blocks[i * MAP_BLOCK + 3]!;
+      context.globalAlpha = category >= 0 && one !== category ? 0.2 : 1;
+      context.fillStyle = fill(this.trace.categories[one]!.name);
+      context.fillRect(left, y + 1, Math.max(right - left - (right - left > 3 ? 0.7 : 0), 0.7), ROW - 2);
+      context.globalAlpha = 1;
+      until = Math.max(left + 0.7, right);
+      if (!isChosen) continue;
+      context.strokeStyle = ink("accent");
+      context.lineWidth = 2;
+      context.strokeRect(left, y + 1, Math.max(right - left, 2), ROW - 2);
+      context.lineWidth = 1;
+    }
+  }
+
+  private say() {
+    const sum = (of: (one: Segment) => number) => this.segments.reduce((all, one) => all + of(one), 0);
+    const bytes = sum((one) => one.size), used = sum((one) => one.used);
+    const empty = this.segments.filter((one) => !one.blocks);
+    this.said.textContent = this.segments.length
+      ? `${plural(this.segments.length, "segment")}, ${size(bytes)}: ${size(used)} in blocks, ${size(bytes - used)} free ` +
+        `(${part(bytes - used, bytes)}), largest free piece ${size(Math.max(...this.segments.map((one) => one.hole)))}` +
+        (empty.length ? `; no block in ${count(empty.length)} of them` : "")
+      : "No segment is in this trace at this moment: it tells of no memory that CUDA handed out.";
+  }
+
+  private held(): Segment[] {
+    return this.segments.filter((one) => one.blocks && one.size > one.used)
+      .sort((a, b) => b.size - b.used - (a.size - a.used)).slice(0, LISTED);
+  }
+
+  private list() {
+    const { blocks } = this.map!;
+    this.body.replaceChildren(...this.held().map((one) => {
+      let largest = one.first;
+      for (let i = one.first; i < one.first + one.blocks; i++)
+        if (blocks[i * MAP_BLOCK + 1]! > blocks[largest * MAP_BLOCK + 1]!) largest = i;
+      const bytes = (n: number) => make("td", { class: "number", title: `${n} bytes` }, size(n));
+      return make("tr", { click: () => this.store.set({ life: blocks[largest * MAP_BLOCK + 2]! }) },
+        make("td", {}, make("button", { class: "link", title: "its largest block" }, `0x${one.address.toString(16)}`)),
+        bytes(one.size), bytes(one.used), bytes(one.size - one.used), bytes(one.hole),
+        make("td", { class: "number" }, count(one.blocks)),
+        make("td", {}, `${size(blocks[largest * MAP_BLOCK + 1]!)} ${this.trace.categories[blocks[largest * MAP_BLOCK + 3]!]!.label}`),
+        make("td", {}, plain(this.purposes.get(one.area) ?? "")));
+    }));
+  }
+}

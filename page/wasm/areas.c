@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "areas.h"
+#include "analyzer/support/grow.h"
+#include "trace-format/cuda-apis.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Memory of a device that has an address. */
+static bool has_address(uint8_t api)
+{
+    enum mt_space space = mt_cuda_api_space(api);
+    return space == MT_SPACE_DEVICE || space == MT_SPACE_MANAGED;
+}
+
+static int begin(struct mt_areas *areas, const struct mt_replay *replay,
+                 const struct mt_block *block, bool is_mapped)
+{
+    if (mt_grow(&areas->area, &areas->capacity, areas->n + 1, sizeof *areas->area) ||
+        mt_address_map_put(&areas->live, block->address, (uint32_t)areas->n + 1))
+        return -ENOMEM;
+    areas->area[areas->n++] = (struct mt_area){.address = block->address,
+                                               .size = block->size,
+                                               .made = (uint32_t)replay->events,
+                                               .ended = MT_AREA_STAYS,
+                                               .stack = block->stack,
+                                               .name = block->name,
+                                               .range = block->range,
+                                               .slot = (uint8_t)mt_device_slot(block->device),
+                                               .api = block->api,
+                                               .is_mapped = is_mapped};
+    return 0;
+}
+
+/* What the analyzer has at an address now, against what was there. Gives the bytes of what was. */
+static int compare(struct mt_areas *areas, const struct mt_replay *replay, uint64_t address,
+                   uint64_t *size)
+{
+    uint32_t place = mt_address_map_get(&areas->live, address);
+    struct mt_area *area = place ? &areas->area[place - 1] : NULL;
+    const struct mt_block *block = mt_heap_at(&replay->cuda.mapped, address);
+    bool is_mapped = block;
+    if (!block)
+        block = mt_heap_at(&replay->cuda.heap, address);
+    if (block && !is_mapped && !has_address(block->api))
+        block = NULL;
+    *size = area ? area->size : 0;
+    if (area && block && area->size == block->size && area->stack == block->stack)
+        return 0;
+    if (area) {
+        area->ended = (uint32_t)replay->events;
+        mt_address_map_take(&areas->live, address);
+    }
+    return block ? begin(areas, replay, block, is_mapped) : 0;
+}
+
+int mt_areas_see(struct mt_areas *areas, const struct mt_replay *replay,
+                 const struct mt_event *event)
+{
+    uint64_t size;
+    int rc;
+    switch (event->kind) {
+    case MT_CUDA_MALLOC:
+    case MT_CUDA_FREE:
+    case MT_CUDA_FREE_FAILED:
+    case MT_CUDA_MALLOC_ASYNC:
+    case MT_CUDA_FREE_ASYNC:
+    case MT_CUDA_MAP:
+        return compare(areas, replay, event->address, &size);
+    case MT_CUDA_UNMAP: /* of several neighbours, perhaps */
+        for (uint64_t at = event->address; at - event->address < event->size; at += size)
+            if ((rc = compare(areas, replay, at, &size)) || !size)
+                return rc;
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+void mt_areas_clear(struct mt_areas *areas)
+{
+    free(areas->area);
+    mt_address_map_clear(&areas->live);
+    memset(areas, 0, sizeof *areas);
+}
+
+static int by_address(const void *left, const void *right)
+{
+    double a, b; /* both structs begin with the address */
+    memcpy(&a, left, sizeof a);
+    memcpy(&b, right, sizeof b);
+    return (a > b) - (a < b);
+}
+
+static int collect_segments(struct mt_map *map, const struct mt_areas *areas, unsigned slot,
+                            uint32_t event)
+{
+    map->n_segments = 0;
+    for (size_t i = 0; i < areas->n; i++) {
+        const struct mt_area *area = &areas->area[i];
+        if (area->slot != slot || area->made > event || area->ended <= event)
+            continue;
+        if (mt_grow(&map->segment, &map->segment_capacity, map->n_segments + 1,
+                    sizeof *map->segment))
+            return -ENOMEM;
+        map->segment[map->n_segments++] =
+            (struct mt_map_segment){.address = (double)area->address,
+                                    .size = (double)area->size,
+                                    .is_expandable = area->is_mapped,
+                                    .area = (double)i};
+    }
+    if (map->n_segments)
+        qsort(map->segment, map->n_segments, sizeof *map->segment, by_address);
+    return 0;
+}
+
+static void join_pieces(struct mt_map *map)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < map->n_segments; i++) {
+        struct mt_map_segment *last = kept ? &map->segment[kept - 1] : NULL, one = map->segment[i];
+        if (last && last->is_expandable && one.is_expandable &&
+            last->address + last->size == one.address)
+            last->size += one.size;
+        else
+            map->segment[kept++] = one;
+    }
+    map->n_segments = kept;
+}
+
+static int collect_blocks(struct mt_map *map, const struct mt_lives *lives, unsigned slot,
+                          size_t moment)
+{
+    const struct mt_course *course = &lives->course[slot];
+    map->n_blocks = 0;
+    for (size_t i = 0; i <= moment && i < course->n; i++) {
+        const struct mt_life *life = mt_life_at(lives, course, i);
+        if (mt_is_end(course, i) || life->ended <= moment)
+            continue;
+        if (mt_grow(&map->block, &map->block_capacity, map->n_blocks + 1, sizeof *map->block))
+            return -ENOMEM;
+        map->block[map->n_blocks++] = (struct mt_map_block){.address = (double)life->address,
+                                                            .size = (double)life->size,
+                                                            .life = course->what[i] >> 1,
+                                                            .category = life->category};
+    }
+    if (map->n_blocks)
+        qsort(map->block, map->n_blocks, sizeof *map->block, by_address);
+    return 0;
+}
+
+static void place_blocks(struct mt_map *map)
+{
+    size_t next = 0;
+    for (size_t i = 0; i < map->n_segments; i++) {
+        struct mt_map_segment *segment = &map->segment[i];
+        double at = segment->address, end = at + segment->size;
+        while (next < map->n_blocks && map->block[next].address < at)
+            next++; /* in no segment */
+        segment->first = (double)next;
+        for (; next < map->n_blocks && map->block[next].address < end; next++) {
+            const struct mt_map_block *block = &map->block[next];
+            if (block->address - at > segment->hole)
+                segment->hole = block->address - at;
+            at = block->address + block->size;
+            segment->used += block->size;
+            segment->n_blocks++;
+        }
+        if (end - at > segment->hole)
+            segment->hole = end - at;
+    }
+}
+
+int mt_map_draw(struct mt_map *map, const struct mt_areas *areas, const struct mt_lives *lives,
+                unsigned slot, size_t moment)
+{
+    const struct mt_course *course = &lives->course[slot];
+    map->n_segments = map->n_blocks = 0;
+    if (moment >= course->n)
+        return 0;
+    int rc = collect_segments(map, areas, slot, course->event[moment]);
+    if (!rc)
+        rc = collect_blocks(map, lives, slot, moment);
+    if (!rc) {
+        join_pieces(map);
+        place_blocks(map);
+    }
+    return rc;
+}
+
+void mt_map_clear(struct mt_map *map)
+{
+    free(map->segment);
+    free(map->block);
+    memset(map, 0, sizeof *map);
+}
