@@ -3,12 +3,6 @@
 #include "analyzer/trace/marks.h"
 #include "tracker.h"
 
-const struct mt_category_info mt_categories[MT_CATEGORY_COUNT] = {
-#define ROW(id, name, label, colour) {name, label, colour},
-    MT_CATEGORIES(ROW)
-#undef ROW
-};
-
 static int saw(const struct mt_block *block, uint32_t evidence)
 {
     return (block->evidence & evidence) != 0;

@@ -168,7 +168,7 @@ static void take_in(struct mt_module_tree *tree, uint32_t to, uint32_t from)
     into->blocks += taken->blocks;
     into->large_bytes += taken->large_bytes;
     into->large_blocks += taken->large_blocks;
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+    for (unsigned i = 0; i < mt_n_categories; i++)
         into->category[i] += taken->category[i];
     to = into->first_child;
     from = taken->first_child;

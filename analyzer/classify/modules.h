@@ -23,7 +23,7 @@ struct mt_module_node {
     char *name; /* "layers", the class's name of an outermost module */
     uint64_t bytes, blocks;
     uint64_t large_bytes, large_blocks; /* of them, of blocks over MT_LARGE_OVER */
-    uint64_t category[MT_CATEGORY_COUNT]; /* bytes */
+    uint64_t category[MT_CATEGORY_ROOM]; /* bytes */
     uint32_t parent, first_child, next;   /* indices, 0: none */
     uint32_t last;                        /* of several layers: the last one's number */
 };

@@ -208,16 +208,37 @@ static int parse_condition(struct parser *parser, struct condition *condition)
                  "device");
 }
 
+/* After "category": a name for one of the user's own. */
+static int name_category(struct parser *parser)
+{
+    const char *begin;
+    skip_blanks(parser);
+    size_t size = word(parser, '#', &begin);
+    int rc = mt_category_add(begin, size, NULL);
+    if (rc == -EEXIST)
+        return wrong(parser, begin, "this name is taken; choose another one");
+    if (rc == -EINVAL)
+        return wrong(parser, begin,
+                     "expected a name of at most %d characters: small letters, digits and _, the "
+                     "first one a letter",
+                     MT_CATEGORY_NAME);
+    if (rc)
+        return wrong(parser, begin, "more than %d categories of your own",
+                     MT_MOST_USER_CATEGORIES);
+    return at_end(parser) ? 0 : wrong(parser, parser->at, "expected nothing after the name");
+}
+
 static int parse_category(struct parser *parser, enum mt_category *category)
 {
     const char *begin;
     size_t size = word(parser, '#', &begin);
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
-        if (is_word(begin, size, mt_categories[i].name)) {
-            *category = (enum mt_category)i;
-            return 0;
-        }
-    return wrong(parser, begin, "unknown category; memtap-rules(5) has the list");
+    unsigned found = mt_category_find(begin, size);
+    if (found == mt_n_categories)
+        return wrong(parser, begin,
+                     "unknown category; memtap-rules(5) has the list, and a line 'category NAME' "
+                     "before adds your own");
+    *category = (enum mt_category)found;
+    return 0;
 }
 
 /* CATEGORY "NAME" CONDITION... */
@@ -248,6 +269,10 @@ static int parse_line(struct mt_user_rules *rules, struct parser *parser)
         return wrong(parser, parser->begin, "not a text file");
     if (at_end(parser))
         return 0;
+    const char *begin = parser->at, *word_begin;
+    if (is_word(begin, word(parser, '#', &word_begin), "category"))
+        return name_category(parser);
+    parser->at = begin;
     if (mt_grow(&rules->rule, &rules->capacity, rules->n + 1, sizeof *rules->rule))
         return -ENOMEM;
     return parse_rule(parser, &rules->rule[rules->n++]);
@@ -263,6 +288,7 @@ int mt_user_rules_parse(struct mt_user_rules **out, const char *bytes, size_t si
     if (!rules)
         return -ENOMEM;
     struct parser parser = {.error = error};
+    mt_categories_reset();
     for (const char *at = bytes; at < end && !rc; at = parser.end + 1) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         parser.line++;

@@ -18,7 +18,7 @@ struct mt_rules_error {
     char text[200];        /* what is wrong, and what to do */
 };
 
-/* Reads a file of rules. 0, or a negative errno with *error filled. */
+/* Reads a file of rules, and with it the list of the user's categories. 0, or a negative errno with *error filled. */
 int mt_user_rules_read(struct mt_user_rules **out, const char *path, struct mt_rules_error *error);
 
 /* The same from a text of so many bytes. */

@@ -29,7 +29,7 @@ struct mt_device {
     struct mt_totals at, peak; /* at the moment, and at the peak */
     uint64_t cached;           /* reserved - allocated */
     uint64_t unseen; /* allocated, but before the recording began, or while it lost events */
-    struct mt_share category[MT_CATEGORY_COUNT];
+    struct mt_share category[MT_CATEGORY_ROOM];
     struct mt_share *by_rule;    /* index as of mt_rule_at; NULL: nothing was ever on the device */
     struct mt_verdict *verdicts; /* on every block, in the order of addresses */
     size_t n_verdicts;

@@ -19,7 +19,7 @@ int mt_imbalance_find(struct mt_imbalance *imbalance, const struct mt_analysis *
     *imbalance = (struct mt_imbalance){0};
     if (!values)
         return -ENOMEM;
-    for (int category = -1; category < MT_CATEGORY_COUNT; category++) {
+    for (int category = -1; category < (int)mt_n_categories; category++) {
         for (size_t i = 0; i < n; i++)
             values[i] = bytes_of(&analyses[i], category);
         mt_sort_sizes(values, n);

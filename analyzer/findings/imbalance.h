@@ -11,7 +11,7 @@
 struct mt_imbalance {
     uint64_t median;                     /* of the peaks */
     uint64_t above;                      /* of the highest */
-    int64_t category[MT_CATEGORY_COUNT]; /* the highest's less the median of that category */
+    int64_t category[MT_CATEGORY_ROOM]; /* the highest's less the median of that category */
     enum mt_category most;               /* the one that is furthest above */
 };
 

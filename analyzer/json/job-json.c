@@ -13,7 +13,7 @@ static json_t *imbalance_json(const struct mt_analysis *analyses, size_t n)
     if (mt_imbalance_find(&imbalance, analyses, n, mt_job_highest(analyses, n)))
         return NULL;
     json_t *categories = json_object();
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+    for (unsigned i = 0; i < mt_n_categories; i++)
         if (imbalance.category[i])
             json_object_set_new(categories, mt_categories[i].name,
                                 json_integer(imbalance.category[i]));

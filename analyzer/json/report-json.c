@@ -11,7 +11,7 @@
 json_t *mt_categories_json(const struct mt_device *device)
 {
     json_t *object = json_object();
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+    for (unsigned i = 0; i < mt_n_categories; i++)
         json_object_set_new(object, mt_categories[i].name,
                             mt_json_number(device->category[i].bytes));
     return object;

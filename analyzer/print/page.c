@@ -169,16 +169,16 @@ static void print_guesses(const struct mt_page *page, const struct mt_device *de
 
 void mt_page_categories(const struct mt_page *page, const struct mt_device *device)
 {
-    unsigned order[MT_CATEGORY_COUNT];
+    unsigned order[MT_CATEGORY_ROOM];
     uint64_t whole = device->unseen;
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++) {
+    for (unsigned i = 0; i < mt_n_categories; i++) {
         order[i] = i;
         whole += device->category[i].bytes; /* the peak, if the trace is sound */
     }
     sorted = device;
-    qsort(order, MT_CATEGORY_COUNT, sizeof *order, by_share);
+    qsort(order, mt_n_categories, sizeof *order, by_share);
     putc('\n', page->out);
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++) {
+    for (unsigned i = 0; i < mt_n_categories; i++) {
         uint64_t bytes = device->category[order[i]].bytes;
         if (bytes)
             print_share(page, mt_categories[order[i]].label, bytes, whole,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A timeline as the text of an info record: "begin shift points", and then for each group of points
  * a space, its first point, and what changes with it: of each category, of what is reserved, and
- * iterations; each after a comma, and nothing for 0. */
+ * iterations; each after a comma, and nothing for 0. It has memtap's own categories: rules of users are
+ * for who reads. */
 #include "timeline.h"
 
 #include <errno.h>

@@ -26,7 +26,7 @@ int mt_timeline_make(struct mt_timeline *timeline)
 
 static void add(struct mt_timeline_at *to, const struct mt_timeline_at *change)
 {
-    for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
+    for (unsigned c = 0; c < mt_n_categories; c++)
         to->category[c] += change->category[c];
     to->reserved += change->reserved;
     to->iterations += change->iterations;
@@ -34,7 +34,7 @@ static void add(struct mt_timeline_at *to, const struct mt_timeline_at *change)
 
 static void subtract_bytes(struct mt_timeline_at *from, const struct mt_timeline_at *change)
 {
-    for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
+    for (unsigned c = 0; c < mt_n_categories; c++)
         from->category[c] -= change->category[c];
     from->reserved -= change->reserved;
 }
@@ -154,7 +154,7 @@ size_t mt_timeline_training(const struct mt_timeline *timeline)
 uint64_t mt_timeline_sum(const struct mt_timeline_at *at)
 {
     uint64_t total = 0;
-    for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
+    for (unsigned c = 0; c < mt_n_categories; c++)
         total += at->category[c];
     return total;
 }

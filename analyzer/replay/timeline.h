@@ -21,7 +21,7 @@
 
 /* A moment: bytes, and how many iterations have begun. */
 struct mt_timeline_at {
-    uint64_t category[MT_CATEGORY_COUNT];
+    uint64_t category[MT_CATEGORY_ROOM];
     uint64_t reserved, iterations;
 };
 

@@ -63,7 +63,7 @@ static void say_what_fills(const struct mt_analysis *analysis, const struct mt_d
     unsigned most = 0;
     uint64_t sum = 0;
     char name[MT_SIZE_TEXT], total[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT];
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++) {
+    for (unsigned i = 0; i < mt_n_categories; i++) {
         sum += device->category[i].bytes;
         if (device->category[i].bytes > device->category[most].bytes)
             most = i;

@@ -10,7 +10,7 @@
 static enum mt_category largest(const struct mt_device *device)
 {
     unsigned best = 0;
-    for (unsigned i = 1; i < MT_CATEGORY_COUNT; i++)
+    for (unsigned i = 1; i < mt_n_categories; i++)
         if (device->category[i].bytes > device->category[best].bytes)
             best = i;
     return (enum mt_category)best;

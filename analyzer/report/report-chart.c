@@ -13,7 +13,7 @@
 #define MARGIN 12u
 #define MOST_COLUMNS 200u
 #define STARTUP_PART 8u
-#define CACHED MT_CATEGORY_COUNT /* the layer above those of the categories */
+#define CACHED MT_CATEGORY_ROOM /* the layer above those of the categories */
 
 struct chart {
     struct mt_timeline_at columns[MOST_COLUMNS];
@@ -24,7 +24,7 @@ struct chart {
 static const struct {
     enum mt_category category;
     char letter;
-} layers[MT_CATEGORY_COUNT] = {
+} own_layers[MT_CATEGORY_COUNT] = {
     {MT_CATEGORY_PARAMETERS, 'P'},      {MT_CATEGORY_BUFFERS, 'b'},
     {MT_CATEGORY_OPTIMIZER_STATE, 'O'}, {MT_CATEGORY_RUNTIME, 'r'},
     {MT_CATEGORY_WORKSPACE, 'w'},       {MT_CATEGORY_COMMUNICATION, 'c'},
@@ -33,29 +33,40 @@ static const struct {
     {MT_CATEGORY_OTHER, '.'},
 };
 
+/* The user's categories are above memtap's, in the order in which they were named. */
+static unsigned category_of(unsigned layer)
+{
+    return layer < MT_CATEGORY_COUNT ? own_layers[layer].category : layer;
+}
+
 static char letter_of(int layer)
 {
-    return layer == (int)CACHED ? ':' : layers[layer].letter;
+    static const char users[MT_MOST_USER_CATEGORIES + 1] = "123456789ABCDEFH";
+    return layer == (int)CACHED            ? ':'
+           : layer < (int)MT_CATEGORY_COUNT ? own_layers[layer].letter
+                                            : users[layer - (int)MT_CATEGORY_COUNT];
 }
 
 static int colour_of(int layer)
 {
-    return layer < 0 || layer == (int)CACHED ? 0 : mt_categories[layers[layer].category].colour;
+    return layer < 0 || layer == (int)CACHED
+               ? 0
+               : (int)mt_categories[category_of((unsigned)layer)].colour;
 }
 
 static const char *label_of(int layer)
 {
-    return layer == (int)CACHED ? "cached" : mt_categories[layers[layer].category].label;
+    return layer == (int)CACHED ? "cached" : mt_categories[category_of((unsigned)layer)].label;
 }
 
 /* The layer of a column at a height in bytes; -1: above them all. */
 static int layer_at(const struct mt_timeline_at *bytes, uint64_t height)
 {
     uint64_t sum = 0;
-    for (int i = 0; i < (int)MT_CATEGORY_COUNT; i++) {
-        sum += bytes->category[layers[i].category];
+    for (unsigned i = 0; i < mt_n_categories; i++) {
+        sum += bytes->category[category_of(i)];
         if (height < sum)
-            return i;
+            return (int)i;
     }
     return height < bytes->reserved ? (int)CACHED : -1;
 }
@@ -86,9 +97,9 @@ static void print_legend(const struct mt_page *page, const struct chart *chart, 
     fputs("            ", page->out);
     unsigned at = 12;
     for (unsigned i = 0; i <= CACHED; i++) {
-        const char *label = label_of((int)i);
         if (!(used & 1u << i))
             continue;
+        const char *label = label_of((int)i);
         if (at > 12 && at + strlen(label) + 4 > page->width) {
             fputs("\n            ", page->out);
             at = 12;

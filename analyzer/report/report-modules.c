@@ -58,7 +58,7 @@ static void append_name(char *out, size_t size, const struct mt_module_node *nod
 static unsigned largest_category(const struct mt_module_node *node)
 {
     unsigned largest = 0;
-    for (unsigned i = 1; i < MT_CATEGORY_COUNT; i++)
+    for (unsigned i = 1; i < mt_n_categories; i++)
         if (node->category[i] > node->category[largest])
             largest = i;
     return largest;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What device memory is used for, in the field's words: C(enumerator, JSON name, label, 256-colour
- * number). The order is the one in which reports list categories of equal size.
+ * number). The order is the one in which reports list categories of equal size. After memtap's own
+ * come those that a file of rules names, or a history: a process has one list of them.
  */
 #ifndef MT_CATEGORIES_H
 #define MT_CATEGORIES_H
+
+#include <stddef.h>
 
 /* clang-format off */
 #define MT_CATEGORIES(C)                                                                           \
@@ -21,11 +24,15 @@
     C(OTHER, "other", "other", 250)
 /* clang-format on */
 
+#define MT_MOST_USER_CATEGORIES 16
+#define MT_CATEGORY_NAME 15 /* bytes of the longest name: columns of tables are as wide */
+
 enum mt_category {
 #define MT_CATEGORY_ENUM(id, name, label, colour) MT_CATEGORY_##id,
     MT_CATEGORIES(MT_CATEGORY_ENUM)
 #undef MT_CATEGORY_ENUM
-        MT_CATEGORY_COUNT
+        MT_CATEGORY_COUNT, /* memtap's own; the user's first one */
+    MT_CATEGORY_ROOM = MT_CATEGORY_COUNT + MT_MOST_USER_CATEGORIES /* for arrays by category */
 };
 
 struct mt_category_info {
@@ -33,6 +40,20 @@ struct mt_category_info {
     unsigned colour;
 };
 
-extern const struct mt_category_info mt_categories[MT_CATEGORY_COUNT];
+/* How many there are now, and what each is called. They change while a command line or a history
+ * is read, by one thread, before any analysis. */
+extern unsigned mt_n_categories;
+extern struct mt_category_info mt_categories[MT_CATEGORY_ROOM];
+
+/* The category of that name; mt_n_categories: there is none. */
+unsigned mt_category_find(const char *name, size_t size);
+
+/* Adds one of the user's. 0 and *category (NULL: not asked for); -EEXIST: memtap or the list has
+ * the name; -EINVAL: it is none (a letter, then letters, digits and _, all small; of at most
+ * MT_CATEGORY_NAME); -ENOSPC: there are MT_MOST_USER_CATEGORIES. */
+int mt_category_add(const char *name, size_t size, enum mt_category *category);
+
+/* Forgets the user's. */
+void mt_categories_reset(void);
 
 #endif

@@ -19,11 +19,6 @@ static const char *const phase_names[] = {[MT_PHASE_OUTSIDE] = "outside",
                                           [MT_PHASE_BACKWARD] = "backward",
                                           [MT_PHASE_STEP] = "optimizer",
                                           NULL};
-static const char *const category_names[] = {
-#define MT_NAME(id, name, label, colour) name,
-    MT_CATEGORIES(MT_NAME)
-#undef MT_NAME
-        NULL};
 static const char every[] = "every";
 
 const char *mt_budget_phase_name(unsigned phase)
@@ -31,16 +26,32 @@ const char *mt_budget_phase_name(unsigned phase)
     return phase_names[phase];
 }
 
-/* The tables of limits. Without names, keys are patterns. */
+static const char *whole_name(unsigned index)
+{
+    return whole_names[index];
+}
+
+/* The user's rules have been read before. */
+static const char *category_name(unsigned index)
+{
+    return index < mt_n_categories ? mt_categories[index].name : NULL;
+}
+
+static const char *phase_name(unsigned index)
+{
+    return phase_names[index];
+}
+
+/* The tables of limits. Without names (which end with NULL), keys are patterns. */
 static const struct mt_budget_section {
     const char *name;
     enum mt_subject subject;
-    const char *const *names;
+    const char *(*names)(unsigned index);
     const char *what;
 } sections[] = {
-    {"limits", MT_OF_PEAK, whole_names, "limit"},
-    {"category", MT_OF_CATEGORY, category_names, "category"},
-    {"phase", MT_OF_PHASE, phase_names, "phase"},
+    {"limits", MT_OF_PEAK, whole_name, "limit"},
+    {"category", MT_OF_CATEGORY, category_name, "category"},
+    {"phase", MT_OF_PHASE, phase_name, "phase"},
     {"module", MT_OF_MODULE, NULL, NULL},
     {"site", MT_OF_SITE, NULL, NULL},
 };
@@ -54,26 +65,28 @@ const struct mt_budget_section *mt_budget_section(const char *name)
     return NULL;
 }
 
-static int index_of(const char *const *names, const char *name)
+static int index_of(const char *(*names)(unsigned index), const char *name)
 {
-    for (int i = 0; names[i]; i++)
-        if (!strcmp(names[i], name))
-            return i;
+    for (unsigned i = 0; names(i); i++)
+        if (!strcmp(names(i), name))
+            return (int)i;
     return -1;
 }
 
 static int unknown_name(const struct mt_budget_parser *parser,
                         const struct mt_budget_section *section, const struct mt_toml *at)
 {
-    char names[300];
+    char names[MT_CATEGORY_ROOM * (MT_CATEGORY_NAME + 2) + 1];
     size_t n = 0;
-    for (size_t i = 0; section->names[i]; i++)
-        n +=
-            (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "", section->names[i]);
+    for (unsigned i = 0; section->names(i); i++)
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "", section->names(i));
     if (section->subject != MT_OF_PEAK)
         snprintf(names + n, sizeof names - n, ", %s", every);
-    return mt_budget_wrong(parser, at, "unknown %s '%s'; expected one of %s", section->what,
-                           at->key, names);
+    return mt_budget_wrong(parser, at, "unknown %s '%s'; expected one of %s%s", section->what,
+                           at->key, names,
+                           section->subject == MT_OF_CATEGORY
+                               ? ", or one of your own that --rules FILE names"
+                               : "");
 }
 
 int mt_budget_read_amount(const struct mt_budget_parser *parser, const struct mt_toml *at,
@@ -177,9 +190,9 @@ static int read_every(const struct mt_budget_parser *parser,
                       const struct mt_toml *at)
 {
     int rc = 0;
-    for (size_t i = 0; section->names[i] && !rc; i++)
-        if (!mt_budget_member(table, section->names[i]))
-            rc = read_limit(parser, section, at, section->names[i]);
+    for (unsigned i = 0; section->names(i) && !rc; i++)
+        if (!mt_budget_member(table, section->names(i)))
+            rc = read_limit(parser, section, at, section->names(i));
     return rc;
 }
 

@@ -56,7 +56,7 @@ struct mt_budget {
 
 struct mt_budget_error {
     unsigned line, column; /* from 1; 0: of the whole file */
-    char text[400];        /* what is wrong, and what was expected */
+    char text[700];        /* what is wrong, and what was expected */
 };
 
 /* Reads a file, or a text of so many bytes (path is for messages). 0, or a negative errno with

@@ -39,7 +39,7 @@ static void put_quoted(FILE *out, const char *text)
 
 static void put_key(const struct proposal *p, const char *key)
 {
-    static const char bare[] = "abcdefghijklmnopqrstuvwxyz_";
+    static const char bare[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
     if (*key && !key[strspn(key, bare)])
         fputs(key, p->out);
     else
@@ -98,7 +98,7 @@ static void put_categories(const struct proposal *p)
 {
     fputs("\n# Live memory at the peak. \"every\" covers all categories that are not named.\n[category]\n",
           p->out);
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++) {
+    for (unsigned i = 0; i < mt_n_categories; i++) {
         const struct mt_limit limit = {.subject = MT_OF_CATEGORY, .index = i};
         uint64_t most = most_of(p, &limit, "");
         if (most && most >= p->peak / SMALL_PART)

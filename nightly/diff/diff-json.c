@@ -141,7 +141,7 @@ static json_t *device_object(const struct mt_diff_device *device)
                         device->in_phase < 0 ? json_null()
                                              : json_string(phase_name((size_t)device->in_phase)));
     json_object_set_new(object, "compared", change_object(&device->compared));
-    set_changes(object, "categories", device->category, MT_CATEGORY_COUNT, category_name);
+    set_changes(object, "categories", device->category, mt_n_categories, category_name);
     set_changes(object, "phases", device->phase, MT_PHASES, phase_name);
     json_object_set_new(object, "sites", sites(device));
     json_object_set_new(object, "modules", shares(&device->modules));

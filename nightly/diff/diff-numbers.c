@@ -52,7 +52,7 @@ static const struct number numbers[] = {
 static const struct number at_moments[] = {
     NUMBER(compared, allocated),
     {offsetof(struct mt_diff_device, category), offsetof(struct mt_digest_device, category),
-     MT_CATEGORY_COUNT},
+     MT_CATEGORY_ROOM},
 };
 
 static int take(struct mt_diff_device *device, const struct number *number, size_t n_numbers)

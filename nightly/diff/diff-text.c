@@ -42,7 +42,7 @@ size_t mt_diff_totals(struct mt_diff_total *totals, const struct mt_diff_device 
     add(totals, &n, (struct mt_diff_total){"at_end", "allocated at the end", &d->at_end});
     add(totals, &n, (struct mt_diff_total){"growth", "growth per iteration", &d->growth});
     section = n;
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+    for (unsigned i = 0; i < mt_n_categories; i++)
         add(totals, &n,
             (struct mt_diff_total){mt_categories[i].name, mt_categories[i].label, &d->category[i],
                                    mt_categories[i].colour, n == section});

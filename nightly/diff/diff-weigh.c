@@ -17,12 +17,12 @@
 
 /* Sites whose changes may take each other back: those of a category, and all where only the blocks
  * that the allocator had at hand may be others. */
-#define GROUPS (MT_CATEGORY_COUNT + 1u)
+#define GROUPS (MT_CATEGORY_ROOM + 1u)
 
 struct weigher {
     struct mt_diff_device *device;
     int direction; /* of what is compared: 1 or -1 */
-    double factor[MT_CATEGORY_COUNT];
+    double factor[MT_CATEGORY_ROOM];
 };
 
 static int64_t change_of(const struct mt_diff_site *site)
@@ -93,7 +93,7 @@ static int may_be_slack(const struct mt_diff_site *site)
 
 static unsigned group_of(const struct mt_diff_site *site)
 {
-    return may_be_slack(site) ? MT_CATEGORY_COUNT : site->category;
+    return may_be_slack(site) ? MT_CATEGORY_ROOM : site->category;
 }
 
 /* What goes one way counts for as much as is left of it after what goes the other way in its group;
@@ -137,7 +137,7 @@ static void weigh_categories(struct weigher *weigher)
     double state_each =
         had ? A_LITTLE * (double)category[MT_CATEGORY_OPTIMIZER_STATE].old / had : 0;
     double *factor = weigher->factor;
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+    for (unsigned i = 0; i < mt_n_categories; i++)
         factor[i] = 1;
     if (!parameters)
         return;

@@ -77,7 +77,7 @@ struct mt_diff_device {
     const struct mt_digest_device *old, *now; /* of the middle runs */
     struct mt_change allocated, reserved;     /* the peak, and the most reserved at any time */
     struct mt_change cached, unseen;          /* at the peak */
-    struct mt_change category[MT_CATEGORY_COUNT];
+    struct mt_change category[MT_CATEGORY_ROOM];
     struct mt_change phase[MT_PHASES]; /* the most in it */
     struct mt_change growth, at_end;
     int of_cuda; /* no PyTorch's: nothing is reserved */

@@ -54,7 +54,7 @@ static int take_device(const struct mt_taker *taker, struct mt_digest_device *to
                                     .growth = device->growth.per_iteration,
                                     .at_end = device->of_cuda ? replay->cuda_now[slot].allocated
                                                               : replay->now[slot].allocated};
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+    for (unsigned i = 0; i < mt_n_categories; i++)
         to->category[i] = device->category[i].bytes;
     take_spans(to, device);
     int rc = take_growth(taker, &to->grows, &device->growth);

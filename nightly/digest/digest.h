@@ -50,7 +50,7 @@ struct mt_digest_device {
     int of_cuda;                      /* as in struct mt_device: no PyTorch blocks */
     uint64_t allocated;               /* at the peak */
     uint64_t reserved, most_reserved; /* at the peak of allocated; the most at any time */
-    uint64_t category[MT_CATEGORY_COUNT];
+    uint64_t category[MT_CATEGORY_ROOM];
     uint64_t cached;                   /* reserved - allocated */
     uint64_t unseen;                   /* as in struct mt_device: in no category */
     uint64_t memory;                   /* that the device has; 0: not known */

@@ -86,7 +86,7 @@ static void add_device(struct mt_store *store, int64_t trace, const struct mt_di
                mt_phase_names[device->phase].name, (int64_t)device->iteration,
                (int64_t)device->iterations, number(device->growth), number(device->at_end));
     int64_t id = sqlite3_last_insert_rowid(store->db);
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+    for (unsigned i = 0; i < mt_n_categories; i++)
         if (device->category[i])
             mt_sql_run(store, "INSERT INTO category VALUES (?, ?, ?)", "iti", id,
                        mt_categories[i].name, number(device->category[i]));

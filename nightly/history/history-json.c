@@ -35,8 +35,8 @@ static json_t *rows(struct mt_store *store, const char *sql, int64_t run)
 static json_t *run_object(const struct mt_run *run)
 {
     json_t *categories = json_object(), *phases = json_object();
-    for (unsigned i = MT_SERIES_CATEGORY; i < MT_SERIES_COUNT; i++)
-        json_object_set_new(categories, mt_series_names[i].name, mt_json_number(run->bytes[i]));
+    for (unsigned i = MT_SERIES_CATEGORY; i < mt_series_count(); i++)
+        json_object_set_new(categories, mt_series(i).name, mt_json_number(run->bytes[i]));
     for (unsigned i = 0; i < MT_PHASES; i++)
         json_object_set_new(phases, mt_phase_names[i].name, mt_json_number(run->most_in_phase[i]));
     json_t *object = json_pack(

@@ -11,14 +11,20 @@
 const char *const mt_run_text_names[MT_RUN_TEXT_COUNT] = {MT_RUN_TEXTS(MT_RUN_NAME)};
 #undef MT_RUN_NAME
 
-const struct mt_series_name mt_series_names[MT_SERIES_COUNT] = {
-    [MT_SERIES_PEAK] = {"peak", "peak"},
-    [MT_SERIES_RESERVED] = {"reserved", "reserved"},
-#define MT_SERIES_NAME(id, name, label, colour)                                                    \
-    [MT_SERIES_CATEGORY + MT_CATEGORY_##id] = {name, label},
-    MT_CATEGORIES(MT_SERIES_NAME)
-#undef MT_SERIES_NAME
-};
+unsigned mt_series_count(void)
+{
+    return MT_SERIES_CATEGORY + mt_n_categories;
+}
+
+struct mt_series_name mt_series(unsigned series)
+{
+    static const struct mt_series_name whole[] = {[MT_SERIES_PEAK] = {"peak", "peak"},
+                                                  [MT_SERIES_RESERVED] = {"reserved", "reserved"}};
+    if (series < MT_SERIES_CATEGORY)
+        return whole[series];
+    const struct mt_category_info *category = &mt_categories[series - MT_SERIES_CATEGORY];
+    return (struct mt_series_name){category->name, category->label};
+}
 
 /* The columns before the texts are numbers. */
 #define MT_RUN_COLUMN(id, name, column) ", run." column
@@ -80,7 +86,7 @@ static void read_sizes(struct mt_store *store, struct mt_run *run)
     }
 }
 
-/* A name that this version does not know (any more) is passed over. */
+/* A name that is not memtap's is one of the user's, while there is room; others are passed over. */
 static void read_categories(struct mt_store *store, struct mt_run *run)
 {
     sqlite3_stmt *row = mt_sql(store,
@@ -88,10 +94,13 @@ static void read_categories(struct mt_store *store, struct mt_run *run)
                                " JOIN device ON device.id = device JOIN trace ON trace.id = trace"
                                " WHERE run = ? GROUP BY name",
                                "i", run->id);
-    while (mt_sql_next(store, row))
-        for (unsigned i = MT_SERIES_CATEGORY; i < MT_SERIES_COUNT; i++)
-            if (!strcmp(mt_series_names[i].name, mt_sql_text(row, 0)))
-                run->bytes[i] = (uint64_t)sqlite3_column_int64(row, 1);
+    while (mt_sql_next(store, row)) {
+        const char *name = mt_sql_text(row, 0);
+        mt_category_add(name, strlen(name), NULL);
+        unsigned i = mt_category_find(name, strlen(name));
+        if (i < mt_n_categories)
+            run->bytes[MT_SERIES_CATEGORY + i] = (uint64_t)sqlite3_column_int64(row, 1);
+    }
 }
 
 static void read_phases(struct mt_store *store, struct mt_run *run)
@@ -173,9 +182,9 @@ const char *mt_run_program(const struct mt_run *run)
 
 const char *mt_series_label(const char *name)
 {
-    for (unsigned i = 0; i < MT_SERIES_COUNT; i++)
-        if (!strcmp(mt_series_names[i].name, name))
-            return mt_series_names[i].label;
+    for (unsigned i = 0; i < mt_series_count(); i++)
+        if (!strcmp(mt_series(i).name, name))
+            return mt_series(i).label;
     return name;
 }
 

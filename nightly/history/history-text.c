@@ -110,8 +110,8 @@ int mt_run_text(struct mt_store *store, const struct mt_run *run, FILE *out,
         fprintf(out, "  %-16s %zu of %ld\n", "ranks", run->n_traces, run->world_size);
     print_traces(store, run, out, style);
     putc('\n', out);
-    for (unsigned i = 0; i < MT_SERIES_COUNT; i++)
-        print_size(out, mt_series_names[i].label, run->bytes[i]);
+    for (unsigned i = 0; i < mt_series_count(); i++)
+        print_size(out, mt_series(i).label, run->bytes[i]);
     print_size(out, "growth", run->growth);
     for (unsigned i = 0; i < MT_PHASES; i++) {
         char name[64];

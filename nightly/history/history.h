@@ -43,11 +43,16 @@ enum {
     MT_SERIES_PEAK,
     MT_SERIES_RESERVED,
     MT_SERIES_CATEGORY,
-    MT_SERIES_COUNT = 2 + MT_CATEGORY_COUNT
+    MT_SERIES_ROOM = 2 + MT_CATEGORY_ROOM
 };
-extern const struct mt_series_name {
+
+/* How many there are now: reading runs adds the categories of users that they have. */
+unsigned mt_series_count(void);
+
+struct mt_series_name {
     const char *name, *label;
-} mt_series_names[MT_SERIES_COUNT];
+};
+struct mt_series_name mt_series(unsigned series);
 
 /* Of several ranks and devices, each figure is the highest of them. */
 struct mt_run {
@@ -62,7 +67,7 @@ struct mt_run {
     char *ended, *ended_text;
     int complete;   /* all of its recordings were closed */
     int has_memory; /* else nothing was allocated */
-    uint64_t bytes[MT_SERIES_COUNT];
+    uint64_t bytes[MT_SERIES_ROOM];
     uint64_t most_in_phase[MT_PHASES];
     uint64_t growth; /* an iteration */
 };

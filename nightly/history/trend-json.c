@@ -38,7 +38,7 @@ static json_t *series_object(const struct mt_trend *trend, unsigned series)
         json_array_append_new(steps, step_object(trend, &changes->step[i]));
     for (size_t i = 0; i < changes->n_drifts; i++)
         json_array_append_new(drifts, drift_object(trend, &changes->drift[i]));
-    return json_pack("{s:s, s:o, s:o, s:o}", "name", mt_series_names[series].name, "bytes", bytes,
+    return json_pack("{s:s, s:o, s:o, s:o}", "name", mt_series(series).name, "bytes", bytes,
                      "steps", steps, "drifts", drifts);
 }
 
@@ -72,9 +72,9 @@ static json_t *night_object(const struct mt_trend *trend, struct mt_store *store
     const struct mt_run *before = &trend->runs.run[step->at - 1], *after = before + 1;
     json_t *series = json_array(), *sites = json_array();
     struct mt_site_changes changes;
-    for (unsigned i = 0; i < MT_SERIES_COUNT; i++)
+    for (unsigned i = 0; i < mt_series_count(); i++)
         if (step->of[i])
-            json_array_append_new(series, json_string(mt_series_names[i].name));
+            json_array_append_new(series, json_string(mt_series(i).name));
     mt_site_changes_find(&changes, store, before->id, after->id, MOST_SITES);
     for (size_t i = 0; i < changes.n; i++)
         json_array_append_new(sites, site_object(&changes.site[i]));
@@ -91,7 +91,7 @@ int mt_trend_json(const struct mt_trend *trend, struct mt_store *store, FILE *ou
     const struct mt_run *newest = n ? &trend->runs.run[n - 1] : NULL;
     for (size_t i = 0; i < n; i++)
         json_array_append_new(runs, run_object(&trend->runs.run[i]));
-    for (unsigned i = 0; i < MT_SERIES_COUNT; i++)
+    for (unsigned i = 0; i < mt_series_count(); i++)
         json_array_append_new(series, series_object(trend, i));
     for (size_t i = 0; i < trend->n_steps; i++)
         json_array_append_new(nights, night_object(trend, store, &trend->step[i]));

@@ -98,10 +98,10 @@ static void print_series(const struct page *page)
 {
     char size[MT_SIZE_TEXT];
     const struct mt_run *newest = run_at(page, page->trend->runs.n - 1);
-    for (unsigned i = 0; i < MT_SERIES_COUNT; i++) {
+    for (unsigned i = 0; i < mt_series_count(); i++) {
         if (!is_shown(page->trend, i))
             continue;
-        fprintf(page->out, "  %-15s ", mt_series_names[i].label);
+        fprintf(page->out, "  %-15s ", mt_series(i).label);
         print_bars(page, i);
         fprintf(page->out, " %11s\n", mt_size_text(size, newest->bytes[i]));
     }
@@ -124,7 +124,7 @@ static uint64_t bytes(double level)
 static void print_change(const struct page *page, unsigned series, const struct mt_step *step)
 {
     char before[MT_SIZE_TEXT], after[MT_SIZE_TEXT], change[MT_SIZE_TEXT];
-    fprintf(page->out, "  %-15s %11s to %11s %13s", mt_series_names[series].label,
+    fprintf(page->out, "  %-15s %11s to %11s %13s", mt_series(series).label,
             mt_size_text(before, bytes(step->before)), mt_size_text(after, bytes(step->after)),
             difference(change, step->before, step->after));
     if (step->before > 0)
@@ -204,7 +204,7 @@ static int print_step(const struct page *page, const struct mt_trend_step *step)
     fputs(" and ", page->out);
     print_commit(page, after);
     putc('\n', page->out);
-    for (unsigned i = 0; i < MT_SERIES_COUNT; i++)
+    for (unsigned i = 0; i < mt_series_count(); i++)
         if (step->of[i])
             print_change(page, i, step->of[i]);
     print_causes(page, before, after);
@@ -231,13 +231,13 @@ static int print_steps(const struct page *page)
 static void print_drifts(const struct page *page)
 {
     char size[MT_SIZE_TEXT], date[MT_DATE_TEXT];
-    for (unsigned i = 0; i < MT_SERIES_COUNT; i++)
+    for (unsigned i = 0; i < mt_series_count(); i++)
         for (size_t j = 0; j < page->trend->changes[i].n_drifts; j++) {
             const struct mt_drift *drift = &page->trend->changes[i].drift[j];
             const struct mt_run *from = run_at(page, drift->from),
                                 *to = run_at(page, drift->to - 1);
             fprintf(page->out, "\nSlow %s of %s: %s per run, without a step, from %s (run %lld)\n",
-                    drift->slope < 0 ? "decline" : "growth", mt_series_names[i].label,
+                    drift->slope < 0 ? "decline" : "growth", mt_series(i).label,
                     mt_size_text(size, bytes(fabs(drift->slope))),
                     mt_date_text(date, from->started_unix_ns), (long long)from->id);
             fprintf(page->out, "  to %s (run %lld)\n", mt_date_text(date, to->started_unix_ns),

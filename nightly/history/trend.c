@@ -31,7 +31,7 @@ static int find_changes(struct mt_trend *trend)
     size_t n = trend->runs.n;
     double *value = calloc(n + 1, sizeof *value);
     int rc = value ? 0 : -ENOMEM;
-    for (unsigned series = 0; !rc && series < MT_SERIES_COUNT; series++) {
+    for (unsigned series = 0; !rc && series < mt_series_count(); series++) {
         for (size_t i = 0; i < n; i++)
             value[i] = (double)trend->runs.run[i].bytes[series];
         rc = mt_changes_find(&trend->changes[series], value, n);
@@ -76,7 +76,7 @@ static int group_steps(struct mt_trend *trend)
     size_t capacity = 0;
     int rc = 0;
     for (int is_exact = 1; is_exact >= 0; is_exact--)
-        for (unsigned i = 0; i < MT_SERIES_COUNT; i++)
+        for (unsigned i = 0; i < mt_series_count(); i++)
             for (size_t j = 0; !rc && j < trend->changes[i].n_steps; j++)
                 if (trend->changes[i].is_exact == is_exact)
                     rc = add_step(trend, &capacity, i, &trend->changes[i].step[j]);
@@ -115,7 +115,7 @@ int mt_trend_find(struct mt_trend *trend, struct mt_store *store,
 
 void mt_trend_clear(struct mt_trend *trend)
 {
-    for (unsigned i = 0; i < MT_SERIES_COUNT; i++)
+    for (unsigned i = 0; i < mt_series_count(); i++)
         mt_changes_clear(&trend->changes[i]);
     mt_runs_clear(&trend->runs);
     mt_runs_clear(&trend->left_out);

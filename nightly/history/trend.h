@@ -11,13 +11,13 @@
 /* Series that changed at one night, or in noise at two that follow each other. */
 struct mt_trend_step {
     size_t at;                           /* index of the first run after it */
-    struct mt_step *of[MT_SERIES_COUNT]; /* NULL: not this one */
+    struct mt_step *of[MT_SERIES_ROOM]; /* NULL: not this one */
 };
 
 struct mt_trend {
     struct mt_runs runs; /* those that can be compared */
     struct mt_runs left_out; /* runs that are not whole, or have losses or no memory */
-    struct mt_changes changes[MT_SERIES_COUNT];
+    struct mt_changes changes[MT_SERIES_ROOM];
     struct mt_trend_step *step; /* by night */
     size_t n_steps;
 };

@@ -70,7 +70,7 @@ static int is_an_amount(const struct mt_digest *run)
     for (size_t i = 0; i < run->n_devices; i++) {
         const struct mt_digest_device *device = &run->devices[i];
         fits &= device->allocated < LARGE && device->most_reserved < LARGE;
-        for (unsigned j = 0; j < MT_CATEGORY_COUNT; j++)
+        for (unsigned j = 0; j < mt_n_categories; j++)
             fits &= device->category[j] < LARGE;
         for (unsigned j = 0; j < MT_PHASES; j++)
             fits &= device->most_in_phase[j] < LARGE;

@@ -17,7 +17,7 @@ static void check_totals(const struct mt_analysis *analysis)
     for (size_t i = 0; i < analysis->n_devices; i++) {
         const struct mt_device *device = &analysis->devices[i];
         uint64_t by_category = 0, by_rule = 0, by_site = 0;
-        for (unsigned j = 0; j < MT_CATEGORY_COUNT; j++)
+        for (unsigned j = 0; j < mt_n_categories; j++)
             by_category += device->category[j].bytes;
         for (size_t j = 0; j < mt_n_rules; j++)
             by_rule += device->by_rule[j].bytes;

@@ -68,7 +68,7 @@ START_TEST(tells_what_is_live_at_the_peak)
     mt_scenario_training(builder, 3);
     const struct mt_digest_device *device = read_digest();
     uint64_t sum = 0;
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+    for (unsigned i = 0; i < mt_n_categories; i++)
         sum += device->category[i];
     ck_assert_uint_eq(sum, device->allocated);
     ck_assert_uint_eq(device->category[MT_CATEGORY_OPTIMIZER_STATE], MT_TRAINING_OPTIMIZER);

@@ -142,6 +142,24 @@ def budgets(folder):
         faults.append("a night with a wrong budget was begun")
 
 
+def outputs(folder):
+    """What is to be written is, on the first night too."""
+    job = Job(folder)
+    with_files = recipe().replace(" -- ", " -f text -f junit:night.xml --summary night.md --rules own.rules -- ")
+    (folder / "own.rules").write_text('category weights\nweights "model" size=64MiB\n')
+    for end, code, last, word in (("good", 0, "is good", "<testcase"), ("child", 1, "not whole", "<failure"),
+                                  ("grown", 1, "a limit is broken", "<failure")):
+        shown = job.night(end, code, last, with_files)
+        if word not in (folder / "night.xml").read_text() or "###" not in (folder / "night.md").read_text():
+            faults.append(f"{end}: night.xml or night.md has no {word}:\n{shown}")
+        (folder / "night.xml").unlink()
+        (folder / "night.md").unlink()
+    newest = subprocess.run([memtap, "history", "show", "--db", folder / "memtap-nightly/memory.db", "-f", "json", "1"],
+                            capture_output=True, text=True, check=True).stdout
+    if f'"weights": {64 << 20}' not in newest:
+        faults.append(f"the history has no weights:\n{newest}")
+
+
 def ranks(folder):
     """Two processes that know their ranks; a folder with a name of its own."""
     job = Job(folder)
@@ -160,7 +178,7 @@ def ranks(folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    for part in nights, first_nights, budgets, ranks:
+    for part in nights, first_nights, budgets, outputs, ranks:
         part(pathlib.Path(name) / part.__name__)
 print(*faults, sep="\n")
 sys.exit(bool(faults))

@@ -148,20 +148,25 @@ class Runner:
 def alarm(runner):
     """What the night with the leak leaves: an annotation of the line, a summary, JUnit's file."""
     good, failed, out = runner.job(LEAK)
-    equal("the night of the leak", (good, failed), (False, ["Compare"]))
+    equal("the night of the leak", (good, failed), (False, ["Record and compare"]))
     line = next(i for i, text in enumerate(TRAIN.splitlines(), 1) if "images = " in text)
     check(f"::error file=train.py,line={line},title=GPU memory%3A peak::" in out, "the line is annotated")
     summary = (runner.temp / "summary").read_text()
     check(summary.startswith("### GPU memory: ") and f"train.py:{line}" in summary, f"summary: {summary}")
     equal("artifacts of a bad night", runner.artifacts(), ["memory-bad"])
     kept = runner.temp / "artifacts" / str(runner.night) / "memory-bad"
-    check((kept / "train.mtap").exists() and "<failure" in (kept / "check.xml").read_text(), "its trace is kept")
+    check(list(kept.glob("nights/bad/*/trace.mtap")) and "<failure" in (kept / "check.xml").read_text(), "its trace is kept")
+    check("since" in out or "peak +" in out, "what grew")
     good, failed, out = runner.job(LARGER)
     equal("the night of a larger test", (good, failed), (False, ["Tests"]))
     check("peak: 48.00 MiB, 8.00 MiB (20.0 %) over the limit of 40.00 MiB" in out, "the test says why")
     good, failed, out = runner.job()
     equal("a good night again, compared with the second", (good, failed), (True, []))
     check("limits hold" in out, "it is compared")
+    for _ in range(8):
+        equal("one more good night", runner.job()[:2], (True, []))
+    kept = runner.temp / "artifacts" / str(runner.night) / "memory-good"
+    equal("the nights that are kept", len(list(kept.glob("nights/good/*"))), 8)
 
 
 def main():
@@ -179,8 +184,8 @@ def main():
         check(("run" in step) != ("uses" in step), f"a step either runs or uses: {json.dumps(step)}")
     with folder() as work:
         runner = Runner(Path(work), job["steps"])
-        equal("the first night", runner.job()[:2], (True, ["Fetch the last good night"]))
-        equal("its artifacts", runner.artifacts(), ["memory-baseline"])
+        equal("the first night", runner.job()[:2], (True, ["Fetch the good nights"]))
+        equal("its artifacts", runner.artifacts(), ["memory-good"])
         good, failed, out = runner.job()
         equal("the second night", (good, failed), (True, []))
         check("limits hold" in out and "1 passed" in out, "check and pytest say that all is well")

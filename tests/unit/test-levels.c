@@ -369,7 +369,7 @@ START_TEST(what_libraries_get_for_themselves_is_known_by_their_frames)
         {"/v/site-packages/nvidia/nccl/lib/libnccl.so.2@34", MT_CATEGORY_COMMUNICATION},
         {"/opt/cuda/lib64/libcublas.so.13@56", MT_CATEGORY_WORKSPACE},
         {"/opt/app/libnotcublas.so@78", MT_CATEGORY_OTHER}};
-    uint64_t bytes[MT_CATEGORY_COUNT] = {0};
+    uint64_t bytes[MT_CATEGORY_ROOM] = {0};
     for (unsigned i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         mt_build_on(builder, 0, 1,
                     mt_build_stack(builder, "/opt/app/main@11", libraries[i].frame,
@@ -378,7 +378,7 @@ START_TEST(what_libraries_get_for_themselves_is_known_by_their_frames)
         bytes[libraries[i].category] += 1000u << i;
     }
     const struct mt_device *device = analyze();
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+    for (unsigned i = 0; i < mt_n_categories; i++)
         ck_assert_uint_eq(device->category[i].bytes, bytes[i]);
 }
 END_TEST

@@ -88,7 +88,7 @@ START_TEST(categories_survive)
         ck_assert_uint_eq(part.replay.oddities.unknown, 0);
         ck_assert_uint_eq(b->peak.allocated, a->peak.allocated);
         ck_assert_uint_eq(b->peak.reserved, a->peak.reserved);
-        for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        for (unsigned i = 0; i < mt_n_categories; i++)
             ck_assert_msg(b->category[i].bytes == a->category[i].bytes,
                           "without the first %zu: category %u has %llu bytes, not %llu", forgotten,
                           i, (unsigned long long)b->category[i].bytes,

@@ -4,6 +4,7 @@
 #include "nightly/digest/amount.h"
 #include "tools/input/allow-ended.h"
 #include "tools/input/digests.h"
+#include "tools/input/trace-arguments.h"
 #include "tools/input/traces.h"
 #include "tools/terminal/command.h"
 
@@ -11,11 +12,12 @@
 
 #define DEFAULT_HEADROOM 500 /* 5 % */
 
-enum { HEADROOM = 256, ALLOW_ENDED };
+enum { HEADROOM = 256, ALLOW_ENDED, RULES };
 
 const struct mt_option mt_budget_options[] = {
     {HEADROOM, "headroom", "PERCENT", "add this margin to the measured figures (default: 5 %)"},
     MT_ALLOW_ENDED_OPTION(ALLOW_ENDED),
+    {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
     {0}};
 
 static int read_headroom(const struct mt_command *command, const char *value, uint64_t *headroom)
@@ -33,28 +35,40 @@ static int read_headroom(const struct mt_command *command, const char *value, ui
     return 0;
 }
 
-static int propose(char *const *paths, size_t n, uint64_t headroom, mt_allowed_ends allowed)
+struct arguments {
+    uint64_t headroom;
+    mt_allowed_ends allowed;
+    struct mt_user_rules *rules;
+};
+
+static int read_option(const struct mt_command *command, int letter, const char *value,
+                       struct arguments *arguments)
+{
+    if (letter == ALLOW_ENDED)
+        return mt_read_allowed(command, value, &arguments->allowed);
+    return letter == RULES ? mt_read_rules(value, &arguments->rules)
+                           : read_headroom(command, value, &arguments->headroom);
+}
+
+static int propose(char *const *paths, size_t n, const struct arguments *arguments)
 {
     struct mt_digests runs;
-    int rc = mt_digests_read(&runs, paths, n, NULL);
-    int code = rc || !mt_digests_are_whole(&runs, allowed, "a run for a budget")
+    int rc = mt_digests_read(&runs, paths, n, arguments->rules);
+    int code = rc || !mt_digests_are_whole(&runs, arguments->allowed, "a run for a budget")
                    ? MT_EXIT_BAD
                    : MT_EXIT_OK;
-    if (!code && mt_propose_budget(runs.digest, runs.n, headroom, stdout))
+    if (!code && mt_propose_budget(runs.digest, runs.n, arguments->headroom, stdout))
         code = mt_fail("out of memory");
     mt_digests_clear(&runs);
     return code;
 }
 
-int mt_run_budget(const struct mt_command *command, int argc, char **argv)
+static int run(const struct mt_command *command, int argc, char **argv, struct arguments *arguments)
 {
-    uint64_t headroom = DEFAULT_HEADROOM;
-    mt_allowed_ends allowed = 0;
     const char *value;
     int operand, letter;
     while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        if (letter == ALLOW_ENDED ? mt_read_allowed(command, value, &allowed)
-                                  : read_headroom(command, value, &headroom))
+        if (read_option(command, letter, value, arguments))
             return MT_EXIT_BAD;
     if (letter < 0)
         return MT_EXIT_BAD;
@@ -63,7 +77,15 @@ int mt_run_budget(const struct mt_command *command, int argc, char **argv)
     struct mt_trace_list traces = {0};
     int code = mt_trace_list_add(&traces, argv + operand, argc - operand)
                    ? MT_EXIT_BAD
-                   : propose(traces.path, traces.n, headroom, allowed);
+                   : propose(traces.path, traces.n, arguments);
     mt_trace_list_clear(&traces);
+    return code;
+}
+
+int mt_run_budget(const struct mt_command *command, int argc, char **argv)
+{
+    struct arguments arguments = {.headroom = DEFAULT_HEADROOM};
+    int code = run(command, argc, argv, &arguments);
+    mt_user_rules_destroy(arguments.rules);
     return code;
 }

@@ -4,6 +4,7 @@
 #include "cmd-history.h"
 #include "commands.h"
 #include "nightly/check/check-formats.h"
+#include "tools/input/check-arguments.h"
 #include "tools/input/digests.h"
 #include "tools/input/traces.h"
 #include "tools/launch/program.h"
@@ -23,7 +24,7 @@
 #define COMPARED 7 /* of the good nights: the newest */
 #define MOST_WORDS 64
 
-enum { BROKEN = 1, FOLDER = 256, BUDGET };
+enum { BROKEN = 1, FOLDER = 256, BUDGET, SUMMARY, RULES };
 
 /* clang-format off */
 const struct mt_option mt_nightly_options[] = {
@@ -31,6 +32,9 @@ const struct mt_option mt_nightly_options[] = {
     MT_SIMULATION_OPTIONS,
     {FOLDER, "folder", "FOLDER", "keep the nights there (default: memtap-nightly)"},
     {BUDGET, "budget", "FILE", "check against this budget: memtap-budget(5)"},
+    MT_CHECK_FORMAT_OPTION('f'),
+    MT_CHECK_SUMMARY_OPTION(SUMMARY),
+    {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
     {0},
 };
 /* clang-format on */
@@ -41,7 +45,8 @@ struct words {
 };
 
 struct night {
-    const char *folder, *budget;
+    const char *folder, *budget, *rules;
+    struct words outputs; /* options of `check` about what it prints */
     int has_relative;     /* the budget, or the default one */
     char name[64];        /* its date */
     char path[PATH_MAX];  /* its folder */
@@ -74,6 +79,27 @@ static const struct mt_command *find(const struct mt_command *commands, const ch
 
 /* --- the command line ------------------------------------------------------------------------ */
 
+/* Adds "--NAME=VALUE"; kept for the life of the process. */
+static int add_option(struct words *words, const char *name, const char *value)
+{
+    static struct words kept;
+    char *word = NULL;
+    if (asprintf(&word, "--%s%s%s", name, value ? "=" : "", value ? value : "") < 0)
+        return mt_fail("out of memory");
+    add(&kept, word);
+    add(words, word);
+    return 0;
+}
+
+/* How `check` is to print; read before the night, as the budget is. */
+static int read_output(const struct mt_command *command, const struct mt_option *option,
+                       const char *value, struct night *night)
+{
+    static struct mt_check_arguments formats;
+    int code = option->letter == 'f' ? mt_read_check_format(command, value, &formats) : 0;
+    return code ? code : add_option(&night->outputs, option->name, value);
+}
+
 /* The words of `memtap run` that are options; the program's follow. */
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
                           struct night *night, struct words *run, int *operand)
@@ -86,17 +112,16 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
             night->folder = value;
         } else if (letter == BUDGET) {
             night->budget = value;
+        } else if (letter == RULES) {
+            night->rules = value;
+        } else if (letter == 'f' || letter == SUMMARY) {
+            if (read_output(command, option, value, night))
+                return MT_EXIT_BAD;
         } else if (letter == 'm' && mt_is_module(value, argv, *operand)) {
             *operand -= 2;
             is_module = 1;
-        } else {
-            char *word = NULL;
-            if (asprintf(&word, "--%s%s%s", option->name, option->value ? "=" : "",
-                         option->value ? value : "") < 0)
-                return mt_fail("out of memory");
-            static struct words kept; /* for the life of the process */
-            add(&kept, word);
-            add(run, word);
+        } else if (add_option(run, option->name, option->value ? value : NULL)) {
+            return MT_EXIT_BAD;
         }
     }
     if (letter < 0)
@@ -106,7 +131,16 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     return *night->folder ? 0 : mt_fail_usage(command, "the folder's name is empty");
 }
 
-/* Read before the night: else a mistake in it is told hours later. */
+/* Read before the night: else a mistake in them is told hours later. */
+static int look_at_rules(const struct night *night)
+{
+    struct mt_user_rules *rules = NULL;
+    int rc = night->rules ? mt_read_rules(night->rules, &rules) : 0;
+    mt_user_rules_destroy(rules);
+    return rc ? MT_EXIT_BAD : 0;
+}
+
+/* The same, after the rules: they may name categories. */
 static int look_at_budget(struct night *night)
 {
     struct mt_budget budget = {0};
@@ -275,11 +309,22 @@ static int look_at_end(struct night *night, int tell)
     return code;
 }
 
+static void add_rules(struct words *words, const struct night *night)
+{
+    if (!night->rules)
+        return;
+    add(words, "--rules");
+    add(words, night->rules);
+}
+
 static int check(const struct night *night, char *const *baselines, size_t n)
 {
     struct words words = {0};
     add(&words, "check");
     add(&words, night->path);
+    for (int i = 0; i < night->outputs.n; i++)
+        add(&words, night->outputs.word[i]);
+    add_rules(&words, night);
     if (night->budget) {
         add(&words, "--budget");
         add(&words, night->budget);
@@ -291,19 +336,18 @@ static int check(const struct night *night, char *const *baselines, size_t n)
     return call(mt_run_check, find(mt_commands, "check"), &words);
 }
 
-/* The first night is its own baseline: then limits of the budget that are not relative still count.
- */
+/* The first night is its own baseline: then limits of the budget that are not relative still count,
+ * and what is to be printed or written is. */
 static int hold(struct night *night)
 {
     char *own = night->path;
-    int is_first = !night->n_good, has_own = is_first && night->budget && night->has_relative;
-    int can_check = !is_first || (night->budget && !night->has_relative);
-    int code = look_at_end(night, !can_check);
+    int is_own = !night->n_good && night->has_relative, has_outputs = night->outputs.n > 0;
+    int code = look_at_end(night, is_own && !has_outputs);
     if (code == MT_EXIT_BAD)
         return code;
-    if (can_check)
+    if (!is_own)
         return check(night, night->good, night->n_good);
-    return !code && has_own ? check(night, &own, 1) : code;
+    return has_outputs || (night->budget && !code) ? check(night, &own, 1) : code;
 }
 
 static int keep_in_history(const struct night *night)
@@ -319,6 +363,7 @@ static int keep_in_history(const struct night *night)
         add(&words, "add");
         add(&words, "--db");
         add(&words, db);
+        add_rules(&words, night);
         add(&words, list.path[i]);
         code = call(mt_run_history_add, find(history->verbs, "history add"), &words);
     }
@@ -336,6 +381,7 @@ static void tell_why(const struct night *night)
         return;
     struct words words = {0};
     add(&words, "diff");
+    add_rules(&words, night);
     add(&words, night->good[night->n_good - 1]);
     add(&words, night->path);
     putchar('\n');
@@ -386,7 +432,8 @@ int mt_run_nightly(const struct mt_command *command, int argc, char **argv)
     struct words run = {.word = {(char *)"run"}, .n = 1};
     char folder[PATH_MAX];
     int operand = 0;
-    if (read_arguments(command, argc, argv, &night, &run, &operand) || look_at_budget(&night))
+    if (read_arguments(command, argc, argv, &night, &run, &operand) || look_at_rules(&night) ||
+        look_at_budget(&night))
         return MT_EXIT_BAD;
     /* No other command takes its name for an option. */
     snprintf(folder, sizeof folder, "%s%s", *night.folder == '-' ? "./" : "", night.folder);

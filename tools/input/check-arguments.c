@@ -15,11 +15,8 @@ const struct mt_option mt_check_options[] = {
     {AGAINST, "against", "BASELINE...", "compare with these runs: all traces up to the next option"},
     {BUDGET, "budget", "FILE", "check against this budget: memtap-budget(5)"},
     MT_ALLOW_ENDED_OPTION(ALLOW_ENDED),
-    {'f', "format", "FORMAT[:FILE]",
-     "text (the default), json, junit, github or gitlab, to stdout\nor into a file; may be given "
-     "several times",
-     "text json junit github gitlab"},
-    {SUMMARY, "summary", "FILE", "append a summary in markdown to a file"},
+    MT_CHECK_FORMAT_OPTION('f'),
+    MT_CHECK_SUMMARY_OPTION(SUMMARY),
     {TODAY, "today", "DATE", "apply the allowances of this day (2027-01-31)"},
     {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
     {0}};
@@ -41,20 +38,20 @@ static int read_against(struct reading *reading, int argc, char **argv)
     return mt_trace_list_add(&reading->arguments->baselines, argv + begin, optind - begin);
 }
 
-static int read_format(struct reading *reading, const char *value)
+int mt_read_check_format(const struct mt_command *command, const char *value,
+                         struct mt_check_arguments *arguments)
 {
-    struct mt_check_arguments *arguments = reading->arguments;
     size_t n = strcspn(value, ":");
     const struct mt_check_format *format = mt_check_formats;
     while (format->name && (strlen(format->name) != n || strncmp(format->name, value, n)))
         format++;
     if (!format->name)
-        return mt_fail_usage(reading->command,
+        return mt_fail_usage(command,
                              "unknown format '%.*s'; use text, json, junit, "
                              "github or gitlab, with :FILE or without",
                              (int)n, value);
     if (arguments->n_outputs == MT_MOST_OUTPUTS)
-        return mt_fail_usage(reading->command, "more than %d formats given", MT_MOST_OUTPUTS);
+        return mt_fail_usage(command, "more than %d formats given", MT_MOST_OUTPUTS);
     arguments->output[arguments->n_outputs].format = format;
     arguments->output[arguments->n_outputs++].path = value[n] ? value + n + 1 : "";
     return 0;
@@ -85,7 +82,7 @@ static int read_option(struct reading *reading, int letter, int argc, char **arg
         reading->budget = value;
         return 0;
     case 'f':
-        return read_format(reading, value);
+        return mt_read_check_format(reading->command, value, reading->arguments);
     case SUMMARY:
         reading->arguments->summary = value;
         return 0;

@@ -11,6 +11,16 @@
 
 extern const struct mt_option mt_check_options[];
 
+/* clang-format off */
+#define MT_CHECK_FORMAT_OPTION(letter)                                                             \
+    {letter, "format", "FORMAT[:FILE]",                                                            \
+     "text (the default), json, junit, github or gitlab, to stdout\nor into a file; may be given " \
+     "several times",                                                                              \
+     "text json junit github gitlab"}
+#define MT_CHECK_SUMMARY_OPTION(letter)                                                            \
+    {letter, "summary", "FILE", "append a summary in markdown to a file"}
+/* clang-format on */
+
 #define MT_MOST_OUTPUTS 8
 
 struct mt_check_arguments {
@@ -25,6 +35,10 @@ struct mt_check_arguments {
     } output[MT_MOST_OUTPUTS];
     size_t n_outputs;
 };
+
+/* Reads the value of --format. 0, or an exit code after a message. */
+int mt_read_check_format(const struct mt_command *command, const char *value,
+                         struct mt_check_arguments *arguments);
 
 /* 0, or -1 after a message. Cleared with mt_check_arguments_clear in any case. */
 int mt_read_check_arguments(struct mt_check_arguments *arguments, const struct mt_command *command,

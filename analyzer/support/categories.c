@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "categories.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Names that reports, budgets and histories have for something else. */
+static const char *const taken[] = {"cached", "category", "every", "peak", "reserved", "unseen"};
+
+static const unsigned colours[] = {75, 205, 112, 180, 99, 51, 167, 149,
+                                   69, 213, 73,  173, 61, 87, 131, 107};
+_Static_assert(sizeof colours / sizeof *colours == MT_MOST_USER_CATEGORIES, "a colour for each");
+
+static char names[MT_MOST_USER_CATEGORIES][MT_CATEGORY_NAME + 1];
+static char labels[MT_MOST_USER_CATEGORIES][MT_CATEGORY_NAME + 1];
+
+unsigned mt_n_categories = MT_CATEGORY_COUNT;
+struct mt_category_info mt_categories[MT_CATEGORY_ROOM] = {
+#define ROW(id, name, label, colour) {name, label, colour},
+    MT_CATEGORIES(ROW)
+#undef ROW
+};
+
+unsigned mt_category_find(const char *name, size_t size)
+{
+    unsigned i = 0;
+    while (i < mt_n_categories &&
+           (strlen(mt_categories[i].name) != size || memcmp(mt_categories[i].name, name, size)))
+        i++;
+    return i;
+}
+
+static int is_name(const char *name, size_t size)
+{
+    if (!size || size > MT_CATEGORY_NAME || *name < 'a' || *name > 'z')
+        return 0;
+    for (size_t i = 0; i < size; i++)
+        if ((name[i] < 'a' || name[i] > 'z') && (name[i] < '0' || name[i] > '9') && name[i] != '_')
+            return 0;
+    return 1;
+}
+
+static int is_taken(const char *name, size_t size)
+{
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (strlen(taken[i]) == size && !memcmp(taken[i], name, size))
+            return 1;
+    return mt_category_find(name, size) < mt_n_categories;
+}
+
+int mt_category_add(const char *name, size_t size, enum mt_category *category)
+{
+    unsigned own = mt_n_categories - MT_CATEGORY_COUNT;
+    if (!is_name(name, size))
+        return -EINVAL;
+    if (is_taken(name, size))
+        return -EEXIST;
+    if (own == MT_MOST_USER_CATEGORIES)
+        return -ENOSPC;
+    for (size_t i = 0; i < size; i++) {
+        names[own][i] = name[i];
+        labels[own][i] = name[i] == '_' ? ' ' : name[i];
+    }
+    names[own][size] = labels[own][size] = '\0';
+    mt_categories[mt_n_categories] =
+        (struct mt_category_info){names[own], labels[own], colours[own]};
+    if (category)
+        *category = (enum mt_category)mt_n_categories;
+    mt_n_categories++;
+    return 0;
+}
+
+void mt_categories_reset(void)
+{
+    mt_n_categories = MT_CATEGORY_COUNT;
+}
