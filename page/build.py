@@ -21,6 +21,7 @@ LEFT_OUT = {
     "analyzer/compact", "analyzer/json/job-json.c", "analyzer/report/job-report.c",
     "analyzer/report/job-text.c", "analyzer/report/symbolize.c", "analyzer/support/room.c",
     "analyzer/trace/symbols.c", "trace-format/encoder.c",
+    "nightly/digest/amount.c", "nightly/digest/checksum.c", "nightly/diff/diff-flame.c", "nightly/diff/diff-markdown.c",
 }
 FLAGS = ["--target=wasm32-wasi", "--sysroot=/usr", "-isystem", "/usr/include/wasm32-wasi", "-O2", "-std=gnu17",
          "-D_GNU_SOURCE", "-D_WASI_EMULATED_SIGNAL", "-D_WASI_EMULATED_PROCESS_CLOCKS", "-fvisibility=hidden",
@@ -78,7 +79,8 @@ def prepare(work):
 
 def sources():
     files = [*ROOT.glob("trace-format/*.c"), ROOT / "trace-format/author/author-bytes.c",
-             *ROOT.glob("analyzer/*/*.c"), *HERE.glob("wasm/*.c")]
+             *ROOT.glob("analyzer/*/*.c"), *ROOT.glob("nightly/digest/*.c"), *ROOT.glob("nightly/diff/*.c"),
+             ROOT / "nightly/history/read-all.c", *HERE.glob("wasm/*.c")]
     for path in sorted(files):
         name = path.relative_to(ROOT).as_posix()
         if name not in LEFT_OUT and path.parent.relative_to(ROOT).as_posix() not in LEFT_OUT:

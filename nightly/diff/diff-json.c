@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/print/json.h"
 #include "analyzer/support/to-integer.h"
 #include "diff-report.h"
 
@@ -159,7 +158,7 @@ static json_t *lines(char *text)
     return array;
 }
 
-int mt_diff_json(const struct mt_diff *diff, FILE *out)
+json_t *mt_diff_object(const struct mt_diff *diff)
 {
     char verdict[MT_WORDS];
     const struct mt_diff_device *main = mt_diff_main_device(diff);
@@ -170,12 +169,15 @@ int mt_diff_json(const struct mt_diff *diff, FILE *out)
         json_array_append_new(devices, device_object(&diff->device[i]));
     }
     mt_diff_verdict(verdict, sizeof verdict, diff);
-    return mt_json_print(
-        out,
-        json_pack("{s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.diff/1",
-                  "verdict", mt_json_text(verdict), "same", same, "doubts",
-                  lines(mt_diff_doubts(diff)), "other_changes", lines(mt_diff_changes(diff)), "old",
-                  runs(diff->old, diff->n_old), "new", runs(diff->now, diff->n_new), "main",
-                  main ? json_integer(main - diff->device) : json_null(), "devices", devices),
-        0);
+    return json_pack("{s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.diff/1",
+                     "verdict", mt_json_text(verdict), "same", same, "doubts",
+                     lines(mt_diff_doubts(diff)), "other_changes", lines(mt_diff_changes(diff)),
+                     "old", runs(diff->old, diff->n_old), "new", runs(diff->now, diff->n_new),
+                     "main", main ? json_integer(main - diff->device) : json_null(), "devices",
+                     devices);
+}
+
+int mt_diff_json(const struct mt_diff *diff, FILE *out)
+{
+    return mt_json_print(out, mt_diff_object(diff), 0);
 }

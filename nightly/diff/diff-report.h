@@ -5,6 +5,7 @@
 #ifndef MT_DIFF_REPORT_H
 #define MT_DIFF_REPORT_H
 
+#include "analyzer/print/json.h"
 #include "diff-words.h"
 
 /* For people, at most 80 columns wide; and for the comment on a change. 0 or -ENOMEM. */
@@ -12,6 +13,8 @@ int mt_diff_text(const struct mt_diff *diff, FILE *out, const struct mt_style *s
 int mt_diff_markdown(const struct mt_diff *diff, FILE *out);
 
 /* Schema memtap.diff/1 (memtap-diff(1)). 0, -ENOMEM, or -EIO. */
+/* The same as an object of the caller's; NULL: no memory. */
+json_t *mt_diff_object(const struct mt_diff *diff);
 int mt_diff_json(const struct mt_diff *diff, FILE *out);
 
 /* "category;outermost frame;...;innermost frame OLD NEW", a line a stack, of all devices. */

@@ -111,3 +111,15 @@ int mt_read_in_phase(struct mt_digest *digests, size_t n, enum mt_phase phase,
     free(again);
     return rc ? rc : (int)planned;
 }
+
+int mt_diff_runs(struct mt_diff *diff, struct mt_digest *runs, size_t n_old, size_t n_new,
+                 const struct mt_question *question)
+{
+    int rc = mt_diff_make(diff, runs, n_old, runs + n_old, n_new);
+    int phase = rc ? -1 : mt_diff_wants_phase(diff);
+    if (phase < 0)
+        return rc;
+    mt_diff_clear(diff);
+    rc = mt_read_in_phase(runs, n_old + n_new, (enum mt_phase)phase, question);
+    return rc < 0 ? rc : mt_diff_make(diff, runs, n_old, runs + n_old, n_new);
+}

@@ -5,7 +5,7 @@
 #ifndef MT_READ_ALL_H
 #define MT_READ_ALL_H
 
-#include "nightly/digest/digest.h"
+#include "nightly/diff/diff.h"
 
 struct mt_reading {
     const char *path;
@@ -22,5 +22,10 @@ void mt_read_all(struct mt_reading *readings, size_t n);
  * known, and attaches what is found; not those whose peak it is. How many were read, or -ENOMEM. */
 int mt_read_in_phase(struct mt_digest *digests, size_t n, enum mt_phase phase,
                      const struct mt_question *question);
+
+/* As mt_diff_make; where runs tell more at their highest moments in a phase, after reading them once
+ * more. The old runs come first. */
+int mt_diff_runs(struct mt_diff *diff, struct mt_digest *runs, size_t n_old, size_t n_new,
+                 const struct mt_question *question);
 
 #endif

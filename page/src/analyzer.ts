@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The analyzer (page.c), with types. One trace is open at a time.
+import type { DiffReport, Difference } from "./diff-report";
 import { Json, Objects } from "./objects";
+import { Summary, summary } from "./summary";
 import { Files, Wasi } from "./wasi";
 
 export const WHO = ["python", "native", "callers", "module", "operator", "line"] as const;
@@ -31,6 +33,8 @@ export interface Life {
 export interface Trace {
   name: string; fault: string; headline: string[]; text: string; report: { [key: string]: Json }; categories: Category[];
   devices: Device[]; spans: { [slot: number]: Span[] }; ooms: Oom[];
+  /** -1: the trace does not tell */
+  rank: number;
 }
 /** What is shown: of one device, from x to x, which are moments or ns. */
 export interface Range { slot: number; is_time: boolean; from: number; to: number; columns: number; }
@@ -45,13 +49,14 @@ export const MAP_SEGMENT = 8, MAP_BLOCK = 4;
 /** What a segment was asked for. */
 export interface Area { purpose: string; call: string; stack: Frame[]; }
 
-interface Exports {
+export interface Exports {
   memory: WebAssembly.Memory;
   _initialize(): void;
   allocate(bytes: number): number;
   release(at: number): void;
   open(path: number): number;
   fault(): number;
+  rank(): number;
   report(): number;
   headline(): number;
   report_text(): number;
@@ -77,6 +82,10 @@ interface Exports {
   map_blocks(): number;
   map_n_blocks(): number;
   area(number: number): number;
+  difference_add(path: number): number;
+  difference_fault(): number;
+  difference(nOld: number): number;
+  difference_text(): number;
 }
 
 export class Analyzer {
@@ -99,8 +108,8 @@ export class Analyzer {
     return this.objects.take(handle) as unknown as T;
   }
 
-  /** Reads a trace; throws an Error with a sentence where it cannot be read at all. */
-  open(name: string, files: Files): Trace {
+  /** An instance that knows nothing of what was read before. */
+  private load(files: Files) {
     const wasi = new Wasi(files);
     const instance = new WebAssembly.Instance(this.module, {
       wasi_snapshot_preview1: wasi.imports(),
@@ -109,11 +118,22 @@ export class Analyzer {
     this.exports = instance.exports as unknown as Exports;
     wasi.memory = this.objects.memory = this.exports.memory;
     this.exports._initialize();
-    const path = new TextEncoder().encode(`/${name}\0`);
+  }
+
+  /** Calls with a file's path. */
+  private withPath(name: string, call: (path: number) => number) {
+    const path = new TextEncoder().encode(`${name}\0`);
     const at = this.exports.allocate(path.length);
     new Uint8Array(this.exports.memory.buffer).set(path, at);
-    const rc = this.exports.open(at);
+    const rc = call(at);
     this.exports.release(at);
+    return rc;
+  }
+
+  /** Reads a trace; throws an Error with a sentence where it cannot be read at all. */
+  open(name: string, files: Files): Trace {
+    this.load(files);
+    const rc = this.withPath(name, (path) => this.exports.open(path));
     const fault = this.text(this.exports.fault());
     if (rc) throw new Error(`${name}: ${fault || "there is not enough memory to read it"}`);
     const categories = this.take<Category[]>(this.exports.categories());
@@ -127,7 +147,23 @@ export class Analyzer {
       text: this.text(this.exports.report_text()),
       report: this.take<{ [key: string]: Json }>(this.exports.report()),
       ooms: this.take<Oom[]>(this.exports.ooms()),
+      rank: this.exports.rank(),
     };
+  }
+
+  /** A run of a job, beside others. */
+  summary(name: string, files: Files, columns: number): Summary {
+    return summary(this, this.open(name, files), columns);
+  }
+
+  /** Runs compared with others, as memtap diff does it; names are of files. */
+  difference(old: string[], now: string[], files: Files): Difference {
+    this.load(files);
+    for (const name of [...old, ...now])
+      if (this.withPath(name, (path) => this.exports.difference_add(path)))
+        throw new Error(`${name}: ${this.text(this.exports.difference_fault()) || "there is not enough memory to read it"}`);
+    const report = this.take<DiffReport>(this.exports.difference(old.length));
+    return { report, text: this.text(this.exports.difference_text()) };
   }
 
   bands(range: Range): Bands {
@@ -135,6 +171,17 @@ export class Analyzer {
     const at = this.exports.bands(range.slot, +range.is_time, range.from, range.to, range.columns);
     if (!at) throw new Error("out of memory");
     return { fields, numbers: this.doubles(at, range.columns * fields) };
+  }
+
+  /** The same of columns that begin at given moments, the last one before the last of these. */
+  columns(slot: number, edges: number[]): Bands {
+    const fields = this.nCategories + 3, numbers = new Float64Array(fields * Math.max(edges.length - 1, 0));
+    for (let i = 0; i + 1 < edges.length; i++) {
+      const at = this.exports.bands(slot, 0, edges[i]!, edges[i + 1]!, 1);
+      if (!at) throw new Error("out of memory");
+      numbers.set(this.doubles(at, fields), i * fields);
+    }
+    return { fields, numbers };
   }
 
   strips(range: Range, least: number, category: number): Strips {

@@ -2,10 +2,11 @@
 // A canvas with an x axis that is panned and zoomed: what the timeline and the blocks share.
 import { Device } from "./analyzer";
 import { size, ticks } from "./format";
+import { gestures as listen } from "./gestures";
 import { State, Store, whole } from "./state";
 
 /** One of the page's colours (style.css). */
-export function ink(name: "ink" | "soft" | "mark" | "bad" | "accent"): string {
+export function ink(name: "ink" | "soft" | "quiet" | "mark" | "bad" | "accent" | "more" | "less"): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
 }
 
@@ -87,31 +88,11 @@ export function pan(store: Store, device: Device, part: number) {
   store.set(bounded(device, is_time, from + by, to + by));
 }
 
-/** Wheel, drag and click on a chart. */
+/** Wheel, drag, two fingers and click on a chart. */
 export function gestures(chart: Chart, store: Store, device: () => Device, click: (event: PointerEvent) => void) {
-  const canvas = chart.canvas;
-  canvas.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    const x = chart.at(store.state, event.offsetX);
-    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(store, device(), event.deltaX / chart.width);
-    else zoom(store, device(), Math.exp(event.deltaY * (event.ctrlKey ? 0.01 : 0.0025)), x);
-  }, { passive: false });
-  let begin: { pixel: number; from: number; to: number } | null = null;
-  let moved = false;
-  canvas.addEventListener("pointerdown", (event) => {
-    canvas.setPointerCapture(event.pointerId);
-    begin = { pixel: event.offsetX, from: store.state.from, to: store.state.to };
-    moved = false;
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    if (!begin || !event.buttons) return;
-    moved ||= Math.abs(event.offsetX - begin.pixel) > 3;
-    if (!moved) return;
-    const by = ((begin.pixel - event.offsetX) / chart.width) * (begin.to - begin.from);
-    store.set(bounded(device(), store.state.is_time, begin.from + by, begin.to + by));
-  });
-  canvas.addEventListener("pointerup", (event) => {
-    if (begin && !moved) click(event);
-    begin = null;
+  listen(chart.canvas, {
+    zoom: (factor, pixel) => zoom(store, device(), factor, chart.at(store.state, pixel)),
+    pan: (pixels) => pan(store, device(), -pixels / chart.width),
+    click,
   });
 }

@@ -13,6 +13,16 @@ export function size(bytes: number): string {
   return unit ? `${value.toFixed(2)} ${UNITS[unit]}` : `${bytes} B`;
 }
 
+/** "+1.20 GiB", "-512 B", "=". */
+export function change(bytes: number): string {
+  return bytes ? `${bytes > 0 ? "+" : "-"}${size(Math.abs(bytes))}` : "=";
+}
+
+/** "+3.1 %"; "" where there was nothing before. */
+export function percent(old: number, by: number): string {
+  return old && by ? `${by > 0 ? "+" : "-"}${((100 * Math.abs(by)) / old).toFixed(100 * Math.abs(by) < 1000 * old ? 1 : 0)} %` : "";
+}
+
 /** "1.234 s", "12.3 ms", "45 µs". */
 export function time(ns: number): string {
   const s = ns / 1e9;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: finds the traces that it carries or is given, opens one, and joins the views.
 import type { Bands, Device, Trace } from "./analyzer";
-import type { Files } from "./wasi";
-import { Client, connect } from "./client";
+import type { Client } from "./client";
 import { byId, make, plain } from "./dom";
 import { part, plural, size } from "./format";
 import { bounded, pan, zoom } from "./chart";
+import { Run, carried, given } from "./runs";
+import { Several } from "./several";
 import { Change, State, Store, TABS, Tab, read, whole } from "./state";
+import { tip } from "./tip";
 import { AddressMap } from "./views/address-map";
 import { Blocks } from "./views/blocks";
 import { Details } from "./views/details";
@@ -16,9 +18,10 @@ import { TableView } from "./views/table";
 import { Timeline } from "./views/timeline";
 import { WhoView } from "./views/who";
 import { help } from "./views/help";
+import { Workers } from "./workers";
 
 declare global {
-  interface Window { memtap: { report: () => unknown }; }
+  interface Window { memtap: { report?: () => unknown; ranks?: () => unknown; difference?: () => unknown }; }
 }
 
 const TAB_LABELS: { [tab in Tab]: string } = {
@@ -27,47 +30,11 @@ const TAB_LABELS: { [tab in Tab]: string } = {
 
 function fail(why: string) {
   document.documentElement.dataset["state"] = "error";
-  byId("message").textContent = plain(why);
+  const has_texts = !shown && document.querySelector("#texts pre") !== null;
+  byId("message").textContent = plain(why) + (has_texts ? " The report stands below as text." : "");
   byId("message").hidden = false;
   byId("drop").hidden = false;
-}
-
-function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  const quick = (Uint8Array as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64;
-  if (quick) return quick.call(Uint8Array, text);
-  const characters = atob(text.trim()), out = new Uint8Array(characters.length);
-  for (let i = 0; i < out.length; i++) out[i] = characters.charCodeAt(i);
-  return out;
-}
-
-async function bytesOf(text: string, compressed: boolean): Promise<Uint8Array> {
-  const raw = fromBase64(text);
-  if (!compressed) return raw;
-  const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
-async function start(): Promise<Client> {
-  if (typeof WebAssembly !== "object")
-    throw new Error("This browser has no WebAssembly. The command memtap report shows the same numbers as text.");
-  const source = byId("worker").textContent ?? "";
-  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-  const worker = new Worker(url);
-  const analyzer = await bytesOf(byId("analyzer").textContent ?? "", true);
-  worker.postMessage(await WebAssembly.compile(analyzer as BufferSource));
-  return connect(worker);
-}
-
-function carried(): HTMLScriptElement[] {
-  return [...document.querySelectorAll<HTMLScriptElement>("script[data-trace]")];
-}
-
-/** A trace's files: itself, its tail, and older segments, by name. */
-async function given(list: File[]): Promise<[string, Files]> {
-  const files: Files = {};
-  for (const file of list) files[file.name] = new Uint8Array(await file.arrayBuffer());
-  const name = list.map((file) => file.name).find((one) => !one.endsWith(".tail")) ?? list[0]!.name;
-  return [name, files];
+  document.documentElement.classList.toggle("texts", has_texts);
 }
 
 class Page {
@@ -83,14 +50,15 @@ class Page {
   readonly drawn: Promise<void>;
 
   /** over: when another trace is opened */
-  constructor(private readonly client: Client, private readonly trace: Trace, private readonly over: AbortSignal) {
+  constructor(private readonly client: Client, private readonly trace: Trace, private readonly over: AbortSignal,
+              fragment: string) {
     const find = () => this.device();
-    this.store = new Store(read(location.hash, trace));
+    this.store = new Store(read(fragment, trace));
     this.timeline = new Timeline(byId("timeline"), client, this.store, trace, find, (event, column, bands) =>
-      this.tip(event, this.columnText(column, bands)));
+      tip(event, this.columnText(column, bands)));
     this.blocks = new Blocks(byId("blocks"), client, this.store, trace, find, () => this.timeline.most,
-      (event, found) => this.tip(event, found ? `${size(found.bytes)}\nclick for its stack` : ""));
-    this.map = new AddressMap(byId("panel-map"), client, this.store, trace, find, (event, text) => this.tip(event, text), over);
+      (event, found) => tip(event, found ? `${size(found.bytes)}\nclick for its stack` : ""));
+    this.map = new AddressMap(byId("panel-map"), client, this.store, trace, find, (event, text) => tip(event, text), over);
     this.legend = new Legend(byId("legend"), byId("moment"), client, this.store, trace);
     this.details = new Details(byId("details"), client, this.store, trace);
     byId("panel-report").append(make("pre", { tabindex: 0 }, trace.text));
@@ -108,10 +76,18 @@ class Page {
     for (const id of ["timeline", "blocks"])
       byId(id).addEventListener("pointerleave", () => (byId("tip").hidden = true));
     window.addEventListener("resize", () => this.all(), { signal: over });
-    window.addEventListener("hashchange", () => this.store.set(read(location.hash, trace)), { signal: over });
+    window.addEventListener("hashchange", () => {
+      if (!byId("views").hidden) this.store.set(read(location.hash, trace));
+    }, { signal: over });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.all(), { signal: over });
     byId<HTMLDetailsElement>("numbers").addEventListener("toggle", () => this.numbers());
     this.drawn = this.timeline.first;
+    this.all();
+  }
+
+  /** Again, after another view of the page: as a link says, where one is given. */
+  show(fragment: string) {
+    if (fragment) this.store.set(read(fragment, this.trace));
     this.all();
   }
 
@@ -126,14 +102,6 @@ class Page {
       .sort((a, b) => b[0] - a[0]).slice(0, 6).map(([one, label]) => `${size(one)} ${label}, ${part(one, sum)}`);
     const least = bands.numbers[at + n + 2]!;
     return [`${size(sum)} allocated` + (least < sum ? ` (down to ${size(least)} in this column)` : ""), ...lines].join("\n");
-  }
-
-  private tip(event: PointerEvent, text: string) {
-    const tip = byId("tip");
-    tip.hidden = !text;
-    tip.textContent = text;
-    tip.style.left = `${Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8)}px`;
-    tip.style.top = `${Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 8)}px`;
   }
 
   private bar() {
@@ -212,7 +180,7 @@ class Page {
     document.addEventListener("keydown", (event) => {
       const target = event.target as HTMLElement;
       const types = target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
-      if (event.ctrlKey || event.metaKey || event.altKey || byId<HTMLDialogElement>("help").open) return;
+      if (byId("views").hidden || event.ctrlKey || event.metaKey || event.altKey || byId<HTMLDialogElement>("help").open) return;
       if (types && event.key !== "Escape") return;
       if (event.key === " " && target instanceof HTMLButtonElement) return; // it presses the button
       const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
@@ -256,43 +224,52 @@ function title(trace: Trace): string {
   return plain(String(process?.["command"] ?? process?.["cmdline"] ?? trace.name));
 }
 
-let shown: AbortController | null = null;
+let shown: { run: Run; trace: Trace; page: Page | null; over: AbortController } | null = null;
 let empty: HTMLElement; // the views before a trace was opened
 
-async function open(client: Client, name: string, files: Files) {
-  document.documentElement.dataset["state"] = "loading";
-  shown?.abort();
-  shown = new AbortController();
-  byId("views").replaceWith(empty.cloneNode(true));
-  byId("help").replaceChildren();
-  const trace = await client.open(name, files);
+function head(trace: Trace) {
   byId("title").textContent = title(trace);
   document.title = `${plain(trace.name)} – memtap`;
   byId("headline").replaceChildren(...trace.headline.map((line) => make("p", {}, plain(line))));
-  window.memtap = { report: () => trace.report };
-  byId("message").textContent = plain(trace.fault);
-  byId("message").hidden = !trace.fault;
-  byId("drop").hidden = true;
-  if (trace.devices.length) {
-    byId("views").hidden = false;
-    await new Page(client, trace, shown.signal).drawn;
-  } else {
-    byId("message").textContent = `${plural(0, "allocation")} of GPU memory in this trace. ${plain(trace.fault)}`;
-    byId("message").hidden = false;
-  }
-  requestAnimationFrame(() => (document.documentElement.dataset["state"] = "ready"));
+  byId("message").textContent = trace.devices.length ? plain(trace.fault)
+    : `${plural(0, "allocation")} of GPU memory in this trace. ${plain(trace.fault)}`;
+  byId("message").hidden = !trace.fault && trace.devices.length > 0;
+  byId("views").hidden = !trace.devices.length;
 }
+
+async function open(client: Client, run: Run, fragment: string) {
+  if (shown?.run === run) {
+    head(shown.trace);
+    shown.page?.show(fragment);
+    return;
+  }
+  shown?.over.abort();
+  shown = null;
+  byId("views").replaceWith(empty.cloneNode(true));
+  byId("help").replaceChildren();
+  const trace = await client.open(run.file, await run.files()), over = new AbortController();
+  head(trace);
+  window.memtap = { ...window.memtap, report: () => trace.report };
+  const page = trace.devices.length ? new Page(client, trace, over.signal, fragment) : null;
+  shown = { run, trace, over, page };
+  await page?.drawn;
+}
+
+const whole_page = new Promise<void>((resolve) => {
+  if (document.readyState !== "loading") resolve();
+  else document.addEventListener("DOMContentLoaded", () => resolve());
+});
 
 async function main() {
   empty = byId("views").cloneNode(true) as HTMLElement;
-  const client = await start(); // while the traces are still being loaded
-  if (document.readyState === "loading")
-    await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve));
-  const files: Files = {};
-  for (const script of carried()) files[script.dataset["trace"]!] = await bytesOf(script.textContent ?? "", false);
-  const names = Object.keys(files).filter((one) => !/\.(tail|0)$/.test(one));
+  const workers = await Workers.load(), { client } = workers.start(); // while the traces are still being loaded
+  await whole_page;
+  const several = new Several(byId("traces"), workers, (run, fragment) => open(client, run, fragment), fail);
+  let runs: Run[] = [];
   const take = (list: File[]) => {
-    if (list.length) void given(list).then(([one, all]) => open(client, one, all)).catch((error: Error) => fail(error.message));
+    const more = given(list, runs);
+    runs = [...runs, ...more];
+    void several.add(more, false).catch((error: Error) => fail(error.message));
   };
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => {
@@ -301,13 +278,9 @@ async function main() {
   });
   byId<HTMLInputElement>("file").addEventListener("change", (event) =>
     take([...((event.target as HTMLInputElement).files ?? [])]));
-  if (names.length > 1)
-    byId("traces").append(make("label", {}, "trace ", make("select", { change: (event: Event) => {
-      history.replaceState(null, "", "#");
-      void open(client, (event.target as HTMLSelectElement).value, files).catch((error: Error) => fail(error.message));
-    } }, ...names.map((one) => make("option", { value: one }, plain(one))))));
-  if (names.length) {
-    await open(client, names[0]!, files);
+  runs = carried();
+  if (runs.length) {
+    await several.add(runs, true);
     return;
   }
   byId("message").hidden = true;
@@ -316,4 +289,4 @@ async function main() {
 }
 
 window.addEventListener("unhandledrejection", (event) => fail(String((event.reason as Error)?.message ?? event.reason)));
-main().catch((error: Error) => fail(error.message));
+main().catch((error: Error) => void whole_page.then(() => fail(error.message)));

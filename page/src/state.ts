@@ -24,6 +24,9 @@ export interface State {
   search: string;
 }
 
+/** What a link says besides a run's state: which run, or which view of several. */
+export const link = { outer: "" };
+
 export type Change = Partial<State>;
 
 export class Store {
@@ -44,7 +47,7 @@ export class Store {
     this.state = { ...this.state, ...change };
     for (const call of this.listeners) call(this.state, changed);
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => history.replaceState(null, "", `#${write(this.state)}`), 150);
+    this.timer = window.setTimeout(() => history.replaceState(null, "", `#${[link.outer, write(this.state)].filter(Boolean).join("&")}`), 150);
   }
 }
 

@@ -16,13 +16,19 @@ interface Open {
   at: number;
 }
 
+function bare(path: string): string {
+  return path.replace(/^[./]+/, "");
+}
+
 export class Wasi {
   memory!: WebAssembly.Memory;
   private readonly names: string[];
+  private readonly paths: string[]; // of the same
   private readonly open = new Map<number, Open>();
 
   constructor(private readonly files: Files) {
     this.names = Object.keys(files);
+    this.paths = this.names.map(bare);
   }
 
   private view() {
@@ -60,7 +66,7 @@ export class Wasi {
   }
 
   private find(at: number, size: number) {
-    return this.names.indexOf(this.text(at, size).replace(/^[./]+/, ""));
+    return this.paths.indexOf(bare(this.text(at, size)));
   }
 
   imports(): WebAssembly.ModuleImports {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the page calls. One trace is open at a time, by one thread. Texts and arrays that are given
- * belong to this side and live until the next call; objects are the page's.
+ * What the page calls of a trace. One is open at a time, by one thread.
  */
+#include "analyzer/findings/job.h"
 #include "analyzer/findings/private-pools.h"
 #include "analyzer/report/headline.h"
 #include "analyzer/report/report.h"
 #include "areas.h"
 #include "course.h"
+#include "export.h"
 #include "strips.h"
 #include "trace-format/cuda-apis.h"
 #include "trace-format/dtypes.h"
@@ -17,8 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define EXPORT(name) __attribute__((export_name(name), visibility("default")))
 
 static struct {
     struct mt_analysis analysis;
@@ -115,6 +114,12 @@ EXPORT("open") int mt_web_open(const char *path)
 EXPORT("fault") const char *mt_web_fault(void)
 {
     return page.analysis.fault.text;
+}
+
+/* -1: the trace does not tell. */
+EXPORT("rank") double mt_web_rank(void)
+{
+    return (double)mt_rank(&page.analysis);
 }
 
 EXPORT("report") json_t *mt_web_report(void)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-memory.h"
 #include "no-device.h"
-#include "preload/modules/ask.h"
 #include "preload/record/recorder.h"
 #include "preload/stacks/native-stack.h"
 #include "preload/stacks/python-stack.h"
@@ -48,9 +47,7 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
     struct mt_thread *self = mt_is_recording() ? enter(call, &device) : NULL;
     if (!self)
         return;
-    uint32_t stack = mt_thread_stack(self);
-    mt_ask(self);
-    mt_record(self, kind, device, stack, arguments);
+    mt_record(self, kind, device, mt_thread_stack(self), arguments);
     mt_leave(self);
     mt_watch_hint();
 }
@@ -103,9 +100,7 @@ record_free(struct mt_cuda_call call, uint64_t address, unsigned kind,
     int may_be_recorded = !is_inside() && address && mt_is_recording();
     struct mt_thread *self = may_be_recorded ? enter(&call, &device) : NULL;
     if (self) {
-        uint32_t stack = mt_python_stack(self);
-        mt_ask(self);
-        mt_record(self, kind, device, stack, arguments);
+        mt_record(self, kind, device, mt_python_stack(self), arguments);
         mt_leave(self);
     }
     return (struct mt_cuda_free){call, address, device, self != NULL};

@@ -44,7 +44,9 @@ struct mt_writer {
     int is_beginning, rc;          /* a segment is being begun, and how that went */
     struct mt_known_thread *threads;
     size_t n_threads, threads_capacity;
-    char left_out[128]; /* as the trace has it */
+    char left_out[128];     /* as the trace has it */
+    struct mt_event sample; /* of a device, the next to be written */
+    int has_sample;
     pthread_mutex_t working;
 };
 extern struct mt_writer mt_writer;

@@ -11,7 +11,7 @@ MAY_INCLUDE = {
     "analyzer": {"analyzer", "trace-format"},
     "nightly": {"nightly", "analyzer", "trace-format"},
     "simulator": {"simulator"},
-    "page": {"page", "analyzer", "trace-format"},
+    "page": {"page", "nightly", "analyzer", "trace-format"},
     "tools": {"settings", "tools", "nightly", "analyzer", "trace-format", "simulator"},
 }
 

@@ -4,6 +4,7 @@
 #include "nightly/history/read-all.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/input/traces.h"
+#include "tools/launch/page-file.h"
 #include "tools/terminal/command.h"
 #include "tools/terminal/terminal.h"
 
@@ -12,12 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TO = 256, FLAME, RULES, NO_LABELS };
+enum { TO = 256, FLAME, RULES, NO_LABELS, HTML };
 
 const struct mt_option mt_diff_options[] = {
     {'f', "format", "FORMAT", "text (the default), markdown or json", "text markdown json"},
     {TO, "to", NULL, "separate several old traces from new ones:\nOLD... --to NEW..."},
     {FLAME, "flame", "FILE", "write folded stacks for a differential flame graph:\nSTACK OLD NEW"},
+    {HTML, "html", "FILE", "write a page for a browser to FILE: memtap-view(1)"},
     {NO_LABELS, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's labels"},
     {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
     {0},
@@ -29,6 +31,7 @@ struct arguments {
     struct mt_trace_list old, now;
     enum format format;
     const char *flame; /* NULL: none */
+    const char *html;  /* the page to be written; NULL: none */
     struct mt_user_rules *rules;
     int no_labels;
 };
@@ -53,6 +56,9 @@ static int read_option(const struct mt_command *command, int letter, const char 
         return read_format(command, value, &arguments->format);
     case FLAME:
         arguments->flame = value;
+        return 0;
+    case HTML:
+        arguments->html = value;
         return 0;
     case NO_LABELS:
         arguments->no_labels = 1;
@@ -102,6 +108,10 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
                                             : "more than two traces: write OLD... --to NEW...");
         return -1;
     }
+    if (arguments->html && (arguments->format != TEXT || arguments->rules || arguments->no_labels)) {
+        mt_fail_usage(command, "--html writes a page of the whole traces; it takes no --format, --rules or --no-labels");
+        return -1;
+    }
     if (old == to || now == argc) {
         mt_fail_usage(command, "no trace given %s --to", old == to ? "before" : "after");
         return -1;
@@ -124,9 +134,33 @@ static int write_flame(const struct mt_diff *diff, const char *path)
     return MT_EXIT_OK;
 }
 
+/* The page, with the comparison as text for a browser that cannot draw it. */
+static int save(const struct mt_diff *diff, const struct arguments *arguments)
+{
+    char made[PATH_MAX], *text = NULL;
+    size_t size, n_old = arguments->old.n, n = n_old + arguments->now.n;
+    const struct mt_style style = {.utf8 = 1};
+    char **paths = calloc(n, sizeof *paths);
+    FILE *memory = open_memstream(&text, &size);
+    int rc = paths && memory ? mt_diff_text(diff, memory, &style) : -ENOMEM;
+    if (memory && fclose(memory))
+        rc = -ENOMEM;
+    for (size_t i = 0; paths && i < n; i++)
+        paths[i] = i < n_old ? arguments->old.path[i] : arguments->now.path[i - n_old];
+    const struct mt_page_content content = {paths, (int)n, (int)n_old, "Difference", text};
+    int code = rc ? mt_fail("out of memory") : mt_save_page(arguments->html, &content, made);
+    free(paths);
+    free(text);
+    return code;
+}
+
 static int print(const struct mt_diff *diff, const struct arguments *arguments)
 {
     struct mt_style style = mt_terminal_style();
+    if (arguments->html) {
+        int code = save(diff, arguments);
+        return code || !arguments->flame ? code : write_flame(diff, arguments->flame);
+    }
     int rc = arguments->format == JSON       ? mt_diff_json(diff, stdout)
              : arguments->format == MARKDOWN ? mt_diff_markdown(diff, stdout)
                                              : mt_diff_text(diff, stdout, &style);
@@ -152,13 +186,7 @@ static int compare(const struct mt_reading *readings, struct mt_digest *digests,
     struct mt_diff diff;
     if (failed)
         return mt_fail_trace(failed->path, &failed->error);
-    int rc = mt_diff_make(&diff, digests, n_old, digests + n_old, n_new);
-    int phase = rc ? -1 : mt_diff_wants_phase(&diff);
-    if (phase >= 0) {
-        mt_diff_clear(&diff);
-        rc = mt_read_in_phase(digests, n_old + n_new, (enum mt_phase)phase, readings->question);
-        rc = rc < 0 ? rc : mt_diff_make(&diff, digests, n_old, digests + n_old, n_new);
-    }
+    int rc = mt_diff_runs(&diff, digests, n_old, n_new, readings->question);
     int code = rc ? mt_fail("out of memory") : print(&diff, arguments);
     mt_diff_clear(&diff);
     for (size_t i = 0; i < n_old + n_new && !code; i++)

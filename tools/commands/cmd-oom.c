@@ -7,11 +7,28 @@
 #include "tools/terminal/terminal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
-static int save(const struct mt_trace_arguments *arguments)
+/* The page, with the story as text for a browser that cannot draw it. 0 or -ENOMEM; an exit code. */
+static int save(const struct mt_oom_story *story, const struct mt_analysis *analysis,
+                const struct mt_trace_arguments *arguments)
 {
-    char made[PATH_MAX];
-    return mt_save_page(arguments->html, arguments->paths, 1, made);
+    char made[PATH_MAX], *text = NULL;
+    size_t size;
+    const struct mt_style style = {.utf8 = 1};
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory)
+        return -ENOMEM;
+    mt_oom_text(story, analysis, memory, &style);
+    int code = fclose(memory) ? -ENOMEM
+                              : mt_save_page(arguments->html,
+                                             &(struct mt_page_content){.paths = arguments->paths,
+                                                                       .n = 1,
+                                                                       .title = "Out of memory",
+                                                                       .text = text},
+                                             made);
+    free(text);
+    return code;
 }
 
 static int print(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
@@ -22,7 +39,7 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     if (rc == -ENOENT)
         return mt_fail("%s: the program never ran out of memory; see memtap report", arguments->path);
     if (!rc && arguments->html)
-        rc = save(arguments);
+        rc = save(&story, analysis, arguments);
     else if (!rc && arguments->format == MT_FORMAT_JSON)
         rc = mt_oom_json(&story, analysis, stdout) == -ENOMEM ? -ENOMEM : 0;
     else if (!rc)

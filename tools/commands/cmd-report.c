@@ -74,7 +74,9 @@ static int report_all(struct mt_trace_arguments *arguments)
 {
     char made[PATH_MAX];
     if (arguments->html)
-        return mt_save_page(arguments->html, arguments->paths, arguments->n_paths, made);
+        return mt_save_page(
+            arguments->html,
+            &(struct mt_page_content){.paths = arguments->paths, .n = arguments->n_paths}, made);
     struct mt_analysis *analyses = calloc((size_t)arguments->n_paths, sizeof *analyses);
     int code = analyses ? report(arguments, analyses) : mt_fail("out of memory");
     free(analyses);

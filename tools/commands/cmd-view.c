@@ -40,7 +40,7 @@ static int open_browser(const char *path)
 static int view(char *const *paths, int n, const char *output, int is_quiet)
 {
     char made[PATH_MAX];
-    int code = mt_save_page(output, paths, n, made);
+    int code = mt_save_page(output, &(struct mt_page_content){.paths = paths, .n = n}, made);
     if (!code && !output && (is_quiet || open_browser(made)))
         puts(made);
     return code;

@@ -2,6 +2,7 @@
 #include "page-file.h"
 #include "analyzer/support/text.h"
 #include "locate.h"
+#include "page-text.h"
 #include "tools/terminal/command.h"
 #include "trace-format/reader.h"
 #include "trace-format/tail.h"
@@ -19,6 +20,16 @@ static const char mark[] = "<!--TRACES-->";
 
 /* A page with more than that takes more memory than a browser's tab should have. */
 #define BYTES_MAX (256u << 20)
+
+/* Beyond that, reports are not written as text, too: reading takes longer than one wants to wait. */
+#define TEXT_BYTES_MAX (64u << 20)
+
+/* One of the traces in a page, as it is known there. */
+struct carried {
+    const char *path, *label;
+    int number;
+    const char *side; /* "old", "new"; "": it is not compared */
+};
 
 static void put_base64(FILE *out, const unsigned char *bytes, size_t size)
 {
@@ -39,14 +50,27 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* A trace's base name, or all of its path where another's is the same. */
+static const char *label_of(const struct mt_page_content *content, int index)
+{
+    const char *path = content->paths[index], *name = base_name(path);
+    for (int i = 0; i < content->n; i++)
+        if (i != index && !strcmp(base_name(content->paths[i]), name))
+            return !strncmp(path, "./", 2) ? path + 2 : path;
+    return name;
+}
+
 /* Copies a file into the page; one that is not there is left out. 0 or a negative errno. */
-static int put_file(FILE *out, const char *path, int must_exist)
+static int put_file(FILE *out, const struct carried *trace, const char *path, int must_exist)
 {
     unsigned char bytes[3 << 14];
     FILE *file = fopen(path, "rb");
     if (!file)
         return errno == ENOENT && !must_exist ? 0 : -errno;
-    fputs("<script type=\"text/plain\" data-trace=\"", out);
+    fprintf(out, "<script type=\"text/plain\" data-run=\"%d\" data-side=\"%s\" data-label=\"",
+            trace->number, trace->side);
+    mt_put_text(out, trace->label, MT_FOR_XML);
+    fputs("\" data-trace=\"", out);
     mt_put_text(out, base_name(path), MT_FOR_XML);
     fputs("\">", out);
     for (size_t n; (n = fread(bytes, 1, sizeof bytes, file)) > 0;)
@@ -57,8 +81,14 @@ static int put_file(FILE *out, const char *path, int must_exist)
     return rc;
 }
 
-/* Whether it is a trace that can be read, and not too large; else the user has been told. */
-static int is_fit(const char *path)
+static int tell_too_large(const char *path, const char *what)
+{
+    return mt_fail("%s: %s too large for a page (%u MiB at most); memtap compact makes small copies", path, what,
+                   BYTES_MAX >> 20);
+}
+
+/* The bytes of a trace that can be read; 0 after a message. */
+static uint64_t size_of(const char *path)
 {
     struct mt_reader *reader;
     struct mt_trace_error error;
@@ -68,24 +98,60 @@ static int is_fit(const char *path)
     }
     uint64_t size = mt_reader_file_size(reader);
     mt_reader_close(reader);
-    if (size <= BYTES_MAX)
-        return 1;
-    mt_fail("%s: the trace is too large for a page (%u MiB at most); memtap compact makes a small "
-            "copy of it",
-            path, BYTES_MAX >> 20);
-    return 0;
+    return size;
 }
 
-static int put_trace(FILE *out, const char *path)
+/* Whether all can be read and are not too large together; else the user has been told. */
+static int are_fit(const struct mt_page_content *content)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < content->n; i++) {
+        uint64_t size = size_of(content->paths[i]);
+        sum += size;
+        if (size > BYTES_MAX)
+            tell_too_large(content->paths[i], "the trace is");
+        else if (sum > BYTES_MAX)
+            tell_too_large(content->paths[i], "the traces up to this one are");
+        if (!size || sum > BYTES_MAX)
+            return 0;
+    }
+    return 1;
+}
+
+static int put_trace(FILE *out, const struct mt_page_content *content, int index)
 {
     static const char *const beside[] = {MT_TAIL_SUFFIX, MT_OLDER_SUFFIX};
+    const struct carried trace = {content->paths[index], label_of(content, index), index,
+                                  !content->n_old          ? ""
+                                  : index < content->n_old ? "old"
+                                                           : "new"};
     char name[MT_PLACE_SIZE];
-    int rc = put_file(out, path, 1);
+    int rc = put_file(out, &trace, trace.path, 1);
     for (unsigned i = 0; i < 2 && !rc; i++) {
-        snprintf(name, sizeof name, "%s%s", path, beside[i]);
-        rc = put_file(out, name, 0);
+        snprintf(name, sizeof name, "%s%s", trace.path, beside[i]);
+        rc = put_file(out, &trace, name, 0);
     }
-    return rc ? mt_fail("%s: %s", path, strerror(-rc)) : 0;
+    return rc ? mt_fail("%s: %s", trace.path, strerror(-rc)) : 0;
+}
+
+/* The reports as text. */
+static int put_texts(FILE *out, const struct mt_page_content *content)
+{
+    uint64_t sum = 0;
+    int rc = 0;
+    fputs("<section id=\"texts\">\n", out);
+    if (content->text)
+        mt_put_page_text(out, content->title, content->text);
+    for (int i = 0; i < content->n && !rc; i++) {
+        const char *label = label_of(content, i);
+        sum += size_of(content->paths[i]);
+        if (sum <= TEXT_BYTES_MAX)
+            rc = mt_put_page_report(out, label, content->paths[i]);
+        else
+            mt_put_page_text(out, label, "The trace is large: memtap report prints its report.");
+    }
+    fputs("</section>\n", out);
+    return rc ? MT_EXIT_BAD : MT_EXIT_OK;
 }
 
 /* The page that is installed, as a text; NULL after a message. */
@@ -109,19 +175,16 @@ static char *read_empty(void)
     return text;
 }
 
-static int write_page(FILE *out, const char *out_name, char *const *paths, int n)
+static int write_page(FILE *out, const char *out_name, const struct mt_page_content *content)
 {
-    for (int i = 0; i < n; i++)
-        if (!is_fit(paths[i]))
-            return MT_EXIT_BAD;
-    char *page = read_empty();
+    char *page = are_fit(content) ? read_empty() : NULL;
     if (!page)
         return MT_EXIT_BAD;
     char *rest = strstr(page, mark);
-    int code = MT_EXIT_OK;
     fwrite(page, 1, (size_t)(rest - page), out);
-    for (int i = 0; i < n && !code; i++)
-        code = put_trace(out, paths[i]);
+    int code = put_texts(out, content);
+    for (int i = 0; i < content->n && !code; i++)
+        code = put_trace(out, content, i);
     fputs(rest + strlen(mark), out);
     free(page);
     if (!code && (fflush(out) || ferror(out)))
@@ -153,14 +216,14 @@ static int is_device(const char *path)
 }
 
 /* A page takes the place of an older one only when it is whole. */
-int mt_save_page(const char *output, char *const *paths, int n, char made[PATH_MAX])
+int mt_save_page(const char *output, const struct mt_page_content *content, char made[PATH_MAX])
 {
     int is_direct = is_device(output);
     FILE *out = is_direct ? fopen(output, "we") : make_file(made, output);
     const char *name = output ? output : made;
     if (!out)
         return mt_fail("%s: %s", name, strerror(errno));
-    int code = write_page(out, name, paths, n);
+    int code = write_page(out, name, content);
     if (fclose(out) && !code)
         code = mt_fail("%s: %s", name, strerror(errno));
     if (!code && output && !is_direct && rename(made, output))

@@ -8,9 +8,17 @@
 
 #include <limits.h>
 
-/* Writes a page with these traces, the first of which it opens. Their tails and older segments go
- * with them. output NULL: a new file for temporary use, whose name is in `made`. An exit code:
+/* What a page is to carry. */
+struct mt_page_content {
+    char *const *paths; /* traces; their tails and older segments go with them */
+    int n;
+    int n_old;        /* so many of these, the first ones, are compared with the others; 0: no such */
+    /* Stands before the reports, for a browser that shows only text; NULL: none. */
+    const char *title, *text;
+};
+
+/* Writes a page. output NULL: a new file for temporary use, whose name is in `made`. An exit code:
  * MT_EXIT_BAD after a message, and then an older page is as it was. */
-int mt_save_page(const char *output, char *const *paths, int n, char made[PATH_MAX]);
+int mt_save_page(const char *output, const struct mt_page_content *content, char made[PATH_MAX]);
 
 #endif

@@ -7,7 +7,7 @@ import { marks, size, time } from "../format";
 import { fill } from "../palette";
 import { Store } from "../state";
 
-const PHASES: { [label: string]: string } = {
+export const PHASES: { [label: string]: string } = {
   forward: "#56b4e955", backward: "#e69f0055", "optimizer step": "#009e7355", "start-up": "#80808033",
 };
 

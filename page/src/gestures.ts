@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Wheel, drag, two fingers and a click on a canvas, as what they mean for its x axis.
+
+export interface Meant {
+  /** Zoom by a factor (below 1: in) around a place, in pixels of the canvas. */
+  zoom(factor: number, pixel: number): void;
+  /** Move what is shown; pixels, to the right where what is earlier comes into view. */
+  pan(pixels: number): void;
+  click(event: PointerEvent): void;
+}
+
+const LEAST = 4; // pixels; what moves less is a click
+
+export function gestures(canvas: HTMLCanvasElement, meant: Meant) {
+  const down = new Map<number, number>(); // pointers, and where they are
+  let moved = 0, first = 0;
+  canvas.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) meant.pan(-event.deltaX);
+    else meant.zoom(Math.exp(event.deltaY * (event.ctrlKey ? 0.01 : 0.0025)), event.offsetX);
+  }, { passive: false });
+  canvas.addEventListener("pointerdown", (event) => {
+    try {
+      canvas.setPointerCapture(event.pointerId);
+    } catch {
+      // the pointer has gone already
+    }
+    if (!down.size) {
+      moved = 0;
+      first = event.offsetX;
+    } else
+      moved = Infinity; // a second finger: no click
+    down.set(event.pointerId, event.offsetX);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const before = down.get(event.pointerId);
+    if (before === undefined) return;
+    if (event.pointerType === "mouse" && !event.buttons) {
+      down.delete(event.pointerId);
+      return;
+    }
+    moved = Math.max(moved, Math.abs(event.offsetX - first));
+    if (moved < LEAST) return;
+    down.set(event.pointerId, event.offsetX);
+    const other = [...down].find(([id]) => id !== event.pointerId);
+    if (!other) {
+      meant.pan(event.offsetX - before);
+      return;
+    }
+    const was = Math.abs(before - other[1]), is = Math.abs(event.offsetX - other[1]);
+    meant.pan((event.offsetX - before) / 2);
+    if (was > 8 && is > 8) meant.zoom(was / is, (event.offsetX + other[1]) / 2);
+  });
+  const up = (event: PointerEvent) => {
+    const was_down = down.delete(event.pointerId);
+    if (was_down && !down.size && moved < LEAST && event.type === "pointerup") meant.click(event);
+  };
+  canvas.addEventListener("pointerup", up);
+  canvas.addEventListener("pointercancel", up);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far the highest rank is above the others, as analyzer/findings/imbalance.c has it, of summaries:
+// the analyzer would need all traces at once.
+import { size } from "./format";
+import type { Summary } from "./summary";
+
+/** In bytes, against the median rank (of an even number, the lower one of the two). */
+export interface Imbalance {
+  highest: Summary;
+  median: number;
+  above: number;
+  categories: { [name: string]: number }; // the highest's less the median of that category, where it differs
+  text: string;
+}
+
+function middle(values: number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)]!;
+}
+
+export function imbalance(ranks: Summary[]): Imbalance {
+  const highest = ranks.reduce((a, b) => (b.allocated > a.allocated ? b : a));
+  const median = middle(ranks.map((one) => one.allocated)), above = highest.allocated - median;
+  const categories: { [name: string]: number } = {};
+  let most = 0;
+  highest.names.forEach((name, c) => {
+    const by = highest.categories[c]! - middle(ranks.map((one) => one.categories[c]!));
+    if (by) categories[name.name] = by;
+    if (by > (categories[highest.names[most]!.name] ?? 0)) most = c;
+  });
+  const extra = categories[highest.names[most]!.name] ?? 0;
+  const who = highest.rank >= 0 ? `Rank ${highest.rank}` : "One process";
+  const text = !above ? "All ranks have the same peak."
+    : `${who} has the highest peak, ${size(highest.allocated)}: ${size(above)} above the median rank's ${size(median)}` +
+      (extra > 0 ? `, with ${size(extra)} more ${highest.names[most]!.label}.` : ".");
+  return { highest, median, above, categories, text };
+}
+
+/** As mt_same_job (analyzer/findings/job.c): why not all can be of one job; "": they can. */
+export function whyNotOneJob(ranks: Summary[]): string {
+  const first = ranks[0];
+  const differ = (...keys: string[]) => {
+    const of = (one?: Summary) => keys.map((key) => one?.process[key]).find((text) => text !== undefined) ?? "";
+    return ranks.some((one) => of(one) !== of(first));
+  };
+  if (differ("world_size", "env.WORLD_SIZE")) return "they differ in WORLD_SIZE";
+  if (differ("env.MASTER_ADDR")) return "they differ in MASTER_ADDR";
+  const known = ranks.filter((one) => one.rank >= 0).map((one) => one.rank);
+  if (new Set(known).size < known.length) return "two have the same rank";
+  if (known.length < ranks.length && (differ("host") || differ("parent_pid")))
+    return "not all have a rank, and their parent processes differ";
+  return "";
+}

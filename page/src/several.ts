@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several runs in one page: one by one, side by side (ranks of a job), or two compared.
+import { byId, make, plain } from "./dom";
+import { Run } from "./runs";
+import { link } from "./state";
+import { Workers } from "./workers";
+import { DifferenceView } from "./views/difference";
+import { RanksView } from "./views/ranks";
+
+const MODES = ["ranks", "difference", "run"] as const;
+type Mode = (typeof MODES)[number];
+const LABELS: { [mode in Mode]: string } = { ranks: "Ranks", difference: "Difference", run: "One run" };
+
+/** Opens a run's own views; fragment: what they are to show, "": what they showed last. */
+export type OpenRun = (run: Run, fragment: string) => Promise<void>;
+
+export class Several {
+  private runs: Run[] = [];
+  private mode: Mode = "run";
+  private chosen = 0; // the run of the mode "run"
+  private readonly ranks: RanksView;
+  private readonly difference: DifferenceView;
+
+  constructor(private readonly place: HTMLElement, workers: Workers, private readonly openRun: OpenRun,
+              private readonly failed: (why: string) => void) {
+    this.ranks = new RanksView(byId("panel-ranks"), workers, (run) => this.openOne(run, ""));
+    this.difference = new DifferenceView(byId("panel-difference"), workers, (run, fragment) => this.openOne(run, fragment));
+    window.addEventListener("hashchange", () => {
+      if (this.runs.length > 1) this.show(this.asked()).catch((error: Error) => this.failed(error.message));
+    });
+  }
+
+  /** What the link asks for, as far as there is that; otherwise what suits the runs. */
+  private asked(): Mode {
+    const given = new URLSearchParams(location.hash.slice(1));
+    const run = Number(given.get("run") ?? NaN);
+    if (this.runs[run]) {
+      this.chosen = run;
+      return "run";
+    }
+    const view = given.get("view");
+    if (view === "ranks" || view === "difference") return view;
+    return this.runs.some((one) => one.side) ? "difference" : "ranks";
+  }
+
+  /** Takes runs, and shows them: those that the page carries as its link says. */
+  async add(more: Run[], are_carried: boolean) {
+    if (!more.length) return;
+    const before = this.runs;
+    this.runs = [...before, ...more];
+    this.chosen = before.length;
+    try {
+      const fragment = are_carried ? location.hash : "";
+      await this.show(this.runs.length === 1 || (!are_carried && more.length === 1) ? "run"
+        : are_carried ? this.asked() : "ranks", fragment);
+    } catch (error) {
+      this.runs = before;
+      this.chosen = 0;
+      this.draw();
+      throw error;
+    }
+  }
+
+  private async openOne(run: Run, fragment: string) {
+    this.chosen = this.runs.indexOf(run);
+    history.pushState(null, "", `#run=${this.chosen}${fragment && `&${fragment}`}`);
+    await this.show("run", fragment);
+  }
+
+  private async show(mode: Mode, fragment = "") {
+    const is_new = mode !== this.mode;
+    this.mode = mode;
+    link.outer = this.runs.length < 2 ? "" : mode === "run" ? `run=${this.chosen}` : `view=${mode}`;
+    if (is_new && mode !== "difference") this.difference.leave();
+    if (is_new && mode !== "ranks") this.ranks.leave();
+    this.draw();
+    document.documentElement.dataset["state"] = "loading";
+    if (mode === "run") await this.openRun(this.runs[this.chosen]!, fragment);
+    else await (mode === "ranks" ? this.ranks : this.difference).show(this.runs);
+    this.draw();
+    requestAnimationFrame(() => (document.documentElement.dataset["state"] = "ready"));
+  }
+
+  private go(mode: Mode) {
+    history.pushState(null, "", mode === "run" ? `#run=${this.chosen}` : `#view=${mode}`);
+    this.show(mode).catch((error: Error) => this.failed(error.message));
+  }
+
+  private draw() {
+    for (const mode of ["ranks", "difference"] as const) byId(`panel-${mode}`).hidden = mode !== this.mode;
+    if (this.mode !== "run") byId("views").hidden = true;
+    byId("drop").hidden = this.runs.length > 0;
+    if (this.runs.length < 2) {
+      this.place.replaceChildren();
+      return;
+    }
+    const tabs = MODES.map((mode, i) => make("button", {
+      role: "tab", id: `mode-${mode}`, "aria-selected": String(mode === this.mode), tabindex: mode === this.mode ? 0 : -1,
+      "aria-controls": mode === "run" ? "views" : `panel-${mode}`, click: () => this.go(mode),
+      keydown: (event: KeyboardEvent) => {
+        const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+        if (!by) return;
+        event.stopPropagation();
+        const next = MODES[(i + by + MODES.length) % MODES.length]!;
+        this.go(next);
+        byId(`mode-${next}`).focus();
+      },
+    }, LABELS[mode]));
+    const choice = make("select", { id: "run", "aria-label": "run", change: (event: Event) =>
+      this.openOne(this.runs[Number((event.target as HTMLSelectElement).value)]!, "")
+        .catch((error: Error) => this.failed(error.message)) },
+      ...this.runs.map((run, i) => make("option", { value: i, selected: i === this.chosen }, plain(run.label))));
+    this.place.replaceChildren(make("div", { class: "modes" },
+      make("div", { role: "tablist", "aria-label": "runs" }, ...tabs), ...(this.mode === "run" ? [choice] : [])));
+  }
+}

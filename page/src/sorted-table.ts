@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table that is sorted by its heads; a row can be chosen by pointer or key.
+import { make, plain } from "./dom";
+
+const MOST = 1000; // rows that are shown; a search finds the others
+
+export interface Column<Row> {
+  title: string;
+  is_number?: boolean;
+  /** Ascending puts first what one looks for; absent: the order in which the rows came. */
+  key?: (row: Row) => number | string;
+  text: (row: Row) => string;
+  /** What stands there, where it is more than the text. */
+  cell?: (row: Row) => (Node | string)[];
+  hint?: (row: Row) => string;
+}
+
+export class SortedTable<Row> {
+  readonly element: HTMLTableElement;
+  private readonly head = make("tr");
+  private readonly body = make("tbody");
+  private rows: Row[] = [];
+  private order = -1;
+  private is_reversed = false;
+
+  constructor(caption: string, private readonly columns: Column<Row>[], private readonly choose: (row: Row) => void,
+              private readonly look: (row: Row) => string = () => "", private readonly drawn: () => void = () => undefined) {
+    this.element = make("table", { class: "sites" }, make("caption", { class: "hidden" }, caption),
+      make("thead", {}, this.head), this.body);
+    this.drawHead();
+  }
+
+  set(rows: Row[]) {
+    this.rows = rows;
+    this.draw();
+  }
+
+  sorted(): Row[] {
+    const key = this.columns[this.order]?.key, rows = [...this.rows];
+    if (key)
+      rows.sort((a, b) => {
+        const x = key(a), y = key(b);
+        return x < y ? -1 : x > y ? 1 : 0;
+      });
+    return this.is_reversed ? rows.reverse() : rows;
+  }
+
+  private drawHead() {
+    const sort = (i: number) => {
+      this.is_reversed = this.order === i && !this.is_reversed;
+      this.order = i;
+      this.drawHead();
+      this.draw();
+      this.head.querySelectorAll("th")[i]!.querySelector("button")?.focus();
+    };
+    this.head.replaceChildren(...this.columns.map((column, i) => make("th", {
+      scope: "col", class: column.is_number ? "number" : "",
+      "aria-sort": i !== this.order ? "none" : this.is_reversed ? "descending" : "ascending",
+    }, ...(column.key ? [make("button", { click: () => sort(i) },
+      column.title + (i !== this.order ? "" : this.is_reversed ? " ▴" : " ▾"))] : [column.title]))));
+  }
+
+  private draw() {
+    this.body.replaceChildren(...this.sorted().slice(0, MOST).map((row) => make("tr", {
+      tabindex: 0, class: this.look(row), click: () => this.choose(row),
+      keydown: (event: KeyboardEvent) => {
+        if (event.key === "Enter" && event.target === event.currentTarget) this.choose(row);
+      },
+    }, ...this.columns.map((column) => make("td", {
+      class: column.is_number ? "number" : "", title: column.hint && plain(column.hint(row)),
+    }, ...(column.cell ? column.cell(row) : [plain(column.text(row))]))))));
+    this.drawn();
+  }
+
+  csv(): string {
+    // a cell that a spreadsheet would take for a formula begins with an apostrophe
+    const cell = (text: string) => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replace(/"/g, '""')}"`;
+    const lines = [this.columns.map((one) => cell(one.title)),
+      ...this.sorted().map((row) => this.columns.map((one) => cell(plain(one.text(row)))))];
+    return lines.map((one) => `${one.join(",")}\n`).join("");
+  }
+}

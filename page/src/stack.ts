@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Categories over time, stacked, in a part of a canvas.
+import type { Bands, Category } from "./analyzer";
+import { fill } from "./palette";
+
+export interface Box { left: number; top: number; width: number; height: number; }
+
+/** The highest sum of categories of any column, bytes. */
+export function highest(bands: Bands, categories: number): number {
+  let most = 0;
+  for (let at = 0; at < bands.numbers.length; at += bands.fields) most = Math.max(most, sumAt(bands, at, categories));
+  return most;
+}
+
+export function sumAt(bands: Bands, at: number, categories: number): number {
+  let sum = 0;
+  for (let c = 0; c < categories; c++) sum += bands.numbers[at + c]!;
+  return sum;
+}
+
+/** Columns from the box's left on, each `step` pixels wide; `most` bytes are its height. */
+export function drawStack(context: CanvasRenderingContext2D, bands: Bands, names: Category[], box: Box, step: number,
+                          most: number) {
+  const columns = bands.numbers.length / bands.fields, below = new Float64Array(columns);
+  const y = (bytes: number) => box.top + box.height * (1 - bytes / most);
+  names.forEach((category, c) => {
+    context.beginPath();
+    let any = false;
+    for (let i = 0; i < columns; i++) {
+      const bytes = bands.numbers[i * bands.fields + c]!;
+      if (!bytes) continue;
+      any = true;
+      const top = y(below[i]! + bytes), from = y(below[i]!);
+      context.rect(box.left + i * step, top, step + 0.5, from - top);
+      below[i]! += bytes;
+    }
+    if (!any) return;
+    context.fillStyle = fill(category.name);
+    context.fill();
+  });
+}
+
+/** Makes a canvas as large as its place; its context, in CSS pixels. null: it has no place. */
+export function fitted(canvas: HTMLCanvasElement): { context: CanvasRenderingContext2D; width: number; height: number } | null {
+  const box = canvas.getBoundingClientRect(), ratio = Math.min(window.devicePixelRatio || 1, 2);
+  if (box.width < 10 || box.height < 10) return null;
+  canvas.width = Math.round(box.width * ratio);
+  canvas.height = Math.round(box.height * ratio);
+  const context = canvas.getContext("2d")!;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.font = "11px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  return { context, width: box.width, height: box.height };
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two runs, one over the other, on one axis of iterations; below, by how much the new one is above.
+import type { Bands, Device, Trace } from "../analyzer";
+import { Axis, align, edges } from "../aligned";
+import { LEFT, RIGHT, ink } from "../chart";
+import { Client, latest } from "../client";
+import { plain } from "../dom";
+import { change, part, size, ticks } from "../format";
+import { gestures } from "../gestures";
+import { drawStack, fitted, highest, sumAt } from "../stack";
+import { PHASES } from "./timeline";
+import { tip } from "../tip";
+
+export interface RunSide { name: string; client: Client; trace: Trace; device: Device; }
+
+const GAP = 22, BELOW = 96, FOOT = 34, LEAST = 0.02; // pixels; the least range, in iterations
+
+export class DifferenceChart {
+  private axis: Axis;
+  private bands: [Bands, Bands] | null = null;
+  private columns = 1;
+  private width = 1;
+  from = 0;
+  to: number;
+  private readonly fetch: () => void;
+
+  constructor(private readonly canvas: HTMLCanvasElement, private readonly sides: [RunSide, RunSide], over: AbortSignal,
+              private readonly ranged: (chart: DifferenceChart) => void, drawn: () => void) {
+    const spans = sides.map((side) => side.trace.spans[side.device.slot] ?? []);
+    this.axis = align([sides[0].device, sides[1].device], [spans[0]!, spans[1]!]);
+    this.to = this.axis.end;
+    this.fetch = latest(async () => {
+      if (!this.fits()) return;
+      this.columns = Math.min(1200, Math.round(this.width * Math.min(window.devicePixelRatio || 1, 2)));
+      const { from, to, columns } = this;
+      const get = (i: 0 | 1) => sides[i].client.columns(sides[i].device.slot, edges(this.axis.knots[i], from, to, columns));
+      const bands = await Promise.all([get(0), get(1)]);
+      if (over.aborted) return;
+      this.bands = bands;
+      this.draw();
+      drawn();
+    });
+    gestures(canvas, {
+      zoom: (factor, pixel) => this.zoom(factor, this.at(pixel)),
+      pan: (pixels) => this.pan(-pixels / this.width),
+      click: () => undefined,
+    });
+    canvas.addEventListener("pointermove", (event) => tip(event, this.textAt(event.offsetX)));
+    canvas.addEventListener("pointerleave", (event) => tip(event, ""));
+    canvas.addEventListener("keydown", (event) => {
+      const action = { w: () => this.zoom(0.7), s: () => this.zoom(1 / 0.7), a: () => this.pan(-0.15), d: () => this.pan(0.15),
+                       0: () => this.show(0, this.axis.end) }[event.key.toLowerCase()];
+      if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      action();
+    });
+    window.addEventListener("resize", () => this.update(), { signal: over });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw(), { signal: over });
+  }
+
+  get end() {
+    return this.axis.end;
+  }
+
+  get has_iterations() {
+    return this.axis.has_iterations;
+  }
+
+  update() {
+    this.fetch();
+  }
+
+  show(from: number, to: number) {
+    const width = Math.min(Math.max(to - from, LEAST), this.axis.end);
+    this.from = Math.min(Math.max(from, 0), this.axis.end - width);
+    this.to = this.from + width;
+    this.ranged(this);
+    this.fetch();
+  }
+
+  zoom(factor: number, around = (this.from + this.to) / 2) {
+    this.show(around - (around - this.from) * factor, around + (this.to - around) * factor);
+  }
+
+  private pan(part: number) {
+    const by = (this.to - this.from) * part;
+    this.show(this.from + by, this.to + by);
+  }
+
+  private at(pixel: number) {
+    return this.from + ((pixel - LEFT) / this.width) * (this.to - this.from);
+  }
+
+  private pixel(x: number) {
+    return LEFT + ((x - this.from) / (this.to - this.from)) * this.width;
+  }
+
+  private fits(): boolean {
+    this.width = this.canvas.getBoundingClientRect().width - LEFT - RIGHT;
+    return this.width > 10;
+  }
+
+  private sum(i: 0 | 1, column: number): number {
+    const { numbers, fields } = this.bands![i];
+    return column * fields < numbers.length ? sumAt(this.bands![i], column * fields, fields - 3) : 0;
+  }
+
+  private textAt(pixel: number): string {
+    const column = Math.floor(((pixel - LEFT) / this.width) * this.columns);
+    if (!this.bands || column < 0 || column >= this.columns) return "";
+    const sums = [this.sum(0, column), this.sum(1, column)] as const;
+    const names = this.sides[1].trace.categories;
+    const by = names.map((one, c) => {
+      const of = (i: 0 | 1) => this.bands![i].numbers[column * this.bands![i].fields + c] ?? 0;
+      return [of(1) - of(0), one.label] as const;
+    }).filter(([bytes]) => bytes).sort((a, b) => Math.abs(b[0]) - Math.abs(a[0])).slice(0, 6);
+    const x = this.at(pixel);
+    const where = !this.axis.has_iterations ? `${part(x, 1)} of each run` : x < 1 ? "before the first iteration"
+      : `iteration ${Math.floor(x)}`;
+    return [where, `old ${size(sums[0])}, new ${size(sums[1])}: ${change(sums[1] - sums[0])}`,
+      ...by.map(([bytes, label]) => `${change(bytes)} ${label}`)].join("\n");
+  }
+
+  draw() {
+    const place = this.bands && fitted(this.canvas);
+    if (!place) return;
+    const { context, width, height } = place;
+    this.width = width - LEFT - RIGHT;
+    context.clearRect(0, 0, width, height);
+    const tall = (height - BELOW - FOOT - 3 * GAP) / 2, step = this.width / this.columns;
+    const most = 1.04 * Math.max(1, ...[0, 1].map((i) => highest(this.bands![i]!, this.bands![i]!.fields - 3)));
+    context.save();
+    [0, 1].forEach((i) => {
+      const top = GAP + i * (tall + GAP), side = this.sides[i]!;
+      this.scale(context, top, tall, most);
+      drawStack(context, this.bands![i]!, side.trace.categories, { left: LEFT, top, width: this.width, height: tall }, step, most);
+      context.fillStyle = ink("ink");
+      context.textAlign = "left";
+      context.font = "600 12px system-ui, sans-serif";
+      context.fillText(`${i ? "new" : "old"}: ${plain(side.name)}`, LEFT, top - 10, this.width);
+      context.font = "11px system-ui, sans-serif";
+      const end = this.pixel(this.axis.knots[i]!.at(-1)!.x);
+      if (end < LEFT + this.width - 1) {
+        context.fillStyle = ink("soft");
+        context.fillRect(Math.max(end, LEFT), top, 1, tall);
+      }
+    });
+    this.drawChange(context, GAP + 2 * (tall + GAP), step);
+    this.drawFoot(context, height - FOOT);
+    context.restore();
+  }
+
+  private scale(context: CanvasRenderingContext2D, top: number, tall: number, most: number) {
+    context.textAlign = "right";
+    for (const tick of ticks(most, 4)) {
+      const y = top + tall * (1 - tick / most);
+      context.fillStyle = ink("soft");
+      context.fillRect(LEFT, Math.round(y), this.width, 1);
+      context.fillStyle = ink("ink");
+      context.fillText(size(tick).replace(/\.00 /, " "), LEFT - 8, y);
+    }
+  }
+
+  /** Above the line in one colour, below it in another, that are told apart by anybody. */
+  private drawChange(context: CanvasRenderingContext2D, top: number, step: number) {
+    const both = Math.min(...this.bands!.map((one) => one.numbers.length / one.fields)); // one run is over then
+    const by = Array.from({ length: both }, (_, i) => this.sum(1, i) - this.sum(0, i));
+    const up = Math.max(0, ...by), down = Math.max(0, ...by.map((one) => -one)), all = up + down || 1;
+    const tall = BELOW - 6, zero = top + tall * (up / all || (down ? 0 : 0.5));
+    for (const is_up of [true, false]) {
+      context.fillStyle = ink(is_up ? "more" : "less");
+      context.beginPath();
+      by.forEach((bytes, i) => {
+        if (bytes && bytes > 0 === is_up) context.rect(LEFT + i * step, zero, step + 0.5, (-bytes / all) * tall);
+      });
+      context.fill();
+    }
+    context.fillStyle = ink("quiet");
+    context.fillRect(LEFT, Math.round(zero), this.width, 1);
+    context.fillStyle = ink("ink");
+    context.textAlign = "left";
+    context.font = "600 12px system-ui, sans-serif";
+    context.fillText("new less old", LEFT, top - 10);
+    context.font = "11px system-ui, sans-serif";
+    context.textAlign = "right";
+    if (both < this.columns - 1) {
+      context.textAlign = "left";
+      context.fillStyle = ink("quiet");
+      const left = LEFT + both * step + 6;
+      if (left < LEFT + this.width - 80) context.fillText("one run only", left, top + tall - 8);
+      context.textAlign = "right";
+      context.fillStyle = ink("ink");
+    }
+    if (up) context.fillText(change(up), LEFT - 8, top + 4);
+    if (down) context.fillText(change(-down), LEFT - 8, top + tall - 2);
+    if (!up && !down) context.fillText("=", LEFT - 8, zero);
+  }
+
+  private drawFoot(context: CanvasRenderingContext2D, top: number) {
+    context.save();
+    context.beginPath();
+    context.rect(LEFT, top, this.width, FOOT);
+    context.clip();
+    for (const { from, to, phase } of this.axis.phases) {
+      const left = this.pixel(from), right = this.pixel(to);
+      if (right < LEFT || left > LEFT + this.width) continue;
+      context.fillStyle = PHASES[phase] ?? "#80808022";
+      context.fillRect(left, top + 2, Math.max(1, right - left), 11);
+      context.fillStyle = ink("ink");
+      context.textAlign = "left";
+      if (right - left > 60) context.fillText(phase, Math.max(left, LEFT) + 3, top + 8);
+    }
+    context.fillStyle = ink("ink");
+    const step = Math.max(1, Math.ceil((this.to - this.from) / (this.width / 60)));
+    if (this.axis.has_iterations)
+      for (let k = Math.floor(this.from); k <= this.to; k++) {
+        if (k % step && k !== 1) continue;
+        context.fillRect(Math.round(this.pixel(k)), top + 2, 1, 18);
+        context.fillText(k ? `#${k}` : "start", this.pixel(k) + 3, top + 22);
+      }
+    else
+      context.fillText("The runs stand over each other from their first to their last moment: one of them has no iterations.",
+        LEFT, top + 22);
+    context.restore();
+  }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks of a job side by side. Each trace is read once, by an analyzer that is then thrown away.
+import { byId, make, plain, save } from "../dom";
+import { change, count, plural, size, time } from "../format";
+import { Imbalance, imbalance, whyNotOneJob } from "../imbalance";
+import { colour } from "../palette";
+import type { Run } from "../runs";
+import { Column, SortedTable } from "../sorted-table";
+import { drawStack, fitted, highest } from "../stack";
+import type { Summary } from "../summary";
+import { link } from "../state";
+import { tip } from "../tip";
+import { Workers } from "../workers";
+
+const COLUMNS = 200, AT_ONCE = 4, BYTES_AT_ONCE = 24 << 20;
+
+/** A rank that was read, or the reason why it cannot be. */
+interface Row { run: Run; summary: Summary | null; why: string; }
+
+export class RanksView {
+  private rows: Row[] = [];
+  private found: Imbalance | null = null;
+  private runs: Run[] = [];
+  private over = new AbortController();
+  private clock = { from: 0, to: 1, is_common: true, most: 1 };
+  private readonly table: SortedTable<Row>;
+  private wants_own: boolean | null = null; // null: not chosen yet
+  private readonly clockButton = make("button", { title: "where the timelines begin", hidden: true, click: () => {
+    this.wants_own = this.clock.is_common;
+    this.draw();
+  } });
+  private readonly progress = make("p", { class: "said", role: "status" });
+  private readonly csv = make("button", { click: () => save("memtap-ranks.csv", "text/csv", this.table.csv()) }, "Save as CSV");
+  private readonly legend = make("div", { class: "bar" });
+
+  constructor(private readonly place: HTMLElement, private readonly workers: Workers,
+              openRun: (run: Run) => Promise<void>) {
+    this.table = new SortedTable("Ranks of the job; a row opens its rank", this.columns(), (row) => void openRun(row.run),
+      (row) => this.look(row), () => this.charts());
+    place.append(make("div", { class: "bar" }, this.csv, this.clockButton, this.progress), this.legend, make("div", { class: "wide ranks" }, this.table.element));
+    window.addEventListener("resize", () => this.charts());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.charts());
+  }
+
+  leave() {
+    this.over.abort();
+  }
+
+  async show(runs: Run[]) {
+    link.outer = "view=ranks";
+    history.replaceState(null, "", "#view=ranks");
+    const known = new Map(this.rows.map((row) => [row.run, row]));
+    this.runs = runs;
+    this.rows = runs.flatMap((run) => known.get(run) ?? []);
+    const over = this.over = new AbortController();
+    byId("title").textContent = `${plural(runs.length, "process", "processes")}`;
+    byId("headline").replaceChildren();
+    byId("message").hidden = true;
+    window.memtap = { ...window.memtap, ranks: () => ({ imbalance: this.found,
+      ranks: this.rows.map(({ run, summary }) => ({ label: run.label, ...summary, bands: undefined, names: undefined })) }) };
+    await this.readAll(runs.filter((run) => !known.has(run)), over.signal);
+    if (!over.signal.aborted) this.tell();
+  }
+
+  /** Several at once where there are processors, as long as they are small. */
+  private async readAll(runs: Run[], over: AbortSignal) {
+    const waiting = [...runs];
+    const processors = Math.max(1, Math.min(AT_ONCE, Math.floor((navigator.hardwareConcurrency || 2) / 2)));
+    let bytes = 0, last = 0;
+    const work = async () => {
+      for (let run = waiting.shift(); run && !over.aborted; run = waiting.shift()) {
+        bytes += run.bytes;
+        this.rows.push(await this.read(run));
+        bytes -= run.bytes;
+        const is_last = this.rows.length === this.runs.length;
+        if (!over.aborted && (is_last || performance.now() - last > 250)) {
+          this.draw();
+          last = performance.now();
+        }
+        if (bytes + (waiting[0]?.bytes ?? 0) > BYTES_AT_ONCE) return; // the others go on
+      }
+    };
+    this.draw();
+    while (waiting.length && !over.aborted) await Promise.all(Array.from({ length: processors }, work));
+  }
+
+  private async read(run: Run): Promise<Row> {
+    try {
+      const files = await run.files();
+      return { run, summary: await this.workers.once((client) => client.summary(run.file, files, COLUMNS)), why: "" };
+    } catch (error) {
+      return { run, summary: null, why: (error as Error).message };
+    }
+  }
+
+  private draw() {
+    const order = (row: Row) => (row.summary && row.summary.rank >= 0 ? row.summary.rank : 1e9 + this.runs.indexOf(row.run));
+    this.rows.sort((a, b) => order(a) - order(b));
+    const read = this.rows.flatMap((row) => row.summary ?? []);
+    const is_whole = this.rows.length === this.runs.length;
+    this.progress.textContent = is_whole ? "A click on a row opens that rank." : `Reading ${count(this.rows.length + 1)} of ${plural(this.runs.length, "trace")} ...`;
+    this.found = is_whole && read.length > 1 && !whyNotOneJob(read) ? imbalance(read) : null;
+    const drawn = read.filter((one) => one.bands), is_common = drawn.every((one) => one.began > 0);
+    const ends = (is_one: boolean) => [Math.min(...drawn.map((one) => (is_one ? one.began + one.begin_ns : 0))),
+      Math.max(...drawn.map((one) => (is_one ? one.began + one.end_ns : one.end_ns - one.begin_ns)))] as const;
+    // clocks of hosts may be far apart, and runs may follow each other
+    const longest = ends(false)[1], [first, last] = ends(true);
+    this.wants_own ??= is_whole ? last - first > 4 * longest : null;
+    const is_one = is_common && !this.wants_own, [from, to] = ends(is_one);
+    this.clock = { is_common: is_one, from, to, most: Math.max(1, ...drawn.map((one) => highest(one.bands!, one.names.length))) };
+    const used = (read[0]?.names ?? []).filter((_, c) => read.some((one) => one.categories[c]));
+    this.legend.replaceChildren(...used.map((one) => make("span", { class: "key" },
+      make("span", { class: "swatch", style: `--colour:${colour(one.name)}` }), one.label)));
+    this.clockButton.hidden = !is_common || drawn.length < 2;
+    this.clockButton.textContent = this.clock.is_common ? "one clock" : "each from its start";
+    this.table.set(this.rows);
+  }
+
+  /** What the whole says, in the words of memtap report. */
+  private tell() {
+    const read = this.rows.flatMap((row) => row.summary ?? []);
+    const lines: string[] = [];
+    const command = read[0]?.process["command"];
+    const why = whyNotOneJob(read);
+    byId("title").textContent = plain(`${plural(this.runs.length, "process", "processes")}${why ? "" : " of one job"}` +
+      (command ? `: ${command}` : ""));
+    document.title = `${plural(this.runs.length, "rank")} – memtap`;
+    if (why) lines.push(`These traces are not of one job: ${why}.`);
+    else if (this.found) lines.push(this.found.text);
+    const bad = this.rows.filter((row) => !row.summary).length;
+    if (bad) lines.push(`${plural(bad, "trace")} cannot be read.`);
+    for (const [text, names] of groups(this.rows)) lines.push(`${names} ended: ${text}.`);
+    byId("headline").replaceChildren(...lines.map((line) => make("p", {}, plain(line))));
+  }
+
+  private look(row: Row): string {
+    const is_odd = this.found !== null && this.found.above > 0 && row.summary === this.found.highest;
+    return `${is_odd ? "odd" : ""}${!row.summary || row.summary.how !== "whole" ? " ended" : ""}`.trim();
+  }
+
+  private columns(): Column<Row>[] {
+    const of = (row: Row) => row.summary;
+    const number = (value: (one: Summary) => number) => (row: Row) => (row.summary ? -value(row.summary) : 1);
+    return [
+      { title: "rank", is_number: true, key: (row) => (of(row) && of(row)!.rank >= 0 ? of(row)!.rank : 1e9),
+        text: (row) => (of(row) && of(row)!.rank >= 0 ? String(of(row)!.rank) : "?"), hint: (row) => row.run.label },
+      { title: "host", key: (row) => of(row)?.process["host"] ?? "", text: (row) => of(row)?.process["host"] ?? "" },
+      { title: "device", is_number: true, key: (row) => of(row)?.device ?? 99, text: (row) => String(of(row)?.device ?? "") },
+      { title: "over time", text: () => "", cell: (row) => (of(row)?.bands
+        ? [make("canvas", { class: "spark", "aria-hidden": "true" })] : [make("span", { class: "none" },
+          plain(row.why || "no device memory was allocated"))]) },
+      { title: "peak", is_number: true, key: number((one) => one.allocated), text: (row) => (of(row) ? size(of(row)!.allocated) : ""),
+        hint: (row) => (of(row) ? `${of(row)!.allocated} bytes, in ${of(row)!.phase || "the run"}${of(row)!.iteration ? ` of iteration ${of(row)!.iteration}` : ""}` : ""),
+        cell: (row) => (of(row) ? [size(of(row)!.allocated), ...this.above(of(row)!)] : []) },
+      { title: "reserved", is_number: true, key: number((one) => one.reserved), text: (row) => (of(row) ? size(of(row)!.reserved) : "") },
+      { title: "at the peak", key: number((one) => Math.max(...one.categories)), text: (row) => (of(row) ? mostly(of(row)!) : ""),
+        cell: (row) => (of(row)?.allocated ? [this.parts(of(row)!), mostly(of(row)!)] : []) },
+      { title: "growth", is_number: true, key: number((one) => one.growth),
+        text: (row) => (of(row)?.growth ? `${change(of(row)!.growth)} per iteration` : "") },
+      { title: "ended", key: (row) => (of(row)?.how === "whole" ? 1 : 0), text: (row) => of(row)?.ended ?? "cannot be read",
+        hint: (row) => of(row)?.fault ?? row.why },
+    ];
+  }
+
+  private above(one: Summary): HTMLElement[] {
+    const by = this.found ? one.allocated - this.found.median : 0;
+    return by ? [make("span", { class: "above", title: "against the median rank" }, change(by))] : [];
+  }
+
+  private parts(one: Summary): HTMLElement {
+    const most = Math.max(...this.rows.map((row) => row.summary?.allocated ?? 0), 1);
+    return make("span", { class: "parts", "aria-hidden": "true" }, ...one.categories.map((bytes, c) => [bytes, c] as const)
+      .filter(([bytes]) => bytes).map(([bytes, c]) => make("span", {
+        style: `width:${(100 * bytes) / most}%;background:${colour(one.names[c]!.name)}`,
+        title: `${one.names[c]!.label} ${size(bytes)}` })));
+  }
+
+  private charts() {
+    const rows = this.table.sorted().filter((row) => row.summary?.bands);
+    const { from, to, is_common, most } = this.clock;
+    this.place.querySelectorAll<HTMLCanvasElement>("canvas.spark").forEach((canvas, i) => {
+      const place = fitted(canvas), one = rows[i]?.summary;
+      if (!place || !one?.bands) return;
+      const begin = is_common ? one.began : -one.begin_ns;
+      const x = (ns: number) => ((begin + ns - from) / Math.max(to - from, 1)) * place.width;
+      const left = x(one.begin_ns), right = Math.max(x(one.end_ns), left + 2), columns = one.bands.numbers.length / one.bands.fields;
+      place.context.clearRect(0, 0, place.width, place.height);
+      drawStack(place.context, one.bands, one.names, { left, top: 1, width: right - left, height: place.height - 1 },
+        (right - left) / columns, most);
+      canvas.onpointermove = (event) => {
+        const column = Math.floor(((event.offsetX - left) / (right - left)) * columns);
+        const bytes = column < 0 || column >= columns ? 0 : one.names.reduce((sum, _, c) => sum + one.bands!.numbers[column * one.bands!.fields + c]!, 0);
+        tip(event, `${time(((event.offsetX / place.width) * (to - from)))} after ${is_common ? "the first rank's" : "its"} first allocation\n${size(bytes)} allocated`);
+      };
+      canvas.onpointerleave = (event) => tip(event, "");
+    });
+  }
+}
+
+function mostly(one: Summary): string {
+  const most = one.categories.indexOf(Math.max(...one.categories));
+  return one.categories[most] ? `${size(one.categories[most]!)} ${one.names[most]!.label}` : "";
+}
+
+/** How those ended that are not whole, and which: one line for all that ended alike. */
+function groups(rows: Row[]): Map<string, string> {
+  const by = new Map<string, string[]>();
+  for (const { summary } of rows)
+    if (summary && summary.how !== "whole")
+      by.set(summary.ended, [...(by.get(summary.ended) ?? []), summary.rank >= 0 ? String(summary.rank) : `process ${summary.process["pid"] ?? "?"}`]);
+  return new Map([...by].map(([text, names]) => {
+    const some = names.length > 8 ? `${names.slice(0, 8).join(", ")} and ${names.length - 8} more` : names.join(", ");
+    return [text, /^\d/.test(names[0]!) ? `${names.length > 1 ? "Ranks" : "Rank"} ${some}` : some];
+  }));
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The analyzer, started in as many workers as are asked for; all of a worker's memory goes with it.
+import { Client, connect } from "./client";
+import { byId } from "./dom";
+import { bytesOf } from "./runs";
+
+export class Workers {
+  private constructor(private readonly url: string, private readonly module: WebAssembly.Module) {}
+
+  static async load(): Promise<Workers> {
+    if (typeof WebAssembly !== "object")
+      throw new Error("This browser has no WebAssembly, which the views need.");
+    const source = byId("worker").textContent ?? "";
+    const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+    const analyzer = await bytesOf(byId("analyzer").textContent ?? "", true);
+    return new Workers(url, await WebAssembly.compile(analyzer as BufferSource));
+  }
+
+  start(): { client: Client; end: () => void } {
+    const worker = new Worker(this.url);
+    worker.postMessage(this.module);
+    return { client: connect(worker), end: () => worker.terminate() };
+  }
+
+  /** A call to an analyzer of its own. */
+  async once<T>(call: (client: Client) => Promise<T>): Promise<T> {
+    const { client, end } = this.start();
+    try {
+      return await call(client);
+    } finally {
+      end();
+    }
+  }
+}

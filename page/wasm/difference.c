@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two sides of runs compared, as memtap diff does it. An instance of the analyzer compares once: the
+ * page throws it away afterwards.
+ */
+#include "analyzer/support/grow.h"
+#include "export.h"
+#include "nightly/diff/diff-report.h"
+#include "nightly/history/read-all.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    struct mt_digest *runs; /* the old ones first */
+    size_t n, capacity;
+    struct mt_diff diff;
+    struct mt_trace_error fault;
+    char *text;
+} comparison;
+
+/* Reads a run. 0, or a negative errno: `difference_fault` says why, where that is not empty. */
+EXPORT("difference_add") int mt_web_difference_add(const char *path)
+{
+    const struct mt_question question = {0};
+    if (mt_grow(&comparison.runs, &comparison.capacity, comparison.n + 1, sizeof *comparison.runs))
+        return -ENOMEM;
+    return mt_digest_ask(&comparison.runs[comparison.n++], path, &question, &comparison.fault);
+}
+
+EXPORT("difference_fault") const char *mt_web_difference_fault(void)
+{
+    return comparison.fault.text;
+}
+
+/* The first n_old runs with the others, as an object: memtap diff's JSON. NULL: no memory. */
+EXPORT("difference") json_t *mt_web_difference(size_t n_old)
+{
+    const struct mt_question question = {0};
+    size_t n_new = comparison.n - n_old;
+    int rc = mt_diff_runs(&comparison.diff, comparison.runs, n_old, n_new, &question);
+    return rc ? NULL : mt_diff_object(&comparison.diff);
+}
+
+/* After that, as memtap diff prints it. */
+EXPORT("difference_text") const char *mt_web_difference_text(void)
+{
+    const struct mt_style style = {.utf8 = 1};
+    size_t size;
+    FILE *out = open_memstream(&comparison.text, &size);
+    if (!out)
+        return "";
+    mt_diff_text(&comparison.diff, out, &style);
+    fclose(out);
+    return comparison.text ? comparison.text : "";
+}

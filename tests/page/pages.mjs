@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the page have in common: Chromium, checks, and a watch on what a page must never do.
+import { createRequire } from "node:module";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export const [modules, memtap, makeTraces, renameTexts, browser] = process.argv.slice(2);
+export const require = createRequire(join(modules, "package.json"));
+export const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+export const folder = mkdtempSync(join(tmpdir(), "memtap-page-"));
+execFileSync(makeTraces, { cwd: folder });
+
+let faults = 0, run = null;
+const requests = [], errors = [], dialogs = [];
+
+export function check(holds, what) {
+  if (holds) return;
+  faults++;
+  console.log(`not so: ${what}`);
+}
+
+export const json = (...command) => JSON.parse(execFileSync(memtap, command, { maxBuffer: 1 << 28, encoding: "utf8" }));
+
+/** Opens a page of a file, and waits until it is drawn. */
+export async function show(file, fragment = "", options = {}) {
+  const { chromium } = require("playwright-core");
+  run ??= await chromium.launch({ executablePath: browser, args: ["--no-sandbox"] });
+  const page = await run.newPage({ viewport: { width: 1280, height: 900 }, ...options });
+  page.on("request", (one) => { if (!/^(file|blob|data):/.test(one.url())) requests.push(one.url()); });
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("dialog", (one) => { dialogs.push(one.message()); void one.dismiss(); });
+  if (options.before) await page.addInitScript(options.before);
+  await page.goto(`file://${file}${fragment}`);
+  await ready(page);
+  return page;
+}
+
+/** Waits until what was asked for is drawn; the state, "ready" or "error". */
+export async function ready(page) {
+  await page.waitForFunction(() => ["ready", "error"].includes(document.documentElement?.dataset.state), null, { timeout: 120000 });
+  return page.evaluate(() => document.documentElement.dataset.state);
+}
+
+export const state = (page) => page.evaluate(() => document.documentElement.dataset.state);
+export const text = (page, selector) => page.evaluate((one) => document.querySelector(one)?.textContent ?? "", selector);
+
+/** How much of a canvas is not paper. */
+export const inked = (page, selector) => page.evaluate((one) => {
+  const canvas = document.querySelector(one);
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let n = 0;
+  for (let i = 3; i < data.length; i += 4) n += data[i] > 0;
+  return n / (data.length / 4);
+}, selector);
+
+export async function accessible(page, what) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  for (const one of violations)
+    check(!["serious", "critical"].includes(one.impact), `axe, ${what}: ${one.id}: ${one.nodes[0]?.html}`);
+}
+
+/** Runs tests, and ends the process. */
+export async function main(...tests) {
+  try {
+    for (const test of tests) await test();
+    check(!requests.length, `nothing goes to a network: ${requests[0]}`);
+    check(!errors.length, `no error: ${errors[0]}`);
+    check(!dialogs.length, `no name is run: ${dialogs[0]}`);
+  } finally {
+    await run?.close();
+    rmSync(folder, { recursive: true });
+  }
+  console.log(faults ? `${faults} faults` : "ok");
+  process.exit(faults ? 1 : 0);
+}
