@@ -63,7 +63,7 @@ export async function accessible(page, what) {
 }
 
 /** Runs tests, and ends the process. */
-export async function main(...tests) {
+export async function main(tests, last = () => undefined) {
   try {
     for (const test of tests) await test();
     check(!requests.length, `nothing goes to a network: ${requests[0]}`);
@@ -71,6 +71,7 @@ export async function main(...tests) {
     check(!dialogs.length, `no name is run: ${dialogs[0]}`);
   } finally {
     await run?.close();
+    await last();
     rmSync(folder, { recursive: true });
   }
   console.log(faults ? `${faults} faults` : "ok");

@@ -160,4 +160,4 @@ async function manyAndBad() {
   await empty.close();
 }
 
-await main(differences, goThrough, commands, ranks, manyAndBad);
+await main([differences, goThrough, commands, ranks, manyAndBad]);
