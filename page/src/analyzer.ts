@@ -8,6 +8,10 @@ import { Files, Wasi } from "./wasi";
 export const WHO = ["python", "native", "callers", "module", "operator", "line"] as const;
 export type Who = (typeof WHO)[number];
 
+/** What the timeline may stack; its number is mt_group_kind's. */
+export const STACKS = ["category", "module", "type", "line", "operator"] as const;
+export type Stack = (typeof STACKS)[number];
+
 export interface Category { name: string; label: string; }
 export interface Device {
   slot: number; device: number; moments: number;
@@ -38,7 +42,7 @@ export interface Trace {
 }
 /** What is shown: of one device, from x to x, which are moments or ns. */
 export interface Range { slot: number; is_time: boolean; from: number; to: number; columns: number; }
-/** Per column: bytes by category, the column's highest moment, reserved, least allocated. */
+/** Per column: bytes by group, the column's highest moment, reserved, least allocated. */
 export interface Bands { fields: number; numbers: Float64Array; }
 /** Six numbers a strip: columns from, to, bytes below, life, bytes, category. */
 export interface Strips { numbers: Float64Array; rest: Float64Array; below: Float64Array; }
@@ -46,6 +50,9 @@ export const STRIP = 6;
 /** Where blocks lie: areas.h has the fields, in the order of addresses. */
 export interface Map { segments: Float64Array; blocks: Float64Array; }
 export const MAP_SEGMENT = 8, MAP_BLOCK = 4;
+/** Six numbers a range that the program named: moments from and to, ns from and to, depth, name. */
+export interface Ranges { numbers: Float64Array; names: { [id: number]: string }; }
+export const RANGE = 6;
 /** What a segment was asked for. */
 export interface Area { purpose: string; call: string; stack: Frame[]; }
 
@@ -76,6 +83,7 @@ export interface Exports {
   who(slot: number, by: number, at: number, since: number, category: number): number;
   table(slot: number, at: number, since: number, category: number): number;
   life(number: number): number;
+  stack_by(kind: number): number;
   map(slot: number, at: number): number;
   map_segments(): number;
   map_n_segments(): number;
@@ -86,6 +94,9 @@ export interface Exports {
   difference_fault(): number;
   difference(nOld: number): number;
   difference_text(): number;
+  ranges(slot: number): number;
+  numbers(): number;
+  string(id: number): number;
 }
 
 export class Analyzer {
@@ -184,6 +195,11 @@ export class Analyzer {
     return { fields, numbers };
   }
 
+  /** What bands are of from now on; gives the groups' names. */
+  stackBy(stack: Stack) {
+    return this.take<string[]>(this.exports.stack_by(STACKS.indexOf(stack)));
+  }
+
   strips(range: Range, least: number, category: number): Strips {
     const n = this.exports.strips(range.slot, +range.is_time, range.from, range.to, range.columns,
       least, category);
@@ -224,6 +240,15 @@ export class Analyzer {
       segments: this.doubles(this.exports.map_segments(), this.exports.map_n_segments() * MAP_SEGMENT),
       blocks: this.doubles(this.exports.map_blocks(), this.exports.map_n_blocks() * MAP_BLOCK),
     };
+  }
+
+  ranges(slot: number): Ranges {
+    const n = this.exports.ranges(slot);
+    if (n < 0) throw new Error("out of memory");
+    const numbers = this.doubles(this.exports.numbers(), n * RANGE), names: { [id: number]: string } = {};
+    for (let i = 5; i < numbers.length; i += RANGE)
+      names[numbers[i]!] ??= this.take<string>(this.exports.string(numbers[i]!));
+    return { numbers, names };
   }
 
   area(number: number) {

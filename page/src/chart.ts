@@ -18,7 +18,8 @@ export class Chart {
   height = 0;
   ratio = 1;
 
-  constructor(readonly canvas: HTMLCanvasElement, readonly bottom: number) {
+  /** bottom: CSS pixels below the plot */
+  constructor(readonly canvas: HTMLCanvasElement, public bottom: number) {
     this.context = canvas.getContext("2d")!;
   }
 

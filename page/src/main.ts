@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: finds the traces that it carries or is given, opens one, and joins the views.
-import type { Bands, Device, Trace } from "./analyzer";
 import type { Client } from "./client";
+import type { Bands, Device, Stack, Trace } from "./analyzer";
+import { STACKS } from "./analyzer";
 import { byId, make, plain } from "./dom";
 import { part, plural, size } from "./format";
 import { bounded, pan, zoom } from "./chart";
@@ -13,6 +14,7 @@ import { AddressMap } from "./views/address-map";
 import { Blocks } from "./views/blocks";
 import { Details } from "./views/details";
 import { Legend } from "./views/legend";
+import { Minimap } from "./views/minimap";
 import { showNumbers } from "./views/numbers";
 import { TableView } from "./views/table";
 import { Timeline } from "./views/timeline";
@@ -40,6 +42,7 @@ function fail(why: string) {
 class Page {
   private readonly store: Store;
   private readonly timeline: Timeline;
+  private readonly minimap: Minimap;
   private readonly blocks: Blocks;
   private readonly map: AddressMap;
   private readonly views: { [tab in Tab]: { update(): void } | null };
@@ -55,7 +58,8 @@ class Page {
     const find = () => this.device();
     this.store = new Store(read(fragment, trace));
     this.timeline = new Timeline(byId("timeline"), client, this.store, trace, find, (event, column, bands) =>
-      tip(event, this.columnText(column, bands)));
+      tip(event, this.columnText(column, bands)), tip);
+    this.minimap = new Minimap(byId("minimap"), client, this.store, find);
     this.blocks = new Blocks(byId("blocks"), client, this.store, trace, find, () => this.timeline.most,
       (event, found) => tip(event, found ? `${size(found.bytes)}\nclick for its stack` : ""));
     this.map = new AddressMap(byId("panel-map"), client, this.store, trace, find, (event, text) => tip(event, text), over);
@@ -82,6 +86,13 @@ class Page {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.all(), { signal: over });
     byId<HTMLDetailsElement>("numbers").addEventListener("toggle", () => this.numbers());
     this.drawn = this.timeline.first;
+    void this.stack();
+  }
+
+  /** Tells the analyzer what to stack, where that is not what it does, and shows all. */
+  private async stack() {
+    const { stack } = this.store.state;
+    if (stack !== "category" || this.legend.groups.length) this.legend.groups = await this.client.stackBy(stack);
     this.all();
   }
 
@@ -98,8 +109,10 @@ class Page {
   private columnText(column: number, bands: Bands): string {
     const at = column * bands.fields, n = this.trace.categories.length;
     const bytes = [...bands.numbers.slice(at, at + n)], sum = bytes.reduce((a, b) => a + b, 0);
-    const lines = bytes.map((one, i) => [one, this.trace.categories[i]!.label] as const).filter(([one]) => one)
-      .sort((a, b) => b[0] - a[0]).slice(0, 6).map(([one, label]) => `${size(one)} ${label}, ${part(one, sum)}`);
+    const label = (i: number) =>
+      this.store.state.stack === "category" ? this.trace.categories[i]!.label : plain(this.legend.groups[i] ?? "");
+    const lines = bytes.map((one, i) => [one, label(i)] as const).filter(([one]) => one)
+      .sort((a, b) => b[0] - a[0]).slice(0, 6).map(([one, name]) => `${size(one)} ${name}, ${part(one, sum)}`);
     const least = bands.numbers[at + n + 2]!;
     return [`${size(sum)} allocated` + (least < sum ? ` (down to ${size(least)} in this column)` : ""), ...lines].join("\n");
   }
@@ -112,10 +125,13 @@ class Page {
     } }, ...trace.devices.map((one) => make("option", { value: one.slot, selected: one.slot === store.state.slot },
       one.device < 0 ? "device unknown" : `device ${one.device}`)));
     const axis = make("button", { id: "axis", click: () => void this.turnAxis() }, store.state.is_time ? "by time" : "by event");
+    const stack = make("select", { id: "stack", "aria-label": "what the timeline stacks", change: (event: Event) =>
+      store.set({ stack: (event.target as HTMLSelectElement).value as Stack }) },
+      ...STACKS.map((one) => make("option", { value: one, selected: one === store.state.stack }, `stack by ${one}`)));
     const search = make("input", { type: "search", id: "search", placeholder: "search (/)", "aria-label": "search",
       value: store.state.search, input: (event: Event) => store.set({ search: (event.target as HTMLInputElement).value }) });
     const button = (label: string, title: string, click: () => void) => make("button", { title, click }, label);
-    byId("bar").append(...(trace.devices.length > 1 ? [devices] : []), axis,
+    byId("bar").append(...(trace.devices.length > 1 ? [devices] : []), axis, stack,
       button("Whole run", "show all (0)", () => store.set(whole(this.device(), store.state.is_time))),
       button("Peak", "go to the peak (p)", () => store.set({ at: this.device().peak })),
       search,
@@ -193,11 +209,12 @@ class Page {
 
   private numbers() {
     if (byId<HTMLDetailsElement>("numbers").open)
-      void showNumbers(byId("numbers").querySelector("div")!, this.client, this.store.state, this.trace);
+      void showNumbers(byId("numbers").querySelector("div")!, this.client, this.store.state, this.trace, this.legend.groups);
   }
 
   private all() {
     this.timeline.update();
+    this.minimap.update();
     this.legend.update();
     this.details.update();
     this.views[this.store.state.tab]?.update();
@@ -205,9 +222,12 @@ class Page {
 
   private changed(state: State, changed: Set<keyof State>) {
     const has = (...keys: (keyof State)[]) => keys.some((key) => changed.has(key));
+    if (has("stack")) void this.stack();
     if (has("tab")) this.showTab(state.tab);
     if (has("slot", "is_time", "from", "to")) this.timeline.update();
     else if (has("at", "since", "category")) this.timeline.draw();
+    if (has("slot", "is_time")) this.minimap.update();
+    else if (has("from", "to")) this.minimap.draw();
     if (has("slot", "at", "category")) this.legend.update();
     if (has("life")) this.details.update();
     if (has("search")) byId<HTMLInputElement>("search").value = state.search;

@@ -16,6 +16,13 @@ const LOOKS: { [name: string]: [colour: string, pattern: Pattern] } = {
   other: ["#b8bec6", "none"],
 };
 
+/** Of groups that are no categories, by their place in the stack. */
+const NAMES = Object.keys(LOOKS);
+
+export function groupName(place: number): string {
+  return NAMES[place % NAMES.length]!;
+}
+
 type Pattern = "none" | "dots" | "lines" | "falling" | "cross";
 
 export function colour(name: string): string {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is looked at. It stands in the page's fragment, so that a link shows the same.
-import { Device, Trace, WHO, Who } from "./analyzer";
+import { Device, STACKS, Stack, Trace, WHO, Who } from "./analyzer";
 
 export const TABS = ["blocks", "map", "who", "table", "report"] as const;
 export type Tab = (typeof TABS)[number];
@@ -18,6 +18,8 @@ export interface State {
   /** a category's number, or -1: all */
   category: number;
   by: Who;
+  /** what the timeline stacks */
+  stack: Stack;
   tab: Tab;
   /** a block's number, or -1 */
   life: number;
@@ -94,6 +96,7 @@ export function read(fragment: string, trace: Trace): State {
     since: Math.round(number(given.get("since"), 0, device.moments - 1, 0)),
     category: Math.round(number(given.get("category"), 0, nCategories - 1, -1)),
     by: one(given.get("by"), WHO, "python"),
+    stack: one(given.get("stack"), STACKS, "category"),
     tab: one(given.get("tab"), TABS, "blocks"),
     life: Math.round(number(given.get("life"), 0, Number.MAX_SAFE_INTEGER, -1)),
     search: (given.get("search") ?? "").slice(0, 200),

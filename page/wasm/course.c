@@ -73,13 +73,13 @@ long mt_highest_moment(const struct mt_lives *lives, const struct mt_course *cou
     return at;
 }
 
-void mt_categories_after(const struct mt_lives *lives, const struct mt_course *course,
-                         size_t moment, uint64_t category[MT_CATEGORY_COUNT])
+void mt_groups_after(const struct mt_lives *lives, const struct mt_course *course,
+                         size_t moment, uint64_t group[MT_CATEGORY_COUNT])
 {
     size_t chunk = moment / MT_CHUNK_MOMENTS;
-    memcpy(category, course->chunk[chunk].category, sizeof course->chunk[chunk].category);
+    memcpy(group, course->chunk[chunk].group, sizeof course->chunk[chunk].group);
     for (size_t i = chunk * MT_CHUNK_MOMENTS; i <= moment; i++)
-        category[mt_life_at(lives, course, i)->category] += change_at(lives, course, i);
+        group[mt_life_at(lives, course, i)->group] += change_at(lives, course, i);
 }
 
 static uint64_t total_before(const struct mt_lives *lives, const struct mt_course *course,
@@ -118,13 +118,13 @@ void mt_bands(const struct mt_lives *lives, const struct mt_range_shown *range, 
 {
     const struct mt_course *course = &lives->course[range->slot];
     for (size_t i = 0; i < range->columns; i++, out += MT_BAND_FIELDS) {
-        uint64_t category[MT_CATEGORY_COUNT] = {0};
+        uint64_t group[MT_CATEGORY_COUNT] = {0};
         struct mt_moments moments = mt_column_moments(lives, range, i);
         long moment = mt_highest_moment(lives, course, moments);
         if (moment >= 0)
-            mt_categories_after(lives, course, (size_t)moment, category);
+            mt_groups_after(lives, course, (size_t)moment, group);
         for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
-            out[c] = (double)category[c];
+            out[c] = (double)group[c];
         out[MT_BAND_MOMENT] = (double)moment;
         out[MT_BAND_RESERVED] =
             moment < 0 ? 0 : (double)mt_reserved_at(course, (size_t)moment);

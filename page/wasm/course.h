@@ -21,12 +21,12 @@ struct mt_range_shown {
 #define MT_BAND_LEAST (MT_CATEGORY_COUNT + 2) /* the least that was allocated in the column */
 #define MT_BAND_FIELDS (MT_CATEGORY_COUNT + 3)
 
-/* out: columns times MT_BAND_FIELDS numbers, bytes by category first. */
+/* out: columns times MT_BAND_FIELDS numbers, bytes by group first. */
 void mt_bands(const struct mt_lives *lives, const struct mt_range_shown *range, double *out);
 
-/* What is live after a moment, by category. */
-void mt_categories_after(const struct mt_lives *lives, const struct mt_course *course,
-                         size_t moment, uint64_t category[MT_CATEGORY_COUNT]);
+/* What is live after a moment, by group. */
+void mt_groups_after(const struct mt_lives *lives, const struct mt_course *course,
+                         size_t moment, uint64_t group[MT_CATEGORY_COUNT]);
 
 /* The moments that a column shows: first .. end - 1, from -1; never none. */
 struct mt_moments {

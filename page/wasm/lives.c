@@ -43,6 +43,7 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .node_name = block->node_name,
         .name = block->name,
         .category = (uint8_t)rule->category,
+        .group = (uint8_t)rule->category,
         .dtype = block->dtype,
         .phase = block->born.phase,
         .slot = (uint8_t)mt_device_slot(block->device),
@@ -155,7 +156,7 @@ static void sum_chunk(const struct mt_lives *lives, const struct mt_course *cour
     for (size_t i = from; i < to && i < course->n; i++) {
         const struct mt_life *life = mt_life_at(lives, course, i);
         uint64_t change = mt_is_end(course, i) ? -life->size : life->size;
-        now->category[life->category] += change;
+        now->group[life->group] += change;
         now->total += change;
         if (i == from || now->total > chunk->most) {
             chunk->most = now->total;

@@ -19,6 +19,7 @@ struct mt_life {
     uint32_t born, ended;      /* moments of its device, from 0; or MT_LIFE_GOES_ON */
     uint32_t stack, forward_stack, node_name, name; /* as in mt_block */
     uint8_t category, dtype, phase, slot;
+    uint8_t group;   /* what it is stacked with: groups.h */
     uint16_t rule;   /* mt_rule_index */
     bool is_of_cuda; /* CUDA handed it out, where PyTorch did not use the device until then */
 };
@@ -27,7 +28,7 @@ struct mt_life {
 
 /* What is live before a chunk of moments, and where in it most and least is. */
 struct mt_chunk {
-    uint64_t category[MT_CATEGORY_COUNT], total; /* bytes */
+    uint64_t group[MT_CATEGORY_COUNT], total; /* bytes */
     uint64_t most, least;
     uint32_t most_at;
 };
@@ -67,7 +68,7 @@ int mt_lives_see(struct mt_lives *lives, const struct mt_replay *replay,
 /* After the replay. 0 or -ENOMEM. */
 int mt_lives_order(struct mt_lives *lives, const struct mt_replay *replay);
 
-/* What is totalled by moment, after categories were changed. */
+/* What is totalled by moment, after groups were changed. */
 void mt_lives_sum(struct mt_lives *lives);
 
 void mt_lives_clear(struct mt_lives *lives);

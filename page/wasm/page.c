@@ -9,6 +9,8 @@
 #include "areas.h"
 #include "course.h"
 #include "export.h"
+#include "groups.h"
+#include "named-ranges.h"
 #include "strips.h"
 #include "trace-format/cuda-apis.h"
 #include "trace-format/dtypes.h"
@@ -25,6 +27,7 @@ static struct {
     struct mt_strips strips;
     struct mt_areas areas;
     struct mt_map map;
+    struct mt_named_ranges ranges;
     struct mt_watcher saw;
     char *text;
     double *numbers;
@@ -50,6 +53,7 @@ static void close_trace(void)
     mt_strips_clear(&page.strips);
     mt_areas_clear(&page.areas);
     mt_map_clear(&page.map);
+    mt_named_ranges_clear(&page.ranges);
     page.is_open = false;
 }
 
@@ -77,7 +81,7 @@ static void take_verdicts(void)
             struct mt_life *life = life_of(verdict->block);
             if (!life)
                 continue;
-            life->category = (uint8_t)verdict->rule->category;
+            life->category = life->group = (uint8_t)verdict->rule->category;
             life->rule =
                 (uint16_t)mt_rule_index(page.analysis.replay.question.rules, verdict->rule);
         }
@@ -88,7 +92,9 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
 {
     (void)data;
     int rc = mt_lives_see(&page.lives, replay, event);
-    return rc ? rc : mt_areas_see(&page.areas, replay, event);
+    if (!rc)
+        rc = mt_areas_see(&page.areas, replay, event);
+    return rc ? rc : mt_named_ranges_see(&page.ranges, replay, event);
 }
 
 /* 0, or a negative errno: `fault` says why, where that is not empty. */
@@ -106,6 +112,7 @@ EXPORT("open") int mt_web_open(const char *path)
     if (!rc) {
         take_verdicts();
         mt_lives_sum(&page.lives);
+        mt_named_ranges_end(&page.ranges, &page.analysis.replay);
     }
     return rc;
 }
@@ -177,6 +184,12 @@ EXPORT("categories") json_t *mt_web_categories(void)
     return array;
 }
 
+/* What the timeline stacks from now on (enum mt_group_kind); gives the names. */
+EXPORT("stack_by") json_t *mt_web_stack_by(unsigned kind)
+{
+    return mt_groups_set(&page.lives, &page.analysis.replay, kind);
+}
+
 static long peak_moment(unsigned slot)
 {
     const struct mt_course *course = &page.lives.course[slot];
@@ -218,6 +231,40 @@ EXPORT("spans") json_t *mt_web_spans(unsigned slot)
                                         (json_int_t)span->most));
     }
     return array;
+}
+
+#define RANGE_FIELDS 6u
+
+/* How many ranges the program named; negative: no memory. Their numbers are in `numbers`: moment and ns
+ * of the beginning and the end, depth, and the name's id (`string`). */
+EXPORT("ranges") long mt_web_ranges(unsigned slot)
+{
+    const struct mt_course *course = &page.lives.course[slot];
+    if (mt_grow(&page.numbers, &page.numbers_capacity, page.ranges.n * RANGE_FIELDS + 1,
+                sizeof *page.numbers))
+        return -ENOMEM;
+    double *out = page.numbers;
+    for (size_t i = 0; i < page.ranges.n; i++, out += RANGE_FIELDS) {
+        const struct mt_named_range *range = &page.ranges.range[i];
+        out[0] = (double)mt_moment_at_event(course, range->from_event);
+        out[1] = (double)mt_moment_at_event(course, range->to_event);
+        out[2] = (double)range->from_ns;
+        out[3] = (double)range->to_ns;
+        out[4] = range->depth;
+        out[5] = (double)range->name;
+    }
+    return (long)page.ranges.n;
+}
+
+EXPORT("numbers") const double *mt_web_numbers(void)
+{
+    return page.numbers;
+}
+
+/* The text of a string of the trace. */
+EXPORT("string") json_t *mt_web_string(double id)
+{
+    return mt_json_text(mt_string(page.analysis.replay.definitions, (uint32_t)id));
 }
 
 /* [{"slot", "moment", "time_ns", "requested", "went_on"}]: when memory ran out; the latest ones. */

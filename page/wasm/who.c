@@ -5,12 +5,12 @@
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
 #include "course.h"
+#include "life-names.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define FRAMES_MAX 1024u
-#define TEXT_MAX 512u
 
 struct node {
     char *name, *place;
@@ -27,19 +27,11 @@ struct tree {
     bool has_no_memory;
 };
 
-static uint64_t hash(const char *text, uint64_t seed)
-{
-    uint64_t h = seed * 0x9e3779b97f4a7c15u ^ 0xcbf29ce484222325u;
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-    return h ? h : 1;
-}
-
 /* The child of that name and place; made where there is none. Two texts of one 64-bit hash would be
  * one node. */
 static uint32_t child(struct tree *tree, uint32_t parent, const char *name, const char *place)
 {
-    uint64_t key = hash(place, hash(name, parent + 1));
+    uint64_t key = mt_text_hash(place, mt_text_hash(name, parent + 1));
     uint32_t known = mt_address_map_get(&tree->by_key, key);
     if (known)
         return known;
@@ -71,15 +63,6 @@ static const struct mt_definitions *definitions(const struct tree *tree)
     return tree->replay->definitions;
 }
 
-static struct mt_block as_block(const struct mt_life *life)
-{
-    return (struct mt_block){.stack = life->stack,
-                             .forward_stack = life->forward_stack,
-                             .node_name = life->node_name,
-                             .name = life->name,
-                             .size = life->size};
-}
-
 static uint32_t descend(struct tree *tree, uint32_t at, const char *name, const char *place,
                         const struct mt_life *life)
 {
@@ -88,13 +71,13 @@ static uint32_t descend(struct tree *tree, uint32_t at, const char *name, const 
     return at;
 }
 
-static void place_of(char out[TEXT_MAX], const struct mt_frame *frame)
+static void place_of(char out[MT_LIFE_TEXT], const struct mt_frame *frame)
 {
     const char *slash = strrchr(frame->file, '/');
     if (frame->line)
-        snprintf(out, TEXT_MAX, "%s:%u", slash ? slash + 1 : frame->file, frame->line);
+        snprintf(out, MT_LIFE_TEXT, "%s:%u", slash ? slash + 1 : frame->file, frame->line);
     else
-        snprintf(out, TEXT_MAX, "%s", slash ? slash + 1 : frame->file);
+        snprintf(out, MT_LIFE_TEXT, "%s", slash ? slash + 1 : frame->file);
 }
 
 /* The frames of a stack, outermost first; of Python only, but where there are none. */
@@ -116,15 +99,15 @@ static size_t frames_of(const struct tree *tree, uint32_t stack, bool with_nativ
     return n;
 }
 
-static void short_name(const struct tree *tree, uint32_t node_name, char out[TEXT_MAX])
+static void short_name(const struct tree *tree, uint32_t node_name, char out[MT_LIFE_TEXT])
 {
-    mt_short_type_name(mt_string(definitions(tree), node_name), out, TEXT_MAX);
+    mt_short_type_name(mt_string(definitions(tree), node_name), out, MT_LIFE_TEXT);
 }
 
 static void by_stack(struct tree *tree, const struct mt_life *life, enum mt_who_by by)
 {
     uint32_t frames[FRAMES_MAX], at = 1;
-    char place[TEXT_MAX];
+    char place[MT_LIFE_TEXT];
     /* what backward makes belongs to the line whose operation it undoes */
     uint32_t stack = life->forward_stack ? life->forward_stack : life->stack;
     size_t n = frames_of(tree, stack, by == MT_WHO_NATIVE, frames);
@@ -148,7 +131,7 @@ static void by_stack(struct tree *tree, const struct mt_life *life, enum mt_who_
 
 static void by_module(struct tree *tree, const struct mt_life *life)
 {
-    char path[TEXT_MAX];
+    char path[MT_LIFE_TEXT];
     uint32_t at = 1, stack = life->forward_stack ? life->forward_stack : life->stack;
     snprintf(path, sizeof path, "%s", mt_stack_module(definitions(tree), stack));
     if (!*path)
@@ -159,27 +142,12 @@ static void by_module(struct tree *tree, const struct mt_life *life)
     descend(tree, at, mt_categories[life->category].label, "category", life);
 }
 
-static void line_text(const struct tree *tree, const struct mt_life *life, char out[TEXT_MAX])
-{
-    struct mt_block block = as_block(life);
-    mt_named_place_text(out, TEXT_MAX, definitions(tree), life->name,
-                        mt_line_stack(definitions(tree), &block));
-}
-
-static void operator_text(const struct tree *tree, const struct mt_life *life, char out[TEXT_MAX])
-{
-    if (life->node_name)
-        short_name(tree, life->node_name, out);
-    else
-        snprintf(out, TEXT_MAX, "%s", mt_stack_frame(definitions(tree), life->stack)->function);
-}
-
 static void by_line(struct tree *tree, const struct mt_life *life, enum mt_who_by by)
 {
-    char what[TEXT_MAX], line[TEXT_MAX];
-    line_text(tree, life, line);
+    char what[MT_LIFE_TEXT], line[MT_LIFE_TEXT];
+    mt_life_line(definitions(tree), life, line);
     if (by == MT_WHO_OPERATOR)
-        operator_text(tree, life, what);
+        mt_life_operator(definitions(tree), life, what);
     else
         snprintf(what, sizeof what, "%s", mt_categories[life->category].label);
     uint32_t at = descend(tree, 1, what, "", life);
@@ -335,10 +303,10 @@ struct table {
 
 static uint64_t key_of(const struct tree *tree, const struct mt_life *life)
 {
-    char line[TEXT_MAX];
-    line_text(tree, life, line);
+    char line[MT_LIFE_TEXT];
+    mt_life_line(definitions(tree), life, line);
     uint64_t seed = (uint64_t)life->category << 40 | life->node_name;
-    return hash(line, seed);
+    return mt_text_hash(line, seed);
 }
 
 static void add_row(void *data, const struct mt_life *life)
@@ -371,9 +339,9 @@ static int larger_row(const void *a, const void *b)
 static json_t *row_json(const struct table *table, const struct mt_lives *lives,
                         const struct row *row)
 {
-    char line[TEXT_MAX], operator[TEXT_MAX];
-    line_text(&table->tree, row->life, line);
-    operator_text(&table->tree, row->life, operator);
+    char line[MT_LIFE_TEXT], operator[MT_LIFE_TEXT];
+    mt_life_line(definitions(&table->tree), row->life, line);
+    mt_life_operator(definitions(&table->tree), row->life, operator);
     return json_pack("{s:I, s:I, s:i, s:s, s:s, s:o, s:I}", "bytes", (json_int_t)row->bytes,
                      "blocks", (json_int_t)row->blocks, "category", (int)row->life->category,
                      "line", line, "operator", row->life->node_name ? operator: "", "guess",

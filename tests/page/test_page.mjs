@@ -111,6 +111,21 @@ async function views(trace) {
   await page.close();
 }
 
+/** Whatever the timeline stacks, the moment has the same bytes. */
+async function stacks(trace) {
+  const out = join(folder, "stacks.html");
+  make(out, trace);
+  const page = await show(out);
+  await page.waitForSelector("#legend b");
+  const said = await page.textContent("#moment");
+  for (const one of ["module", "type", "line", "operator", "category"]) {
+    await page.selectOption("#stack", one);
+    await page.waitForSelector(one === "category" ? "#legend button" : "#legend .group");
+    check(await page.textContent("#moment") === said, `stacked by ${one}, the moment says: ${await page.textContent("#moment")}`);
+  }
+  await page.close();
+}
+
 /** The address map has the report's segments; it plays, and stops. */
 async function map(trace) {
   const out = join(folder, "map.html");
@@ -186,6 +201,8 @@ async function badInput(trace) {
 try {
   await numbers();
   await views(training);
+  await stacks(training);
+  await stacks(join(folder, "phases.mtap"));
   await map(join(folder, "fragmented.mtap"));
   await commands(training);
   await badInput(training);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The categories with their bytes at the chosen moment; each filters all views.
+// What the timeline stacks, with its bytes at the chosen moment; a category filters all views.
 import type { Trace } from "../analyzer";
 import { Client, latest } from "../client";
-import { make } from "../dom";
+import { make, plain } from "../dom";
 import { count, part, size, time } from "../format";
-import { colour } from "../palette";
+import { colour, groupName } from "../palette";
 import { Store } from "../state";
 
 export class Legend {
   private readonly fetch: () => void;
+  groups: string[] = []; // of what the timeline stacks
 
   constructor(place: HTMLElement, moment: HTMLElement, client: Client, store: Store, trace: Trace) {
     this.fetch = latest(async () => {
@@ -22,14 +23,19 @@ export class Legend {
       moment.textContent = `${size(sum)} allocated` + (reserved ? `, ${size(reserved)} reserved` : "") +
         ` at ${time(where.time_ns)}, event ${count(where.event)}` +
         (span ? `, ${span.phase}${span.iteration ? ` of iteration ${span.iteration}` : ""}` : "");
-      const order = trace.categories.map((_, i) => i).filter((i) => bytes[i] || i === chosen)
+      const isCategory = store.state.stack === "category";
+      const order = bytes.map((_, i) => i).filter((i) => bytes[i] || (isCategory && i === chosen))
         .sort((a, b) => bytes[b]! - bytes[a]!);
-      place.replaceChildren(...order.map((i) => make("button", {
-        class: "category", "aria-pressed": String(chosen === i),
-        title: `show ${chosen === i ? "all categories" : `${trace.categories[i]!.label} only`}`,
-        click: () => store.set({ category: store.state.category === i ? -1 : i }),
-      }, make("span", { class: "swatch", style: `--colour:${colour(trace.categories[i]!.name)}` }),
-        `${trace.categories[i]!.label} `, make("b", {}, size(bytes[i]!)), ` ${part(bytes[i]!, sum)}`)));
+      place.replaceChildren(...order.map((i) => {
+        const label = isCategory ? trace.categories[i]!.label : plain(this.groups[i] ?? "");
+        const name = isCategory ? trace.categories[i]!.name : groupName(i);
+        const text = [make("span", { class: "swatch", style: `--colour:${colour(name)}` }), `${label} `,
+          make("b", {}, size(bytes[i]!)), ` ${part(bytes[i]!, sum)}`];
+        return isCategory ? make("button", {
+          class: "category", "aria-pressed": String(chosen === i), title: `show ${chosen === i ? "all categories" : `${label} only`}`,
+          click: () => store.set({ category: store.state.category === i ? -1 : i }),
+        }, ...text) : make("span", { class: "group" }, ...text);
+      }));
     });
   }
 

@@ -2,13 +2,13 @@
 // The shown range as a table: what the chart says to who cannot see it.
 import type { Trace } from "../analyzer";
 import { Client } from "../client";
-import { make } from "../dom";
+import { make, plain } from "../dom";
 import { count, size, time } from "../format";
 import { State } from "../state";
 
 const ROWS = 40;
 
-export async function showNumbers(place: Element, client: Client, state: State, trace: Trace) {
+export async function showNumbers(place: Element, client: Client, state: State, trace: Trace, groups: string[]) {
   const { slot, is_time, from, to } = state, n = trace.categories.length;
   const bands = await client.bands({ slot, is_time, from, to, columns: ROWS });
   const used = trace.categories.map((_, c) => c)
@@ -24,6 +24,6 @@ export async function showNumbers(place: Element, client: Client, state: State, 
   place.replaceChildren(make("table", {},
     make("caption", { class: "hidden" }, "the highest moment of each of 40 parts of the shown range"),
     make("thead", {}, make("tr", {}, ...[is_time ? "from" : "from moment", "allocated", "reserved",
-      ...used.map((c) => trace.categories[c]!.label)].map((text) => make("th", { scope: "col" }, text)))),
+      ...used.map((c) => plain(state.stack === "category" ? trace.categories[c]!.label : groups[c] ?? ""))].map((text) => make("th", { scope: "col" }, text)))),
     make("tbody", {}, ...rows)));
 }

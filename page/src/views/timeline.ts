@@ -4,19 +4,23 @@ import type { Bands, Device, Span, Trace } from "../analyzer";
 import { Chart, LEFT, gestures, ink } from "../chart";
 import { Client, latest } from "../client";
 import { marks, size, time } from "../format";
-import { fill } from "../palette";
+import { fill, groupName } from "../palette";
 import { Store } from "../state";
+import { RangeLanes } from "./range-lanes";
 
 export const PHASES: { [label: string]: string } = {
   forward: "#56b4e955", backward: "#e69f0055", "optimizer step": "#009e7355", "start-up": "#80808033",
 };
 
 const FAR = 4;
+const BOTTOM = 44; // CSS pixels: phases, iterations, the axis
 
 export class Timeline {
   private readonly chart: Chart;
   private bands: Bands | null = null;
   private readonly fetch: () => void;
+  private readonly lanes: RangeLanes;
+  private slot = -1; // whose ranges the lanes have
   most = 1; // bytes at the top of the chart
   /** when something was drawn, or there is no place to draw in */
   readonly first: Promise<void>;
@@ -24,11 +28,19 @@ export class Timeline {
 
   constructor(canvas: HTMLCanvasElement, private readonly client: Client, private readonly store: Store,
               private readonly trace: Trace, private readonly device: () => Device,
-              hover: (event: PointerEvent, column: number, bands: Bands) => void) {
-    this.chart = new Chart(canvas, 44);
+              hover: (event: PointerEvent, column: number, bands: Bands) => void,
+              say: (event: PointerEvent, text: string) => void) {
+    this.chart = new Chart(canvas, BOTTOM);
+    this.lanes = new RangeLanes(this.chart, store);
     this.first = new Promise((resolve) => (this.isDrawn = resolve));
     this.fetch = latest(async () => {
       const { slot, is_time, from, to } = this.store.state;
+      if (this.slot !== slot) {
+        this.slot = slot;
+        this.lanes.set(await client.ranges(slot));
+        this.chart.bottom = BOTTOM + this.lanes.height;
+        this.chart.fit();
+      }
       this.bands = await client.bands({ slot, is_time, from, to, columns: this.chart.columns() });
       this.draw();
       this.isDrawn();
@@ -36,7 +48,9 @@ export class Timeline {
     gestures(this.chart, store, device, (event) => void this.choose(event));
     canvas.addEventListener("pointermove", (event) => {
       const column = this.column(event.offsetX);
-      if (this.bands && column >= 0) hover(event, column, this.bands);
+      const range = this.lanes.at(event.offsetX, event.offsetY - this.chart.height - BOTTOM);
+      if (range) say(event, range);
+      else if (this.bands && column >= 0) hover(event, column, this.bands);
     });
   }
 
@@ -87,18 +101,20 @@ export class Timeline {
         below[i]! += bytes;
       }
       if (!any) continue;
-      context.fillStyle = fill(this.trace.categories[c]!.name);
-      context.globalAlpha = this.store.state.category >= 0 && this.store.state.category !== c ? 0.25 : 1;
+      const { stack, category } = this.store.state;
+      context.fillStyle = fill(stack === "category" ? this.trace.categories[c]!.name : groupName(c));
+      context.globalAlpha = stack === "category" && category >= 0 && category !== c ? 0.25 : 1;
       context.fill();
       context.globalAlpha = 1;
     }
-    this.line(columns, step, (i) => y(bands.numbers[i * bands.fields + n + 1]!));
+    if (reserved) this.line(columns, step, (i) => y(bands.numbers[i * bands.fields + n + 1]!));
     if (is_far) {
       context.fillStyle = ink("ink");
       context.textAlign = "right";
       context.fillText(`reserved is above the chart: up to ${size(reserved)}`, LEFT + chart.width - 4, 8);
     }
     this.bandsBelow();
+    this.lanes.draw(this.chart.height + BOTTOM);
     this.cursors();
   }
 
@@ -137,7 +153,7 @@ export class Timeline {
       if (to < LEFT || from > right) return;
       context.fillStyle = PHASES[span.phase] ?? "#80808022";
       context.fillRect(from, height + 4, Math.max(1, to - from), 12);
-      if (to - from > 60) {
+      if (to - from > context.measureText(span.phase).width + 6) {
         context.fillStyle = text;
         context.fillText(span.phase, from + 3, height + 10);
       }
@@ -154,7 +170,8 @@ export class Timeline {
     context.fillStyle = text;
     for (const mark of marks(from, to, 8)) {
       const label = is_time ? time(mark) : Math.round(mark).toLocaleString("en-US");
-      context.fillText(label, this.chart.pixel(this.store.state, mark), height + 37);
+      const x = this.chart.pixel(this.store.state, mark), half = context.measureText(label).width / 2;
+      context.fillText(label, Math.min(x, right + 10 - half), height + 37);
     }
     context.restore();
   }

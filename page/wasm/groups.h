@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the timeline stacks: categories, or the largest modules, types, lines or operators, with all
+ * others as one.
+ */
+#ifndef MT_PAGE_GROUPS_H
+#define MT_PAGE_GROUPS_H
+
+#include "analyzer/print/json.h"
+#include "lives.h"
+
+enum mt_group_kind { MT_STACK_CATEGORY, MT_STACK_MODULE, MT_STACK_DTYPE, MT_STACK_LINE, MT_STACK_OPERATOR };
+
+/* Writes every life's group, sums them up, and gives their names: those with most bytes times moments
+ * first, at most MT_CATEGORY_COUNT, the last for all others. NULL: no memory. */
+json_t *mt_groups_set(struct mt_lives *lives, const struct mt_replay *replay, unsigned kind);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "life-names.h"
+#include "analyzer/model/user-line.h"
+#include "analyzer/support/demangle.h"
+
+#include <stdio.h>
+
+void mt_life_line(const struct mt_definitions *definitions, const struct mt_life *life,
+                  char out[MT_LIFE_TEXT])
+{
+    const struct mt_block block = {.stack = life->stack,
+                                   .forward_stack = life->forward_stack,
+                                   .node_name = life->node_name,
+                                   .name = life->name,
+                                   .size = life->size};
+    mt_named_place_text(out, MT_LIFE_TEXT, definitions, life->name,
+                        mt_line_stack(definitions, &block));
+}
+
+void mt_life_operator(const struct mt_definitions *definitions, const struct mt_life *life,
+                      char out[MT_LIFE_TEXT])
+{
+    if (life->node_name)
+        mt_short_type_name(mt_string(definitions, life->node_name), out, MT_LIFE_TEXT);
+    else
+        snprintf(out, MT_LIFE_TEXT, "%s",
+                 mt_stack_frame(definitions, life->stack)->function);
+}
+
+uint64_t mt_text_hash(const char *text, uint64_t seed)
+{
+    uint64_t h = seed * 0x9e3779b97f4a7c15u ^ 0xcbf29ce484222325u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return h ? h : 1;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a block is called by its line and its operator.
+ */
+#ifndef MT_PAGE_LIFE_NAMES_H
+#define MT_PAGE_LIFE_NAMES_H
+
+#include "lives.h"
+
+#define MT_LIFE_TEXT 512u
+
+void mt_life_line(const struct mt_definitions *definitions, const struct mt_life *life,
+                  char out[MT_LIFE_TEXT]);
+void mt_life_operator(const struct mt_definitions *definitions, const struct mt_life *life,
+                      char out[MT_LIFE_TEXT]);
+
+/* Never 0. */
+uint64_t mt_text_hash(const char *text, uint64_t seed);
+
+#endif
