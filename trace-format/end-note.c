@@ -172,7 +172,7 @@ static int write_note(const struct chain *chain, struct mt_encoder *encoder, con
 /* The blocks have been read. */
 static int note_in_trace(struct chain *chain, pid_t pid, pid_t parent, const char *how)
 {
-    if (chain->pid != pid || chain->parent != parent)
+    if (chain->pid != pid || (parent != MT_ANY_PARENT && chain->parent != parent))
         return -ESRCH;
     if (!strcmp(chain->ended, how))
         return 0;

@@ -16,10 +16,11 @@
  * Write into a process's trace how it ended ("signal 9"), after waiting for it: into the tail if there
  * is one, else before the end block, or behind the last block. The records stay as they are, and a
  * reader finds the trace with or without the note. Return 0; -ESRCH if the trace is not of this process
- * and parent; another negative errno if the trace must stay as it is (it is cut, its process replaced
+ * and parent (MT_ANY_PARENT: the caller knows by other means that the process has ended); another negative errno if the trace must stay as it is (it is cut, its process replaced
  * itself by another program, or another end is noted already). If the trace says the same already,
  * write nothing and return 0.
  */
+#define MT_ANY_PARENT 0
 int mt_note_end(const char *path, pid_t pid, pid_t parent, const char *how);
 
 /* Read what a closed trace says of its process's end: 0 and "exit code 0", or "" if it does not say; a

@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "tools/launch/architecture.h"
 #include "tools/launch/child.h"
+#include "tools/launch/ends.h"
 #include "tools/launch/every-trace.h"
 #include "tools/launch/locate.h"
 #include "tools/launch/program.h"
@@ -294,16 +295,23 @@ static void tell_none(const struct mt_roster *roster, const char *program)
 
 struct telling {
     struct mt_child_end end;
+    struct mt_ends *ends;
     struct mt_every_trace every;
     int is_quiet;
 };
 
-/* What we saw of the program's end is written into the trace, if it is the one of our own child. */
+/* What we saw of the program's end is written into the trace, if it is the one of our own child; of
+ * another process, what the kernel says. */
 static void finish_trace(void *data, const char *trace, uint64_t cpu_ns)
 {
     struct telling *telling = data;
-    if (telling->end.pid)
-        mt_note_end(trace, telling->end.pid, getpid(), telling->end.how);
+    pid_t pid;
+    char how[32];
+    int rc = !telling->end.pid
+                 ? -ESRCH
+                 : mt_note_end(trace, telling->end.pid, getpid(), telling->end.how);
+    if (rc == -ESRCH && !mt_ends_of(telling->ends, trace, &pid, how))
+        mt_note_end(trace, pid, MT_ANY_PARENT, how);
     if (!telling->is_quiet)
         tell_trace(&telling->every, trace, cpu_ns);
 }
@@ -320,8 +328,11 @@ static int record(char **program, int quiet)
         mt_roster_destroy(&roster);
         return mt_fail("out of memory");
     }
+    telling.ends = mt_ends_watch(&roster);
     int code = mt_child_run(program, &telling.end);
+    mt_ends_stop(telling.ends);
     unsigned traces = mt_roster_each(&roster, finish_trace, &telling);
+    mt_ends_destroy(telling.ends);
     mt_every_trace_tell(&telling.every);
     if (!traces && !quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
         tell_none(&roster, program[0]);

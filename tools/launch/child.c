@@ -99,17 +99,22 @@ static void start(char *const argv[], int pipe_end, const sigset_t *mask)
     _exit(n == sizeof error ? MT_EXIT_NOT_FOUND : MT_EXIT_NOT_EXECUTABLE);
 }
 
+void mt_child_words(int status, char how[32])
+{
+    int is_killed = WIFSIGNALED(status);
+    snprintf(how, 32, "%s %d", is_killed ? "signal" : "exit code",
+             is_killed ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
 static int wait_for(pid_t pid, struct mt_child_end *end)
 {
     int status;
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return MT_EXIT_BAD;
-    int is_killed = WIFSIGNALED(status),
-        number = is_killed ? WTERMSIG(status) : WEXITSTATUS(status);
     end->pid = pid;
-    snprintf(end->how, sizeof end->how, "%s %d", is_killed ? "signal" : "exit code", number);
-    return is_killed ? 128 + number : number;
+    mt_child_words(status, end->how);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 int mt_child_run(char *const argv[], struct mt_child_end *end)

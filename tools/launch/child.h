@@ -13,6 +13,9 @@ struct mt_child_end {
     char how[32];
 };
 
+/* The words for a status of waitpid. */
+void mt_child_words(int status, char how[32]);
+
 /* Runs a program as a child, in the process's environment, to its end. Signals that were sent to
  * memtap alone go on to it. The exit code as a shell has it: the program's own, 128 + a signal's
  * number; 127 and 126, after a message, where it could not be started. */
