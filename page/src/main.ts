@@ -32,7 +32,7 @@ const TAB_LABELS: { [tab in Tab]: string } = {
 
 function fail(why: string) {
   document.documentElement.dataset["state"] = "error";
-  const has_texts = !shown && document.querySelector("#texts pre") !== null;
+  const has_texts = !has_opened && document.querySelector("#texts pre") !== null;
   byId("message").textContent = plain(why) + (has_texts ? " The report stands below as text." : "");
   byId("message").hidden = false;
   byId("drop").hidden = false;
@@ -245,6 +245,8 @@ function title(trace: Trace): string {
 }
 
 let shown: { run: Run; trace: Trace; page: Page | null; over: AbortController } | null = null;
+let has_started = false; // the analyzer
+let has_opened = false; // any; texts are of what the page carries
 let empty: HTMLElement; // the views before a trace was opened
 
 function head(trace: Trace) {
@@ -267,7 +269,10 @@ async function open(client: Client, run: Run, fragment: string) {
   shown = null;
   byId("views").replaceWith(empty.cloneNode(true));
   byId("help").replaceChildren();
+  byId("headline").replaceChildren();
+  byId("title").textContent = plain(run.label);
   const trace = await client.open(run.file, await run.files()), over = new AbortController();
+  has_opened = true;
   head(trace);
   window.memtap = { ...window.memtap, report: () => trace.report };
   const page = trace.devices.length ? new Page(client, trace, over.signal, fragment) : null;
@@ -283,6 +288,7 @@ const whole_page = new Promise<void>((resolve) => {
 async function main() {
   empty = byId("views").cloneNode(true) as HTMLElement;
   const workers = await Workers.load(), { client } = workers.start(); // while the traces are still being loaded
+  has_started = true;
   await whole_page;
   const several = new Several(byId("traces"), workers, (run, fragment) => open(client, run, fragment), fail);
   let runs: Run[] = [];
@@ -309,4 +315,7 @@ async function main() {
 }
 
 window.addEventListener("unhandledrejection", (event) => fail(String((event.reason as Error)?.message ?? event.reason)));
-main().catch((error: Error) => void whole_page.then(() => fail(error.message)));
+main().catch((error: Error) => void whole_page.then(() => {
+  fail(error.message);
+  byId("drop").hidden ||= !has_started;
+}));

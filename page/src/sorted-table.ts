@@ -67,7 +67,7 @@ export class SortedTable<Row> {
         if (event.key === "Enter" && event.target === event.currentTarget) this.choose(row);
       },
     }, ...this.columns.map((column) => make("td", {
-      class: column.is_number ? "number" : "", title: column.hint && plain(column.hint(row)),
+      class: column.is_number ? "number" : "", title: column.hint?.(row).split("\n").map(plain).join("\n"),
     }, ...(column.cell ? column.cell(row) : [plain(column.text(row))]))))));
     this.drawn();
   }

@@ -8,8 +8,8 @@ export class Workers {
   private constructor(private readonly url: string, private readonly module: WebAssembly.Module) {}
 
   static async load(): Promise<Workers> {
-    if (typeof WebAssembly !== "object")
-      throw new Error("This browser has no WebAssembly, which the views need.");
+    for (const name of ["WebAssembly", "Worker", "DecompressionStream"])
+      if (!(name in window)) throw new Error(`This browser has no ${name}, which the views need.`);
     const source = byId("worker").textContent ?? "";
     const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
     const analyzer = await bytesOf(byId("analyzer").textContent ?? "", true);

@@ -33,7 +33,7 @@ export async function show(file, fragment = "", options = {}) {
   page.on("dialog", (one) => { dialogs.push(one.message()); void one.dismiss(); });
   if (options.before) await page.addInitScript(options.before);
   await page.goto(`file://${file}${fragment}`);
-  await ready(page);
+  if (options.javaScriptEnabled !== false) await ready(page);
   return page;
 }
 

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names that want to be run are shown in every view, and run in none; bad traces and browsers that lack
+// something get a sentence, and the report as text.
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { check, folder, main, memtap, ready, renameTexts, show, state, text } from "./pages.mjs";
+
+const at = (name) => join(folder, `${name}.mtap`);
+const TEXTS = [ // the shell's printf writes them, so that they need not be valid UTF-8
+  "<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "</pre></style><svg onload=alert(3)>",
+  "\\\" onmouseover=\\\"alert(4)", "<!--", "]]>", "&lt;b&gt;&#60;", "javascript:alert(5)", "{{7*7}}${alert(6)}`",
+  "\\033[31m\\007", "\\342\\200\\256gpj.exe", "\\377\\376\\300\\200", "__proto__", "=cmd()",
+];
+
+/** What must not be in a page whatever it is given. */
+async function isTame(page, what) {
+  const wrong = await page.evaluate(() => {
+    const found = [...document.querySelectorAll("body img, body svg, body iframe, body object, body b b, body style, body link")].map((one) => one.outerHTML);
+    for (const one of document.querySelectorAll("*"))
+      for (const attribute of one.attributes)
+        if (/^on/i.test(attribute.name) || (attribute.name === "href" && /^javascript:/i.test(attribute.value))) found.push(one.outerHTML);
+    // what turns or hides text, on the page and in its title; a newline between paragraphs is none
+    const shown = `${document.title}${document.body.innerText}`.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/);
+    if (shown) found.push(`a control character: ${shown[0].charCodeAt(0).toString(16)}`);
+    return found;
+  });
+  check(!wrong.length, `${what}: ${wrong[0]}`);
+}
+
+/** All of a run's views, each with all that it can be told to show. */
+async function views(page, what) {
+  const tabs = await page.evaluate(() => [...document.querySelectorAll("#tabs [role=tab]")].map((one) => one.id));
+  for (const tab of tabs) {
+    await page.click(`#${tab}`);
+    await page.waitForTimeout(60);
+    const choices = await page.evaluate(() => [...document.querySelectorAll("#panel-who:not([hidden]) select option")].map((one) => one.value));
+    for (const by of choices) {
+      await page.selectOption("#panel-who select", by);
+      await page.waitForTimeout(40);
+      await isTame(page, `${what}, who by ${by}`);
+    }
+    await isTame(page, `${what}, ${tab}`);
+  }
+  await page.click("#tab-table");
+  await page.waitForSelector("table.sites tbody tr");
+  await page.click("table.sites tbody tr");
+  await page.waitForSelector("#details dl");
+  await page.hover("#timeline", { position: { x: 600, y: 150 } });
+  await page.click("#numbers summary");
+  await page.waitForTimeout(60);
+  await isTame(page, `${what}, a block's details`);
+}
+
+async function names() {
+  const paths = [];
+  for (const [i, one] of TEXTS.entries()) {
+    const path = join(folder, `hostile${i}.mtap`), out = join(folder, "page.html");
+    execFileSync("sh", ["-c", 'exec "$0" "$1" "$2" "$(printf "$3")"', renameTexts, at("training"), path, one]);
+    paths.push(path);
+    execFileSync(memtap, ["view", "-o", out, path]);
+    const page = await show(out, "#tab=table&life=0&at=%3Cscript%3E&search=%3Cb%3E%22");
+    check(await state(page) === "ready", `${one}: shown: ${await text(page, "#message")}`);
+    await page.keyboard.press("Escape");
+    await views(page, one);
+    await page.close();
+    execFileSync(memtap, ["diff", "--html", out, i % 2 ? path : at("training"), i % 2 ? at("keeping") : path]);
+    const two = await show(out, "#view=difference&search=%3Cimg%20src=x%20onerror=alert(9)%3E");
+    check(await state(two) === "ready", `${one}: compared: ${await text(two, "#message")}`);
+    await two.evaluate(() => document.querySelectorAll("details").forEach((each) => (each.open = true)));
+    await two.hover("#two-timelines", { position: { x: 400, y: 150 } });
+    await isTame(two, `${one}: difference`);
+    await two.close();
+  }
+  const out = join(folder, "ranks.html");
+  execFileSync(memtap, ["report", "--html", out, ...paths]);
+  const page = await show(out);
+  check(await page.evaluate(() => document.querySelectorAll(".ranks tbody tr").length) === TEXTS.length, "ranks are shown");
+  await isTame(page, "ranks");
+  await page.close();
+}
+
+/** Names of the traces themselves. */
+async function files() {
+  const hostile = join(folder, "hostile files");
+  mkdirSync(hostile);
+  const named = ["<img src=x onerror=alert(1)>", "\"><svg onload=alert(2)>", "\u202egpj", "a\u001b[31mb", "' onclick='alert(3)"]
+    .map((name) => join(hostile, `${name}.mtap`));
+  const raw = Buffer.concat([Buffer.from(`${hostile}/`), Buffer.from([0xff, 0xc0]), Buffer.from(".mtap")]);
+  for (const path of [...named, raw]) copyFileSync(at("training"), path);
+  for (const command of [["view", "-o"], ["report", "--html"]]) {
+    const out = join(folder, "files.html");
+    execFileSync(memtap, [...command, out, hostile]);
+    const page = await show(out);
+    check(await page.evaluate(() => document.querySelectorAll(".ranks tbody tr").length) === named.length + 1, "each file is a rank");
+    await isTame(page, "names of files");
+    await page.click(".ranks tbody tr");
+    await page.waitForFunction(() => !document.getElementById("views").hidden);
+    check(await ready(page) === "ready", "and can be opened");
+    await isTame(page, "a named file");
+    await page.close();
+  }
+}
+
+async function badTraces() {
+  const good = readFileSync(at("training")), out = join(folder, "bad.html");
+  const bad = {
+    damaged: Buffer.from(good), newer: Buffer.from(good), cut: good.subarray(0, Math.floor(good.length / 2)),
+    empty: Buffer.alloc(0), begun: good.subarray(0, 12), noise: Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 7919) % 251)),
+  };
+  bad.damaged[Math.floor(good.length / 2)] ^= 0x55;
+  bad.newer[8] = 99; // FORMAT.md: the version follows the magic
+  const page = await show(execFileSync(memtap, ["view", "--no-browser", at("training")],
+    { encoding: "utf8", env: { ...process.env, TMPDIR: folder } }).trim());
+  for (const [name, bytes] of Object.entries(bad)) {
+    const path = join(folder, `bad-${name}.mtap`);
+    writeFileSync(path, bytes);
+    await page.evaluate(() => (document.documentElement.dataset.state = "loading"));
+    await page.setInputFiles("#file", path);
+    const is = await ready(page), said = `${await text(page, "#message")} ${await text(page, "#headline")}`;
+    check(is === "error" || /cut|damaged|sound|sum/i.test(said), `${name}: it is said what is wrong: ${is}: ${said}`);
+    check(!/undefined|object Object|RuntimeError|analyzer stopped/.test(said), `${name}: in plain words: ${said}`);
+    const { status, stderr } = spawnSync(memtap, ["view", "-o", out, path], { encoding: "utf8" });
+    check(status === 2 ? stderr.split("\n").length === 2 : status === 0, `${name}: the command says one line: ${stderr}`);
+    await isTame(page, name);
+  }
+  await page.close();
+  for (const name of ["c-program", "unknown", "killed", "idle", "item"]) {
+    execFileSync(memtap, ["view", "-o", out, at(name)]);
+    const one = await show(out);
+    check(await state(one) === "ready", `${name} is shown`);
+    await one.close();
+  }
+}
+
+/** What a browser lacks. */
+async function browsers() {
+  const out = join(folder, "lacks.html");
+  execFileSync(memtap, ["view", "-o", out, at("training")]);
+  const isReadable = (page) => page.evaluate(() => {
+    const one = document.querySelector("#texts pre");
+    return one !== null && one.getBoundingClientRect().height > 100 && /peak/.test(one.textContent);
+  });
+  for (const name of ["WebAssembly", "DecompressionStream"]) {
+    const page = await show(out, "", { before: `delete window.${name}` });
+    check(await state(page) === "error", `without ${name} it says so`);
+    check((await text(page, "#message")).includes(`This browser has no ${name}`), `in a sentence: ${await text(page, "#message")}`);
+    check(await isReadable(page), "and the report stands there as text");
+    await page.close();
+  }
+  const drawn = await show(out, "", { before: `
+    const get = HTMLCanvasElement.prototype.getContext;
+    HTMLCanvasElement.prototype.getContext = function (kind, ...more) { return /webgl/.test(kind) ? null : get.call(this, kind, ...more); };` });
+  check(await state(drawn) === "ready", "without WebGL it is drawn all the same");
+  check(!(await isReadable(drawn)), "and the text does not stand in the way");
+  await drawn.close();
+  const { stdout } = spawnSync(memtap, ["report", at("training")], { encoding: "utf8" });
+  const page = await show(out, "", { javaScriptEnabled: false });
+  check(await isReadable(page), "without JavaScript the report is text");
+  const there = await text(page, "#texts pre");
+  check(there.trim() === stdout.trim(), "which is memtap report's");
+  await page.close();
+}
+
+await main([names, files, badTraces, browsers]);
