@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-memory.h"
 #include "no-device.h"
+#include "preload/modules/ask.h"
 #include "preload/record/recorder.h"
 #include "preload/stacks/native-stack.h"
 #include "preload/stacks/python-stack.h"
@@ -47,7 +48,9 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
     struct mt_thread *self = mt_is_recording() ? enter(call, &device) : NULL;
     if (!self)
         return;
-    mt_record(self, kind, device, mt_thread_stack(self), arguments);
+    uint32_t stack = mt_thread_stack(self);
+    mt_ask(self);
+    mt_record(self, kind, device, stack, arguments);
     mt_leave(self);
     mt_watch_hint();
 }
@@ -100,7 +103,9 @@ record_free(struct mt_cuda_call call, uint64_t address, unsigned kind,
     int may_be_recorded = !is_inside() && address && mt_is_recording();
     struct mt_thread *self = may_be_recorded ? enter(&call, &device) : NULL;
     if (self) {
-        mt_record(self, kind, device, mt_python_stack(self), arguments);
+        uint32_t stack = mt_python_stack(self);
+        mt_ask(self);
+        mt_record(self, kind, device, stack, arguments);
         mt_leave(self);
     }
     return (struct mt_cuda_free){call, address, device, self != NULL};

@@ -321,9 +321,8 @@ static void go_through(struct mt_thread *self, uint64_t optimizer)
                               memory_order_relaxed);
 }
 
-static void end_last(struct mt_thread *self)
+static void ask(struct mt_thread *self, uint64_t optimizer)
 {
-    uint64_t optimizer = self->step[--self->n_steps].optimizer;
     if (atomic_flag_test_and_set_explicit(&optimizers.busy, memory_order_acquire))
         return;
     int has_begun = mt_look_begin();
@@ -332,6 +331,20 @@ static void end_last(struct mt_thread *self)
     if (due)
         go_through(self, optimizer);
     mt_look_end(has_begun);
+}
+
+void mt_optimizers_ask(struct mt_thread *self)
+{
+    for (unsigned i = 0; i < self->n_ended; i++)
+        ask(self, self->ended[i]);
+    self->n_ended = 0;
+}
+
+static void end_last(struct mt_thread *self)
+{
+    const struct mt_running_step *step = &self->step[--self->n_steps];
+    if (self->n_ended < MT_STEPS)
+        self->ended[self->n_ended++] = step->optimizer;
 }
 
 void mt_optimizer_steps(struct mt_thread *self, unsigned i)

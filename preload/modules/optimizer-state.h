@@ -19,9 +19,11 @@ int mt_optimizer_is_step(uint64_t code, uint64_t object);
 /* The thread's i-th known frame is such a step; it may have been before. */
 void mt_optimizer_steps(struct mt_thread *self, unsigned i);
 
-/* The thread's stack has n frames now: what is among the state of optimizers whose steps have ended
- * is recorded, if it may have changed. */
+/* The thread's stack has n frames now: note the optimizers whose steps have ended. */
 void mt_optimizers_follow(struct mt_thread *self, unsigned n);
+
+/* Record what is among the state of those that were noted, if it may have changed. */
+void mt_optimizers_ask(struct mt_thread *self);
 
 /* Likewise of those that are in the middle of a step. */
 void mt_optimizers_look(struct mt_thread *self);

@@ -4,7 +4,9 @@
  *
  *     struct mt_thread *self = mt_enter();   // NULL: nothing is to be recorded now
  *     if (self) {
- *         mt_record(self, MT_SAVED, device, mt_python_stack(self), MT_ARGS(...));
+ *         uint32_t stack = mt_python_stack(self);
+ *         mt_ask(self);                  // PyTorch's objects, what they are now (ask.h)
+ *         mt_record(self, MT_SAVED, device, stack, MT_ARGS(...));
  *         mt_leave(self);
  *     }
  *
@@ -76,6 +78,13 @@ struct mt_thread {
         };
         uint64_t follow_up; /* there are some of these */
     };
+    int has_to_ask; /* what follows, or its gradients (ask.h) */
+    unsigned n_ended;
+    uint64_t ended[MT_STEPS]; /* optimizers whose steps have ended */
+    struct {
+        uint64_t object; /* the outermost module that is called; 0: none */
+        int is_new;
+    } called;
     struct mt_running_step step[MT_STEPS];
     struct mt_gradient gradient[MT_GRADIENTS];
     uint64_t members_at;    /* what of the ring has earned looks at modules (module-members.c), */

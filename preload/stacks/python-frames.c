@@ -237,6 +237,14 @@ static uint32_t resolve(const struct mt_thread *self, unsigned i, uint64_t objec
     return module;
 }
 
+/* The module, which no other one calls, is to be asked for its members. */
+static void note_call(struct mt_thread *self, uint64_t module, int is_new)
+{
+    self->called.object = module;
+    self->called.is_new = is_new;
+    self->has_to_ask = 1;
+}
+
 /* The same line of the same function is another frame for each module. */
 static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_key key)
 {
@@ -249,9 +257,9 @@ static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i
     int has_begun = is_new ? mt_look_begin() : 0;
     if (is_new)
         module = resolve(self, i, object);
-    if (object && !caller.object && !self->is_cut)
-        mt_module_members_look(self, object, is_new);
     mt_look_end(has_begun);
+    if (object && !caller.object && !self->is_cut)
+        note_call(self, object, is_new);
     key.a = code | 1;
     key.b = instruction | (uint64_t)module << 48; /* addresses have 47 bits */
     uint32_t id = find(self, &key);
@@ -338,13 +346,12 @@ static void mark_gap(struct mt_thread *self, unsigned n, unsigned gap)
         known->stack = id;
 }
 
-/* What the thread has done since its last event may have changed what tensors are. */
+/* Which steps have ended, and whether there is somebody to be asked. */
 static void follow_up(struct mt_thread *self, unsigned n)
 {
     if (self->n_steps)
         mt_optimizers_follow(self, n);
-    if (self->n_gradients)
-        mt_gradients_look(self);
+    self->has_to_ask |= self->n_ended || self->n_gradients;
 }
 
 MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)

@@ -31,7 +31,8 @@ extern _Atomic int mt_python_is_on;
 
 uint32_t mt_python_stack_there(struct mt_thread *self);
 
-/* Id of the thread's stack; 0: it is in no Python function. Call between mt_enter and mt_leave. */
+/* Id of the thread's stack; 0: it is in no Python function. Call between mt_enter and mt_leave, and
+ * mt_ask (ask.h) after it: taking a stack records no events. */
 static inline uint32_t mt_python_stack(struct mt_thread *self)
 {
     return atomic_load_explicit(&mt_python_is_on, memory_order_acquire)

@@ -6,6 +6,7 @@
  */
 #include "preload/hooks/hooks.h"
 #include "preload/loader/find-real.h"
+#include "preload/modules/ask.h"
 #include "preload/record/recorder.h"
 #include "preload/stacks/python-stack.h"
 
@@ -22,7 +23,9 @@ static void look_at(const void *name)
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
-    mt_record(self, MT_STEP, MT_NO_DEVICE, mt_python_stack(self), MT_ARGS(0));
+    uint32_t stack = mt_python_stack(self);
+    mt_ask(self);
+    mt_record(self, MT_STEP, MT_NO_DEVICE, stack, MT_ARGS(0));
     mt_leave(self);
 }
 

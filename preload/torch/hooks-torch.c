@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's allocator and autograd. C++ exceptions pass through here: build with -fexceptions. */
 #include "hooks-math.h"
+#include "preload/modules/ask.h"
 #include "preload/modules/gradients.h"
 #include "preload/modules/node-names.h"
 #include "preload/modules/optimizer-state.h"
@@ -25,6 +26,7 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, uint16_t device,
     if (!self)
         return;
     uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_thread_stack(self);
+    mt_ask(self);
     if (kind == MT_OOM)
         mt_optimizers_look(self); /* what there is of the state counts */
     mt_record(self, kind, device >> 8, stack, arguments);
@@ -58,7 +60,9 @@ static MT_HOT_CODE void label(unsigned kind, const void *impl, const uint64_t *v
     if (place.address) {
         uint64_t dtype = mt_impl_dtype(impl);
         uint64_t elements = mt_impl_elements(impl);
-        mt_record(self, kind, place.device, mt_python_stack(self),
+        uint32_t stack = mt_python_stack(self);
+        mt_ask(self);
+        mt_record(self, kind, place.device, stack,
                   value ? MT_ARGS(place.address, *value, dtype, elements)
                         : MT_ARGS(place.address, dtype, elements));
     }
@@ -146,9 +150,12 @@ MT_HOT_CODE void mt_hook_node_new(void *tensor, void *edge)
     if (self) {
         struct mt_tensor_data place = mt_impl_place(mt_tensor_impl(tensor));
         const void *node = mt_tensor_impl(edge); /* an Edge begins with a pointer to its node */
-        if (place.address && node)
-            mt_record(self, MT_NODE_NEW, place.device, mt_python_stack(self),
+        if (place.address && node) {
+            uint32_t stack = mt_python_stack(self);
+            mt_ask(self);
+            mt_record(self, MT_NODE_NEW, place.device, stack,
                       MT_ARGS((uint64_t)(uintptr_t)node, place.address));
+        }
         mt_leave(self);
     }
     MT_REAL(node_new)(tensor, edge);

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """test-calls.py ROOT BUILD NM: calls and uses of variables between folders, by the symbols of the
-compiled objects. Those between sub-folders obey the law in layers.py, and no folders call each
-other in a circle. Prints the graph."""
+compiled objects. Those between sub-folders obey the law in layers.py, no folders call each other in
+a circle, and taking a stack records no events. Prints the graph."""
 import collections
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -67,6 +68,13 @@ for user, names in used.items():
         why = layers.refused(root, user, other)
         if why:
             fault(f"{user.relative_to(root)}: {name}: {why}")
+        if user.parent == root / "preload/stacks" and name in ("mt_record_slow", "mt_ask_slow"):
+            fault(f"{user.relative_to(root)}: {name}: a stack is taken without recording events (ask.h)")
+for source in objects:
+    text = source.read_text()
+    stacks = len(re.findall(r"= .*mt_(?:python_stack|thread_stack|python_is_near)\(", text))
+    if source.parent != root / "preload/stacks" and stacks > text.count("mt_ask(self);"):
+        fault(f"{source.relative_to(root)}: takes a stack without asking PyTorch's objects after it (ask.h)")
 for (a, b), count in sorted(graph.items()):
     print(f"{a} -> {b}: {count} symbols")
 if circle(graph):

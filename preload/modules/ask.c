@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ask.h"
+#include "gradients.h"
+#include "module-members.h"
+#include "optimizer-state.h"
+
+void mt_ask_slow(struct mt_thread *self)
+{
+    self->has_to_ask = 0;
+    if (self->called.object)
+        mt_module_members_look(self, self->called.object, self->called.is_new);
+    self->called.object = 0;
+    if (self->n_ended)
+        mt_optimizers_ask(self);
+    if (self->n_gradients)
+        mt_gradients_look(self);
+}
