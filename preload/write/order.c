@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "order.h"
+#include "device-watch.h"
 #include "preload/record/cache.h"
 #include "preload/record/tail.h"
 
@@ -40,6 +41,13 @@ static int is_published(struct mt_ring *ring)
         if (!atomic_load_explicit(&ring->putting, memory_order_acquire))
             return 1;
     return 0;
+}
+
+#define SAMPLES SIZE_MAX /* as the current source */
+
+static void look_at_sample(struct mt_order *order)
+{
+    order->has_sample = mt_watch_take(&order->sample);
 }
 
 static int make_room(struct mt_order *order, size_t n)
@@ -112,14 +120,17 @@ int mt_order_collect(struct mt_order *order, int is_last)
         order->horizon_ns = UINT64_MAX;
     else if (is_all || !can_wait(order))
         order->horizon_ns = now;
-    order->current = SIZE_MAX;
+    if (!order->has_sample) /* asked after the horizon was set: none older will come */
+        look_at_sample(order);
+    order->current = SAMPLES;
     return 0;
 }
 
 /* The source with the oldest event, and how far it goes before another one's turn. */
 static int choose(struct mt_order *order)
 {
-    uint64_t first = UINT64_MAX, second = UINT64_MAX;
+    uint64_t first = order->has_sample ? order->sample.time_ns : UINT64_MAX, second = UINT64_MAX;
+    order->current = SAMPLES;
     for (size_t i = 0; i < order->n; i++) {
         uint64_t time = order->source[i].next_time_ns;
         if (time < first) {
@@ -137,7 +148,7 @@ static int choose(struct mt_order *order)
 /* Whether the chosen source's next event is older than any other's. */
 static int is_still_first(const struct mt_order *order)
 {
-    if (order->current == SIZE_MAX)
+    if (order->current == SAMPLES)
         return 0;
     uint64_t time = order->source[order->current].next_time_ns;
     return time <= order->until_ns && time < order->horizon_ns;
@@ -147,6 +158,11 @@ int mt_order_next(struct mt_order *order, struct mt_event *event)
 {
     if (!is_still_first(order) && !choose(order))
         return 0;
+    if (order->current == SAMPLES) {
+        *event = order->sample;
+        look_at_sample(order);
+        return 1;
+    }
     struct mt_source *source = &order->source[order->current];
     source->at += mt_ring_read(source->thread->ring.word, source->at, event);
     event->thread = source->thread->id;

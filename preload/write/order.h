@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Brings the events of all rings into the order of their times. Used by the writer only. */
+/* Brings the events of all rings, and the samples of devices, into the order of their times. Used by
+ * the writer only. */
 #ifndef MT_PRELOAD_ORDER_H
 #define MT_PRELOAD_ORDER_H
 
@@ -16,12 +17,14 @@ struct mt_order {
     struct mt_thread **thread; /* of each source, as threads.h lists them */
     size_t n, capacity;
     uint64_t horizon_ns; /* every older event has come */
-    size_t current;      /* the source whose events come next ... */
+    struct mt_event sample; /* the oldest of a device that was not taken yet (device-watch.h) */
+    int has_sample;
+    size_t current;      /* the source whose events come next ..., SIZE_MAX: samples */
     uint64_t until_ns;   /* ... up to this time */
     uint64_t apart;      /* events of rings that are apart (tail.h) so far, lost ones too */
 };
 
-/* Collect the rings' events up to a horizon: 0 or -ENOMEM. is_last: up to the very last event. */
+/* Collect events up to a horizon: 0 or -ENOMEM. is_last: up to the very last event. */
 int mt_order_collect(struct mt_order *order, int is_last);
 
 /* Return 1 and the next collected event by time, or 0 if there is none before the horizon. */

@@ -44,9 +44,7 @@ struct mt_writer {
     int is_beginning, rc;          /* a segment is being begun, and how that went */
     struct mt_known_thread *threads;
     size_t n_threads, threads_capacity;
-    char left_out[128];     /* as the trace has it */
-    struct mt_event sample; /* of a device, the next to be written */
-    int has_sample;
+    char left_out[128]; /* as the trace has it */
     pthread_mutex_t working;
 };
 extern struct mt_writer mt_writer;

@@ -149,25 +149,11 @@ static void write_timed(struct mt_event *event)
     write_event(event);
 }
 
-/* Samples of devices that were taken up to this time. */
-static void write_samples(uint64_t until_ns)
-{
-    while (mt_writer.has_sample && mt_writer.sample.time_ns <= until_ns) {
-        write_timed(&mt_writer.sample);
-        mt_writer.has_sample = mt_watch_take(&mt_writer.sample);
-    }
-}
-
 static void write_events(void)
 {
     struct mt_event event;
-    if (!mt_writer.has_sample) /* asked after the horizon was set: none older will come */
-        mt_writer.has_sample = mt_watch_take(&mt_writer.sample);
-    while (mt_order_next(&mt_writer.order, &event)) {
-        write_samples(event.time_ns);
+    while (mt_order_next(&mt_writer.order, &event))
         write_timed(&event);
-    }
-    write_samples(mt_writer.order.horizon_ns);
 }
 
 /* What an ended thread, or any at the end, could not tell by itself. */
