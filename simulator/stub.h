@@ -46,7 +46,7 @@
     long name(void);                                                                               \
     long name(void)                                                                                \
     {                                                                                              \
-        static int told;                                                                           \
+        static _Atomic int told;                                                                   \
         sim_note_success(#name, &told);                                                            \
         return 0;                                                                                  \
     }
@@ -56,7 +56,7 @@
     long name(void);                                                                               \
     long name(void)                                                                                \
     {                                                                                              \
-        static int told;                                                                           \
+        static _Atomic int told;                                                                   \
         sim_note_refusal(#name, &told);                                                            \
         return SIM_REFUSE_CODE;                                                                    \
     }

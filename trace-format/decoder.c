@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "decoder.h"
-#include "cursor.h"
+#include "varint.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define MT_TRACE_DECODER_H
 
 #include "columns.h"
-#include "cursor.h"
+#include "varint.h"
 
 #define MT_STRETCH 512u
 

@@ -5,6 +5,7 @@
 
 #include "little-endian.h"
 
+#include <errno.h>
 #include <stddef.h>
 
 #define MT_VARINT_SIZE 10 /* bytes, at most */
@@ -86,6 +87,29 @@ static inline uint64_t mt_zigzag(uint64_t difference)
 static inline uint64_t mt_unzigzag(uint64_t coded)
 {
     return (coded >> 1) ^ (0 - (coded & 1));
+}
+
+/* A position in untrusted bytes. Each take reads a number there: 0, or -EINVAL if there is none. */
+struct mt_cursor {
+    const unsigned char *at, *end;
+};
+
+static inline int mt_take(struct mt_cursor *cursor, uint64_t *value)
+{
+    const unsigned char *next = mt_varint_get(cursor->at, cursor->end, value);
+    if (!next)
+        return -EINVAL;
+    cursor->at = next;
+    return 0;
+}
+
+static inline int mt_take32(struct mt_cursor *cursor, uint32_t *value)
+{
+    uint64_t wide;
+    if (mt_take(cursor, &wide) || wide > UINT32_MAX)
+        return -EINVAL;
+    *value = (uint32_t)wide;
+    return 0;
 }
 
 #endif

@@ -6,6 +6,8 @@
 #ifndef MT_ADDRESS_MAP_H
 #define MT_ADDRESS_MAP_H
 
+#include "trace-format/likely.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -77,7 +79,7 @@ static inline int mt_address_map_put(struct mt_address_map *map, uint64_t addres
     map->used += slot->value == 0;
     slot->address = address;
     slot->value = value;
-    return __builtin_expect(run > MT_ADDRESS_MAP_RUN, 0) ? mt_address_map_mix(map) : 0;
+    return MT_UNLIKELY(run > MT_ADDRESS_MAP_RUN) ? mt_address_map_mix(map) : 0;
 }
 
 /* Takes an address out. Its value, 0 where there was none. */

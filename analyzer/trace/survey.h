@@ -6,6 +6,7 @@
 #define MT_SURVEY_H
 
 #include "definitions.h"
+#include "trace-format/likely.h"
 #include "trace-format/reader.h"
 
 /* The info record by which a compact copy tells how the recording ended, if it was not closed. */
@@ -49,7 +50,7 @@ static inline void mt_survey_event(struct mt_survey *survey, const struct mt_eve
     survey->kinds[event->kind]++; /* the reader lets no others through */
     if (survey->last_time_ns < event->time_ns)
         survey->last_time_ns = event->time_ns;
-    if (__builtin_expect(MT_SURVEY_RARE >> event->kind & 1, 0))
+    if (MT_UNLIKELY(MT_SURVEY_RARE >> event->kind & 1))
         mt_survey_rare(survey, event);
 }
 

@@ -7,6 +7,7 @@
 #include "preload/stacks/python-stack.h"
 #include "preload/torch/real.h"
 #include "preload/write/device-watch.h"
+#include "trace-format/likely.h"
 
 #include <string.h>
 
@@ -63,7 +64,7 @@ int mt_cuda_failed(const char *function, unsigned result)
 /* The name is looked up only where the call has failed. */
 static inline int has_no_device(enum mt_cuda_api api, unsigned result)
 {
-    return __builtin_expect(result != 0, 0) && mt_cuda_failed(mt_cuda_api_name(api), result);
+    return MT_UNLIKELY(result) && mt_cuda_failed(mt_cuda_api_name(api), result);
 }
 
 static uint64_t read_word(const void *where)

@@ -6,6 +6,7 @@
 #include "preload/record/cache.h"
 #include "preload/record/intern.h"
 #include "preload/record/recorder.h"
+#include "trace-format/likely.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -223,13 +224,13 @@ static __attribute__((noinline)) uint64_t look_up(const void *caller, _Atomic ui
 const struct mt_cudart *mt_cudart_of(const void *caller)
 {
     unsigned way = (unsigned)mt_cudart_way;
-    if (__builtin_expect(way != 0, 0)) {
+    if (MT_UNLIKELY(way)) {
         mt_cudart_way = 0;
         return &runtimes[looked_up[way - 1] - 1];
     }
     _Atomic uint64_t *place = &near_callers[(uintptr_t)caller % NEAR_CALLERS];
     uint64_t near = atomic_load_explicit(place, memory_order_acquire);
-    if (__builtin_expect((near ^ (uintptr_t)caller) << (64 - ADDRESS_BITS) != 0, 0))
+    if (MT_UNLIKELY((near ^ (uintptr_t)caller) << (64 - ADDRESS_BITS)))
         near = look_up(caller, place);
     return near >> ADDRESS_BITS ? &runtimes[(near >> ADDRESS_BITS) - 1] : NULL;
 }

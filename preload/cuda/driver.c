@@ -13,10 +13,10 @@ static const struct row {
     const char *base, *symbol;
     unsigned since, until;
     void *hook;
-    void **real;
+    void *_Atomic *real;
 } rows[MT_DRIVER_COUNT] = {
 #define ROW(name, base, symbol, since, until, parameters)                                          \
-    {base, symbol, since, until, (void *)mt_hook_##name, (void **)(void *)&mt_driver.name},
+    {base, symbol, since, until, (void *)mt_hook_##name, (void *_Atomic *)(void *)&mt_driver.name},
     MT_DRIVER_HOOKS(ROW)};
 
 /* Of calls that take a stream, and of those that take none. */
@@ -49,12 +49,12 @@ static void *for_linked(const struct row *row, void *found)
  * calls the other one, or is called by it. */
 static void *keep(const struct row *row, void *found)
 {
-    void *kept = __atomic_load_n(row->real, __ATOMIC_ACQUIRE);
+    void *kept = atomic_load_explicit(row->real, memory_order_acquire);
     if (!kept) {
         hold_library_of(found);
         void *first = for_linked(row, found);
-        if (__atomic_compare_exchange_n(row->real, &kept, first, 0, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_ACQUIRE))
+        if (atomic_compare_exchange_strong_explicit(row->real, &kept, first, memory_order_acq_rel,
+                                                    memory_order_acquire))
             kept = first;
     }
     return kept == found || mt_are_of_one_library(kept, found) ? row->hook : found;
@@ -72,18 +72,18 @@ void mt_driver_resolve(enum mt_driver_hook hook)
 int mt_driver_was_looked_up(void)
 {
     for (const struct row *row = rows; row < rows + MT_DRIVER_COUNT; row++)
-        if (__atomic_load_n(row->real, __ATOMIC_ACQUIRE))
+        if (atomic_load_explicit(row->real, memory_order_acquire))
             return 1;
     return 0;
 }
 
 unsigned (*mt_driver_get_device(void))(int *device)
 {
-    static void *found; /* one driver a process */
-    void *function = __atomic_load_n(&found, __ATOMIC_ACQUIRE);
+    static void *_Atomic found; /* one driver a process */
+    void *function = atomic_load_explicit(&found, memory_order_acquire);
     if (!function) {
         function = mt_find_real("cuCtxGetDevice", "libcuda.so.1");
-        __atomic_store_n(&found, function, __ATOMIC_RELEASE);
+        atomic_store_explicit(&found, function, memory_order_release);
     }
     return (unsigned (*)(int *))function;
 }

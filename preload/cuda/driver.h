@@ -9,12 +9,14 @@
 
 #include "cuda-memory.h"
 #include "preload/hooks/hooks.h"
+#include "trace-format/likely.h"
 
 #define MT_CUDA_ANY_VERSION 0u /* the look-up did not say which */
 #define MT_CUDA_PER_THREAD 2u  /* flag of look-ups: the functions for the thread's own stream */
 
 struct mt_driver_functions {
-#define MT_DRIVER_POINTER(name, base, symbol, since, until, parameters) unsigned(*name) parameters;
+#define MT_DRIVER_POINTER(name, base, symbol, since, until, parameters)                            \
+    unsigned(*_Atomic name) parameters;
     MT_DRIVER_HOOKS(MT_DRIVER_POINTER)
 #undef MT_DRIVER_POINTER
 };
@@ -28,14 +30,13 @@ enum mt_driver_hook {
 
 extern struct mt_driver_functions mt_driver;
 
-#define MT_DRIVER_NOW(name) __atomic_load_n(&mt_driver.name, __ATOMIC_ACQUIRE)
+#define MT_DRIVER_NOW(name) atomic_load_explicit(&mt_driver.name, memory_order_acquire)
 
 /* The real function of a hook, NULL: no loaded driver has it. Any thread; takes the loader's lock
  * where a program is linked to the driver and no look-up came before. */
 #define MT_DRIVER_REAL(name)                                                                       \
-    (__builtin_expect(MT_DRIVER_NOW(name) != NULL, 1)                                              \
-         ? MT_DRIVER_NOW(name)                                                                     \
-         : (mt_driver_resolve(MT_DRIVER_##name), MT_DRIVER_NOW(name)))
+    (MT_LIKELY(MT_DRIVER_NOW(name)) ? MT_DRIVER_NOW(name)                                          \
+                                    : (mt_driver_resolve(MT_DRIVER_##name), MT_DRIVER_NOW(name)))
 
 /* Calls the driver's own function as a hook does: its result. */
 #define MT_DRIVER_ASK(function, ...)                                                               \

@@ -18,7 +18,7 @@ struct of_runtime {
 struct of_driver {
     const char *symbol;
     enum mt_driver_hook hook;
-    void **function;
+    void *_Atomic *function;
 };
 
 HIDDEN void *mt_notice_runtime(const struct of_runtime *call, const void *caller);
@@ -51,10 +51,10 @@ void *mt_notice_driver(const struct of_driver *call, const void *caller)
 {
     (void)caller;
     notice(call->symbol);
-    void *function = __atomic_load_n(call->function, __ATOMIC_ACQUIRE);
+    void *function = atomic_load_explicit(call->function, memory_order_acquire);
     if (!function) {
         mt_driver_resolve(call->hook);
-        function = __atomic_load_n(call->function, __ATOMIC_ACQUIRE);
+        function = atomic_load_explicit(call->function, memory_order_acquire);
     }
     return function ? function : (void *)no_function;
 }
@@ -97,6 +97,6 @@ MT_CUDART_NOTICED_HOOKS(RUNTIME_HOOK)
 
 #define DRIVER_HOOK(name, base, symbol, since, until, parameters)                                  \
     HIDDEN const struct of_driver mt_noticed_##name = {symbol, MT_DRIVER_##name,                   \
-                                                       (void **)(void *)&mt_driver.name};          \
+                                                       (void *_Atomic *)(void *)&mt_driver.name};  \
     JUMP(symbol, "mt_noticed_" #name, "mt_notice_driver");
 MT_DRIVER_NOTICED_HOOKS(DRIVER_HOOK)

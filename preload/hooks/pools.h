@@ -7,6 +7,8 @@
 #ifndef MT_PRELOAD_POOLS_H
 #define MT_PRELOAD_POOLS_H
 
+#include "trace-format/likely.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +25,7 @@ void mt_pool_name_segment(unsigned result, const void *address, const void *call
 
 static inline void mt_pool_took(unsigned result, const void *address, const void *caller)
 {
-    if (__builtin_expect((mt_pool_in_use.first | mt_pool_in_use.second) != 0, 0))
+    if (MT_UNLIKELY(mt_pool_in_use.first | mt_pool_in_use.second))
         mt_pool_name_segment(result, address, caller);
 }
 

@@ -3,9 +3,11 @@
 #include "loaded.h"
 #include "preload/host/message.h"
 #include "preload/host/no-signals.h"
+#include "trace-format/likely.h"
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -13,13 +15,13 @@
 
 MT_UNSANITIZED void *mt_real_dlsym_function(void)
 {
-    static void *kept;
-    void *real = __atomic_load_n(&kept, __ATOMIC_RELAXED);
+    static void *_Atomic kept;
+    void *real = atomic_load_explicit(&kept, memory_order_relaxed);
     if (!real) {
         /* The oldest version, which every C library has: a look-up that fails allocates, and who
          * asks may be an allocator that is just being made. */
         real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
-        __atomic_store_n(&kept, real, __ATOMIC_RELAXED);
+        atomic_store_explicit(&kept, real, memory_order_relaxed);
     }
     return real;
 }
@@ -118,14 +120,14 @@ void mt_end_without(const char *symbol)
     syscall(SYS_exit_group, 127); /* _exit is ours */
 }
 
-void *mt_find_of_release(void **slot, const char *symbol, const char *library)
+void *mt_find_of_release(void *_Atomic *slot, const char *symbol, const char *library)
 {
-    void *real = __atomic_load_n(slot, __ATOMIC_RELAXED);
-    if (__builtin_expect(real != NULL, 1))
+    void *real = atomic_load_explicit(slot, memory_order_relaxed);
+    if (MT_LIKELY(real))
         return real;
     real = mt_find_real(symbol, library);
     if (!real)
         mt_end_without(symbol);
-    __atomic_store_n(slot, real, __ATOMIC_RELAXED);
+    atomic_store_explicit(slot, real, memory_order_relaxed);
     return real;
 }

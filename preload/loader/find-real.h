@@ -38,10 +38,10 @@ void *mt_find_real(const char *symbol, const char *library);
 #define MT_REAL_OF_ONE_RELEASE(name, symbol, library, result, parameters)                          \
     static result(*real_##name(void)) parameters                                                   \
     {                                                                                              \
-        static void *slot;                                                                         \
+        static void *_Atomic slot;                                                                 \
         return (result(*) parameters)mt_find_of_release(&slot, symbol, library);                   \
     }
 
-void *mt_find_of_release(void **slot, const char *symbol, const char *library);
+void *mt_find_of_release(void *_Atomic *slot, const char *symbol, const char *library);
 
 #endif

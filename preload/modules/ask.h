@@ -13,13 +13,14 @@
 #define MT_PRELOAD_ASK_H
 
 #include "preload/record/recorder.h"
+#include "trace-format/likely.h"
 
 void mt_ask_slow(struct mt_thread *self) __attribute__((cold));
 
 /* Ask whom the thread has noted. Call between mt_enter and mt_leave. */
 static inline void mt_ask(struct mt_thread *self)
 {
-    if (__builtin_expect(self->has_to_ask, 0))
+    if (MT_UNLIKELY(self->has_to_ask))
         mt_ask_slow(self);
 }
 

@@ -3,6 +3,7 @@
 #include "preload/python/dict-deaths.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 /* Most often the name is one str for all modules: the one that was met last. */
 static struct {
@@ -73,11 +74,12 @@ static int prove_by_deaths(const struct mt_python_layout *layout, uint64_t objec
         mt_module_attribute(layout, &attributes, MT_MODULE_HOOKS, &entry) ||
         !mt_py_is(entry.value, mt_py_types.ordered_dict))
         return -ENOENT;
-    const uint64_t *deaths = mt_dict_deaths_watch(entry.value);
+    const _Atomic uint64_t *deaths = mt_dict_deaths_watch(entry.value);
     if (!deaths)
         return -ENOENT;
     mt_py_prove(proof, entry.slot, entry.value);
-    mt_py_prove(proof, (uint64_t)(uintptr_t)deaths, __atomic_load_n(deaths, __ATOMIC_RELAXED));
+    mt_py_prove(proof, (uint64_t)(uintptr_t)deaths,
+                atomic_load_explicit(deaths, memory_order_relaxed));
     return 0;
 }
 

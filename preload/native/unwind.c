@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind.h"
 #include "rules.h"
+#include "trace-format/likely.h"
 
 #include <string.h>
 
 #define WORD sizeof(uintptr_t)
 #define FRAME 16u /* frames are so many bytes, or a multiple */
 #define MIX 0x9e3779b97f4a7c15u
-#define LIKELY(condition) __builtin_expect((condition) != 0, 1)
-#define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 
 static uintptr_t word_at(uintptr_t address)
 {
@@ -97,7 +96,7 @@ static inline uintptr_t foresee(struct mt_foresight *foresight, uintptr_t sp, ui
     uintptr_t *place = &foresight->cfa[sp / FRAME % MT_FORESIGHT];
     uintptr_t foreseen = *place, same = foreseen;
     __asm__("" : "+r"(same)); /* else the compiler takes the one for the other */
-    if (LIKELY(same == cfa))
+    if (MT_LIKELY(same == cfa))
         return foreseen;
     *place = cfa;
     return cfa;
@@ -118,7 +117,7 @@ static void keep_near(struct mt_near_rule *near, uintptr_t back, struct mt_kept_
 static inline void forget(struct mt_foresight *foresight)
 {
     uint32_t forgotten = atomic_load_explicit(&mt_frame_rules_forgotten, memory_order_acquire);
-    if (LIKELY(forgotten == foresight->forgotten))
+    if (MT_LIKELY(forgotten == foresight->forgotten))
         return;
     if (foresight->forgotten)
         memset(foresight->near, 0, sizeof foresight->near);
@@ -133,11 +132,11 @@ static int leave(struct way *way, struct mt_frame_rule rule)
     rule.cfa_from &= (uint8_t)~MT_RULE_IS_PYTHON;
     if (way->seen && way->has_own_bp && rule.cfa_from != MT_CFA_UNKNOWN)
         way->seen->needs_bp = 1;
-    if (UNLIKELY(rule.cfa_from != MT_CFA_SP && rule.cfa_from != MT_CFA_BP))
+    if (MT_UNLIKELY(rule.cfa_from != MT_CFA_SP && rule.cfa_from != MT_CFA_BP))
         return leave_rarely(way, rule);
     uintptr_t cfa = (rule.cfa_from == MT_CFA_SP ? at->sp : at->bp) + (uintptr_t)(intptr_t)rule.cfa;
     /* sp < cfa <= top, in one comparison */
-    if (UNLIKELY(cfa - at->sp - 1 >= way->top - at->sp || cfa % WORD))
+    if (MT_UNLIKELY(cfa - at->sp - 1 >= way->top - at->sp || cfa % WORD))
         return 0;
     if (!leave_bp(way, cfa, rule))
         return 0;
@@ -163,7 +162,7 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
         uint64_t mixed = at.back * MIX;
         struct mt_near_rule *near = near_place(foresight, mixed);
         struct mt_kept_rule rule = {0, 0};
-        int is_near = LIKELY(near->back == at.back);
+        int is_near = MT_LIKELY(near->back == at.back);
         if (!is_near) {
             rule = mt_frame_rule(sets, at.back);
             if (rule.how & stop)
@@ -176,10 +175,10 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
         a = (a << 9 | a >> 55) + mixed;
         b = (b ^ mixed) * MIX;
         b = b << 27 | b >> 37;
-        if (LIKELY(is_near)) {
+        if (MT_LIKELY(is_near)) {
             uintptr_t cfa = at.sp + (uintptr_t)(intptr_t)near->cfa;
             uintptr_t saved = cfa + (uintptr_t)(intptr_t)near->bp_at;
-            if (UNLIKELY(cfa > top))
+            if (MT_UNLIKELY(cfa > top))
                 break;
             bp_at = near->bp_at ? saved : bp_at;
             at.sp = foresee(foresight, at.sp, cfa);

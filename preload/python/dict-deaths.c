@@ -2,6 +2,7 @@
 #include "dict-deaths.h"
 #include "type-dealloc.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #define SETS 2048u
@@ -9,7 +10,7 @@
 
 /* Dicts that are watched, by address; 0: there is room. */
 static struct place {
-    uint64_t dict, deaths;
+    _Atomic uint64_t dict, deaths;
 } places[SETS][WAYS];
 
 static mt_dealloc *real_free;
@@ -23,15 +24,15 @@ static struct place *find(uint64_t dict, uint64_t wanted)
 {
     struct place *set = set_of(dict);
     for (unsigned i = 0; i < WAYS; i++)
-        if (__atomic_load_n(&set[i].dict, __ATOMIC_RELAXED) == wanted)
+        if (atomic_load_explicit(&set[i].dict, memory_order_relaxed) == wanted)
             return &set[i];
     return NULL;
 }
 
 static void give_up(struct place *place)
 {
-    __atomic_fetch_add(&place->deaths, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&place->dict, 0, __ATOMIC_RELEASE);
+    atomic_fetch_add_explicit(&place->deaths, 1, memory_order_relaxed);
+    atomic_store_explicit(&place->dict, 0, memory_order_release);
 }
 
 static void notice_and_free(void *dict)
@@ -48,7 +49,7 @@ void mt_dict_deaths_start(const void *type)
     (void)mt_dealloc_replace(type, notice_and_free, &real_free); /* else nothing is watched */
 }
 
-const uint64_t *mt_dict_deaths_watch(uint64_t dict)
+const _Atomic uint64_t *mt_dict_deaths_watch(uint64_t dict)
 {
     static unsigned turns;
     if (!real_free)
@@ -58,6 +59,6 @@ const uint64_t *mt_dict_deaths_watch(uint64_t dict)
         place = &set_of(dict)[turns++ % WAYS];
         give_up(place);
     }
-    __atomic_store_n(&place->dict, dict, __ATOMIC_RELEASE);
+    atomic_store_explicit(&place->dict, dict, memory_order_release);
     return &place->deaths;
 }

@@ -14,6 +14,6 @@ void mt_dict_deaths_start(const void *type);
 
 /* A number that changes when this one is freed, or at the latest when too many others are watched;
  * NULL: no look is taken. Call with the intern lock, while the dict lives. */
-const uint64_t *mt_dict_deaths_watch(uint64_t dict);
+const _Atomic uint64_t *mt_dict_deaths_watch(uint64_t dict);
 
 #endif

@@ -7,6 +7,7 @@
 #define MT_PRELOAD_TENSOR_H
 
 #include "trace-format/dtypes.h"
+#include "trace-format/likely.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -48,7 +49,7 @@ static inline struct mt_tensor_data mt_impl_place(const void *impl)
 {
     const char *storage;
     int head = mt_tensor_head;
-    if (__builtin_expect(head <= 0, 0))
+    if (MT_UNLIKELY(head <= 0))
         return mt_tensor_place_unchecked(impl);
     if (!impl)
         return (struct mt_tensor_data){0, 0};
@@ -76,7 +77,7 @@ static inline unsigned mt_impl_dtype(const void *impl)
 {
     uint16_t number;
     int offset = mt_dtype_offset;
-    if (__builtin_expect(offset <= 0, 0))
+    if (MT_UNLIKELY(offset <= 0))
         return mt_impl_dtype_slow(impl);
     memcpy(&number, (const char *)impl + offset, sizeof number);
     return number < MT_DTYPE_LIMIT - 1 ? number + 1u : 0;

@@ -13,6 +13,8 @@
 #ifndef MT_PRELOAD_CACHE_H
 #define MT_PRELOAD_CACHE_H
 
+#include "trace-format/likely.h"
+
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -93,7 +95,7 @@ static inline uint32_t mt_cache_follow(struct mt_cache *cache, const struct mt_k
                                        uint32_t *last)
 {
     struct mt_cache_table *table = atomic_load_explicit(&cache->table, memory_order_acquire);
-    if (__builtin_expect(!table, 0))
+    if (MT_UNLIKELY(!table))
         return 0;
     /* Both may be of a table before: then they are another entry's, or none's. */
     struct mt_cache_entry *from = &table->entry[*last <= table->most ? *last : 0];

@@ -19,6 +19,7 @@
 #include "preload/host/hot.h"
 #include "preload/host/stack-bounds.h"
 #include "ring.h"
+#include "trace-format/likely.h"
 #include "walks.h"
 
 #include <string.h>
@@ -131,7 +132,7 @@ static inline int mt_is_recording(void)
 
 static inline void mt_start(void)
 {
-    if (__builtin_expect(atomic_load_explicit(&mt_state, memory_order_relaxed) < MT_RECORDING, 0))
+    if (MT_UNLIKELY(atomic_load_explicit(&mt_state, memory_order_relaxed) < MT_RECORDING))
         mt_start_slow();
 }
 
@@ -150,9 +151,9 @@ static inline void mt_go_inside(struct mt_thread *self)
 static inline struct mt_thread *mt_enter(void)
 {
     struct mt_thread *self = mt_self;
-    if (__builtin_expect(!mt_is_recording(), 0))
+    if (MT_UNLIKELY(!mt_is_recording()))
         return NULL;
-    if (__builtin_expect(!self || mt_is_in_hook(self), 0))
+    if (MT_UNLIKELY(!self || mt_is_in_hook(self)))
         return mt_enter_slow();
     mt_go_inside(self);
     return self;
@@ -183,7 +184,7 @@ static MT_ALWAYS_INLINE void mt_record(struct mt_thread *self, unsigned kind, in
     struct mt_ring *ring = &self->ring;
     uint64_t head = mt_ring_head(kind, device, stack);
     uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
-    if (__builtin_expect(at >= atomic_load_explicit(&ring->limit, memory_order_relaxed), 0)) {
+    if (MT_UNLIKELY(at >= atomic_load_explicit(&ring->limit, memory_order_relaxed))) {
         mt_record_slow(self, head, arguments[0], arguments[1], arguments[2], arguments[3]);
         return;
     }

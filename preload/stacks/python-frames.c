@@ -10,10 +10,9 @@
 #include "preload/record/cache.h"
 #include "preload/record/intern.h"
 #include "preload/record/look.h"
+#include "trace-format/likely.h"
 
 #include <stdio.h>
-
-#define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 
 /* What is found for a frame whose first argument counts: it is to be looked up with its module. */
 #define BY_OBJECT UINT32_MAX
@@ -53,8 +52,8 @@ static inline int is_same(const struct mt_python_layout *at, const struct mt_kno
                           int is_sure)
 {
     const char *frame = (const char *)(uintptr_t)known->frame;
-    if (UNLIKELY(mt_word_at(frame + at->frame_code) != known->code) ||
-        UNLIKELY(mt_word_at(frame + at->frame_instruction) != known->instruction))
+    if (MT_UNLIKELY(mt_word_at(frame + at->frame_code) != known->code) ||
+        MT_UNLIKELY(mt_word_at(frame + at->frame_instruction) != known->instruction))
         return 0;
     if (known->by_object && mt_word_at(frame + at->frame_locals) != known->object &&
         argument_of(known->frame) != known->object)
@@ -362,13 +361,13 @@ MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
     unsigned n = found.n_known;
     self->is_cut = found.is_cut;
     while (found.n > 0) {
-        if (UNLIKELY(found.is_cut) && found.n == found.inner)
+        if (MT_UNLIKELY(found.is_cut) && found.n == found.inner)
             mark_gap(self, n, found.gap);
         identify(self, ++n, found.frame[--found.n]);
     }
-    if (UNLIKELY(found.is_cut))
+    if (MT_UNLIKELY(found.is_cut))
         self->known[0].stack = 0; /* the gap may have been there */
-    if (UNLIKELY(self->follow_up))
+    if (MT_UNLIKELY(self->follow_up))
         follow_up(self, n);
     self->n_known = found.is_cut ? 0 : n;
     self->code_deaths = deaths;

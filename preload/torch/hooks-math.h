@@ -3,6 +3,9 @@
 #ifndef MT_PRELOAD_HOOKS_MATH_H
 #define MT_PRELOAD_HOOKS_MATH_H
 
+#include "trace-format/likely.h"
+
+#include <stdatomic.h>
 #include <stdint.h>
 
 #define MT_TOLD_WORKSPACES 64u
@@ -18,8 +21,8 @@ static inline _Atomic uint64_t *mt_told_workspace(uint64_t address)
 static inline void mt_forget_workspace(uint64_t address)
 {
     _Atomic uint64_t *told = mt_told_workspace(address);
-    if (__builtin_expect(__atomic_load_n((uint64_t *)told, __ATOMIC_RELAXED) == address, 0))
-        __atomic_store_n((uint64_t *)told, 0, __ATOMIC_RELAXED);
+    if (MT_UNLIKELY(atomic_load_explicit(told, memory_order_relaxed) == address))
+        atomic_store_explicit(told, 0, memory_order_relaxed);
 }
 
 #endif

@@ -9,20 +9,20 @@ MT_HOT struct mt_real_functions mt_real;
 
 static const struct {
     const char *name, *symbol, *library;
-    void **slot;
+    void *_Atomic *slot;
 } hooks[MT_HOOK_COUNT] = {
 #define HOOK_ROW(name, symbol, library, result, parameters)                                        \
-    [MT_HOOK_##name] = {#name, symbol, library, (void **)(void *)&mt_real.name},
+    [MT_HOOK_##name] = {#name, symbol, library, (void *_Atomic *)(void *)&mt_real.name},
     MT_TORCH_HOOKS(HOOK_ROW)};
 
 static int is_resolved(enum mt_hook hook)
 {
-    return __atomic_load_n(hooks[hook].slot, __ATOMIC_RELAXED) != NULL;
+    return atomic_load_explicit(hooks[hook].slot, memory_order_relaxed) != NULL;
 }
 
 static void keep(enum mt_hook hook, void *found)
 {
-    __atomic_store_n(hooks[hook].slot, found, __ATOMIC_RELAXED);
+    atomic_store_explicit(hooks[hook].slot, found, memory_order_relaxed);
 }
 
 /* The first hook is mostly called outside of PyTorch's allocator; the others are looked up with it,

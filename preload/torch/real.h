@@ -6,9 +6,12 @@
 
 #include "preload/hooks/hooks.h"
 #include "preload/loader/find-real.h"
+#include "trace-format/likely.h"
+
+#include <stdatomic.h>
 
 struct mt_real_functions {
-#define MT_REAL_POINTER(name, symbol, library, result, parameters) result(*name) parameters;
+#define MT_REAL_POINTER(name, symbol, library, result, parameters) result(*_Atomic name) parameters;
     MT_TORCH_HOOKS(MT_REAL_POINTER)
 #undef MT_REAL_POINTER
 };
@@ -22,14 +25,13 @@ enum mt_hook {
 
 extern struct mt_real_functions mt_real;
 
-#define MT_REAL_NOW(name) __atomic_load_n(&mt_real.name, __ATOMIC_RELAXED)
+#define MT_REAL_NOW(name) atomic_load_explicit(&mt_real.name, memory_order_relaxed)
 
 /* The real function of a hook, found at first need and kept. For a hook whose callers are linked to
  * it by name, so that some library has it: without one the process ends, as by the loader. */
 #define MT_REAL(name)                                                                              \
-    (__builtin_expect(MT_REAL_NOW(name) != NULL, 1)                                                \
-         ? MT_REAL_NOW(name)                                                                       \
-         : (mt_resolve(MT_HOOK_##name), MT_REAL_NOW(name)))
+    (MT_LIKELY(MT_REAL_NOW(name)) ? MT_REAL_NOW(name)                                              \
+                                  : (mt_resolve(MT_HOOK_##name), MT_REAL_NOW(name)))
 
 void mt_resolve(enum mt_hook hook);
 

@@ -9,6 +9,7 @@
 #ifndef MT_PRELOAD_DEVICE_WATCH_H
 #define MT_PRELOAD_DEVICE_WATCH_H
 
+#include "trace-format/likely.h"
 #include "trace-format/model.h"
 
 #include <stdatomic.h>
@@ -24,7 +25,7 @@ void mt_watch_note_slowly(void);
 static inline void mt_watch_hint(void)
 {
     uint32_t state = atomic_load_explicit(&mt_watch_state, memory_order_relaxed);
-    if (__builtin_expect(state == MT_WATCH_WAITS || state == MT_WATCH_ASKS, 0))
+    if (MT_UNLIKELY(state == MT_WATCH_WAITS || state == MT_WATCH_ASKS))
         mt_watch_note_slowly();
 }
 

@@ -384,7 +384,7 @@ EVENT_NODES(Wait, SIM_NODE_WAIT)
 /* What a node of these parameters does; its memory, if it has any, is held for the caller. */
 static int work_of_parameters(struct sim_work *work, const api_node_parameters *parameters)
 {
-    static int told;
+    static _Atomic int told;
 
     *work = (struct sim_work){.type = (enum sim_node_type)parameters->type};
     switch (work->type) {

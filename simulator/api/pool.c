@@ -67,7 +67,7 @@ api_result API(MemSetMemPool)(api_location *location, api_allocation_type type, 
 
 static api_result create(api_pool *out, const api_pool_properties *properties)
 {
-    static int told;
+    static _Atomic int told;
     struct sim_pool *pool;
     int error;
 

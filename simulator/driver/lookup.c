@@ -64,10 +64,10 @@ CUresult driver_find(const char *name, void **out, int version,
 /* NVIDIA's runtime asks for tables that NVIDIA's driver has, and makes sure of whose they are. */
 CUresult cuGetExportTable(const void **out, const CUuuid *id)
 {
-    static int told;
+    static _Atomic int told;
 
     (void)id;
-    if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+    if (!atomic_exchange_explicit(&told, 1, memory_order_relaxed))
         fputs("cudasim: the program brings NVIDIA's own runtime (or CUPTI), which wants NVIDIA's "
               "driver; to simulate it, link it to the shared runtime (nvcc --cudart shared)\n",
               stderr);

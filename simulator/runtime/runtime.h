@@ -32,7 +32,7 @@ enum { SIM_DRIVER_VERSION = 13020, SIM_RUNTIME_VERSION = SIM_CUDA < 13 ? 12080 :
 /* Returns the code and keeps it as the thread's last error if it is one. */
 static inline cudaError_t runtime_result(cudaError_t code)
 {
-    if (__builtin_expect(code != cudaSuccess, 0))
+    if (SIM_UNLIKELY(code != cudaSuccess))
         sim_thread.error = (int)code;
     return code;
 }

@@ -14,13 +14,14 @@
 #include <stdint.h>
 
 #define SIM_API __attribute__((visibility("default")))
+#define SIM_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 #define SIM_PAGE ((uint64_t)2 << 20) /* what the driver hands out: 2 MiB */
 
 /* A handle that was never given out before and points nowhere. */
 SIM_API void *sim_new_handle(void);
 /* Say once on stderr what nobody modelled; *told belongs to the entry point. */
-SIM_API void sim_note_success(const char *name, int *told);
-SIM_API void sim_note_refusal(const char *name, int *told);
+SIM_API void sim_note_success(const char *name, _Atomic int *told);
+SIM_API void sim_note_refusal(const char *name, _Atomic int *told);
 /* Says a line on stderr when CUDASIM_VERBOSE is set. */
 SIM_API void sim_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A number from the environment (decimal), `otherwise` when it is not set or is none. */

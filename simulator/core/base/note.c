@@ -6,19 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void note(const char *name, const char *what, int *told)
+static void note(const char *name, const char *what, _Atomic int *told)
 {
-    if (__atomic_exchange_n(told, 1, __ATOMIC_RELAXED))
+    if (atomic_exchange_explicit(told, 1, memory_order_relaxed))
         return;
     sim_say("%s is not modelled; it %s", name, what);
 }
 
-void sim_note_success(const char *name, int *told)
+void sim_note_success(const char *name, _Atomic int *told)
 {
     note(name, "returned success and did nothing", told);
 }
 
-void sim_note_refusal(const char *name, int *told)
+void sim_note_refusal(const char *name, _Atomic int *told)
 {
     note(name, "returned \"not supported\"", told);
 }

@@ -69,8 +69,7 @@ SIM_API void sim_inject(void);
         structure sim_parameters_;                                                                 \
         struct sim_call sim_call_;                                                                 \
         bool sim_heard_ = false;                                                                   \
-        if (__builtin_expect(atomic_load_explicit(&sim_listener, memory_order_relaxed) != NULL,    \
-                             0)) {                                                                 \
+        if (SIM_UNLIKELY(atomic_load_explicit(&sim_listener, memory_order_relaxed) != NULL)) {     \
             sim_parameters_ = (structure){SIM_UNPACK arguments};                                   \
             sim_call_ = (struct sim_call){.domain = (domain_),                                     \
                                           .id = (id_),                                             \
@@ -80,7 +79,7 @@ SIM_API void sim_inject(void);
             sim_heard_ = sim_call_begin(&sim_call_);                                               \
         }                                                                                          \
         sim_result_ = (expression);                                                                \
-        if (__builtin_expect(sim_heard_, 0))                                                       \
+        if (SIM_UNLIKELY(sim_heard_))                                                              \
             sim_call_end(&sim_call_);                                                              \
         sim_result_;                                                                               \
     })

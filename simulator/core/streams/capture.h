@@ -35,8 +35,7 @@ SIM_API bool sim_capture_forbids_slow(void);
 SIM_API extern _Atomic int sim_captures_going_on;
 static inline bool sim_capture_forbids(void)
 {
-    return __builtin_expect(atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed) != 0,
-                            0) &&
+    return SIM_UNLIKELY(atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed) != 0) &&
            sim_capture_forbids_slow();
 }
 /* The stream will not exist any more. */
@@ -48,15 +47,14 @@ SIM_API int sim_capture_wait(struct sim_stream *stream, const struct sim_event *
 /* The stream of that handle captures; the default stream never does. */
 static inline bool sim_captures(const void *handle)
 {
-    return __builtin_expect(
-        (uintptr_t)handle > 2 && ((const struct sim_stream *)handle)->capture != NULL, 0);
+    return SIM_UNLIKELY((uintptr_t)handle > 2 &&
+                        ((const struct sim_stream *)handle)->capture != NULL);
 }
 /* Adds work that waits for what the stream has; -ENOENT: the stream does not capture. */
 SIM_API int sim_capture_add_slow(struct sim_stream *stream, const struct sim_work *work);
 static inline int sim_capture_add(struct sim_stream *stream, const struct sim_work *work)
 {
-    return __builtin_expect(stream->capture != NULL, 0) ? sim_capture_add_slow(stream, work)
-                                                        : -ENOENT;
+    return SIM_UNLIKELY(stream->capture != NULL) ? sim_capture_add_slow(stream, work) : -ENOENT;
 }
 /* Work that comes next on the stream waits for those nodes (too: keep what it waits for already).
  */

@@ -58,7 +58,7 @@ static int keep_work(struct sim_node *node, const struct sim_work *work)
         return node->work.graph ? 0 : -ENOMEM;
     }
     if (work->type == SIM_NODE_ALLOCATE || work->type == SIM_NODE_FREE)
-        __atomic_add_fetch(&work->memory->references, 1, __ATOMIC_RELAXED);
+        atomic_fetch_add_explicit(&work->memory->references, 1, memory_order_relaxed);
     return 0;
 }
 

@@ -112,7 +112,7 @@ enum { SIM_GRAPH_AUTO_FREE = 1 };
 
 /* Memory of a graph: it has an address when the node is made, and memory from launch to free. */
 struct sim_graph_memory {
-    unsigned references; /* nodes */
+    _Atomic unsigned references; /* nodes */
     int device;
     bool live;
     size_t size;
