@@ -6,6 +6,8 @@ import { STACKS } from "./analyzer";
 import { byId, make, plain } from "./dom";
 import { part, plural, size } from "./format";
 import { bounded, pan, zoom } from "./chart";
+import { pictureButtons } from "./picture";
+import { onPrint } from "./print";
 import { Run, carried, given } from "./runs";
 import { Several } from "./several";
 import { Change, State, Store, TABS, Tab, read, whole } from "./state";
@@ -84,6 +86,9 @@ class Page {
       if (!byId("views").hidden) this.store.set(read(location.hash, trace));
     }, { signal: over });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.all(), { signal: over });
+    onPrint(() => {
+      for (const view of [this.timeline, this.minimap, this.blocks, this.map]) view.draw();
+    }, over);
     byId<HTMLDetailsElement>("numbers").addEventListener("toggle", () => this.numbers());
     this.drawn = this.timeline.first;
     void this.stack();
@@ -135,12 +140,8 @@ class Page {
       button("Whole run", "show all (0)", () => store.set(whole(this.device(), store.state.is_time))),
       button("Peak", "go to the peak (p)", () => store.set({ at: this.device().peak })),
       search,
-      button("Save picture", "the timeline as PNG", () => this.picture()),
+      ...pictureButtons(),
       button("?", "keys and hints", () => byId<HTMLDialogElement>("help").showModal()));
-  }
-
-  private picture() {
-    make("a", { href: byId<HTMLCanvasElement>("timeline").toDataURL("image/png"), download: "memtap.png" }).click();
   }
 
   private async turnAxis() {

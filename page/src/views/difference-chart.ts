@@ -7,6 +7,7 @@ import { Client, latest } from "../client";
 import { plain } from "../dom";
 import { change, part, size, ticks } from "../format";
 import { gestures } from "../gestures";
+import { onPrint } from "../print";
 import { drawStack, fitted, highest, sumAt } from "../stack";
 import { PHASES } from "./timeline";
 import { tip } from "../tip";
@@ -55,6 +56,7 @@ export class DifferenceChart {
       action();
     });
     window.addEventListener("resize", () => this.update(), { signal: over });
+    onPrint(() => this.draw(), over);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw(), { signal: over });
   }
 

@@ -4,6 +4,7 @@ import type { Device, Trace } from "../analyzer";
 import type { DiffDevice, DiffShare, DiffSite, Difference } from "../diff-report";
 import { byId, make, plain, save } from "../dom";
 import { plural } from "../format";
+import { pictureButtons } from "../picture";
 import { Run, Side } from "../runs";
 import { SortedTable } from "../sorted-table";
 import { link } from "../state";
@@ -166,7 +167,7 @@ export class DifferenceView {
     body.replaceChildren(make("div", { class: "columns even" }, make("div", {}, canvas,
       make("div", { class: "bar" },
         make("button", { title: "all iterations (0)", click: () => chart?.show(0, Infinity) }, "Whole run"),
-        make("button", { title: "the chart as PNG", click: () => canvas.toBlob((blob) => blob && save("memtap-difference.png", "image/png", blob)) }, "Save picture"))),
+        ...pictureButtons())),
       make("div", {}, totals(device, known))), ...this.sites(device, sides), ...this.shares(device));
     let chart: DifferenceChart | null = null;
     if (!sides[0] || !sides[1]) {

@@ -4,6 +4,8 @@ import { byId, make, plain, save } from "../dom";
 import { change, count, plural, size, time } from "../format";
 import { Imbalance, imbalance, whyNotOneJob } from "../imbalance";
 import { colour } from "../palette";
+import { pictureButtons } from "../picture";
+import { onPrint } from "../print";
 import type { Run } from "../runs";
 import { Column, SortedTable } from "../sorted-table";
 import { drawStack, fitted, highest } from "../stack";
@@ -31,13 +33,14 @@ export class RanksView {
   } });
   private readonly progress = make("p", { class: "said", role: "status" });
   private readonly csv = make("button", { click: () => save("memtap-ranks.csv", "text/csv", this.table.csv()) }, "Save as CSV");
-  private readonly legend = make("div", { class: "bar" });
+  private readonly legend = make("div", { class: "bar keys" });
 
   constructor(private readonly place: HTMLElement, private readonly workers: Workers,
               openRun: (run: Run) => Promise<void>) {
     this.table = new SortedTable("Ranks of the job; a row opens its rank", this.columns(), (row) => void openRun(row.run),
       (row) => this.look(row), () => this.charts());
-    place.append(make("div", { class: "bar" }, this.csv, this.clockButton, this.progress), this.legend, make("div", { class: "wide ranks" }, this.table.element));
+    place.append(make("div", { class: "bar" }, this.csv, ...pictureButtons(), this.clockButton, this.progress), this.legend, make("div", { class: "wide ranks" }, this.table.element));
+    onPrint(() => this.charts());
     window.addEventListener("resize", () => this.charts());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.charts());
   }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// A picture of what the page shows: its boxes, texts and charts, without its buttons.
+import { byId, make, save } from "./dom";
+import { Paper, PngPaper, SvgPaper } from "./paper";
+
+const LEFT_OUT = "select, input, #texts, .hidden, noscript, script, style";
+const MARGIN = 16, TALLEST = 6000; // CSS pixels
+
+/** A colour that any viewer knows; "": none is seen. */
+function colourOf(css: string, known: Map<string, string>): string {
+  let colour = known.get(css);
+  if (colour === undefined) {
+    const context = make("canvas", { width: 1, height: 1 }).getContext("2d")!;
+    context.fillStyle = css;
+    context.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data;
+    colour = a ? `rgba(${r},${g},${b},${Math.round((a! / 255) * 100) / 100})` : "";
+    known.set(css, colour);
+  }
+  return colour;
+}
+
+class Painter {
+  private readonly colours = new Map<string, string>();
+
+  constructor(private readonly paper: Paper, private readonly left: number, private readonly top: number) {}
+
+  paint(element: Element) {
+    const style = getComputedStyle(element);
+    if (element.matches(LEFT_OUT) || style.display === "none" || style.visibility === "hidden") return;
+    const box = element.getBoundingClientRect(), x = box.left - this.left, y = box.top - this.top;
+    if (!box.width || !box.height) return;
+    const fill = colourOf(style.backgroundColor, this.colours);
+    if (fill) this.paper.rect(x, y, box.width, box.height, parseFloat(style.borderTopLeftRadius) || 0, fill);
+    this.borders(style, x, y, box);
+    if (element instanceof HTMLCanvasElement) {
+      if (element.width && element.height) this.paper.image(element, x, y, box.width, box.height);
+      return;
+    }
+    const is_clipped = style.overflowX !== "visible" && element.childNodes.length > 0;
+    if (is_clipped) this.paper.clip(x, y, box.width, box.height);
+    for (const child of element.childNodes)
+      if (child instanceof Element) this.paint(child);
+      else if (child instanceof Text) this.text(child, style);
+    if (is_clipped) this.paper.unclip();
+  }
+
+  private borders(style: CSSStyleDeclaration, x: number, y: number, box: DOMRect) {
+    if (style.borderTopStyle !== "none" && style.borderTopLeftRadius !== "0px") return; // a button's frame
+    const line = (width: string, look: string, css: string, at: (size: number) => [number, number, number, number]) => {
+      const size = parseFloat(width), colour = look === "none" || !size ? "" : colourOf(css, this.colours);
+      if (colour) this.paper.rect(...at(size), 0, colour);
+    };
+    line(style.borderBottomWidth, style.borderBottomStyle, style.borderBottomColor, (size) => [x, y + box.height - size, box.width, size]);
+    line(style.borderLeftWidth, style.borderLeftStyle, style.borderLeftColor, (size) => [x, y, size, box.height]);
+  }
+
+  /** Word by word: each stands where the browser has put it. */
+  private text(node: Text, style: CSSStyleDeclaration) {
+    const range = document.createRange(), colour = colourOf(style.color, this.colours);
+    const font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+    let line = "", at: DOMRect | null = null;
+    const end = () => {
+      if (line && at && colour) this.paper.text(line, at.left - this.left, at.bottom - this.top - at.height * 0.24, font, colour);
+      line = "";
+      at = null;
+    };
+    for (const word of node.data.matchAll(/\S+\s*|\s+/g)) {
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const box = range.getClientRects()[0];
+      if (!box || !box.width) continue;
+      if (at && Math.abs(box.top - at.top) > 2) end();
+      at ??= box;
+      line += word[0].replace(/\s+$/, " ");
+    }
+    end();
+  }
+}
+
+function paint(kind: "png" | "svg"): Paper {
+  const parts = [document.querySelector("header")!, byId("main")];
+  const boxes = parts.map((one) => one.getBoundingClientRect());
+  const left = Math.min(...boxes.map((one) => one.left)), top = boxes[0]!.top;
+  const width = Math.max(...boxes.map((one) => one.right)) - left;
+  const height = Math.min(boxes[1]!.bottom - top + MARGIN, TALLEST);
+  const paper: Paper = kind === "png" ? new PngPaper(width, height) : new SvgPaper(width, height);
+  paper.rect(0, 0, width, height, 0, getComputedStyle(document.documentElement).getPropertyValue("--paper"));
+  const painter = new Painter(paper, left, top);
+  for (const part of parts) painter.paint(part);
+  return paper;
+}
+
+/** Saves what stands in the page, as "png" or "svg". */
+export async function savePicture(kind: "png" | "svg") {
+  const root = document.documentElement;
+  root.classList.add("still"); // without what is pressed: style.css
+  let paper: Paper;
+  try {
+    paper = paint(kind);
+  } finally {
+    root.classList.remove("still");
+  }
+  save(`memtap.${kind}`, kind === "png" ? "image/png" : "image/svg+xml", await paper.blob());
+}
+
+export function pictureButtons(): HTMLElement[] {
+  const button = (kind: "png" | "svg", title: string) =>
+    make("button", { title, click: () => void savePicture(kind) }, kind.toUpperCase());
+  return [button("png", "save what is shown as a picture"),
+    button("svg", "save what is shown with its texts as texts, for a document")];
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures of views, paper, two fingers, dark and light.
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { check, folder, main, memtap, renameTexts, show, text } from "./pages.mjs";
+
+const at = (name) => join(folder, `${name}.mtap`);
+const run = join(folder, "run.html"), two = join(folder, "two.html"), ranks = join(folder, "ranks.html");
+execFileSync(memtap, ["view", "-o", run, at("training")]);
+execFileSync(memtap, ["diff", "--html", two, at("training"), at("keeping")]);
+execFileSync(memtap, ["view", "-o", ranks, at("rank0"), at("rank1")]);
+
+async function saved(page, kind) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click(`button:text-is("${kind}"):visible`)]);
+  return readFileSync(await download.path());
+}
+
+async function pictures() {
+  const hostile = join(folder, "hostile.mtap"), named = join(folder, "named.html");
+  execFileSync(renameTexts, [at("training"), hostile, "</text><script>alert(1)</script>"]);
+  execFileSync(memtap, ["view", "-o", named, hostile]);
+  for (const [file, fragment, words] of [[run, "#tab=who", ["train.py", "all"]], [run, "#tab=table", ["train.py:", "parameters"]],
+    [two, "", ["inputs", "+128.00 KiB"]], [ranks, "", ["whole", "processes"]], [named, "#tab=table", ["<script>alert(1)"]]]) {
+    const page = await show(file, fragment);
+    await page.waitForTimeout(300);
+    const png = await saved(page, "PNG");
+    check(png.subarray(1, 4).toString() === "PNG" && png.length > 5000, `${file}${fragment}: a PNG`);
+    const svg = (await saved(page, "SVG")).toString();
+    check(!(await page.evaluate(() => document.documentElement.classList.contains("still"))), "the page is as it was");
+    const found = await page.evaluate((source) => {
+      const root = new DOMParser().parseFromString(source, "image/svg+xml").documentElement;
+      return { name: root.nodeName, texts: [...root.querySelectorAll("text")].map((one) => one.textContent).join("\n"),
+               scripts: root.querySelectorAll("script, foreignObject, a").length, images: root.querySelectorAll("image").length,
+               height: Number(root.getAttribute("height")) };
+    }, svg);
+    check(found.name === "svg" && !found.scripts, `${file}: an SVG that runs nothing`);
+    for (const word of words) check(found.texts.includes(word), `${file}${fragment}: "${word}" is text in the SVG`);
+    check(found.images > 0 && found.height > 200, `${file}${fragment}: charts are in it`);
+    check(!/\bPNG\b|\bSwap\b/.test(found.texts), "buttons are not");
+    await page.close();
+  }
+}
+
+/** The page's colours, and how bright what is written on a chart's axis is. */
+const paper = (page, selector) => page.evaluate((one) => {
+  const canvas = document.querySelector(one), { data } = canvas.getContext("2d").getImageData(0, 0, 60, canvas.height);
+  let sum = 0, n = 0;
+  for (let i = 0; i < data.length; i += 4)
+    if (data[i + 3] > 200) {
+      sum += data[i];
+      n++;
+    }
+  return { background: getComputedStyle(document.body).backgroundColor, ink: getComputedStyle(document.body).color,
+           axis: n ? sum / n : NaN };
+}, selector);
+
+async function prints() {
+  for (const [file, selector] of [[run, "#timeline"], [two, "#two-timelines"], [ranks, "canvas.spark"]]) {
+    const page = await show(file, "", { colorScheme: "dark" });
+    const before = await paper(page, selector);
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    const on = await paper(page, selector);
+    check(on.background === "rgb(255, 255, 255)" && on.background !== before.background, `${file}: paper is white`);
+    check(selector === "canvas.spark" || (on.axis < 100 && before.axis > 150), `${file}: what is drawn is dark: ${on.axis}, ${before.axis}`);
+    check(await page.evaluate(() => [...document.querySelectorAll("button:not(.box, .category, th button)")].every((one) => !one.offsetParent)),
+      `${file}: no buttons on paper`);
+    await page.emulateMedia({ media: "screen", colorScheme: "dark" });
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    check((await paper(page, selector)).background === before.background, `${file}: and the page is as it was`);
+    const pdf = await page.pdf({ format: "A4" });
+    check(pdf.subarray(0, 4).toString() === "%PDF" && pdf.length > 10000, `${file}: a PDF`);
+    await page.close();
+  }
+}
+
+/** What the chart shows, as its link has it. */
+const range = async (page) => {
+  await page.waitForTimeout(400);
+  const given = new URLSearchParams((await page.evaluate(() => location.hash)).slice(1));
+  return Number(given.get("to") ?? NaN) - Number(given.get("from") ?? 0);
+};
+
+async function fingers() {
+  for (const [file, selector] of [[run, "#timeline"], [run, "#blocks"], [two, "#two-timelines"]]) {
+    const page = await show(file, "", { hasTouch: true });
+    await page.locator(selector).scrollIntoViewIfNeeded();
+    const box = await page.locator(selector).boundingBox(), client = await page.context().newCDPSession(page);
+    const y = box.y + box.height / 3, middle = box.x + box.width / 2;
+    const touch = (type, ...xs) => client.send("Input.dispatchTouchEvent", { type, touchPoints: xs.map((x, id) => ({ x, y, id })) });
+    const pinch = async (from, to) => {
+      await touch("touchStart", middle - from, middle + from);
+      for (let i = 1; i <= 10; i++) {
+        const by = from + ((to - from) * i) / 10;
+        await touch("touchMove", middle - by, middle + by);
+      }
+      await touch("touchEnd");
+    };
+    await pinch(40, 120);
+    const near = await range(page);
+    await pinch(40, 80);
+    const nearer = await range(page);
+    check(nearer < near * 0.8 && nearer > near * 0.3, `${selector}: two fingers zoom in: ${near}, ${nearer}`);
+    await pinch(120, 60);
+    const further = await range(page);
+    check(further > nearer * 1.2 || !(further === further), `${selector}: and out: ${further}`);
+    check(!(await page.evaluate(() => location.hash)).includes("life="), `${selector}: which is no click`);
+    await page.close();
+  }
+}
+
+async function themes() {
+  for (const colorScheme of ["light", "dark"]) {
+    const page = await show(two, "", { colorScheme });
+    const dark = colorScheme === "dark";
+    const { background, ink } = await paper(page, "#two-timelines");
+    const bright = (colour) => /\d+/.exec(colour)[0] > 128;
+    check(bright(background) === !dark && bright(ink) === dark, `${colorScheme}: ${background}, ${ink}`);
+    check((await text(page, "#headline")).includes("peak"), `${colorScheme} is drawn`);
+    await page.close();
+  }
+}
+
+await main([pictures, prints, fingers, themes]);
