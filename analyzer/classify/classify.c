@@ -40,7 +40,7 @@ static int made_to_be_saved(const struct mt_rule_context *context, const struct 
 /* Made while the program was in this phase. */
 static int born(const struct mt_block *block, enum mt_phase phase)
 {
-    return block->born.phase == phase;
+    return block->birth->when.phase == phase;
 }
 
 /* Freed before the phase that it was made in was over. Nodes of one backward may be interrupted. */
@@ -48,20 +48,20 @@ static int died_in_phase(const struct mt_block *block)
 {
     if (!saw(block, MT_SAW_END))
         return 0;
-    return born(block, MT_PHASE_BACKWARD) ? block->ended.phase == MT_PHASE_BACKWARD &&
-                                                block->ended.backwards == block->born.backwards
-                                          : block->ended.epoch == block->born.epoch;
+    return born(block, MT_PHASE_BACKWARD) ? mt_block_ended(block)->phase == MT_PHASE_BACKWARD &&
+                                                mt_block_ended(block)->backwards == block->birth->when.backwards
+                                          : mt_block_ended(block)->epoch == block->birth->when.epoch;
 }
 
 static int saw_forward_begin(const struct mt_block *block)
 {
-    return block->ended.calls > block->born.calls;
+    return mt_block_ended(block)->calls > block->birth->when.calls;
 }
 
 /* The program's own code made it before the model ran, at least for the first time. */
 static int made_outside(const struct mt_block *block)
 {
-    return born(block, MT_PHASE_OUTSIDE) && !block->step;
+    return born(block, MT_PHASE_OUTSIDE) && !block->birth->step;
 }
 
 static int is_trained(const struct mt_block *block)
@@ -111,8 +111,8 @@ static int made_like(const struct mt_rule_context *context, const struct mt_bloc
 static int went_to_another(const struct mt_block *block)
 {
     return saw(block, MT_SAW_END) && born(block, MT_PHASE_BACKWARD) &&
-           block->ended.phase == MT_PHASE_BACKWARD &&
-           block->ended.backwards > block->born.backwards;
+           mt_block_ended(block)->phase == MT_PHASE_BACKWARD &&
+           mt_block_ended(block)->backwards > block->birth->when.backwards;
 }
 
 int mt_is_kept_by_backward(const struct mt_block *block)
@@ -160,7 +160,7 @@ RULE(is_leaf_again, true_leaf(block) && saw(block, MT_SAW_LEAF_AGAIN) && !contex
  * Older PyTorch does not say which tensors are parameters: then leaves are. */
 RULE(is_leaf, true_leaf(block) && !context->saw_parameters && !context->saw_stepped)
 RULE(is_leaf_input, true_leaf(block) && (context->saw_parameters || context->saw_stepped))
-RULE(made_by_optimizer, !block->step && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
+RULE(made_by_optimizer, !block->birth->step && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
 /* What is left in a module, where its parameters are known, and where they are not. */
 RULE(was_moved, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_APPLY))
 RULE(was_constructed, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_INIT))
@@ -177,12 +177,12 @@ RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
 RULE(survived_step, saw(block, MT_SAW_STEP_SURVIVED))
 RULE(died_in_step, saw(block, MT_SAW_STEP_DIED))
 /* These two: the trace ends inside the step. */
-RULE(made_as_state, (block->step) && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
-RULE(in_open_step, block->step != 0)
-RULE(is_gradient_copy, copy_kind(context, block) && block->born.after == MT_PHASE_BACKWARD &&
-                           block->ended.backwards == block->born.backwards)
+RULE(made_as_state, (block->birth->step) && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
+RULE(in_open_step, block->birth->step != 0)
+RULE(is_gradient_copy, copy_kind(context, block) && block->birth->when.after == MT_PHASE_BACKWARD &&
+                           mt_block_ended(block)->backwards == block->birth->when.backwards)
 /* What an optimizer puts aside for one more backward (SAM); averages are made after steps. */
-RULE(is_put_aside, copy_kind(context, block) && block->born.after == MT_PHASE_BACKWARD)
+RULE(is_put_aside, copy_kind(context, block) && block->birth->when.after == MT_PHASE_BACKWARD)
 RULE(is_master, copy_kind(context, block) == MT_WIDER_COPY)
 /* PyTorch's optimizers keep their state themselves; else it is one that is written out. */
 RULE(is_average, copy_kind(context, block) && context->saw_steps)
@@ -197,13 +197,13 @@ RULE(is_bucket_of_gradients,
              MT_MARK_BUCKETS)
 /* Of their precision, or of twice as many bytes. */
 RULE(is_flat_gradient, context->lacks_gradients && made_outside(block) && is_unlabelled(block) &&
-                           block->ended.backwards > block->born.backwards + 1 &&
+                           mt_block_ended(block)->backwards > block->birth->when.backwards + 1 &&
                            (is_about(block->size, context->parameter_bytes) ||
                             is_about(block->size, 2 * context->parameter_bytes)))
 /* A rank's part of a gradient, which was added up and scattered. */
 RULE(is_scattered_gradient,
      is_unlabelled(block) && born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
-         block->ended.backwards <= block->born.backwards + 1 &&
+         mt_block_ended(block)->backwards <= block->birth->when.backwards + 1 &&
          mt_stack_frame(context->definitions, python_stack(context, block))->marks &
              MT_MARK_COMMUNICATION)
 RULE(is_communication,
@@ -218,20 +218,20 @@ RULE(saved_for_several,
      saw(block, MT_SAW_SAVED_LATER) && !block->node_name && made_to_be_saved(context, block))
 /* An optimizer that steps in backward makes several of one: so forward has to have come again. */
 RULE(there_for_several, born(block, MT_PHASE_FORWARD) && saw(block, MT_SAW_LATER_STEP) &&
-                            block->ended.backwards > block->born.backwards + 3 &&
-                            block->ended.calls > block->born.calls + 1)
+                            mt_block_ended(block)->backwards > block->birth->when.backwards + 3 &&
+                            mt_block_ended(block)->calls > block->birth->when.calls + 1)
 /* Where nothing is trained. What is gathered call by call has its first part among these. */
 RULE(there_since_first, born(block, MT_PHASE_FORWARD) && is_unlabelled(block) &&
-                            !block->ended.backwards && block->born.calls <= 1 &&
-                            block->ended.calls > 3)
+                            !mt_block_ended(block)->backwards && block->birth->when.calls <= 1 &&
+                            mt_block_ended(block)->calls > 3)
 RULE(saved_by_maker, saw(block, MT_SAW_SAVED) && made_to_be_saved(context, block))
 RULE(saved, saw(block, MT_SAW_SAVED))
 /* No leaf's gradient, and no later backward replaces it: a hook keeps it, or a library. */
 RULE(kept_ever_after, born(block, MT_PHASE_BACKWARD) && context->saw_gradients &&
-                          block->node_name && block->ended.backwards > block->born.backwards + 1)
+                          block->node_name && mt_block_ended(block)->backwards > block->birth->when.backwards + 1)
 RULE(outlived_backward, born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
-                            (block->ended.phase != MT_PHASE_BACKWARD ||
-                             block->ended.backwards > block->born.backwards))
+                            (mt_block_ended(block)->phase != MT_PHASE_BACKWARD ||
+                             mt_block_ended(block)->backwards > block->birth->when.backwards))
 /* What autograd.grad() gives may be part of a loss: the gradient of a gradient goes through it. */
 /* The sum of several micro-batches, which DDP and FSDP take over in the last one's backward. Else
  * gradients are freed outside of backward, and this is a gradient of a gradient. */
@@ -240,7 +240,7 @@ RULE(went_through_forward, !context->saw_gradients && context->is_distributed &&
 RULE(went_to_another_backward, went_to_another(block))
 /* Where no module has moved or made them: stacked ones, those of a checkpoint. */
 RULE(is_like_gradient, context->lacks_parameters && context->gradients && made_outside(block) &&
-                           block->ended.backwards > block->born.backwards + 1 &&
+                           mt_block_ended(block)->backwards > block->birth->when.backwards + 1 &&
                            mt_copies_has_size(context->gradients, block->size))
 RULE(began_backward,
      born(block, MT_PHASE_BACKWARD) && made_under(context, block, MT_MARK_FIRST_GRADIENT))
@@ -249,13 +249,13 @@ RULE(in_forward, born(block, MT_PHASE_FORWARD) && died_in_phase(block))
 /* Until the next forward replaces it: what its program keeps goes when forward is over, activations
  * in backward. */
 RULE(kept_by_module, saw(block, MT_SAW_END) && born(block, MT_PHASE_FORWARD) &&
-                         block->ended.phase == MT_PHASE_FORWARD && !context->saw_parameters &&
-                         block->ended.backwards > block->born.backwards)
+                         mt_block_ended(block)->phase == MT_PHASE_FORWARD && !context->saw_parameters &&
+                         mt_block_ended(block)->backwards > block->birth->when.backwards)
 RULE(outlived_forward, born(block, MT_PHASE_FORWARD))
 /* Losses and the like, where autograd does not say. */
 RULE(went_to_backward, made_outside(block) && !context->saw_parameters &&
-                           block->born.after == MT_PHASE_FORWARD &&
-                           block->ended.backwards > block->born.backwards)
+                           block->birth->when.after == MT_PHASE_FORWARD &&
+                           mt_block_ended(block)->backwards > block->birth->when.backwards)
 RULE(is_input, made_outside(block) && saw_forward_begin(block))
 RULE(always, 1)
 

@@ -8,9 +8,12 @@
 
 void mt_tracker_clear(struct mt_tracker *tracker)
 {
-    for (size_t i = 0; i < tracker->n_threads; i++)
+    for (size_t i = 0; i < tracker->n_threads; i++) {
         free(tracker->threads[i].nodes);
+        mt_birth_drop(tracker->threads[i].birth);
+    }
     free(tracker->threads);
+    mt_deaths_clear(&tracker->deaths);
     mt_address_map_clear(&tracker->forward);
     mt_address_map_clear(&tracker->lines);
     mt_address_map_clear(&tracker->numels);
@@ -82,6 +85,12 @@ static void look_at_stack(const struct mt_tracker *tracker, struct mt_thread_sta
     thread->phase_marks = s->phase;
 }
 
+static __attribute__((cold)) void forget_birth(struct mt_thread_state *thread)
+{
+    mt_birth_drop(thread->birth);
+    thread->birth = NULL;
+}
+
 struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct mt_event *event)
 {
     struct mt_thread_state *thread = thread_state(tracker, event->thread);
@@ -95,7 +104,27 @@ struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct
     thread->n_stacked = thread->n_nodes;
     follow_step(tracker, thread);
     thread->phase = (uint8_t)thread_phase(thread);
+    if (event->thread >= MT_THREAD_LIMIT)
+        forget_birth(thread); /* it may be another thread's */
     return thread;
+}
+
+int mt_tracker_new_birth(struct mt_tracker *tracker, struct mt_thread_state *thread,
+                         const struct mt_event *event, uint64_t number, uint32_t step)
+{
+    struct mt_birth *birth = mt_birth_new(&(struct mt_birth){.deaths = &tracker->deaths,
+                                                             .time_ns = event->time_ns,
+                                                             .event = number,
+                                                             .when = tracker->now,
+                                                             .thread = event->thread,
+                                                             .step = step,
+                                                             .steps_before = tracker->steps_ended});
+    if (!birth)
+        return -ENOMEM;
+    birth->when.phase = thread->phase; /* other threads may be elsewhere */
+    mt_birth_drop(thread->birth);
+    thread->birth = birth;
+    return 0;
 }
 
 static int node_new(struct mt_tracker *tracker, const struct mt_event *event, uint32_t stack)
@@ -180,7 +209,7 @@ static struct mt_block *block_around(struct mt_tracker *tracker, uint64_t addres
 
 static void saw_elements(struct mt_block *block, uint64_t elements)
 {
-    if (block->elements < elements)
+    if (block->elements < elements && elements < MT_BLOCK_ELEMENTS)
         block->elements = elements;
 }
 
@@ -221,7 +250,8 @@ static int is_of_one(const struct mt_block *state, uint64_t elements,
  * own code made of it, it makes again by the same line. */
 static int saw_line(struct mt_tracker *tracker, const struct mt_block *block, uint32_t evidence)
 {
-    if (block->born.phase != MT_PHASE_OUTSIDE && block->born.phase != MT_PHASE_FORWARD)
+    if (block->birth->when.phase != MT_PHASE_OUTSIDE &&
+        block->birth->when.phase != MT_PHASE_FORWARD)
         return 0;
     uint64_t line = mt_line_of(tracker->definitions, block);
     return mt_address_map_get(&tracker->lines, line)
@@ -296,7 +326,8 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
         break;
     case MT_PART:
         saw_dtype(block, event->PART.dtype);
-        rc = mt_parts_add(&tracker->parts, event->PART.parameter, block->event, event->PART.whole);
+        rc = mt_parts_add(&tracker->parts, event->PART.parameter, mt_block_event(block),
+                          event->PART.whole);
         break;
     case MT_RESIZE:
         block->evidence |= MT_SAW_EMPTIED;
@@ -313,8 +344,9 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
         if (!(block->evidence & MT_SAW_SAVED))
             block->save_stack = stack;
         block->evidence |= MT_SAW_SAVED;
-        if (block->born.phase == MT_PHASE_FORWARD && tracker->now.phase == MT_PHASE_FORWARD &&
-            tracker->now.backwards > block->born.backwards)
+        if (block->birth->when.phase == MT_PHASE_FORWARD &&
+            tracker->now.phase == MT_PHASE_FORWARD &&
+            tracker->now.backwards > block->birth->when.backwards)
             block->evidence |= MT_SAW_SAVED_LATER;
         break;
     }

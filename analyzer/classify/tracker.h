@@ -37,6 +37,7 @@ struct mt_thread_state {
     uint32_t step_depth; /* nodes that ran when the step began */
     struct mt_running_node *nodes;
     size_t n_nodes, nodes_capacity;
+    struct mt_birth *birth; /* of the block that it made last; NULL: of none */
 };
 
 struct mt_tracker {
@@ -47,6 +48,7 @@ struct mt_tracker {
     size_t n_threads, threads_capacity;
     struct mt_address_map forward; /* node -> stack where it was made */
     struct mt_when now;
+    struct mt_deaths deaths; /* of blocks */
     struct mt_ranges ranges;
     struct mt_storages storages;
     struct mt_parts parts; /* of parameters, which this process has */
@@ -121,21 +123,34 @@ static inline uint32_t mt_tracker_range(const struct mt_tracker *tracker, uint32
     return tracker->ranges.n_ranges ? mt_tracker_find_range(tracker, thread) : 0;
 }
 
-/* Fills in what is known of a block that an event of the thread has just made. */
-static inline void mt_tracker_made(struct mt_tracker *tracker, const struct mt_thread_state *thread,
-                                   struct mt_block *block)
+/* Another birth for the thread's next blocks than the last. 0 or -ENOMEM. */
+int mt_tracker_new_birth(struct mt_tracker *tracker, struct mt_thread_state *thread,
+                         const struct mt_event *event, uint64_t number, uint32_t step);
+
+/* Fills in what is known of a block without a birth that an event of the thread, of that number, has
+ * just made. 0 or -ENOMEM. */
+static inline int mt_tracker_made(struct mt_tracker *tracker, struct mt_thread_state *thread,
+                                  struct mt_block *block, const struct mt_event *event,
+                                  uint64_t number)
 {
-    block->steps_before = tracker->steps_ended;
-    block->born = tracker->now;
-    block->range = mt_tracker_range(tracker, block->thread);
-    block->born.phase = thread->phase; /* other threads may be elsewhere */
-    if (thread->step && mt_stack(tracker->definitions, block->stack)->phase & MT_MARK_OPTIMIZER)
-        block->step = thread->step;
+    const struct mt_birth *birth = thread->birth;
+    uint32_t step = thread->step && mt_stack(tracker->definitions, block->stack)->phase &
+                                        MT_MARK_OPTIMIZER
+                        ? thread->step
+                        : 0;
+    if ((!birth || birth->when.epoch != tracker->now.epoch || birth->step != step ||
+         birth->when.phase != thread->phase || birth->steps_before != tracker->steps_ended ||
+         !mt_birth_is_near(birth, event->time_ns, number)) &&
+        mt_tracker_new_birth(tracker, thread, event, number, step))
+        return -ENOMEM;
+    mt_block_give_birth(block, thread->birth, event->time_ns, number);
+    block->range = mt_tracker_range(tracker, event->thread);
     if (thread->n_nodes) {
         uint32_t custom = mt_stack(tracker->definitions, block->stack)->custom;
         block->node_name = custom ? custom : thread->nodes[thread->n_nodes - 1].name;
         block->forward_stack = thread->nodes[thread->n_nodes - 1].forward_stack;
     }
+    return 0;
 }
 
 /* A hook that runs when a leaf has got its gradient may use it and give it up at once, before
@@ -147,24 +162,27 @@ static inline int mt_is_freed_by_leafs_hook(const struct mt_thread_state *thread
            block->node_name && block->node_name != thread->nodes[thread->n_nodes - 1].name;
 }
 
-/* Fills in what a block's end shows, or the end of the trace before its own (at_end). */
-static inline void mt_tracker_ended(const struct mt_tracker *tracker, struct mt_block *block,
+/* Fills in what a block's end shows, or the end of the trace before its own (at_end). 0 or -ENOMEM. */
+static inline int mt_tracker_ended(const struct mt_tracker *tracker, struct mt_block *block,
                                     int at_end)
 {
-    uint32_t thread = block->thread < MT_THREAD_LIMIT ? block->thread : 0;
-    block->ended = tracker->now;
+    const struct mt_birth *birth = block->birth;
+    uint32_t thread = birth->thread < MT_THREAD_LIMIT ? birth->thread : 0;
+    if (mt_block_end(block, &tracker->now))
+        return -ENOMEM;
     block->evidence |= at_end ? 0 : MT_SAW_END;
     if (!at_end && thread < tracker->n_threads &&
         mt_is_freed_by_leafs_hook(&tracker->threads[thread], block))
         block->evidence |= MT_SAW_LEAF_HOOK;
-    if (block->step && thread < tracker->n_threads) {
-        if (tracker->threads[thread].step != block->step)
+    if (birth->step && thread < tracker->n_threads) {
+        if (tracker->threads[thread].step != birth->step)
             block->evidence |= MT_SAW_STEP_SURVIVED;
         else if (!at_end)
             block->evidence |= MT_SAW_STEP_DIED;
     }
-    if (tracker->steps_ended > block->steps_before)
+    if (tracker->steps_ended > birth->steps_before)
         block->evidence |= MT_SAW_LATER_STEP;
+    return 0;
 }
 
 /* What was known when somebody asked last (keep-plan.h): zeros before. */

@@ -401,7 +401,7 @@ static int block_meets(const struct condition *condition, const struct mt_rule_c
     case IS_NAME:
         return block->name && !fnmatch(condition->pattern, mt_string(d, block->name), 0);
     case IS_PHASE:
-        has = block->born.phase;
+        has = block->birth->when.phase;
         break;
     case IS_SIZE:
         has = block->size;

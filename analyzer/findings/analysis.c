@@ -23,19 +23,25 @@ static int by_address(const void *left, const void *right)
     return (a->block->address > b->block->address) - (a->block->address < b->block->address);
 }
 
+static int is_of(const struct mt_heap *heap, uint32_t index, unsigned slot)
+{
+    const struct mt_block *block = mt_heap_record(heap, index);
+    return mt_heap_is_remembered(heap, block) && mt_device_slot(block->device) == slot;
+}
+
 /* The verdicts on the blocks that a heap remembers. */
 static int judge(struct mt_device *device, const struct mt_heap *heap, unsigned slot,
                  struct mt_rule_context *context)
 {
-    size_t capacity = 0;
-    for (uint32_t i = 1; i < heap->n_records; i++) {
-        const struct mt_block *block = mt_heap_record(heap, i);
-        if (!mt_heap_is_remembered(heap, block) || mt_device_slot(block->device) != slot)
-            continue;
-        if (mt_grow(&device->verdicts, &capacity, device->n_verdicts + 1, sizeof *device->verdicts))
-            return -ENOMEM;
-        device->verdicts[device->n_verdicts++].block = block;
-    }
+    size_t n = 0;
+    for (uint32_t i = 1; i < heap->n_records; i++)
+        n += is_of(heap, i, slot);
+    device->verdicts = n ? calloc(n, sizeof *device->verdicts) : NULL;
+    if (n && !device->verdicts)
+        return -ENOMEM;
+    for (uint32_t i = 1; i < heap->n_records; i++)
+        if (is_of(heap, i, slot))
+            device->verdicts[device->n_verdicts++].block = mt_heap_record(heap, i);
     if (device->n_verdicts)
         qsort(device->verdicts, device->n_verdicts, sizeof *device->verdicts, by_address);
     return mt_classify_all(context, device->verdicts, device->n_verdicts);

@@ -31,7 +31,7 @@ static size_t collect(struct remnant *remnants, const struct mt_spans *spans, ui
 {
     size_t found = 0;
     for (size_t i = 0; i < n; i++) {
-        const struct mt_span *span = mt_spans_at(spans, verdicts[i].block->born.run);
+        const struct mt_span *span = mt_spans_at(spans, verdicts[i].block->birth->when.run);
         if (span && span->iteration && span->iteration < iteration)
             remnants[found++] =
                 (struct remnant){verdicts[i].block->stack, span->iteration, &verdicts[i]};

@@ -26,8 +26,9 @@ static int is_known(const struct mt_replay *replay, const char *unseen)
 static enum mt_idle_kind kind_of(const struct mt_replay *replay, const struct mt_block *block,
                                  uint64_t moment_ns)
 {
-    struct mt_touch touch = mt_touches_of(&replay->cuda.touches, block);
-    if (mt_cuda_api_space(block->api) != MT_SPACE_DEVICE || block->time_ns >= moment_ns)
+    struct mt_touch touch =
+        mt_touches_of(&replay->cuda.touches, mt_heap_index(&replay->cuda.heap, block));
+    if (mt_cuda_api_space(block->api) != MT_SPACE_DEVICE || mt_block_time(block) >= moment_ns)
         return MT_IDLE_KINDS;
     if (!touch.is_seen)
         return MT_IDLE_NEVER;

@@ -78,14 +78,14 @@ static int is_trained(const struct mt_block *block)
 
 static uint64_t whole_of(const struct finder *finder, const struct mt_block *block)
 {
-    return mt_parts_whole(finder->part, finder->n_parts, block->event);
+    return mt_parts_whole(finder->part, finder->n_parts, mt_block_event(block));
 }
 
 /* FSDP empties the storages of what it has gathered; ZeRO-3 gives its parameters other data in
  * forward and backward. */
 static int is_gathered(const struct finder *finder, const struct mt_block *block)
 {
-    int is_late = block->born.phase == MT_PHASE_FORWARD || block->born.phase == MT_PHASE_BACKWARD;
+    int is_late = block->birth->when.phase == MT_PHASE_FORWARD || block->birth->when.phase == MT_PHASE_BACKWARD;
     if (whole_of(finder, block))
         return 0;
     return saw(block, MT_SAW_EMPTIED) ||

@@ -8,8 +8,18 @@
 
 struct entry {
     struct mt_site site;
-    uint32_t frame; /* of site.stack */
+    uint64_t largest;         /* block, which has site.stack */
+    uint64_t largest_guessed; /* and the one that has site.guess */
+    uint32_t frame;           /* of site.stack */
 };
+
+/* Put together from time to time, so that there is room for few more than there are sites. */
+struct entries {
+    struct entry *entry;
+    size_t n, capacity;
+};
+
+#define FEWEST_ENTRIES 1024u
 
 static struct entry locate(const struct mt_definitions *definitions,
                            const struct mt_verdict *verdict)
@@ -23,6 +33,8 @@ static struct entry locate(const struct mt_definitions *definitions,
                                    .name = block->name,
                                    .guess = mt_guess_of(verdict)}};
     entry.frame = mt_stack(definitions, entry.site.stack)->frame;
+    entry.largest = block->size;
+    entry.largest_guessed = entry.site.guess ? block->size : 0;
     return entry;
 }
 
@@ -39,7 +51,7 @@ static int by_key(const void *left, const void *right)
     if (!order)
         order = COMPARE(a->site.name, b->site.name);
     if (!order) /* the stack that stands for the site: the largest block's */
-        order = COMPARE(b->site.bytes, a->site.bytes);
+        order = COMPARE(b->largest, a->largest);
     return order ? order : COMPARE(a->site.stack, b->site.stack);
 }
 
@@ -62,34 +74,70 @@ static int same_site(const struct entry *a, const struct entry *b)
            a->site.node_name == b->site.node_name && a->site.name == b->site.name;
 }
 
+static void add(struct entry *to, const struct entry *entry)
+{
+    to->site.bytes += entry->site.bytes;
+    to->site.blocks += entry->site.blocks;
+    if (!entry->site.guess || (to->site.guess && to->largest_guessed >= entry->largest_guessed))
+        return;
+    to->site.guess = entry->site.guess;
+    to->largest_guessed = entry->largest_guessed;
+}
+
+static void put_together(struct entries *all)
+{
+    size_t n = 0;
+    qsort(all->entry, all->n, sizeof *all->entry, by_key);
+    for (size_t i = 0; i < all->n; i++) {
+        if (n && same_site(&all->entry[n - 1], &all->entry[i]))
+            add(&all->entry[n - 1], &all->entry[i]);
+        else
+            all->entry[n++] = all->entry[i];
+    }
+    all->n = n;
+}
+
+/* Room for one more entry: of so many as sites, each is put in order a few times only. */
+static int make_room(struct entries *all)
+{
+    if (all->n < all->capacity)
+        return 0;
+    if (all->n)
+        put_together(all);
+    if (all->capacity && all->n <= all->capacity / 2)
+        return 0;
+    size_t more = all->capacity ? all->capacity * 2 : FEWEST_ENTRIES;
+    struct entry *entry = reallocarray(all->entry, more, sizeof *entry);
+    if (!entry)
+        return -ENOMEM;
+    all->entry = entry;
+    all->capacity = more;
+    return 0;
+}
+
 int mt_sites_collect(struct mt_sites *sites, const struct mt_definitions *definitions,
                      const struct mt_verdict *verdicts, size_t n)
 {
+    struct entries all = {NULL, 0, 0};
     *sites = (struct mt_sites){NULL, 0};
-    struct entry *entries = calloc(n + 1, sizeof *entries);
-    struct mt_site *site = calloc(n + 1, sizeof *site);
-    if (!entries || !site) {
-        free(entries);
-        free(site);
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < n; i++)
-        entries[i] = locate(definitions, &verdicts[i]);
-    qsort(entries, n, sizeof *entries, by_key);
-    size_t n_sites = 0;
     for (size_t i = 0; i < n; i++) {
-        if (i && same_site(&entries[i - 1], &entries[i])) {
-            site[n_sites - 1].bytes += entries[i].site.bytes;
-            site[n_sites - 1].blocks++;
-            if (!site[n_sites - 1].guess)
-                site[n_sites - 1].guess = entries[i].site.guess;
-        } else {
-            site[n_sites++] = entries[i].site;
+        if (make_room(&all)) {
+            free(all.entry);
+            return -ENOMEM;
         }
+        all.entry[all.n++] = locate(definitions, &verdicts[i]);
     }
-    free(entries);
-    qsort(site, n_sites, sizeof *site, by_size);
-    *sites = (struct mt_sites){site, n_sites};
+    if (all.n)
+        put_together(&all);
+    struct mt_site *site = calloc(all.n + 1, sizeof *site);
+    for (size_t i = 0; site && i < all.n; i++)
+        site[i] = all.entry[i].site;
+    free(all.entry);
+    if (!site)
+        return -ENOMEM;
+    if (all.n)
+        qsort(site, all.n, sizeof *site, by_size);
+    *sites = (struct mt_sites){site, all.n};
     return 0;
 }
 

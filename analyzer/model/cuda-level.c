@@ -48,9 +48,10 @@ static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event)
     if (!block)
         return -ENOMEM;
     block->api = (uint8_t)event->CUDA_MALLOC.api;
-    mt_touches_forget(&level->touches, block);
+    uint32_t index = mt_heap_index(&level->heap, block);
+    mt_touches_forget(&level->touches, index);
     if (block->api == MT_API_CU_MEM_CREATE)
-        return mt_physical_made(&level->physical, block);
+        return mt_physical_made(&level->physical, index);
     return 0;
 }
 
@@ -60,13 +61,24 @@ uint64_t mt_cuda_piece(const struct mt_cuda_level *level, const struct mt_event 
     return piece && piece->size <= unmap->size ? piece->size : 0;
 }
 
+static uint64_t handle_of_piece(const struct mt_cuda_level *level, const struct mt_block *piece)
+{
+    return mt_physical_handle(&level->physical, mt_heap_index(&level->mapped, piece));
+}
+
+static struct mt_physical_use *use_of(const struct mt_cuda_level *level,
+                                      const struct mt_block *memory)
+{
+    return mt_physical_use(&level->physical, mt_heap_index(&level->heap, memory));
+}
+
 /* The memory of a piece, where nothing else keeps it. */
 static struct mt_block *last_of(const struct mt_cuda_level *level, const struct mt_block *piece)
 {
-    struct mt_block *memory = mt_heap_at(&level->heap, mt_physical_handle(&level->physical, piece));
+    struct mt_block *memory = mt_heap_at(&level->heap, handle_of_piece(level, piece));
     if (!memory || memory->api != MT_API_CU_MEM_CREATE)
         return NULL; /* of a damaged trace */
-    const struct mt_physical_use *use = mt_physical_use(&level->physical, memory);
+    const struct mt_physical_use *use = use_of(level, memory);
     return !use->handles && use->maps == 1 ? memory : NULL;
 }
 
@@ -75,9 +87,9 @@ static void end_piece(struct mt_cuda_level *level, struct mt_block *piece)
     struct mt_block *memory = last_of(level, piece);
     if (memory) {
         mt_heap_end(&level->heap, memory);
-    } else if ((memory = mt_heap_at(&level->heap, mt_physical_handle(&level->physical, piece))) &&
+    } else if ((memory = mt_heap_at(&level->heap, handle_of_piece(level, piece))) &&
                memory->api == MT_API_CU_MEM_CREATE) {
-        struct mt_physical_use *use = mt_physical_use(&level->physical, memory);
+        struct mt_physical_use *use = use_of(level, memory);
         use->maps -= use->maps > 0;
     }
     mt_heap_end(&level->mapped, piece);
@@ -89,7 +101,7 @@ static uint64_t handle_of(const struct mt_cuda_level *level, const struct mt_eve
     if (map->CUDA_MAP.api != MT_API_CU_MULTICAST_BIND_ADDRESS)
         return map->CUDA_MAP.handle;
     const struct mt_block *piece = mt_heap_at(&level->mapped, map->CUDA_MAP.handle);
-    return piece ? mt_physical_handle(&level->physical, piece) : 0;
+    return piece ? handle_of_piece(level, piece) : 0;
 }
 
 /* Whose memory it is, its handle says; the call itself may be made with any device current. */
@@ -109,7 +121,8 @@ static int on_map(struct mt_cuda_level *level, const struct mt_event *event)
     piece->api = (uint8_t)event->CUDA_MALLOC.api;
     piece->name = memory->name;
     piece->range = memory->range;
-    return mt_physical_mapped(&level->physical, memory, piece);
+    return mt_physical_mapped(&level->physical, mt_heap_index(&level->heap, memory),
+                              memory->address, mt_heap_index(&level->mapped, piece));
 }
 
 /* One call may take the addresses of several neighbours. */
@@ -129,7 +142,7 @@ static struct mt_block *ended_by_free(const struct mt_cuda_level *level, uint64_
     struct mt_block *block = mt_heap_at(&level->heap, address);
     if (!block || block->api != MT_API_CU_MEM_CREATE)
         return block;
-    const struct mt_physical_use *use = mt_physical_use(&level->physical, block);
+    const struct mt_physical_use *use = use_of(level, block);
     return use->maps || use->handles > 1 ? NULL : block;
 }
 
@@ -163,9 +176,9 @@ static int on_bad_free(struct mt_cuda_level *level, uint64_t address)
 static void end_freed(struct mt_cuda_level *level, struct mt_block *block)
 {
     level->recent[level->next_recent++ % MT_CUDA_RECENT] =
-        (struct mt_event){.time_ns = block->time_ns,
+        (struct mt_event){.time_ns = mt_block_time(block),
                           .CUDA_MALLOC = {block->address, block->size, 0, block->api},
-                          .thread = block->thread,
+                          .thread = block->birth->thread,
                           .stack = block->stack,
                           .kind = MT_CUDA_MALLOC,
                           .device = block->device};
@@ -184,7 +197,7 @@ static void on_retain(struct mt_cuda_level *level, uint64_t handle)
 {
     const struct mt_block *memory = memory_of(level, handle);
     if (memory)
-        mt_physical_use(&level->physical, memory)->handles++;
+        use_of(level, memory)->handles++;
 }
 
 /* Older traces do not have what retains a handle: there may be one release more. */
@@ -193,7 +206,7 @@ static void on_release(struct mt_cuda_level *level, uint64_t handle)
     struct mt_block *memory = memory_of(level, handle);
     if (!memory)
         return;
-    struct mt_physical_use *use = mt_physical_use(&level->physical, memory);
+    struct mt_physical_use *use = use_of(level, memory);
     if (ended_by_free(level, handle))
         end_freed(level, memory);
     else
@@ -207,7 +220,7 @@ static int on_free(struct mt_cuda_level *level, const struct mt_event *event)
     struct mt_block *block = mt_heap_at(&level->heap, event->address);
     if (!block)
         return on_bad_free(level, event->address);
-    if (remember(level, block) || (block->thread != event->thread &&
+    if (remember(level, block) || (block->birth->thread != event->thread &&
                                    mt_origins_add(&level->by_others, block->stack, block->size)))
         return -ENOMEM;
     end_freed(level, block);

@@ -8,10 +8,10 @@
 #ifndef MT_HEAP_H
 #define MT_HEAP_H
 
-#include "analyzer/support/address-map.h"
-#include "analyzer/support/grow.h"
 #include "analyzer/support/ordered.h"
-#include "phase.h"
+#include "birth.h"
+#include "trace-format/cuda-apis.h"
+#include "trace-format/dtypes.h"
 #include "trace-format/model.h"
 
 /* Tables by device: slot 0 is "not known", 1 the device 0 and so on; what is further is slot 0. */
@@ -47,38 +47,81 @@ enum mt_evidence {
     MT_SAW_SAVED_LATER = 1 << 22,    /* saved for backward in a later forward than its own */
 };
 
+/*
+ * A block, in few bytes: there may be millions. What it has in common with others is in its birth.
+ * mt_block_time, mt_block_event and mt_block_ended read what is kept as a distance or a number.
+ */
 struct mt_block {
-    uint64_t address, size, time_ns;
-    uint64_t event;             /* its allocation's number in the trace, from 1 */
-    uint64_t elements;          /* of the largest parameter in it whose label tells; 0: not known */
-    uint32_t thread, stack;     /* of the allocation */
-    uint32_t evidence;          /* enum mt_evidence */
-    uint32_t save_stack;        /* of the first save */
-    uint32_t leaf_stack;        /* of a leaf, its first use in forward; of others, their leaf's */
-    uint32_t node_name;         /* string id: the backward node that was running; 0: none */
-    uint32_t forward_stack;     /* where that node was made */
-    uint32_t range;             /* the path of ranges that it was made in (ranges.h); 0: none */
-    uint32_t name;              /* string id: what the program calls it; 0: nothing */
-    uint32_t step;              /* the optimizer step it was made in; 0: none */
-    uint32_t steps_before;      /* optimizer steps that had ended when it was made */
-    struct mt_when born, ended; /* ended: or the end of the trace */
+    uint64_t address, size;
+    struct mt_birth *birth;
+    uint32_t since, nth;    /* ns and events after its birth's first */
+    uint32_t stack;         /* of the allocation */
+    uint32_t save_stack;    /* of the first save */
+    uint32_t leaf_stack;    /* of a leaf, its first use in forward; of others, their leaf's */
+    uint32_t node_name;     /* string id: the backward node that was running; 0: none */
+    uint32_t forward_stack; /* where that node was made */
+    uint32_t range;         /* the path of ranges that it was made in (ranges.h); 0: none */
+    uint32_t name;          /* string id: what the program calls it; 0: nothing */
+    uint32_t ended;         /* place of its end, or of the trace's; 0: not yet */
+    union {
+        uint32_t moment; /* live: moments remembered on its device before it was made */
+        uint32_t next;   /* of free or kept records */
+    };
+    uint32_t evidence : 24; /* enum mt_evidence */
+    uint32_t api : 8;       /* CUDA's level: enum mt_cuda_api */
+    uint64_t elements : 40; /* of the largest parameter in it whose label tells; 0: not known */
+    uint64_t dtype : 6;     /* of a tensor in it, by its first label that tells; 0: not known */
+    uint64_t state : 2;     /* enum mt_block_state */
     int16_t device;
-    uint8_t api;   /* CUDA's level: enum mt_cuda_api */
-    uint8_t dtype; /* of a tensor in it, by its first label that tells; 0: not known */
-    /* the heap's own */
-    uint8_t state;        /* enum mt_block_state */
-    uint32_t index, next; /* next: of free or kept records */
-    uint32_t pending;     /* 1 + its place in heap->pending, 0: it is in heap->ordered */
-    uint64_t moment;      /* moments remembered on its device before it was made */
 };
+
+_Static_assert(sizeof(struct mt_block) <= 80, "a live block is to cost less than 96 bytes in all");
+_Static_assert(MT_DTYPE_LIMIT <= 1 << 6 && MT_API_LIMIT <= 1 << 8, "these have places");
+
+#define MT_BLOCK_ELEMENTS (UINT64_C(1) << 40) /* as many or more, no tensor has */
 
 enum mt_block_state { MT_BLOCK_UNUSED, MT_BLOCK_LIVE, MT_BLOCK_KEPT };
 
-#define MT_HEAP_CHUNK 4096u /* records that are allocated together */
+static inline uint64_t mt_block_time(const struct mt_block *block)
+{
+    return block->birth->time_ns + block->since;
+}
+
+/* Its allocation's number in the trace, from 1; 0: not known. */
+static inline uint64_t mt_block_event(const struct mt_block *block)
+{
+    return block->birth->event + block->nth;
+}
+
+/* When it ended, or the trace did; zeros: not yet. */
+static inline const struct mt_when *mt_block_ended(const struct mt_block *block)
+{
+    return &block->birth->deaths->death[block->ended].when;
+}
+
+/* A block that outlives its record. */
+struct mt_block_copy {
+    struct mt_block block;
+    struct mt_birth birth;
+    struct mt_deaths deaths;
+    struct mt_death death[2];
+};
+void mt_block_copy(struct mt_block_copy *copy, const struct mt_block *block);
+
+#define MT_HEAP_CHUNK 1024u /* records that are allocated together */
+
+struct mt_heap_chunk {
+    struct mt_block record[MT_HEAP_CHUNK];
+    /* Bits of the records that are not yet in heap->ordered, and of the words that may have any. */
+    uint64_t pending[MT_HEAP_CHUNK / 64], words;
+    uint32_t next_pending; /* chunk + 1 of another one that has words; 0: none */
+};
 
 struct mt_heap_total {
     uint64_t bytes, blocks; /* live */
 };
+
+#define MT_HEAP_RECENT 4u
 
 /*
  * One moment on each device is remembered, the latest that mt_heap_remember was called at: the
@@ -86,19 +129,24 @@ struct mt_heap_total {
  * one pass, in which every moment that is higher than all before it takes the place of the last.
  */
 struct mt_heap {
-    struct mt_block **chunks;
+    struct mt_heap_chunk **chunks;
     size_t n_chunks, chunks_capacity;
     uint32_t n_records;  /* ever in use at once, index 0 included, which is none */
     uint32_t first_free; /* index, 0: none */
-    struct mt_address_map by_address;
+    /* By address: the record's index and, above it, the bits of the address's hash that do not say
+     * the slot's place. 0: free. */
+    uint32_t *slots;
+    uint32_t mask;   /* of an index: 2^n - 1 of as many slots, at most four fifths used */
+    uint64_t factor; /* odd; another one where addresses were chosen so that they meet */
     /* Few searches need order: blocks enter it at the first one after their allocation. */
     struct mt_ordered ordered;
-    uint32_t *pending;
-    size_t n_pending, pending_capacity;
+    uint32_t first_pending, last_pending; /* chunks + 1; 0: none */
     struct mt_heap_total total[MT_DEVICES];
-    struct mt_block none; /* zeros, ever */
+    struct mt_block none;                    /* zeros, ever */
+    struct mt_birth *recent[MT_HEAP_RECENT]; /* of mt_heap_add, by thread */
+    struct mt_deaths deaths;                 /* of these */
     struct {
-        uint64_t moments;    /* remembered so far */
+        uint32_t moments;    /* remembered so far */
         uint32_t first_kept; /* index, 0: none */
     } memory[MT_DEVICES];
 };
@@ -109,25 +157,54 @@ void mt_heap_clear(struct mt_heap *heap);
 /* Every record, to look for live or remembered blocks: index 1 .. heap->n_records - 1. */
 static inline struct mt_block *mt_heap_record(const struct mt_heap *heap, uint32_t index)
 {
-    return &heap->chunks[index / MT_HEAP_CHUNK][index % MT_HEAP_CHUNK];
+    return &heap->chunks[index / MT_HEAP_CHUNK]->record[index % MT_HEAP_CHUNK];
+}
+
+/* The index of a record. */
+uint32_t mt_heap_index(const struct mt_heap *heap, const struct mt_block *block);
+
+/* Fibonacci hashing: addresses are multiples of 512 and more, the product's high bits mix them. The
+ * highest are to be the lowest, which say the place. */
+static inline uint32_t mt_heap_hash(const struct mt_heap *heap, uint64_t address)
+{
+    return __builtin_bswap32((uint32_t)(address * heap->factor >> 32));
+}
+
+/* The slot of the live block that begins at the address, or the free one where it would go. There
+ * always is a free one. */
+static inline uint32_t *mt_heap_locate(const struct mt_heap *heap, uint64_t address)
+{
+    uint32_t hash = mt_heap_hash(heap, address), slot;
+    uint32_t at = hash & heap->mask;
+    for (; (slot = heap->slots[at]); at = (at + 1) & heap->mask)
+        if ((slot ^ hash) <= heap->mask &&
+            mt_heap_record(heap, slot & heap->mask)->address == address)
+            break;
+    return &heap->slots[at];
 }
 
 /* The live block that begins at the address; NULL: none. */
 static inline struct mt_block *mt_heap_at(const struct mt_heap *heap, uint64_t address)
 {
-    uint32_t index = mt_address_map_get(&heap->by_address, address);
-    return index ? mt_heap_record(heap, index) : NULL;
+    uint32_t slot = heap->slots ? *mt_heap_locate(heap, address) : 0;
+    return slot ? mt_heap_record(heap, slot & heap->mask) : NULL;
+}
+
+/* The address is about to be asked for: memory may bring its slot while other work is done. */
+static inline void mt_heap_expect_slot(const struct mt_heap *heap, uint64_t address)
+{
+    if (heap->slots)
+        __builtin_prefetch(&heap->slots[mt_heap_hash(heap, address) & heap->mask]);
 }
 
 /* The block at the address, if there is one, is about to be looked at. Its place is expected. */
 static inline void mt_heap_expect(const struct mt_heap *heap, uint64_t address)
 {
-    const struct mt_address_map *map = &heap->by_address;
-    const struct mt_address_slot *slot =
-        map->capacity ? &map->slots[mt_address_map_home(map, address)] : NULL;
-    if (!slot || slot->address != address)
+    uint32_t hash = mt_heap_hash(heap, address);
+    uint32_t slot = heap->slots ? heap->slots[hash & heap->mask] : 0;
+    if (!slot || (slot ^ hash) > heap->mask)
         return; /* or it lies further on, which is rare */
-    const char *block = (const char *)mt_heap_record(heap, slot->value);
+    const char *block = (const char *)mt_heap_record(heap, slot & heap->mask);
     for (size_t at = 0; at < sizeof(struct mt_block); at += 64)
         __builtin_prefetch(block + at);
 }
@@ -148,98 +225,154 @@ void mt_heap_remember(struct mt_heap *heap, unsigned slot);
 /* Whether the block was live at its device's remembered moment. */
 static inline int mt_heap_is_remembered(const struct mt_heap *heap, const struct mt_block *block)
 {
-    return block->state != MT_BLOCK_UNUSED &&
-           block->moment < heap->memory[mt_device_slot(block->device)].moments;
+    return block->state == MT_BLOCK_KEPT ||
+           (block->state == MT_BLOCK_LIVE &&
+            block->moment < heap->memory[mt_device_slot(block->device)].moments);
 }
 
-/* A record that never was in use; NULL: no memory. */
-struct mt_block *mt_heap_new_record(struct mt_heap *heap);
+/* Makes a record that never was in use the first free one. 0 or -ENOMEM. */
+int mt_heap_new_record(struct mt_heap *heap);
 
-/* A record that is not in use; its contents are old. NULL: no memory. */
-static inline struct mt_block *mt_heap_take_record(struct mt_heap *heap)
+/* Puts all blocks elsewhere, by a factor that nobody could know. 0 or -ENOMEM. */
+int mt_heap_mix(struct mt_heap *heap);
+
+/* Empties a slot. What a search would not find any more behind it moves. */
+void mt_heap_close_gap(struct mt_heap *heap, uint32_t gap);
+static inline void mt_heap_empty_slot(struct mt_heap *heap, uint32_t *slot)
 {
-    if (!heap->first_free)
-        return mt_heap_new_record(heap);
-    struct mt_block *block = mt_heap_record(heap, heap->first_free);
+    uint32_t at = (uint32_t)(slot - heap->slots);
+    if (heap->slots[(at + 1) & heap->mask])
+        mt_heap_close_gap(heap, at);
+    else
+        *slot = 0;
+}
+
+/* A block without a birth uses this one from now on. */
+static inline void mt_block_give_birth(struct mt_block *block, struct mt_birth *birth,
+                                       uint64_t time_ns, uint64_t event)
+{
+    birth->users++;
+    block->birth = birth;
+    block->since = (uint32_t)(time_ns - birth->time_ns);
+    block->nth = (uint32_t)(event - birth->event);
+}
+
+static inline void mt_heap_give_record(struct mt_heap *heap, struct mt_block *block, uint32_t index)
+{
+    if (block->ended)
+        mt_deaths_give(block->birth->deaths, block->ended);
+    mt_birth_drop(block->birth);
+    block->state = MT_BLOCK_UNUSED;
+    block->next = heap->first_free;
+    heap->first_free = index;
+}
+
+/* The chunk of that number has records that are not in heap->ordered, the first since it was. */
+void mt_heap_list_pending(struct mt_heap *heap, uint32_t number);
+
+static inline void mt_heap_await_order(struct mt_heap *heap, struct mt_heap_chunk *chunk,
+                                       uint32_t index)
+{
+    unsigned word = index % MT_HEAP_CHUNK / 64;
+    if (!chunk->words)
+        mt_heap_list_pending(heap, index / MT_HEAP_CHUNK);
+    chunk->pending[word] |= UINT64_C(1) << index % 64;
+    chunk->words |= UINT64_C(1) << word;
+}
+
+void mt_heap_remove_from_order(struct mt_heap *heap, uint64_t address);
+
+static inline void mt_heap_leave_order(struct mt_heap *heap, uint64_t address, uint32_t index)
+{
+    uint64_t *word = &heap->chunks[index / MT_HEAP_CHUNK]->pending[index % MT_HEAP_CHUNK / 64];
+    uint64_t bit = UINT64_C(1) << index % 64;
+    if (*word & bit)
+        *word ^= bit;
+    else
+        mt_heap_remove_from_order(heap, address);
+}
+
+/* A run this long comes about by chance next to never. */
+#define MT_HEAP_RUN 512u
+
+/* There is a record for one more block, and a slot. 0 or -ENOMEM. */
+static inline int mt_heap_make_room(struct mt_heap *heap)
+{
+    return heap->first_free ? 0 : mt_heap_new_record(heap);
+}
+
+/* Adds a block at its address of its size as the event says, in a free slot that mt_heap_locate
+ * found after mt_heap_make_room. It has no birth yet. NULL: no memory. Inline, as mt_heap_end_slot:
+ * most events are one or the other. */
+static inline struct mt_block *mt_heap_add_unborn(struct mt_heap *heap, uint32_t *slot,
+                                                  const struct mt_event *event)
+{
+    unsigned device = mt_device_slot(event->device);
+    uint32_t index = heap->first_free, hash = mt_heap_hash(heap, event->address);
+    struct mt_heap_chunk *chunk = heap->chunks[index / MT_HEAP_CHUNK];
+    struct mt_block *block = &chunk->record[index % MT_HEAP_CHUNK];
     heap->first_free = block->next;
+    *block = heap->none; /* known zeros gcc fills in by `rep stos`, which is slow to begin */
+    block->state = MT_BLOCK_LIVE;
+    block->address = event->address;
+    block->size = event->size;
+    block->stack = event->stack;
+    block->device = event->device;
+    block->moment = heap->memory[device].moments;
+    *slot = (hash & ~heap->mask) | index;
+    mt_heap_await_order(heap, chunk, index);
+    heap->total[device].bytes += block->size;
+    heap->total[device].blocks++;
+    uint32_t run = ((uint32_t)(slot - heap->slots) - hash) & heap->mask;
+    if (__builtin_expect(run > MT_HEAP_RUN, 0) && mt_heap_mix(heap))
+        return NULL;
     return block;
 }
 
-static inline void mt_heap_give_record(struct mt_heap *heap, struct mt_block *block)
-{
-    block->state = MT_BLOCK_UNUSED;
-    block->next = heap->first_free;
-    heap->first_free = block->index;
-}
+/* Adds a block where none begins, with a birth that says the event's time and thread. NULL: no
+ * memory. */
+struct mt_block *mt_heap_add(struct mt_heap *heap, const struct mt_event *event);
 
-/* Notes that the block is not yet in heap->ordered. */
-static inline int mt_heap_await_order(struct mt_heap *heap, struct mt_block *block)
+/* The block came to be by the event of that number. 0 or -ENOMEM. */
+int mt_block_set_event(struct mt_block *block, uint64_t event);
+
+/* Notes that a block has ended, or the trace. 0 or -ENOMEM. */
+static inline int mt_block_end(struct mt_block *block, const struct mt_when *when)
 {
-    if (mt_grow(&heap->pending, &heap->pending_capacity, heap->n_pending + 1,
-                sizeof *heap->pending))
+    struct mt_deaths *deaths = block->birth->deaths;
+    uint32_t before = block->ended, place;
+    if (mt_deaths_take(deaths, when, &place))
         return -ENOMEM;
-    heap->pending[heap->n_pending++] = block->index;
-    block->pending = (uint32_t)heap->n_pending;
+    block->ended = place;
+    if (before)
+        mt_deaths_give(deaths, before);
     return 0;
 }
 
-static inline void mt_heap_leave_order(struct mt_heap *heap, struct mt_block *block)
+/* Ends the life of the block in a slot. */
+static inline __attribute__((always_inline)) void mt_heap_end_slot(struct mt_heap *heap,
+                                                                   uint32_t *slot)
 {
-    if (!block->pending) {
-        mt_ordered_remove(&heap->ordered, block->address);
-        return;
-    }
-    uint32_t last = heap->pending[--heap->n_pending];
-    heap->pending[block->pending - 1] = last;
-    mt_heap_record(heap, last)->pending = block->pending;
-    block->pending = 0;
-}
-
-/* Adds a block at its address of its size as the event says, where no live block begins. NULL: no
- * memory. Inline, as mt_heap_end: most events are one or the other. */
-static inline struct mt_block *mt_heap_add(struct mt_heap *heap, const struct mt_event *event)
-{
-    unsigned slot = mt_device_slot(event->device);
-    struct mt_block *block = mt_heap_take_record(heap);
-    if (!block)
-        return NULL;
-    uint32_t index = block->index;
-    *block = heap->none; /* known zeros gcc fills in by `rep stos`, which is slow to begin */
-    block->state = MT_BLOCK_LIVE;
-    block->index = index;
-    block->address = event->address;
-    block->size = event->size;
-    block->time_ns = event->time_ns;
-    block->thread = event->thread;
-    block->stack = event->stack;
-    block->device = event->device;
-    block->moment = heap->memory[slot].moments;
-    if (mt_address_map_put(&heap->by_address, block->address, block->index) ||
-        mt_heap_await_order(heap, block)) {
-        mt_address_map_take(&heap->by_address, block->address);
-        mt_heap_give_record(heap, block);
-        return NULL;
-    }
-    heap->total[slot].bytes += block->size;
-    heap->total[slot].blocks++;
-    return block;
-}
-
-/* Ends a block's life. */
-static inline void mt_heap_end(struct mt_heap *heap, struct mt_block *block)
-{
-    unsigned slot = mt_device_slot(block->device);
-    heap->total[slot].bytes -= block->size;
-    heap->total[slot].blocks--;
-    mt_address_map_take(&heap->by_address, block->address);
-    mt_heap_leave_order(heap, block);
+    uint32_t index = *slot & heap->mask;
+    struct mt_block *block = mt_heap_record(heap, index);
+    unsigned device = mt_device_slot(block->device);
+    heap->total[device].bytes -= block->size;
+    heap->total[device].blocks--;
+    mt_heap_leave_order(heap, block->address, index);
+    mt_heap_empty_slot(heap, slot);
     if (!mt_heap_is_remembered(heap, block)) {
-        mt_heap_give_record(heap, block);
+        mt_heap_give_record(heap, block, index);
         return;
     }
     block->state = MT_BLOCK_KEPT;
-    block->next = heap->memory[slot].first_kept;
-    heap->memory[slot].first_kept = block->index;
+    block->next = heap->memory[device].first_kept;
+    heap->memory[device].first_kept = index;
+}
+
+/* Ends a block's life. */
+static inline void mt_heap_end(struct mt_heap *heap, const struct mt_block *block)
+{
+    mt_heap_end_slot(heap, mt_heap_locate(heap, block->address));
 }
 
 #endif

@@ -44,9 +44,9 @@ static void on_free(struct mt_host *host, const struct mt_event *event)
     host->freed.kind = 0;
     if (!block)
         return; /* of before the recording */
-    host->freed = (struct mt_event){.time_ns = block->time_ns,
+    host->freed = (struct mt_event){.time_ns = mt_block_time(block),
                                     .CUDA_MALLOC = {block->address, block->size, 0, block->api},
-                                    .thread = block->thread,
+                                    .thread = block->birth->thread,
                                     .stack = block->stack,
                                     .kind = MT_CUDA_MALLOC};
     mt_heap_end(&host->heap, block);

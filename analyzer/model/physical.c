@@ -9,33 +9,31 @@ void mt_physical_clear(struct mt_physical *physical)
     *physical = (struct mt_physical){0};
 }
 
-int mt_physical_made(struct mt_physical *physical, const struct mt_block *memory)
+int mt_physical_made(struct mt_physical *physical, uint32_t memory)
 {
-    if (mt_grow(&physical->use, &physical->n_uses, memory->index + (size_t)1,
-                sizeof *physical->use))
+    if (mt_grow(&physical->use, &physical->n_uses, memory + (size_t)1, sizeof *physical->use))
         return -ENOMEM;
-    physical->use[memory->index] = (struct mt_physical_use){.handles = 1};
+    physical->use[memory] = (struct mt_physical_use){.handles = 1};
     return 0;
 }
 
-int mt_physical_mapped(struct mt_physical *physical, const struct mt_block *memory,
-                       const struct mt_block *piece)
+int mt_physical_mapped(struct mt_physical *physical, uint32_t memory, uint64_t handle,
+                       uint32_t piece)
 {
-    if (mt_grow(&physical->handle, &physical->n_handles, piece->index + (size_t)1,
+    if (mt_grow(&physical->handle, &physical->n_handles, piece + (size_t)1,
                 sizeof *physical->handle))
         return -ENOMEM;
-    physical->handle[piece->index] = memory->address;
-    physical->use[memory->index].maps++;
+    physical->handle[piece] = handle;
+    physical->use[memory].maps++;
     return 0;
 }
 
-uint64_t mt_physical_handle(const struct mt_physical *physical, const struct mt_block *piece)
+uint64_t mt_physical_handle(const struct mt_physical *physical, uint32_t piece)
 {
-    return physical->handle[piece->index];
+    return physical->handle[piece];
 }
 
-struct mt_physical_use *mt_physical_use(const struct mt_physical *physical,
-                                        const struct mt_block *memory)
+struct mt_physical_use *mt_physical_use(const struct mt_physical *physical, uint32_t memory)
 {
-    return &physical->use[memory->index];
+    return &physical->use[memory];
 }

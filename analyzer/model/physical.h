@@ -23,16 +23,15 @@ struct mt_physical {
 /* Of zeros it is empty. */
 void mt_physical_clear(struct mt_physical *physical);
 
-/* A record is that of new memory. 0 or -ENOMEM, as below. */
-int mt_physical_made(struct mt_physical *physical, const struct mt_block *memory);
-int mt_physical_mapped(struct mt_physical *physical, const struct mt_block *memory,
-                       const struct mt_block *piece);
+/* A record is that of new memory; or of a piece of the memory with that handle. 0 or -ENOMEM. */
+int mt_physical_made(struct mt_physical *physical, uint32_t memory);
+int mt_physical_mapped(struct mt_physical *physical, uint32_t memory, uint64_t handle,
+                       uint32_t piece);
 
 /* The handle of a piece. */
-uint64_t mt_physical_handle(const struct mt_physical *physical, const struct mt_block *piece);
+uint64_t mt_physical_handle(const struct mt_physical *physical, uint32_t piece);
 
 /* Of memory that was made. */
-struct mt_physical_use *mt_physical_use(const struct mt_physical *physical,
-                                        const struct mt_block *memory);
+struct mt_physical_use *mt_physical_use(const struct mt_physical *physical, uint32_t memory);
 
 #endif

@@ -14,9 +14,10 @@ static int touch(struct mt_touches *touches, struct mt_heap *heap, uint64_t addr
     const struct mt_block *block = mt_heap_around(heap, address);
     if (!block)
         return 0; /* the host's, or not known */
-    if (mt_grow(&touches->touch, &touches->n, block->index + (size_t)1, sizeof *touches->touch))
+    uint32_t index = mt_heap_index(heap, block);
+    if (mt_grow(&touches->touch, &touches->n, index + (size_t)1, sizeof *touches->touch))
         return -ENOMEM;
-    struct mt_touch *mine = &touches->touch[block->index];
+    struct mt_touch *mine = &touches->touch[index];
     if (!mine->is_seen)
         mine->first_ns = time_ns;
     mine->last_ns = time_ns;
@@ -32,13 +33,13 @@ int mt_touches_event(struct mt_touches *touches, struct mt_heap *heap, const str
     return rc;
 }
 
-void mt_touches_forget(struct mt_touches *touches, const struct mt_block *block)
+void mt_touches_forget(struct mt_touches *touches, uint32_t index)
 {
-    if (block->index < touches->n)
-        touches->touch[block->index] = (struct mt_touch){0};
+    if (index < touches->n)
+        touches->touch[index] = (struct mt_touch){0};
 }
 
-struct mt_touch mt_touches_of(const struct mt_touches *touches, const struct mt_block *block)
+struct mt_touch mt_touches_of(const struct mt_touches *touches, uint32_t index)
 {
-    return block->index < touches->n ? touches->touch[block->index] : (struct mt_touch){0};
+    return index < touches->n ? touches->touch[index] : (struct mt_touch){0};
 }

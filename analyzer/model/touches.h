@@ -25,9 +25,9 @@ void mt_touches_clear(struct mt_touches *touches);
 int mt_touches_event(struct mt_touches *touches, struct mt_heap *heap,
                      const struct mt_event *event);
 
-/* The record is another block's from now on. */
-void mt_touches_forget(struct mt_touches *touches, const struct mt_block *block);
+/* The record of that index is another block's from now on. */
+void mt_touches_forget(struct mt_touches *touches, uint32_t index);
 
-struct mt_touch mt_touches_of(const struct mt_touches *touches, const struct mt_block *block);
+struct mt_touch mt_touches_of(const struct mt_touches *touches, uint32_t index);
 
 #endif

@@ -58,7 +58,7 @@ void mt_places_ended(struct mt_places *places, const struct mt_definitions *defi
     struct mt_place *place = find(places, key_of(definitions, stack, block->node_name));
     if (!place || place->live < block->size) /* the table was begun anew since */
         return;
-    place->phases += block->ended.run - block->born.run;
+    place->phases += mt_block_ended(block)->run - block->birth->when.run;
     if (!at_end)
         place->live -= block->size;
 }

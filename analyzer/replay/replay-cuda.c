@@ -41,7 +41,7 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
     unsigned old = block ? mt_device_slot(block->device) : slot;
     int rc = reach(replay, slot) || reach(replay, old) ? -ENOMEM : 0;
     if (!rc && block && mt_replay_is_of_cuda(replay, old))
-        mt_replay_conclude(replay, block, 0);
+        rc = mt_replay_conclude(replay, block, 0);
     if (!rc)
         rc = mt_cuda_event(&replay->cuda, event);
     block = rc ? NULL : mt_cuda_made(&replay->cuda, event);
@@ -49,11 +49,13 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
         block->range = mt_tracker_range(&replay->tracker, event->thread);
     if (event->kind == MT_CUDA_FREE_FAILED && !rc) {
         struct mt_block *again = mt_heap_at(&replay->cuda.heap, event->address);
-        if (again && !again->event)
-            again->event = replay->events;
+        if (again && !mt_block_event(again))
+            rc = mt_block_set_event(again, replay->events);
     }
     if (block && mt_replay_is_of_cuda(replay, slot)) {
-        rc = mt_replay_begin_life(replay, block);
+        mt_birth_drop(block->birth); /* that of the heap */
+        block->birth = NULL;
+        rc = mt_replay_begin_life(replay, block, event);
         mt_replay_went_on(replay);
     }
     if (!rc)

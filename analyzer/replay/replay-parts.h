@@ -27,12 +27,13 @@ static inline int mt_replay_reach(struct mt_replay *replay, unsigned slot, uint6
                : 0;
 }
 
-/* Takes note of a block that has just been made. 0 or -ENOMEM. */
-int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block);
+/* Takes note of a block that an event has just made. 0 or -ENOMEM. */
+int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block,
+                         const struct mt_event *event);
 
 /* Takes note of what a block's end shows, before the heap forgets it; at_end: the trace ends, and
- * the block does not. */
-void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end);
+ * the block does not. 0 or -ENOMEM. */
+int mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end);
 
 /* Of mt_replay_see, in a range. */
 int mt_replay_see_range(struct mt_replay *replay, unsigned slot, const struct mt_totals *now);

@@ -78,16 +78,17 @@ static void draw_one(struct mt_replay *replay, struct mt_timeline *timeline,
                      const struct mt_block *block, uint64_t end)
 {
     mt_timeline_add(timeline, mt_classify(&replay->context, block)->category, block->size,
-                    block->event, end);
+                    mt_block_event(block), end);
 }
 
 /* What is known of the block when it ends has to do here: no other blocks are looked at. */
 static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end)
 {
     struct mt_timeline *timeline = &replay->timeline[mt_device_slot(block->device)];
-    if (end != UINT64_MAX && !mt_timeline_sees(timeline, block->event))
+    uint64_t event = mt_block_event(block);
+    if (end != UINT64_MAX && !mt_timeline_sees(timeline, event))
         return;
-    if (end != UINT64_MAX && mt_timeline_may_wait(timeline, block->event)) {
+    if (end != UINT64_MAX && mt_timeline_may_wait(timeline, event)) {
         mt_timeline_wait(timeline, block);
         return;
     }
@@ -100,7 +101,8 @@ static __attribute__((noinline)) void draw_waiting(struct mt_replay *replay,
 {
     update_context(&replay->context, replay);
     for (size_t i = 0; i < timeline->n_waiting; i++)
-        draw_one(replay, timeline, &timeline->waiting[i], timeline->waiting[i].event);
+        draw_one(replay, timeline, &timeline->waiting[i].block,
+                 mt_block_event(&timeline->waiting[i].block));
     timeline->n_waiting = 0;
 }
 
@@ -115,7 +117,7 @@ static void watch(struct mt_replay *replay, const struct mt_block *block)
 {
     if (!replay->question.address || replay->question.address - block->address >= block->size)
         return;
-    replay->watched = *block;
+    mt_block_copy(&replay->watched, block);
     replay->n_watched++;
 }
 
@@ -134,10 +136,11 @@ static __attribute__((cold)) void tell_life(struct mt_replay *replay, const stru
     lives->ended(lives->data, replay, block, mt_classify(&replay->context, block), at_end);
 }
 
-void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end)
+int mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end)
 {
-    mt_tracker_ended(&replay->tracker, block, at_end);
-    if (block->born.phase == MT_PHASE_BACKWARD && !saw_gradients(replay))
+    if (mt_tracker_ended(&replay->tracker, block, at_end))
+        return -ENOMEM;
+    if (block->birth->when.phase == MT_PHASE_BACKWARD && !saw_gradients(replay))
         see_gradient(replay, block);
     watch(replay, block);
     if (replay->question.lives)
@@ -146,22 +149,40 @@ void mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at
         mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block,
                         at_end);
     draw(replay, block, at_end ? UINT64_MAX : replay->events);
+    return 0;
 }
 
-int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block)
+int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block,
+                         const struct mt_event *event)
 {
-    block->event = replay->events;
-    mt_tracker_made(&replay->tracker, replay->thread, block);
+    if (mt_tracker_made(&replay->tracker, replay->thread, block, event, replay->events))
+        return -ENOMEM;
     return replay->question.whole_run
                ? mt_places_made(&replay->places[mt_device_slot(block->device)], replay->definitions,
                                 block)
                : 0;
 }
 
-static void end_block(struct mt_replay *replay, struct mt_block *block)
+/* What is in a slot, which is freed as a block of that size. */
+static inline __attribute__((always_inline)) int end_block(struct mt_replay *replay, uint32_t *slot,
+                                                           uint64_t size)
 {
-    mt_replay_conclude(replay, block, 0);
-    mt_heap_end(&replay->blocks, block);
+    struct mt_block *block = mt_heap_record(&replay->blocks, *slot & replay->blocks.mask);
+    replay->oddities.wrong_size += block->size != size;
+    if (mt_replay_conclude(replay, block, 0))
+        return -ENOMEM;
+    mt_heap_end_slot(&replay->blocks, slot);
+    return 0;
+}
+
+/* Something else is allocated there: the free of what is in the slot is missing. The slot for the
+ * new block; NULL: no memory. */
+static __attribute__((cold)) uint32_t *replace_block(struct mt_replay *replay, uint32_t *slot)
+{
+    const struct mt_block *block = mt_heap_record(&replay->blocks, *slot & replay->blocks.mask);
+    uint64_t address = block->address;
+    replay->oddities.replaced++;
+    return end_block(replay, slot, block->size) ? NULL : mt_heap_locate(&replay->blocks, address);
 }
 
 int mt_replay_see_range(struct mt_replay *replay, unsigned slot, const struct mt_totals *now)
@@ -259,13 +280,13 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
     mt_replay_went_on(replay);
     if (reach(replay, slot, event))
         return -ENOMEM;
-    struct mt_block *block = mt_heap_at(&replay->blocks, event->address);
-    if (block) {
-        replay->oddities.replaced++;
-        end_block(replay, block);
-    }
-    block = mt_heap_add(&replay->blocks, event);
-    if (!block || mt_replay_begin_life(replay, block))
+    if (mt_heap_make_room(&replay->blocks))
+        return -ENOMEM;
+    uint32_t *place = mt_heap_locate(&replay->blocks, event->address);
+    if (*place && !(place = replace_block(replay, place)))
+        return -ENOMEM;
+    struct mt_block *block = mt_heap_add_unborn(&replay->blocks, place, event);
+    if (!block || mt_replay_begin_life(replay, block, event))
         return -ENOMEM;
     return see_total(replay, slot, event, block);
 }
@@ -275,14 +296,13 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
     unsigned slot = mt_device_slot(event->device);
     if (reach(replay, slot, event))
         return -ENOMEM;
-    struct mt_block *block = mt_heap_at(&replay->blocks, event->address);
-    if (block && block->size != event->size)
-        replay->oddities.wrong_size++;
-    if (block)
-        end_block(replay, block);
-    else if (event->address) /* in a compact trace, frees of nothing carry totals */
-        replay->oddities.unknown++;
-    return see_total(replay, slot, event, block); /* the first event may be a free */
+    uint32_t *found = replay->blocks.slots ? mt_heap_locate(&replay->blocks, event->address) : NULL;
+    if (!found || !*found)
+        replay->oddities.unknown +=
+            event->address != 0; /* compact traces: totals without a block */
+    else if (end_block(replay, found, event->size))
+        return -ENOMEM;
+    return see_total(replay, slot, event, NULL); /* the first event may be a free */
 }
 
 static int is_label(unsigned kind)
@@ -341,10 +361,10 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
 static inline void expect(const struct mt_replay *replay, const struct mt_event *now)
 {
     const struct mt_event *event = now + PLACES_AHEAD;
-    mt_address_map_expect(event->kind == MT_NODE_NEW || event->kind == MT_NODE_BEGIN
-                              ? &replay->tracker.forward
-                              : &replay->blocks.by_address,
-                          event->address);
+    if (event->kind == MT_NODE_NEW || event->kind == MT_NODE_BEGIN)
+        mt_address_map_expect(&replay->tracker.forward, event->address);
+    else
+        mt_heap_expect_slot(&replay->blocks, event->address);
     mt_heap_expect(&replay->blocks, now[BLOCKS_AHEAD].address);
     if (now[BLOCKS_AHEAD].stack != now[BLOCKS_AHEAD - 1].stack)
         mt_stack_expect(replay->definitions, now[BLOCKS_AHEAD].stack);
@@ -384,29 +404,31 @@ static void number_iterations(struct mt_replay *replay, unsigned slot)
 }
 
 /* The blocks that are still live have reached the end of what is known of them. */
-static void finish(struct mt_replay *replay)
+static int finish(struct mt_replay *replay)
 {
+    int rc = 0;
     if (!replay->taken && replay->question.moment.kind != MT_AT_PEAK &&
         replay->question.moment.kind != MT_AT_OOM)
         mt_replay_take_all(replay);
     if (replay->survey.complete)
         mt_tracker_finish(&replay->tracker);
-    for (uint32_t i = 1; i < replay->blocks.n_records; i++) {
+    for (uint32_t i = 1; !rc && i < replay->blocks.n_records; i++) {
         struct mt_block *block = mt_heap_record(&replay->blocks, i);
         if (block->state == MT_BLOCK_LIVE)
-            mt_replay_conclude(replay, block, 1);
+            rc = mt_replay_conclude(replay, block, 1);
     }
-    for (uint32_t i = 1; i < replay->cuda.heap.n_records; i++) {
+    for (uint32_t i = 1; !rc && i < replay->cuda.heap.n_records; i++) {
         struct mt_block *block = mt_heap_record(&replay->cuda.heap, i);
         if (block->state == MT_BLOCK_LIVE &&
             mt_replay_is_of_cuda(replay, mt_device_slot(block->device)))
-            mt_replay_conclude(replay, block, 1);
+            rc = mt_replay_conclude(replay, block, 1);
     }
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         number_iterations(replay, slot);
     mt_ranges_finish(&replay->tracker.ranges);
     mt_origins_sort(&replay->cuda.twice);
     mt_origins_sort(&replay->cuda.by_others);
+    return rc;
 }
 
 int mt_replay_begin(struct mt_replay *replay, const char *path, const struct mt_question *question)
@@ -434,7 +456,8 @@ int mt_replay_begin(struct mt_replay *replay, const char *path, const struct mt_
 int mt_replay_end(struct mt_replay *replay)
 {
     int rc = mt_definitions_finish(replay->definitions);
-    finish(replay);
+    if (!rc)
+        rc = finish(replay);
     return rc ? rc : mt_whole_take(replay);
 }
 
@@ -455,9 +478,9 @@ void mt_replay_clear(struct mt_replay *replay)
         mt_timeline_clear(&replay->timeline[slot]);
         mt_places_clear(&replay->places[slot]);
     }
-    mt_tracker_clear(&replay->tracker);
     mt_heap_clear(&replay->blocks);
     mt_cuda_clear(&replay->cuda);
+    mt_tracker_clear(&replay->tracker); /* after the blocks, whose ends it has */
     mt_host_clear(&replay->host);
     mt_objects_clear(&replay->objects);
     mt_definitions_destroy(replay->definitions);

@@ -113,7 +113,7 @@ struct mt_replay {
     struct mt_oddities oddities;
     uint64_t unseen[MT_DEVICES];   /* bytes that were allocated before the recording began */
     uint64_t at_event, at_time_ns; /* when the moment was, but for peaks: each device has its own */
-    struct mt_block watched;       /* the last one that held question.address; size 0: none did */
+    struct mt_block_copy watched;  /* the last one that held question.address; size 0: none did */
     uint64_t n_watched;
     /* the pass's own */
     uint64_t events;                /* so far */

@@ -40,7 +40,7 @@ struct mt_timeline {
     size_t reached;                /* the latter */
     /* Blocks of that point only, which ended after its highest moment. They are added when it is
      * certain that there is none that is higher, which most often there is. */
-    struct mt_block *waiting;
+    struct mt_block_copy *waiting;
     size_t n_waiting;
     unsigned shift; /* point i is at begin + (i << shift) */
     size_t points;  /* after mt_timeline_finish */
@@ -96,7 +96,7 @@ static inline int mt_timeline_may_wait(const struct mt_timeline *timeline, uint6
 
 static inline void mt_timeline_wait(struct mt_timeline *timeline, const struct mt_block *block)
 {
-    timeline->waiting[timeline->n_waiting++] = *block;
+    mt_block_copy(&timeline->waiting[timeline->n_waiting++], block);
 }
 
 /* Adds a block; to: an event of the last point that was reached, or UINT64_MAX: it is live at the

@@ -14,7 +14,7 @@
 /* How long a block had lived at the moment. */
 static uint64_t age(const struct mt_device *device, const struct mt_block *block)
 {
-    return device->at.time_ns > block->time_ns ? device->at.time_ns - block->time_ns : 0;
+    return device->at.time_ns > mt_block_time(block) ? device->at.time_ns - mt_block_time(block) : 0;
 }
 
 /* The line that stands for a block in a table: the user's where there is one. */
@@ -84,7 +84,7 @@ void mt_blocks_csv(const struct mt_analysis *analysis, FILE *out)
             fprintf(out, "%d,%" PRIu64 ",%" PRIu64 ",%s,", device->device, block->address,
                     block->size, mt_categories[verdict->rule->category].name);
             print_quoted(out, verdict->rule->name);
-            fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%u,", block->time_ns, age(device, block),
+            fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%u,", mt_block_time(block), age(device, block),
                     block->stack);
             print_quoted(out, frame->function);
             putc(',', out);
@@ -137,7 +137,7 @@ static json_t *block_object(const struct mt_analysis *analysis, const struct mt_
         "{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "address", mt_json_number(block->address),
         "size", mt_json_number(block->size), "category",
         mt_categories[verdict->rule->category].name, "rule", verdict->rule->name, "time_ns",
-        mt_json_number(block->time_ns), "age_ns", mt_json_number(age(device, block)), "stack",
+        mt_json_number(mt_block_time(block)), "age_ns", mt_json_number(age(device, block)), "stack",
         number_or_null(block->stack), "forward_stack", number_or_null(block->forward_stack),
         "operator", mt_json_type_name(d, block->node_name));
     json_object_set_new(object, "certainty",

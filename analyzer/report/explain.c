@@ -67,10 +67,10 @@ static void print_life(const struct mt_page *page, const struct mt_device *devic
     uint32_t os_thread;
     fprintf(page->out, "Block %#" PRIx64 ", %s (%" PRIu64 " bytes) on %s\n", block->address,
             mt_size_text(size, block->size), block->size, mt_device_text(name, block->device));
-    when_text(when, sizeof when, device, &block->born);
-    mt_thread(page->definitions, block->thread, &os_thread);
-    fprintf(page->out, "  allocated at %s, %s, by thread %u\n", mt_time_text(time, block->time_ns), when,
-            os_thread ? os_thread : block->thread);
+    when_text(when, sizeof when, device, &block->birth->when);
+    mt_thread(page->definitions, block->birth->thread, &os_thread);
+    fprintf(page->out, "  allocated at %s, %s, by thread %u\n", mt_time_text(time, mt_block_time(block)), when,
+            os_thread ? os_thread : block->birth->thread);
     if (block->name) {
         snprintf(text, sizeof text, "%s", mt_string(page->definitions, block->name));
         mt_safe_text(shown, sizeof shown, text, 64, MT_CUT_END, page->style);
@@ -80,7 +80,7 @@ static void print_life(const struct mt_page *page, const struct mt_device *devic
         mt_page_range_text(page, block->range, shown, sizeof shown, 64);
         fprintf(page->out, "  in the range %s\n", shown);
     }
-    when_text(when, sizeof when, device, &block->ended);
+    when_text(when, sizeof when, device, mt_block_ended(block));
     if (block->evidence & MT_SAW_END)
         fprintf(page->out, "  freed %s\n", when);
     else
@@ -179,13 +179,13 @@ int mt_explain_address(const struct mt_analysis *analysis, FILE *out, const stru
     }
     for (size_t i = 0; i < analysis->n_devices && replay->n_watched; i++) {
         const struct mt_device *device = &analysis->devices[i];
-        if (device->device != replay->watched.device)
+        if (device->device != replay->watched.block.device)
             continue;
         fprintf(out,
                 "Not live at %s. This is the last of the %s blocks at this address.\n",
                 mt_time_text(time, device->at.time_ns), mt_count_text(count, replay->n_watched));
-        print_block(&page, device, &replay->watched,
-                    mt_classify(&device->context, &replay->watched));
+        print_block(&page, device, &replay->watched.block,
+                    mt_classify(&device->context, &replay->watched.block));
         return 0;
     }
     return -ENOENT;

@@ -3,9 +3,9 @@
 #include "grow.h"
 
 struct mt_ordered_piece {
-    unsigned used; /* at least 1 */
-    uint64_t address[MT_ORDERED_PIECE];
-    uint32_t value[MT_ORDERED_PIECE];
+    uint64_t first; /* address */
+    unsigned used;  /* at least 1 */
+    uint32_t number[MT_ORDERED_PIECE];
 };
 
 void mt_ordered_clear(struct mt_ordered *ordered)
@@ -22,7 +22,7 @@ static size_t pieces_below(const struct mt_ordered *ordered, uint64_t address)
     size_t low = 0, high = ordered->n_pieces;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (ordered->pieces[middle]->address[0] <= address)
+        if (ordered->pieces[middle]->first <= address)
             low = middle + 1;
         else
             high = middle;
@@ -30,13 +30,20 @@ static size_t pieces_below(const struct mt_ordered *ordered, uint64_t address)
     return low;
 }
 
+static uint64_t address_at(const struct mt_ordered_piece *piece, struct mt_ordered_keys keys,
+                           unsigned at)
+{
+    return keys.address(keys.owner, piece->number[at]);
+}
+
 /* The number of entries of a piece at or below the address. */
-static unsigned entries_below(const struct mt_ordered_piece *piece, uint64_t address)
+static unsigned entries_below(const struct mt_ordered_piece *piece, struct mt_ordered_keys keys,
+                              uint64_t address)
 {
     unsigned low = 0, high = piece->used;
     while (low < high) {
         unsigned middle = (low + high) / 2;
-        if (piece->address[middle] <= address)
+        if (address_at(piece, keys, middle) <= address)
             low = middle + 1;
         else
             high = middle;
@@ -61,86 +68,113 @@ static struct mt_ordered_piece *add_piece(struct mt_ordered *ordered, size_t ind
     return piece;
 }
 
-/* Moves the upper half of a full piece into a new one after it. */
-static int split(struct mt_ordered *ordered, size_t index)
+static void remove_piece(struct mt_ordered *ordered, size_t index)
 {
-    struct mt_ordered_piece *upper = add_piece(ordered, index + 1);
-    if (!upper)
-        return -ENOMEM;
-    struct mt_ordered_piece *piece = ordered->pieces[index];
-    unsigned keep = piece->used / 2;
-    upper->used = piece->used - keep;
-    memcpy(upper->address, piece->address + keep, upper->used * sizeof *upper->address);
-    memcpy(upper->value, piece->value + keep, upper->used * sizeof *upper->value);
-    piece->used = keep;
-    return 0;
-}
-
-static void insert(struct mt_ordered_piece *piece, unsigned at, uint64_t address, uint32_t value)
-{
-    unsigned after = piece->used - at;
-    memmove(piece->address + at + 1, piece->address + at, after * sizeof *piece->address);
-    memmove(piece->value + at + 1, piece->value + at, after * sizeof *piece->value);
-    piece->address[at] = address;
-    piece->value[at] = value;
-    piece->used++;
-}
-
-int mt_ordered_put(struct mt_ordered *ordered, uint64_t address, uint32_t value)
-{
-    if (!ordered->n_pieces) {
-        struct mt_ordered_piece *first = add_piece(ordered, 0);
-        if (!first)
-            return -ENOMEM;
-        insert(first, 0, address, value);
-        return 0;
-    }
-    size_t index = pieces_below(ordered, address);
-    index -= index > 0;
-    unsigned at = entries_below(ordered->pieces[index], address);
-    if (at && ordered->pieces[index]->address[at - 1] == address) {
-        ordered->pieces[index]->value[at - 1] = value;
-        return 0;
-    }
-    if (ordered->pieces[index]->used == MT_ORDERED_PIECE) {
-        if (split(ordered, index))
-            return -ENOMEM;
-        unsigned kept = ordered->pieces[index]->used;
-        if (at > kept) {
-            index++;
-            at -= kept;
-        }
-    }
-    insert(ordered->pieces[index], at, address, value);
-    return 0;
-}
-
-void mt_ordered_remove(struct mt_ordered *ordered, uint64_t address)
-{
-    size_t index = pieces_below(ordered, address);
-    if (index-- == 0)
-        return;
-    struct mt_ordered_piece *piece = ordered->pieces[index];
-    unsigned at = entries_below(piece, address);
-    if (at-- == 0 || piece->address[at] != address)
-        return;
-    unsigned after = piece->used - at - 1;
-    memmove(piece->address + at, piece->address + at + 1, after * sizeof *piece->address);
-    memmove(piece->value + at, piece->value + at + 1, after * sizeof *piece->value);
-    if (--piece->used)
-        return;
-    free(piece);
+    free(ordered->pieces[index]);
     ordered->n_pieces--;
     memmove(ordered->pieces + index, ordered->pieces + index + 1,
             (ordered->n_pieces - index) * sizeof *ordered->pieces);
 }
 
-int mt_ordered_below(const struct mt_ordered *ordered, uint64_t address, uint32_t *value)
+/* Moves what a full piece has from `keep` on into a new one after it, which may have nothing yet.
+ */
+static int split(struct mt_ordered *ordered, struct mt_ordered_keys keys, size_t index,
+                 unsigned keep)
+{
+    struct mt_ordered_piece *upper = add_piece(ordered, index + 1);
+    if (!upper)
+        return -ENOMEM;
+    struct mt_ordered_piece *piece = ordered->pieces[index];
+    upper->used = piece->used - keep;
+    memcpy(upper->number, piece->number + keep, upper->used * sizeof *upper->number);
+    piece->used = keep;
+    if (upper->used)
+        upper->first = address_at(upper, keys, 0);
+    return 0;
+}
+
+static void insert(struct mt_ordered_piece *piece, unsigned at, uint64_t address, uint32_t number)
+{
+    memmove(piece->number + at + 1, piece->number + at, (piece->used - at) * sizeof *piece->number);
+    piece->number[at] = number;
+    piece->used++;
+    if (at == 0)
+        piece->first = address;
+}
+
+/* Where they come in order, what is behind the new one stays as full as it is. */
+static unsigned kept_by_split(const struct mt_ordered *ordered, size_t index, unsigned at)
+{
+    if (at == MT_ORDERED_PIECE && index + 1 == ordered->n_pieces)
+        return at;
+    return at == 0 && index == 0 ? 0 : MT_ORDERED_PIECE / 2;
+}
+
+int mt_ordered_put(struct mt_ordered *ordered, struct mt_ordered_keys keys, uint32_t number)
+{
+    uint64_t address = keys.address(keys.owner, number);
+    if (!ordered->n_pieces && !add_piece(ordered, 0))
+        return -ENOMEM;
+    size_t index = pieces_below(ordered, address);
+    index -= index > 0;
+    unsigned at = entries_below(ordered->pieces[index], keys, address);
+    if (ordered->pieces[index]->used == MT_ORDERED_PIECE) {
+        unsigned keep = kept_by_split(ordered, index, at);
+        if (split(ordered, keys, index, keep))
+            return -ENOMEM;
+        if (keep && at >= keep && (at > keep || keep == MT_ORDERED_PIECE)) {
+            index++;
+            at -= keep;
+        }
+    }
+    insert(ordered->pieces[index], at, address, number);
+    return 0;
+}
+
+/* Makes one of a piece and the next, where both have little. */
+static void join(struct mt_ordered *ordered, size_t index)
+{
+    if (index + 1 >= ordered->n_pieces)
+        return;
+    struct mt_ordered_piece *piece = ordered->pieces[index], *next = ordered->pieces[index + 1];
+    if (piece->used + next->used > MT_ORDERED_PIECE * 3 / 4)
+        return;
+    memcpy(piece->number + piece->used, next->number, next->used * sizeof *next->number);
+    piece->used += next->used;
+    remove_piece(ordered, index + 1);
+}
+
+void mt_ordered_remove(struct mt_ordered *ordered, struct mt_ordered_keys keys, uint64_t address)
+{
+    size_t index = pieces_below(ordered, address);
+    if (index-- == 0)
+        return;
+    struct mt_ordered_piece *piece = ordered->pieces[index];
+    unsigned at = entries_below(piece, keys, address);
+    if (at-- == 0 || address_at(piece, keys, at) != address)
+        return;
+    piece->used--;
+    memmove(piece->number + at, piece->number + at + 1, (piece->used - at) * sizeof *piece->number);
+    if (!piece->used) {
+        remove_piece(ordered, index);
+        return;
+    }
+    if (at == 0)
+        piece->first = address_at(piece, keys, 0);
+    if (piece->used > MT_ORDERED_PIECE / 2)
+        return;
+    join(ordered, index);
+    if (index)
+        join(ordered, index - 1);
+}
+
+int mt_ordered_below(const struct mt_ordered *ordered, struct mt_ordered_keys keys,
+                     uint64_t address, uint32_t *number)
 {
     size_t index = pieces_below(ordered, address);
     if (index == 0)
         return 0;
     const struct mt_ordered_piece *piece = ordered->pieces[index - 1];
-    *value = piece->value[entries_below(piece, address) - 1];
+    *number = piece->number[entries_below(piece, keys, address) - 1];
     return 1;
 }

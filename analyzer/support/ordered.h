@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Addresses in order, each with a number: which is the last one at or below an address? A sorted
- * list of sorted pieces of at most MT_ORDERED_PIECE entries, so that a change moves little memory.
+ * Numbers in the order of their addresses, which their owner has: which is the last one at or below
+ * an address? A sorted list of sorted pieces of at most MT_ORDERED_PIECE entries, so that a change
+ * moves little memory. Pieces are about two thirds full, or full where addresses come in order.
  */
 #ifndef MT_ORDERED_H
 #define MT_ORDERED_H
@@ -18,16 +19,23 @@ struct mt_ordered {
     size_t n_pieces, capacity;
 };
 
+/* Says the address of a number that is there. */
+struct mt_ordered_keys {
+    uint64_t (*address)(const void *owner, uint32_t number);
+    const void *owner;
+};
+
 /* An mt_ordered of zeros is empty. */
 void mt_ordered_clear(struct mt_ordered *ordered);
 
-/* Adds an address, or changes its number. 0 or -ENOMEM. */
-int mt_ordered_put(struct mt_ordered *ordered, uint64_t address, uint32_t value);
+/* Adds a number, whose address no other has. 0 or -ENOMEM. */
+int mt_ordered_put(struct mt_ordered *ordered, struct mt_ordered_keys keys, uint32_t number);
 
-/* Takes an address out; nothing where it is not there. */
-void mt_ordered_remove(struct mt_ordered *ordered, uint64_t address);
+/* Takes the number of an address out; nothing where it is not there. */
+void mt_ordered_remove(struct mt_ordered *ordered, struct mt_ordered_keys keys, uint64_t address);
 
-/* 1 and *value of the greatest address that is not above this one; 0 where there is none. */
-int mt_ordered_below(const struct mt_ordered *ordered, uint64_t address, uint32_t *value);
+/* 1 and *number of the greatest address that is not above this one; 0 where there is none. */
+int mt_ordered_below(const struct mt_ordered *ordered, struct mt_ordered_keys keys,
+                     uint64_t address, uint32_t *number);
 
 #endif

@@ -34,9 +34,9 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
     *life = (struct mt_life){
         .size = block->size,
         .address = block->address,
-        .born_ns = block->time_ns,
+        .born_ns = mt_block_time(block),
         .ended_ns = replay->time_ns,
-        .born = (uint32_t)block->event, /* events' numbers, until they are in order */
+        .born = (uint32_t)mt_block_event(block), /* events' numbers, until they are in order */
         .ended = at_end ? MT_LIFE_GOES_ON : (uint32_t)replay->events,
         .stack = block->stack,
         .forward_stack = block->forward_stack,
@@ -45,7 +45,7 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .category = (uint8_t)rule->category,
         .group = (uint8_t)rule->category,
         .dtype = block->dtype,
-        .phase = block->born.phase,
+        .phase = block->birth->when.phase,
         .slot = (uint8_t)mt_device_slot(block->device),
         .rule = (uint16_t)mt_rule_index(replay->question.rules, rule),
         .is_of_cuda = mt_replay_is_of_cuda(replay, mt_device_slot(block->device))};

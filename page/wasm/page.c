@@ -6,6 +6,7 @@
 #include "analyzer/findings/private-pools.h"
 #include "analyzer/report/headline.h"
 #include "analyzer/report/report.h"
+#include "analyzer/support/grow.h"
 #include "areas.h"
 #include "course.h"
 #include "export.h"
@@ -60,11 +61,11 @@ static void close_trace(void)
 static struct mt_life *life_of(const struct mt_block *block)
 {
     const struct mt_course *course = &page.lives.course[mt_device_slot(block->device)];
-    size_t at = mt_moment_at_event(course, block->event);
+    size_t at = mt_moment_at_event(course, mt_block_event(block));
     /* an event that ends a block and makes one has two moments */
-    while (at < course->n && course->event[at] == block->event && mt_is_end(course, at))
+    while (at < course->n && course->event[at] == mt_block_event(block) && mt_is_end(course, at))
         at++;
-    if (at == course->n || course->event[at] != block->event)
+    if (at == course->n || course->event[at] != mt_block_event(block))
         return NULL;
     struct mt_life *life = mt_life(&page.lives, course->what[at] >> 1);
     return life->address == block->address ? life : NULL;

@@ -73,7 +73,7 @@ static void live(void)
     one_frame();
     stack(1, 0, 1);
     end_definitions();
-    for (uint64_t i = 1; i <= 1000000; i++)
+    for (uint64_t i = 1; i <= 3000000; i++) /* more than 256 MiB at 96 bytes a block */
         event(MT_ALLOC, 1, i << 9, 512);
 }
 

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct mt_user_rules *rules;
     struct mt_rules_error error;
     struct mt_definitions *definitions = mt_definitions_create();
-    struct mt_block block = {.address = 4096, .size = 512};
+    struct mt_block block = {.birth = &mt_no_birth, .address = 4096, .size = 512};
     struct mt_ranges ranges = {0};
     struct mt_rule_context context = {.definitions = definitions, .ranges = &ranges};
     size_t lines = 1;

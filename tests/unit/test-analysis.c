@@ -539,7 +539,7 @@ START_TEST(the_last_rule_holds_for_all)
 {
     struct mt_definitions *d = mt_definitions_create();
     struct mt_rule_context context = {d, 0};
-    struct mt_block block = {0};
+    struct mt_block block = {.birth = &mt_no_birth};
     for (uint32_t evidence = 0; evidence < 1 << 12; evidence++) {
         block.evidence = evidence;
         ck_assert_uint_lt(mt_classify(&context, &block)->category, MT_CATEGORY_COUNT);
