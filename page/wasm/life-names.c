@@ -8,7 +8,8 @@
 void mt_life_line(const struct mt_definitions *definitions, const struct mt_life *life,
                   char out[MT_LIFE_TEXT])
 {
-    const struct mt_block block = {.stack = life->stack,
+    const struct mt_block block = {.birth = &mt_no_birth,
+                                   .stack = life->stack,
                                    .forward_stack = life->forward_stack,
                                    .node_name = life->node_name,
                                    .name = life->name,

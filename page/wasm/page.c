@@ -452,6 +452,7 @@ EXPORT("area") json_t *mt_web_area(double number)
         return json_null();
     const struct mt_area *area = &page.areas.area[(size_t)number];
     const struct mt_block as_block = {
+        .birth = &mt_no_birth,
         .stack = area->stack, .name = area->name, .range = area->range, .api = area->api};
     char text[256];
     mt_segment_text(text, sizeof text, &page.analysis.replay, &as_block);
