@@ -12,6 +12,7 @@ import tempfile
 
 SHELLS = ("bash", "fish", "zsh")
 memtap = str(pathlib.Path(sys.argv[1]).resolve())
+os.environ["PATH"] = os.path.dirname(memtap) + os.pathsep + os.environ["PATH"]  # the scripts ask it
 faults = []
 
 FOLDER = "good"

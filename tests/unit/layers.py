@@ -52,7 +52,7 @@ SUBFOLDERS = {
         "check",
         "history",
     ],
-    "tools": ["terminal", "input", "launch", "commands"],
+    "tools": ["completion", "terminal", "input", "launch", "commands"],
     "simulator/core": ["base", "device", "memory", "streams", "process"],
 }
 
