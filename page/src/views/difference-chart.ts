@@ -5,7 +5,7 @@ import { Axis, align, edges } from "../aligned";
 import { LEFT, RIGHT, ink } from "../chart";
 import { Client, latest } from "../client";
 import { plain } from "../dom";
-import { change, part, size, ticks } from "../format";
+import { change, marks, part, size, ticks } from "../format";
 import { gestures } from "../gestures";
 import { onPrint } from "../print";
 import { drawStack, fitted, highest, sumAt } from "../stack";
@@ -182,20 +182,15 @@ export class DifferenceChart {
     context.fillStyle = ink("ink");
     context.textAlign = "left";
     context.font = "600 12px system-ui, sans-serif";
-    context.fillText("new less old", LEFT, top - 10);
+    const most = [up, -down].filter((bytes) => bytes).map(change).join(" and ");
+    context.fillText(`new less old: ${most ? `up to ${most}` : "no difference"}`, LEFT, top - 10);
     context.font = "11px system-ui, sans-serif";
-    context.textAlign = "right";
     if (both < this.columns - 1) {
       context.textAlign = "left";
       context.fillStyle = ink("quiet");
       const left = LEFT + both * step + 6;
       if (left < LEFT + this.width - 80) context.fillText("one run only", left, top + tall - 8);
-      context.textAlign = "right";
-      context.fillStyle = ink("ink");
     }
-    if (up) context.fillText(change(up), LEFT - 8, top + 4);
-    if (down) context.fillText(change(-down), LEFT - 8, top + tall - 2);
-    if (!up && !down) context.fillText("=", LEFT - 8, zero);
   }
 
   private drawFoot(context: CanvasRenderingContext2D, top: number) {
@@ -203,7 +198,8 @@ export class DifferenceChart {
     context.beginPath();
     context.rect(LEFT, top, this.width, FOOT);
     context.clip();
-    for (const { from, to, phase } of this.axis.phases) {
+    const wide = this.width / (this.to - this.from); // an iteration
+    for (const { from, to, phase } of wide > 8 ? this.axis.phases : []) {
       const left = this.pixel(from), right = this.pixel(to);
       if (right < LEFT || left > LEFT + this.width) continue;
       context.fillStyle = PHASES[phase] ?? "#80808022";
@@ -213,10 +209,9 @@ export class DifferenceChart {
       if (right - left > 60) context.fillText(phase, Math.max(left, LEFT) + 3, top + 8);
     }
     context.fillStyle = ink("ink");
-    const step = Math.max(1, Math.ceil((this.to - this.from) / (this.width / 60)));
+    context.textAlign = "left";
     if (this.axis.has_iterations)
-      for (let k = Math.floor(this.from); k <= this.to; k++) {
-        if (k % step && k !== 1) continue;
+      for (const k of [...new Set([...(wide > 46 ? [0] : []), ...marks(this.from, this.to, this.width / 70).map(Math.round)])]) {
         context.fillRect(Math.round(this.pixel(k)), top + 2, 1, 18);
         context.fillText(k ? `#${k}` : "start", this.pixel(k) + 3, top + 22);
       }

@@ -197,8 +197,7 @@ export class DifferenceView {
       return one ? { name: run.label, client, trace, device: one } : null;
     };
     const report = this.report!, old = report.old.map((run) => run.rank), now = report.new.map((run) => run.rank);
-    const first = await open(this.old, old, now);
-    return [first, over.aborted ? null : await open(this.now, now, old)];
+    return Promise.all([open(this.old, old, now), open(this.now, now, old)]);
   }
 
   private sites(device: DiffDevice, sides: (RunSide | null)[]): HTMLElement[] {

@@ -146,7 +146,7 @@ export class RanksView {
     const number = (value: (one: Summary) => number) => (row: Row) => (row.summary ? -value(row.summary) : 1);
     return [
       { title: "rank", is_number: true, key: (row) => (of(row) && of(row)!.rank >= 0 ? of(row)!.rank : 1e9),
-        text: (row) => (of(row) && of(row)!.rank >= 0 ? String(of(row)!.rank) : "?"), hint: (row) => row.run.label },
+        text: (row) => (of(row) && of(row)!.rank >= 0 ? String(of(row)!.rank) : row.run.label), hint: (row) => row.run.label },
       { title: "host", key: (row) => of(row)?.process["host"] ?? "", text: (row) => of(row)?.process["host"] ?? "" },
       { title: "device", is_number: true, key: (row) => of(row)?.device ?? 99, text: (row) => String(of(row)?.device ?? "") },
       { title: "over time", text: () => "", cell: (row) => (of(row)?.bands
