@@ -100,6 +100,11 @@ int mt_follow_is_over(const struct mt_follow *follow)
     return follow->fault.fault || !follow->follower || mt_follower_is_over(follow->follower);
 }
 
+int mt_follow_is_live(const struct mt_follow *follow)
+{
+    return !mt_follow_is_over(follow) && mt_follower_state(follow->follower) == MT_TRACE_RUNNING;
+}
+
 struct mt_ended mt_follow_ended(const struct mt_follow *follow)
 {
     return mt_ended_of(&follow->replay.survey, &follow->fault);

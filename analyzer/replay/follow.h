@@ -38,6 +38,9 @@ struct mt_replay *mt_follow_replay(struct mt_follow *follow);
 /* How often the replay began anew: what was learned from it before does not hold. */
 unsigned mt_follow_restarts(const struct mt_follow *follow);
 
+/* Whether a process wrote it still when it was looked at last. */
+int mt_follow_is_live(const struct mt_follow *follow);
+
 /* Whether the recording has ended and was read to its end; how it ended, so far as is known. */
 int mt_follow_is_over(const struct mt_follow *follow);
 struct mt_ended mt_follow_ended(const struct mt_follow *follow);

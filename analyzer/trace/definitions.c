@@ -382,7 +382,7 @@ static int name_roots(struct mt_definitions *d)
 {
     for (size_t i = 1; i < d->n_frames; i++) {
         struct mt_frame *frame = &d->frames[i];
-        if (frame->path && *frame->path &&
+        if (frame->path && *frame->path && frame->called == frame->path && /* not yet */
             !(frame->called = make_name(d, "%s.%s", frame->root, frame->path)))
             return -ENOMEM;
     }

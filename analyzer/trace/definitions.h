@@ -66,7 +66,7 @@ void mt_definitions_destroy(struct mt_definitions *definitions);
 int mt_definitions_add(struct mt_definitions *definitions, const struct mt_definition *definition);
 
 /* Everything is defined: finds what needs all frames to be known, namely which constructors are
- * those of modules of the program's own. 0 or -ENOMEM. */
+ * those of modules of the program's own. Of a trace that grows again and again. 0 or -ENOMEM. */
 int mt_definitions_finish(struct mt_definitions *definitions);
 
 /* All of these answer for any id; the results live as long as the definitions, but the frames' and

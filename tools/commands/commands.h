@@ -26,6 +26,7 @@ int mt_run_nightly(const struct mt_command *command, int argc, char **argv);
 int mt_run_recover(const struct mt_command *command, int argc, char **argv);
 int mt_run_run(const struct mt_command *command, int argc, char **argv);
 int mt_run_simulate(const struct mt_command *command, int argc, char **argv);
+int mt_run_top(const struct mt_command *command, int argc, char **argv);
 int mt_run_symbolize(const struct mt_command *command, int argc, char **argv);
 int mt_run_completion(const struct mt_command *command, int argc, char **argv);
 int mt_run_lib(const struct mt_command *command, int argc, char **argv);
@@ -39,6 +40,7 @@ extern const struct mt_option mt_recover_options[];
 extern const struct mt_option mt_run_options[];
 extern const struct mt_option mt_simulate_options[];
 extern const struct mt_option mt_symbolize_options[];
+extern const struct mt_option mt_top_options[];
 extern const struct mt_option mt_view_options[];
 
 #endif

@@ -35,6 +35,11 @@ const struct mt_command mt_commands[] = {
      "Makes a page that carries the traces and memtap's analyzer, and opens it in a browser.\n"
      "The page is one file: it needs no network and sends nothing anywhere.",
      mt_view_options, 0, mt_run_view},
+    {"top", "[OPTION]... [PID|TRACE]...", "watch a running program's memory in the terminal",
+     "Follows the traces of a running program while it writes them, and shows what is live:\n"
+     "by category and by line, how much of the card, the iteration and its growth. Nothing\n"
+     "is asked of the program. Several traces are the ranks of a job.",
+     mt_top_options, 0, mt_run_top},
     {"oom", "[OPTION]... [TRACE]...", "explain why memory ran out",
      "Explains why a program ran out of memory the last time: what was requested, and by\n"
      "which line; what was live; why the free memory did not help; what would help.",

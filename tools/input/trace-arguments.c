@@ -120,20 +120,6 @@ int mt_read_rules(const char *path, struct mt_user_rules **rules)
     return -1;
 }
 
-static int read_colour(const struct mt_command *command, const char *value)
-{
-    static const char *const names[] = {[MT_COLOUR_AUTO] = "auto",
-                                        [MT_COLOUR_ALWAYS] = "always",
-                                        [MT_COLOUR_NEVER] = "never"};
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(value, names[i])) {
-            mt_terminal_colour((enum mt_colour_when)i);
-            return 0;
-        }
-    mt_fail_usage(command, "--color is always, never or auto, not '%s'", value);
-    return -1;
-}
-
 static int read_option(const struct mt_command *command, int letter, const char *value,
                        struct mt_trace_arguments *arguments)
 {
@@ -153,7 +139,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
         arguments->has_rank = 1;
         return read_number(command, value, "rank", INT32_MAX, &arguments->rank);
     case COLOR:
-        return read_colour(command, value);
+        return mt_read_colour(command, value);
     case HTML:
         arguments->html = value;
         return 0;

@@ -7,17 +7,26 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static enum mt_colour_when colour_when;
+static enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_when;
 
-void mt_terminal_colour(enum mt_colour_when when)
+int mt_read_colour(const struct mt_command *command, const char *value)
 {
-    colour_when = when;
+    static const char *const names[] = {[COLOUR_AUTO] = "auto",
+                                        [COLOUR_ALWAYS] = "always",
+                                        [COLOUR_NEVER] = "never"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(value, names[i])) {
+            colour_when = i;
+            return 0;
+        }
+    mt_fail_usage(command, "--color is always, never or auto, not '%s'", value);
+    return -1;
 }
 
 static int has_colour(void)
 {
-    if (colour_when != MT_COLOUR_AUTO)
-        return colour_when == MT_COLOUR_ALWAYS;
+    if (colour_when != COLOUR_AUTO)
+        return colour_when == COLOUR_ALWAYS;
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
 }

@@ -3,13 +3,13 @@
 #define MT_TERMINAL_H
 
 #include "analyzer/support/text.h"
+#include "command.h"
 
-/* What --color says. */
-enum mt_colour_when { MT_COLOUR_AUTO, MT_COLOUR_ALWAYS, MT_COLOUR_NEVER };
-void mt_terminal_colour(enum mt_colour_when when);
+/* Reads --color's value: always, never or auto. 0, or -1 after a message. */
+int mt_read_colour(const struct mt_command *command, const char *value);
 
-/* What stdout can show: UTF-8 by the locale, colour as mt_terminal_colour set it, else on a terminal
- * unless NO_COLOR is set. */
+/* What stdout can show: UTF-8 by the locale, colour as --color says, else on a terminal unless NO_COLOR is
+ * set. */
 struct mt_style mt_terminal_style(void);
 
 #endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "commands.h"
+#include "tools/input/process-traces.h"
+#include "tools/terminal/terminal.h"
+#include "tools/top/draw.h"
+#include "tools/top/screen.h"
+#include "tools/top/watch.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TEXT_COLUMNS 100u
+#define PART_OF_A_CORE 50 /* reading and drawing take at most one of so many parts of the time */
+#define PAGE 10
+
+enum { ONCE = 1000, INTERVAL, COLOUR_WHEN };
+
+const struct mt_option mt_top_options[] = {
+    {ONCE, "once", NULL, "print one screen as text and end, as where the output is no\nterminal", NULL},
+    {INTERVAL, "interval", "SECONDS", "draw so often (1)", NULL},
+    {COLOUR_WHEN, "color", "WHEN", "use colours: auto (the default), always or never", "auto always never"},
+    {0}};
+
+struct session {
+    struct mt_trace_list found;
+    struct mt_top *traces;
+    struct mt_top_view view;
+    struct mt_style style;
+    int interval_ms;
+};
+
+static int is_number(const char *text)
+{
+    return *text && strspn(text, "0123456789") == strlen(text) && access(text, F_OK);
+}
+
+static int find_of_process(struct mt_trace_list *list, const char *text)
+{
+    char path[64];
+    long pid = strtol(text, NULL, 10);
+    snprintf(path, sizeof path, "/proc/%ld", pid);
+    if (pid <= 0 || pid > INT_MAX || access(path, F_OK))
+        return mt_fail("%s: there is no such process", text);
+    int n = mt_process_traces_add(list, (pid_t)pid);
+    snprintf(path, sizeof path, "/proc/%ld/fd", pid);
+    if (!n && access(path, R_OK))
+        return mt_fail("process %ld belongs to somebody else; give the path of its trace (*.mtap)", pid);
+    if (!n)
+        return mt_fail("process %ld writes no trace: it was not started with memtap run, or has not used "
+                       "CUDA yet", pid);
+    return n < 0 ? mt_fail("out of memory") : MT_EXIT_OK;
+}
+
+/* The traces of a folder that are still written. */
+static int find_in_folder(struct mt_trace_list *list, const char *folder)
+{
+    struct mt_trace_list all = {0};
+    char *operand = strdup(folder);
+    int rc = operand ? mt_trace_list_add(&all, &operand, 1) : mt_fail("out of memory");
+    free(operand);
+    size_t n = all.n;
+    int n_live = rc ? 0 : mt_traces_keep_live(&all);
+    for (size_t i = 0; i < all.n && !rc; i++)
+        rc = mt_trace_list_add(list, &all.path[i], 1);
+    mt_trace_list_clear(&all);
+    if (rc)
+        return MT_EXIT_BAD;
+    return n_live ? MT_EXIT_OK
+                  : mt_fail("%s: none of %zu trace%s is still written; memtap report explains the newest",
+                            folder, n, n == 1 ? "" : "s");
+}
+
+static int find_traces(struct mt_trace_list *list, char **operands, int n)
+{
+    int code = n ? MT_EXIT_OK : find_in_folder(list, ".");
+    for (int i = 0; i < n && !code; i++) {
+        if (is_number(operands[i]))
+            code = find_of_process(list, operands[i]);
+        else if (mt_is_folder(operands[i]))
+            code = find_in_folder(list, operands[i]);
+        else
+            code = mt_trace_list_add(list, &operands[i], 1) ? MT_EXIT_BAD : MT_EXIT_OK;
+    }
+    return code;
+}
+
+/* Reads what is new of all: whether there may be more at once. -1: no memory. */
+static int read_all(struct session *session)
+{
+    int is_more = 0;
+    for (size_t i = 0; i < session->found.n; i++)
+        is_more |= mt_top_read(&session->traces[i]);
+    return is_more;
+}
+
+static int look_at_all(struct session *session)
+{
+    for (size_t i = 0; i < session->found.n; i++)
+        if (mt_top_look(&session->traces[i]))
+            return mt_fail("out of memory");
+    return MT_EXIT_OK;
+}
+
+/* What a trace that no process writes any more says; after that nothing is left to watch. */
+static int fail_over(const struct mt_top *trace)
+{
+    char text[MT_ENDED_TEXT];
+    if (trace->has_failed)
+        return mt_fail_trace(trace->path, &trace->fault);
+    struct mt_ended ended = mt_follow_ended(trace->follow);
+    return mt_fail("%s: its recording has ended (%s); memtap %s explains it", trace->path,
+                   mt_ended_text(text, &ended), mt_ended_command(&ended));
+}
+
+/* Whether none is written any more, or can be read. */
+static const struct mt_top *find_over(const struct session *session)
+{
+    for (size_t i = 0; i < session->found.n; i++) {
+        const struct mt_top *trace = &session->traces[i];
+        if (!trace->is_over && (!trace->follow || mt_follow_is_live(trace->follow)))
+            return NULL;
+    }
+    return &session->traces[0];
+}
+
+static int print_once(struct session *session)
+{
+    while (read_all(session))
+        ;
+    if (find_over(session))
+        return fail_over(find_over(session));
+    for (size_t i = 0; i < session->found.n; i++)
+        if (!session->traces[i].follow)
+            return mt_fail("%s: there is no such trace yet; without --once memtap top waits for it on a terminal",
+                           session->traces[i].path);
+    if (look_at_all(session))
+        return MT_EXIT_BAD;
+    session->view.columns = session->style.columns ? session->style.columns : TEXT_COLUMNS;
+    session->view.rows = 0;
+    mt_top_draw(&session->view, stdout);
+    return MT_EXIT_OK;
+}
+
+static void draw(struct session *session)
+{
+    char *frame = NULL;
+    size_t size;
+    mt_screen_size(&session->view.columns, &session->view.rows);
+    FILE *out = open_memstream(&frame, &size);
+    if (!out)
+        return;
+    mt_top_draw(&session->view, out);
+    fclose(out);
+    if (frame)
+        mt_screen_show(frame, size);
+    free(frame);
+}
+
+/* The next category that has lines; -1 after the last: all. */
+static int next_category(const struct mt_top_view *view)
+{
+    const struct mt_look *look = &view->traces[view->chosen].picture.look;
+    for (int i = view->category + 1; i < (int)MT_CATEGORY_COUNT; i++)
+        if (look->category[i])
+            return i;
+    return -1;
+}
+
+static void move(struct mt_top_view *view, int lines)
+{
+    long most = (long)view->traces[view->chosen].picture.n_rows - 1;
+    long to = (long)view->scroll + lines;
+    view->scroll = (unsigned)(to > most ? (most > 0 ? most : 0) : to > 0 ? to : 0);
+}
+
+static void choose(struct mt_top_view *view, size_t by)
+{
+    view->chosen = (view->chosen + by) % view->n;
+    view->scroll = 0;
+}
+
+/* 1: the picture is to be taken anew; 0: drawn; -1: the end. */
+static int handle(struct session *session, int key)
+{
+    struct mt_top_view *view = &session->view;
+    struct mt_top *trace = &session->traces[view->chosen];
+    switch (key) {
+    case 'q':
+    case 'Q':
+    case MT_KEY_GONE:
+        return -1;
+    case MT_KEY_UP:
+    case 'k':
+        move(view, -1);
+        return 0;
+    case MT_KEY_DOWN:
+    case 'j':
+        move(view, 1);
+        return 0;
+    case MT_KEY_PAGE_UP:
+        move(view, -PAGE);
+        return 0;
+    case MT_KEY_PAGE_DOWN:
+        move(view, PAGE);
+        return 0;
+    case MT_KEY_HOME:
+        view->scroll = 0;
+        return 0;
+    case MT_KEY_LEFT:
+        choose(view, view->n - 1);
+        return 0;
+    case MT_KEY_RIGHT:
+    case '\t':
+        choose(view, 1);
+        return 0;
+    case 'd':
+        trace->device = trace->picture.devices ? (trace->device + 1) % (int)trace->picture.devices : -1;
+        return 1;
+    case 's':
+        trace->order = (enum mt_top_order)((trace->order + 1) % MT_TOP_ORDERS);
+        view->scroll = 0;
+        return 1;
+    case 'r':
+        mt_top_mark(trace);
+        return 1;
+    case 'c':
+        view->category = next_category(view);
+        view->scroll = 0;
+        return 0;
+    case ' ':
+        view->is_paused = !view->is_paused;
+        return 1;
+    case '?':
+    case 'h':
+        view->has_help = !view->has_help;
+        return 0;
+    }
+    return 0;
+}
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* How long to wait so that all of this takes but a small part of a core. */
+static int pause_ms(const struct session *session, double work_s)
+{
+    double least = work_s * PART_OF_A_CORE * 1000;
+    return least > session->interval_ms ? least < 60000 ? (int)least : 60000 : session->interval_ms;
+}
+
+/* Keys until it is time to read on. 0, or -1: the end. */
+static int wait_for_keys(struct session *session, int milliseconds)
+{
+    double until = seconds_of(CLOCK_MONOTONIC) + milliseconds / 1e3;
+    for (;;) {
+        double left = until - seconds_of(CLOCK_MONOTONIC);
+        int key = mt_screen_key(left > 0 ? (int)(left * 1000) + 1 : 0);
+        if (key == MT_KEY_NONE)
+            return 0;
+        int rc = handle(session, key);
+        if (rc < 0)
+            return -1;
+        if (rc && look_at_all(session))
+            return -1;
+        draw(session);
+    }
+}
+
+/* Until all is read that was there when it began, what there is, is shown twice a second. */
+static int catch_up(struct session *session)
+{
+    while (read_all(session)) {
+        if (look_at_all(session))
+            return -1;
+        draw(session);
+        if (wait_for_keys(session, 0))
+            return -1;
+    }
+    return 0;
+}
+
+static void watch(struct session *session)
+{
+    for (int is_first = 1;; is_first = 0) {
+        double begin = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+        if (!session->view.is_paused) {
+            if ((is_first ? catch_up(session) : (read_all(session), 0)) || look_at_all(session))
+                return;
+            draw(session);
+        }
+        double work = is_first ? 0 : seconds_of(CLOCK_PROCESS_CPUTIME_ID) - begin;
+        if (wait_for_keys(session, pause_ms(session, work)))
+            return;
+    }
+}
+
+/* What the last picture said stays on the terminal, in a line for each trace. */
+static void say_goodbye(const struct session *session)
+{
+    for (size_t i = 0; i < session->found.n; i++) {
+        char state[MT_TOP_STATE], size[MT_SIZE_TEXT];
+        const struct mt_top *trace = &session->traces[i];
+        mt_top_state(state, trace);
+        mt_say("%s: %s; peak %s%s", trace->path, state,
+               mt_size_text(size, trace->picture.look.peak.allocated),
+               trace->is_over && !trace->has_failed ? "; memtap report explains it" : "");
+    }
+}
+
+static int run(struct session *session, int is_text)
+{
+    if (is_text || !mt_screen_is_there())
+        return print_once(session);
+    read_all(session);
+    if (find_over(session))
+        return fail_over(find_over(session));
+    mt_screen_open();
+    watch(session);
+    mt_screen_close();
+    say_goodbye(session);
+    return MT_EXIT_OK;
+}
+
+static int read_interval(const struct mt_command *command, const char *value, int *milliseconds)
+{
+    char *end;
+    double seconds = strtod(value, &end);
+    if (end == value || *end || !(seconds >= 0.1 && seconds <= 3600)) {
+        mt_fail_usage(command, "--interval is a number of seconds from 0.1 to 3600, not '%s'", value);
+        return -1;
+    }
+    *milliseconds = (int)(seconds * 1000);
+    return 0;
+}
+
+/* Rank 2 before rank 10. */
+static int by_path(const void *left, const void *right)
+{
+    return strverscmp(*(char *const *)left, *(char *const *)right);
+}
+
+static int begin(struct session *session)
+{
+    size_t n = session->found.n;
+    qsort(session->found.path, n, sizeof *session->found.path, by_path);
+    session->traces = calloc(n, sizeof *session->traces);
+    for (size_t i = 0; session->traces && i < n; i++)
+        mt_top_begin(&session->traces[i], session->found.path[i]);
+    session->style = mt_terminal_style();
+    session->view = (struct mt_top_view){.traces = session->traces, .n = n, .style = &session->style, .category = -1};
+    return session->traces ? MT_EXIT_OK : mt_fail("out of memory");
+}
+
+int mt_run_top(const struct mt_command *command, int argc, char **argv)
+{
+    struct session session = {.interval_ms = 1000};
+    const char *value;
+    int operand, letter, is_text = 0;
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
+        is_text |= letter == ONCE;
+        if (letter == INTERVAL && read_interval(command, value, &session.interval_ms))
+            return MT_EXIT_BAD;
+        if (letter == COLOUR_WHEN && mt_read_colour(command, value))
+            return MT_EXIT_BAD;
+    }
+    if (letter < 0)
+        return MT_EXIT_BAD;
+    int code = find_traces(&session.found, argv + operand, argc - operand);
+    if (!code)
+        code = begin(&session);
+    if (!code)
+        code = run(&session, is_text);
+    for (size_t i = 0; session.traces && i < session.found.n; i++)
+        mt_top_end(&session.traces[i]);
+    free(session.traces);
+    mt_trace_list_clear(&session.found);
+    return mt_finish_output(code);
+}
