@@ -23,7 +23,10 @@ export class Several {
 
   constructor(private readonly place: HTMLElement, workers: Workers, private readonly openRun: OpenRun,
               private readonly failed: (why: string) => void) {
-    this.ranks = new RanksView(byId("panel-ranks"), workers, (run) => this.openOne(run, ""));
+    this.ranks = new RanksView(byId("panel-ranks"), workers, (run) => this.openOne(run, ""), (old, now) => {
+      history.pushState(null, "", `#view=difference&old=${this.runs.indexOf(old)}&new=${this.runs.indexOf(now)}`);
+      this.show("difference").catch((error: Error) => failed(error.message));
+    });
     this.difference = new DifferenceView(byId("panel-difference"), workers, (run, fragment) => this.openOne(run, fragment));
     window.addEventListener("hashchange", () => {
       if (this.runs.length > 1) this.show(this.asked()).catch((error: Error) => this.failed(error.message));
@@ -90,8 +93,9 @@ export class Several {
     for (const mode of ["ranks", "difference"] as const) byId(`panel-${mode}`).hidden = mode !== this.mode;
     if (this.mode !== "run") byId("views").hidden = true;
     byId("drop").hidden = this.runs.length > 0;
+    const more = make("button", { title: "or drop it on the page; it stays on this machine", click: () => byId("file").click() }, "Add a trace");
     if (this.runs.length < 2) {
-      this.place.replaceChildren();
+      this.place.replaceChildren(...(this.runs.length ? [make("div", { class: "modes" }, more)] : []));
       return;
     }
     const tabs = MODES.map((mode, i) => make("button", {
@@ -111,6 +115,6 @@ export class Several {
         .catch((error: Error) => this.failed(error.message)) },
       ...this.runs.map((run, i) => make("option", { value: i, selected: i === this.chosen }, plain(run.label))));
     this.place.replaceChildren(make("div", { class: "modes" },
-      make("div", { role: "tablist", "aria-label": "runs" }, ...tabs), ...(this.mode === "run" ? [choice] : [])));
+      make("div", { role: "tablist", "aria-label": "runs" }, ...tabs), ...(this.mode === "run" ? [choice] : []), more));
   }
 }

@@ -5,7 +5,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { accessible, check, folder, inked, json, main, memtap, ready, show, state, text } from "./pages.mjs";
+import { accessible, check, folder, inked, json, main, memtap, modules, ready, show, state, text } from "./pages.mjs";
 
 const at = (name) => join(folder, `${name}.mtap`);
 
@@ -125,6 +125,13 @@ async function ranks() {
     await page.emulateMedia({ colorScheme });
     await accessible(page, `ranks, ${colorScheme}`);
   }
+  await page.click("button:text-is('Compare rank 1 with rank 0')");
+  await page.waitForFunction(() => window.memtap.difference?.());
+  await ready(page);
+  const apart = bare(await page.evaluate(() => window.memtap.difference()));
+  check(isDeepStrictEqual(apart, bare(json("diff", "--format", "json", at("rank0"), at("rank1")))), "the odd rank is compared with the median");
+  await page.goBack();
+  await page.waitForSelector(".ranks th:first-child button");
   await page.click(".ranks th:first-child button");
   await page.click(".ranks th:first-child button");
   check(/^1/.test(await text(page, ".ranks tbody tr")), "a head sorts");
@@ -160,4 +167,33 @@ async function manyAndBad() {
   await empty.close();
 }
 
-await main([differences, goThrough, commands, ranks, manyAndBad]);
+/** Traces that are dropped on the page that carries none. */
+async function dropped() {
+  const page = await show(join(modules, "..", "memtap.html"));
+  check(await page.isVisible("#drop"), "the empty page asks for a trace");
+  const give = async (...paths) => {
+    await page.evaluate(() => (document.documentElement.dataset.state = "loading"));
+    await page.setInputFiles("#file", paths);
+    return ready(page);
+  };
+  check(await give(at("training")) === "ready" && !(await page.isVisible("#mode-run")), "one trace is shown alone");
+  check(await give(at("keeping")) === "ready" && await page.isVisible("#mode-difference"), "with a second one they can be compared");
+  await page.click("#mode-difference");
+  await page.waitForSelector("#two-timelines");
+  check(isDeepStrictEqual(bare(await page.evaluate(() => window.memtap.difference())),
+    bare(json("diff", "--format", "json", at("training"), at("keeping")))), "as memtap diff does it");
+  const other = join(folder, "no-trace.mtap");
+  writeFileSync(other, "this is no trace, either");
+  check(await give(other, at("killed"), `${at("killed")}.tail`) === "ready", "several at once stand side by side");
+  await page.click("#mode-difference");
+  await page.waitForSelector("#two-timelines");
+  await page.selectOption("#panel-difference select >> nth=1", { label: "no-trace.mtap" });
+  await page.waitForSelector(".doubts[role=status]");
+  check(/not a memtap trace/.test(await text(page, ".doubts")), "a pair that cannot be compared says why");
+  await page.selectOption("#panel-difference select >> nth=1", { label: "killed.mtap" });
+  await page.waitForSelector("#two-timelines");
+  check(/ended: killed/.test(await text(page, ".doubts")), "and another pair can be chosen");
+  await page.close();
+}
+
+await main([dropped, differences, goThrough, commands, ranks, manyAndBad]);

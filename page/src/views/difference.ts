@@ -76,7 +76,14 @@ export class DifferenceView {
     byId("title").textContent = "Difference";
     byId("headline").replaceChildren();
     this.place.replaceChildren();
-    const difference = await this.compare();
+    let difference: Difference;
+    try {
+      difference = await this.compare();
+    } catch (error) { // another pair may do
+      byId("message").hidden = true;
+      this.place.replaceChildren(this.choices(), make("p", { class: "doubts", role: "status" }, plain((error as Error).message)));
+      return;
+    }
     if (over.signal.aborted) return;
     this.shown = wanted;
     byId("message").hidden = true;

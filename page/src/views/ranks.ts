@@ -27,6 +27,7 @@ export class RanksView {
   private clock = { from: 0, to: 1, is_common: true, most: 1 };
   private readonly table: SortedTable<Row>;
   private wants_own: boolean | null = null; // null: not chosen yet
+  private readonly compareButton: HTMLButtonElement;
   private readonly clockButton = make("button", { title: "where the timelines begin", hidden: true, click: () => {
     this.wants_own = this.clock.is_common;
     this.draw();
@@ -36,10 +37,15 @@ export class RanksView {
   private readonly legend = make("div", { class: "bar keys" });
 
   constructor(private readonly place: HTMLElement, private readonly workers: Workers,
-              openRun: (run: Run) => Promise<void>) {
+              openRun: (run: Run) => Promise<void>, compare: (old: Run, now: Run) => void) {
     this.table = new SortedTable("Ranks of the job; a row opens its rank", this.columns(), (row) => void openRun(row.run),
       (row) => this.look(row), () => this.charts());
-    place.append(make("div", { class: "bar" }, this.csv, ...pictureButtons(), this.clockButton, this.progress), this.legend, make("div", { class: "wide ranks" }, this.table.element));
+    this.compareButton = make("button", { hidden: true, title: "what the highest rank has that the median rank has not",
+      click: () => {
+        const pair = this.oddPair();
+        if (pair) compare(...pair);
+      } });
+    place.append(make("div", { class: "bar" }, this.csv, ...pictureButtons(), this.clockButton, this.compareButton, this.progress), this.legend, make("div", { class: "wide ranks" }, this.table.element));
     onPrint(() => this.charts());
     window.addEventListener("resize", () => this.charts());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.charts());
@@ -114,9 +120,22 @@ export class RanksView {
     const used = (read[0]?.names ?? []).filter((_, c) => read.some((one) => one.categories[c]));
     this.legend.replaceChildren(...used.map((one) => make("span", { class: "key" },
       make("span", { class: "swatch", style: `--colour:${colour(one.name)}` }), one.label)));
+    const pair = this.oddPair(), name = (run: Run) => this.rows.find((row) => row.run === run)!.summary!.rank;
+    this.compareButton.hidden = !pair;
+    if (pair)
+      this.compareButton.textContent = name(pair[1]) < 0 ? "Compare the highest with the median"
+        : `Compare rank ${name(pair[1])} with rank ${name(pair[0])}`;
     this.clockButton.hidden = !is_common || drawn.length < 2;
     this.clockButton.textContent = this.clock.is_common ? "one clock" : "each from its start";
     this.table.set(this.rows);
+  }
+
+  /** A rank in the middle, and the highest. */
+  private oddPair(): [Run, Run] | null {
+    const { found } = this;
+    const odd = found?.above ? this.rows.find((row) => row.summary === found.highest) : null;
+    const middle = odd && this.rows.find((row) => row.summary?.allocated === found!.median);
+    return odd && middle ? [middle.run, odd.run] : null;
   }
 
   /** What the whole says, in the words of memtap report. */
