@@ -102,7 +102,7 @@ static inline void put_stack(struct mt_event *event, uint64_t value)
 
 static inline void put_device(struct mt_event *event, uint64_t value)
 {
-    event->device = (int16_t)((int)value - 1);
+    event->device = (int16_t)(value - 1);
 }
 
 static inline void put_time(struct mt_event *event, uint64_t value)

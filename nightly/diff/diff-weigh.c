@@ -43,21 +43,39 @@ static int by_magnitude(const void *left, const void *right)
                                       : (a->line > b->line) - (a->line < b->line);
 }
 
-static int are_opposite(const struct mt_diff_site *a, const struct mt_diff_site *b)
+/* The next of n sites from i on that has more, or less, and is not taken back; n: none. */
+static size_t next_of(struct mt_diff_site *const *site, size_t n, size_t i, int is_more,
+                      int is_noise)
 {
-    return a->part && b->part && change_of(a) && change_of(a) == -change_of(b) &&
-           a->bytes.is_noise == b->bytes.is_noise;
+    while (i < n && (!site[i]->part || !change_of(site[i]) || (change_of(site[i]) > 0) != is_more ||
+                     (site[i]->bytes.is_noise != 0) != is_noise))
+        i++;
+    return i;
 }
 
-/* Of sites whose change is equally large: pairs of more and less, of one category first. */
+/* The first that has more with the first that has less, and so on. */
+static void pair_in_order(struct mt_diff_site **site, size_t n, int is_noise)
+{
+    size_t more = next_of(site, n, 0, 1, is_noise), less = next_of(site, n, 0, 0, is_noise);
+    while (more < n && less < n) {
+        site[more]->part = site[less]->part = 0;
+        more = next_of(site, n, more, 1, is_noise);
+        less = next_of(site, n, less, 0, is_noise);
+    }
+}
+
+/* Of sites whose change is equally large, by category: pairs of more and less, of one category
+ * first. */
 static void pair(struct mt_diff_site **site, size_t n)
 {
-    for (int any_category = 0; any_category < 2; any_category++)
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = i + 1; j < n && site[i]->part; j++)
-                if (are_opposite(site[i], site[j]) &&
-                    (any_category || site[i]->category == site[j]->category))
-                    site[i]->part = site[j]->part = 0;
+    for (int is_noise = 0; is_noise < 2; is_noise++) {
+        for (size_t from = 0, end; from < n; from = end) {
+            for (end = from; end < n && site[end]->category == site[from]->category;)
+                end++;
+            pair_in_order(site + from, end - from, is_noise);
+        }
+        pair_in_order(site, n, is_noise);
+    }
 }
 
 /* Bytes that one site has more and another less, to the byte, are the same blocks by another name,

@@ -60,18 +60,19 @@ static void print_size(FILE *out, const char *name, uint64_t bytes)
 static void print_traces(struct mt_store *store, const struct mt_run *run, FILE *out,
                          const struct mt_style *style)
 {
-    char path[1024], rank[32], size[MT_SIZE_TEXT];
+    char path[1024], rank[32], size[MT_SIZE_TEXT], checksum[32];
     sqlite3_stmt *row = mt_sql(store,
                                "SELECT path, sha256, size, kept, ifnull(rank, -1) FROM trace"
                                " WHERE run = ? ORDER BY rank, id",
                                "i", run->id);
     while (mt_sql_next(store, row)) {
         mt_safe_text(path, sizeof path, mt_sql_text(row, 0), 0, MT_CUT_END, style);
+        mt_safe_text(checksum, sizeof checksum, mt_sql_text(row, 1), 0, MT_CUT_END, style);
         snprintf(rank, sizeof rank,
                  sqlite3_column_int64(row, 4) < 0 ? "trace" : "trace of rank %lld",
                  (long long)sqlite3_column_int64(row, 4));
         fprintf(out, "  %-16s %s\n  %-16s %s, sha256 %.16s%s\n", rank, path, "",
-                mt_size_text(size, (uint64_t)sqlite3_column_int64(row, 2)), mt_sql_text(row, 1),
+                mt_size_text(size, (uint64_t)sqlite3_column_int64(row, 2)), checksum,
                 sqlite3_column_int(row, 3) ? ", a copy of the history's" : "");
     }
 }
@@ -79,7 +80,7 @@ static void print_traces(struct mt_store *store, const struct mt_run *run, FILE 
 static void print_sites(struct mt_store *store, const struct mt_run *run, FILE *out,
                         const struct mt_style *style)
 {
-    char place[256], size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT];
+    char place[256], size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT], category[64];
     sqlite3_stmt *row =
         mt_sql(store,
                "SELECT size, blocks, category, file || ':' || line || ' ' || function"
@@ -89,10 +90,12 @@ static void print_sites(struct mt_store *store, const struct mt_run *run, FILE *
     fprintf(out, "\n  %11s %8s  %-15s %s\n", "bytes", "blocks", "category", "call site");
     while (mt_sql_next(store, row)) {
         mt_safe_text(place, sizeof place, mt_sql_text(row, 3), 40, MT_CUT_BEGIN, style);
+        mt_safe_text(category, sizeof category, mt_series_label(mt_sql_text(row, 2)), 0, MT_CUT_END,
+                     style);
         fprintf(out, "  %11s %8s  %-15s %s\n",
                 mt_size_text(size, (uint64_t)sqlite3_column_int64(row, 0)),
                 mt_count_text(blocks, (uint64_t)sqlite3_column_int64(row, 1)),
-                mt_series_label(mt_sql_text(row, 2)), place);
+                category, place);
     }
 }
 

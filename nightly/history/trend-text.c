@@ -163,14 +163,16 @@ static void print_causes(const struct page *page, const struct mt_run *before,
 
 static void print_site(const struct page *page, const struct mt_site_change *site)
 {
-    char change[MT_SIZE_TEXT], place[256], shown[256];
+    char change[MT_SIZE_TEXT], place[256], shown[256], category[64];
     snprintf(place, sizeof place, "%s:%u %s%s%s%s", site->file, (unsigned)site->line,
              site->function, *site->operator_name ? " (" : "", site->operator_name,
              *site->operator_name ? ")" : "");
     mt_safe_text(shown, sizeof shown, place, 48, MT_CUT_END, page->style);
+    mt_safe_text(category, sizeof category, mt_series_label(site->category), 0, MT_CUT_END,
+                 page->style);
     fprintf(page->out, "  %13s  %-15s %s\n",
             difference(change, (double)site->before, (double)site->after),
-            mt_series_label(site->category), shown);
+            category, shown);
     if (!site->was)
         return;
     mt_safe_text(shown, sizeof shown, site->was, 44, MT_CUT_END, page->style);
