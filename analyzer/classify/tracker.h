@@ -92,8 +92,11 @@ static inline void mt_tracker_follow_phase(struct mt_tracker *tracker,
         tracker->leader = event->thread;
     if (phase == MT_PHASE_STEP && thread->n_nodes)
         phase = MT_PHASE_BACKWARD; /* a hook's: backward goes on */
-    if (phase != MT_PHASE_OUTSIDE || (thread->python && event->thread == tracker->leader))
-        mt_when_enter(&tracker->now, phase);
+    if (phase == MT_PHASE_OUTSIDE && (!thread->python || event->thread != tracker->leader))
+        return;
+    if (thread->python)
+        mt_when_evaluate(&tracker->now, (thread->marks & MT_MARK_EVALUATION) != 0);
+    mt_when_enter(&tracker->now, phase);
 }
 
 /* Takes note of an event, of any kind, before anything else is done with it. The state of its

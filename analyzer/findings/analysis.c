@@ -89,6 +89,17 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
                           device->n_verdicts);
 }
 
+const char *const mt_part_names[] = {
+    [MT_PART_IN] = "in", [MT_PART_AFTER] = "after", [MT_PART_EVALUATION] = "evaluation"};
+
+enum mt_span_part mt_device_part(const struct mt_device *device)
+{
+    if (mt_span_is_beside(device->spans, device->span))
+        return MT_PART_EVALUATION;
+    return device->at.when.phase == MT_PHASE_OUTSIDE && device->span->iteration ? MT_PART_AFTER
+                                                                                : MT_PART_IN;
+}
+
 static int analyze_device(struct mt_analysis *analysis, unsigned slot)
 {
     const struct mt_replay *replay = &analysis->replay;

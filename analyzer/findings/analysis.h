@@ -60,6 +60,12 @@ struct mt_analysis {
     struct mt_trace_error fault; /* where the trace stops being sound; MT_FAULT_NONE: nowhere */
 };
 
+/* How the moment lies to device->span, which is there: in its phase; after it, in the program's own
+ * code; or in an evaluation beside the training. */
+enum mt_span_part { MT_PART_IN, MT_PART_AFTER, MT_PART_EVALUATION };
+enum mt_span_part mt_device_part(const struct mt_device *device);
+extern const char *const mt_part_names[]; /* JSON's */
+
 /* Analyzes a trace. 0, also when it is sound only up to analysis->fault; otherwise a negative errno
  * and why in analysis->fault (text empty: out of memory). To be destroyed in any case. */
 int mt_analysis_create(struct mt_analysis *analysis, const char *path,

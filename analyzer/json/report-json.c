@@ -52,6 +52,7 @@ static json_t *peak(const struct mt_device *device)
         json_object_set_new(object, "cuda", mt_json_number(device->at.cuda_bytes));
     if (device->span) {
         json_object_set_new(object, "phase", json_string(mt_phase_names[device->span->phase].name));
+        json_object_set_new(object, "part", json_string(mt_part_names[mt_device_part(device)]));
         json_object_set_new(object, "iteration", json_integer(device->span->iteration));
     }
     json_object_set_new(

@@ -23,7 +23,25 @@ struct mt_when {
     uint32_t calls; /* entries into forward, also where nothing else came between two */
     uint8_t phase;  /* enum mt_phase */
     uint8_t after;  /* the last phase that was not OUTSIDE; OUTSIDE: none yet */
+    uint8_t is_evaluation;
+    uint8_t trained; /* what `after` was when evaluation began */
 };
+
+/* Takes into account whether a framework's loop of evaluation runs. What comes after it follows on
+ * what was before. */
+static inline void mt_when_evaluate(struct mt_when *now, int is_evaluation)
+{
+    if (now->is_evaluation == is_evaluation)
+        return;
+    now->is_evaluation = (uint8_t)is_evaluation;
+    now->epoch++;
+    now->run++;
+    now->phase = MT_PHASE_OUTSIDE;
+    if (is_evaluation)
+        now->trained = now->after;
+    else
+        now->after = now->trained;
+}
 
 /* Takes into account that the program is now in a phase. */
 static inline void mt_when_enter(struct mt_when *now, enum mt_phase phase)

@@ -21,6 +21,7 @@ int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t eve
         return -ENOMEM;
     spans->span[spans->n++] = (struct mt_span){.run = now->run,
                                                .phase = now->after,
+                                               .is_evaluation = now->is_evaluation,
                                                .time_ns = time_ns,
                                                .event = event,
                                                .before = spans->last,
@@ -36,9 +37,17 @@ int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t eve
 static int has_phase(const struct mt_spans *spans, enum mt_phase phase)
 {
     for (size_t i = 0; i < spans->n; i++)
-        if (spans->span[i].phase == phase)
+        if (spans->span[i].phase == phase && !mt_span_is_beside(spans, &spans->span[i]))
             return 1;
     return 0;
+}
+
+static int only_evaluates(const struct mt_spans *spans)
+{
+    for (size_t i = 0; i < spans->n; i++)
+        if (spans->span[i].phase != MT_PHASE_OUTSIDE && !spans->span[i].is_evaluation)
+            return 0;
+    return 1;
 }
 
 /* An optimizer's step ends an iteration. One without a backward since then is none yet: where the
@@ -51,6 +60,9 @@ static uint32_t number_by_steps(struct mt_spans *spans)
     uint32_t iteration = 0;
     for (size_t i = 0; i < spans->n; i++) {
         struct mt_span *span = &spans->span[i];
+        span->iteration = iteration;
+        if (mt_span_is_beside(spans, span))
+            continue;
         int may_begin = has_forward ? span->phase == MT_PHASE_FORWARD : span->phase != MT_PHASE_STEP;
         if (span->phase != MT_PHASE_OUTSIDE && (!iteration || (has_ended && may_begin))) {
             iteration++;
@@ -67,13 +79,18 @@ static uint32_t number_by_steps(struct mt_spans *spans)
 static uint32_t number_by(struct mt_spans *spans, enum mt_phase last)
 {
     uint32_t iteration = 0;
+    enum mt_phase before = MT_PHASE_OUTSIDE;
     for (size_t i = 0; i < spans->n; i++) {
         struct mt_span *span = &spans->span[i];
-        enum mt_phase before = i ? (enum mt_phase)span[-1].phase : MT_PHASE_OUTSIDE;
+        span->iteration = iteration;
+        if (mt_span_is_beside(spans, span))
+            continue;
         iteration += span->phase != MT_PHASE_OUTSIDE &&
                      (!iteration ||
                       (before == last && (span->phase != last || last == MT_PHASE_FORWARD)));
         span->iteration = iteration;
+        if (span->phase != MT_PHASE_OUTSIDE)
+            before = (enum mt_phase)span->phase;
     }
     return iteration;
 }
@@ -94,6 +111,7 @@ static void take_back_last(struct mt_spans *spans)
 
 void mt_spans_number(struct mt_spans *spans, int is_broken_off)
 {
+    spans->only_evaluates = only_evaluates(spans);
     int has_steps = has_phase(spans, MT_PHASE_STEP), has_backward = has_phase(spans, MT_PHASE_BACKWARD);
     spans->iterations = has_steps ? number_by_steps(spans)
                                   : number_by(spans, has_backward ? MT_PHASE_BACKWARD : MT_PHASE_FORWARD);
@@ -128,7 +146,7 @@ const struct mt_span *mt_spans_of_iteration(const struct mt_spans *spans, uint64
     const struct mt_span *best = NULL;
     for (size_t i = 0; i < spans->n; i++)
         if (iteration && spans->span[i].iteration == iteration &&
-            (!best || spans->span[i].most > best->most))
+            !mt_span_is_beside(spans, &spans->span[i]) && (!best || spans->span[i].most > best->most))
             best = &spans->span[i];
     return best;
 }

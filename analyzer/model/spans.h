@@ -15,6 +15,7 @@ struct mt_span {
     uint32_t run;            /* mt_when.run */
     uint32_t iteration;      /* from 1; 0: start-up. After mt_spans_number */
     uint8_t phase;           /* enum mt_phase; OUTSIDE: start-up */
+    uint8_t is_evaluation;   /* between iterations: `iteration` is the one before */
     uint64_t time_ns, event; /* of the first event in it */
     uint64_t before;         /* the device's last event before it; 0: none */
     uint64_t least, most;
@@ -26,7 +27,14 @@ struct mt_spans {
     size_t n, capacity;
     uint64_t last;       /* event that was seen */
     uint32_t iterations; /* after mt_spans_number */
+    int only_evaluates;  /* likewise: nothing is trained, so that evaluation has the iterations */
 };
+
+/* Whether a span is of an evaluation beside the training. */
+static inline int mt_span_is_beside(const struct mt_spans *spans, const struct mt_span *span)
+{
+    return span->is_evaluation && !spans->only_evaluates;
+}
 
 /* A list of zeros is empty. */
 void mt_spans_clear(struct mt_spans *spans);
@@ -56,7 +64,8 @@ static inline int mt_spans_see(struct mt_spans *spans, const struct mt_when *now
 
 /* Numbers the iterations. One ends with the optimizer's step (or several, one after the other);
  * without steps when forward follows backward; without backward each forward is one. Forwards after
- * the last backward are no iteration, but a validation, unless the program was broken off there. */
+ * the last backward are no iteration, but a validation, unless the program was broken off there. Nor
+ * is a framework's evaluation. */
 void mt_spans_number(struct mt_spans *spans, int is_broken_off);
 
 /* The span of a run, or of the last one before; NULL: there is none. */

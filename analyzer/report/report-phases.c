@@ -8,9 +8,14 @@
 #define WHERE_WIDTH 64u
 
 /* "the forward of iteration 3", "start-up" */
-static void span_text(char *out, size_t size, const struct mt_span *span)
+static void span_text(char *out, size_t size, const struct mt_spans *spans,
+                      const struct mt_span *span)
 {
-    if (span->iteration)
+    if (mt_span_is_beside(spans, span) && span->iteration)
+        snprintf(out, size, "the evaluation after iteration %u", span->iteration);
+    else if (mt_span_is_beside(spans, span))
+        snprintf(out, size, "the evaluation before training");
+    else if (span->iteration)
         snprintf(out, size, "the %s of iteration %u", mt_phase_names[span->phase].label,
                  span->iteration);
     else
@@ -26,8 +31,8 @@ void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
     }
     if (!device->span || (device->of_cuda && !device->spans->iterations))
         return; /* programs without PyTorch have no phases */
-    span_text(where, sizeof where, device->span);
-    fprintf(page->out, "  in %s", where);
+    span_text(where, sizeof where, device->spans, device->span);
+    fprintf(page->out, "  %s %s", mt_device_part(device) == MT_PART_AFTER ? "after" : "in", where);
     if (device->spans->iterations && device->span->iteration)
         fprintf(page->out, " of %u", device->spans->iterations);
     putc('\n', page->out);
@@ -53,7 +58,7 @@ void mt_page_movement(const struct mt_page *page, const struct mt_device *device
         return;
     uint64_t distance = device->at.allocated - next->most;
     enum mt_category category = largest_passing(device);
-    span_text(where, sizeof where, next);
+    span_text(where, sizeof where, device->spans, next);
     fprintf(page->out, "\nHighest in any other phase: %s in %s.\n",
             mt_size_text(size, next->most), where);
     if (device->category[category].bytes > distance)

@@ -2,6 +2,7 @@
 #include "definitions.h"
 #include "analyzer/support/address-map.h"
 #include "analyzer/support/grow.h"
+#include "compiled.h"
 #include "marks.h"
 #include "symbols.h"
 
@@ -9,14 +10,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Ids are handed out one after the other. An id further than this beyond the last one can only
- * come from damage, and must not make the tables huge. */
+/* An id further than this beyond the last one can only come from damage. */
 #define ID_SLACK 65536u
 /* Nor may many such steps: a table has at most so many places for each definition, and these. */
 #define ID_SPREAD 16u
 #define ID_START (1u << 20)
-/* memtap records 1,024 Python frames and 256 native ones of a stack: deeper ones are not known, so that
- * nobody who goes through all stacks has more than this to do for each. */
+/* memtap records 1,024 Python frames and 256 native ones of a stack: nobody has more to go through. */
 #define DEPTH_LIMIT 2048u
 
 struct thread {
@@ -127,8 +126,10 @@ static int add_frame(struct mt_definitions *d, const struct mt_definition *defin
     int rc = new_frame(d, definition->id, &frame);
     if (rc)
         return rc;
-    frame->function = mt_string(d, definition->frame.function);
     frame->name = definition->frame.function;
+    if (frame->name < d->n_strings && d->strings[frame->name])
+        mt_compiled_shorten(d->strings[frame->name]);
+    frame->function = mt_string(d, frame->name);
     frame->file = mt_string(d, definition->frame.file);
     frame->line = definition->frame.line;
     frame->marks = mt_frame_marks(frame->function, frame->file);

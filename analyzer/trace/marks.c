@@ -48,6 +48,9 @@ static const struct {
     {"deepspeed/runtime/zero/stage3.py", "_prepare_fp32_grad_for_sub_group", MT_MARK_ZERO_GRADIENTS},
     {"torch/nn/parallel/distributed.py", "*", MT_MARK_COMMUNICATION | MT_MARK_BUCKETS},
     {"torch/distributed/", "*", MT_MARK_COMMUNICATION},
+    {"/loops/evaluation_loop.py", "run", MT_MARK_EVALUATION}, /* Lightning */
+    {"transformers/trainer.py", "evaluation_loop", MT_MARK_EVALUATION},
+    {"transformers/trainer.py", "prediction_loop", MT_MARK_EVALUATION},
 };
 
 /* Under torch/optim/, but no optimizers. */

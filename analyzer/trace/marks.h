@@ -32,7 +32,8 @@
     M(GATHER)            /* FSDP: has memory for parameters of all ranks */                       \
     M(ZERO_PARAMETERS)   /* DeepSpeed's ZeRO: makes flat parameters, or a rank's part of them */  \
     M(ZERO_GRADIENTS)    /* likewise gradients */                                                 \
-    M(BUCKETS)           /* DDP, which makes its buckets */
+    M(BUCKETS)           /* DDP, which makes its buckets */                                       \
+    M(EVALUATION)        /* a framework's loop of evaluation, also within training */
 /* clang-format on */
 
 enum mt_mark_bit {

@@ -310,6 +310,28 @@ START_TEST(function_names_are_plain)
 }
 END_TEST
 
+START_TEST(compiled_functions_have_the_users_name)
+{
+    static const char *const cases[][2] = {
+        {"Net.torch_dynamo_resume_in_forward_at_13", "Net.forward"},
+        {"torch_dynamo_resume_in_penalty_at_7", "penalty"},
+        {"torch_dynamo_resume_in_meet_at_noon_at_7", "meet_at_noon"},
+        {"my_torch_dynamo_resume_in_x_at_7", "my_torch_dynamo_resume_in_x_at_7"},
+        {"torch_dynamo_resume_in__at_7", "torch_dynamo_resume_in__at_7"},
+        {"torch_dynamo_resume_in_x_at_", "torch_dynamo_resume_in_x_at_"},
+        {"torch_dynamo_resume_in_", "torch_dynamo_resume_in_"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mt_definitions *d = mt_definitions_create();
+        ck_assert_int_eq(add(d, MT_DEF_STRING, 1, cases[i][0]), 0);
+        ck_assert_int_eq(add(d, MT_DEF_STRING, 2, "net.py"), 0);
+        ck_assert_int_eq(add_frame(d, 1, 1, 2), 0);
+        ck_assert_str_eq(mt_frame(d, 1)->function, cases[i][1]);
+        mt_definitions_destroy(d);
+    }
+}
+END_TEST
+
 #define TORCH "/v/lib/python3.11/site-packages/torch/"
 
 START_TEST(frames_have_marks)
@@ -432,6 +454,7 @@ int main(void)
     tcase_add_test(test, modules_of_several_models_have_their_classes);
     tcase_add_test(test, modules_have_marks);
     tcase_add_test(test, function_names_are_plain);
+    tcase_add_test(test, compiled_functions_have_the_users_name);
     tcase_add_test(test, type_names_are_short);
     tcase_add_test(test, sizes_read_well);
     tcase_add_test(test, text_is_safe);

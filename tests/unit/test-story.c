@@ -117,6 +117,64 @@ START_TEST(validation_is_no_iteration)
 }
 END_TEST
 
+/* As Lightning and the Trainer of transformers do between epochs, and before the first. */
+static void evaluate(uint64_t bytes)
+{
+    mt_build_on(builder, 0, 1,
+                mt_build_stack(builder, "/u/t.py:1 main",
+                               "/v/site-packages/lightning/pytorch/loops/evaluation_loop.py:1 "
+                               "_EvaluationLoop.run",
+                               TORCH "nn/modules/module.py:1 Module._call_impl", NULL));
+    mt_build_alloc(builder, BASE + (1ull << 40), bytes);
+    mt_build_free(builder, BASE + (1ull << 40));
+}
+
+START_TEST(an_evaluation_is_beside_the_training)
+{
+    evaluate(500);
+    for (unsigned i = 0; i < 6; i++) {
+        forward(1000);
+        backward(1500);
+        step(1200);
+        if (i % 2)
+            evaluate(i == 3 ? 4000 : 900);
+    }
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->spans->iterations, 6);
+    ck_assert_uint_eq(device->at.allocated, 4000);
+    ck_assert_uint_eq(device->span->iteration, 4);
+    ck_assert_int_eq(mt_device_part(device), MT_PART_EVALUATION);
+    ck_assert_uint_eq(device->spans->span[0].iteration, 0);
+    ck_assert_uint_eq(mt_spans_of_iteration(device->spans, 4)->most, 1500);
+}
+END_TEST
+
+START_TEST(an_evaluation_alone_has_iterations)
+{
+    for (unsigned i = 0; i < 6; i++) {
+        evaluate(1000);
+        outside(BASE + 4096 * (i + 1), 10);
+    }
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->spans->iterations, 6);
+    ck_assert_int_eq(mt_device_part(device), MT_PART_IN);
+}
+END_TEST
+
+START_TEST(after_a_step_the_programs_own_code_runs)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        forward(1000);
+        backward(1500);
+        step(1200);
+    }
+    outside(BASE, 2000);
+    const struct mt_device *device = analyze();
+    ck_assert_int_eq(device->span->phase, MT_PHASE_STEP);
+    ck_assert_int_eq(mt_device_part(device), MT_PART_AFTER);
+}
+END_TEST
+
 /* Of a network with two optimizers whose second backward needs no forward, or with steps in hooks. */
 START_TEST(a_second_backward_begins_no_iteration)
 {
@@ -508,6 +566,9 @@ int main(void)
     tcase_add_test(story, a_forward_that_is_broken_off_is_an_iteration);
     tcase_add_test(story, a_second_backward_begins_no_iteration);
     tcase_add_test(story, validation_is_no_iteration);
+    tcase_add_test(story, an_evaluation_is_beside_the_training);
+    tcase_add_test(story, an_evaluation_alone_has_iterations);
+    tcase_add_test(story, after_a_step_the_programs_own_code_runs);
     tcase_add_test(story, a_custom_functions_backward_has_its_class);
     tcase_add_test(story, without_steps_forward_after_backward_begins_one);
     tcase_add_test(story, without_backward_each_forward_is_one);
