@@ -35,13 +35,16 @@ export class Timeline {
     this.first = new Promise((resolve) => (this.isDrawn = resolve));
     this.fetch = latest(async () => {
       const { slot, is_time, from, to } = this.store.state;
-      if (this.slot !== slot) {
+      const [bands, ranges] = await Promise.all([
+        client.bands({ slot, is_time, from, to, columns: this.chart.columns() }),
+        this.slot === slot ? null : client.ranges(slot),
+      ]);
+      if (ranges) {
         this.slot = slot;
-        this.lanes.set(await client.ranges(slot));
+        this.lanes.set(ranges);
         this.chart.bottom = BOTTOM + this.lanes.height;
-        this.chart.fit();
       }
-      this.bands = await client.bands({ slot, is_time, from, to, columns: this.chart.columns() });
+      this.bands = bands;
       this.draw();
       this.isDrawn();
     });
