@@ -62,6 +62,7 @@ export interface Exports {
   allocate(bytes: number): number;
   release(at: number): void;
   open(path: number): number;
+  live(isRunning: number): void;
   fault(): number;
   rank(): number;
   report(): number;
@@ -142,8 +143,9 @@ export class Analyzer {
   }
 
   /** Reads a trace; throws an Error with a sentence where it cannot be read at all. */
-  open(name: string, files: Files): Trace {
+  open(name: string, files: Files, is_running = false): Trace {
     this.load(files);
+    this.exports.live(+is_running);
     const rc = this.withPath(name, (path) => this.exports.open(path));
     const fault = this.text(this.exports.fault());
     if (rc) throw new Error(`${name}: ${fault || "there is not enough memory to read it"}`);

@@ -6,6 +6,7 @@ import { STACKS } from "./analyzer";
 import { byId, make, plain } from "./dom";
 import { part, plural, size } from "./format";
 import { bounded, pan, zoom } from "./chart";
+import { LiveRun } from "./live";
 import { pictureButtons } from "./picture";
 import { onPrint } from "./print";
 import { Run, carried, given } from "./runs";
@@ -105,6 +106,18 @@ class Page {
   show(fragment: string) {
     if (fragment) this.store.set(read(fragment, this.trace));
     this.all();
+  }
+
+  /** The trace has more than `old` had. */
+  grew(old: Trace) {
+    const { state } = this.store, device = this.device();
+    const was = old.devices.find((one) => one.slot === state.slot) ?? device;
+    const all = whole(was, state.is_time), had_all = state.from <= all.from && state.to >= all.to;
+    this.store.set({ ...(had_all ? whole(device, state.is_time) : {}), ...(state.at === was.peak ? { at: device.peak } : {}) });
+    this.timeline.grew();
+    byId("panel-report").querySelector("pre")!.textContent = this.trace.text;
+    void this.stack();
+    this.numbers();
   }
 
   private device(): Device {
@@ -272,13 +285,39 @@ async function open(client: Client, run: Run, fragment: string) {
   byId("help").replaceChildren();
   byId("headline").replaceChildren();
   byId("title").textContent = plain(run.label);
-  const trace = await client.open(run.file, await run.files()), over = new AbortController();
+  const trace = await client.open(run.file, await run.files(), run.is_running), over = new AbortController();
   has_opened = true;
   head(trace);
   window.memtap = { ...window.memtap, report: () => trace.report };
   const page = trace.devices.length ? new Page(client, trace, over.signal, fragment) : null;
   shown = { run, trace, over, page };
   await page?.drawn;
+}
+
+/** The same run, of which there is more now. Who looks at all of it goes on to do so. */
+async function refresh(client: Client, run: Run) {
+  if (shown?.run !== run) return; // another is looked at
+  const trace = await client.open(run.file, await run.files(), run.is_running);
+  if (!shown.page) {
+    shown = null;
+    await open(client, run, location.hash);
+    return;
+  }
+  const { trace: before, page } = shown, old = { ...before };
+  Object.assign(before, trace);
+  head(before);
+  window.memtap = { ...window.memtap, report: () => before.report };
+  page.grew(old);
+}
+
+function followLive(client: Client, run: LiveRun) {
+  const place = byId("live-state");
+  const say = (text: string) => {
+    place.hidden = false;
+    place.textContent = text;
+  };
+  say(run.is_running ? "The recording goes on." : "The recording has ended.");
+  void run.follow(() => refresh(client, run).catch((error: Error) => say(plain(error.message))), say);
 }
 
 const whole_page = new Promise<void>((resolve) => {
@@ -305,6 +344,14 @@ async function main() {
   });
   byId<HTMLInputElement>("file").addEventListener("change", (event) =>
     take([...((event.target as HTMLInputElement).files ?? [])]));
+  if (document.getElementById("live")) {
+    const run = new LiveRun();
+    await run.update();
+    runs = [run];
+    await several.add(runs, true);
+    followLive(client, run);
+    return;
+  }
   runs = carried();
   if (runs.length) {
     await several.add(runs, true);

@@ -10,6 +10,7 @@ export interface Run {
   file: string; // the trace's name among its files
   side: Side; // of a comparison that was asked for
   bytes: number;
+  is_running?: boolean; // its process still writes it
   /** To be called for each use: nothing is kept. */
   files(): Promise<Files>;
 }

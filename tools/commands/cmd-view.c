@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "tools/input/traces.h"
 #include "tools/launch/page-file.h"
+#include "tools/serve/live-page.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -10,11 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NO_BROWSER = 1000 };
+enum { NO_BROWSER = 1000, LIVE };
 
 const struct mt_option mt_view_options[] = {
     {'o', "output", "FILE", "write the page to FILE, and open no browser", NULL},
     {NO_BROWSER, "no-browser", NULL, "print the page's path instead of opening a browser", NULL},
+    {LIVE, "live", NULL,
+     "follow a trace while it is written: serve the page to this\nmachine's browsers until it is interrupted", NULL},
     {0}};
 
 /* The browser is a process of its own: it outlives the command. 0, or -1 where there is none. */
@@ -46,22 +49,45 @@ static int view(char *const *paths, int n, const char *output, int is_quiet)
     return code;
 }
 
+static int is_without_browser;
+
+static void tell_live(const char *url)
+{
+    if (is_without_browser || open_browser(url))
+        printf("%s\n", url);
+    else
+        printf("%s is open in the browser; Ctrl-C ends it\n", url);
+    fflush(stdout);
+}
+
+static int follow(const struct mt_trace_list *traces, int is_quiet)
+{
+    if (traces->n != 1)
+        return mt_fail("view --live follows one trace, and %zu were given", traces->n);
+    is_without_browser = is_quiet;
+    return mt_serve_live_page(traces->path[0], tell_live);
+}
+
 int mt_run_view(const struct mt_command *command, int argc, char **argv)
 {
     const char *value, *output = NULL;
-    int operand, letter, is_quiet = 0;
+    int operand, letter, is_quiet = 0, is_live = 0;
     while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
         if (letter == 'o')
             output = value;
         is_quiet |= letter == NO_BROWSER;
+        is_live |= letter == LIVE;
     }
     if (letter < 0)
         return MT_EXIT_BAD;
+    if (is_live && output)
+        return mt_fail_usage(command, "--live serves the page: it cannot be written to %s", output);
     struct mt_trace_list traces = {0};
     int rc = operand == argc ? mt_trace_list_add_newest(&traces, ".")
                              : mt_trace_list_add(&traces, argv + operand, argc - operand);
-    int code = rc ? MT_EXIT_BAD
-                  : mt_finish_output(view(traces.path, (int)traces.n, output, is_quiet));
+    int code = rc        ? MT_EXIT_BAD
+               : is_live ? follow(&traces, is_quiet)
+                         : mt_finish_output(view(traces.path, (int)traces.n, output, is_quiet));
     mt_trace_list_clear(&traces);
     return code;
 }

@@ -21,4 +21,7 @@ struct mt_page_content {
  * MT_EXIT_BAD after a message, and then an older page is as it was. */
 int mt_save_page(const char *output, const struct mt_page_content *content, char made[PATH_MAX]);
 
+/* The page that follows a trace, which `memtap view --live` serves: malloc'ed, or NULL after a message. */
+char *mt_live_page_text(void);
+
 #endif

@@ -57,6 +57,11 @@ export class Timeline {
     });
   }
 
+  /** The trace has more: ranges have to be asked for again. */
+  grew() {
+    this.slot = -1;
+  }
+
   private column(pixel: number): number {
     const columns = this.bands ? this.bands.numbers.length / this.bands.fields : 0;
     const at = Math.floor(((pixel - LEFT) / this.chart.width) * columns);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run that is still being written, as `memtap view --live` serves it: what was fetched is not fetched
+// again.
+import type { Run } from "./runs";
+import type { Files } from "./wasi";
+
+interface Served { file: number; name: string; size: number; id: string; }
+interface State { running: boolean; files: Served[]; }
+interface Held { name: string; id: string; bytes: Uint8Array; size: number; }
+
+const TAIL = 1; // its number among the files; of use once nobody writes
+const AT_LEAST_MS = 1000, TIMES = 4; // reading takes a fifth of the time at most
+
+export class LiveRun implements Run {
+  label = "live";
+  file = "";
+  readonly side = "";
+  is_running = true;
+  private readonly held = new Map<number, Held>();
+
+  get bytes() {
+    return [...this.held.values()].reduce((sum, one) => sum + one.size, 0);
+  }
+
+  async files(): Promise<Files> {
+    const files: Files = {};
+    for (const one of this.held.values()) files[one.name] = one.bytes.slice(0, one.size);
+    return files;
+  }
+
+  private async fetchMore(served: Served): Promise<boolean> {
+    let held = this.held.get(served.file);
+    if (!held || held.id !== served.id || held.size > served.size) {
+      held = { name: served.name, id: served.id, bytes: new Uint8Array(served.size), size: 0 };
+      this.held.set(served.file, held);
+    }
+    const before = held.size;
+    while (held.size < served.size) {
+      const piece = new Uint8Array(await (await fetch(`file?${served.file}=${held.size}`)).arrayBuffer());
+      if (!piece.length) break; // another file has taken its place
+      if (held.size + piece.length > held.bytes.length) {
+        const larger = new Uint8Array(2 * (held.size + piece.length));
+        larger.set(held.bytes.subarray(0, held.size));
+        held.bytes = larger;
+      }
+      held.bytes.set(piece, held.size);
+      held.size += piece.length;
+    }
+    return held.size !== before;
+  }
+
+  /** Fetches what is new; whether anything is. */
+  async update(): Promise<boolean> {
+    const state = (await (await fetch("state")).json()) as State;
+    let is_new = this.is_running !== state.running;
+    this.is_running = state.running;
+    for (const one of [...this.held.keys()])
+      if (!state.files.some((served) => served.file === one)) this.held.delete(one);
+    for (const served of state.files)
+      if (served.file !== TAIL || !state.running) is_new = (await this.fetchMore(served)) || is_new;
+    this.file = this.label = state.files.find((one) => one.file === 0)?.name ?? this.file;
+    return is_new;
+  }
+
+  /** Calls refresh for what is new until the recording ends. say: how things stand. */
+  async follow(refresh: () => Promise<void>, say: (text: string) => void) {
+    for (let took = 0; this.is_running; ) {
+      await new Promise((resolve) => setTimeout(resolve, Math.max(AT_LEAST_MS, TIMES * took)));
+      const begin = performance.now();
+      try {
+        if (!(await this.update())) continue;
+      } catch {
+        say("memtap view has ended. This is what it had read.");
+        return;
+      }
+      await refresh();
+      took = performance.now() - begin;
+      say(this.is_running ? `The recording goes on. Read ${new Date().toLocaleTimeString()}.` : "The recording has ended.");
+    }
+  }
+}
