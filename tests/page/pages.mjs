@@ -28,11 +28,11 @@ export async function show(file, fragment = "", options = {}) {
   const { chromium } = require("playwright-core");
   run ??= await chromium.launch({ executablePath: browser, args: ["--no-sandbox"] });
   const page = await run.newPage({ viewport: { width: 1280, height: 900 }, ...options });
-  page.on("request", (one) => { if (!/^(file|blob|data):/.test(one.url())) requests.push(one.url()); });
+  page.on("request", (one) => { if (!/^(file|blob|data):/.test(one.url()) && !one.url().startsWith("http://127.0.0.1:")) requests.push(one.url()); });
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("dialog", (one) => { dialogs.push(one.message()); void one.dismiss(); });
   if (options.before) await page.addInitScript(options.before);
-  await page.goto(`file://${file}${fragment}`);
+  await page.goto(`${file.startsWith("http") ? "" : "file://"}${file}${fragment}`);
   if (options.javaScriptEnabled !== false) await ready(page);
   return page;
 }

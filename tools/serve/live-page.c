@@ -123,9 +123,26 @@ static void ready(void *data, const char *url)
     live->ready(url);
 }
 
+/* Whether there is a trace, or the beginning of one; else the user has been told. */
+static int is_trace(const char *path)
+{
+    struct mt_reader *reader;
+    struct mt_trace_error error;
+    if (!mt_reader_open(&reader, path, &error)) {
+        mt_reader_close(reader);
+        return 1;
+    }
+    if (error.fault == MT_FAULT_CUT)
+        return 1;
+    mt_fail_trace(path, &error);
+    return 0;
+}
+
 int mt_serve_live_page(const char *trace, void (*tell)(const char *url))
 {
     struct live live = {trace, tell};
+    if (!is_trace(trace))
+        return MT_EXIT_BAD;
     char *page = mt_live_page_text(); /* where there is none, that is said before anything else */
     if (!page)
         return MT_EXIT_BAD;
