@@ -17,7 +17,9 @@ const struct mt_option mt_view_options[] = {
     {'o', "output", "FILE", "write the page to FILE, and open no browser", NULL},
     {NO_BROWSER, "no-browser", NULL, "print the page's path instead of opening a browser", NULL},
     {LIVE, "live", NULL,
-     "follow a trace while it is written: serve the page to this\nmachine's browsers until it is interrupted", NULL},
+     "follow a trace while it is written: serve the page to this\nmachine's browsers until it is "
+     "interrupted",
+     NULL},
     {0}};
 
 /* The browser is a process of its own: it outlives the command. 0, or -1 where there is none. */

@@ -52,8 +52,8 @@ static void take_json(struct mt_answer *answer, json_t *object)
     json_decref(object);
 }
 
-/* {"running": true, "files": [{"file", "name", "size", "id"}]}; id: it changes where another file takes the
- * name, as bounded recordings do. */
+/* {"running": true, "files": [{"file", "name", "size", "id"}]}; id: it changes where another file
+ * takes the name, as bounded recordings do. */
 static void tell_state(const struct live *live, struct mt_answer *answer)
 {
     /* asked first: what has ended does not grow afterwards */
@@ -69,9 +69,10 @@ static void tell_state(const struct live *live, struct mt_answer *answer)
         snprintf(id, sizeof id, "%llx-%llx", (unsigned long long)status.st_dev,
                  (unsigned long long)status.st_ino);
         json_t *name = json_string(slash ? slash + 1 : path); /* NULL: it is not UTF-8 */
-        json_array_append_new(files, json_pack("{s:i, s:o, s:I, s:s}", "file", (int)i, "name",
-                                               name ? name : json_sprintf("trace.mtap%s", suffixes[i]),
-                                               "size", (json_int_t)status.st_size, "id", id));
+        json_array_append_new(files,
+                              json_pack("{s:i, s:o, s:I, s:s}", "file", (int)i, "name",
+                                        name ? name : json_sprintf("trace.mtap%s", suffixes[i]),
+                                        "size", (json_int_t)status.st_size, "id", id));
     }
     take_json(answer, json_pack("{s:b, s:o}", "running", running, "files", files));
 }
@@ -147,6 +148,6 @@ int mt_serve_live_page(const char *trace, void (*tell)(const char *url))
     if (!page)
         return MT_EXIT_BAD;
     free(page);
-    int rc = mt_serve(&(struct mt_site){.ready = ready, .answer = answer, .data = &live});
+    int rc = mt_serve(&(struct mt_web_site){.ready = ready, .answer = answer, .data = &live});
     return rc ? mt_fail("the loopback address cannot be served: %s", strerror(-rc)) : MT_EXIT_OK;
 }

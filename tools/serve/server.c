@@ -27,7 +27,7 @@ struct connection {
 };
 
 struct server {
-    const struct mt_site *site;
+    const struct mt_web_site *site;
     int port;
     char token[2 * TOKEN_BYTES + 1];
     struct connection connection[CONNECTIONS];
@@ -95,11 +95,13 @@ static void reply(int fd, const char *status, const struct mt_answer *answer)
 
 static void refuse(int fd, const char *status)
 {
-    struct mt_answer answer = {.type = "text/plain", .bytes = (char *)status, .size = strlen(status)};
+    struct mt_answer answer = {
+        .type = "text/plain", .bytes = (char *)status, .size = strlen(status)};
     reply(fd, status, &answer);
 }
 
-/* Whether the request names this machine and port: a page of elsewhere cannot make a browser do so. */
+/* Whether the request names this machine and port: a page of elsewhere cannot make a browser do so.
+ */
 static int is_for_us(const struct server *server, const char *request)
 {
     char host[64];
@@ -231,7 +233,7 @@ static void hold_signals(sigset_t *during)
     sigprocmask(SIG_BLOCK, &held, during);
 }
 
-int mt_serve(const struct mt_site *site)
+int mt_serve(const struct mt_web_site *site)
 {
     char url[128];
     sigset_t during;

@@ -16,7 +16,7 @@ struct mt_answer {
     size_t size;
 };
 
-struct mt_site {
+struct mt_web_site {
     /* The server listens; url has no end that could be left out. */
     void (*ready)(void *data, const char *url);
     /* What stands at a path, which begins after the random word and its "/"; query: what follows "?", or
@@ -26,6 +26,6 @@ struct mt_site {
 };
 
 /* Serves until SIGINT, SIGTERM or SIGHUP. 0 or a negative errno. One thread. */
-int mt_serve(const struct mt_site *site);
+int mt_serve(const struct mt_web_site *site);
 
 #endif
