@@ -60,6 +60,7 @@ static struct mt_ordered_piece *add_piece(struct mt_ordered *ordered, size_t ind
     struct mt_ordered_piece *piece = malloc(sizeof *piece);
     if (!piece)
         return NULL;
+    piece->first = 0;
     piece->used = 0;
     memmove(ordered->pieces + index + 1, ordered->pieces + index,
             (ordered->n_pieces - index) * sizeof *ordered->pieces);

@@ -8,9 +8,9 @@ import { check, folder, main, memtap, ready, renameTexts, show, state, text } fr
 
 const at = (name) => join(folder, `${name}.mtap`);
 const TEXTS = [ // the shell's printf writes them, so that they need not be valid UTF-8
-  "<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "</pre></style><svg onload=alert(3)>",
-  "\\\" onmouseover=\\\"alert(4)", "<!--", "]]>", "&lt;b&gt;&#60;", "javascript:alert(5)", "{{7*7}}${alert(6)}`",
-  "\\033[31m\\007", "\\342\\200\\256gpj.exe", "\\377\\376\\300\\200", "__proto__", "=cmd()",
+  "<img src=x onerror=alert(1)></script><script>alert(2)</script>", "</pre></style></title><svg onload=alert(3)>",
+  "\\\" onmouseover=\\\"alert(4)' onclick='alert(5)", "<!--]]>&lt;b&gt;&#60;", "javascript:alert(6){{7*7}}${alert(7)}`",
+  "\\033[31m\\007\\342\\200\\256gpj.exe\\377\\376\\300\\200", "__proto__", "=cmd()",
 ];
 
 /** What must not be in a page whatever it is given. */
@@ -125,7 +125,8 @@ async function badTraces() {
     await isTame(page, name);
   }
   await page.close();
-  for (const name of ["c-program", "unknown", "killed", "idle", "item"]) {
+  copyFileSync(at("killed"), at("growing")); // what its program has written, without the tail
+  for (const name of ["growing", "c-program", "unknown", "killed", "hostile", "idle", "item"]) {
     execFileSync(memtap, ["view", "-o", out, at(name)]);
     const one = await show(out);
     check(await state(one) === "ready", `${name} is shown`);
