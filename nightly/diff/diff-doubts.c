@@ -111,6 +111,10 @@ static void tell_damage(FILE *out, const struct mt_digest *digests, size_t n)
         if (digest->lost)
             tell(out, digest, "%s events were lost: its numbers may be wrong",
                  mt_count_text(count, digest->lost));
+        if (digest->cut_stacks)
+            tell(out, digest, "%s deep %s cut: \"(N frames)\" stands for what is left out",
+                 mt_count_text(count, digest->cut_stacks),
+                 digest->cut_stacks == 1 ? "stack is" : "stacks are");
     }
 }
 

@@ -140,9 +140,10 @@ static int take_process(struct mt_digest *digest, const struct mt_replay *replay
 int mt_digest_take(struct mt_digest *digest, const char *path, const struct mt_analysis *analysis)
 {
     uint64_t text = 0;
-    const struct mt_taker taker = {analysis->replay.definitions,
-                                   info(analysis->replay.definitions, "working_directory"), &text};
     memset(digest, 0, sizeof *digest);
+    const struct mt_taker taker = {analysis->replay.definitions,
+                                   info(analysis->replay.definitions, "working_directory"), &text,
+                                   &digest->cut_stacks};
     digest->path = strdup(path);
     digest->fault = strdup(analysis->fault.fault ? analysis->fault.text : "");
     digest->ended = mt_analysis_ended(analysis);

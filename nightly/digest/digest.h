@@ -79,6 +79,7 @@ struct mt_digest {
     uint64_t started_unix_ns, length_ns;
     long pid, rank, world_size; /* -1: not known */
     uint64_t events, lost;
+    uint64_t cut_stacks; /* of sites, whose middle frames stand as "(N frames)" */
     struct mt_ended ended;
     int complete; /* the recording was closed */
     int is_sound; /* the trace could be read to its end; else fault says where not */

@@ -45,6 +45,7 @@ static int write_frames(FILE *out, const struct mt_taker *taker, uint32_t stack,
         head = OUTERMOST;
         tail = MOST_FRAMES - OUTERMOST;
     }
+    *taker->cut += with_lines && head + tail < depth;
     uint32_t *path = calloc((size_t)depth + 1, sizeof *path);
     if (!path)
         return -ENOMEM;

@@ -12,6 +12,7 @@ struct mt_taker {
     const struct mt_definitions *definitions;
     const char *directory; /* the process's working directory, or "" */
     uint64_t *text;        /* bytes of stacks so far */
+    uint64_t *cut;         /* sites whose stacks lack frames */
 };
 
 /* New texts, NULL: no memory. The stack is told from its outermost frame on, after `first`. */

@@ -232,6 +232,51 @@ START_TEST(a_run_without_memory_counts_as_nothing)
 }
 END_TEST
 
+/* Of three lines with changes of 1 MiB, the first that has more and the one that has less are the
+ * same blocks; so of two lines of another size. */
+START_TEST(changes_of_one_size_are_paired_in_order)
+{
+    static const unsigned before[] = {1, 1, 2, 9, 4}, now[] = {2, 2, 1, 4, 9};
+    char line[32];
+    for (int is_new = 0; is_new < 2; is_new++) {
+        begin_run();
+        for (unsigned i = 0; i < 5; i++) {
+            snprintf(line, sizeof line, "/u/t.py:%u f%u", 10 * (i + 1), i);
+            keep(line, (is_new ? now : before)[i] * 4 * MT_MIB, 1);
+        }
+        end_run();
+        if (!is_new)
+            end_old();
+    }
+    const struct mt_diff_device *device = compare();
+    ck_assert_uint_eq(device->n_sites, 5);
+    for (size_t i = 0; i < device->n_sites; i++)
+        ck_assert_int_eq(device->site[i].part != 0, device->site[i].line->line == 20);
+}
+END_TEST
+
+START_TEST(cut_stacks_are_told)
+{
+    for (int is_new = 0; is_new < 2; is_new++) {
+        begin_run();
+        uint32_t stack = 0;
+        for (unsigned i = 0; i < (is_new ? 257 : 256); i++)
+            stack = mt_build_child(builder, stack, "/u/t.py:3 main");
+        mt_build_on(builder, 0, 1, stack);
+        mt_build_alloc(builder, next_address, MT_MIB);
+        end_run();
+        if (!is_new)
+            end_old();
+    }
+    compare();
+    char *doubts = mt_diff_doubts(&diff);
+    ck_assert_ptr_nonnull(
+        strstr(doubts, "1 deep stack is cut: \"(N frames)\" stands for what is left out\n"));
+    ck_assert_uint_eq(runs[0].cut_stacks, 0);
+    free(doubts);
+}
+END_TEST
+
 int main(void)
 {
     TCase *cases = tcase_create("diff");
@@ -249,5 +294,7 @@ int main(void)
     tcase_add_test(cases, jobs_of_other_sizes_are_doubtful);
     tcase_add_test(cases, without_a_common_rank_the_highest_are_compared);
     tcase_add_test(cases, a_run_without_memory_counts_as_nothing);
+    tcase_add_test(cases, changes_of_one_size_are_paired_in_order);
+    tcase_add_test(cases, cut_stacks_are_told);
     return RUN_TESTS(cases);
 }

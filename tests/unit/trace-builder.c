@@ -181,18 +181,22 @@ void mt_build_symbol(struct mt_builder *b, const char *text)
     build_names(b, (struct mt_definition){.kind = MT_DEF_SYMBOL, .id = b->frames}, text);
 }
 
+uint32_t mt_build_child(struct mt_builder *b, uint32_t parent, const char *text)
+{
+    struct mt_definition stack = {.kind = MT_DEF_STACK, .id = ++b->stacks};
+    stack.stack.parent = parent;
+    stack.stack.frame = build_frame(b, text);
+    mt_build_definition(b, &stack);
+    return stack.id;
+}
+
 uint32_t mt_build_stack(struct mt_builder *b, ...)
 {
     va_list frames;
     uint32_t parent = 0;
     va_start(frames, b);
-    for (const char *text; (text = va_arg(frames, const char *));) {
-        struct mt_definition stack = {.kind = MT_DEF_STACK, .id = ++b->stacks};
-        stack.stack.parent = parent;
-        stack.stack.frame = build_frame(b, text);
-        mt_build_definition(b, &stack);
-        parent = stack.id;
-    }
+    for (const char *text; (text = va_arg(frames, const char *));)
+        parent = mt_build_child(b, parent, text);
     va_end(frames);
     return parent;
 }

@@ -30,6 +30,9 @@ uint32_t mt_build_string(struct mt_builder *builder, const char *text);
  * torch.nn module "FILE:LINE FUNCTION|ROOT|PATH", a native one "LIBRARY@ADDRESS", ended by NULL. */
 uint32_t mt_build_stack(struct mt_builder *builder, ...);
 
+/* One with one frame more. */
+uint32_t mt_build_child(struct mt_builder *builder, uint32_t parent, const char *text);
+
 /* Says what the native frame is that was built last: "FILE:LINE FUNCTION". */
 void mt_build_symbol(struct mt_builder *builder, const char *text);
 
