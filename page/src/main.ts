@@ -21,6 +21,7 @@ import { Minimap } from "./views/minimap";
 import { showNumbers } from "./views/numbers";
 import { TableView } from "./views/table";
 import { Timeline } from "./views/timeline";
+import { showVerdict } from "./views/verdict";
 import { WhoView } from "./views/who";
 import { help } from "./views/help";
 import { Workers } from "./workers";
@@ -43,7 +44,7 @@ function fail(why: string) {
 }
 
 class Page {
-  private readonly store: Store;
+  readonly store: Store;
   private readonly timeline: Timeline;
   private readonly minimap: Minimap;
   private readonly blocks: Blocks;
@@ -263,10 +264,10 @@ let has_started = false; // the analyzer
 let has_opened = false; // any; texts are of what the page carries
 let empty: HTMLElement; // the views before a trace was opened
 
-function head(trace: Trace) {
+function head(trace: Trace, store: Store | null) {
   byId("title").textContent = title(trace);
   document.title = `${plain(trace.name)} – memtap`;
-  byId("headline").replaceChildren(...trace.headline.map((line) => make("p", {}, plain(line))));
+  showVerdict(byId("headline"), trace, store);
   byId("message").textContent = trace.devices.length ? plain(trace.fault)
     : `${plural(0, "allocation")} of GPU memory in this trace. ${plain(trace.fault)}`;
   byId("message").hidden = !trace.fault && trace.devices.length > 0;
@@ -275,7 +276,7 @@ function head(trace: Trace) {
 
 async function open(client: Client, run: Run, fragment: string) {
   if (shown?.run === run) {
-    head(shown.trace);
+    head(shown.trace, shown.page?.store ?? null);
     shown.page?.show(fragment);
     return;
   }
@@ -287,9 +288,10 @@ async function open(client: Client, run: Run, fragment: string) {
   byId("title").textContent = plain(run.label);
   const trace = await client.open(run.file, await run.files(), run.is_running), over = new AbortController();
   has_opened = true;
-  head(trace);
-  window.memtap = { ...window.memtap, report: () => trace.report };
+  byId("views").hidden = !trace.devices.length; // what is drawn has to have its place
   const page = trace.devices.length ? new Page(client, trace, over.signal, fragment) : null;
+  head(trace, page?.store ?? null);
+  window.memtap = { ...window.memtap, report: () => trace.report };
   shown = { run, trace, over, page };
   await page?.drawn;
 }
@@ -305,7 +307,7 @@ async function refresh(client: Client, run: Run) {
   }
   const { trace: before, page } = shown, old = { ...before };
   Object.assign(before, trace);
-  head(before);
+  head(before, page.store);
   window.memtap = { ...window.memtap, report: () => before.report };
   page.grew(old);
 }

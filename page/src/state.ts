@@ -75,11 +75,16 @@ export function whole(device: Device, is_time: boolean): { from: number; to: num
                  : { from: 0, to: device.moments };
 }
 
+/** The one with most in use. */
+export function mainDevice(trace: Trace): Device {
+  return trace.devices.reduce((a, b) => (b.reserved > a.reserved ? b : a));
+}
+
 /** What a fragment asks for, as far as that trace has it. */
 export function read(fragment: string, trace: Trace): State {
   const devices = trace.devices, nCategories = trace.categories.length;
   const given = new URLSearchParams(fragment.replace(/^#/, ""));
-  const main = devices.reduce((a, b) => (b.reserved > a.reserved ? b : a));
+  const main = mainDevice(trace);
   const device = devices.find((one) => String(one.slot) === given.get("slot")) ?? main;
   const is_time = given.get("is_time") === "1";
   const all = whole(device, is_time);

@@ -111,6 +111,16 @@ async function views(trace) {
   await page.close();
 }
 
+/** Each sentence of the verdict leads to its view. */
+async function verdict(name, label, view) {
+  const out = join(folder, "verdict.html");
+  make(out, join(folder, `${name}.mtap`));
+  const page = await show(out);
+  await page.click(`#headline button:has-text("${label}")`);
+  check(await page.evaluate(() => document.querySelector("#tabs [aria-selected=true]").id) === `tab-${view}`, `${label} leads to ${view}`);
+  await page.close();
+}
+
 /** Whatever the timeline stacks, the moment has the same bytes. */
 async function stacks(trace) {
   const out = join(folder, "stacks.html");
@@ -204,6 +214,10 @@ try {
   await stacks(training);
   await stacks(join(folder, "phases.mtap"));
   await map(join(folder, "fragmented.mtap"));
+  await verdict("oom", "the moment before", "who");
+  await verdict("training", "who holds it", "who");
+  await verdict("training", "where it is free", "map");
+  await verdict("phases", "what is left", "table");
   await commands(training);
   await badInput(training);
   check(!requests.length, `nothing goes to a network: ${requests[0]}`);

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentences at the top, each with a link to the view that shows what it says.
+import type { Device, Trace } from "../analyzer";
+import { make, plain } from "../dom";
+import { Change, Store, mainDevice, whole } from "../state";
+
+interface Way {
+  begins: RegExp; // of a sentence of analyzer/report/headline.c
+  label: string;
+  to: (device: Device, trace: Trace) => Change;
+}
+
+/** The first moment of the second iteration: what is made since and stays is what grows. */
+function secondIteration(device: Device, trace: Trace): number {
+  return trace.spans[device.slot]?.find((one) => one.iteration === 2)?.moment ?? 0;
+}
+
+const WAYS: Way[] = [
+  { begins: /^Memory ran out/, label: "the moment before", to: (device, trace) => {
+    const oom = trace.ooms.filter((one) => one.slot === device.slot).pop();
+    return { tab: "who", at: Math.max((oom?.moment ?? device.moments) - 1, 0) };
+  } },
+  { begins: /^The (peak|moment) of /, label: "who holds it", to: (device) => ({ tab: "who", at: device.peak }) },
+  { begins: /^Each iteration leaves /, label: "what is left", to: (device, trace) =>
+    ({ tab: "table", since: secondIteration(device, trace), at: device.moments - 1 }) },
+  { begins: / not freed at the end/, label: "what is left", to: (device) => ({ tab: "table", at: device.moments - 1 }) },
+  { begins: / that PyTorch reserved is free/, label: "where it is free", to: (device) => ({ tab: "map", at: device.peak }) },
+];
+
+export function showVerdict(place: HTMLElement, trace: Trace, store: Store | null) {
+  place.replaceChildren(...trace.headline.map((line) => {
+    const way = store && WAYS.find((one) => one.begins.test(line));
+    return make("p", {}, plain(line), ...(way ? [" ", make("button", { class: "link", click: () => {
+      const device = mainDevice(trace); // which the sentences are about
+      store.set({ slot: device.slot, category: -1, since: 0, ...whole(device, store.state.is_time), ...way.to(device, trace) });
+    } }, way.label)] : []));
+  }));
+}
