@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
+#include "tools/input/live-traces.h"
 #include "tools/input/traces.h"
 #include "tools/launch/page-file.h"
 #include "tools/serve/live-page.h"
@@ -85,8 +86,9 @@ int mt_run_view(const struct mt_command *command, int argc, char **argv)
     if (is_live && output)
         return mt_fail_usage(command, "--live serves the page: it cannot be written to %s", output);
     struct mt_trace_list traces = {0};
-    int rc = operand == argc ? mt_trace_list_add_newest(&traces, ".")
-                             : mt_trace_list_add(&traces, argv + operand, argc - operand);
+    int rc = is_live           ? mt_find_live_traces(&traces, argv + operand, argc - operand)
+             : operand == argc ? mt_trace_list_add_newest(&traces, ".")
+                               : mt_trace_list_add(&traces, argv + operand, argc - operand);
     int code = rc        ? MT_EXIT_BAD
                : is_live ? follow(&traces, is_quiet)
                          : mt_finish_output(view(traces.path, (int)traces.n, output, is_quiet));
