@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_samples.py [--record] MAKE-TRACES MEMTAP SOURCE: what README and the manual pages show of memtap's output
-is what it prints, to the letter. --record writes it there instead.
+"""test_samples.py [--record] MAKE-TRACES|torch MEMTAP SOURCE: what README and the manual pages show of memtap's
+output is what it prints, to the letter. --record writes it there instead.
 
 A sample is a block (indented in the README, between .nf and .fi in a page) that begins with `$ memtap ...`,
-or a piece of an output below a line `.\\" sample: memtap ...`. Its traces are those of make-traces; in
-monday/ and tuesday/ are two of them. `[...]` stands for lines that are left out: the lines between are
+or a piece of an output below a line `.\\" sample: memtap ...`, in the README `<!-- sample: memtap ... -->`. Its traces
+are those of make-traces; in monday/ and tuesday/ are two of them. With `torch` they are of programs in tests/zoo on
+simulated cards, and times may differ. `[...]` stands for lines that are left out: the lines between are
 recorded anew where their first one is found. Samples of traces that are not there are left out; how many
 are looked at is known."""
 import difflib
@@ -16,10 +17,14 @@ import subprocess
 import sys
 import tempfile
 
-LEAST = 10  # samples; fewer: they are not found any more
+TORCH = "2.15."  # another release allocates otherwise
+ZOO = {"unet.mtap": ("rtx4090", "diffusion_unet.py", 0), "fragmentation.mtap": ("rtx4090", "fragmentation_oom.py", 1),
+       "fragmentation-h100.mtap": ("h100", "fragmentation_oom.py", 1)}
 DOTS = "[...]"
 record = sys.argv[1] == "--record"
+with_torch = sys.argv[1 + record] == "torch"
 make_traces, memtap, source = (pathlib.Path(path).resolve() for path in sys.argv[1 + record:])
+LEAST = 4 if with_torch else 10  # samples; fewer: they are not found any more
 
 
 def has_traces(command):
@@ -33,8 +38,18 @@ def output(command):
     return (done.stdout + done.stderr).rstrip("\n").split("\n")
 
 
+def without_times(lines):
+    return [re.sub(r"\d+\.\d{3} s( earlier| later)?", "T s", line) for line in lines] if with_torch else lines
+
+
+def keep_times(shown, new):
+    """As it was shown, where only times differ."""
+    return shown if without_times(shown) == without_times(new) else new
+
+
 def find(lines, piece, at):
     """Where the first line of a piece is; the whole piece, if it is there."""
+    lines, piece = without_times(lines), without_times(piece)
     places = [i for i in range(at, len(lines)) if lines[i] == piece[0]]
     whole = [i for i in places if lines[i:i + len(piece)] == piece]
     return (whole or places or [None])[0]
@@ -83,6 +98,11 @@ class Page:
         for i, line in enumerate(self.lines):
             if self.is_man and line.startswith('.\\" sample: '):
                 command = line.partition(": ")[2]
+            elif not self.is_man and line.startswith("<!-- sample: "):
+                command, begin = line.partition(": ")[2].removesuffix(" -->"), i + 2
+            elif not self.is_man and command and i > begin and line and not line.startswith("    "):
+                yield begin, i - 1, command
+                command = begin = None
             elif self.is_man and line == ".nf":
                 begin = i + 1
             elif self.is_man and line == ".fi" and begin is not None:
@@ -98,7 +118,7 @@ class Page:
         """The block as it should be, and how many commands it has."""
         shown = [self.plain(line) for line in self.lines[begin:end]]
         if command:
-            return (renewed(shown, output(command), True), 1) if has_traces(command) else (shown, 0)
+            return (keep_times(shown, renewed(shown, output(command), True)), 1) if has_traces(command) else (shown, 0)
         out, count = [], 0
         starts = [i for i, line in enumerate(shown) if line.startswith("$ memtap ")]
         for i, start in enumerate(starts):
@@ -110,16 +130,34 @@ class Page:
         return (out, count) if starts and starts[0] == 0 and count == len(starts) else (shown, 0)
 
 
+def make():
+    subprocess.run([make_traces], check=True)
+    shutil.copy(source / "examples/heat.rules", ".")
+    for day, trace in {"monday": "training", "tuesday": "keeping"}.items():
+        os.mkdir(day)
+        os.link(f"{trace}.mtap", f"{day}/train.mtap")
+
+
+def record_zoo():
+    sys.path.insert(0, str(source / "tests/torch"))
+    import harness  # which skips the test where there is no PyTorch
+    harness.need_torch()
+    release = harness.must_run([harness.PYTHON, "-c", "import importlib.metadata as m; print(m.version('torch'))"]).stdout
+    if not release.startswith(TORCH):
+        harness.skip(f"the samples are of PyTorch {TORCH}x, and this is {release.strip()}")
+    for name, (card, program, code) in ZOO.items():
+        harness.must_run([memtap, "run", "-q", "--simulate", card, "-o", name, "--", harness.PYTHON,
+                          source / "tests/zoo" / program], ends=code)
+    if harness.failures:
+        sys.exit(1)
+
+
 def main():
     seen = faults = 0
     pages = [Page(path) for path in [source / "README.md", *sorted((source / "man").iterdir())]]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        subprocess.run([make_traces], check=True)
-        shutil.copy(source / "examples/heat.rules", folder)
-        for day, trace in {"monday": "training", "tuesday": "keeping"}.items():
-            os.mkdir(day)
-            os.link(f"{trace}.mtap", f"{day}/train.mtap")
+        (record_zoo if with_torch else make)()
         for page in pages:
             after = list(page.lines)
             for begin, end, command in reversed(list(page.blocks())):
