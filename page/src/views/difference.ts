@@ -13,6 +13,8 @@ import { Workers } from "../workers";
 import { DifferenceChart, RunSide } from "./difference-chart";
 import { labelOf, lineOf, shareColumns, siteColumns, totals } from "./difference-tables";
 
+const LINES = 6; // of doubts that stand there; the others can be opened
+
 /** What is compared: a run by its number, or all runs of a side. */
 type Choice = number | Side;
 
@@ -23,6 +25,7 @@ export class DifferenceView {
   private range: [number, number] | null = null;
   private search = "";
   private over = new AbortController();
+  private drawn = new AbortController(); // one of the devices
   private shown = ""; // what stands there, so that it need not be made again
   private report: Difference["report"] | null = null;
 
@@ -31,6 +34,7 @@ export class DifferenceView {
 
   leave() {
     this.over.abort();
+    this.drawn.abort();
     this.shown = "";
   }
 
@@ -69,7 +73,7 @@ export class DifferenceView {
     this.read();
     const wanted = JSON.stringify([this.old, this.now, this.range, this.search, runs.length]);
     if (wanted === this.shown) return;
-    this.over.abort();
+    this.leave();
     const over = this.over = new AbortController();
     byId("message").textContent = "Comparing the runs ...";
     byId("message").hidden = false;
@@ -89,7 +93,7 @@ export class DifferenceView {
     byId("message").hidden = true;
     this.report = difference.report;
     window.memtap = { ...window.memtap, difference: () => this.report };
-    await this.draw(difference, over.signal);
+    await this.draw(difference);
   }
 
   private async compare(): Promise<Difference> {
@@ -135,15 +139,18 @@ export class DifferenceView {
       } }, "⇄ Swap"));
   }
 
-  private async draw({ report, text }: Difference, over: AbortSignal) {
+  private async draw({ report, text }: Difference) {
     const device = report.devices[report.main ?? 0];
     byId("title").textContent = plain(this.title());
     document.title = `${plain(this.title())} – memtap`;
     byId("headline").replaceChildren(make("p", {}, plain(report.verdict)));
     const faults = [...report.old, ...report.new].filter((run) => run.fault && !report.doubts.some((one) => one.includes(run.fault!)))
       .map((run) => `${run.path}: ${run.fault}`);
-    const list = (title: string, lines: string[], look: string) => lines.length
-      ? [make("ul", { class: look, "aria-label": title }, ...lines.map((line) => make("li", {}, plain(line))))] : [];
+    const items = (lines: string[]) => lines.map((line) => make("li", {}, plain(line)));
+    const list = (title: string, lines: string[], look: string) => !lines.length ? []
+      : [make("ul", { class: look, "aria-label": title }, ...items(lines.slice(0, LINES))),
+         ...(lines.length > LINES ? [make("details", { class: look }, make("summary", {}, `and ${lines.length - LINES} more`),
+           make("ul", {}, ...items(lines.slice(LINES))))] : [])];
     this.place.replaceChildren(this.choices(), ...list("doubts", [...report.doubts, ...faults], "doubts"),
       ...list("what else differs", report.other_changes, "others"));
     if (!device) {
@@ -152,12 +159,12 @@ export class DifferenceView {
     }
     const body = make("div");
     const choice = make("select", { "aria-label": "rank and device", change: (event: Event) =>
-      void this.drawDevice(body, report.devices[Number((event.target as HTMLSelectElement).value)]!, over) },
+      void this.drawDevice(body, report.devices[Number((event.target as HTMLSelectElement).value)]!) },
       ...report.devices.map((one, i) => make("option", { value: i, selected: one === device },
         `${one.rank === null ? "" : `rank ${one.rank}, `}device ${one.device}`)));
     if (report.devices.length > 1) this.place.querySelector(".bar")!.append(choice);
     this.place.append(body, this.printed(text));
-    await this.drawDevice(body, device, over);
+    await this.drawDevice(body, device);
   }
 
   private printed(text: string): HTMLElement {
@@ -165,7 +172,10 @@ export class DifferenceView {
       make("pre", { tabindex: 0 }, text));
   }
 
-  private async drawDevice(body: HTMLElement, device: DiffDevice, over: AbortSignal) {
+  private async drawDevice(body: HTMLElement, device: DiffDevice) {
+    this.drawn.abort();
+    this.drawn = new AbortController();
+    const over = this.drawn.signal;
     const sides = await this.sides(device, over);
     if (over.aborted) return;
     const canvas = make("canvas", { id: "two-timelines", tabindex: 0, role: "img",
