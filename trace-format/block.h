@@ -6,7 +6,7 @@
 #include "little-endian.h"
 #include <stddef.h>
 
-#define MT_FORMAT_VERSION 2u
+#define MT_FORMAT_VERSION 3u
 #define MT_FILE_MAGIC "\x89MTAP\r\n\x1a"
 #define MT_FILE_MAGIC_SIZE 8u
 
@@ -18,7 +18,8 @@ enum mt_block_type {
     MT_BLOCK_DEFINITIONS = 1,
     MT_BLOCK_EVENTS = 2,
     MT_BLOCK_END = 3,
-    MT_BLOCK_CARRIED = 4 /* events that stand for what an older segment had */
+    MT_BLOCK_CARRIED = 4, /* events that stand for what an older segment had */
+    MT_BLOCK_SUMMARY = 5  /* definitions of kind MT_DEF_SUMMARY */
 };
 enum mt_block_codec { MT_CODEC_RAW = 0, MT_CODEC_ZSTD = 1 };
 

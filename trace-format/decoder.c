@@ -26,6 +26,15 @@ static int take_frame(struct mt_cursor *cursor, struct mt_definition *out)
     return 0;
 }
 
+static int take_summary(struct mt_cursor *cursor, struct mt_definition *out)
+{
+    uint32_t device;
+    if (mt_take32(cursor, &device) || device > INT16_MAX || take_text(cursor, out))
+        return -EINVAL;
+    out->device = (int32_t)device - 1;
+    return 0;
+}
+
 static int decode_definition(struct mt_cursor *cursor, struct mt_definition *out)
 {
     memset(out, 0, sizeof *out);
@@ -55,6 +64,8 @@ static int decode_definition(struct mt_cursor *cursor, struct mt_definition *out
                    : 0;
     case MT_DEF_THREAD:
         return mt_take32(cursor, &out->os_thread) || take_text(cursor, out) ? -EINVAL : 0;
+    case MT_DEF_SUMMARY:
+        return take_summary(cursor, out);
     }
     return -EINVAL;
 }

@@ -236,6 +236,9 @@ static void put_definition(struct buffer *out, const struct mt_definition *defin
     case MT_DEF_THREAD:
         put(out, definition->os_thread);
         break;
+    case MT_DEF_SUMMARY:
+        put(out, (uint64_t)(definition->device + 1));
+        break;
     case MT_DEF_STRING:
     case MT_DEF_INFO:
     case MT_DEF_LIMIT:
@@ -258,7 +261,8 @@ int mt_encoder_definition(struct mt_encoder *encoder, const struct mt_definition
     if (definition->kind < MT_DEF_STRING || definition->kind >= MT_DEF_LIMIT ||
         definition->text_size > MT_TEXT_LIMIT)
         return -EINVAL;
-    int rc = begin_record(encoder, MT_BLOCK_DEFINITIONS);
+    int rc = begin_record(encoder, definition->kind == MT_DEF_SUMMARY ? MT_BLOCK_SUMMARY
+                                                                      : MT_BLOCK_DEFINITIONS);
     if (rc)
         return rc;
     if (buffer_reserve(&encoder->definitions, 7 * MT_VARINT_SIZE + definition->text_size))
@@ -338,9 +342,14 @@ static int add_frame(struct mt_encoder *encoder, const struct buffer *payload, s
     return 0;
 }
 
+static int is_of_events(const struct mt_encoder *encoder)
+{
+    return encoder->type == MT_BLOCK_EVENTS || encoder->type == MT_BLOCK_CARRIED;
+}
+
 static int add_frames(struct mt_encoder *encoder, const struct buffer *payload)
 {
-    if (encoder->type == MT_BLOCK_DEFINITIONS)
+    if (!is_of_events(encoder))
         return add_frame(encoder, payload, 0, 0);
     size_t low = encoder->column[MT_COLUMN_TIME].used;
     size_t high = encoder->column[MT_COLUMN_TIME_HIGH].used;
@@ -396,7 +405,7 @@ int mt_encoder_finish(struct mt_encoder *encoder, const unsigned char **out, siz
     *size = 0;
     if (!encoder->records)
         return 0;
-    int events = encoder->type != MT_BLOCK_DEFINITIONS;
+    int events = is_of_events(encoder);
     int rc = events ? join_columns(encoder) : 0;
     if (!rc)
         rc = make_block(encoder, events ? &encoder->raw : &encoder->definitions);

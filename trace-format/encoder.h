@@ -39,9 +39,10 @@ struct mt_encoder *mt_encoder_create(int level);
 void mt_encoder_destroy(struct mt_encoder *encoder);
 
 /*
- * Add a record to the block under construction, which accepts only events or only definitions until
- * it is finished. Return 0, -ENOMEM, or -EINVAL for a kind that is not in the table, a text over
- * MT_TEXT_LIMIT or the other sort of record; on failure the block is as before.
+ * Add a record to the block under construction, which accepts only events, only definitions or only
+ * definitions of kind MT_DEF_SUMMARY until it is finished. Return 0, -ENOMEM, or -EINVAL for a kind
+ * that is not in the table, a text over MT_TEXT_LIMIT or the other sort of record; on failure the
+ * block is as before.
  */
 int mt_encoder_event(struct mt_encoder *encoder, const struct mt_event *event);
 int mt_encoder_carried(struct mt_encoder *encoder, const struct mt_event *event);

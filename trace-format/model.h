@@ -224,8 +224,31 @@ enum mt_definition_kind {
     MT_DEF_CALL = 9,   /* id, of a frame as in FRAME that is at work for a module of torch.nn: root:
                         * string id of the outermost module's class, path: string id of the module's
                         * name in it, "layers.3.mlp" (0: it is that one) */
+    MT_DEF_SUMMARY = 10, /* id: enum mt_summary, device; text: numbers, each a zigzag varint */
     MT_DEF_LIMIT,
 };
+
+/* What a compact copy says of the whole run, as lists of numbers (FORMAT.md, "Summary blocks"):
+ * number, name. */
+#define MT_SUMMARIES(X)                                                                            \
+    X(ODDITIES, 1, "oddities")                                                                     \
+    X(CHART, 2, "chart")                                                                           \
+    X(WORST, 3, "worst")                                                                           \
+    X(PLACES, 4, "places")                                                                         \
+    X(SPANS, 5, "spans")                                                                           \
+    X(RANGES, 6, "ranges")                                                                         \
+    X(OOMS, 7, "ooms")                                                                             \
+    X(TWICE, 8, "twice")                                                                           \
+    X(BY_OTHERS, 9, "by_others")
+
+enum mt_summary {
+#define MT_SUMMARY_MEMBER(id, number, name) MT_SUMMARY_##id = number,
+    MT_SUMMARIES(MT_SUMMARY_MEMBER)
+#undef MT_SUMMARY_MEMBER
+};
+
+/* The name of a summary; "?" for one that is not known. */
+const char *mt_summary_name(uint64_t summary);
 
 struct mt_definition {
     enum mt_definition_kind kind;
@@ -239,6 +262,7 @@ struct mt_definition {
             uint32_t parent, frame;
         } stack;
         uint32_t os_thread;
+        int32_t device; /* of a SUMMARY, -1: unknown, or of none */
         struct {
             uint32_t build_id, path;
         } module;
@@ -247,7 +271,7 @@ struct mt_definition {
             uint32_t module;
         } native;
     };
-    const char *text; /* STRING, THREAD, INFO: not terminated; owner: see the function */
+    const char *text; /* STRING, THREAD, INFO, SUMMARY: not terminated; owner: see the function */
     size_t text_size; /* bytes, at most MT_TEXT_LIMIT */
 };
 

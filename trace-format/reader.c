@@ -113,7 +113,13 @@ static int decode_definitions(struct mt_reader *reader, struct mt_batch *batch, 
     batch->type = MT_BATCH_DEFINITIONS;
     batch->definitions = to->bytes;
     batch->n_definitions = n;
-    return mt_decode_definitions(raw, reader->block.raw_size, n, to->bytes);
+    if (mt_decode_definitions(raw, reader->block.raw_size, n, to->bytes))
+        return -EINVAL;
+    for (size_t i = 0; i < n; i++)
+        if ((batch->definitions[i].kind == MT_DEF_SUMMARY) !=
+            (reader->block.type == MT_BLOCK_SUMMARY))
+            return -EINVAL;
+    return 0;
 }
 
 /* 0, -EINVAL where the payload is no such records, -ENOMEM. */
@@ -129,6 +135,7 @@ static int decode(struct mt_reader *reader, struct mt_batch *batch)
     case MT_BLOCK_CARRIED:
         return begin_events(reader, batch, raw);
     case MT_BLOCK_DEFINITIONS:
+    case MT_BLOCK_SUMMARY:
         return decode_definitions(reader, batch, raw);
     case MT_BLOCK_END:
         batch->type = MT_BATCH_END;

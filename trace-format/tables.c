@@ -14,6 +14,17 @@ const struct mt_kind_info mt_kinds[MT_KIND_LIMIT] = {
 #define KIND(id, number, kind_name, about, fields) [number] = {kind_name, {fields}},
     MT_EVENT_KINDS(KIND, FIELD)};
 
+const char *mt_summary_name(uint64_t summary)
+{
+    switch (summary) {
+#define SUMMARY(id, number, name)                                                                  \
+    case number:                                                                                   \
+        return name;
+        MT_SUMMARIES(SUMMARY)
+    }
+    return "?";
+}
+
 static const struct {
     const char *name;
     unsigned bits;

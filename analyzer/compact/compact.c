@@ -72,6 +72,16 @@ static int write_info(struct work *work, const char *text)
     return mt_write_definition(work->out, work->definitions, &info);
 }
 
+static int write_summary(struct work *work, const struct mt_summary_part *part)
+{
+    struct mt_definition summary = {.kind = MT_DEF_SUMMARY,
+                                    .id = part->what,
+                                    .device = part->device,
+                                    .text = (const char *)part->bytes,
+                                    .text_size = part->size};
+    return mt_write_definition(work->out, work->definitions, &summary);
+}
+
 static int write_begin(struct work *work)
 {
     unsigned char header[MT_FILE_HEADER_SIZE];
@@ -90,8 +100,8 @@ static int write_begin(struct work *work)
         rc = write_info(work, text);
     if (!rc && work->plan->ended.how == MT_ENDED_RUNNING) /* nobody sees it by the copy itself */
         rc = write_info(work, MT_ENDED_INFO "running");
-    for (size_t i = 0; !rc && i < work->plan->n_info; i++)
-        rc = write_info(work, work->plan->info[i]);
+    for (size_t i = 0; !rc && i < work->plan->summaries.n; i++)
+        rc = write_summary(work, &work->plan->summaries.part[i]);
     return rc;
 }
 

@@ -280,13 +280,9 @@ static int decide(struct mt_keep_plan *plan, const char *path, const struct mt_r
     return rc;
 }
 
-static int add_info(void *data, const char *text)
+static int add_summary(void *plan, const struct mt_definition *definition)
 {
-    struct mt_keep_plan *plan = data;
-    if (mt_grow(&plan->info, &plan->info_capacity, plan->n_info + 1, sizeof *plan->info))
-        return -ENOMEM;
-    plan->info[plan->n_info] = strdup(text);
-    return plan->info[plan->n_info++] ? 0 : -ENOMEM;
+    return mt_summaries_add(&((struct mt_keep_plan *)plan)->summaries, definition);
 }
 
 int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_trace_error *error)
@@ -309,7 +305,7 @@ int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_tra
     plan->end = whole.survey.end;
     plan->ended = mt_ended_of(&whole.survey, error);
     if (!rc)
-        rc = mt_whole_tell(&whole, add_info, plan);
+        rc = mt_whole_tell(&whole, add_summary, plan);
     plan->is_compact = whole.definitions && mt_info(whole.definitions, "compact") != NULL;
     if (!rc && !plan->is_compact)
         rc = decide(plan, path, &whole, &scout, error);
@@ -321,7 +317,5 @@ int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_tra
 void mt_keep_plan_clear(struct mt_keep_plan *plan)
 {
     mt_kept_clear(&plan->kept);
-    for (size_t i = 0; i < plan->n_info; i++)
-        free(plan->info[i]);
-    free(plan->info);
+    mt_summaries_clear(&plan->summaries);
 }

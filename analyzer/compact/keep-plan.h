@@ -8,6 +8,7 @@
 #ifndef MT_KEEP_PLAN_H
 #define MT_KEEP_PLAN_H
 
+#include "analyzer/replay/summaries.h"
 #include "analyzer/trace/ended.h"
 #include "keep-nodes.h"
 #include "trace-format/reader.h"
@@ -21,8 +22,7 @@ struct mt_keep_plan {
     enum mt_trace_state state;
     struct mt_ended ended;
     struct mt_end end;
-    char **info; /* records of what only all events can tell: the chart, and places */
-    size_t n_info, info_capacity;
+    struct mt_summaries summaries; /* what only all events can tell */
 };
 
 /* Reads a trace twice. 0, or a negative errno, with *error filled where the trace cannot be read or

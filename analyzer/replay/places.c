@@ -4,8 +4,6 @@
 #include "places.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 void mt_places_clear(struct mt_places *places)
 {
@@ -70,37 +68,9 @@ const struct mt_place *mt_places_find(const struct mt_places *places,
     return find(places, key_of(definitions, stack, node_name));
 }
 
-/* A number can have 20 digits. */
-#define PLACE_TEXT (5u * 21)
-
-size_t mt_places_print(const struct mt_places *places, size_t from, char *out, size_t size)
+int mt_places_add(struct mt_places *places, const struct mt_definitions *definitions,
+                  const struct mt_place *place)
 {
-    size_t at = 0;
-    *out = '\0';
-    for (; from < places->n && at + PLACE_TEXT < size; from++) {
-        const struct mt_place *place = &places->place[from];
-        at += (size_t)snprintf(
-            out + at, size - at, "%" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 ",",
-            place->stack, place->node_name, place->allocations, place->most, place->phases);
-    }
-    return from;
-}
-
-int mt_places_parse(struct mt_places *places, const struct mt_definitions *definitions,
-                    const char *text)
-{
-    while (*text) {
-        struct mt_place place = {0};
-        int length = 0;
-        if (sscanf(text, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64 " %" SCNu64 "%n",
-                   &place.stack, &place.node_name, &place.allocations, &place.most, &place.phases,
-                   &length) != 5 ||
-            text[length] != ',')
-            return -EINVAL;
-        uint64_t key = key_of(definitions, place.stack, place.node_name);
-        if (!find(places, key) && !add(places, key, place))
-            return -ENOMEM;
-        text += length + 1;
-    }
-    return 0;
+    uint64_t key = key_of(definitions, place->stack, place->node_name);
+    return find(places, key) || add(places, key, *place) ? 0 : -ENOMEM;
 }

@@ -38,11 +38,8 @@ const struct mt_place *mt_places_find(const struct mt_places *places,
                                       const struct mt_definitions *definitions, uint32_t stack,
                                       uint32_t node_name);
 
-/* For traces that have not all blocks. Writes those from an index on as text, as many as there is
- * room for: the index after the last. / Adds what such a text says: 0, -EINVAL where it is none,
- * -ENOMEM. */
-size_t mt_places_print(const struct mt_places *places, size_t from, char *out, size_t size);
-int mt_places_parse(struct mt_places *places, const struct mt_definitions *definitions,
-                    const char *text);
+/* Adds what a compact copy says of a place that is not there. 0 or -ENOMEM. */
+int mt_places_add(struct mt_places *places, const struct mt_definitions *definitions,
+                  const struct mt_place *place);
 
 #endif

@@ -370,13 +370,19 @@ static inline void expect(const struct mt_replay *replay, const struct mt_event 
         mt_stack_expect(replay->definitions, now[BLOCKS_AHEAD].stack);
 }
 
+static int add_definition(struct mt_replay *replay, const struct mt_definition *definition)
+{
+    return definition->kind == MT_DEF_SUMMARY ? mt_summaries_add(&replay->summaries, definition)
+                                              : mt_definitions_add(replay->definitions, definition);
+}
+
 int mt_replay_batch(void *data, const struct mt_batch *batch)
 {
     struct mt_replay *replay = data;
     const struct mt_watcher *watcher = replay->question.watcher;
     mt_survey_batch(&replay->survey, batch);
     for (size_t i = 0; i < batch->n_definitions; i++)
-        if (mt_definitions_add(replay->definitions, &batch->definitions[i]) == -ENOMEM)
+        if (add_definition(replay, &batch->definitions[i]) == -ENOMEM)
             return -ENOMEM;
     const struct mt_event *event = batch->events;
     for (size_t left = batch->n_events; left; left--, event++) {
@@ -483,6 +489,7 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_tracker_clear(&replay->tracker); /* after the blocks, whose ends it has */
     mt_host_clear(&replay->host);
     mt_objects_clear(&replay->objects);
+    mt_summaries_clear(&replay->summaries);
     mt_definitions_destroy(replay->definitions);
     memset(replay, 0, sizeof *replay);
 }

@@ -88,6 +88,7 @@ struct mt_replay {
     struct mt_question question;
     struct mt_survey survey;
     struct mt_definitions *definitions;
+    struct mt_summaries summaries; /* of a compact copy */
     struct mt_heap blocks; /* PyTorch's */
     struct mt_cuda_level cuda;
     struct mt_tracker tracker;

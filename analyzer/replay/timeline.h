@@ -12,6 +12,7 @@
 
 #include "analyzer/model/heap.h"
 #include "analyzer/support/categories.h"
+#include "summaries.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -124,9 +125,9 @@ size_t mt_timeline_columns(const struct mt_timeline *timeline, size_t from, size
 /* What is allocated, of all categories. */
 uint64_t mt_timeline_sum(const struct mt_timeline_at *at);
 
-/* Writes it as text that mt_timeline_parse reads, at most 60 KiB: of each group of points the
- * highest. A text that is none leaves the timeline as it was. */
-void mt_timeline_print(const struct mt_timeline *timeline, char *out, size_t size);
-int mt_timeline_parse(struct mt_timeline *timeline, const char *text);
+/* Adds it as numbers that mt_timeline_take reads: of each group of points the highest. Numbers that
+ * are no timeline (-EINVAL) leave it as it was. */
+int mt_timeline_tell(const struct mt_timeline *timeline, struct mt_numbers *numbers);
+int mt_timeline_take(struct mt_timeline *timeline, const struct mt_numbers *numbers);
 
 #endif

@@ -3,38 +3,87 @@
 #include "replay-parts.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-struct teller {
-    const struct mt_replay *whole;
-    int (*tell)(void *data, const char *text);
-    void *data;
-};
+#define MOST_NUMBERS 9u
 
-/* What is told of a device; NULL: nothing. */
-static const char *told(const struct mt_replay *replay, const char *name, unsigned slot)
+static int get_oddities(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
-    char key[64];
-    snprintf(key, sizeof key, MT_WHOLE "%s.%d", name, (int)slot - 1);
-    return mt_info(replay->definitions, key);
+    const struct mt_oddities *odd = &replay->oddities;
+    if (slot || i)
+        return 0;
+    const uint64_t numbers[] = {odd->replaced, odd->unknown, odd->wrong_size, odd->drift};
+    memcpy(number, numbers, sizeof numbers);
+    return 1;
 }
 
-/* The same where it takes several records. */
-static const char *told_part(const struct mt_replay *replay, const char *name, unsigned slot,
-                             unsigned part)
+/* Those of the whole trace, since totals leap where blocks are missing. */
+static int take_oddities(struct mt_replay *replay, unsigned slot, const uint64_t *number)
 {
-    char key[64];
-    snprintf(key, sizeof key, MT_WHOLE "%s.%d.%u", name, (int)slot - 1, part);
-    return mt_info(replay->definitions, key);
+    (void)slot;
+    replay->oddities = (struct mt_oddities){
+        .replaced = number[0], .unknown = number[1], .wrong_size = number[2], .drift = number[3]};
+    return 0;
 }
 
-/* --- lists of numbers ----------------------------------------------------------------------- */
+static int get_worst(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+{
+    const struct mt_worst *worst = &replay->worst[slot];
+    if (i || !worst->times)
+        return 0;
+    const uint64_t numbers[] = {worst->times,  worst->time_ns,   worst->event,
+                                worst->wanted, worst->lay_free,  worst->reserved,
+                                worst->stack,  worst->node_name, worst->unlabelled};
+    memcpy(number, numbers, sizeof numbers);
+    return 1;
+}
 
-#define MOST_NUMBERS 5u
-#define ITEM_TEXT (MOST_NUMBERS * 21u) /* a number can have 20 digits */
+static int take_worst(struct mt_replay *replay, unsigned slot, const uint64_t *number)
+{
+    uint32_t unlabelled = (uint32_t)number[8];
+    int no_labels = replay->question.no_labels;
+    replay->worst[slot] = (struct mt_worst){.times = number[0],
+                                            .time_ns = number[1],
+                                            .event = number[2],
+                                            .wanted = number[3],
+                                            .lay_free = number[4],
+                                            .reserved = number[5],
+                                            .stack = no_labels ? unlabelled : (uint32_t)number[6],
+                                            .node_name = no_labels ? 0 : (uint32_t)number[7],
+                                            .unlabelled = unlabelled};
+    return 0;
+}
+
+static int get_place(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+{
+    const struct mt_places *places = &replay->places[slot];
+    if (i >= places->n)
+        return 0;
+    const struct mt_place *place = &places->place[i];
+    const uint64_t numbers[] = {place->stack, place->node_name, place->allocations, place->most,
+                                place->phases};
+    memcpy(number, numbers, sizeof numbers);
+    return 1;
+}
+
+static int take_place(struct mt_replay *replay, unsigned slot, const uint64_t *number)
+{
+    const struct mt_place place = {.stack = (uint32_t)number[0],
+                                   .node_name = (uint32_t)number[1],
+                                   .allocations = number[2],
+                                   .most = number[3],
+                                   .phases = number[4]};
+    return replay->question.whole_run
+               ? mt_places_add(&replay->places[slot], replay->definitions, &place)
+               : 0;
+}
+
+static void clear_places(struct mt_replay *replay, unsigned slot)
+{
+    if (replay->question.whole_run)
+        mt_places_clear(&replay->places[slot]);
+}
 
 /* Of a device that PyTorch does not use, what of a phase only all of its memory shows. */
 static int get_span(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
@@ -146,188 +195,144 @@ static int take_by_others(struct mt_replay *replay, unsigned slot, const uint64_
     return take_origin(&replay->cuda.by_others, number);
 }
 
-static void clear_twice(struct mt_replay *replay)
+static void clear_twice(struct mt_replay *replay, unsigned slot)
 {
+    (void)slot;
     mt_origins_clear(&replay->cuda.twice);
 }
 
-static void clear_by_others(struct mt_replay *replay)
+static void clear_by_others(struct mt_replay *replay, unsigned slot)
 {
+    (void)slot;
     mt_origins_clear(&replay->cuda.by_others);
 }
 
+/* Where copies of older format versions have a list: in one info record, in one for each device, or
+ * in several for each, numbered from 0. */
+enum in_text { ONE, EACH_DEVICE, PARTS };
+
 static const struct list {
-    const char *name;
-    unsigned numbers; /* of an item */
+    enum mt_summary what;
+    enum in_text in_text;
+    unsigned numbers; /* of an item; 0: the timeline */
     int (*get)(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number);
     int (*take)(struct mt_replay *replay, unsigned slot, const uint64_t *number);
-    void (*clear)(struct mt_replay *replay); /* first; such a list is told if it is empty, too */
+    void (*clear)(struct mt_replay *replay, unsigned slot); /* before the first is taken */
+    int is_told_empty;                                      /* of slot 0 */
+    int is_of_used; /* told of devices that something is allocated on */
 } lists[] = {
-    {"by_others", 3, get_by_others, take_by_others, clear_by_others},
-    {"ooms", 2, get_oom, take_oom, NULL},
-    {"ranges", 4, get_range, take_range, NULL},
-    {"spans", 5, get_span, take_span, NULL},
-    {"twice", 3, get_twice, take_twice, clear_twice},
+    {MT_SUMMARY_ODDITIES, ONE, 4, get_oddities, take_oddities, NULL, 0, 0},
+    {MT_SUMMARY_CHART, EACH_DEVICE, 0, NULL, NULL, NULL, 0, 1},
+    {MT_SUMMARY_WORST, EACH_DEVICE, 9, get_worst, take_worst, NULL, 0, 1},
+    {MT_SUMMARY_PLACES, PARTS, 5, get_place, take_place, clear_places, 0, 1},
+    {MT_SUMMARY_BY_OTHERS, PARTS, 3, get_by_others, take_by_others, clear_by_others, 1, 0},
+    {MT_SUMMARY_OOMS, PARTS, 2, get_oom, take_oom, NULL, 0, 0},
+    {MT_SUMMARY_RANGES, PARTS, 4, get_range, take_range, NULL, 0, 0},
+    {MT_SUMMARY_SPANS, PARTS, 5, get_span, take_span, NULL, 0, 0},
+    {MT_SUMMARY_TWICE, PARTS, 3, get_twice, take_twice, clear_twice, 1, 0},
 };
 #define LISTS (sizeof lists / sizeof *lists)
 
-/* As many records as it takes. */
-static int tell_list(const struct teller *teller, const struct list *list, unsigned slot)
+static int gather(const struct mt_replay *whole, const struct list *list, unsigned slot,
+                  struct mt_numbers *numbers)
 {
-    char text[MT_TEXT_LIMIT];
     uint64_t number[MOST_NUMBERS];
-    size_t i = 0, begin;
     int rc = 0;
-    for (unsigned part = 0; !rc; part++) {
-        size_t n = (size_t)snprintf(text, sizeof text, MT_WHOLE "%s.%d.%u=", list->name,
-                                    (int)slot - 1, part);
-        for (begin = i; n + ITEM_TEXT < sizeof text && list->get(teller->whole, slot, i, number);
-             i++)
-            for (unsigned j = 0; j < list->numbers; j++)
-                n += (size_t)snprintf(text + n, sizeof text - n, "%" PRIu64 "%c", number[j],
-                                      j + 1 < list->numbers ? ' ' : ',');
-        if (begin == i && (part || slot || !list->clear))
-            break;
-        rc = teller->tell(teller->data, text);
-    }
+    if (!list->numbers)
+        return mt_timeline_tell(&whole->timeline[slot], numbers);
+    for (size_t i = 0; !rc && list->get(whole, slot, i, number); i++)
+        rc = mt_numbers_add(numbers, number, list->numbers);
     return rc;
 }
 
-static int take_items(struct mt_replay *replay, const struct list *list, unsigned slot,
-                      const char *text)
+static int tell_list(const struct mt_replay *whole, const struct list *list, unsigned slot,
+                     mt_tell *tell, void *data)
 {
-    uint64_t number[MOST_NUMBERS];
+    struct mt_numbers numbers = {0};
+    if (list->is_of_used && !whole->timeline[slot].change)
+        return 0;
+    int rc = gather(whole, list, slot, &numbers);
+    if (!rc && (numbers.n || (list->is_told_empty && !slot)))
+        rc = mt_numbers_tell(&numbers, list->what, (int)slot - 1, tell, data);
+    mt_numbers_clear(&numbers);
+    return rc;
+}
+
+int mt_whole_tell(const struct mt_replay *whole, mt_tell *tell, void *data)
+{
     int rc = 0;
-    while (*text && !rc) {
-        for (unsigned j = 0; j < list->numbers; j++) {
-            char *end;
-            number[j] = strtoull(text, &end, 10);
-            if (end == text || *end != (j + 1 < list->numbers ? ' ' : ','))
-                return 0; /* a later version's, or damaged: the rest is not known */
-            text = end + 1;
-        }
-        rc = list->take(replay, slot, number);
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        for (size_t i = 0; !rc && i < LISTS; i++)
+            rc = tell_list(whole, &lists[i], slot, tell, data);
+    return rc;
+}
+
+/* The value of an info record of an older copy; NULL: there is none. */
+static const char *text_of(const struct mt_replay *replay, const struct list *list, unsigned slot,
+                           unsigned part)
+{
+    char key[64];
+    const char *name = mt_summary_name(list->what);
+    if ((list->in_text == ONE && slot) || (list->in_text != PARTS && part))
+        return NULL;
+    if (list->in_text == ONE)
+        snprintf(key, sizeof key, MT_WHOLE "%s", name);
+    else if (list->in_text == EACH_DEVICE)
+        snprintf(key, sizeof key, MT_WHOLE "%s.%d", name, (int)slot - 1);
+    else
+        snprintf(key, sizeof key, MT_WHOLE "%s.%d.%u", name, (int)slot - 1, part);
+    return mt_info(replay->definitions, key);
+}
+
+/* 1, 0 where the copy does not have the list, or -ENOMEM. */
+static int find(const struct mt_replay *replay, const struct list *list, unsigned slot,
+                struct mt_numbers *numbers)
+{
+    const char *text;
+    unsigned part = 0;
+    int found = mt_summaries_find(&replay->summaries, list->what, (int)slot - 1, numbers);
+    if (found)
+        return found;
+    for (; (text = text_of(replay, list, slot, part)); part++) {
+        int rc = mt_numbers_add_text(numbers, text, list->in_text != PARTS);
+        if (rc == -ENOMEM || (rc && !list->numbers))
+            return rc == -ENOMEM ? rc : 0; /* a timeline is whole, or none */
     }
+    return part > 0;
+}
+
+static int take_numbers(struct mt_replay *replay, const struct list *list, unsigned slot,
+                        const struct mt_numbers *numbers)
+{
+    struct mt_timeline *timeline = &replay->timeline[slot];
+    int rc = 0;
+    if (!list->numbers)
+        return timeline->change && mt_timeline_take(timeline, numbers) == -ENOMEM ? -ENOMEM : 0;
+    if (list->clear)
+        list->clear(replay, slot);
+    for (size_t i = 0; !rc && i + list->numbers <= numbers->n; i += list->numbers)
+        rc = list->take(replay, slot, numbers->at + i);
     return rc;
 }
 
 static int take_list(struct mt_replay *replay, const struct list *list, unsigned slot)
 {
-    const char *text;
-    int rc = 0;
-    for (unsigned part = 0; !rc && (text = told_part(replay, list->name, slot, part)); part++) {
-        if (!part && list->clear)
-            list->clear(replay);
-        rc = take_items(replay, list, slot, text);
-    }
+    struct mt_numbers numbers = {0};
+    int found = find(replay, list, slot, &numbers);
+    int rc = found > 0 ? take_numbers(replay, list, slot, &numbers) : found;
+    mt_numbers_clear(&numbers);
     return rc;
 }
 
-/* --- the whole ------------------------------------------------------------------------------ */
-
-static int tell_worst(const struct teller *teller, unsigned slot, const struct mt_worst *worst)
-{
-    char text[192];
-    snprintf(text, sizeof text,
-             MT_WHOLE "worst.%d=%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-                      " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32,
-             (int)slot - 1, worst->times, worst->time_ns, worst->event, worst->wanted,
-             worst->lay_free, worst->reserved, worst->stack, worst->node_name, worst->unlabelled);
-    return worst->times ? teller->tell(teller->data, text) : 0;
-}
-
-/* What is told of the whole run: over time, and of places. */
-static int tell_device(const struct teller *teller, unsigned slot)
-{
-    char text[MT_TEXT_LIMIT];
-    const struct mt_places *places = &teller->whole->places[slot];
-    int n = snprintf(text, sizeof text, MT_WHOLE "chart.%d=", (int)slot - 1), rc;
-    mt_timeline_print(&teller->whole->timeline[slot], text + n, sizeof text - (size_t)n);
-    rc = teller->tell(teller->data, text);
-    if (!rc)
-        rc = tell_worst(teller, slot, &teller->whole->worst[slot]);
-    for (size_t i = 0, part = 0; !rc && i < places->n; part++) {
-        n = snprintf(text, sizeof text, MT_WHOLE "places.%d.%zu=", (int)slot - 1, part);
-        i = mt_places_print(places, i, text + n, sizeof text - (size_t)n);
-        rc = teller->tell(teller->data, text);
-    }
-    return rc;
-}
-
-int mt_whole_tell(const struct mt_replay *whole, int (*tell)(void *data, const char *text),
-                  void *data)
-{
-    char text[128];
-    const struct teller teller = {whole, tell, data};
-    const struct mt_oddities *odd = &whole->oddities;
-    snprintf(text, sizeof text, MT_WHOLE "oddities=%llu %llu %llu %llu",
-             (unsigned long long)odd->replaced, (unsigned long long)odd->unknown,
-             (unsigned long long)odd->wrong_size, (unsigned long long)odd->drift);
-    int rc = tell(data, text);
-    for (unsigned slot = 0; !rc && slot < MT_DEVICES; slot++) {
-        if (whole->timeline[slot].change)
-            rc = tell_device(&teller, slot);
-        for (size_t i = 0; !rc && i < LISTS; i++)
-            rc = tell_list(&teller, &lists[i], slot);
-    }
-    return rc;
-}
-
-/* As a compact trace tells them, in one or several records. */
-static int take_places(struct mt_replay *replay, unsigned slot)
-{
-    const char *text;
-    int rc = 0;
-    for (unsigned part = 0; !rc && (text = told_part(replay, "places", slot, part)); part++) {
-        if (!part)
-            mt_places_clear(&replay->places[slot]);
-        rc = mt_places_parse(&replay->places[slot], replay->definitions, text);
-    }
-    return rc == -ENOMEM ? rc : 0;
-}
-
-/* Those of the whole trace, since totals leap where blocks are missing. */
-static void take_oddities(struct mt_oddities *odd, const char *text)
-{
-    *odd = (struct mt_oddities){0};
-    if (text)
-        sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &odd->replaced, &odd->unknown,
-               &odd->wrong_size, &odd->drift);
-}
-
-static void take_worst(struct mt_replay *replay, unsigned slot)
-{
-    struct mt_worst worst = {0};
-    const char *text = told(replay, "worst", slot);
-    replay->worst[slot] = worst;
-    if (text && sscanf(text,
-                       "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-                       " %" SCNu32 " %" SCNu32 " %" SCNu32,
-                       &worst.times, &worst.time_ns, &worst.event, &worst.wanted, &worst.lay_free,
-                       &worst.reserved, &worst.stack, &worst.node_name, &worst.unlabelled) == 9)
-        replay->worst[slot] = worst;
-    if (replay->question.no_labels) {
-        replay->worst[slot].stack = worst.unlabelled;
-        replay->worst[slot].node_name = 0;
-    }
-}
-
-/* A compact trace tells what only all blocks can show, since it has not all. */
 int mt_whole_take(struct mt_replay *replay)
 {
     int rc = 0;
     if (!mt_info(replay->definitions, "compact"))
         return 0;
-    take_oddities(&replay->oddities, mt_info(replay->definitions, MT_WHOLE "oddities"));
-    for (unsigned slot = 0; !rc && slot < MT_DEVICES; slot++) {
+    replay->oddities = (struct mt_oddities){0};
+    memset(replay->worst, 0, sizeof replay->worst);
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         for (size_t i = 0; !rc && i < LISTS; i++)
             rc = take_list(replay, &lists[i], slot);
-        const char *chart = told(replay, "chart", slot);
-        if (!rc && chart && replay->timeline[slot].change)
-            rc = mt_timeline_parse(&replay->timeline[slot], chart) == -ENOMEM ? -ENOMEM : 0;
-        take_worst(replay, slot);
-        if (!rc && replay->question.whole_run)
-            rc = take_places(replay, slot);
-    }
     return rc;
 }

@@ -330,6 +330,7 @@ int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *def
         return add_native(d, definition);
     case MT_DEF_SYMBOL:
         return add_symbol(d, definition);
+    case MT_DEF_SUMMARY: /* the replay's (whole.h) */
     case MT_DEF_LIMIT:
         break;
     }

@@ -64,6 +64,9 @@ static void go_round_definitions(struct mt_encoder *encoder, const struct mt_def
 {
     static struct mt_definition again[MOST];
     for (size_t i = 0; i < n; i++)
+        if ((in[i].kind == MT_DEF_SUMMARY) != (in[0].kind == MT_DEF_SUMMARY))
+            return; /* no block has both */
+    for (size_t i = 0; i < n; i++)
         if (mt_encoder_definition(encoder, &in[i]))
             abort();
     struct mt_block_header header = finish(encoder);

@@ -200,6 +200,10 @@ static void make_definition(struct maker *m, const uint8_t *record)
         d->os_thread = number[1];
         take_text(m, record, d);
         break;
+    case MT_DEF_SUMMARY:
+        d->device = (int32_t)(number[1] % 70) - 1;
+        take_text(m, record, d);
+        break;
     case MT_DEF_STACK:
         d->stack.parent = number[1];
         d->stack.frame = number[2];

@@ -92,6 +92,10 @@ static void put_definition(struct input *input, const struct mt_definition *d)
     record[MT_MADE_OP] = (uint8_t)(MT_MADE_DEFINITIONS + d->kind - 1);
     set(record, 0, d->id);
     switch (d->kind) {
+    case MT_DEF_SUMMARY:
+        set(record, 1, (uint64_t)(d->device + 1));
+        put_text(input, record, d);
+        break;
     case MT_DEF_THREAD:
         set(record, 1, d->os_thread);
         /* fallthrough */

@@ -44,6 +44,11 @@ int main(int argc, char **argv)
     struct mt_builder *builder = mt_builder_create();
     mt_build_info(builder, "memtap=0.1.0");
     mt_build_info(builder, "command=python train.py");
+    mt_build_definition(builder, &(struct mt_definition){.kind = MT_DEF_SUMMARY,
+                                                         .id = MT_SUMMARY_OOMS,
+                                                         .device = 1,
+                                                         .text = "\x02\x03\xd2\x09",
+                                                         .text_size = 4}); /* 1 -2 617 */
     uint32_t stack =
         mt_build_stack(builder, "/home/user/train.py:12 main", "/home/user/train.py:77 Net.forward",
                        "/usr/lib/torch/nn/modules/module.py:1787 Module._call_impl|Net|layers.3",

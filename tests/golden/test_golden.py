@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_golden.py MEMTAP MAKE-GOLDEN TRACE...: memtap dump says of each TRACE.mtap what TRACE.txt has,
-and this version still writes the last of them. --record: writes the last one anew, for a version of
+"""test_golden.py MEMTAP MAKE-GOLDEN TRACE... [--compact COPY...]: memtap dump says of each TRACE.mtap what
+TRACE.txt has, and this version still writes the last of them; reports of all COPYs are the same. --record: writes the last one anew, for a version of
 the format that was not released yet, and what memtap dump says now."""
+import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 record = "--record" in sys.argv
-memtap, make_golden, *traces = [word for word in sys.argv[1:] if word != "--record"]
+words = [word for word in sys.argv[1:] if word != "--record"]
+end = words.index("--compact") if "--compact" in words else len(words)
+memtap, make_golden, *traces = words[:end]
+copies = words[end + 1:]
 
 
 def dump(trace):
     return subprocess.run([memtap, "dump", trace], stdout=subprocess.PIPE, text=True,
                           check=True).stdout
+
+
+def report(copy):
+    found = json.loads(subprocess.run([memtap, "report", "--format", "json", copy], stdout=subprocess.PIPE,
+                                      check=True).stdout)
+    return {name: value for name, value in found.items() if name not in ("trace", "bytes")}
 
 
 newest = Path(traces[-1])
@@ -27,5 +37,6 @@ with tempfile.TemporaryDirectory() as folder:
     subprocess.run([make_golden, written], check=True)
     if dump(written) != newest.with_suffix(".txt").read_text():
         wrong.append(f"what is written now is not as {newest.name}: ninja record-golden")
+wrong += [copy for copy in copies if report(copy) != report(copies[0])]
 print(len(traces), "traces; wrong:", *wrong)
 sys.exit(bool(wrong) or not traces)

@@ -31,7 +31,7 @@ def fields(text):
 
 
 written = {}
-table = document.partition("### Kinds")[2]
+table = document.partition("### Kinds")[2].partition("\n## ")[0]
 for number, name, arguments in re.findall(r"^\| (\d+) \| (\w+) \| ([^|]+) \|", table, re.M):
     same = re.fullmatch(r"as (\w+)", arguments.strip())
     written[int(number)] = (name, next((f for n, f in written.values() if n == same[1]), None) if same
@@ -46,8 +46,13 @@ for number in sorted(written.keys() | real.keys()):
 names = {"native frame": "NATIVE"}
 compare("definitions",
         {int(number): names.get(name, name.upper()) for number, name in
-         re.findall(r"^\s*(?:definition :=|\|) (\d):varint.*? {3,}(\w+(?: \w+)?)(?:,.*)?$", document, re.M)},
+         re.findall(r"^\s*(?:definition :=|\|) (\d+):varint.*? {3,}(\w+(?: \w+)?)(?:,.*)?$", document, re.M)},
         {int(number): name for name, number in re.findall(r"MT_DEF_(\w+) = (\d+)", source["model.h"])})
+
+
+table = document.partition("### Summary blocks")[2].partition("\n## ")[0]
+compare("summaries", re.findall(r"^\| (\d+) \| (\w+) \|", table, re.M),
+        re.findall(r'X\(\w+, (\d+), "(\w+)"\)', source["model.h"]))
 
 
 def constant(name):

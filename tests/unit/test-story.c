@@ -441,15 +441,74 @@ START_TEST(iterations_are_marked_where_they_begin)
 }
 END_TEST
 
-/* What comes back of a chart that is written as text. */
+static int keep_summary(void *summaries, const struct mt_definition *definition)
+{
+    return mt_summaries_add(summaries, definition);
+}
+
+/* What comes back of a chart that is written as numbers. */
 static struct mt_timeline written_and_read(const struct mt_timeline *timeline)
 {
-    char text[MT_TEXT_LIMIT];
+    struct mt_numbers numbers = {0}, again = {0};
+    struct mt_summaries summaries = {0};
     struct mt_timeline read = {0};
-    mt_timeline_print(timeline, text, sizeof text);
-    ck_assert_int_eq(mt_timeline_parse(&read, text), 0);
+    ck_assert_int_eq(mt_timeline_tell(timeline, &numbers), 0);
+    ck_assert_int_eq(mt_numbers_tell(&numbers, MT_SUMMARY_CHART, 0, keep_summary, &summaries), 0);
+    ck_assert_int_eq(mt_summaries_find(&summaries, MT_SUMMARY_CHART, 1, &again), 0);
+    ck_assert_int_eq(mt_summaries_find(&summaries, MT_SUMMARY_CHART, 0, &again), 1);
+    ck_assert_int_eq(mt_timeline_take(&read, &again), 0);
+    mt_numbers_clear(&numbers);
+    mt_numbers_clear(&again);
+    mt_summaries_clear(&summaries);
     return read;
 }
+
+START_TEST(many_numbers_take_several_records)
+{
+    enum { N = 40000 };
+    struct mt_numbers numbers = {0}, again = {0};
+    struct mt_summaries summaries = {0};
+    for (uint64_t i = 0; i < N; i++)
+        ck_assert_int_eq(mt_numbers_add(&numbers, &(uint64_t){i % 3 ? i << 40 : 0 - i}, 1), 0);
+    mt_numbers_tell(&numbers, MT_SUMMARY_PLACES, -1, keep_summary, &summaries);
+    ck_assert_uint_gt(summaries.n, 1);
+    ck_assert_int_eq(mt_summaries_find(&summaries, MT_SUMMARY_PLACES, -1, &again), 1);
+    ck_assert_uint_eq(again.n, N);
+    ck_assert(!memcmp(again.at, numbers.at, N * sizeof *again.at));
+    mt_numbers_clear(&numbers);
+    mt_numbers_clear(&again);
+    mt_summaries_clear(&summaries);
+}
+END_TEST
+
+START_TEST(texts_of_older_copies_are_numbers)
+{
+    static const struct {
+        const char *text;
+        int ends_with_number;
+        size_t n;
+        uint64_t number[6];
+    } cases[] = {
+        {"1 2,3 4,", 0, 4, {1, 2, 3, 4}},
+        {"1 2,3 4", 1, 4, {1, 2, 3, 4}},
+        {"18446744073709551615 -1,", 0, 2, {UINT64_MAX, UINT64_MAX}},
+        {"7 5 1,,-3,", 1, 6, {7, 5, 1, 0, (uint64_t)-3, 0}},
+        {"", 0, 0, {0}},
+        {"1 x 2,", 0, 1, {1}},
+        {"1 2x 3,", 0, 1, {1}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mt_numbers numbers = {0};
+        ck_assert_int_eq(mt_numbers_add_text(&numbers, cases[i].text, cases[i].ends_with_number),
+                         strchr(cases[i].text, 'x') ? -EINVAL : 0);
+        ck_assert_msg(numbers.n == cases[i].n &&
+                          (!numbers.n ||
+                           !memcmp(numbers.at, cases[i].number, numbers.n * sizeof *numbers.at)),
+                      "%s: %zu numbers", cases[i].text, numbers.n);
+        mt_numbers_clear(&numbers);
+    }
+}
+END_TEST
 
 START_TEST(a_chart_is_read_as_it_was_written)
 {
@@ -488,8 +547,11 @@ START_TEST(a_text_that_is_no_chart_changes_nothing)
                                         "1 0 2049"};
     struct mt_timeline timeline = {0};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        ck_assert_int_eq(mt_timeline_parse(&timeline, texts[i]), -EINVAL);
+        struct mt_numbers numbers = {0};
+        ck_assert(mt_numbers_add_text(&numbers, texts[i], 1) == -EINVAL ||
+                  mt_timeline_take(&timeline, &numbers) == -EINVAL);
         ck_assert_ptr_null(timeline.change);
+        mt_numbers_clear(&numbers);
     }
 }
 END_TEST
@@ -583,6 +645,8 @@ int main(void)
     tcase_add_test(story, a_point_is_as_high_as_its_highest_event);
     tcase_add_test(story, iterations_are_marked_where_they_begin);
     tcase_add_test(story, a_chart_is_read_as_it_was_written);
+    tcase_add_test(story, many_numbers_take_several_records);
+    tcase_add_test(story, texts_of_older_copies_are_numbers);
     tcase_add_test(story, a_long_chart_keeps_its_highest_and_its_iterations);
     tcase_add_test(story, a_text_that_is_no_chart_changes_nothing);
     tcase_add_test(story, the_worst_fragmentation_is_found);

@@ -13,7 +13,7 @@
 
 struct mt_builder {
     struct mt_encoder *encoder;
-    enum { NOTHING, DEFINITIONS, EVENTS } open;
+    enum { NOTHING, DEFINITIONS, SUMMARIES, EVENTS } open;
     unsigned char *bytes;
     size_t size;
     uint32_t strings, modules, frames, stacks;
@@ -88,15 +88,16 @@ void mt_builder_write(struct mt_builder *b, const char *path)
 
 void mt_build_definition(struct mt_builder *b, const struct mt_definition *definition)
 {
-    if (b->open == EVENTS)
+    int sort = definition->kind == MT_DEF_SUMMARY ? SUMMARIES : DEFINITIONS;
+    if (b->open != NOTHING && (int)b->open != sort)
         close_block(b);
     must(!mt_encoder_definition(b->encoder, definition), "definition");
-    b->open = DEFINITIONS;
+    b->open = sort;
 }
 
 void mt_build_raw(struct mt_builder *b, const struct mt_event *event)
 {
-    if (b->open == DEFINITIONS || mt_encoder_full(b->encoder))
+    if (b->open == DEFINITIONS || b->open == SUMMARIES || mt_encoder_full(b->encoder))
         close_block(b);
     must(!mt_encoder_event(b->encoder, event), "event");
     b->open = EVENTS;

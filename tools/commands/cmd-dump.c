@@ -9,6 +9,7 @@
 #include "trace-format/cuda-apis.h"
 #include "trace-format/dtypes.h"
 #include "trace-format/reader.h"
+#include "trace-format/varint.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,8 +23,9 @@ struct dump {
 
 static const char *definition_name(enum mt_definition_kind kind)
 {
-    static const char *const names[] = {"?",    "string", "frame",        "stack",  "thread",
-                                        "info", "module", "native_frame", "symbol", "call"};
+    static const char *const names[] = {"?",      "string", "frame",  "stack",
+                                        "thread", "info",   "module", "native_frame",
+                                        "symbol", "call",   "summary"};
     return names[kind < MT_DEF_LIMIT ? kind : 0];
 }
 
@@ -71,10 +73,17 @@ static struct fields fields_of(const struct mt_definition *d)
             2, {{"module", d->native.module}, {"address", d->native.address}}, 0};
     case MT_DEF_STRING:
     case MT_DEF_INFO:
+    case MT_DEF_SUMMARY:
     case MT_DEF_LIMIT:
         break;
     }
     return (struct fields){.has_text = 1};
+}
+
+static struct mt_cursor numbers_of(const struct mt_definition *summary)
+{
+    const unsigned char *bytes = (const unsigned char *)summary->text;
+    return (struct mt_cursor){bytes, bytes + summary->text_size};
 }
 
 static int is_address(const char *field)
@@ -106,8 +115,22 @@ static void print_field(const char *name, uint64_t value)
         printf(is_address(name) ? " %s=0x%" PRIx64 : " %s=%" PRIu64, name, value);
 }
 
+/* "summary worst device=0 2 87 ..." */
+static int print_summary_text(const struct mt_definition *summary)
+{
+    struct mt_cursor cursor = numbers_of(summary);
+    uint64_t coded;
+    printf("summary %s device=%d", mt_summary_name(summary->id), (int)summary->device);
+    while (!mt_take(&cursor, &coded))
+        printf(" %" PRId64, (int64_t)mt_unzigzag(coded));
+    putchar('\n');
+    return 0;
+}
+
 static int print_definition_text(const struct dump *dump, const struct mt_definition *definition)
 {
+    if (definition->kind == MT_DEF_SUMMARY)
+        return print_summary_text(definition);
     struct fields fields = fields_of(definition);
     char *text = copy_text(definition), *safe = malloc(definition->text_size * 3 + 1);
     if (!text || !safe) {
@@ -138,8 +161,24 @@ static void set(json_t *object, const char *key, uint64_t value)
     json_object_set_new(object, key, value > INT64_MAX ? json_string(text) : mt_json_number(value));
 }
 
+static int print_summary_json(const struct mt_definition *summary)
+{
+    struct mt_cursor cursor = numbers_of(summary);
+    uint64_t coded;
+    json_t *numbers = json_array();
+    while (!mt_take(&cursor, &coded))
+        json_array_append_new(numbers, json_integer((json_int_t)mt_unzigzag(coded)));
+    return mt_json_print(stdout,
+                         json_pack("{s:s, s:s, s:i, s:o}", "record", "summary", "summary",
+                                   mt_summary_name(summary->id), "device", (int)summary->device,
+                                   "numbers", numbers),
+                         1);
+}
+
 static int print_definition_json(const struct mt_definition *definition)
 {
+    if (definition->kind == MT_DEF_SUMMARY)
+        return print_summary_json(definition);
     struct fields fields = fields_of(definition);
     json_t *object = json_pack("{s:s}", "record", definition_name(definition->kind));
     char *text = copy_text(definition);

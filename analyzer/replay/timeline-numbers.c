@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A timeline as a list of numbers: begin, shift, points, and then for each group of points its
+ * first point, and what changes with it: of each category, of what is reserved, and iterations. It
+ * has memtap's own categories: rules of users are for who reads. */
+#include "timeline.h"
+
+#include <errno.h>
+
+#define GROUPS 256u
+#define STARTUP_GROUPS (GROUPS / 8) /* the chart gives it as much */
+#define HEAD 3u
+#define VALUES (MT_CATEGORY_COUNT + 2u)
+
+struct teller {
+    struct mt_numbers *numbers;
+    struct mt_timeline_at before;
+};
+
+static uint64_t *value_of(struct mt_timeline_at *at, unsigned i)
+{
+    return i < MT_CATEGORY_COUNT    ? &at->category[i]
+           : i == MT_CATEGORY_COUNT ? &at->reserved
+                                    : &at->iterations;
+}
+
+static int tell_group(struct teller *to, size_t point, struct mt_timeline_at *at)
+{
+    uint64_t number[1 + VALUES] = {point};
+    for (unsigned i = 0; i < VALUES; i++)
+        number[1 + i] = *value_of(at, i) - *value_of(&to->before, i);
+    to->before = *at;
+    return mt_numbers_add(to->numbers, number, 1 + VALUES);
+}
+
+/* Columns are what is told, so that reading them gives the same ones. */
+static int tell_part(struct teller *to, const struct mt_timeline *timeline, size_t from, size_t end,
+                     size_t most)
+{
+    struct mt_timeline_at columns[GROUPS];
+    size_t points = end - from, n = points < most ? points : most;
+    int rc = 0;
+    n = mt_timeline_columns(timeline, from, end, n, columns);
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = tell_group(to, from + (i * points + n - 1) / n, &columns[i]);
+    return rc;
+}
+
+int mt_timeline_tell(const struct mt_timeline *timeline, struct mt_numbers *numbers)
+{
+    struct teller to = {.numbers = numbers};
+    const uint64_t head[HEAD] = {timeline->begin, timeline->shift, timeline->points};
+    size_t training = mt_timeline_training(timeline);
+    int rc = mt_numbers_add(numbers, head, HEAD);
+    if (!rc)
+        rc = tell_part(&to, timeline, 0, training, STARTUP_GROUPS);
+    if (!rc)
+        rc = tell_part(&to, timeline, training, timeline->points, GROUPS - STARTUP_GROUPS);
+    return rc;
+}
+
+static int take_group(struct mt_timeline *timeline, const uint64_t *number)
+{
+    if (number[0] >= timeline->points)
+        return -EINVAL;
+    for (unsigned i = 0; i < VALUES; i++)
+        *value_of(&timeline->change[number[0]], i) += number[1 + i];
+    return 0;
+}
+
+int mt_timeline_take(struct mt_timeline *timeline, const struct mt_numbers *numbers)
+{
+    const uint64_t *number = numbers->at;
+    if (numbers->n < HEAD || (numbers->n - HEAD) % (1 + VALUES) || number[1] > 52 || !number[2] ||
+        number[2] > MT_TIMELINE_POINTS)
+        return -EINVAL;
+    struct mt_timeline read = {.begin = number[0],
+                               .next = UINT64_MAX,
+                               .shift = (unsigned)number[1],
+                               .points = (size_t)number[2]};
+    int rc = mt_timeline_make(&read);
+    for (size_t i = HEAD; i < numbers->n && !rc; i += 1 + VALUES)
+        rc = take_group(&read, number + i);
+    if (rc) {
+        mt_timeline_clear(&read);
+        return rc;
+    }
+    mt_timeline_clear(timeline);
+    *timeline = read;
+    return 0;
+}
