@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis.h"
 #include "analyzer/support/grow.h"
+#include "filtered.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -115,18 +116,22 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
         count(device, &device->verdicts[i]);
     if (!rc)
         rc = find_story(device, replay, slot);
+    if (!rc)
+        rc = mt_filtered_blocks(device, &replay->question.filter, replay->definitions);
     if (!rc && replay->question.by != MT_BY_SITE)
         rc = mt_groups_collect(&device->groups, &device->context, replay->question.by,
-                               device->verdicts, device->n_verdicts);
+                               device->shown, device->n_shown);
     if (!rc && device->of_cuda)
         rc = mt_leaks_find(&device->leaks, replay, slot);
     if (!rc && device->of_cuda)
         rc = mt_idle_find(&device->idle, replay,
                           device->is_peak ? device->at.time_ns : replay->at_time_ns,
                           device->verdicts, device->n_verdicts);
-    return rc ? rc
-              : mt_sites_collect(&device->sites, replay->definitions, device->verdicts,
-                                 device->n_verdicts);
+    if (!rc)
+        rc = mt_sites_collect(&device->sites, replay->definitions, device->shown, device->n_shown);
+    mt_filtered_sites(&device->sites, &replay->question.filter, replay->definitions);
+    mt_filtered_groups(&device->groups, &replay->question.filter);
+    return rc;
 }
 
 static int analyze_devices(struct mt_analysis *analysis)
@@ -206,6 +211,7 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
     for (size_t i = 0; i < analysis->n_devices; i++) {
         free(analysis->devices[i].by_rule);
         free(analysis->devices[i].verdicts);
+        free(analysis->devices[i].own_shown);
         mt_sites_clear(&analysis->devices[i].sites);
         mt_groups_clear(&analysis->devices[i].groups);
         mt_origins_clear(&analysis->devices[i].leaks);

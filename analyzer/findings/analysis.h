@@ -33,6 +33,9 @@ struct mt_device {
     struct mt_share *by_rule;    /* index as of mt_rule_at; NULL: nothing was ever on the device */
     struct mt_verdict *verdicts; /* on every block, in the order of addresses */
     size_t n_verdicts;
+    const struct mt_verdict *shown; /* those that the question's filter lets through */
+    size_t n_shown;
+    struct mt_verdict *own_shown; /* where these are not all; NULL: they are */
     struct mt_sites sites;
     struct mt_groups groups; /* unless question.by is MT_BY_SITE */
     const struct mt_spans *spans;

@@ -15,6 +15,15 @@ static int is_live_on(const struct mt_block *block, unsigned slot)
     return block->state == MT_BLOCK_LIVE && mt_device_slot(block->device) == slot;
 }
 
+/* The ends of copies are none. */
+static void give_back(struct mt_block *blocks, size_t n)
+{
+    for (size_t i = 0; blocks && i < n; i++)
+        if (blocks[i].ended)
+            mt_deaths_give(blocks[i].birth->deaths, blocks[i].ended);
+    free(blocks);
+}
+
 /* Copies of the live blocks, each with what it would show if the trace ended here. */
 static struct mt_block *copy_blocks(const struct mt_heap *heap, const struct mt_replay *replay,
                                     unsigned slot, size_t *n)
@@ -26,8 +35,11 @@ static struct mt_block *copy_blocks(const struct mt_heap *heap, const struct mt_
         if (!is_live_on(block, slot))
             continue;
         blocks[*n] = *block;
-        mt_tracker_ended(&replay->tracker, &blocks[*n], 1);
-        ++*n;
+        int rc = mt_tracker_ended(&replay->tracker, &blocks[(*n)++], 1);
+        if (rc) {
+            give_back(blocks, *n);
+            return NULL;
+        }
     }
     return blocks;
 }
@@ -68,7 +80,7 @@ int mt_look_take(struct mt_look *look, const struct mt_replay *replay, unsigned 
     struct mt_block *blocks =
         copy_blocks(look->of_cuda ? &replay->cuda.heap : &replay->blocks, replay, slot, &look->blocks);
     int rc = blocks ? judge(look, replay, blocks, look->blocks) : -ENOMEM;
-    free(blocks);
+    give_back(blocks, look->blocks);
     return rc;
 }
 

@@ -125,10 +125,12 @@ static json_t *fragmentation(const struct mt_definitions *definitions,
                      worst(definitions, device->worst), "iterations", free_trend(device->spans));
 }
 
-static json_t *call_sites(const struct mt_definitions *definitions, const struct mt_device *device)
+static json_t *call_sites(const struct mt_definitions *definitions, const struct mt_device *device,
+                          const struct mt_filter *filter)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < device->sites.n; i++) {
+    size_t n = mt_filter_rows(filter, device->sites.n, device->sites.n);
+    for (size_t i = 0; i < n; i++) {
         const struct mt_site *site = &device->sites.site[i];
         json_array_append_new(
             array, json_pack("{s:o, s:o, s:s, s:s?, s:o, s:o, s:o, s:o}", "bytes",
@@ -152,10 +154,11 @@ static json_t *frames(const struct mt_definitions *definitions, uint32_t stack)
 }
 
 static json_t *groups(const struct mt_definitions *definitions, const struct mt_device *device,
-                      enum mt_group_by by)
+                      enum mt_group_by by, const struct mt_filter *filter)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < device->groups.n; i++) {
+    size_t n = mt_filter_rows(filter, device->groups.n, device->groups.n);
+    for (size_t i = 0; i < n; i++) {
         const struct mt_group *group = &device->groups.group[i];
         json_t *object =
             json_pack("{s:o, s:o, s:o}", "name", mt_json_text(group->name), "bytes",
@@ -187,7 +190,7 @@ static json_t *devices(const struct mt_analysis *analysis)
             device->spans ? (int)device->spans->iterations : 0, "next_highest", span(device->next),
             "growth", growth(analysis->replay.definitions, &device->growth), "fragmentation",
             fragmentation(analysis->replay.definitions, device), "call_sites",
-            call_sites(analysis->replay.definitions, device));
+            call_sites(analysis->replay.definitions, device, &analysis->replay.question.filter));
         if (device->of_cuda && analysis->replay.survey.complete)
             json_object_set_new(object, "not_freed",
                                 mt_json_origins(analysis->replay.definitions, &device->leaks));
@@ -200,7 +203,8 @@ static json_t *devices(const struct mt_analysis *analysis)
         json_object_set_new(object, "private_pools", mt_json_private_pools(&device->private_pools));
         if (analysis->replay.question.by != MT_BY_SITE)
             json_object_set_new(object, "groups", groups(analysis->replay.definitions, device,
-                                       analysis->replay.question.by));
+                                       analysis->replay.question.by,
+                                       &analysis->replay.question.filter));
         json_array_append_new(array, object);
     }
     return array;

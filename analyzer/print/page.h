@@ -20,6 +20,11 @@ struct mt_page {
 struct mt_page mt_page_of(const struct mt_analysis *analysis, FILE *out,
                           const struct mt_style *style);
 
+static inline const struct mt_filter *mt_page_filter(const struct mt_page *page)
+{
+    return &page->analysis->replay.question.filter;
+}
+
 /* How it ended, where that is to be said. */
 void mt_page_ended(const struct mt_page *page);
 

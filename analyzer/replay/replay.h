@@ -16,6 +16,7 @@
 #include "analyzer/model/spans.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/survey.h"
+#include "filter.h"
 #include "groups.h"
 #include "places.h"
 #include "timeline.h"
@@ -40,6 +41,7 @@ struct mt_question {
     const struct mt_user_rules *rules; /* the caller's; NULL: none */
     uint64_t address;                  /* of a block to watch; 0: none */
     enum mt_group_by by;               /* what a report puts blocks together by */
+    struct mt_filter filter;           /* what tables show */
     int one_device, device;            /* only this one, where one_device is set */
     int whole_run;                     /* places, which takes a little longer */
     int no_labels;                    /* do without what autograd says: stacks and lifetimes only */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "blocks.h"
 #include "analyzer/classify/modules.h"
+#include "analyzer/findings/filtered.h"
 #include "analyzer/print/json.h"
 #include "trace-format/dtypes.h"
 
@@ -54,11 +55,15 @@ void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct
         fprintf(out, "%s%s: %s in %s blocks at %s\n", i ? "\n" : "",
                 mt_device_text(name, device->device), mt_size_text(size, device->at.allocated),
                 mt_count_text(count, device->n_verdicts), mt_time_text(time, device->at.time_ns));
-        if (device->n_verdicts)
+        size_t n;
+        struct mt_verdict *rows = mt_filtered_rows(device, &analysis->replay.question.filter,
+                                                   analysis->replay.definitions, &n);
+        if (n)
             fprintf(out, "%-14s %11s  %-15s %9s  %-40s  %s\n", "address", "bytes", "category",
                     "age", "rule", "line");
-        for (size_t j = 0; j < device->n_verdicts; j++)
-            print_row(analysis, device, &device->verdicts[j], out, style);
+        for (size_t j = 0; rows && j < n; j++)
+            print_row(analysis, device, &rows[j], out, style);
+        free(rows);
     }
 }
 
@@ -77,8 +82,10 @@ void mt_blocks_csv(const struct mt_analysis *analysis, FILE *out)
           out);
     for (size_t i = 0; i < analysis->n_devices; i++) {
         const struct mt_device *device = &analysis->devices[i];
-        for (size_t j = 0; j < device->n_verdicts; j++) {
-            const struct mt_verdict *verdict = &device->verdicts[j];
+        size_t n;
+        struct mt_verdict *rows = mt_filtered_rows(device, &analysis->replay.question.filter, d, &n);
+        for (size_t j = 0; rows && j < n; j++) {
+            const struct mt_verdict *verdict = &rows[j];
             const struct mt_block *block = verdict->block;
             const struct mt_frame *frame = mt_stack_frame(d, line_stack(d, block));
             fprintf(out, "%d,%" PRIu64 ",%" PRIu64 ",%s,", device->device, block->address,
@@ -96,6 +103,7 @@ void mt_blocks_csv(const struct mt_analysis *analysis, FILE *out)
             print_quoted(out, block->range ? range : "");
             fprintf(out, ",%s\n", mt_certainty_name(verdict->rule->certainty));
         }
+        free(rows);
     }
 }
 
@@ -175,12 +183,16 @@ static int print_device(const struct mt_analysis *analysis, const struct mt_devi
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !rc; i++)
         rc = mt_json_piece(out, numbers[i].before, mt_json_number(numbers[i].number));
     fputs(",\"blocks\":[", out);
-    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
-        const struct mt_verdict *verdict = &device->verdicts[i];
+    size_t n;
+    struct mt_verdict *rows = mt_filtered_rows(device, &analysis->replay.question.filter, d, &n);
+    rc = rows ? rc : -ENOMEM;
+    for (size_t i = 0; i < n && !rc; i++) {
+        const struct mt_verdict *verdict = &rows[i];
         note_stack(is_used, d, verdict->block->stack);
         note_stack(is_used, d, verdict->block->forward_stack);
         rc = mt_json_piece(out, i ? "," : "", block_object(analysis, device, verdict));
     }
+    free(rows);
     fputs("]}", out);
     return rc;
 }

@@ -37,10 +37,13 @@ static void print_callers(const struct mt_page *page, uint32_t stack)
 void mt_page_origins(const struct mt_page *page, const struct mt_origins *origins, uint64_t least)
 {
     char size[MT_SIZE_TEXT], count[MT_SIZE_TEXT], place[1024];
+    const struct mt_filter *filter = mt_page_filter(page);
     size_t n = origins->n;
+    least = least > filter->least ? least : filter->least;
     while (n && origins->origin[n - 1].bytes < least) /* the largest come first */
         n--;
-    for (size_t i = 0; i < n && i < SHOWN; i++) {
+    size_t rows = mt_filter_rows(filter, n, SHOWN);
+    for (size_t i = 0; i < rows; i++) {
         const struct mt_origin *origin = &origins->origin[i];
         uint32_t begin = begin_of(page->definitions, origin->stack);
         mt_page_place(page, begin, place, sizeof place, page->width - BEFORE_PLACE);
@@ -48,8 +51,8 @@ void mt_page_origins(const struct mt_page *page, const struct mt_origins *origin
                 mt_count_text(count, origin->blocks), place);
         print_callers(page, begin);
     }
-    if (n > SHOWN)
-        fprintf(page->out, "%20s  and %s smaller ones\n", "", mt_count_text(count, n - SHOWN));
+    if (n > rows)
+        fprintf(page->out, "%20s  and %s smaller ones\n", "", mt_count_text(count, n - rows));
 }
 
 static json_t *callers_json(const struct mt_definitions *definitions, uint32_t stack)

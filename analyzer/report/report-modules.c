@@ -31,16 +31,20 @@ static size_t list(const struct mt_module_tree *tree, uint32_t parent, uint32_t 
 }
 
 /* Marks the largest, with which all that they are parts of is shown too: how many are left out. */
-static int choose(struct mt_module_tree *tree, char *is_shown, size_t *left_out)
+static int choose(struct mt_module_tree *tree, const struct mt_filter *filter, char *is_shown,
+                  size_t *left_out)
 {
     uint32_t *order = calloc(tree->n, sizeof *order);
     if (!order)
         return -1;
     size_t n = list(tree, 0, order, 0);
     qsort_r(order, n, sizeof *order, by_bytes, tree->node);
-    for (size_t i = 0; i < n && i < ROWS_SHOWN; i++)
+    while (n && tree->node[order[n - 1]].bytes < filter->least)
+        n--;
+    size_t rows = mt_filter_rows(filter, n, ROWS_SHOWN);
+    for (size_t i = 0; i < rows; i++)
         is_shown[order[i]] = 1;
-    *left_out = n > ROWS_SHOWN ? n - ROWS_SHOWN : 0;
+    *left_out = n - rows;
     free(order);
     return 0;
 }
@@ -114,9 +118,9 @@ void mt_page_modules(const struct mt_page *page, const struct mt_device *device)
     struct mt_module_tree tree;
     char size[MT_SIZE_TEXT];
     size_t left_out = 0;
-    int rc = mt_modules_collect(&tree, page->definitions, device->verdicts, device->n_verdicts);
+    int rc = mt_modules_collect(&tree, page->definitions, device->shown, device->n_shown);
     char *is_shown = rc ? NULL : calloc(tree.n, 1);
-    if (is_shown && !choose(&tree, is_shown, &left_out)) {
+    if (is_shown && !choose(&tree, mt_page_filter(page), is_shown, &left_out)) {
         fprintf(page->out, "\n%11s %8s  %-21s  module, with its submodules\n", "bytes", "blocks",
                 "mostly");
         print_parts(page, &tree, is_shown, 0, "");

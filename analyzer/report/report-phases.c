@@ -76,8 +76,11 @@ void mt_page_growth(const struct mt_page *page, const struct mt_device *device)
             mt_size_text(size, growth->per_iteration));
     if (!growth->n)
         fputs("No line leaves blocks behind: larger blocks replace smaller ones.\n", page->out);
-    for (size_t i = 0; i < growth->n && i < GROWTH_SHOWN; i++) {
+    size_t rows = mt_filter_rows(mt_page_filter(page), growth->n, GROWTH_SHOWN);
+    for (size_t i = 0; i < rows; i++) {
         const struct mt_growth_site *site = &growth->site[i];
+        if (!mt_filter_has(mt_page_filter(page), site->category))
+            continue;
         uint32_t user = mt_stack(page->definitions, site->stack)->user;
         mt_page_place(page, user ? user : site->stack, place, sizeof place, 38);
         fprintf(page->out, "%11s in %u iterations  %-15s %s\n", mt_size_text(size, site->bytes),

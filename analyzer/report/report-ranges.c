@@ -86,10 +86,13 @@ void mt_page_ranges(const struct mt_page *page, const struct mt_device *device)
         }
         putc('\n', page->out);
     }
-    for (size_t i = 0; i < n && i < ROWS_SHOWN; i++)
+    while (n && rows[n - 1].most->bytes < mt_page_filter(page)->least)
+        n--;
+    size_t shown = mt_filter_rows(mt_page_filter(page), n, ROWS_SHOWN);
+    for (size_t i = 0; i < shown; i++)
         print_range(page, &rows[i]);
-    if (n > ROWS_SHOWN)
-        fprintf(page->out, "%30s  and %s lower ones\n", "", mt_count_text(count, n - ROWS_SHOWN));
+    if (n > shown)
+        fprintf(page->out, "%30s  and %s lower ones\n", "", mt_count_text(count, n - shown));
     free(rows);
 }
 

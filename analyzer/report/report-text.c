@@ -105,11 +105,43 @@ static void print_frames(const struct mt_page *page, uint32_t stack)
         fprintf(page->out, "%24sand %s outer frames\n", "", mt_count_text(count, more));
 }
 
+/* What the tables are of, where that is not everything. */
+static void print_filter(const struct mt_page *page, const struct mt_device *device)
+{
+    const struct mt_filter *filter = mt_page_filter(page);
+    char size[MT_SIZE_TEXT], count[MT_SIZE_TEXT], name[256];
+    const char *separator = "";
+    uint64_t bytes = 0;
+    if (!filter->categories && !filter->module)
+        return;
+    for (size_t i = 0; i < device->n_shown; i++)
+        bytes += device->shown[i].block->size;
+    fputs("\nOnly ", page->out);
+    for (unsigned i = 0; filter->categories && i < MT_CATEGORY_COUNT; i++)
+        if (mt_filter_has(filter, i)) {
+            fprintf(page->out, "%s%s", separator, mt_categories[i].label);
+            separator = ", ";
+        }
+    if (filter->module) {
+        mt_safe_text(name, sizeof name, filter->module, 60, MT_CUT_END, page->style);
+        fprintf(page->out, "%smodule %s", filter->categories ? " of " : "", name);
+    }
+    fprintf(page->out, ": %s in %s blocks.\n", mt_size_text(size, bytes), mt_count_text(count, device->n_shown));
+}
+
+/* Rows that are left out. */
+static void print_rest(const struct mt_page *page, size_t n)
+{
+    char count[MT_SIZE_TEXT];
+    fprintf(page->out, "%20s  and %s %s\n", "", mt_count_text(count, n),
+            mt_page_filter(page)->sort > MT_SORT_BYTES ? "more" : "smaller ones");
+}
+
 static void print_groups(const struct mt_page *page, const struct mt_device *device,
                          enum mt_group_by by)
 {
     char size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT], name[1024];
-    size_t n = device->groups.n < GROUPS_SHOWN ? device->groups.n : GROUPS_SHOWN;
+    size_t n = mt_filter_rows(mt_page_filter(page), device->groups.n, GROUPS_SHOWN);
     fprintf(page->out, "\n%11s %8s  %s\n", "bytes", "blocks", mt_group_by_name(by));
     for (size_t i = 0; i < n; i++) {
         const struct mt_group *group = &device->groups.group[i];
@@ -121,14 +153,13 @@ static void print_groups(const struct mt_page *page, const struct mt_device *dev
         print_frames(page, group->stack);
     }
     if (n < device->groups.n)
-        fprintf(page->out, "%20s  and %s smaller ones\n", "",
-                mt_count_text(blocks, device->groups.n - n));
+        print_rest(page, device->groups.n - n);
 }
 
 static void print_sites(const struct mt_page *page, const struct mt_device *device)
 {
     char size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT];
-    size_t n = device->sites.n < SITES_SHOWN ? device->sites.n : SITES_SHOWN;
+    size_t n = mt_filter_rows(mt_page_filter(page), device->sites.n, SITES_SHOWN);
     if (!n)
         return;
     fprintf(page->out, "\n%11s %8s  %-15s %s\n", "bytes", "blocks", "category",
@@ -146,8 +177,7 @@ static void print_sites(const struct mt_page *page, const struct mt_device *devi
             fprintf(page->out, "%*sguess: %s\n", (int)BEFORE_PLACE, "", site->guess);
     }
     if (n < device->sites.n)
-        fprintf(page->out, "%20s  and %s smaller ones\n", "",
-                mt_count_text(blocks, device->sites.n - n));
+        print_rest(page, device->sites.n - n);
 }
 
 void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
@@ -168,6 +198,7 @@ void mt_report_details(const struct mt_analysis *analysis, FILE *out, const stru
         print_peak(&page, device);
         mt_page_categories(&page, device);
         mt_page_movement(&page, device);
+        print_filter(&page, device);
         if (analysis->replay.question.by == MT_BY_SITE)
             print_sites(&page, device);
         else if (analysis->replay.question.by == MT_BY_MODULE)

@@ -47,11 +47,11 @@ static int by_bytes(const void *left, const void *right)
 /* What backward made counts for the forward call. */
 static int collect(struct entries *entries, const struct mt_device *device)
 {
-    *entries = (struct entries){.entry = calloc(device->n_verdicts + 1, sizeof *entries->entry)};
+    *entries = (struct entries){.entry = calloc(device->n_shown + 1, sizeof *entries->entry)};
     if (!entries->entry)
         return -ENOMEM;
-    for (size_t i = 0; i < device->n_verdicts; i++) {
-        const struct mt_verdict *verdict = &device->verdicts[i];
+    for (size_t i = 0; i < device->n_shown; i++) {
+        const struct mt_verdict *verdict = &device->shown[i];
         uint32_t forward = verdict->block->forward_stack;
         entries->entry[i] = (struct entry){.stack = forward ? forward : verdict->block->stack,
                                            .category = verdict->rule->category,
@@ -59,8 +59,8 @@ static int collect(struct entries *entries, const struct mt_device *device)
                                            .bytes = verdict->block->size,
                                            .blocks = 1};
     }
-    qsort(entries->entry, device->n_verdicts, sizeof *entries->entry, by_stack);
-    for (size_t i = 0; i < device->n_verdicts; i++) {
+    qsort(entries->entry, device->n_shown, sizeof *entries->entry, by_stack);
+    for (size_t i = 0; i < device->n_shown; i++) {
         struct entry *last = entries->n ? &entries->entry[entries->n - 1] : NULL;
         if (last && !by_stack(last, &entries->entry[i])) {
             last->bytes += entries->entry[i].bytes;
@@ -115,7 +115,7 @@ struct tree {
     const struct mt_definitions *definitions;
     FILE *out;
     const struct mt_style *style;
-    uint64_t whole;
+    uint64_t whole, least; /* bytes of all, and of a branch that is shown */
     struct entry **chosen; /* pointers that are sorted while the tree is walked */
 };
 
@@ -187,7 +187,7 @@ static int walk(struct tree *tree, struct entry **entries, size_t n, uint32_t de
         qsort(branches, n_branches, sizeof *branches, by_branch);
     for (size_t i = 0; i < n_branches && !rc; i++) {
         struct branch *branch = &branches[i];
-        if (branch->bytes < tree->whole / LEAST_PART)
+        if (branch->bytes < (tree->least ? tree->least : tree->whole / LEAST_PART))
             break;
         print_node(tree, branch, depth, indent);
         rc = walk(tree, branch->entries, branch->n, depth + 1, indent + 2);
@@ -221,7 +221,10 @@ static int device_tree(struct tree *tree, const struct mt_device *device,
 int mt_stacks_tree(const struct mt_analysis *analysis, enum mt_direction direction, FILE *out,
                    const struct mt_style *style)
 {
-    struct tree tree = {analysis->replay.definitions, out, style, 0, NULL};
+    struct tree tree = {.definitions = analysis->replay.definitions,
+                        .out = out,
+                        .style = style,
+                        .least = analysis->replay.question.filter.least};
     int rc = 0;
     for (size_t i = 0; i < analysis->n_devices && !rc; i++) {
         const struct mt_device *device = &analysis->devices[i];

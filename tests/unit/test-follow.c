@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace is followed while it is written: nothing is given twice, nothing is missed, and at the end it is
  * what a reader gives of the finished trace. */
+#include "analyzer/findings/analysis.h"
+#include "analyzer/findings/look.h"
 #include "analyzer/replay/follow.h"
 #include "scenarios.h"
 #include "tail-builder.h"
@@ -458,6 +460,66 @@ START_TEST(a_replay_begins_anew_where_events_were_dropped)
 }
 END_TEST
 
+static void train(struct mt_builder *builder)
+{
+    mt_scenario_training(builder, 5);
+}
+
+static void (*const scenarios[])(struct mt_builder *) = {train,
+                                                         mt_scenario_mixed,
+                                                         mt_scenario_mixed_steps,
+                                                         mt_scenario_layers,
+                                                         mt_scenario_c_program,
+                                                         mt_scenario_balance,
+                                                         mt_scenario_idle};
+
+/* Several times, as it leaves the replay as it is. */
+static void compare_looks(const struct mt_analysis *end, const struct mt_replay *replay)
+{
+    for (size_t i = 0; i < 3 * end->n_devices; i++) {
+        struct mt_look look;
+        const struct mt_device *device = &end->devices[i % end->n_devices];
+        ck_assert_int_eq(mt_look_take(&look, replay, mt_device_slot(device->device)), 0);
+        ck_assert_uint_eq(look.now.allocated, device->at.allocated);
+        ck_assert_uint_eq(look.blocks, device->n_verdicts);
+        ck_assert_uint_eq(look.unseen, device->unseen);
+        for (unsigned j = 0; j < MT_CATEGORY_COUNT; j++)
+            ck_assert_uint_eq(look.category[j], device->category[j].bytes);
+        ck_assert_uint_eq(look.sites.n, device->sites.n);
+        for (size_t j = 0; j < look.sites.n; j++) {
+            ck_assert_uint_eq(look.sites.site[j].bytes, device->sites.site[j].bytes);
+            ck_assert_uint_eq(look.sites.site[j].stack, device->sites.site[j].stack);
+        }
+        mt_look_clear(&look);
+    }
+}
+
+START_TEST(a_look_is_a_report_of_the_end)
+{
+    struct mt_follow *follow;
+    struct mt_trace_error error;
+    struct mt_analysis end;
+    make_folder();
+    struct mt_builder *builder = mt_builder_create();
+    scenarios[_i](builder);
+    mt_builder_write(builder, path);
+    ck_assert_int_eq(mt_analysis_create(&end, path, &(struct mt_question){.moment = {.kind = MT_AT_END}}), 0);
+    ck_assert_int_eq(mt_follow_open(&follow, path, &(struct mt_question){0}, &error), 0);
+    while (mt_follow_poll(follow, 7, &error) > 0) /* looks on the way change nothing */
+        for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
+            struct mt_look look;
+            ck_assert_int_eq(mt_look_take(&look, mt_follow_replay(follow), slot), 0);
+            mt_look_clear(&look);
+        }
+    ck_assert_int_eq(mt_definitions_finish(mt_follow_replay(follow)->definitions), 0);
+    compare_looks(&end, mt_follow_replay(follow));
+    mt_follow_close(follow);
+    mt_analysis_destroy(&end);
+    mt_builder_destroy(builder);
+    remove_folder();
+}
+END_TEST
+
 START_TEST(damage_ends_it_in_words)
 {
     struct mt_follow *follow;
@@ -493,6 +555,7 @@ int main(void)
     tcase_add_test(tests, a_segment_that_was_missed_is_told);
     tcase_add_test(tests, a_replay_that_follows_is_the_replay);
     tcase_add_test(tests, a_replay_begins_anew_where_events_were_dropped);
+    tcase_add_loop_test(tests, a_look_is_a_report_of_the_end, 0, sizeof scenarios / sizeof *scenarios);
     tcase_add_test(tests, damage_ends_it_in_words);
     return RUN_TESTS(tests);
 }

@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #define TEXT_COLUMNS 100u
-#define PART_OF_A_CORE 50 /* reading and drawing take at most one of so many parts of the time */
+#define PART_OF_A_CORE 100 /* looking and drawing take at most one of so many parts of the time */
 #define PAGE 10
+#define STILL 5 /* it is drawn every so many times, too, where nothing new was recorded */
 
 enum { ONCE = 1000, INTERVAL, COLOUR_WHEN };
 
@@ -194,7 +195,8 @@ static double seconds_of(clockid_t clock)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* How long to wait so that all of this takes but a small part of a core. */
+/* How long to wait so that it takes but a small part of a core. What reading takes goes by the events that
+ * there are, however long one waits. */
 static int pause_ms(const struct session *session, double work_s)
 {
     double least = work_s * PART_OF_A_CORE * 1000;
@@ -232,19 +234,40 @@ static int catch_up(struct session *session)
     return 0;
 }
 
+/* Whether there is anything to draw: what was read, or how long nothing was. */
+static int has_news(const struct session *session)
+{
+    static unsigned times;
+    int has = times++ % STILL == 0;
+    for (size_t i = 0; i < session->found.n; i++)
+        has |= session->traces[i].has_news;
+    return has;
+}
+
+static int refresh(struct session *session)
+{
+    if (!has_news(session))
+        return 0;
+    if (look_at_all(session))
+        return -1;
+    draw(session);
+    return 0;
+}
+
 static void watch(struct session *session)
 {
-    for (int is_first = 1;; is_first = 0) {
+    int pause = 0;
+    if (catch_up(session))
+        return;
+    do {
+        if (!session->view.is_paused)
+            while (read_all(session))
+                ;
         double begin = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-        if (!session->view.is_paused) {
-            if ((is_first ? catch_up(session) : (read_all(session), 0)) || look_at_all(session))
-                return;
-            draw(session);
-        }
-        double work = is_first ? 0 : seconds_of(CLOCK_PROCESS_CPUTIME_ID) - begin;
-        if (wait_for_keys(session, pause_ms(session, work)))
+        if (!session->view.is_paused && refresh(session))
             return;
-    }
+        pause = pause_ms(session, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - begin);
+    } while (!wait_for_keys(session, pause));
 }
 
 /* What the last picture said stays on the terminal, in a line for each trace. */

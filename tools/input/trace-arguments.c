@@ -2,6 +2,7 @@
 /* What the commands that read a trace have in common on their command lines. */
 #include "trace-arguments.h"
 #include "analyzer/findings/job.h"
+#include "filter-options.h"
 #include "tools/terminal/command.h"
 #include "tools/terminal/terminal.h"
 
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY, RANK, HTML, COLOR };
+enum { TOP = MT_FILTER_TOP, SORT = MT_FILTER_SORT, MIN_SIZE = MT_FILTER_LEAST, CATEGORY = MT_FILTER_CATEGORY, MODULE = MT_FILTER_MODULE };
 
 /* clang-format off */
 #define FORMAT_OPTION(help, choices) {'f', "format", "FORMAT", help, choices}
@@ -29,6 +31,12 @@ enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY, RANK, HTML, COLOR };
 
 #define COLOR_OPTION {COLOR, "color", "WHEN", "use colours: auto (the default), always or never", "auto always never"}
 
+#define MIN_SIZE_OPTION {MIN_SIZE, "min-size", "SIZE", "leave out rows of fewer bytes, such as \"64 MiB\""}
+#define CATEGORY_OPTION {CATEGORY, "category", "NAME", "only blocks of these categories, with commas between",           \
+    "parameters buffers gradients optimizer_state activations inputs temporaries workspace communication runtime other"}
+#define MODULE_OPTION {MODULE, "module", "NAME", "only blocks of this module and its parts: layers.3, *.mlp"}
+#define TOP_OPTION {TOP, "top", "N", "rows of each table at most"}
+
 /* What is asked of the trace, for all that classify it. */
 #define QUESTION_OPTIONS AT_OPTION, DEVICE_OPTION, NO_LABELS_OPTION, RULES_OPTION, COLOR_OPTION
 
@@ -38,9 +46,14 @@ const struct mt_option mt_report_options[] = {
     {BY, "by", "WHAT",
      "group by this instead of call sites: dtype, file, function,\nmodule, name, operator, range, rule or stack",
      "dtype file function module name operator range rule stack"},
-    HTML_OPTION, RANK_OPTION, QUESTION_OPTIONS, {0}};
+    HTML_OPTION, RANK_OPTION, QUESTION_OPTIONS, TOP_OPTION,
+    {SORT, "sort", "WHAT", "sort tables by bytes (the default), blocks or name", "bytes blocks name"},
+    MIN_SIZE_OPTION, CATEGORY_OPTION, MODULE_OPTION, {0}};
 const struct mt_option mt_blocks_options[] = {
-    FORMAT_OPTION("text (the default), csv or json", "text csv json"), RANK_OPTION, QUESTION_OPTIONS, {0}};
+    FORMAT_OPTION("text (the default), csv or json", "text csv json"), RANK_OPTION, QUESTION_OPTIONS,
+    {TOP, "top", "N", "the largest N blocks, or the first N by --sort"},
+    {SORT, "sort", "WHAT", "sort by address (the default), bytes, age or name", "address bytes age name"},
+    MIN_SIZE_OPTION, CATEGORY_OPTION, MODULE_OPTION, {0}};
 const struct mt_option mt_explain_options[] = {QUESTION_OPTIONS, {0}};
 const struct mt_option mt_oom_options[] = {
     FORMAT_OPTION("text (the default) or json", "text json"), HTML_OPTION, RANK_OPTION, NO_LABELS_OPTION,
@@ -48,7 +61,9 @@ const struct mt_option mt_oom_options[] = {
 const struct mt_option mt_stacks_options[] = {
     FORMAT_OPTION("text (the default), folded or json", "text folded json"),
     {BOTTOM_UP, "bottom-up", NULL, "begin with the innermost frames"}, RANK_OPTION,
-    QUESTION_OPTIONS, {0}};
+    QUESTION_OPTIONS,
+    {MIN_SIZE, "min-size", "SIZE", "leave out branches of fewer bytes, instead of 1 % of all"},
+    CATEGORY_OPTION, MODULE_OPTION, {0}};
 /* clang-format on */
 
 static const char *const formats[] = {[MT_FORMAT_TEXT] = "text",
@@ -138,6 +153,12 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case RANK:
         arguments->has_rank = 1;
         return read_number(command, value, "rank", INT32_MAX, &arguments->rank);
+    case TOP:
+    case SORT:
+    case MIN_SIZE:
+    case CATEGORY:
+    case MODULE:
+        return mt_read_filter(command, letter, value, &arguments->question.filter);
     case COLOR:
         return mt_read_colour(command, value);
     case HTML:
@@ -241,8 +262,10 @@ static int pick_rank(struct mt_trace_arguments *arguments)
 /* A page shows all of a trace, as autograd's labels and memtap's own rules have it. */
 static int is_whole_question(const struct mt_trace_arguments *arguments)
 {
+    static const struct mt_filter everything;
     const struct mt_question *question = &arguments->question;
     return !arguments->rules && !question->no_labels && !question->one_device && !question->by &&
+           !memcmp(&question->filter, &everything, sizeof everything) &&
            question->moment.kind == MT_AT_PEAK && arguments->format == MT_FORMAT_TEXT;
 }
 

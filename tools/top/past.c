@@ -43,17 +43,23 @@ static void count(struct mt_past *past, uint64_t step)
     past->allocations[step % MT_PAST_STEPS]++;
 }
 
+/* After which there may be more or less than before. */
+#define CHANGES                                                                                    \
+    (1ull << MT_ALLOC | 1ull << MT_FREE | 1ull << MT_CUDA_MALLOC | 1ull << MT_CUDA_FREE |          \
+     1ull << MT_CUDA_MALLOC_ASYNC | 1ull << MT_CUDA_FREE_ASYNC | 1ull << MT_CUDA_MAP |             \
+     1ull << MT_CUDA_UNMAP)
+
 int mt_past_saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_past *past = data;
-    if (event->device == MT_NO_DEVICE || event->kind > MT_CUDA_UNMAP)
+    if (!(CHANGES >> event->kind & 1) || event->device == MT_NO_DEVICE)
         return 0;
     unsigned slot = mt_device_slot(event->device);
     uint64_t step = step_of(event->time_ns);
     const struct mt_totals *now = replay->now[slot].event ? &replay->now[slot] : &replay->cuda_now[slot];
     if (!now->event)
         return 0;
-    if (event->kind == MT_ALLOC || !replay->now[slot].event)
+    if (event->kind == MT_ALLOC || (!replay->now[slot].event && event->kind != MT_CUDA_FREE))
         count(past, step > past->last_step ? step : past->last_step);
     if (!past->most[slot] && begin(past, slot, step))
         return -ENOMEM;

@@ -75,6 +75,7 @@ int mt_top_read(struct mt_top *watch)
         forget_mark(watch); /* its ids mean nothing any more */
         clear_picture(&watch->picture);
     }
+    watch->has_news |= rc != 0 || mt_follow_is_over(watch->follow);
     if (rc < 0)
         fail(watch, &fault);
     else if (mt_follow_is_over(watch->follow))
@@ -242,6 +243,7 @@ void mt_top_mark(struct mt_top *watch)
 int mt_top_look(struct mt_top *watch)
 {
     clear_picture(&watch->picture);
+    watch->has_news = 0;
     if (!watch->follow)
         return 0;
     struct mt_replay *replay = mt_follow_replay(watch->follow);

@@ -46,6 +46,7 @@ struct mt_top {
     enum mt_top_order order;
     struct mt_sites mark; /* what the change is counted from */
     int has_mark;
+    int has_news;       /* since the picture was taken */
     int is_over, has_failed; /* no more comes; it is not sound, or cannot be read: why */
     struct mt_trace_error fault;
     uint32_t n_stacks;  /* that the definitions had when they were looked through */

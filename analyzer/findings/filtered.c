@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filtered.h"
+#include "analyzer/classify/modules.h"
+#include "analyzer/model/user-line.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether a text is like a pattern in which '*' stands for anything. */
+static int matches(const char *pattern, const char *text)
+{
+    const char *star = NULL, *from = NULL; /* the last '*', and what it stands for begins there */
+    while (*text) {
+        if (*pattern == '*') {
+            star = pattern++;
+            from = text;
+        } else if (*pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star + 1;
+            text = ++from;
+        } else {
+            return 0;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return !*pattern;
+}
+
+/* "layers.3" has "layers.3.mlp" as a part. */
+static int is_of_module(const char *module, const char *pattern)
+{
+    char name[1024];
+    snprintf(name, sizeof name, "%s", module);
+    while (!matches(pattern, name)) {
+        char *dot = strrchr(name, '.');
+        if (!dot)
+            return 0;
+        *dot = '\0';
+    }
+    return *name != '\0';
+}
+
+static int is_let_through(const struct mt_verdict *verdict, const struct mt_filter *filter,
+                          const struct mt_definitions *definitions)
+{
+    if (!mt_filter_has(filter, verdict->rule->category))
+        return 0;
+    return !filter->module ||
+           is_of_module(mt_stack_module(definitions, mt_block_module(definitions, verdict)), filter->module);
+}
+
+int mt_filtered_blocks(struct mt_device *device, const struct mt_filter *filter,
+                       const struct mt_definitions *definitions)
+{
+    device->shown = device->verdicts;
+    device->n_shown = device->n_verdicts;
+    if (!filter->categories && !filter->module)
+        return 0;
+    device->own_shown = calloc(device->n_verdicts + 1, sizeof *device->own_shown);
+    if (!device->own_shown)
+        return -ENOMEM;
+    device->n_shown = 0;
+    for (size_t i = 0; i < device->n_verdicts; i++)
+        if (is_let_through(&device->verdicts[i], filter, definitions))
+            device->own_shown[device->n_shown++] = device->verdicts[i];
+    device->shown = device->own_shown;
+    return 0;
+}
+
+struct order {
+    enum mt_sort by;
+    const struct mt_definitions *definitions;
+};
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int compare_places(const struct mt_definitions *definitions, uint32_t a, uint32_t b)
+{
+    char left[512], right[512];
+    mt_place_text(left, sizeof left, definitions, a);
+    mt_place_text(right, sizeof right, definitions, b);
+    return strcmp(left, right);
+}
+
+static int compare_sites(const void *left, const void *right, void *data)
+{
+    const struct mt_site *a = left, *b = right;
+    const struct order *order = data;
+    int rc = order->by == MT_SORT_BLOCKS ? COMPARE(b->blocks, a->blocks)
+             : order->by == MT_SORT_NAME ? compare_places(order->definitions, a->stack, b->stack)
+                                         : 0;
+    rc = rc ? rc : COMPARE(b->bytes, a->bytes);
+    return rc ? rc : a < b ? -1 : a > b;
+}
+
+void mt_filtered_sites(struct mt_sites *sites, const struct mt_filter *filter,
+                       const struct mt_definitions *definitions)
+{
+    struct order order = {filter->sort, definitions};
+    while (sites->n && sites->site[sites->n - 1].bytes < filter->least) /* the largest come first */
+        sites->n--;
+    if (filter->sort == MT_SORT_BLOCKS || filter->sort == MT_SORT_NAME)
+        qsort_r(sites->site, sites->n, sizeof *sites->site, compare_sites, &order);
+}
+
+static int compare_groups(const void *left, const void *right, void *data)
+{
+    const struct mt_group *a = left, *b = right;
+    const struct order *order = data;
+    int rc = order->by == MT_SORT_BLOCKS ? COMPARE(b->blocks, a->blocks) : strcmp(a->name, b->name);
+    rc = rc ? rc : COMPARE(b->bytes, a->bytes);
+    return rc ? rc : a < b ? -1 : a > b;
+}
+
+void mt_filtered_groups(struct mt_groups *groups, const struct mt_filter *filter)
+{
+    struct order order = {filter->sort, NULL};
+    while (groups->n && groups->group[groups->n - 1].bytes < filter->least)
+        free(groups->group[--groups->n].name);
+    if (filter->sort == MT_SORT_BLOCKS || filter->sort == MT_SORT_NAME)
+        qsort_r(groups->group, groups->n, sizeof *groups->group, compare_groups, &order);
+}
+
+static int compare_blocks(const void *left, const void *right, void *data)
+{
+    const struct mt_block *a = ((const struct mt_verdict *)left)->block;
+    const struct mt_block *b = ((const struct mt_verdict *)right)->block;
+    const struct order *order = data;
+    int rc = 0;
+    if (order->by == MT_SORT_BYTES)
+        rc = COMPARE(b->size, a->size);
+    else if (order->by == MT_SORT_AGE)
+        rc = COMPARE(mt_block_time(a), mt_block_time(b));
+    else if (order->by == MT_SORT_NAME)
+        rc = compare_places(order->definitions, mt_line_stack(order->definitions, a),
+                            mt_line_stack(order->definitions, b));
+    return rc ? rc : COMPARE(a->address, b->address);
+}
+
+struct mt_verdict *mt_filtered_rows(const struct mt_device *device, const struct mt_filter *filter,
+                                    const struct mt_definitions *definitions, size_t *n)
+{
+    /* The first rows of those by address would be any: the largest are meant. */
+    enum mt_sort by = filter->sort == MT_SORT_USUAL && filter->top ? MT_SORT_BYTES : filter->sort;
+    struct order order = {by, definitions};
+    struct mt_verdict *rows = calloc(device->n_shown + 1, sizeof *rows);
+    *n = 0;
+    for (size_t i = 0; rows && i < device->n_shown; i++)
+        if (device->shown[i].block->size >= filter->least)
+            rows[(*n)++] = device->shown[i];
+    if (rows && by != MT_SORT_USUAL)
+        qsort_r(rows, *n, sizeof *rows, compare_blocks, &order);
+    *n = mt_filter_rows(filter, *n, *n);
+    return rows;
+}

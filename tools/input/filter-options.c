@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter-options.h"
+#include "analyzer/support/categories.h"
+#include "nightly/digest/amount.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const sorts[] = {[MT_SORT_BYTES] = "bytes",
+                                    [MT_SORT_BLOCKS] = "blocks",
+                                    [MT_SORT_NAME] = "name",
+                                    [MT_SORT_ADDRESS] = "address",
+                                    [MT_SORT_AGE] = "age"};
+
+/* Whether a value is among the words of an option. */
+static int is_choice(const char *choices, const char *value)
+{
+    const char *at = strstr(choices, value);
+    size_t n = strlen(value);
+    return n && at && (at == choices || at[-1] == ' ') && (at[n] == ' ' || !at[n]);
+}
+
+static int read_sort(const struct mt_command *command, const char *value, enum mt_sort *sort)
+{
+    const struct mt_option *option = mt_option_of(command, MT_FILTER_SORT);
+    for (unsigned i = MT_SORT_BYTES; i < sizeof sorts / sizeof *sorts; i++)
+        if (!strcmp(value, sorts[i]) && is_choice(option->choices, value)) {
+            *sort = (enum mt_sort)i;
+            return 0;
+        }
+    mt_fail_usage(command, "cannot sort by '%s'; use one of %s", value, option->choices);
+    return -1;
+}
+
+static int read_top(const struct mt_command *command, const char *value, uint32_t *top)
+{
+    char *end;
+    unsigned long number = strtoul(value, &end, 10);
+    *top = (uint32_t)number;
+    if (*value >= '0' && *value <= '9' && !*end && number && number <= UINT32_MAX)
+        return 0;
+    mt_fail_usage(command, "--top is a number of rows, 1 or more, not '%s'", value);
+    return -1;
+}
+
+static int read_least(const struct mt_command *command, const char *value, uint64_t *least)
+{
+    struct mt_amount amount;
+    char why[200];
+    if (mt_amount_parse(value, &amount, why, sizeof why)) {
+        mt_fail_usage(command, "--min-size %s: %s", value, why);
+        return -1;
+    }
+    if (amount.unit != MT_BYTES || amount.is_relative) {
+        mt_fail_usage(command, "--min-size %s: not a size; use something like \"64 MiB\"", value);
+        return -1;
+    }
+    *least = amount.value;
+    return 0;
+}
+
+/* "optimizer_state", or as reports have it: "optimizer state". */
+static unsigned find_category(const char *name, size_t n)
+{
+    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+        if ((strlen(mt_categories[i].name) == n && !memcmp(mt_categories[i].name, name, n)) ||
+            (strlen(mt_categories[i].label) == n && !memcmp(mt_categories[i].label, name, n)))
+            return i;
+    return MT_CATEGORY_COUNT;
+}
+
+static int read_categories(const struct mt_command *command, const char *value, uint32_t *categories)
+{
+    for (const char *at = value;; at++) {
+        size_t n = strcspn(at, ",");
+        unsigned found = find_category(at, n);
+        if (found == MT_CATEGORY_COUNT) {
+            mt_fail_usage(command, "unknown category '%.*s'; use %s", (int)n, at,
+                          mt_option_of(command, MT_FILTER_CATEGORY)->choices);
+            return -1;
+        }
+        *categories |= 1u << found;
+        at += n;
+        if (!*at)
+            return 0;
+    }
+}
+
+int mt_read_filter(const struct mt_command *command, int letter, const char *value,
+                   struct mt_filter *filter)
+{
+    switch (letter) {
+    case MT_FILTER_TOP:
+        return read_top(command, value, &filter->top);
+    case MT_FILTER_SORT:
+        return read_sort(command, value, &filter->sort);
+    case MT_FILTER_LEAST:
+        return read_least(command, value, &filter->least);
+    case MT_FILTER_CATEGORY:
+        return read_categories(command, value, &filter->categories);
+    default:
+        filter->module = value;
+        return 0;
+    }
+}
