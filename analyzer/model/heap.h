@@ -15,7 +15,9 @@
 #include "trace-format/model.h"
 
 /* Tables by device: slot 0 is "not known", 1 the device 0 and so on; what is further is slot 0. */
+#ifndef MT_DEVICES /* tools/fuzz has few: these tables are most of a small trace's time */
 #define MT_DEVICES 65u
+#endif
 
 static inline unsigned mt_device_slot(int device)
 {
@@ -108,7 +110,9 @@ struct mt_block_copy {
 };
 void mt_block_copy(struct mt_block_copy *copy, const struct mt_block *block);
 
-#define MT_HEAP_CHUNK 1024u /* records that are allocated together */
+#ifndef MT_HEAP_CHUNK
+#define MT_HEAP_CHUNK 1024u /* records that are allocated together: a multiple of 64, at most 4096 */
+#endif
 
 struct mt_heap_chunk {
     struct mt_block record[MT_HEAP_CHUNK];

@@ -17,7 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifndef MT_TIMELINE_POINTS
 #define MT_TIMELINE_POINTS 2048u
+#endif
 #define MT_TIMELINE_WAITING 64u
 
 /* A moment: bytes, and how many iterations have begun. */
