@@ -246,7 +246,20 @@ static void wait_for_room(struct mt_thread *self)
     errno = saved;
 }
 
-/* 0, or -EAGAIN and the event is counted as lost. */
+static void put(struct mt_ring *ring, uint64_t head, const uint64_t arguments[MT_EVENT_ARGS])
+{
+    uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
+    unsigned n = mt_ring_event_words((uint16_t)head);
+    mt_ring_begin(ring);
+    ring->word[at % MT_RING_WORDS] = head;
+    ring->word[(at + 1) % MT_RING_WORDS] = mt_now();
+    for (unsigned i = 2; i < n; i++)
+        ring->word[(at + i) % MT_RING_WORDS] = arguments[i - 2];
+    mt_ring_end(ring, at + n);
+}
+
+/* 0, or -EAGAIN and the event is counted as lost. The event that counts those before is there before
+ * the ring forgets them: somebody who reads the tail in between counts them twice, but never not. */
 static int make_room(struct mt_thread *self)
 {
     wait_for_room(self);
@@ -254,9 +267,15 @@ static int make_room(struct mt_thread *self)
         lose(self, 1);
         return -EAGAIN;
     }
-    uint64_t count = atomic_exchange_explicit(&self->ring.lost, 0, memory_order_relaxed);
-    if (count)
-        mt_record(self, MT_LOST, MT_NO_DEVICE, 0, MT_ARGS(count));
+    uint64_t count = atomic_load_explicit(&self->ring.lost, memory_order_relaxed), left = count;
+    if (!count)
+        return 0;
+    put(&self->ring, mt_ring_head(MT_LOST, MT_NO_DEVICE, 0), MT_ARGS(count));
+    /* The writer, at the end, may have taken it. */
+    while (!atomic_compare_exchange_weak_explicit(&self->ring.lost, &left,
+                                                  left < count ? 0 : left - count,
+                                                  memory_order_release, memory_order_relaxed))
+        ;
     return 0;
 }
 
@@ -269,17 +288,11 @@ void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t 
     int is_short = mt_ring_is_full(ring) || atomic_load_explicit(&ring->lost, memory_order_relaxed);
     if (is_short && make_room(self))
         return;
-    uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
-    unsigned n = mt_ring_event_words((uint16_t)head);
     if (ring->is_apart && (uint16_t)head != MT_LOST) /* before it can be taken */
         mt_tail_count_apart(1);
-    mt_ring_begin(ring);
-    int is_near_end = mt_ring_is_near_end(at);
-    ring->word[at % MT_RING_WORDS] = head;
-    ring->word[(at + 1) % MT_RING_WORDS] = mt_now();
-    for (unsigned i = 2; i < n; i++)
-        ring->word[(at + i) % MT_RING_WORDS] = arguments[i - 2];
-    mt_ring_end(ring, at + n);
+    int is_near_end =
+        mt_ring_is_near_end(atomic_load_explicit(&ring->put, memory_order_relaxed));
+    put(ring, head, arguments);
     mt_ring_set_limit(ring);
     if (is_short || is_near_end)
         mt_writer_wake();
