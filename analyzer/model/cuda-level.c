@@ -35,18 +35,29 @@ static int is_counted(uint64_t api)
     }
 }
 
-static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event)
+static int end(struct mt_cuda_level *level, struct mt_block *block,
+               const struct mt_cuda_change *change)
 {
+    int rc = change->ends ? change->ends(change->data, block) : 0;
+    mt_heap_end(&level->heap, block);
+    return rc;
+}
+
+static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event,
+                     struct mt_cuda_change *change)
+{
+    int rc = 0;
     if (!event->address)
         return 0; /* the call failed */
     struct mt_block *old = mt_heap_at(&level->heap, event->address);
     if (old) {
         level->replaced++;
-        mt_heap_end(&level->heap, old);
+        rc = end(level, old, change);
     }
-    struct mt_block *block = mt_heap_add(&level->heap, event);
+    struct mt_block *block = rc ? NULL : mt_heap_add(&level->heap, event);
     if (!block)
         return -ENOMEM;
+    change->made = block;
     block->api = (uint8_t)event->CUDA_MALLOC.api;
     uint32_t index = mt_heap_index(&level->heap, block);
     mt_touches_forget(&level->touches, index);
@@ -82,17 +93,20 @@ static struct mt_block *last_of(const struct mt_cuda_level *level, const struct 
     return !use->handles && use->maps == 1 ? memory : NULL;
 }
 
-static void end_piece(struct mt_cuda_level *level, struct mt_block *piece)
+static int end_piece(struct mt_cuda_level *level, struct mt_block *piece,
+                     const struct mt_cuda_change *change)
 {
     struct mt_block *memory = last_of(level, piece);
+    int rc = 0;
     if (memory) {
-        mt_heap_end(&level->heap, memory);
+        rc = end(level, memory, change);
     } else if ((memory = mt_heap_at(&level->heap, handle_of_piece(level, piece))) &&
                memory->api == MT_API_CU_MEM_CREATE) {
         struct mt_physical_use *use = use_of(level, memory);
         use->maps -= use->maps > 0;
     }
     mt_heap_end(&level->mapped, piece);
+    return rc;
 }
 
 /* What is bound to a multicast object by its address is known by where it is mapped. */
@@ -105,15 +119,16 @@ static uint64_t handle_of(const struct mt_cuda_level *level, const struct mt_eve
 }
 
 /* Whose memory it is, its handle says; the call itself may be made with any device current. */
-static int on_map(struct mt_cuda_level *level, const struct mt_event *event)
+static int on_map(struct mt_cuda_level *level, const struct mt_event *event,
+                  const struct mt_cuda_change *change)
 {
     const struct mt_block *memory = mt_heap_at(&level->heap, handle_of(level, event));
     struct mt_block *old = mt_heap_at(&level->mapped, event->address);
     struct mt_event map = *event;
     if (!memory || memory->api != MT_API_CU_MEM_CREATE)
         return 0; /* imported: it belongs to another process */
-    if (old)
-        end_piece(level, old);
+    if (old && end_piece(level, old, change))
+        return -ENOMEM;
     map.device = memory->device;
     struct mt_block *piece = mt_heap_add(&level->mapped, &map);
     if (!piece)
@@ -126,14 +141,17 @@ static int on_map(struct mt_cuda_level *level, const struct mt_event *event)
 }
 
 /* One call may take the addresses of several neighbours. */
-static void on_unmap(struct mt_cuda_level *level, const struct mt_event *event)
+static int on_unmap(struct mt_cuda_level *level, const struct mt_event *event,
+                    const struct mt_cuda_change *change)
 {
     struct mt_event left = *event;
-    for (uint64_t size; (size = mt_cuda_piece(level, &left));) {
-        end_piece(level, mt_heap_at(&level->mapped, left.address));
+    int rc = 0;
+    for (uint64_t size; !rc && (size = mt_cuda_piece(level, &left));) {
+        rc = end_piece(level, mt_heap_at(&level->mapped, left.address), change);
         left.address += size;
         left.size -= size;
     }
+    return rc;
 }
 
 /* Physical memory that is mapped stays, or that has another handle. */
@@ -173,7 +191,8 @@ static int on_bad_free(struct mt_cuda_level *level, uint64_t address)
     return 0;
 }
 
-static void end_freed(struct mt_cuda_level *level, struct mt_block *block)
+static int end_freed(struct mt_cuda_level *level, struct mt_block *block,
+                     const struct mt_cuda_change *change)
 {
     level->recent[level->next_recent++ % MT_CUDA_RECENT] =
         (struct mt_event){.time_ns = mt_block_time(block),
@@ -182,7 +201,7 @@ static void end_freed(struct mt_cuda_level *level, struct mt_block *block)
                           .stack = block->stack,
                           .kind = MT_CUDA_MALLOC,
                           .device = block->device};
-    mt_heap_end(&level->heap, block);
+    return end(level, block, change);
 }
 
 /* The memory of a handle that was made here; NULL: it is imported, or gone. */
@@ -201,19 +220,21 @@ static void on_retain(struct mt_cuda_level *level, uint64_t handle)
 }
 
 /* Older traces do not have what retains a handle: there may be one release more. */
-static void on_release(struct mt_cuda_level *level, uint64_t handle)
+static int on_release(struct mt_cuda_level *level, uint64_t handle,
+                      const struct mt_cuda_change *change)
 {
     struct mt_block *memory = memory_of(level, handle);
     if (!memory)
-        return;
+        return 0;
     struct mt_physical_use *use = use_of(level, memory);
     if (ended_by_free(level, handle))
-        end_freed(level, memory);
-    else
-        use->handles -= use->handles > 0;
+        return end_freed(level, memory, change);
+    use->handles -= use->handles > 0;
+    return 0;
 }
 
-static int on_free(struct mt_cuda_level *level, const struct mt_event *event)
+static int on_free(struct mt_cuda_level *level, const struct mt_event *event,
+                   const struct mt_cuda_change *change)
 {
     if (!event->address)
         return 0; /* allowed, and does nothing */
@@ -223,12 +244,12 @@ static int on_free(struct mt_cuda_level *level, const struct mt_event *event)
     if (remember(level, block) || (block->birth->thread != event->thread &&
                                    mt_origins_add(&level->by_others, block->stack, block->size)))
         return -ENOMEM;
-    end_freed(level, block);
-    return 0;
+    return end_freed(level, block, change);
 }
 
 /* The memory that was freed last there is live after all, unless something else is there by now. */
-static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *event)
+static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *event,
+                          struct mt_cuda_change *change)
 {
     if (event->CUDA_FREE_FAILED.api == MT_API_CU_MEM_RELEASE)
         on_retain(level, event->address);
@@ -239,34 +260,9 @@ static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *ev
         made->kind = 0;
         if (mt_heap_at(&level->heap, made->address))
             return 0;
-        return on_malloc(level, made);
+        return on_malloc(level, made, change);
     }
     return 0;
-}
-
-static int is_malloc(const struct mt_event *event)
-{
-    return (event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MALLOC_ASYNC) &&
-           is_counted(event->CUDA_MALLOC.api);
-}
-
-struct mt_block *mt_cuda_ends(const struct mt_cuda_level *level, const struct mt_event *event)
-{
-    if (event->kind == MT_CUDA_UNMAP)
-        return mt_cuda_piece(level, event)
-                   ? last_of(level, mt_heap_at(&level->mapped, event->address))
-                   : NULL;
-    if (!event->address)
-        return NULL;
-    if (event->kind == MT_CUDA_FREE_ASYNC ||
-        (event->kind == MT_CUDA_FREE && is_counted(event->CUDA_FREE.api)))
-        return ended_by_free(level, event->address);
-    return is_malloc(event) ? mt_heap_at(&level->heap, event->address) : NULL;
-}
-
-struct mt_block *mt_cuda_made(const struct mt_cuda_level *level, const struct mt_event *event)
-{
-    return is_malloc(event) && event->address ? mt_heap_at(&level->heap, event->address) : NULL;
 }
 
 /* A handle that comes back to the process that made it is one more handle of its own memory. */
@@ -275,8 +271,10 @@ static int is_own(const struct mt_cuda_level *level, const struct mt_event *even
     return mt_heap_at(&level->heap, event->address) != NULL;
 }
 
-int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
+int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event,
+                  struct mt_cuda_change *change)
 {
+    change->made = NULL;
     int imported = is_own(level, event) ? 0 : mt_imported_event(&level->imported, event);
     if (imported)
         return imported < 0 ? imported : 0;
@@ -286,24 +284,22 @@ int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event)
         if (event->CUDA_MALLOC.api == MT_API_CU_MEM_RETAIN ||
             event->CUDA_MALLOC.api == MT_API_CU_MEM_IMPORT)
             on_retain(level, event->address);
-        return is_counted(event->CUDA_MALLOC.api) ? on_malloc(level, event) : 0;
+        return is_counted(event->CUDA_MALLOC.api) ? on_malloc(level, event, change) : 0;
     case MT_CUDA_FREE:
         if (event->CUDA_FREE.api != MT_API_CU_MEM_RELEASE)
-            return is_counted(event->CUDA_FREE.api) ? on_free(level, event) : 0;
-        on_release(level, event->address);
-        return 0;
+            return is_counted(event->CUDA_FREE.api) ? on_free(level, event, change) : 0;
+        return on_release(level, event->address, change);
     case MT_CUDA_FREE_ASYNC:
-        return on_free(level, event);
+        return on_free(level, event, change);
     case MT_CUDA_FREE_FAILED:
-        return on_free_failed(level, event);
+        return on_free_failed(level, event, change);
     case MT_CUDA_COPY:
     case MT_CUDA_SET:
         return mt_touches_event(&level->touches, &level->heap, event);
     case MT_CUDA_MAP:
-        return on_map(level, event);
+        return on_map(level, event, change);
     case MT_CUDA_UNMAP:
-        on_unmap(level, event);
-        return 0;
+        return on_unmap(level, event, change);
     }
     return 0;
 }

@@ -37,17 +37,20 @@ struct mt_cuda_level {
 /* A level of zeros is empty. */
 void mt_cuda_clear(struct mt_cuda_level *level);
 
-/* The allocation that the event is about to end, at its own address or as what was there before;
- * NULL: none. An unmap has to be of one piece. */
-struct mt_block *mt_cuda_ends(const struct mt_cuda_level *level, const struct mt_event *event);
-
-/* The allocation that the event has just made; NULL: none. */
-struct mt_block *mt_cuda_made(const struct mt_cuda_level *level, const struct mt_event *event);
-
 /* The bytes of the first piece that an unmap takes the address of; 0: none, or not all of it. */
 uint64_t mt_cuda_piece(const struct mt_cuda_level *level, const struct mt_event *unmap);
 
-/* Takes a CUDA event into account; other kinds change nothing. 0 or -ENOMEM. */
-int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event);
+/* What an event does to allocations. ends: called with one that ends, while it is still there, at the
+ * event's address or what was there before; 0 or -ENOMEM. NULL: nobody asks. */
+struct mt_cuda_change {
+    int (*ends)(void *data, struct mt_block *block);
+    void *data;
+    struct mt_block *made; /* or is there again, since its free failed; NULL: none */
+};
+
+/* Takes a CUDA event into account, and tells what it changes; other kinds change nothing. 0 or
+ * -ENOMEM. */
+int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event,
+                  struct mt_cuda_change *change);
 
 #endif

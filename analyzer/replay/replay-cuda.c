@@ -32,19 +32,33 @@ static int reach(struct mt_replay *replay, unsigned slot)
                : 0;
 }
 
+struct ending {
+    struct mt_replay *replay;
+    unsigned slot; /* of what ends */
+};
+
 /* The device of a free is its block's: the call may be made with another one current. So may an
  * allocation be at the address of another device's block, in a damaged trace. */
+static int ends(void *data, struct mt_block *block)
+{
+    struct ending *ending = data;
+    struct mt_replay *replay = ending->replay;
+    ending->slot = mt_device_slot(block->device);
+    if (!mt_replay_is_of_cuda(replay, ending->slot))
+        return 0;
+    return reach(replay, ending->slot) ? -ENOMEM : mt_replay_conclude(replay, block, 0);
+}
+
 static int one_event(struct mt_replay *replay, const struct mt_event *event)
 {
-    struct mt_block *block = mt_cuda_ends(&replay->cuda, event);
     unsigned slot = mt_device_slot(event->device);
-    unsigned old = block ? mt_device_slot(block->device) : slot;
-    int rc = reach(replay, slot) || reach(replay, old) ? -ENOMEM : 0;
-    if (!rc && block && mt_replay_is_of_cuda(replay, old))
-        rc = mt_replay_conclude(replay, block, 0);
+    struct ending ending = {replay, slot};
+    struct mt_cuda_change change = {.ends = ends, .data = &ending};
+    int rc = reach(replay, slot);
     if (!rc)
-        rc = mt_cuda_event(&replay->cuda, event);
-    block = rc ? NULL : mt_cuda_made(&replay->cuda, event);
+        rc = mt_cuda_event(&replay->cuda, event, &change);
+    unsigned old = ending.slot;
+    struct mt_block *block = rc || event->kind == MT_CUDA_FREE_FAILED ? NULL : change.made;
     if (block)
         block->range = mt_tracker_range(&replay->tracker, event->thread);
     if (event->kind == MT_CUDA_FREE_FAILED && !rc) {

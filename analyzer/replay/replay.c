@@ -340,7 +340,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
         return mt_replay_cuda(replay, event);
     case MT_CUDA_COPY:
     case MT_CUDA_SET:
-        return mt_cuda_event(&replay->cuda, event);
+        return mt_cuda_event(&replay->cuda, event, &(struct mt_cuda_change){0});
     case MT_CUDA_OBJECT:
     case MT_CUDA_OBJECT_GONE:
         return mt_objects_event(&replay->objects, event);
