@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define PLACE_WIDTH 40
+#define BEFORE_PLACE 97 /* columns of a row */
+#define MOST_PLACE 200
 
 /* How long a block had lived at the moment. */
 static uint64_t age(const struct mt_device *device, const struct mt_block *block)
@@ -29,12 +31,13 @@ static uint32_t line_stack(const struct mt_definitions *definitions, const struc
 static void print_row(const struct mt_analysis *analysis, const struct mt_device *device,
                       const struct mt_verdict *verdict, FILE *out, const struct mt_style *style)
 {
-    char size[MT_SIZE_TEXT], lived[MT_SIZE_TEXT], place[512], shown[PLACE_WIDTH * 4 + 1], rule[256];
+    char size[MT_SIZE_TEXT], lived[MT_SIZE_TEXT], place[512], shown[MOST_PLACE * 4 + 1], rule[256];
     const struct mt_definitions *d = analysis->replay.definitions;
     const struct mt_category_info *category = &mt_categories[verdict->rule->category];
     mt_named_place_text(place, sizeof place, d, verdict->block->name,
                         line_stack(d, verdict->block));
-    mt_safe_text(shown, sizeof shown, place, PLACE_WIDTH, MT_CUT_END, style);
+    size_t room = style->columns > BEFORE_PLACE + PLACE_WIDTH ? style->columns - BEFORE_PLACE : PLACE_WIDTH;
+    mt_safe_text(shown, sizeof shown, place, room < MOST_PLACE ? room : MOST_PLACE, MT_CUT_END, style);
     fprintf(out, "%#-14" PRIx64 " %11s  ", verdict->block->address,
             mt_size_text(size, verdict->block->size));
     mt_colour(out, style, category->colour);

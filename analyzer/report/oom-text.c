@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/print/page.h"
 #include "analyzer/support/demangle.h"
+#include "analyzer/trace/source-line.h"
 #include "oom-report.h"
 
 static const char *const pool_names[MT_POOLS] = {"small", "large"};
@@ -24,6 +25,20 @@ static void print_backward(const struct mt_page *page, const struct mt_oom *oom,
     fprintf(page->out, "     in the backward of %s, %s\n", where, name);
 }
 
+/* The requesting line, with its text where it can be had. */
+static void print_line(const struct mt_page *page, uint32_t line, const char *where)
+{
+    char text[512], safe[512];
+    fprintf(page->out, "  by %s\n", where);
+    if (!mt_source_line(text, sizeof text, page->definitions, line))
+        return;
+    mt_safe_text(safe, sizeof safe, text, page->width - 8, MT_CUT_END, page->style);
+    mt_colour(page->out, page->style, 244);
+    fprintf(page->out, "     %s", safe);
+    mt_colour(page->out, page->style, 0);
+    putc('\n', page->out);
+}
+
 static void print_request(const struct mt_page *page, const struct mt_oom_story *story)
 {
     const struct mt_oom *oom = story->oom;
@@ -45,7 +60,7 @@ static void print_request(const struct mt_page *page, const struct mt_oom_story 
             oom->of_cuda ? "the program" : "PyTorch", mt_size_text(segment, story->segment));
     mt_page_place(page, line, where, sizeof where, page->width - 8);
     if (mt_stack(d, line)->depth)
-        fprintf(page->out, "  by %s\n", where);
+        print_line(page, line, where);
     else
         fputs("  requesting line unknown\n", page->out);
     print_backward(page, oom, line);

@@ -2,6 +2,7 @@
 #include "analyzer/findings/oom.h"
 #include "analyzer/print/page.h"
 #include "analyzer/support/demangle.h"
+#include "analyzer/trace/source-line.h"
 #include "report.h"
 
 #include <stdlib.h>
@@ -51,6 +52,20 @@ static void print_peak(const struct mt_page *page, const struct mt_device *devic
             mt_size_text(size, device->at.reserved), mt_size_text(more, device->cached));
 }
 
+/* The text of the line, where it can be had. */
+static void print_source(const struct mt_page *page, uint32_t stack)
+{
+    char text[512], safe[512];
+    size_t room = page->width - BEFORE_PLACE - 2;
+    if (!mt_source_line(text, sizeof text, page->definitions, stack))
+        return;
+    mt_safe_text(safe, sizeof safe, text, room < 120 ? room : 120, MT_CUT_END, page->style);
+    mt_colour(page->out, page->style, 244);
+    fprintf(page->out, "%*s%s", (int)BEFORE_PLACE + 2, "", safe);
+    mt_colour(page->out, page->style, 0);
+    putc('\n', page->out);
+}
+
 static void print_site_place(const struct mt_page *page, const struct mt_site *site)
 {
     char name[256], text[1024];
@@ -76,6 +91,7 @@ static void print_site_place(const struct mt_page *page, const struct mt_site *s
         mt_page_place(page, site->stack, text, sizeof text, room);
         fprintf(page->out, "%s\n", text);
     }
+    print_source(page, site->stack);
     if (!caller)
         return;
     mt_page_place(page, caller, text, sizeof text, room - 5);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source-line.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MOST_BYTES (16u << 20) /* of a file; sources are smaller */
+
+/* A trace may come from anybody, and name any file: no others are opened. */
+static int is_source(const char *path)
+{
+    static const char *const endings[] = {".py", ".pyx", ".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hpp"};
+    const char *dot = strrchr(path, '.');
+    if (*path != '/' || !dot)
+        return 0;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (!strcmp(dot, endings[i]))
+            return 1;
+    return 0;
+}
+
+/* A path means something else on another machine. */
+static int is_this_machine(const struct mt_definitions *definitions)
+{
+    char name[256] = "";
+    const char *host = mt_info(definitions, "host");
+    FILE *file = host ? fopen("/proc/sys/kernel/hostname", "re") : NULL;
+    if (!file)
+        return 0;
+    if (!fgets(name, sizeof name, file))
+        *name = '\0';
+    fclose(file);
+    name[strcspn(name, "\n")] = '\0';
+    return *name && !strcmp(name, host);
+}
+
+/* A file that has not changed since the recording began; NULL: it has, or cannot be read. */
+static FILE *open_unchanged(const struct mt_definitions *definitions, const char *path)
+{
+    struct stat status;
+    const char *start = mt_info(definitions, "start_realtime_ns");
+    uint64_t start_ns = start ? strtoull(start, NULL, 10) : 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return NULL;
+    int is_same = !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size <= (off_t)MOST_BYTES &&
+                  (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec < start_ns;
+    FILE *file = is_same ? fdopen(fd, "r") : NULL;
+    if (!file)
+        close(fd);
+    return file;
+}
+
+/* Skips lines, whatever they have in them. 0, or -1 where the file ends before. */
+static int skip_lines(FILE *file, uint32_t n)
+{
+    for (int c; n; n -= c == '\n')
+        if ((c = getc(file)) == EOF)
+            return -1;
+    return 0;
+}
+
+int mt_source_line(char *out, size_t size, const struct mt_definitions *definitions, uint32_t stack)
+{
+    const struct mt_frame *frame = mt_stack_frame(definitions, stack);
+    char line[512];
+    if (!frame->line || frame->is_native || !is_source(frame->file) || !is_this_machine(definitions))
+        return 0;
+    FILE *file = open_unchanged(definitions, frame->file);
+    if (!file)
+        return 0;
+    int is_there = !skip_lines(file, frame->line - 1) && fgets(line, sizeof line, file);
+    fclose(file);
+    if (!is_there)
+        return 0;
+    char *begin = line + strspn(line, " \t\r\n"), *end = begin + strlen(begin);
+    while (end > begin && strchr(" \t\r\n", end[-1]))
+        *--end = '\0';
+    snprintf(out, size, "%s", begin);
+    return *out != '\0';
+}
