@@ -13,7 +13,7 @@ struct mt_look {
     int of_cuda; /* no PyTorch block was seen: blocks are what CUDA handed out */
     struct mt_totals now, peak;
     uint64_t unseen; /* allocated, but before the recording began, or while it lost events */
-    uint64_t category[MT_CATEGORY_COUNT];
+    uint64_t category[MT_CATEGORY_ROOM];
     size_t blocks;
     struct mt_sites sites;
 };

@@ -133,7 +133,7 @@ static void print_filter(const struct mt_page *page, const struct mt_device *dev
     for (size_t i = 0; i < device->n_shown; i++)
         bytes += device->shown[i].block->size;
     fputs("\nOnly ", page->out);
-    for (unsigned i = 0; filter->categories && i < MT_CATEGORY_COUNT; i++)
+    for (unsigned i = 0; filter->categories && i < mt_n_categories; i++)
         if (mt_filter_has(filter, i)) {
             fprintf(page->out, "%s%s", separator, mt_categories[i].label);
             separator = ", ";

@@ -110,7 +110,7 @@ static void draw(struct session *session)
 static int next_category(const struct mt_top_view *view)
 {
     const struct mt_look *look = &view->traces[view->chosen].picture.look;
-    for (int i = view->category + 1; i < (int)MT_CATEGORY_COUNT; i++)
+    for (int i = view->category + 1; i < (int)mt_n_categories; i++)
         if (look->category[i])
             return i;
     return -1;

@@ -62,20 +62,19 @@ static int read_least(const struct mt_command *command, const char *value, uint6
 /* "optimizer_state", or as reports have it: "optimizer state". */
 static unsigned find_category(const char *name, size_t n)
 {
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
-        if ((strlen(mt_categories[i].name) == n && !memcmp(mt_categories[i].name, name, n)) ||
-            (strlen(mt_categories[i].label) == n && !memcmp(mt_categories[i].label, name, n)))
+    for (unsigned i = 0; i < mt_n_categories; i++)
+        if (strlen(mt_categories[i].label) == n && !memcmp(mt_categories[i].label, name, n))
             return i;
-    return MT_CATEGORY_COUNT;
+    return mt_category_find(name, n);
 }
 
-static int read_categories(const struct mt_command *command, const char *value, uint32_t *categories)
+int mt_read_categories(const struct mt_command *command, const char *value, uint32_t *categories)
 {
     for (const char *at = value;; at++) {
         size_t n = strcspn(at, ",");
         unsigned found = find_category(at, n);
-        if (found == MT_CATEGORY_COUNT) {
-            mt_fail_usage(command, "unknown category '%.*s'; use %s", (int)n, at,
+        if (found == mt_n_categories) {
+            mt_fail_usage(command, "unknown category '%.*s'; use %s, or one of --rules", (int)n, at,
                           mt_option_of(command, MT_FILTER_CATEGORY)->choices);
             return -1;
         }
@@ -96,8 +95,6 @@ int mt_read_filter(const struct mt_command *command, int letter, const char *val
         return read_sort(command, value, &filter->sort);
     case MT_FILTER_LEAST:
         return read_least(command, value, &filter->least);
-    case MT_FILTER_CATEGORY:
-        return read_categories(command, value, &filter->categories);
     default:
         filter->module = value;
         return 0;

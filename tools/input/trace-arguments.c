@@ -156,9 +156,11 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case TOP:
     case SORT:
     case MIN_SIZE:
-    case CATEGORY:
     case MODULE:
         return mt_read_filter(command, letter, value, &arguments->question.filter);
+    case CATEGORY:
+        arguments->categories = value;
+        return 0;
     case COLOR:
         return mt_read_colour(command, value);
     case HTML:
@@ -319,6 +321,9 @@ static int read_all(const struct mt_command *command, int argc, char **argv,
         if (read_option(command, letter, value, arguments))
             return -1;
     if (letter < 0)
+        return -1;
+    if (arguments->categories &&
+        mt_read_categories(command, arguments->categories, &arguments->question.filter.categories))
         return -1;
     if (arguments->html && !is_whole_question(arguments)) {
         mt_fail_usage(command, "--html writes a page of the whole trace; of the other options it takes --rank");

@@ -20,6 +20,7 @@ struct mt_trace_arguments {
     enum mt_format format;
     struct mt_question question;
     struct mt_user_rules *rules; /* the question's */
+    const char *categories;      /* --category */
     const char *html;            /* the page to be written; NULL: none */
     int bottom_up;               /* stacks */
     int has_rank;                /* of several traces, only that of one rank */

@@ -176,13 +176,13 @@ static void draw_measures(struct drawing *to)
     mt_pen_end_line(&to->pen);
 }
 
-/* The next largest category after one of so many bytes and that number; MT_CATEGORY_COUNT: none. */
+/* The next largest category after one of so many bytes and that number; mt_n_categories: none. */
 static unsigned next_category(const uint64_t *bytes, unsigned last)
 {
-    unsigned best = MT_CATEGORY_COUNT;
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++) {
-        int is_after = last == MT_CATEGORY_COUNT || bytes[i] < bytes[last] || (bytes[i] == bytes[last] && i > last);
-        if (bytes[i] && is_after && (best == MT_CATEGORY_COUNT || bytes[i] > bytes[best]))
+    unsigned best = mt_n_categories;
+    for (unsigned i = 0; i < mt_n_categories; i++) {
+        int is_after = last == mt_n_categories || bytes[i] < bytes[last] || (bytes[i] == bytes[last] && i > last);
+        if (bytes[i] && is_after && (best == mt_n_categories || bytes[i] > bytes[best]))
             best = i;
     }
     return best;
@@ -203,12 +203,12 @@ static void draw_share(struct drawing *to, const char *label, uint64_t bytes, ui
 static void draw_categories(struct drawing *to)
 {
     const struct mt_look *look = &to->picture->look;
-    unsigned most = is_tall(to) ? MT_CATEGORY_COUNT : mt_pen_room(&to->pen) / 3, shown = 0;
+    unsigned most = is_tall(to) ? mt_n_categories : mt_pen_room(&to->pen) / 3, shown = 0;
     uint64_t whole = look->unseen;
-    for (unsigned i = 0; i < MT_CATEGORY_COUNT; i++)
+    for (unsigned i = 0; i < mt_n_categories; i++)
         whole += look->category[i];
     mt_pen_end_line(&to->pen);
-    for (unsigned i = next_category(look->category, MT_CATEGORY_COUNT); i < MT_CATEGORY_COUNT && shown < most;
+    for (unsigned i = next_category(look->category, mt_n_categories); i < mt_n_categories && shown < most;
          i = next_category(look->category, i), shown++)
         draw_share(to, mt_categories[i].label, look->category[i], whole, mt_categories[i].colour);
     if (look->unseen && shown < most)
