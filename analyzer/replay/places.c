@@ -61,13 +61,6 @@ void mt_places_ended(struct mt_places *places, const struct mt_definitions *defi
         place->live -= block->size;
 }
 
-const struct mt_place *mt_places_find(const struct mt_places *places,
-                                      const struct mt_definitions *definitions, uint32_t stack,
-                                      uint32_t node_name)
-{
-    return find(places, key_of(definitions, stack, node_name));
-}
-
 int mt_places_add(struct mt_places *places, const struct mt_definitions *definitions,
                   const struct mt_place *place)
 {

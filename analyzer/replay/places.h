@@ -33,11 +33,6 @@ int mt_places_made(struct mt_places *places, const struct mt_definitions *defini
 void mt_places_ended(struct mt_places *places, const struct mt_definitions *definitions,
                      const struct mt_block *block, int at_end);
 
-/* That of a line, as mt_line_stack gives it, and an operator; NULL: none. */
-const struct mt_place *mt_places_find(const struct mt_places *places,
-                                      const struct mt_definitions *definitions, uint32_t stack,
-                                      uint32_t node_name);
-
 /* Adds what a compact copy says of a place that is not there. 0 or -ENOMEM. */
 int mt_places_add(struct mt_places *places, const struct mt_definitions *definitions,
                   const struct mt_place *place);

@@ -29,28 +29,27 @@ static struct mt_cache callers;
 #define ADDRESS_BITS 48
 static _Atomic uint64_t near_callers[NEAR_CALLERS];
 
-/* The module that an address lies in; NULL: none. */
-static struct link_map *module_of(const void *address)
+/* The image that an address lies in; NULL: none. */
+static struct link_map *image_of(const void *address)
 {
     Dl_info info;
-    struct link_map *module = NULL;
-    return dladdr1(address, &info, (void **)&module, RTLD_DL_LINKMAP) ? module : NULL;
+    struct link_map *image = NULL;
+    return dladdr1(address, &info, (void **)&image, RTLD_DL_LINKMAP) ? image : NULL;
 }
 
-/* Another reference to a module; NULL for the program itself, which needs none. */
-static void *hold(const struct link_map *module)
+/* Another reference to an image; NULL for the program itself, which needs none. */
+static void *hold(const struct link_map *image)
 {
-    return module && *module->l_name ? mt_loaded_open(module->l_name, RTLD_NOLOAD | RTLD_LAZY)
-                                     : NULL;
+    return image && *image->l_name ? mt_loaded_open(image->l_name, RTLD_NOLOAD | RTLD_LAZY) : NULL;
 }
 
 void *mt_scope_of(const void *caller)
 {
-    struct link_map *module = module_of(caller);
-    if (module && mt_loader_is_broken())
-        return *module->l_name ? module : RTLD_NEXT;
-    void *scope = hold(module);
-    return !module ? NULL : scope ? scope : RTLD_NEXT;
+    struct link_map *image = image_of(caller);
+    if (image && mt_loader_is_broken())
+        return *image->l_name ? image : RTLD_NEXT;
+    void *scope = hold(image);
+    return !image ? NULL : scope ? scope : RTLD_NEXT;
 }
 
 void *mt_scope_symbol(void *scope, const char *symbol)
@@ -71,8 +70,8 @@ static const struct {
 static int is_cudart(const void *function)
 {
     static const char name[] = "libcudart";
-    const struct link_map *module = module_of(function);
-    const char *slash = module ? strrchr(module->l_name, '/') : NULL;
+    const struct link_map *image = image_of(function);
+    const char *slash = image ? strrchr(image->l_name, '/') : NULL;
     return slash && !strncmp(slash + 1, name, sizeof name - 1);
 }
 
@@ -110,13 +109,13 @@ static uint32_t index_of(const struct mt_cudart *runtime)
     return 0;
 }
 
-/* Of the module of this address. What was found must not go away; the module itself may. */
-static struct mt_cudart runtime_of_module(const void *address)
+/* Of the image of this address. What was found must not go away; the image itself may. */
+static struct mt_cudart runtime_of_image(const void *address)
 {
     void *scope = mt_scope_of(address);
     struct mt_cudart runtime = runtime_in(scope, find);
     if (runtime.cuda_malloc && !index_of(&runtime))
-        hold(module_of((const void *)runtime.cuda_malloc));
+        hold(image_of((const void *)runtime.cuda_malloc));
     if (scope && scope != RTLD_NEXT && !mt_loader_is_broken())
         dlclose(scope);
     return runtime;
@@ -125,11 +124,11 @@ static struct mt_cudart runtime_of_module(const void *address)
 static struct mt_cudart find_runtime(const void *caller)
 {
     static const char *const names[] = {"libcudart.so.13", "libcudart.so.12"};
-    struct mt_cudart runtime = runtime_of_module(caller);
+    struct mt_cudart runtime = runtime_of_image(caller);
     for (size_t i = 0; !runtime.cuda_malloc && i < sizeof names / sizeof *names; i++) {
         const void *any = mt_find_real("cudaMalloc", names[i]);
         if (any)
-            runtime = runtime_of_module(any);
+            runtime = runtime_of_image(any);
     }
     return runtime;
 }
@@ -149,7 +148,7 @@ static uint32_t add_runtime(const struct mt_cudart *runtime)
     return at + 1;
 }
 
-/* As the module of this function has them, whoever stands in front of it. */
+/* As the image of this function has them, whoever stands in front of it. */
 static struct mt_cudart runtime_with(const void *function)
 {
     void *scope = is_cudart(function) ? mt_scope_of(function) : NULL; /* for good */

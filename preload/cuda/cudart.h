@@ -15,7 +15,7 @@ struct mt_cudart {
     unsigned (*get_device)(int *device);
 };
 
-/* The runtime that the module of this return address is linked to, else any that is loaded; NULL:
+/* The runtime that the image of this return address is linked to, else any that is loaded; NULL:
  * none. It stays. Takes the loader's lock at a caller's first call. */
 const struct mt_cudart *mt_cudart_of(const void *caller);
 
@@ -40,7 +40,7 @@ extern _Thread_local char mt_cudart_way __attribute__((tls_model("initial-exec")
         ask_result;                                                                                \
     })
 
-/* A handle in whose scope stands what the module of this address is linked to: RTLD_NEXT for the
+/* A handle in whose scope stands what the image of this address is linked to: RTLD_NEXT for the
  * program itself; NULL: not known. It holds a reference. Takes the loader's lock. */
 void *mt_scope_of(const void *caller);
 

@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* From libmemtap.so's folder: installed, and as it is built. */
-static const char *const places[] = {"libmemtap-cupti.so", "../cupti/libmemtap-cupti.so"};
+static const char *const paths[] = {"libmemtap-cupti.so", "../cupti/libmemtap-cupti.so"};
 
 static struct {
     pthread_mutex_t lock; /* of opening and stepping back */
@@ -74,27 +74,27 @@ static int see_hooks(int was_looked_up)
            (was_looked_up || mt_images_need("libcuda.so.") || mt_images_need("libcudart.so."));
 }
 
-static void *load_module(void)
+static void *load_library(void)
 {
     char path[PATH_MAX];
-    void *module = NULL;
-    for (size_t i = 0; !module && i < sizeof places / sizeof *places; i++)
-        if (!mt_own_path(path, places[i]))
-            module = mt_loaded_open(path, RTLD_NOW | RTLD_LOCAL);
-    return module;
+    void *library = NULL;
+    for (size_t i = 0; !library && i < sizeof paths / sizeof *paths; i++)
+        if (!mt_own_path(path, paths[i]))
+            library = mt_loaded_open(path, RTLD_NOW | RTLD_LOCAL);
+    return library;
 }
 
 static void start(void)
 {
     char why[MT_CUPTI_STATUS] = "";
-    void *module = load_module();
+    void *library = load_library();
     mt_cupti_start_function *begin;
-    *(void **)&begin = module ? mt_real_dlsym(module, MT_CUPTI_START) : NULL;
-    *(void **)&cupti.stop = module ? mt_real_dlsym(module, MT_CUPTI_STOP) : NULL;
+    *(void **)&begin = library ? mt_real_dlsym(library, MT_CUPTI_START) : NULL;
+    *(void **)&cupti.stop = library ? mt_real_dlsym(library, MT_CUPTI_STOP) : NULL;
     if (!begin || !cupti.stop) {
         say(mt_loader_is_broken() ? "not used: forked while a library was loaded"
                                   : "not used: there is no %s beside libmemtap.so",
-            places[0]);
+            paths[0]);
         cupti.stop = NULL;
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CUPTI, where the hooks cannot see CUDA's calls, or where it is asked for (MEMTAP_CUPTI). What
- * hears its callbacks is a module, libmemtap-cupti.so, which is loaded only then.
+ * hears its callbacks is a library of its own, libmemtap-cupti.so, which is loaded only then.
  *
  * One call is one event, whoever sees it. Within a hook, CUPTI's callbacks are left alone; and a
  * call that CUPTI tells of first is CUPTI's, with the hooks that it comes through.
@@ -11,7 +11,7 @@
 
 #include "cuda-memory.h"
 
-/* What the module records with; see cuda-memory.h and multicast.h. */
+/* What the library records with; see cuda-memory.h and multicast.h. */
 struct mt_cupti_recorder {
     void (*allocated)(struct mt_cuda_call call, unsigned result, const void *address,
                       uint64_t size);
@@ -38,7 +38,7 @@ struct mt_cupti_recorder {
 
 #define MT_CUPTI_STATUS 256 /* bytes */
 
-/* What the module exports. start: subscribes under this number, not 0: 0, or a negative errno and
+/* What the library exports. start: subscribes under this number, not 0: 0, or a negative errno and
  * why in one line of text. stop: unsubscribes. */
 #define MT_CUPTI_START "memtap_cupti_start"
 #define MT_CUPTI_STOP "memtap_cupti_stop"
@@ -46,7 +46,7 @@ typedef int mt_cupti_start_function(const struct mt_cupti_recorder *recorder, un
                                     char why[MT_CUPTI_STATUS]);
 typedef void mt_cupti_stop_function(void);
 
-/* The driver is being initialized and has loaded us (CUDA_INJECTION64_PATH): opens the module, if
+/* The driver is being initialized and has loaded us (CUDA_INJECTION64_PATH): opens the library, if
  * that is wanted. was_looked_up: some function of the driver was, through our hooks. Takes the
  * loader's lock. */
 void mt_cupti_open(int was_looked_up);

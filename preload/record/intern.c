@@ -203,7 +203,7 @@ uint32_t mt_intern_call(uint32_t function, uint32_t file, uint32_t line, uint32_
                     .function = function, .file = file, .line = line, .root = root, .path = path});
 }
 
-uint32_t mt_intern_module(uint32_t build_id, uint32_t path)
+uint32_t mt_intern_image(uint32_t build_id, uint32_t path)
 {
     return intern(MODULES, &(struct module){build_id, path});
 }

@@ -18,7 +18,7 @@ uint32_t mt_intern_frame(uint32_t function, uint32_t file, uint32_t line);
  */
 uint32_t mt_intern_call(uint32_t function, uint32_t file, uint32_t line, uint32_t root,
                         uint32_t path);
-uint32_t mt_intern_module(uint32_t build_id, uint32_t path); /* string ids */
+uint32_t mt_intern_image(uint32_t build_id, uint32_t path); /* string ids */
 uint32_t mt_intern_native_frame(uint32_t module, uint64_t address);
 uint32_t mt_intern_stack(uint32_t parent, uint32_t frame);
 

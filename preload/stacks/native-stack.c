@@ -35,9 +35,9 @@ void mt_native_start(void)
     atomic_store(&native.is_on, !native.has_failed);
 }
 
-/* Id of the module; code that lies in none has 0, and its address. With the lock: threads' stacks
+/* Id of the image; code that lies in none has 0, and its address. With the lock: threads' stacks
  * may have 16 KiB. */
-static uint32_t intern_module(uintptr_t pc, uint64_t *address)
+static uint32_t intern_image(uintptr_t pc, uint64_t *address)
 {
     static char path[PATH_MAX];
     struct mt_image image;
@@ -49,7 +49,7 @@ static uint32_t intern_module(uintptr_t pc, uint64_t *address)
     mt_image_path(&image, path);
     *address = pc - image.bias;
     uint32_t build_string = *build_id ? mt_intern_string(build_id, strlen(build_id)) : 0;
-    return mt_intern_module(build_string, mt_intern_string(path, strlen(path)));
+    return mt_intern_image(build_string, mt_intern_string(path, strlen(path)));
 }
 
 /* The stamp tells apart what was at an address before and after another library came there. */
@@ -60,8 +60,8 @@ static uint32_t intern_frame(uintptr_t pc, uint32_t stamp)
     uint32_t id = mt_cache_find(&native.frames, &key);
     if (id)
         return id;
-    uint32_t module = intern_module(pc, &address);
-    id = mt_intern_native_frame(module, address);
+    uint32_t id_of_image = intern_image(pc, &address);
+    id = mt_intern_native_frame(id_of_image, address);
     if (id)
         mt_cache_add(&native.frames, &key, id);
     return id;
