@@ -20,6 +20,8 @@
 #define EVERY_ONE 4u  /* of the first calls; .cuda() and the like are among them */
 #define PER_DICT 256u /* buffers, or parameters, of a module */
 #define PARTS 8u      /* of a tensor */
+#define FEW 4u        /* modules that are read at once */
+#define HINTS 3u      /* what modules of one class have in common: the type, its keys */
 
 enum attribute { BUFFERS, PARAMETERS, MODULES, ATTRIBUTES };
 
@@ -36,6 +38,7 @@ static struct {
     _Atomic int64_t left;   /* modules that may be looked at, but for AT_FIRST */
     _Atomic uint32_t cut;   /* looks that did not come to all of them */
     uint64_t todo[MOST];
+    uint64_t hint[HINTS]; /* addresses that the last module had in common with others of its class */
     uint64_t key[ATTRIBUTES]; /* the strs with these names that were met last */
 } members = {.busy = ATOMIC_FLAG_INIT};
 
@@ -92,6 +95,32 @@ static unsigned add_parts(struct mt_py_dict *dict, unsigned n)
     return n;
 }
 
+/* The next modules are read, in one system call. A few are most often of a class that was met, of which the
+ * pages come with them. How many there are. */
+static unsigned expect(const uint64_t *module, unsigned n)
+{
+    uint64_t address[FEW + HINTS];
+    n = n < MT_LOOK_AHEAD ? n : MT_LOOK_AHEAD;
+    if (n > FEW) { /* they share the cost of their class */
+        mt_look_expect(module, n);
+        return n;
+    }
+    memcpy(address, module, n * sizeof *module);
+    memcpy(address + n, members.hint, sizeof members.hint);
+    mt_look_expect(address, n + HINTS);
+    return n;
+}
+
+static void remember(uint64_t module, const struct mt_py_dict *attributes)
+{
+    uint64_t type;
+    if (mt_py_read(module + MT_OBJECT_TYPE, &type))
+        return;
+    members.hint[0] = type;
+    members.hint[1] = type + (uint64_t)members.layout->type_keys;
+    members.hint[2] = attributes->entries;
+}
+
 /* The module, which lives, and its parts, and theirs, so many at most: how many there were. What is no module has
  * no such attributes. */
 static unsigned go_through(struct mt_thread *self, uint64_t module, unsigned most)
@@ -102,13 +131,13 @@ static unsigned go_through(struct mt_thread *self, uint64_t module, unsigned mos
     unsigned n = 1, at = 0, expected = 1;
     members.todo[0] = module;
     for (; at < n && at < most; at++) {
-        if (at == expected) {
-            expected = n - at < MT_LOOK_AHEAD ? n : at + MT_LOOK_AHEAD;
-            mt_look_expect(&members.todo[at], expected - at);
-        }
+        if (at == expected)
+            expected = at + expect(&members.todo[at], n - at);
         if ((at ? mt_py_attributes : mt_py_attributes_alive)(members.layout, members.todo[at],
                                                              &attributes, &proof))
             continue;
+        if (at)
+            remember(members.todo[at], &attributes);
         find_attributes(&attributes, found);
         if (!mt_py_dict_open(members.layout, found[BUFFERS], &dict))
             record_members(self, &dict, 0);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """growth.py [--table FILE] [CASE:N...]: programs with N new objects of a kind (growth_program.py), on the
 simulated device, alone and with memtap: the processor's seconds of the program's threads in the first pass
-and in a later one (the least of MEMTAP_BENCH_TURNS), the ratios, and what a new object costs in the first
+and in a later one (the least of MEMTAP_BENCH_TURNS; of `processes` the children's), the ratios, and what a new object costs in the first
 pass. --table writes them into the table of docs/growth.md."""
 import os
 import re
@@ -13,11 +13,12 @@ import harness  # noqa: E402
 
 PROGRAM = Path(__file__).resolve().with_name("growth_program.py")
 TURNS = int(os.environ.get("MEMTAP_BENCH_TURNS", "3"))
-CASES = ["alone:100", "alone:600", "alone:3000", "alone:20000", "lora:600", "flat:100", "flat:3000", "flat:10000",
+CASES = ["alone:100", "alone:600", "alone:3000", "alone:20000", "alone:100000", "lora:600", "flat:100", "flat:3000",
+         "flat:10000", "flat:100000",
          "shuffled:3000", "tree:3000", "nested:150", "shared:1000", "containers:400", "anew:1500",
          "growing:500", "growing:2000", "optimizers:500", "parameters:3000", "buffers:1000",
          "stacks:20000", "code:3000", "code_anew:3000", "blocks:20000", "streams:300", "threads:500",
-         "functions:500"]
+         "functions:500", "processes:50"]
 
 
 def seconds(forks, trace, case, n):

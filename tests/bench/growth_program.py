@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """growth_program.py CASE N: a program with N new objects of a kind, all of which memtap looks up; prints
 the processor's seconds of its threads in a first pass, and the median of later ones."""
+import os
 import statistics
 import sys
 import time
@@ -252,9 +253,29 @@ def functions(n):
     return one_pass
 
 
+def processes(n):
+    """Each is another program, which takes memory of CUDA's once; all of their processor's time counts."""
+    program = """import ctypes
+cuda, at = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p()
+assert not cuda.cudaMalloc(ctypes.byref(at), ctypes.c_size_t(1 << 20))
+"""
+
+    environment = {**os.environ, "MEMTAP_OUTPUT": os.environ.get("MEMTAP_OUTPUT", "") + ".%p.mtap"}
+
+    def one_pass():
+        used = 0.0
+        for _ in range(n):
+            child = os.posix_spawn(sys.executable, [sys.executable, "-S", "-c", program], environment)
+            _, status, usage = os.wait4(child, 0)
+            assert not status
+            used += usage.ru_utime + usage.ru_stime
+        return used
+    return one_pass
+
+
 CASES = {f.__name__: f for f in (alone, lora, flat, shuffled, tree, nested, shared, containers, anew, growing,
                                  optimizers, parameters, buffers, stacks, code, code_anew, blocks,
-                                 streams, threads, functions)}
+                                 streams, threads, functions, processes)}
 
 
 def seconds(one_pass):
