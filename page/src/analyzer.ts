@@ -45,6 +45,7 @@ export interface Range { slot: number; is_time: boolean; from: number; to: numbe
 /** Per column: bytes by group, the column's highest moment, reserved, least allocated. */
 export interface Bands { fields: number; numbers: Float64Array; }
 /** Six numbers a strip: columns from, to, bytes below, life, bytes, category. */
+/** rest: by column and category, the bytes of what is too thin; below: what is drawn, by column. */
 export interface Strips { numbers: Float64Array; rest: Float64Array; below: Float64Array; }
 export const STRIP = 6;
 /** Where blocks lie: areas.h has the fields, in the order of addresses. */
@@ -208,7 +209,7 @@ export class Analyzer {
     if (n < 0) throw new Error("out of memory");
     return {
       numbers: this.doubles(this.exports.strip_numbers(), n * STRIP),
-      rest: this.doubles(this.exports.strips_rest(), range.columns),
+      rest: this.doubles(this.exports.strips_rest(), range.columns * this.nCategories),
       below: this.doubles(this.exports.strips_below_rest(), range.columns),
     };
   }

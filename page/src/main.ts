@@ -64,7 +64,7 @@ class Page {
     this.timeline = new Timeline(byId("timeline"), client, this.store, trace, find, (event, column, bands) =>
       tip(event, this.columnText(column, bands)), tip);
     this.minimap = new Minimap(byId("minimap"), client, this.store, find);
-    this.blocks = new Blocks(byId("blocks"), client, this.store, trace, find, () => this.timeline.most,
+    this.blocks = new Blocks(byId("blocks"), client, this.store, trace, find, () => this.timeline.most, this.timeline.first,
       (event, found) => tip(event, found ? `${size(found.bytes)}\nclick for its stack` : ""));
     this.map = new AddressMap(byId("panel-map"), client, this.store, trace, find, (event, text) => tip(event, text), over);
     this.legend = new Legend(byId("legend"), byId("moment"), client, this.store, trace);

@@ -15,7 +15,8 @@ struct open_strip {
 struct lane {
     const struct mt_lives *lives;
     const struct mt_course *course;
-    uint64_t least, rest; /* rest: bytes of those too thin, live now */
+    uint64_t least;
+    uint64_t rest[MT_CATEGORY_COUNT]; /* bytes of those too thin, live now */
     int category;
     struct open_strip *open; /* oldest first */
     size_t n, capacity;
@@ -32,7 +33,7 @@ static int add(struct lane *lane, uint32_t number)
     if (!is_shown(lane, life))
         return 0;
     if (life->size < lane->least) {
-        lane->rest += life->size;
+        lane->rest[life->category] += life->size;
         return 0;
     }
     if (mt_grow(&lane->open, &lane->capacity, lane->n + 1, sizeof *lane->open))
@@ -64,7 +65,7 @@ static int end(struct lane *lane, struct mt_strips *strips, uint32_t number, dou
     if (!is_shown(lane, life))
         return 0;
     if (life->size < lane->least) {
-        lane->rest -= life->size;
+        lane->rest[life->category] -= life->size;
         return 0;
     }
     for (size_t i = lane->n; i > 0; i--) {
@@ -92,7 +93,8 @@ static int draw(struct lane *lane, struct mt_strips *strips, size_t column)
         }
         below += (double)mt_life(lane->lives, open->life)->size;
     }
-    strips->rest[column] = (double)lane->rest;
+    for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
+        strips->rest[column * MT_CATEGORY_COUNT + c] = (double)lane->rest[c];
     strips->below_rest[column] = below;
     return 0;
 }
@@ -145,7 +147,8 @@ int mt_strips_lay(struct mt_strips *strips, const struct mt_lives *lives,
                         .least = least,
                         .category = category};
     strips->n = 0;
-    if (mt_grow(&strips->rest, &strips->rest_capacity, range->columns, sizeof *strips->rest) ||
+    if (mt_grow(&strips->rest, &strips->rest_capacity, range->columns * MT_CATEGORY_COUNT,
+                sizeof *strips->rest) ||
         mt_grow(&strips->below_rest, &strips->below_capacity, range->columns,
                 sizeof *strips->below_rest))
         return -ENOMEM;

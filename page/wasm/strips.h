@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Blocks over time: each a strip in the stack of those that were made before it, and what is too
- * thin to be seen as one band above them.
+ * thin to be seen as one band a category above them.
  */
 #ifndef MT_PAGE_STRIPS_H
 #define MT_PAGE_STRIPS_H
@@ -17,7 +17,7 @@ struct mt_strip {
 struct mt_strips {
     struct mt_strip *strip;
     size_t n, capacity;
-    double *rest;          /* by column: the bytes of what is too thin */
+    double *rest;          /* by column, MT_CATEGORY_COUNT numbers each: bytes of what is too thin */
     double *below_rest;    /* by column: the bytes that are drawn */
     size_t rest_capacity, below_capacity;
 };

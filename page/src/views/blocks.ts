@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every block as a strip: its life is its width, its bytes are its height. What is thinner than can be
-// seen is one band above; zooming in makes strips of it.
-import type { Device, Strips, Trace } from "../analyzer";
+// seen is one band a category above; zooming in makes strips of it.
+import type { Device, Range, Strips, Trace } from "../analyzer";
 import { STRIP } from "../analyzer";
 import { Chart, LEFT, gestures, ink } from "../chart";
 import { Client, latest } from "../client";
 import { fill } from "../palette";
-import { Store } from "../state";
+import { Store, whole } from "../state";
 
-const THINNEST = 0.8; // CSS pixels
+const THINNEST = 0.8; // CSS pixels, of a strip where more moments than FEW are shown
+const FEW = 30000, MOST_STRIPS = 150000;
+const REST_MS = 120; // without a move, before strips of another range are asked for
 
 /** A block under the pointer. */
 export interface Found { life: number; bytes: number; }
@@ -16,19 +18,25 @@ export interface Found { life: number; bytes: number; }
 export class Blocks {
   private readonly chart: Chart;
   private strips: Strips | null = null;
-  private columns = 1;
+  private range: Range | null = null; // of the strips
+  private timer = 0;
   private most = 1;
   private readonly fetch: () => void;
 
   constructor(canvas: HTMLCanvasElement, client: Client, private readonly store: Store,
-              private readonly trace: Trace, device: () => Device, height: () => number,
+              private readonly trace: Trace, device: () => Device, height: () => number, drawn: Promise<void>,
               hover: (event: PointerEvent, found: Found | null) => void) {
     this.chart = new Chart(canvas, 6);
     this.fetch = latest(async () => {
+      await drawn; // the timeline has the height
       const { slot, is_time, from, to, category } = store.state;
-      this.columns = Math.min(this.chart.columns(), 1400);
-      const least = (height() / this.chart.height) * THINNEST;
-      this.strips = await client.strips({ slot, is_time, from, to, columns: this.columns }, least, category);
+      const columns = Math.min(this.chart.columns(), 1400);
+      const all = whole(device(), is_time), range = { slot, is_time, from, to, columns };
+      const is_few = (device().moments * (to - from)) / (all.to - all.from) <= FEW;
+      const strips = is_few ? await client.strips(range, 0, category) : null;
+      this.strips = strips && strips.numbers.length <= MOST_STRIPS * STRIP ? strips
+        : await client.strips(range, (height() / this.chart.height) * THINNEST, category);
+      this.range = range;
       this.draw();
     });
     gestures(this.chart, store, device, (event) => {
@@ -40,14 +48,31 @@ export class Blocks {
     });
   }
 
+  /** While one moves, the strips that are there move along; then those of the new range are asked for. */
   update() {
-    if (this.chart.fit()) this.fetch();
+    if (!this.chart.fit()) return;
+    const { slot, is_time } = this.store.state, is_same = this.range?.slot === slot && this.range.is_time === is_time;
+    clearTimeout(this.timer);
+    if (is_same) {
+      this.draw();
+      this.timer = window.setTimeout(() => this.fetch(), REST_MS);
+    } else {
+      this.strips = null;
+      this.fetch();
+    }
+  }
+
+  /** Where a column of the strips stands now. */
+  private x(column: number): number {
+    const { from, to, columns } = this.range!;
+    return this.chart.pixel(this.store.state, from + (column / columns) * (to - from));
   }
 
   private find(x: number, y: number): Found | null {
     if (!this.strips) return null;
     const { numbers } = this.strips;
-    const column = ((x - LEFT) / this.chart.width) * this.columns;
+    const { from, to, columns } = this.range!;
+    const column = ((this.chart.at(this.store.state, x) - from) / (to - from)) * columns;
     const bytes = (1 - y / this.chart.height) * this.most;
     for (let i = 0; i < numbers.length; i += STRIP)
       if (numbers[i]! <= column && column < numbers[i + 1]! && numbers[i + 2]! <= bytes &&
@@ -59,36 +84,64 @@ export class Blocks {
   draw() {
     const strips = this.strips, chart = this.chart;
     if (!strips || !chart.fit()) return;
-    const { context } = chart, { numbers } = strips, { state } = this.store;
+    const { context } = chart;
     this.most = 1;
-    for (let i = 0; i < this.columns; i++)
-      this.most = Math.max(this.most, strips.rest[i]! + strips.below[i]!);
+    const n = this.trace.categories.length;
+    for (let i = 0; i < this.range!.columns; i++)
+      this.most = Math.max(this.most, strips.rest.subarray(i * n, i * n + n).reduce((a, b) => a + b, strips.below[i]!));
     this.most *= 1.04;
     const y = chart.begin(this.most);
-    const step = chart.width / this.columns;
+    context.save();
+    context.beginPath();
+    context.rect(LEFT, 0, chart.width, chart.height);
+    context.clip();
+    this.drawStrips(strips, y);
+    this.drawRest(strips, y);
+    this.drawChosen(strips, y);
+    context.restore();
+  }
+
+  private drawStrips({ numbers }: Strips, y: (bytes: number) => number) {
+    const { context } = this.chart, chart = this.chart;
     for (let c = 0; c < this.trace.categories.length; c++) {
       context.fillStyle = fill(this.trace.categories[c]!.name);
       for (let i = 0; i < numbers.length; i += STRIP) {
         if (numbers[i + 5] !== c) continue;
         const top = y(numbers[i + 2]! + numbers[i + 4]!), height = (numbers[i + 4]! / this.most) * chart.height;
         const edge = height > 3 ? 0.5 : 0;
-        context.fillRect(LEFT + numbers[i]! * step, top + edge, (numbers[i + 1]! - numbers[i]!) * step,
-          Math.max(height - edge, 0.5));
+        const left = this.x(numbers[i]!);
+        context.fillRect(left, top + edge, this.x(numbers[i + 1]!) - left, Math.max(height - edge, 0.5));
       }
     }
-    context.fillStyle = ink("soft");
-    for (let i = 0; i < this.columns; i++)
-      if (strips.rest[i]) {
-        const top = y(strips.below[i]! + strips.rest[i]!);
-        context.fillRect(LEFT + i * step, top, step + 0.5, y(strips.below[i]!) - top);
-      }
-    if (state.life < 0) return;
+  }
+
+  private drawChosen({ numbers }: Strips, y: (bytes: number) => number) {
+    const { context, height } = this.chart, { life } = this.store.state;
+    if (life < 0) return;
     context.strokeStyle = ink("accent");
     context.lineWidth = 2;
     for (let i = 0; i < numbers.length; i += STRIP)
-      if (numbers[i + 3] === state.life)
-        context.strokeRect(LEFT + numbers[i]! * step, y(numbers[i + 2]! + numbers[i + 4]!),
-          Math.max(2, (numbers[i + 1]! - numbers[i]!) * step), Math.max(2, (numbers[i + 4]! / this.most) * chart.height));
+      if (numbers[i + 3] === life)
+        context.strokeRect(this.x(numbers[i]!), y(numbers[i + 2]! + numbers[i + 4]!),
+          Math.max(2, this.x(numbers[i + 1]!) - this.x(numbers[i]!)), Math.max(2, (numbers[i + 4]! / this.most) * height));
     context.lineWidth = 1;
+  }
+
+  /** What is too thin for strips, paler than these. */
+  private drawRest(strips: Strips, y: (bytes: number) => number) {
+    const { context } = this.chart, n = this.trace.categories.length;
+    const below = strips.below.slice();
+    context.globalAlpha = 0.6;
+    for (let c = 0; c < n; c++) {
+      context.fillStyle = fill(this.trace.categories[c]!.name);
+      for (let i = 0; i < this.range!.columns; i++) {
+        const bytes = strips.rest[i * n + c]!;
+        if (!bytes) continue;
+        const top = y(below[i]! + bytes);
+        context.fillRect(this.x(i), top, this.x(i + 1) - this.x(i) + 0.5, y(below[i]!) - top);
+        below[i]! += bytes;
+      }
+    }
+    context.globalAlpha = 1;
   }
 }
