@@ -14,7 +14,7 @@ TRANSFORMERS=transformers==5.23.0
 TORCH_NEEDS=(filelock 'typing-extensions>=4.13' 'setuptools>=77' sympy networkx jinja2 fsspec numpy)
 # For the tests of examples/ci.
 PYTEST=pytest==9.2.0
-TEST_TOOLS=(meson-python pytest)
+TEST_TOOLS=(meson-python pytest nbclient ipykernel)
 CUDA_HEADERS=(nvidia-cuda-runtime==13.2.* nvidia-cuda-cupti==13.2.* nvidia-cuda-crt==13.2.*)
 
 # A program that catches an interrupt and ends must not make us try again.
@@ -213,9 +213,9 @@ fill_venv() {
     printf '%s\n' "$kind $TORCH $TRANSFORMERS $PYTEST" >.venv/ready
 }
 
-# What tests of the wheel and of the pytest plugin want in .venv.
+# What tests of the wheel, of the pytest plugin and of the notebook want in .venv.
 install_test_tools() {
-    .venv/bin/python -c 'import mesonpy, pytest' 2>/dev/null ||
+    .venv/bin/python -c 'import mesonpy, pytest, nbclient, ipykernel' 2>/dev/null ||
         fetch pip-tests .venv/bin/python -m pip install "${TEST_TOOLS[@]}"
 }
 

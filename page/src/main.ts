@@ -11,7 +11,7 @@ import { pictureButtons } from "./picture";
 import { onPrint } from "./print";
 import { Run, carried, given } from "./runs";
 import { Several } from "./several";
-import { Change, State, Store, TABS, Tab, read, whole } from "./state";
+import { Change, State, Store, TABS, Tab, address, read, whole } from "./state";
 import { tip } from "./tip";
 import { AddressMap } from "./views/address-map";
 import { Blocks } from "./views/blocks";
@@ -85,7 +85,7 @@ class Page {
       byId(id).addEventListener("pointerleave", () => (byId("tip").hidden = true));
     window.addEventListener("resize", () => this.all(), { signal: over });
     window.addEventListener("hashchange", () => {
-      if (!byId("views").hidden) this.store.set(read(location.hash, trace));
+      if (!byId("views").hidden) this.store.set(read(address(), trace));
     }, { signal: over });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.all(), { signal: over });
     onPrint(() => {
@@ -302,7 +302,7 @@ async function refresh(client: Client, run: Run) {
   const trace = await client.open(run.file, await run.files(), run.is_running);
   if (!shown.page) {
     shown = null;
-    await open(client, run, location.hash);
+    await open(client, run, address());
     return;
   }
   const { trace: before, page } = shown, old = { ...before };

@@ -2,7 +2,7 @@
 // Several runs in one page: one by one, side by side (ranks of a job), or two compared.
 import { byId, make, plain } from "./dom";
 import { Run } from "./runs";
-import { link } from "./state";
+import { address, keep, link } from "./state";
 import { Workers } from "./workers";
 import { DifferenceView } from "./views/difference";
 import { RanksView } from "./views/ranks";
@@ -24,7 +24,7 @@ export class Several {
   constructor(private readonly place: HTMLElement, workers: Workers, private readonly openRun: OpenRun,
               private readonly failed: (why: string) => void) {
     this.ranks = new RanksView(byId("panel-ranks"), workers, (run) => this.openOne(run, ""), (old, now) => {
-      history.pushState(null, "", `#view=difference&old=${this.runs.indexOf(old)}&new=${this.runs.indexOf(now)}`);
+      keep(`view=difference&old=${this.runs.indexOf(old)}&new=${this.runs.indexOf(now)}`, true);
       this.show("difference").catch((error: Error) => failed(error.message));
     });
     this.difference = new DifferenceView(byId("panel-difference"), workers, (run, fragment) => this.openOne(run, fragment));
@@ -35,7 +35,7 @@ export class Several {
 
   /** What the link asks for, as far as there is that; otherwise what suits the runs. */
   private asked(): Mode {
-    const given = new URLSearchParams(location.hash.slice(1));
+    const given = new URLSearchParams(address());
     const run = Number(given.get("run") ?? NaN);
     if (this.runs[run]) {
       this.chosen = run;
@@ -53,7 +53,7 @@ export class Several {
     this.runs = [...before, ...more];
     this.chosen = before.length;
     try {
-      const fragment = are_carried ? location.hash : "";
+      const fragment = are_carried ? address() : "";
       await this.show(this.runs.length === 1 || (!are_carried && more.length === 1) ? "run"
         : are_carried ? this.asked() : "ranks", fragment);
     } catch (error) {
@@ -66,7 +66,7 @@ export class Several {
 
   private async openOne(run: Run, fragment: string) {
     this.chosen = this.runs.indexOf(run);
-    history.pushState(null, "", `#run=${this.chosen}${fragment && `&${fragment}`}`);
+    keep(`run=${this.chosen}${fragment && `&${fragment}`}`, true);
     await this.show("run", fragment);
   }
 
@@ -85,7 +85,7 @@ export class Several {
   }
 
   private go(mode: Mode) {
-    history.pushState(null, "", mode === "run" ? `#run=${this.chosen}` : `#view=${mode}`);
+    keep(mode === "run" ? `run=${this.chosen}` : `view=${mode}`, true);
     this.show(mode).catch((error: Error) => this.failed(error.message));
   }
 

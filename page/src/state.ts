@@ -29,6 +29,21 @@ export interface State {
 /** What a link says besides a run's state: which run, or which view of several. */
 export const link = { outer: "" };
 
+/** A page in a notebook's cell (a frame of about:srcdoc) has no address to write to: what it shows is kept here. */
+let kept: string | null = null;
+
+export const address = (): string => kept ?? location.hash.slice(1);
+
+/** Has the page's address say what is shown; is_step: the browser's Back leads to what was shown before. */
+export function keep(text: string, is_step = false) {
+  try {
+    if (is_step) history.pushState(null, "", `#${text}`);
+    else history.replaceState(null, "", `#${text}`);
+  } catch {
+    kept = text;
+  }
+}
+
 export type Change = Partial<State>;
 
 export class Store {
@@ -49,7 +64,7 @@ export class Store {
     this.state = { ...this.state, ...change };
     for (const call of this.listeners) call(this.state, changed);
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => history.replaceState(null, "", `#${[link.outer, write(this.state)].filter(Boolean).join("&")}`), 150);
+    this.timer = window.setTimeout(() => keep([link.outer, write(this.state)].filter(Boolean).join("&")), 150);
   }
 }
 

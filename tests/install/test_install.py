@@ -39,6 +39,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_there(root / "share", "man/man1/memtap-report.1", "man/man7/libmemtap.7", "zsh/site-functions/_memtap",
                 "bash-completion/completions/memtap.bash", "fish/vendor_completions.d/memtap.fish")
     check_there(root / "include", "memtap.h")
+    assert any(root.rglob("python*/*-packages/memtap.py"))
 
     pc = next(root.rglob("memtap-trace.pc"))
     flags = run("pkg-config", "--cflags", "--libs", "memtap-trace",

@@ -38,6 +38,8 @@ with tempfile.TemporaryDirectory() as folder:
     run(venv / "bin" / "python", "-m", "pip", "install", "--no-index", wheel)
     memtap = venv / "bin" / "memtap"
     check_works(memtap, venv / "bin" / "python", folder)
+    beside = run(venv / "bin" / "python", "-c", "import memtap; print(memtap.find_command())", env={"PATH": "/usr/bin:/bin"}, cwd=folder)
+    assert beside.strip() == str(memtap), beside
     check_there(venv / "share", "man/man1/memtap-report.1", "bash-completion/completions/memtap.bash")
 
     files = [memtap, *(venv / "lib" / "memtap").rglob("*.so*")]

@@ -23,14 +23,20 @@ export function check(holds, what) {
 
 export const json = (...command) => JSON.parse(execFileSync(memtap, command, { maxBuffer: 1 << 28, encoding: "utf8" }));
 
-/** Opens a page of a file, and waits until it is drawn. */
-export async function show(file, fragment = "", options = {}) {
+/** An empty page that is watched. */
+export async function launch(options = {}) {
   const { chromium } = require("playwright-core");
   run ??= await chromium.launch({ executablePath: browser, args: ["--no-sandbox"] });
   const page = await run.newPage({ viewport: { width: 1280, height: 900 }, ...options });
-  page.on("request", (one) => { if (!/^(file|blob|data):/.test(one.url()) && !one.url().startsWith("http://127.0.0.1:")) requests.push(one.url()); });
+  page.on("request", (one) => { if (!/^(file|blob|data|about):/.test(one.url()) && !one.url().startsWith("http://127.0.0.1:")) requests.push(one.url()); });
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("dialog", (one) => { dialogs.push(one.message()); void one.dismiss(); });
+  return page;
+}
+
+/** Opens a page of a file, and waits until it is drawn. */
+export async function show(file, fragment = "", options = {}) {
+  const page = await launch(options);
   if (options.before) await page.addInitScript(options.before);
   await page.goto(`${file.startsWith("http") ? "" : "file://"}${file}${fragment}`);
   if (options.javaScriptEnabled !== false) await ready(page);

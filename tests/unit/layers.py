@@ -52,7 +52,7 @@ SUBFOLDERS = {
         "check",
         "history",
     ],
-    "tools": ["completion", "terminal", "input", "launch", "serve", "top", "commands"],
+    "tools": ["completion", "notebook", "terminal", "input", "launch", "serve", "top", "commands"],
     "simulator/core": ["base", "device", "memory", "streams", "process"],
 }
 

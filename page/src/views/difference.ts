@@ -7,7 +7,7 @@ import { plural } from "../format";
 import { pictureButtons } from "../picture";
 import { Run, Side } from "../runs";
 import { SortedTable } from "../sorted-table";
-import { link } from "../state";
+import { address, keep, link } from "../state";
 import type { Files } from "../wasi";
 import { Workers } from "../workers";
 import { DifferenceChart, RunSide } from "./difference-chart";
@@ -44,7 +44,7 @@ export class DifferenceView {
 
   /** What the link asks for. */
   private read() {
-    const given = new URLSearchParams(location.hash.slice(1));
+    const given = new URLSearchParams(address());
     const has_sides = (["old", "new"] as const).every((side) => this.runs.some((run) => run.side === side));
     const choice = (text: string | null, otherwise: Choice): Choice => {
       if (has_sides && (text === "old" || text === "new")) return text;
@@ -65,7 +65,7 @@ export class DifferenceView {
     }
     if (this.search) out.set("search", this.search);
     link.outer = `view=difference&old=${this.old}&new=${this.now}`;
-    history.replaceState(null, "", `#${out}`);
+    keep(out.toString());
   }
 
   async show(runs: Run[]) {

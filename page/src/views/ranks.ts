@@ -10,7 +10,7 @@ import type { Run } from "../runs";
 import { Column, SortedTable } from "../sorted-table";
 import { drawStack, fitted, highest } from "../stack";
 import type { Summary } from "../summary";
-import { link } from "../state";
+import { keep, link } from "../state";
 import { tip } from "../tip";
 import { Workers } from "../workers";
 
@@ -57,7 +57,7 @@ export class RanksView {
 
   async show(runs: Run[]) {
     link.outer = "view=ranks";
-    history.replaceState(null, "", "#view=ranks");
+    keep("view=ranks");
     const known = new Map(this.rows.map((row) => [row.run, row]));
     this.runs = runs;
     this.rows = runs.flatMap((run) => known.get(run) ?? []);

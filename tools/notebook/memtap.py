@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""memtap in a notebook: `%load_ext memtap`, then
+
+    %%memtap [OPTION of memtap run]... [--height N]
+    records the cell, and shows the page of memtap view below it
+
+    %memtap [--height N] [TRACE]...
+    shows the page of traces that are there; without one, of the newest
+
+A running kernel cannot be recorded. The cell is a script of its own: it runs in a new process of the same
+Python, and sees nothing of other cells. Its trace is kept where -o FILE says, otherwise only in the page.
+"""
+import argparse
+import codecs
+import html
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+
+HEIGHT = 760  # of the page, in CSS pixels
+
+# The page runs its own code and saves pictures; it has no origin, so it reaches nothing of the notebook.
+FRAME = ('<iframe title="memtap" sandbox="allow-scripts allow-downloads" '
+         'style="width: 100%; height: {height}px; border: 1px solid #8886" srcdoc="{page}"></iframe>')
+
+
+class Problem(Exception):
+    """One line for the user."""
+
+
+class Options(argparse.ArgumentParser):
+    """The magic's own; memtap run and memtap view check the others."""
+
+    def __init__(self):
+        super().__init__(add_help=False, allow_abbrev=False)
+        self.add_argument("--height", type=int, default=HEIGHT)
+
+    def error(self, message):
+        raise Problem(message)
+
+
+def split(options, line):
+    try:
+        known, others = options.parse_known_args(shlex.split(line))
+    except ValueError as error:
+        raise Problem(f"{line}: {error}") from None
+    if known.height < 1:
+        raise Problem(f"--height {known.height}: a height is at least 1")
+    return known, others
+
+
+def find_command():
+    """The command memtap: $MEMTAP, that of this Python's environment, or the first in PATH."""
+    named = os.environ.get("MEMTAP")
+    beside = [pathlib.Path(folder, "memtap") for folder in (sysconfig.get_path("scripts"), pathlib.Path(sys.executable).parent)]
+    for candidate in [named] if named else [*beside, "memtap"]:
+        found = shutil.which(candidate)
+        if found:
+            return found
+    raise Problem(f"$MEMTAP is {named}, which is no command" if named else
+                  "there is no command memtap beside this Python or in PATH; install it, or set MEMTAP to its path")
+
+
+def frame_of(command, traces, height, say):
+    """The page of the traces as HTML for an output cell; it needs no network and no file."""
+    with tempfile.TemporaryDirectory(prefix="memtap-") as folder:
+        page = pathlib.Path(folder, "page.html")
+        done = subprocess.run([command, "view", "-o", page, *traces], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              errors="replace", check=False)
+        if done.returncode or not page.exists():
+            raise Problem(done.stderr.strip().removeprefix("memtap: ") or f"memtap view ended with exit code {done.returncode}")
+        say(done.stderr)
+        return FRAME.format(height=height, page=html.escape(page.read_text(encoding="utf-8")))
+
+
+def run_program(command, environment, say):
+    """Runs it, and says what it prints as soon as it does; its exit code, or minus its signal."""
+    with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as process:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        while True:
+            try:
+                some = process.stdout.read1()
+                say(decoder.decode(some, final=not some))
+                if not some:
+                    return process.wait()
+            except KeyboardInterrupt:
+                # The whole process group may have it already: then the program is about to end.
+                try:
+                    process.wait(1)
+                except subprocess.TimeoutExpired:
+                    process.send_signal(signal.SIGINT)
+
+
+def traces_in(folder):
+    """Each trace with what changes when it is written."""
+    return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.glob("*.mtap")}
+
+
+def check_options(words):
+    """They are memtap run's, and not a command: that is the cell."""
+    for before, word in zip(["x=", *words], words):
+        if word == "--" or (word[:1] != "-" and (before[:1] != "-" or "=" in before)):
+            raise Problem(f"{word}: the program to run is the cell; before it stand only options of memtap run")
+
+
+def record(line, cell, say):
+    """Runs the cell's text under memtap run; the page's frame, or None where there is no trace."""
+    options = Options()
+    options.add_argument("-o", "--output")
+    known, others = split(options, line)
+    check_options(others)
+    command = find_command()
+    with tempfile.TemporaryDirectory(prefix="memtap-") as folder:
+        script = pathlib.Path(folder, "cell.py")
+        script.write_text(cell, encoding="utf-8")
+        output = pathlib.Path(known.output or pathlib.Path(folder, "cell.mtap"))
+        before = traces_in(output.parent)
+        # A script's own folder is where its modules are looked for; a cell's are in the notebook's.
+        path = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
+        # What memtap run says at the end names the trace, which is gone then if nobody asked for it.
+        quiet = [] if known.output else ["--quiet"]
+        code = run_program([command, "run", "-o", output, *quiet, *others, "--", sys.executable, script],
+                           {"PYTHONUNBUFFERED": "1", **os.environ, "PYTHONPATH": path}, say)
+        made = [path for path, version in traces_in(output.parent).items() if before.get(path) != version]
+        if code:
+            say(f"memtap: the cell's program ended with "
+                f"{f'exit code {code}' if code > 0 else f'signal {-code}'}{'' if made else ' and left no trace'}\n")
+        elif not made and not known.output:
+            say("memtap: there is no trace: the cell's program did not use CUDA\n")
+        return frame_of(command, sorted(made), known.height, say) if made else None
+
+
+def view(line, say):
+    known, traces = split(Options(), line)
+    return frame_of(find_command(), traces, known.height, say)
+
+
+def magic(line, cell=None):
+    from IPython.core.error import UsageError
+    from IPython.display import display
+
+    def say(text):
+        print(text, end="", flush=True)
+
+    if {"-h", "--help"} & set(line.split()):
+        say(__doc__)
+        return
+    try:
+        frame = view(line, say) if cell is None else record(line, cell, say)
+    except Problem as problem:
+        raise UsageError(f"memtap: {problem}") from None
+    if frame:
+        display({"text/html": frame, "text/plain": "The page of memtap view"}, raw=True)
+
+
+magic.__doc__ = __doc__
+
+
+def load_ipython_extension(ipython):
+    ipython.register_magic_function(magic, "line_cell", "memtap")
