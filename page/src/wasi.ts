@@ -85,6 +85,7 @@ export class Wasi {
         new Uint8Array(this.memory.buffer, out, 1)[0] = 0x2f;
         return 0;
       },
+      fd_fdstat_set_flags: () => 0, // no file of the page ever blocks
       fd_fdstat_get: (fd: number, out: number) => {
         const view = this.view();
         const type = fd === ROOT ? DIRECTORY : fd < ROOT ? CHARACTER : REGULAR;
