@@ -73,8 +73,8 @@ with tempfile.TemporaryDirectory() as directory:
           [(10 * FIELD, 10, snapshots)])
     equal("not yet at the peak", origins(device["idle"]["until"]), [])
     sizes = {name: size for name, size in device["peak"]["categories"].items() if size}
-    equal("categories", sizes, {"parameters": TABLE, "activations": 2 * FIELD,
-                                "inputs": 10 * FIELD, "temporaries": FIELD // 4})
+    equal("categories", sizes, {"constants": TABLE, "fields": 2 * FIELD,
+                                "snapshots": 10 * FIELD, "temporaries": FIELD // 4})
     trace = os.path.join(directory, "injected.mtap")
     subprocess.run([memtap, "simulate", "--gpu", "t4", "--", heat, str(STEPS)], check=True,
                    env={**os.environ, "CUDA_INJECTION64_PATH": shim, "MEMTAP_OUTPUT": trace})
