@@ -117,7 +117,6 @@ export class Wasi {
         this.view().setUint32(out, fd, true);
         return 0;
       },
-      fd_fdstat_set_flags: () => 0, // nothing here waits
       fd_close: (fd: number) => (this.open.delete(fd) ? 0 : EBADF),
       fd_read: (fd: number, list: number, n: number, done: number) => this.read(fd, list, n, null, done),
       fd_pread: (fd: number, list: number, n: number, from: bigint, done: number) =>
