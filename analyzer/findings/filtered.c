@@ -104,7 +104,7 @@ void mt_filtered_sites(struct mt_sites *sites, const struct mt_filter *filter,
     struct order order = {filter->sort, definitions};
     while (sites->n && sites->site[sites->n - 1].bytes < filter->least) /* the largest come first */
         sites->n--;
-    if (filter->sort == MT_SORT_BLOCKS || filter->sort == MT_SORT_NAME)
+    if (sites->n && (filter->sort == MT_SORT_BLOCKS || filter->sort == MT_SORT_NAME))
         qsort_r(sites->site, sites->n, sizeof *sites->site, compare_sites, &order);
 }
 
@@ -122,7 +122,7 @@ void mt_filtered_groups(struct mt_groups *groups, const struct mt_filter *filter
     struct order order = {filter->sort, NULL};
     while (groups->n && groups->group[groups->n - 1].bytes < filter->least)
         free(groups->group[--groups->n].name);
-    if (filter->sort == MT_SORT_BLOCKS || filter->sort == MT_SORT_NAME)
+    if (groups->n && (filter->sort == MT_SORT_BLOCKS || filter->sort == MT_SORT_NAME))
         qsort_r(groups->group, groups->n, sizeof *groups->group, compare_groups, &order);
 }
 
