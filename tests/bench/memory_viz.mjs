@@ -2,7 +2,9 @@
 // memory_viz.mjs MODULES BROWSER VIZ SNAPSHOT PAGE: PyTorch's memory_viz beside the page of memtap view, of one run
 // that both have recorded (memory_viz_run.py). VIZ: a folder with memory_viz's scripts and, by npm, the d3 packages
 // that they import. For each: the time until the first picture, pictures a second while one zooms, the tab's memory.
-import { readFileSync, existsSync } from "node:fs";
+import { once } from "node:events";
+import { createReadStream, existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 
@@ -14,9 +16,9 @@ const PATIENCE_MS = 180000, MOVING_MS = 3000, RUNS = 3;
 const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1];
 
 const INDEX = `<!doctype html><body><script type="module">
-import { add_local_files } from "./MemoryViz.js";
-add_local_files([{ name: "snapshot.pickle", base64: document.getElementById("data").textContent }], "Active Memory Timeline");
-</script><script type="text/plain" id="data">`;
+import { add_remote_files } from "./MemoryViz.js";
+add_remote_files([{ name: "snapshot.pickle", url: "./snapshot" }]);
+</script>`;
 
 /** d3's packages as one module each, as the network would give them. */
 function d3(url) {
@@ -25,15 +27,15 @@ function d3(url) {
   return built.outputFiles[0].text;
 }
 
-async function serve(page) {
-  await page.route("https://cdn.jsdelivr.net/**", (route) => route.fulfill({ contentType: "text/javascript", body: d3(route.request().url()) }));
-  await page.route("https://viz.invalid/**", (route) => {
-    const name = new URL(route.request().url()).pathname.slice(1);
-    if (!name) return route.fulfill({ contentType: "text/html", body: `${INDEX}${readFileSync(snapshot).toString("base64")}</script>` });
-    const path = join(viz, name);
-    return existsSync(path) ? route.fulfill({ contentType: "text/javascript", body: readFileSync(path) }) : route.fulfill({ status: 404 });
-  });
-}
+/** memory_viz's page, its scripts and the snapshot, on the loopback address. */
+const server = createServer((request, answer) => {
+  const name = request.url.slice(1), path = join(viz, name);
+  if (!name) answer.setHeader("content-type", "text/html").end(INDEX);
+  else if (name === "snapshot") createReadStream(snapshot).pipe(answer);
+  else if (/^[\w-]+\.js$/.test(name) && existsSync(path)) answer.setHeader("content-type", "text/javascript").end(readFileSync(path));
+  else answer.writeHead(404).end();
+}).listen(0, "127.0.0.1");
+await once(server, "listening");
 
 /** Animation frames a second while the wheel turns over the middle of what is drawn. */
 async function frames(page, selector) {
@@ -67,13 +69,13 @@ async function measure(url, is_drawn, selector) {
     page.setDefaultTimeout(PATIENCE_MS);
     let crashed = false;
     page.on("crash", () => (crashed = true));
-    await serve(page);
+    await page.route("https://cdn.jsdelivr.net/**", (route) => route.fulfill({ contentType: "text/javascript", body: d3(route.request().url()) }));
     const begin = performance.now();
     try {
       await page.goto(url, { waitUntil: "commit", timeout: PATIENCE_MS });
       await page.waitForFunction(is_drawn, null, { polling: 50, timeout: PATIENCE_MS });
     } catch (error) {
-      return { failed: crashed ? "the tab crashed" : `nothing after ${PATIENCE_MS / 1000} s`, memory: crashed ? 0 : await memory(run).catch(() => 0) };
+      return { failed: crashed || /crash/i.test(error.message) ? "the tab crashed" : error.message.split("\n")[0] };
     }
     const first = performance.now() - begin;
     return { first, frames: await frames(page, selector), memory: await memory(run) };
@@ -83,7 +85,7 @@ async function measure(url, is_drawn, selector) {
 }
 
 const ways = [
-  ["memory_viz", "https://viz.invalid/", () => document.querySelectorAll("svg polygon, svg path").length > 20, "svg"],
+  ["memory_viz", `http://127.0.0.1:${server.address().port}/`, () => document.querySelectorAll("svg polygon, svg path").length > 20, "svg"],
   ["memtap view", `file://${resolve(page_file)}`, () => document.documentElement?.dataset.state === "ready", "#timeline"],
 ];
 for (const [name, url, is_drawn, selector] of ways) {
@@ -93,3 +95,4 @@ for (const [name, url, is_drawn, selector] of ways) {
   const failed = all.find((one) => one.failed);
   console.log(`${name}: ${failed ? failed.failed : `first picture ${of("first")} ms, ${of("frames")} frames a second, ${of("memory")} MiB`}`);
 }
+server.close();
