@@ -55,7 +55,7 @@ export const MAP_SEGMENT = 8, MAP_BLOCK = 4;
 export interface Ranges { numbers: Float64Array; names: { [id: number]: string }; }
 export const RANGE = 6;
 /** What a segment was asked for. */
-export interface Area { purpose: string; call: string; stack: Frame[]; }
+export interface Area { purpose: string; }
 
 export interface Exports {
   memory: WebAssembly.Memory;

@@ -83,6 +83,11 @@ export function zoom(store: Store, device: Device, factor: number, around?: numb
   store.set(bounded(device, is_time, middle - (middle - from) * factor, middle + (to - middle) * factor));
 }
 
+/** Chooses the moment that is so many later. */
+export function go(store: Store, device: Device, by: number) {
+  store.set({ at: Math.min(Math.max(store.state.at + by, 0), device.moments - 1) });
+}
+
 export function pan(store: Store, device: Device, part: number) {
   const { from, to, is_time } = store.state;
   const by = (to - from) * part;

@@ -5,7 +5,7 @@ import type { Bands, Device, Stack, Trace } from "./analyzer";
 import { STACKS } from "./analyzer";
 import { byId, make, plain } from "./dom";
 import { part, plural, size } from "./format";
-import { bounded, pan, zoom } from "./chart";
+import { bounded, go, pan, zoom } from "./chart";
 import { LiveRun } from "./live";
 import { pictureButtons } from "./picture";
 import { onPrint } from "./print";
@@ -63,7 +63,7 @@ class Page {
     this.store = new Store(read(fragment, trace));
     this.timeline = new Timeline(byId("timeline"), client, this.store, trace, find, (event, column, bands) =>
       tip(event, this.columnText(column, bands)), tip);
-    this.minimap = new Minimap(byId("minimap"), client, this.store, find);
+    this.minimap = new Minimap(byId("minimap"), client, this.store, find, trace);
     this.blocks = new Blocks(byId("blocks"), client, this.store, trace, find, () => this.timeline.most, this.timeline.first,
       (event, found) => tip(event, found ? `${size(found.bytes)}\nclick for its stack` : ""));
     this.map = new AddressMap(byId("panel-map"), client, this.store, trace, find, (event, text) => tip(event, text), over);
@@ -195,7 +195,7 @@ class Page {
   private keys() {
     help(byId("help"));
     const device = () => this.device(), store = this.store;
-    const step = (by: number) => store.set({ at: Math.min(Math.max(store.state.at + by, 0), device().moments - 1) });
+    const step = (by: number) => go(store, device(), by);
     const actions: { [key: string]: () => void } = {
       w: () => zoom(store, device(), 0.7), s: () => zoom(store, device(), 1 / 0.7),
       a: () => pan(store, device(), -0.15), d: () => pan(store, device(), 0.15),

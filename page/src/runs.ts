@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The runs that the page carries or was given: one trace each, with its tail and older segments.
 import type { Files } from "./wasi";
-import { plural } from "./format";
 
 export type Side = "old" | "new" | "";
 
@@ -81,8 +80,4 @@ export function given(list: File[], known: Run[]): Run[] {
     });
   }
   return runs;
-}
-
-export function several(runs: Run[]): string {
-  return plural(runs.length, "trace");
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Categories over time, stacked, in a part of a canvas.
-import type { Bands, Category } from "./analyzer";
+import type { Bands } from "./analyzer";
 import { fill } from "./palette";
+
+/** How a category or another group is drawn: the palette's name for it, and how opaque. */
+export interface Look { name: string; alpha?: number; }
 
 export interface Box { left: number; top: number; width: number; height: number; }
 
@@ -19,11 +22,11 @@ export function sumAt(bands: Bands, at: number, categories: number): number {
 }
 
 /** Columns from the box's left on, each `step` pixels wide; `most` bytes are its height. */
-export function drawStack(context: CanvasRenderingContext2D, bands: Bands, names: Category[], box: Box, step: number,
+export function drawStack(context: CanvasRenderingContext2D, bands: Bands, looks: Look[], box: Box, step: number,
                           most: number) {
   const columns = bands.numbers.length / bands.fields, below = new Float64Array(columns);
   const y = (bytes: number) => box.top + box.height * (1 - bytes / most);
-  names.forEach((category, c) => {
+  looks.forEach(({ name, alpha = 1 }, c) => {
     context.beginPath();
     let any = false;
     for (let i = 0; i < columns; i++) {
@@ -35,8 +38,10 @@ export function drawStack(context: CanvasRenderingContext2D, bands: Bands, names
       below[i]! += bytes;
     }
     if (!any) return;
-    context.fillStyle = fill(category.name);
+    context.fillStyle = fill(name);
+    context.globalAlpha = alpha;
     context.fill();
+    context.globalAlpha = 1;
   });
 }
 

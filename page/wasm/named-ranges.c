@@ -17,10 +17,8 @@ static uint32_t depth_of(const struct mt_named_ranges *ranges, uint32_t thread)
 static int begin(struct mt_named_ranges *ranges, const struct mt_replay *replay,
                  const struct mt_named_range *range)
 {
-    if (ranges->n >= MT_NAMED_RANGES_MAX || ranges->n_open >= MT_NAMED_RANGES_OPEN) {
-        ranges->n_left_out++;
+    if (ranges->n >= MT_NAMED_RANGES_MAX || ranges->n_open >= MT_NAMED_RANGES_OPEN)
         return 0;
-    }
     if (mt_grow(&ranges->range, &ranges->capacity, ranges->n + 1, sizeof *ranges->range) ||
         mt_grow(&ranges->open, &ranges->open_capacity, ranges->n_open + 1, sizeof *ranges->open))
         return -ENOMEM;

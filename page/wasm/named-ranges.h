@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#define MT_NAMED_RANGES_MAX 1000000u /* further ones are counted only */
+#define MT_NAMED_RANGES_MAX 1000000u /* further ones are left out */
 #define MT_NAMED_RANGES_OPEN 4096u   /* at once */
 
 struct mt_named_range {
@@ -24,7 +24,6 @@ struct mt_named_range {
 struct mt_named_ranges {
     struct mt_named_range *range; /* in the order in which they began */
     size_t n, capacity;
-    uint64_t n_left_out;
     size_t *open; /* places of those without an end yet, the oldest first */
     size_t n_open, open_capacity;
 };

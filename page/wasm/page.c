@@ -445,7 +445,7 @@ EXPORT("life") json_t *mt_web_life(double number)
     return object;
 }
 
-/* What a segment was asked for, and by whom. */
+/* {"purpose"}: what a segment was asked for. */
 EXPORT("area") json_t *mt_web_area(double number)
 {
     if (number < 0 || number >= (double)page.areas.n)
@@ -458,7 +458,5 @@ EXPORT("area") json_t *mt_web_area(double number)
     mt_segment_text(text, sizeof text, &page.analysis.replay, &as_block);
     json_t *object = json_object();
     json_object_set_new(object, "purpose", mt_json_text(text));
-    json_object_set_new(object, "call", json_string(mt_cuda_api_name(area->api)));
-    json_object_set_new(object, "stack", frames_json(area->stack));
     return object;
 }

@@ -8,7 +8,7 @@ import { make, plain } from "../dom";
 import { count, part, plural, size } from "../format";
 import { fill } from "../palette";
 import { Store } from "../state";
-import { ink } from "../chart";
+import { go, ink } from "../chart";
 
 const ROW = 17, GAP = 5, APART = 3; // CSS pixels; where segments are narrow, less is between them
 const LISTED = 100;                 // segments in the table
@@ -67,7 +67,7 @@ export class AddressMap {
   constructor(place: HTMLElement, client: Client, private readonly store: Store, private readonly trace: Trace,
               private readonly device: () => Device, tip: (event: PointerEvent, text: string) => void, over: AbortSignal) {
     const step = (label: string, title: string, by: number) =>
-      make("button", { title, click: () => this.step(by) }, label);
+      make("button", { title, click: () => go(store, device(), by) }, label);
     place.append(
       make("div", { class: "bar" }, step("◀", "the moment before (←)", -1), this.play, step("▶", "the next moment (→)", 1),
         make("label", {}, "order ", make("select", { change: (event: Event) => {
@@ -103,12 +103,6 @@ export class AddressMap {
     this.fetch();
   }
 
-  step(by: number) {
-    const { at } = this.store.state, last = this.device().moments - 1;
-    this.store.set({ at: Math.min(Math.max(at + by, 0), last) });
-    return this.store.state.at < last;
-  }
-
   private stop() {
     clearInterval(this.timer);
     this.timer = 0;
@@ -125,7 +119,8 @@ export class AddressMap {
     this.timer = window.setInterval(() => {
       const { is_time, from, to } = this.store.state, device = this.device();
       const moments = is_time ? (device.moments * (to - from)) / Math.max(device.end_ns - device.begin_ns, 1) : to - from;
-      if (this.store.state.tab !== "map" || !this.step(Math.max(1, Math.round(moments / FRAMES)))) this.stop();
+      if (this.store.state.tab === "map") go(this.store, device, Math.max(1, Math.round(moments / FRAMES)));
+      if (this.store.state.tab !== "map" || this.store.state.at === device.moments - 1) this.stop();
     }, FRAME_MS);
   }
 

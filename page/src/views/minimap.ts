@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole run, small, and which part of it is shown; drag to go elsewhere.
-import type { Device } from "../analyzer";
-import { LEFT, RIGHT, ink } from "../chart";
+import type { Device, Trace } from "../analyzer";
+import { LEFT, RIGHT, bounded, ink } from "../chart";
 import { Client, latest } from "../client";
-import { bounded } from "../chart";
+import { sumAt } from "../stack";
 import { Store, whole } from "../state";
 
 const COLUMNS = 600;
@@ -13,13 +13,11 @@ export class Minimap {
   private totals = new Float64Array();
 
   constructor(private readonly canvas: HTMLCanvasElement, client: Client, private readonly store: Store,
-              private readonly device: () => Device) {
+              private readonly device: () => Device, trace: Trace) {
     this.fetch = latest(async () => {
       const { slot, is_time } = store.state;
-      const { numbers, fields } = await client.bands({ slot, is_time, ...whole(device(), is_time), columns: COLUMNS });
-      this.totals = new Float64Array(COLUMNS);
-      for (let i = 0; i < COLUMNS; i++)
-        this.totals[i] = numbers.subarray(i * fields, i * fields + fields - 3).reduce((a, b) => a + b, 0);
+      const bands = await client.bands({ slot, is_time, ...whole(device(), is_time), columns: COLUMNS });
+      this.totals = Float64Array.from({ length: COLUMNS }, (_, i) => sumAt(bands, i * bands.fields, trace.categories.length));
       this.draw();
     });
     const go = (event: PointerEvent) => {

@@ -4,7 +4,8 @@ import type { Bands, Device, Span, Trace } from "../analyzer";
 import { Chart, LEFT, gestures, ink } from "../chart";
 import { Client, latest } from "../client";
 import { marks, size, time } from "../format";
-import { fill, groupName } from "../palette";
+import { groupName } from "../palette";
+import { Look, drawStack, highest } from "../stack";
 import { Store } from "../state";
 import { RangeLanes } from "./range-lanes";
 
@@ -86,35 +87,13 @@ export class Timeline {
     if (!bands || !chart.fit()) return;
     const { context } = chart, n = this.trace.categories.length;
     const columns = bands.numbers.length / bands.fields, step = chart.width / columns;
-    let most = 0, reserved = 0;
-    for (let i = 0; i < columns; i++) {
-      let sum = 0;
-      for (let c = 0; c < n; c++) sum += bands.numbers[i * bands.fields + c]!;
-      most = Math.max(most, sum);
-      reserved = Math.max(reserved, bands.numbers[i * bands.fields + n + 1]!);
-    }
+    const most = highest(bands, n);
+    let reserved = 0;
+    for (let i = 0; i < columns; i++) reserved = Math.max(reserved, bands.numbers[i * bands.fields + n + 1]!);
     const is_far = reserved > FAR * most; // then its line would leave no room for all else
     this.most = (is_far ? most : Math.max(most, reserved)) * 1.04 || 1;
     const y = chart.begin(this.most);
-    const below = new Float64Array(columns);
-    for (let c = 0; c < n; c++) {
-      context.beginPath();
-      let any = false;
-      for (let i = 0; i < columns; i++) {
-        const bytes = bands.numbers[i * bands.fields + c]!;
-        if (!bytes) continue;
-        any = true;
-        const top = y(below[i]! + bytes), from = y(below[i]!);
-        context.rect(LEFT + i * step, top, step + 0.5, from - top);
-        below[i]! += bytes;
-      }
-      if (!any) continue;
-      const { stack, category } = this.store.state;
-      context.fillStyle = fill(stack === "category" ? this.trace.categories[c]!.name : groupName(c));
-      context.globalAlpha = stack === "category" && category >= 0 && category !== c ? 0.25 : 1;
-      context.fill();
-      context.globalAlpha = 1;
-    }
+    drawStack(context, bands, this.looks(), { left: LEFT, top: 0, width: chart.width, height: chart.height }, step, this.most);
     if (reserved) this.line(columns, step, (i) => y(bands.numbers[i * bands.fields + n + 1]!));
     if (is_far) {
       context.fillStyle = ink("ink");
@@ -124,6 +103,12 @@ export class Timeline {
     this.bandsBelow();
     this.lanes.draw(this.chart.height + BOTTOM);
     this.cursors();
+  }
+
+  private looks(): Look[] {
+    const { stack, category } = this.store.state;
+    return this.trace.categories.map(({ name }, c) => stack !== "category" ? { name: groupName(c) }
+      : { name, alpha: category >= 0 && category !== c ? 0.25 : 1 });
   }
 
   private line(columns: number, step: number, y: (column: number) => number) {
