@@ -28,7 +28,7 @@ export async function launch(options = {}) {
   const { chromium } = require("playwright-core");
   run ??= await chromium.launch({ executablePath: browser, args: ["--no-sandbox"] });
   const page = await run.newPage({ viewport: { width: 1280, height: 900 }, ...options });
-  page.on("request", (one) => { if (!/^(file|blob|data|about):/.test(one.url()) && !one.url().startsWith("http://127.0.0.1:")) requests.push(one.url()); });
+  page.on("request", (one) => { if (!/^(file|blob|data|about):/.test(one.url()) && !(options.server && one.url().startsWith(options.server))) requests.push(one.url()); });
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("dialog", (one) => { dialogs.push(one.message()); void one.dismiss(); });
   return page;
@@ -36,9 +36,10 @@ export async function launch(options = {}) {
 
 /** Opens a page of a file, and waits until it is drawn. */
 export async function show(file, fragment = "", options = {}) {
-  const page = await launch(options);
+  const url = file.startsWith("http") ? file : `file://${file}`;
+  const page = await launch({ ...options, server: url.startsWith("http") ? url : "" }); // it may ask its own server only
   if (options.before) await page.addInitScript(options.before);
-  await page.goto(`${file.startsWith("http") ? "" : "file://"}${file}${fragment}`);
+  await page.goto(url + fragment);
   if (options.javaScriptEnabled !== false) await ready(page);
   return page;
 }

@@ -3,53 +3,15 @@
 // Its numbers are those of memtap report; keys do what they say; nothing goes to a network; names in
 // a trace are shown and never run; axe-core finds nothing serious.
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { accessible, check, folder, inked, json, main, memtap, renameTexts, show, state } from "./pages.mjs";
 
-const [modules, memtap, makeTraces, renameTexts, browser] = process.argv.slice(2);
-const require = createRequire(join(modules, "package.json"));
-const { chromium } = require("playwright-core");
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-
-const folder = mkdtempSync(join(tmpdir(), "memtap-page-"));
-execFileSync(makeTraces, { cwd: folder });
 const traces = readdirSync(folder).filter((one) => one.endsWith(".mtap")).map((one) => join(folder, one));
 const training = join(folder, "training.mtap");
-let faults = 0;
-const check = (holds, what) => {
-  if (holds) return;
-  faults++;
-  console.log(`not so: ${what}`);
-};
-
-const run = await chromium.launch({ executablePath: browser, args: ["--no-sandbox"] });
-const requests = [], errors = [], dialogs = [];
-
-async function show(file, fragment = "") {
-  const page = await run.newPage({ viewport: { width: 1280, height: 900 } });
-  page.on("request", (one) => { if (!/^(file|blob|data):/.test(one.url())) requests.push(one.url()); });
-  page.on("pageerror", (error) => errors.push(error.message));
-  page.on("dialog", (one) => { dialogs.push(one.message()); void one.dismiss(); });
-  await page.goto(`file://${file}${fragment}`);
-  await page.waitForFunction(() => ["ready", "error"].includes(document.documentElement.dataset.state), null, { timeout: 120000 });
-  return page;
-}
-
-const state = (page) => page.evaluate(() => document.documentElement.dataset.state);
 const make = (out, ...paths) => execFileSync(memtap, ["view", "-o", out, ...paths]);
-const report = (path) => JSON.parse(execFileSync(memtap, ["report", "--format", "json", path], { maxBuffer: 1 << 28 }));
-
-/** How many pixels of a canvas are not paper. */
-const inked = (page, id) => page.evaluate((name) => {
-  const canvas = document.getElementById(name);
-  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-  let n = 0;
-  for (let i = 3; i < data.length; i += 4) n += data[i] > 0;
-  return n / (data.length / 4);
-}, id);
+const report = (path) => json("report", "--format", "json", path);
 
 async function numbers() {
   for (const trace of traces) {
@@ -68,8 +30,8 @@ async function views(trace) {
   make(out, trace);
   const page = await show(out);
   await page.waitForTimeout(500);
-  check(await inked(page, "timeline") > 0.05, "the timeline is drawn");
-  check(await inked(page, "blocks") > 0.05, "the blocks are drawn");
+  check(await inked(page, "#timeline") > 0.05, "the timeline is drawn");
+  check(await inked(page, "#blocks") > 0.05, "the blocks are drawn");
   const peak = report(trace).devices[0].peak.allocated;
   const moment = await page.textContent("#moment");
   check(moment.includes("allocated"), `the moment is said: ${moment}`);
@@ -101,10 +63,7 @@ async function views(trace) {
     for (const key of ["1", "2", "3", "4", "5"]) {
       await page.keyboard.press(key);
       await page.waitForTimeout(200);
-      await page.evaluate(axe);
-      const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-      for (const one of violations)
-        check(!["serious", "critical"].includes(one.impact), `axe, view ${key}${dark ? ", dark" : ""}: ${one.id}: ${one.nodes[0]?.html}`);
+      await accessible(page, `view ${key}${dark ? ", dark" : ""}`);
     }
   }
   await again.close();
@@ -151,7 +110,7 @@ async function map(trace) {
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   check(sum(await column(4)) === small.free + large.free, "the map's free bytes are the report's");
   check(Math.max(...await column(5)) === Math.max(small.largest_free, large.largest_free), "so is the largest free piece");
-  check(await inked(page, "map") > 0.05, "the map is drawn");
+  check(await inked(page, "#map") > 0.05, "the map is drawn");
   const at = () => page.evaluate(() => document.getElementById("moment").textContent);
   const before = await at();
   await page.keyboard.press("ArrowLeft");
@@ -208,24 +167,16 @@ async function badInput(trace) {
   await page.close();
 }
 
-try {
-  await numbers();
-  await views(training);
-  await stacks(training);
-  await stacks(join(folder, "phases.mtap"));
-  await map(join(folder, "fragmented.mtap"));
-  await verdict("oom", "the moment before", "who");
-  await verdict("training", "who holds it", "who");
-  await verdict("training", "where it is free", "map");
-  await verdict("phases", "what is left", "table");
-  await commands(training);
-  await badInput(training);
-  check(!requests.length, `nothing goes to a network: ${requests[0]}`);
-  check(!errors.length, `no error: ${errors[0]}`);
-  check(!dialogs.length, `no name is run: ${dialogs[0]}`);
-} finally {
-  await run.close();
-  rmSync(folder, { recursive: true });
-}
-console.log(faults ? `${faults} faults` : "ok");
-process.exit(faults ? 1 : 0);
+await main([
+  numbers,
+  () => views(training),
+  () => stacks(training),
+  () => stacks(join(folder, "phases.mtap")),
+  () => map(join(folder, "fragmented.mtap")),
+  () => verdict("oom", "the moment before", "who"),
+  () => verdict("training", "who holds it", "who"),
+  () => verdict("training", "where it is free", "map"),
+  () => verdict("phases", "what is left", "table"),
+  () => commands(training),
+  () => badInput(training),
+]);
