@@ -3,6 +3,8 @@
 #ifndef MT_CUPTI_FORMS_H
 #define MT_CUPTI_FORMS_H
 
+#include <stdbool.h>
+
 #include "module.h"
 
 /* A call at one of these moments. */
@@ -18,7 +20,7 @@ struct mt_cupti_moment {
 struct mt_form {
     void (*begin)(const struct mt_cupti_moment *moment); /* NULL: nothing */
     void (*end)(const struct mt_cupti_moment *moment);
-    int is_object; /* of a context or a module: also when another call makes it on the way */
+    bool is_object; /* of a context or a module: also when another call makes it on the way */
 };
 
 extern const struct mt_form mt_form_of_alloc, mt_form_of_async, mt_form_of_pool, mt_form_of_pitch,

@@ -8,6 +8,7 @@
 #include "calls.h"
 #include "forms.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 struct row {
@@ -33,7 +34,7 @@ static struct mt_cuda_call call_of(const struct mt_cupti_hearer *hearer, enum mt
 {
     uint32_t device;
     struct mt_cuda_call call = {.api = api};
-    int is_of_device = context && mt_cuda_api_space(api) != MT_SPACE_HOST;
+    bool is_of_device = context && mt_cuda_api_space(api) != MT_SPACE_HOST;
     if (is_of_device && !hearer->library->device_of(context, &device))
         call.told = (int)device + 1;
     return call;
@@ -42,7 +43,7 @@ static struct mt_cuda_call call_of(const struct mt_cupti_hearer *hearer, enum mt
 static void begin(const struct mt_cupti_moment *moment, const struct mt_form *form,
                   unsigned subscription)
 {
-    int is_outermost = !(form->is_object ? self.objects++ : self.calls++);
+    bool is_outermost = !(form->is_object ? self.objects++ : self.calls++);
     if (is_outermost && form->is_object)
         self.code = 0;
     if (is_outermost && form->begin)

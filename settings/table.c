@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -91,15 +92,15 @@ static int check_pattern(const char *value, char *wrong, size_t size)
     return 0;
 }
 
-static int is_choice(const char *choices, const char *value)
+static bool is_choice(const char *choices, const char *value)
 {
     size_t n = strcspn(value, " ");
     for (const char *at = choices; at && n && !value[n]; at = strchr(at + 1, ' ')) {
         const char *choice = at + (*at == ' ');
         if (!strncmp(choice, value, n) && (choice[n] == ' ' || !choice[n]))
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 static int check_choice(const char *choices, const char *value, char *wrong, size_t size)

@@ -5,6 +5,7 @@
 #include "varint.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -288,7 +289,7 @@ static unsigned column_at(unsigned place)
     return place + (place >= MT_COLUMN_TIME_HIGH);
 }
 
-static int is_all_zeros(const struct column *column)
+static bool is_all_zeros(const struct column *column)
 {
     const unsigned char *bytes = column->bytes;
     return !column->used || (!bytes[0] && !memcmp(bytes, bytes + 1, column->used - 1));
@@ -342,7 +343,7 @@ static int add_frame(struct mt_encoder *encoder, const struct buffer *payload, s
     return 0;
 }
 
-static int is_of_events(const struct mt_encoder *encoder)
+static bool is_of_events(const struct mt_encoder *encoder)
 {
     return encoder->type == MT_BLOCK_EVENTS || encoder->type == MT_BLOCK_CARRIED;
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static long number(const struct mt_definition *definition, size_t from)
     return strtol(text, NULL, 10);
 }
 
-static int has_key(const struct mt_definition *definition, const char *key)
+static bool has_key(const struct mt_definition *definition, const char *key)
 {
     return definition->text_size >= strlen(key) && !memcmp(definition->text, key, strlen(key));
 }
@@ -192,7 +193,7 @@ static int open_tail(const char *trace_path)
     return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-static int is_tail_of(const struct mt_tail_header *header, uint64_t trace_id)
+static bool is_tail_of(const struct mt_tail_header *header, uint64_t trace_id)
 {
     return !memcmp(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE) &&
            header->version == MT_TAIL_VERSION &&

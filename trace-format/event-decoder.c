@@ -8,6 +8,7 @@
 #include "cuda-apis.h"
 #include "decoder.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* The payload begins with a directory: the number of columns, then id and size of each. A column
@@ -55,7 +56,7 @@ static inline uint64_t eight(const unsigned char *at)
 }
 
 /* Whether each of n bytes is below a limit, which is at most 128. */
-static int are_below(const unsigned char *at, unsigned n, unsigned limit)
+static bool are_below(const unsigned char *at, unsigned n, unsigned limit)
 {
     const uint64_t ones = 0x0101010101010101u;
     uint64_t any = 0, more = ones * (128 - limit);
@@ -73,7 +74,7 @@ static int all_are_bytes(struct mt_cursor cursor, unsigned n)
 }
 
 /* Whether n values lie within a column, however many bytes they have. */
-static int is_roomy(struct mt_cursor cursor, unsigned n)
+static bool is_roomy(struct mt_cursor cursor, unsigned n)
 {
     return (size_t)(cursor.end - cursor.at) >= (size_t)n * MT_VARINT_SIZE;
 }

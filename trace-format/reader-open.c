@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +144,7 @@ const char *const mt_trace_state_names[MT_TRACE_STATES] = {
 };
 
 /* As its tail has it. A process that is about to become another program lives. */
-static enum mt_trace_state state_of(const struct mt_tail_content *tail, int is_read,
+static enum mt_trace_state state_of(const struct mt_tail_content *tail, bool is_read,
                                     enum mt_author_sign sign)
 {
     if (is_read && tail->end == MT_TAIL_STOPPED)
@@ -240,7 +241,7 @@ static struct mt_reader *open_older(const struct mt_reader *reader, const char *
 
 /* Whether the file was closed, or another segment took its place, while its author was looked for.
  */
-static int has_gone_on(const struct mt_reader *reader, const char *path)
+static bool has_gone_on(const struct mt_reader *reader, const char *path)
 {
     struct stat ours, there;
     return !fstat(reader->fd, &ours) && !stat(path, &there) &&
@@ -254,8 +255,8 @@ int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_err
         int rc = mt_reader_open_alone(out, path, error);
         if (!rc)
             rc = find_state(*out, path, error);
-        int is_moving = !rc && tries && (*out)->state != MT_TRACE_CLOSED &&
-                        (*out)->state != MT_TRACE_RUNNING && has_gone_on(*out, path);
+        bool is_moving = !rc && tries && (*out)->state != MT_TRACE_CLOSED &&
+                         (*out)->state != MT_TRACE_RUNNING && has_gone_on(*out, path);
         if (!rc && !is_moving)
             break;
         mt_reader_close(*out);

@@ -9,6 +9,7 @@
 #include "reader.h"
 #include "tail-reader.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include <zstd.h>
 
@@ -22,7 +23,7 @@ struct mt_reader {
     unsigned version;
     uint64_t trace_id, older_id; /* 0: none */
     struct mt_reader *older;     /* the segment before, that is read first; NULL: none */
-    int older_is_read, skip_carried, is_over; /* is_over: its end block was given */
+    bool older_is_read, skip_carried, is_over; /* is_over: its end block was given */
     struct mt_author author;                  /* zeros: not known */
     enum mt_author_sign sign;
     enum mt_trace_state state;
@@ -41,7 +42,7 @@ struct mt_reader {
     struct mt_event_decoder decoder;
     size_t n_left;  /* events; 0: it has been given */
     size_t at_once; /* the most events in a batch */
-    int is_following; /* the file grows (follow/follower.h): what counts of it ends at `limit` */
+    bool is_following; /* the file grows (follow/follower.h): what counts of it ends at `limit` */
     uint64_t limit;
 };
 

@@ -2,6 +2,7 @@
 #include "reader-parts.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -150,7 +151,7 @@ static int next_of_tail(struct mt_reader *reader, struct mt_batch *batch,
     const struct mt_tail_content *tail = &reader->tail;
     batch->offset = reader->offset;
     batch->file_size = reader->file_size;
-    batch->is_tail = 1;
+    batch->is_tail = true;
     if (reader->tail_next == TAIL_DEFINITIONS) {
         reader->tail_next = TAIL_EVENTS;
         batch->type = MT_BATCH_DEFINITIONS;
@@ -195,7 +196,7 @@ static int next_of_older(struct mt_reader *reader, struct mt_batch *batch,
 {
     int rc = mt_reader_next(reader->older, batch, error);
     batch->state = reader->state;
-    batch->is_older = 1;
+    batch->is_older = true;
     reader->older_is_read = rc <= 0;
     return rc;
 }
@@ -218,7 +219,7 @@ static int next_of_block(struct mt_reader *reader, struct mt_batch *batch,
 }
 
 /* Whether a file that grows has grown. The last time may have read into a block that was not whole. */
-static int has_more(const struct mt_reader *reader)
+static bool has_more(const struct mt_reader *reader)
 {
     return reader->offset + MT_BLOCK_HEADER_SIZE <= reader->limit &&
            lseek(reader->fd, (off_t)reader->offset, SEEK_SET) == (off_t)reader->offset;
@@ -280,7 +281,7 @@ enum mt_trace_state mt_reader_state(const struct mt_reader *reader)
     return reader->state;
 }
 
-int mt_reader_is_over(const struct mt_reader *reader)
+bool mt_reader_is_over(const struct mt_reader *reader)
 {
     return reader->sign == MT_AUTHOR_GONE || reader->state == MT_TRACE_STOPPED;
 }

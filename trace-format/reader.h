@@ -7,6 +7,8 @@
 #ifndef MT_TRACE_READER_H
 #define MT_TRACE_READER_H
 
+#include <stdbool.h>
+
 #include "model.h"
 
 struct mt_reader;
@@ -34,9 +36,9 @@ enum mt_batch_type { MT_BATCH_DEFINITIONS, MT_BATCH_EVENTS, MT_BATCH_END };
 struct mt_batch {
     enum mt_batch_type type;
     enum mt_trace_state state; /* of the trace */
-    int is_tail;               /* the batch is in the file's tail */
-    int is_older;              /* the batch is in the older segment */
-    int is_carried;            /* events that stand for a missing older segment */
+    bool is_tail;              /* the batch is in the file's tail */
+    bool is_older;             /* the batch is in the older segment */
+    bool is_carried;           /* events that stand for a missing older segment */
     uint64_t offset;           /* of the block, bytes from the file's beginning */
     uint64_t file_size;        /* of the file that it is in, bytes */
     const struct mt_definition *definitions;
@@ -87,7 +89,7 @@ enum mt_trace_state mt_reader_state(const struct mt_reader *reader);
 /* Return whether it is certain that no process writes the trace any more. If it is not (the process
  * ran on another machine, or its memtap did not record the process), MT_TRACE_KILLED and
  * MT_TRACE_OPEN mean that there is no sign of a writing process. */
-int mt_reader_is_over(const struct mt_reader *reader);
+bool mt_reader_is_over(const struct mt_reader *reader);
 
 /* Return how many valid bytes of the file were read so far; the tail does not count. */
 uint64_t mt_reader_offset(const struct mt_reader *reader);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "safe-text.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -67,7 +68,7 @@ static int begins_command(const char *text)
     return !strncmp(text, "##[", 3) || !strncmp(text, "##vso[", 6);
 }
 
-size_t mt_safe_next(const char *text, int *is_safe)
+size_t mt_safe_next(const char *text, bool *is_safe)
 {
     size_t length = mt_utf8_length(text);
     if (length == 1)
@@ -78,7 +79,7 @@ size_t mt_safe_next(const char *text, int *is_safe)
 }
 
 /* What programs that read lines take for a space before the first word. */
-static int is_space(uint32_t number)
+static bool is_space(uint32_t number)
 {
     return number <= ' ' || number == 0xa0 || number == 0x1680 ||
            (number >= 0x2000 && number <= 0x200a) || number == 0x202f || number == 0x205f ||
@@ -92,10 +93,10 @@ const char *mt_safe_colon(const char *text)
     return *text == ':' ? text : NULL;
 }
 
-void mt_safe_in_place(char *text, int has_utf8)
+void mt_safe_in_place(char *text, bool has_utf8)
 {
     char *to = text;
-    int is_safe;
+    bool is_safe;
     for (size_t length; (length = mt_safe_next(text, &is_safe)); text += length) {
         if (!is_safe || (length > 1 && !has_utf8)) {
             *to++ = '?';

@@ -7,6 +7,7 @@
 #ifndef MT_SAFE_TEXT_H
 #define MT_SAFE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +24,7 @@ uint32_t mt_utf8_number(const char *text, size_t length);
  * U+FEFF, tags), noncharacters (U+FFFE, which XML forbids), and the first '#' of "##[" and "##vso[",
  * which are commands to a CI's log anywhere.
  */
-size_t mt_safe_next(const char *text, int *is_safe);
+size_t mt_safe_next(const char *text, bool *is_safe);
 
 /* Return the ':' with which the text begins, spaces aside; NULL: there is none. At the beginning of a
  * line, "::" is a command to GitHub's log. */
@@ -31,6 +32,6 @@ const char *mt_safe_colon(const char *text);
 
 /* Puts a '?' in the place of what is not safe, and of all that is not ASCII where has_utf8 is 0;
  * the text gets no longer. */
-void mt_safe_in_place(char *text, int has_utf8);
+void mt_safe_in_place(char *text, bool has_utf8);
 
 #endif

@@ -6,6 +6,7 @@
 #include "dtypes.h"
 #include "model.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -69,7 +70,7 @@ static const struct error *find_error(unsigned result)
 const char *mt_cuda_no_device_name(unsigned result, const char *function)
 {
     const struct error *error = find_error(result);
-    int is_runtime = !strncmp(function, "cuda", 4);
+    bool is_runtime = !strncmp(function, "cuda", 4);
     return !error ? NULL : is_runtime ? error->runtime : error->driver;
 }
 

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static int fill(const struct source *source, void *out, size_t size, uint64_t fr
 /* The bytes from..to ever put into a circle of so many bytes that begins at `file`: each at its own
  * place in out, or one after the other where is_straight. */
 static int fill_circle(const struct source *source, void *out, uint64_t from, uint64_t to,
-                       uint64_t circle, uint64_t file, int is_straight)
+                       uint64_t circle, uint64_t file, bool is_straight)
 {
     uint64_t at = from % circle, n = to - from, first = n < circle - at ? n : circle - at;
     unsigned char *bytes = out;
@@ -304,7 +305,7 @@ static int read_header(struct source *source)
 
 static void empty(struct mt_tail_content *content)
 {
-    int is_locked = content->is_locked;
+    bool is_locked = content->is_locked;
     mt_tail_clear(content);
     content->is_locked = is_locked;
 }
@@ -333,7 +334,7 @@ static int try_to_read(struct mt_tail_content *content, struct source *source)
 }
 
 /* All that may be looked at of a tail of another version. */
-static int is_newer(int fd)
+static bool is_newer(int fd)
 {
     struct mt_tail_header header;
     const ssize_t size = offsetof(struct mt_tail_header, pid);
@@ -358,7 +359,7 @@ int mt_tail_read(struct mt_tail_content *content, const struct mt_tail_of *trace
     memset(content, 0, sizeof *content);
     if (source.fd < 0)
         return 0;
-    int is_file = !fstat(source.fd, &status) && S_ISREG(status.st_mode);
+    bool is_file = !fstat(source.fd, &status) && S_ISREG(status.st_mode);
     if (is_file && is_newer(source.fd))
         rc = -EPROTO;
     else if (is_file && !read_header(&source)) {
@@ -390,7 +391,7 @@ int mt_tail_glance(struct mt_tail_content *content, const struct mt_tail_of *tra
     memset(content, 0, sizeof *content);
     if (source.fd < 0)
         return 0;
-    int is_there =
+    bool is_there =
         !fstat(source.fd, &status) && S_ISREG(status.st_mode) && !read_steady_header(&source);
     if (is_there) {
         uint32_t end = source.header.end;

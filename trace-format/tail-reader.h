@@ -3,11 +3,13 @@
 #ifndef MT_TRACE_TAIL_READER_H
 #define MT_TRACE_TAIL_READER_H
 
+#include <stdbool.h>
+
 #include "reader.h"
 #include "tail.h"
 
 struct mt_tail_content {
-    int is_locked;     /* by the process that writes it */
+    bool is_locked;    /* by the process that writes it */
     uint64_t alive_ns; /* when that said that it lives, by CLOCK_REALTIME; 0: never */
     enum mt_tail_end end;
     uint64_t apart;      /* events of threads without a place in it, which are not in the trace */

@@ -64,18 +64,18 @@ static int made_outside(const struct mt_block *block)
     return born(block, MT_PHASE_OUTSIDE) && !block->birth->step;
 }
 
-static int is_trained(const struct mt_block *block)
+static bool is_trained(const struct mt_block *block)
 {
     return saw(block, MT_SAW_LEAF);
 }
 
-static int is_unlabelled(const struct mt_block *block)
+static bool is_unlabelled(const struct mt_block *block)
 {
     return !saw(block, MT_SAW_SAVED | MT_SAW_GRAPH_OUTPUT | MT_SAW_LEAF | MT_SAW_GRADIENT);
 }
 
 /* Within rounding, and what the allocator leaves with a large block. */
-static int is_about(uint64_t size, uint64_t wanted)
+static bool is_about(uint64_t size, uint64_t wanted)
 {
     return size >= wanted && size - wanted <= wanted / 64 + (1u << 20);
 }
@@ -115,13 +115,13 @@ static int went_to_another(const struct mt_block *block)
            mt_block_ended(block)->backwards > block->birth->when.backwards;
 }
 
-int mt_is_kept_by_backward(const struct mt_block *block)
+bool mt_is_kept_by_backward(const struct mt_block *block)
 {
     return born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) && !went_to_another(block);
 }
 
 /* Not a copy of one parameter, which has as many elements. */
-static int is_of_no_parameter(const struct mt_rule_context *context, const struct mt_block *block)
+static bool is_of_no_parameter(const struct mt_rule_context *context, const struct mt_block *block)
 {
     return context->numels && context->numels->used && block->elements &&
            !mt_address_map_get(context->numels, block->elements);
@@ -351,12 +351,12 @@ const struct mt_rule mt_rules[] = {
 
 const size_t mt_n_rules = sizeof mt_rules / sizeof *mt_rules;
 
-int mt_rule_is_master(const struct mt_rule *rule)
+bool mt_rule_is_master(const struct mt_rule *rule)
 {
     return rule->holds == is_master || rule->holds == is_stepped_copy;
 }
 
-int mt_rule_is_average(const struct mt_rule *rule)
+bool mt_rule_is_average(const struct mt_rule *rule)
 {
     return rule->holds == is_average;
 }
@@ -407,7 +407,7 @@ int mt_rule_holds(const struct mt_rule_context *context, size_t index, const str
                      : mt_rules[index - n].holds(context, block);
 }
 
-static int is_parameter_block(const struct mt_verdict *verdict)
+static bool is_parameter_block(const struct mt_verdict *verdict)
 {
     return verdict->rule->category == MT_CATEGORY_PARAMETERS;
 }
@@ -419,12 +419,12 @@ static void classify_each(const struct mt_rule_context *context, struct mt_verdi
         verdicts[i].rule = mt_classify(context, verdicts[i].block);
 }
 
-static int has_parameters(const struct mt_verdict *verdicts, size_t n)
+static bool has_parameters(const struct mt_verdict *verdicts, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (is_parameter_block(&verdicts[i]))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* Where labels tell of gradients, sizes need not. Those that backward keeps are as large as
@@ -449,7 +449,7 @@ static void look_at_makers(struct mt_rule_context *context, const struct mt_verd
                            size_t n)
 {
     uint32_t first = 0;
-    context->is_distributed = 0;
+    context->is_distributed = false;
     for (size_t i = 0; i < n; i++) {
         context->is_distributed |= made_under(context, verdicts[i].block, MT_MARK_COMMUNICATION);
         uint32_t line = made_in(context, verdicts[i].block, MT_MARK_MODULE_APPLY)

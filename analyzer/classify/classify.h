@@ -6,6 +6,8 @@
 #ifndef MT_CLASSIFY_H
 #define MT_CLASSIFY_H
 
+#include <stdbool.h>
+
 #include "analyzer/model/copies.h"
 #include "analyzer/model/heap.h"
 #include "analyzer/model/ranges.h"
@@ -26,7 +28,7 @@ struct mt_rule_context {
     int lacks_parameters;               /* no other rule finds any at the moment in question */
     int lacks_gradients;                /* backward keeps none: they have memory of before it */
     uint64_t parameter_bytes;           /* of all of them, where they lack gradients */
-    int is_distributed;                 /* DDP or FSDP made something that is there */
+    bool is_distributed;                /* DDP or FSDP made something that is there */
     uint32_t first_apply_line;          /* of Module._apply, where it moves parameters; 0: not seen */
     const struct mt_copies *gradients;  /* sizes of what lifetimes show to be gradients */
     struct mt_copies copies;
@@ -57,13 +59,13 @@ int mt_rule_holds(const struct mt_rule_context *context, size_t index,
                   const struct mt_block *block);
 
 /* Whether it knows copies of parameters that an optimizer works on instead: in higher precision. */
-int mt_rule_is_master(const struct mt_rule *rule);
+bool mt_rule_is_master(const struct mt_rule *rule);
 
 /* Whether it knows copies of parameters that the program keeps beside them: averages. */
-int mt_rule_is_average(const struct mt_rule *rule);
+bool mt_rule_is_average(const struct mt_rule *rule);
 
 /* Whether the block, which has ended, was made in backward and kept as gradients are. */
-int mt_is_kept_by_backward(const struct mt_block *block);
+bool mt_is_kept_by_backward(const struct mt_block *block);
 
 /* "certain", "likely", "guess". */
 const char *mt_certainty_name(enum mt_certainty certainty);

@@ -3,6 +3,7 @@
 #include "analyzer/support/grow.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 #define MOST_LAYERS 1000000u
 #define MOST_DEPTH 64u
 
-static int has_module(const struct mt_definitions *d, uint32_t stack)
+static bool has_module(const struct mt_definitions *d, uint32_t stack)
 {
     return mt_stack(d, stack)->call != 0;
 }
@@ -20,8 +21,8 @@ static int has_module(const struct mt_definitions *d, uint32_t stack)
 uint32_t mt_block_module(const struct mt_definitions *d, const struct mt_verdict *verdict)
 {
     const struct mt_block *block = verdict->block;
-    int is_of_leaf = verdict->rule->category == MT_CATEGORY_GRADIENTS ||
-                     verdict->rule->category == MT_CATEGORY_OPTIMIZER_STATE;
+    bool is_of_leaf = verdict->rule->category == MT_CATEGORY_GRADIENTS ||
+                      verdict->rule->category == MT_CATEGORY_OPTIMIZER_STATE;
     const uint32_t stacks[] = {
         is_of_leaf ? block->leaf_stack : 0, block->stack, block->forward_stack, block->leaf_stack,
         verdict->rule->category == MT_CATEGORY_PARAMETERS ? block->save_stack : 0};
@@ -33,7 +34,7 @@ uint32_t mt_block_module(const struct mt_definitions *d, const struct mt_verdict
     return 0;
 }
 
-static int is_named(const struct mt_module_node *node, const char *name, size_t size)
+static bool is_named(const struct mt_module_node *node, const char *name, size_t size)
 {
     return !strncmp(node->name, name, size) && !node->name[size];
 }
@@ -136,7 +137,7 @@ static int sort_children(struct mt_module_tree *tree, uint32_t parent)
 }
 
 /* Whether the blocks of two modules may be those of equal tensors. */
-static int has_alike_blocks(const struct mt_module_node *left, const struct mt_module_node *right)
+static bool has_alike_blocks(const struct mt_module_node *left, const struct mt_module_node *right)
 {
     uint64_t more = left->large_bytes > right->large_bytes
                         ? left->large_bytes - right->large_bytes
@@ -147,17 +148,17 @@ static int has_alike_blocks(const struct mt_module_node *left, const struct mt_m
 }
 
 /* Whether two modules have the same parts with the same blocks; their children are in order. */
-static int is_alike(const struct mt_module_tree *tree, uint32_t a, uint32_t b)
+static bool is_alike(const struct mt_module_tree *tree, uint32_t a, uint32_t b)
 {
     const struct mt_module_node *left = &tree->node[a], *right = &tree->node[b];
     if (!has_alike_blocks(left, right))
-        return 0;
+        return false;
     a = left->first_child;
     b = right->first_child;
     for (; a && b; a = tree->node[a].next, b = tree->node[b].next)
         if (strcmp(tree->node[a].name, tree->node[b].name) ||
             tree->node[a].last != tree->node[b].last || !is_alike(tree, a, b))
-            return 0;
+            return false;
     return a == b;
 }
 

@@ -35,7 +35,7 @@ static struct mt_thread_state *thread_state(struct mt_tracker *tracker, uint32_t
     return &tracker->threads[thread];
 }
 
-static int is_autograd_thread(const struct mt_definitions *definitions, uint32_t thread)
+static bool is_autograd_thread(const struct mt_definitions *definitions, uint32_t thread)
 {
     uint32_t os_thread;
     return !strncmp(mt_thread(definitions, thread, &os_thread), "pt_autograd", 11);
@@ -137,7 +137,7 @@ static int node_new(struct mt_tracker *tracker, const struct mt_event *event, ui
 
 /* What accumulates gradients is made without a call that the trace has: an earlier node at its
  * address would lend it a wrong forward line. */
-static int is_accumulator(struct mt_tracker *tracker, uint32_t name)
+static bool is_accumulator(struct mt_tracker *tracker, uint32_t name)
 {
     unsigned place = name % MT_NODE_NAMES;
     if (tracker->node_names[place].name != name) {
@@ -239,8 +239,8 @@ static uint32_t first_use(struct mt_tracker *tracker, uint64_t leaf)
 
 /* What an optimizer keeps for all parameters together, it may keep in the name of one, which is
  * smaller then. Older PyTorch does not tell how many elements there are. */
-static int is_of_one(const struct mt_block *state, uint64_t elements,
-                     const struct mt_block *parameter)
+static bool is_of_one(const struct mt_block *state, uint64_t elements,
+                      const struct mt_block *parameter)
 {
     return elements && parameter->elements ? elements <= parameter->elements
                                            : state->size <= parameter->size;
@@ -394,7 +394,7 @@ int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
     return 0;
 }
 
-int mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_seen *seen)
+bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_seen *seen)
 {
     int changed = seen->now.epoch != tracker->now.epoch || seen->now.run != tracker->now.run ||
                   seen->leader != tracker->leader || seen->steps_begun != tracker->steps_begun ||

@@ -7,6 +7,8 @@
 #ifndef MT_TRACKER_H
 #define MT_TRACKER_H
 
+#include <stdbool.h>
+
 #include "analyzer/model/heap.h"
 #include "analyzer/model/ranges.h"
 #include "analyzer/model/storages.h"
@@ -21,12 +23,12 @@
 struct mt_running_node {
     uint64_t node;
     uint32_t name, forward_stack;
-    int is_accumulator;
+    bool is_accumulator;
 };
 
 struct mt_thread_state {
     int known;        /* has had an event */
-    int is_autograds; /* one of those that autograd makes, one a device, to run backward */
+    bool is_autograds; /* one of those that autograd makes, one a device, to run backward */
     uint32_t stack;   /* of the last event, */
     uint32_t python;  /* from its innermost frame of Python on, */
     uint32_t marks;   /* of that, as mt_stack has them */
@@ -56,7 +58,7 @@ struct mt_tracker {
     uint32_t steps_begun, steps_ended;
     struct {
         uint32_t name; /* string id */
-        int is_accumulator;
+        bool is_accumulator;
     } node_names[MT_NODE_NAMES]; /* by id, those that were asked for last */
     struct mt_address_map lines; /* mt_line_of -> evidence of what the program makes itself */
     struct mt_address_map numels; /* how many elements parameters have -> 1 */
@@ -158,8 +160,8 @@ static inline int mt_tracker_made(struct mt_tracker *tracker, struct mt_thread_s
 
 /* A hook that runs when a leaf has got its gradient may use it and give it up at once, before
  * autograd tells of it: an optimizer's step in backward. */
-static inline int mt_is_freed_by_leafs_hook(const struct mt_thread_state *thread,
-                                            const struct mt_block *block)
+static inline bool mt_is_freed_by_leafs_hook(const struct mt_thread_state *thread,
+                                             const struct mt_block *block)
 {
     return thread->n_nodes && thread->nodes[thread->n_nodes - 1].is_accumulator && thread->python &&
            block->node_name && block->node_name != thread->nodes[thread->n_nodes - 1].name;
@@ -198,7 +200,7 @@ struct mt_tracker_seen {
 };
 
 /* Whether something else is known since, other than about a block. */
-int mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_seen *seen);
+bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_seen *seen);
 
 /* What the label that was learned last says besides its block's own. */
 struct mt_label_tells {

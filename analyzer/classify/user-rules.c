@@ -6,6 +6,7 @@
 
 #include <fnmatch.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #define TEXT_LIMIT (1u << 20)
@@ -96,7 +97,7 @@ static size_t word(struct parser *parser, char stop, const char **begin)
     return (size_t)(parser->at - *begin);
 }
 
-static int is_word(const char *begin, size_t size, const char *name)
+static bool is_word(const char *begin, size_t size, const char *name)
 {
     return strlen(name) == size && !memcmp(begin, name, size);
 }

@@ -45,18 +45,18 @@ void mt_keep_life_touch(struct mt_keep_lives *lives, uint32_t index, uint64_t nu
 }
 
 /* Whether the label on a block says what was not known; then it is. */
-static int is_news(struct mt_keep_life *life, const struct mt_block *block)
+static bool is_news(struct mt_keep_life *life, const struct mt_block *block)
 {
     if (life->known.elements == block->elements && life->known.evidence == block->evidence &&
         life->known.save_stack == block->save_stack && life->known.name == block->name &&
         life->known.dtype == block->dtype)
-        return 0;
+        return false;
     life->known.elements = block->elements;
     life->known.evidence = block->evidence;
     life->known.save_stack = block->save_stack;
     life->known.name = block->name;
     life->known.dtype = block->dtype;
-    return 1;
+    return true;
 }
 
 int mt_keep_life_label(struct mt_keep_lives *lives, uint32_t index, const struct mt_block *block,
@@ -65,7 +65,7 @@ int mt_keep_life_label(struct mt_keep_lives *lives, uint32_t index, const struct
     return is_news(&lives->life[index], block) ? mt_keep_life_add(lives, index, number) : 0;
 }
 
-static void end_event(struct mt_keep_lives *lives, struct mt_candidate event, int is_kept)
+static void end_event(struct mt_keep_lives *lives, struct mt_candidate event, bool is_kept)
 {
     if (!event.number)
         return;
@@ -78,7 +78,7 @@ static void end_event(struct mt_keep_lives *lives, struct mt_candidate event, in
 int mt_keep_life_end(struct mt_keep_lives *lives, uint32_t index, size_t moments)
 {
     struct mt_keep_life *life = &lives->life[index];
-    int is_kept = life->is_wanted || life->moments != moments;
+    bool is_kept = life->is_wanted || life->moments != moments;
     for (size_t i = 0; i < life->n; i++)
         end_event(lives, life->event[i], is_kept);
     end_event(lives, life->first_touch, is_kept);
@@ -90,7 +90,7 @@ int mt_keep_life_end(struct mt_keep_lives *lives, uint32_t index, size_t moments
 }
 
 int mt_keep_life_begin(struct mt_keep_lives *lives, struct mt_address_map *by_address,
-                       uint64_t address, uint64_t number, size_t moments, int is_wanted)
+                       uint64_t address, uint64_t number, size_t moments, bool is_wanted)
 {
     uint32_t before = mt_address_map_take(by_address, address);
     if (before) /* its free is missing: this event has to end it */

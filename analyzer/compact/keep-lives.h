@@ -6,6 +6,8 @@
 #ifndef MT_KEEP_LIVES_H
 #define MT_KEEP_LIVES_H
 
+#include <stdbool.h>
+
 #include "analyzer/model/heap.h"
 #include "keep-nodes.h"
 
@@ -14,7 +16,7 @@ struct mt_keep_life {
     size_t n, capacity;
     struct mt_candidate first_touch, last_touch;
     size_t moments; /* that had passed when it was made */
-    int is_wanted;  /* kept, however long it lives */
+    bool is_wanted; /* kept, however long it lives */
     struct {
         uint64_t elements;
         uint32_t evidence, save_stack, name, dtype;
@@ -35,7 +37,7 @@ void mt_keep_lives_clear(struct mt_keep_lives *lives);
 /* The last event, of this number, makes a block. The map has those at one level by their addresses.
  * 0 or -ENOMEM. */
 int mt_keep_life_begin(struct mt_keep_lives *lives, struct mt_address_map *by_address,
-                       uint64_t address, uint64_t number, size_t moments, int is_wanted);
+                       uint64_t address, uint64_t number, size_t moments, bool is_wanted);
 
 /* It ends after so many moments. Whether it is kept. */
 int mt_keep_life_end(struct mt_keep_lives *lives, uint32_t index, size_t moments);

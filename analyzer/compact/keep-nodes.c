@@ -12,7 +12,7 @@ struct mt_keep_node {
     uint32_t outer;               /* the node that it is in, or the next that is free */
     uint32_t references;          /* candidates, nodes in it, and its thread while it runs */
     uint32_t waiting;             /* the next whose maker is to be looked at too */
-    int is_kept;
+    bool is_kept;
 };
 
 struct mt_keep_thread {
@@ -81,7 +81,7 @@ static void keep_node(struct mt_keep_nodes *nodes, uint32_t index)
     for (uint32_t waiting = 0;;) {
         for (; index && !nodes->node[index].is_kept; index = nodes->node[index].outer) {
             struct mt_keep_node *node = &nodes->node[index];
-            node->is_kept = 1;
+            node->is_kept = true;
             keep_number(nodes->kept, node->begin);
             keep_number(nodes->kept, node->end);
             keep_number(nodes->kept, node->made.number);

@@ -6,6 +6,8 @@
 #ifndef MT_KEEP_NODES_H
 #define MT_KEEP_NODES_H
 
+#include <stdbool.h>
+
 #include "analyzer/support/address-map.h"
 #include "trace-format/model.h"
 
@@ -20,7 +22,7 @@ struct mt_kept {
 int mt_kept_reach(struct mt_kept *kept, uint64_t number);
 void mt_kept_clear(struct mt_kept *kept);
 
-static inline int mt_kept_has(const unsigned char *bits, uint64_t number)
+static inline bool mt_kept_has(const unsigned char *bits, uint64_t number)
 {
     return bits[number / 8] >> number % 8 & 1;
 }

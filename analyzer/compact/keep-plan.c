@@ -11,7 +11,7 @@
 /* What each device has had so far. */
 struct device_state {
     size_t spans; /* that were seen of it */
-    int has_least;
+    bool has_least;
     uint64_t reserved;
 };
 
@@ -79,18 +79,18 @@ static int see_label(struct planner *p, const struct mt_replay *replay,
 }
 
 /* The first of a phase, its lowest, and what is the highest of something. */
-static int has_totals(struct planner *p, const struct mt_replay *replay,
-                      const struct mt_event *event, uint64_t number)
+static bool has_totals(struct planner *p, const struct mt_replay *replay,
+                       const struct mt_event *event, uint64_t number)
 {
     unsigned slot = mt_device_slot(event->device);
     struct device_state *device = &p->device[slot];
     size_t n = replay->spans[slot].n;
     const struct mt_spans *whole = &p->whole->spans[slot];
-    int is_first = n != device->spans, is_highest = event->ALLOC.reserved > device->reserved;
+    bool is_first = n != device->spans, is_highest = event->ALLOC.reserved > device->reserved;
     if (is_first)
-        device->has_least = 0;
-    int is_least = !device->has_least && n && n <= whole->n &&
-                   whole->span[n - 1].least == event->ALLOC.allocated;
+        device->has_least = false;
+    bool is_least = !device->has_least && n && n <= whole->n &&
+                    whole->span[n - 1].least == event->ALLOC.allocated;
     device->has_least |= is_least;
     device->spans = n;
     if (is_highest)
@@ -103,9 +103,10 @@ static int has_totals(struct planner *p, const struct mt_replay *replay,
 static int see_block(struct planner *p, const struct mt_replay *replay,
                      const struct mt_event *event, uint64_t number, size_t moments)
 {
-    int is_first = !p->device[mt_device_slot(event->device)].spans;
-    int is_wanted = is_first || (event->kind == MT_ALLOC && p->after_oom);
-    int rc = 0, is_kept = 0;
+    bool is_first = !p->device[mt_device_slot(event->device)].spans;
+    bool is_wanted = is_first || (event->kind == MT_ALLOC && p->after_oom);
+    int rc = 0;
+    bool is_kept = false;
     if (event->kind == MT_ALLOC) {
         p->after_oom = 0;
         rc = mt_keep_life_begin(&p->lives, &p->blocks, event->address, number, moments, is_wanted);
@@ -144,8 +145,8 @@ static int see_cuda_malloc(struct planner *p, const struct mt_event *event, uint
         keep_event(p, number);
         return 0;
     }
-    int is_of_host = mt_cuda_api_space(event->CUDA_MALLOC.api) == MT_SPACE_HOST;
-    int is_wanted = p->after_oom && !is_of_host;
+    bool is_of_host = mt_cuda_api_space(event->CUDA_MALLOC.api) == MT_SPACE_HOST;
+    bool is_wanted = p->after_oom && !is_of_host;
     p->after_oom &= is_of_host;
     return mt_keep_life_begin(&p->lives, &p->cuda, event->address, number, moments, is_wanted);
 }

@@ -8,6 +8,8 @@
 #ifndef MT_KEEP_PLAN_H
 #define MT_KEEP_PLAN_H
 
+#include <stdbool.h>
+
 #include "analyzer/replay/summaries.h"
 #include "analyzer/trace/ended.h"
 #include "keep-nodes.h"
@@ -16,9 +18,9 @@
 struct mt_keep_plan {
     struct mt_kept kept;
     uint64_t events, bytes; /* of the whole trace */
-    int is_compact;         /* it was already: there is no plan */
-    int is_complete;        /* the recording was closed: end */
-    int is_whole_but_end;   /* it was not, yet nothing is missing */
+    bool is_compact;        /* it was already: there is no plan */
+    bool is_complete;       /* the recording was closed: end */
+    bool is_whole_but_end;  /* it was not, yet nothing is missing */
     enum mt_trace_state state;
     struct mt_ended ended;
     struct mt_end end;

@@ -6,6 +6,8 @@
 #ifndef MT_KEEP_SCOUT_H
 #define MT_KEEP_SCOUT_H
 
+#include <stdbool.h>
+
 #include "analyzer/replay/replay.h"
 
 /* Numbers, in rising order once sorted, and how many of them have passed. */
@@ -30,7 +32,7 @@ static inline size_t mt_marks_below(struct mt_marks_list *list, uint64_t number)
 }
 
 /* Whether the number, which never falls, is in the list. */
-static inline int mt_marks_has(struct mt_marks_list *list, uint64_t number)
+static inline bool mt_marks_has(struct mt_marks_list *list, uint64_t number)
 {
     mt_marks_below(list, number);
     return list->passed < list->n && list->number[list->passed] == number;

@@ -4,6 +4,7 @@
 #include "filtered.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ static int by_address(const void *left, const void *right)
     return (a->block->address > b->block->address) - (a->block->address < b->block->address);
 }
 
-static int is_of(const struct mt_heap *heap, uint32_t index, unsigned slot)
+static bool is_of(const struct mt_heap *heap, uint32_t index, unsigned slot)
 {
     const struct mt_block *block = mt_heap_record(heap, index);
     return mt_heap_is_remembered(heap, block) && mt_device_slot(block->device) == slot;

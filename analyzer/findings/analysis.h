@@ -6,6 +6,8 @@
 #ifndef MT_ANALYSIS_H
 #define MT_ANALYSIS_H
 
+#include <stdbool.h>
+
 #include "analyzer/replay/replay.h"
 #include "analyzer/trace/ended.h"
 #include "analyzer/trace/survey.h"
@@ -25,7 +27,7 @@ struct mt_share {
 struct mt_device {
     int device;                /* CUDA's index, MT_NO_DEVICE: not known */
     int of_cuda;               /* no PyTorch block was seen: blocks are what CUDA handed out */
-    int is_peak;               /* the moment in question is the peak */
+    bool is_peak;              /* the moment in question is the peak */
     struct mt_totals at, peak; /* at the moment, and at the peak */
     uint64_t cached;           /* reserved - allocated */
     uint64_t unseen; /* allocated, but before the recording began, or while it lost events */
@@ -59,7 +61,7 @@ struct mt_analysis {
     struct mt_device *devices; /* those on which memory was ever allocated, by index */
     size_t n_devices;
     struct mt_origins host;      /* page-locked memory of the host that was live at the moment */
-    int has_no_step;             /* the iteration that is asked for is not in the trace */
+    bool has_no_step;            /* the iteration that is asked for is not in the trace */
     struct mt_trace_error fault; /* where the trace stops being sound; MT_FAULT_NONE: nowhere */
 };
 

@@ -5,6 +5,7 @@
 #include "private-pools.h"
 #include "trace-format/cuda-apis.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct parts {
@@ -62,17 +63,17 @@ static int holds_blocks(const struct mt_block *block, const struct mt_verdict *v
 
 /* A segment that is wholly cached shows by its frames, or else by its size, as long as PyTorch has
  * reserved more than there is otherwise. */
-static int is_segment(const struct mt_replay *replay, const struct mt_block *block,
-                      const struct mt_segments *segments, uint64_t *empty)
+static bool is_segment(const struct mt_replay *replay, const struct mt_block *block,
+                       const struct mt_segments *segments, uint64_t *empty)
 {
     if (block->api == MT_API_CU_MEM_CREATE && segments->expandable)
-        return 1;
+        return true;
     if (comes_from_pytorch(replay->definitions, block->stack))
-        return 1;
+        return true;
     if (block->size % MT_SMALL_SEGMENT || block->size > *empty)
-        return 0;
+        return false;
     *empty -= block->size;
-    return 1;
+    return true;
 }
 
 static int add(struct parts *parts, const char *name, uint64_t bytes)
@@ -114,7 +115,7 @@ static int find_parts(struct parts *parts, struct parts *empty_parts,
             continue;
         if (holds_blocks(block, verdicts, n))
             continue;
-        int is_empty = n && is_segment(replay, block, segments, &empty);
+        bool is_empty = n && is_segment(replay, block, segments, &empty);
         if (is_empty && block->api == MT_API_CU_MEM_CREATE)
             continue; /* a piece of one that may hold blocks elsewhere */
         if (is_empty)

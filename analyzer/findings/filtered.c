@@ -4,6 +4,7 @@
 #include "analyzer/model/user-line.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,24 +33,24 @@ static int matches(const char *pattern, const char *text)
 }
 
 /* "layers.3" has "layers.3.mlp" as a part. */
-static int is_of_module(const char *module, const char *pattern)
+static bool is_of_module(const char *module, const char *pattern)
 {
     char name[1024];
     snprintf(name, sizeof name, "%s", module);
     while (!matches(pattern, name)) {
         char *dot = strrchr(name, '.');
         if (!dot)
-            return 0;
+            return false;
         *dot = '\0';
     }
     return *name != '\0';
 }
 
-static int is_let_through(const struct mt_verdict *verdict, const struct mt_filter *filter,
-                          const struct mt_definitions *definitions)
+static bool is_let_through(const struct mt_verdict *verdict, const struct mt_filter *filter,
+                           const struct mt_definitions *definitions)
 {
     if (!mt_filter_has(filter, verdict->rule->category))
-        return 0;
+        return false;
     return !filter->module ||
            is_of_module(mt_stack_module(definitions, mt_block_module(definitions, verdict)), filter->module);
 }

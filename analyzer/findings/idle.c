@@ -3,6 +3,7 @@
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 static const char *const names[] = {
     [MT_IDLE_NEVER] = "never", [MT_IDLE_AFTER] = "after", [MT_IDLE_UNTIL] = "until"};
@@ -13,7 +14,7 @@ const char *mt_idle_name(enum mt_idle_kind kind)
 }
 
 /* Whether every copy of the program's would be in the trace. */
-static int is_known(const struct mt_replay *replay, const char *unseen)
+static bool is_known(const struct mt_replay *replay, const char *unseen)
 {
     const struct mt_survey *survey = &replay->survey;
     return survey->kinds[MT_CUDA_COPY] + survey->kinds[MT_CUDA_SET] && survey->complete &&

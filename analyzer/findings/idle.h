@@ -7,6 +7,8 @@
 #ifndef MT_IDLE_MEMORY_H
 #define MT_IDLE_MEMORY_H
 
+#include <stdbool.h>
+
 #include "analyzer/replay/replay.h"
 
 enum mt_idle_kind {
@@ -17,7 +19,7 @@ enum mt_idle_kind {
 };
 
 struct mt_idle {
-    int is_known;       /* copies or sets were seen, and all of them were recorded */
+    bool is_known;      /* copies or sets were seen, and all of them were recorded */
     const char *unseen; /* the calls that may have copied without being recorded; NULL: none */
     struct mt_origins kind[MT_IDLE_KINDS];
 };

@@ -2,15 +2,16 @@
 #include "look.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-int mt_look_is_used(const struct mt_replay *replay, unsigned slot)
+bool mt_look_is_used(const struct mt_replay *replay, unsigned slot)
 {
     return replay->peak[slot].event || replay->cuda_peak[slot].event;
 }
 
-static int is_live_on(const struct mt_block *block, unsigned slot)
+static bool is_live_on(const struct mt_block *block, unsigned slot)
 {
     return block->state == MT_BLOCK_LIVE && mt_device_slot(block->device) == slot;
 }

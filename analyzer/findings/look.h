@@ -6,6 +6,8 @@
 #ifndef MT_LOOK_H
 #define MT_LOOK_H
 
+#include <stdbool.h>
+
 #include "analyzer/replay/replay.h"
 #include "sites.h"
 
@@ -19,7 +21,7 @@ struct mt_look {
 };
 
 /* Whether memory was ever allocated on the device of that slot. */
-int mt_look_is_used(const struct mt_replay *replay, unsigned slot);
+bool mt_look_is_used(const struct mt_replay *replay, unsigned slot);
 
 /* Looks at the device of that slot. 0 or -ENOMEM; to be cleared in any case. */
 int mt_look_take(struct mt_look *look, const struct mt_replay *replay, unsigned slot);

@@ -4,6 +4,7 @@
 #include "trace-format/dtypes.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +34,8 @@ struct finder {
     size_t n_parts;
     struct counts counts;  /* of weights */
     struct counts trained; /* of those that are trained */
-    int has_copies;        /* of all that is trained */
-    int has_model;         /* weights that a module works with and no optimizer does */
+    bool has_copies;       /* of all that is trained */
+    bool has_model;        /* weights that a module works with and no optimizer does */
     unsigned narrowest;    /* bytes an element of these */
 };
 
@@ -71,7 +72,7 @@ static int saw(const struct mt_block *block, uint32_t evidence)
     return (block->evidence & evidence) != 0;
 }
 
-static int is_trained(const struct mt_block *block)
+static bool is_trained(const struct mt_block *block)
 {
     return saw(block, MT_SAW_LEAF | MT_SAW_STEPPED);
 }
@@ -83,31 +84,32 @@ static uint64_t whole_of(const struct finder *finder, const struct mt_block *blo
 
 /* FSDP empties the storages of what it has gathered; ZeRO-3 gives its parameters other data in
  * forward and backward. */
-static int is_gathered(const struct finder *finder, const struct mt_block *block)
+static bool is_gathered(const struct finder *finder, const struct mt_block *block)
 {
-    int is_late = block->birth->when.phase == MT_PHASE_FORWARD || block->birth->when.phase == MT_PHASE_BACKWARD;
+    bool is_late = block->birth->when.phase == MT_PHASE_FORWARD ||
+                   block->birth->when.phase == MT_PHASE_BACKWARD;
     if (whole_of(finder, block))
-        return 0;
+        return false;
     return saw(block, MT_SAW_EMPTIED) ||
            (finder->n_parts && is_late && saw(block, MT_SAW_SET_DATA) && !saw(block, MT_SAW_STEPPED));
 }
 
 /* In the model, and copied from there by what optimizers work on. */
-static int is_models(const struct finder *finder, const struct mt_block *block)
+static bool is_models(const struct finder *finder, const struct mt_block *block)
 {
     return !saw(block, MT_SAW_STEPPED) && !is_gathered(finder, block) &&
            (saw(block, MT_SAW_LEAF) || whole_of(finder, block));
 }
 
 /* That it is a leaf says less: to write it to the model's weights may make it one. */
-static int is_used_by_module(const struct finder *finder, const struct mt_block *block)
+static bool is_used_by_module(const struct finder *finder, const struct mt_block *block)
 {
     return saw(block, MT_SAW_LEAF) &&
            mt_stack(finder->definitions, block->leaf_stack)->phase & MT_MARK_MODULE_CALL;
 }
 
 /* An optimizer works on it, and no module does. */
-static int is_master(const struct finder *finder, const struct mt_block *block)
+static bool is_master(const struct finder *finder, const struct mt_block *block)
 {
     unsigned width = width_of(block->dtype);
     return finder->has_model && saw(block, MT_SAW_STEPPED) &&
@@ -122,14 +124,14 @@ static int has(const struct counts *counts, uint64_t elements)
 }
 
 /* By copy.deepcopy, and never trained, where a parameter of that size is. */
-static int may_be_copy(const struct finder *finder, const struct mt_block *block)
+static bool may_be_copy(const struct finder *finder, const struct mt_block *block)
 {
     uint32_t marks = mt_stack(finder->definitions, block->stack)->marks;
     return marks & MT_MARK_COPY_DICT && marks & (MT_MARK_COPY_TENSOR | MT_MARK_MODULE_INIT) &&
            !is_trained(block) && has(&finder->trained, elements_of_weight(block));
 }
 
-static int is_parameter(const struct mt_verdict *verdict)
+static bool is_parameter(const struct mt_verdict *verdict)
 {
     return verdict->rule->category == MT_CATEGORY_PARAMETERS;
 }
@@ -214,7 +216,7 @@ static void look_around(struct finder *finder)
             add_count(&finder->trained, elements_of_weight(block));
         if (!is_models(finder, block))
             continue;
-        finder->has_model = 1;
+        finder->has_model = true;
         if (width && (!finder->narrowest || width < finder->narrowest))
             finder->narrowest = width;
     }
@@ -302,17 +304,17 @@ static int by_role(const void *left, const void *right)
     return (a->bytes < b->bytes) - (a->bytes > b->bytes);
 }
 
-static int is_mixed(const struct mt_precision *precision)
+static bool is_mixed(const struct mt_precision *precision)
 {
     unsigned seen = 0;
     for (size_t i = 0; i < precision->n; i++) {
         unsigned width = precision->row[i].width;
         if (precision->row[i].role != MT_ROLE_STATE && width &&
             (width < 4 || (seen && width != seen)))
-            return 1;
+            return true;
         seen = width ? width : seen;
     }
-    return 0;
+    return false;
 }
 
 static void fill(struct mt_precision *precision, struct finder *finder)

@@ -7,6 +7,8 @@
 #ifndef MT_PRECISION_H
 #define MT_PRECISION_H
 
+#include <stdbool.h>
+
 #include "analyzer/classify/classify.h"
 #include "analyzer/classify/parts.h"
 
@@ -36,7 +38,7 @@ struct mt_precision {
     int lacks_others;    /* others have a rest, and how much is not known */
     uint64_t rounding;   /* bytes that blocks have more than their tensors, as far as known */
     uint64_t bytes;      /* of all rows */
-    int is_mixed;        /* there are elements of several widths, or of less than 4 bytes */
+    bool is_mixed;       /* there are elements of several widths, or of less than 4 bytes */
     struct mt_precision_row row[MT_PRECISION_ROWS]; /* by role, the largest first */
     size_t n;
 };

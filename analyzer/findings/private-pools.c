@@ -3,6 +3,7 @@
 #include "analyzer/support/grow.h"
 #include "trace-format/cuda-apis.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 void mt_segment_text(char *out, size_t size, const struct mt_replay *replay,
@@ -25,17 +26,17 @@ static int begins(const struct mt_definitions *d, uint32_t string, const char *b
 }
 
 /* As the recording names them: preload/torch/hooks-pools.c, hooks-capture.c. */
-static int is_private(const struct mt_replay *replay, const struct mt_block *segment)
+static bool is_private(const struct mt_replay *replay, const struct mt_block *segment)
 {
     const struct mt_definitions *d = replay->definitions;
     const struct mt_ranges *ranges = &replay->tracker.ranges;
     if (begins(d, segment->name, "MemPool ("))
-        return 1;
+        return true;
     for (uint32_t path = segment->range; path; path = ranges->range[path].parent)
         if (begins(d, ranges->range[path].domain, "CUDA") &&
             begins(d, ranges->range[path].name, "graph "))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* How much of the memory blocks take. */
@@ -81,7 +82,7 @@ static int add(struct found *found, const struct mt_replay *replay, const struct
 }
 
 /* Of an expandable segment, memory is where it is mapped. */
-static int has_address(const struct mt_block *memory)
+static bool has_address(const struct mt_block *memory)
 {
     return memory->api != MT_API_CU_MEM_CREATE && mt_cuda_api_space(memory->api) != MT_SPACE_TEAM;
 }

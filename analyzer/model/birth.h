@@ -9,6 +9,7 @@
 #include "phase.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,7 +49,7 @@ static inline void mt_birth_drop(struct mt_birth *birth)
 }
 
 /* Whether a block that is made at this time, by this event, has a distance that can be kept. */
-static inline int mt_birth_is_near(const struct mt_birth *birth, uint64_t time_ns, uint64_t event)
+static inline bool mt_birth_is_near(const struct mt_birth *birth, uint64_t time_ns, uint64_t event)
 {
     return ((time_ns - birth->time_ns) | (event - birth->event)) <= UINT32_MAX;
 }

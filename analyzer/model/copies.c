@@ -29,7 +29,7 @@ int mt_copies_add_parameter(struct mt_copies *copies, const struct mt_block *blo
     return mt_address_map_put(&copies->sizes, size_key(block->size), 1);
 }
 
-int mt_copies_has_size(const struct mt_copies *copies, uint64_t size)
+bool mt_copies_has_size(const struct mt_copies *copies, uint64_t size)
 {
     if (size <= LARGE)
         return mt_address_map_get(&copies->sizes, size) ||

@@ -6,6 +6,8 @@
 #ifndef MT_COPIES_H
 #define MT_COPIES_H
 
+#include <stdbool.h>
+
 #include "analyzer/support/address-map.h"
 #include "heap.h"
 
@@ -27,7 +29,7 @@ void mt_copies_clear(struct mt_copies *copies);
 /* First every parameter, then every block that may be a copy; site: the stack of its line in
  * Python, 0: none. 0 or -ENOMEM. */
 /* Whether a parameter is as large as that. */
-int mt_copies_has_size(const struct mt_copies *copies, uint64_t size);
+bool mt_copies_has_size(const struct mt_copies *copies, uint64_t size);
 
 int mt_copies_add_parameter(struct mt_copies *copies, const struct mt_block *block);
 int mt_copies_add(struct mt_copies *copies, const struct mt_block *block, uint32_t site);

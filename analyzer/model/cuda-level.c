@@ -5,6 +5,7 @@
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 void mt_cuda_clear(struct mt_cuda_level *level)
@@ -22,16 +23,16 @@ void mt_cuda_clear(struct mt_cuda_level *level)
 }
 
 /* Whether it takes memory of a device that is counted nowhere else. */
-static int is_counted(uint64_t api)
+static bool is_counted(uint64_t api)
 {
     switch (mt_cuda_api_space(api)) {
     case MT_SPACE_DEVICE:
     case MT_SPACE_MANAGED:
     case MT_SPACE_ARRAY:
     case MT_SPACE_PHYSICAL:
-        return 1;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 
@@ -266,7 +267,7 @@ static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *ev
 }
 
 /* A handle that comes back to the process that made it is one more handle of its own memory. */
-static int is_own(const struct mt_cuda_level *level, const struct mt_event *event)
+static bool is_own(const struct mt_cuda_level *level, const struct mt_event *event)
 {
     return mt_heap_at(&level->heap, event->address) != NULL;
 }

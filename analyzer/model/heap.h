@@ -8,6 +8,8 @@
 #ifndef MT_HEAP_H
 #define MT_HEAP_H
 
+#include <stdbool.h>
+
 #include "analyzer/support/ordered.h"
 #include "birth.h"
 #include "trace-format/cuda-apis.h"
@@ -227,7 +229,7 @@ static inline struct mt_block *mt_heap_around(struct mt_heap *heap, uint64_t add
 void mt_heap_remember(struct mt_heap *heap, unsigned slot);
 
 /* Whether the block was live at its device's remembered moment. */
-static inline int mt_heap_is_remembered(const struct mt_heap *heap, const struct mt_block *block)
+static inline bool mt_heap_is_remembered(const struct mt_heap *heap, const struct mt_block *block)
 {
     return block->state == MT_BLOCK_KEPT ||
            (block->state == MT_BLOCK_LIVE &&

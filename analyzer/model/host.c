@@ -71,7 +71,7 @@ int mt_host_event(struct mt_host *host, const struct mt_event *event, uint64_t n
 
 void mt_host_take(struct mt_host *host)
 {
-    host->is_taken = 1;
+    host->is_taken = true;
     mt_heap_remember(&host->heap, SLOT);
 }
 

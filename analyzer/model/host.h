@@ -6,6 +6,8 @@
 #ifndef MT_HOST_H
 #define MT_HOST_H
 
+#include <stdbool.h>
+
 #include "analyzer/trace/definitions.h"
 #include "heap.h"
 #include "origins.h"
@@ -14,7 +16,7 @@ struct mt_host {
     struct mt_heap heap; /* all of it on slot 0 */
     uint64_t most, most_ns, most_event;
     struct mt_event freed; /* the last one, as its allocation: a free may turn out to have failed */
-    int is_taken;          /* its own most is not what is remembered */
+    bool is_taken;         /* its own most is not what is remembered */
 };
 
 /* One of zeros is empty. */

@@ -5,6 +5,8 @@
 #ifndef MT_MOMENT_H
 #define MT_MOMENT_H
 
+#include <stdbool.h>
+
 #include "phase.h"
 
 enum mt_moment_kind {
@@ -42,7 +44,7 @@ struct mt_totals {
 };
 
 /* Whether a total is the highest so far. */
-static inline int mt_is_new_peak(const struct mt_totals *peak, uint64_t allocated)
+static inline bool mt_is_new_peak(const struct mt_totals *peak, uint64_t allocated)
 {
     return !peak->event || allocated > peak->allocated;
 }

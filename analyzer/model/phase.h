@@ -6,6 +6,7 @@
 #ifndef MT_PHASE_H
 #define MT_PHASE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum mt_phase {
@@ -29,7 +30,7 @@ struct mt_when {
 
 /* Takes into account whether a framework's loop of evaluation runs. What comes after it follows on
  * what was before. */
-static inline void mt_when_evaluate(struct mt_when *now, int is_evaluation)
+static inline void mt_when_evaluate(struct mt_when *now, bool is_evaluation)
 {
     if (now->is_evaluation == is_evaluation)
         return;

@@ -34,12 +34,12 @@ int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t eve
     return 0;
 }
 
-static int has_phase(const struct mt_spans *spans, enum mt_phase phase)
+static bool has_phase(const struct mt_spans *spans, enum mt_phase phase)
 {
     for (size_t i = 0; i < spans->n; i++)
         if (spans->span[i].phase == phase && !mt_span_is_beside(spans, &spans->span[i]))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static int only_evaluates(const struct mt_spans *spans)
@@ -55,7 +55,7 @@ static int only_evaluates(const struct mt_spans *spans)
  * forward begins the next: a second backward, or one whose hooks step, does not. */
 static uint32_t number_by_steps(struct mt_spans *spans)
 {
-    int has_forward = has_phase(spans, MT_PHASE_FORWARD), has_ended = 0;
+    bool has_forward = has_phase(spans, MT_PHASE_FORWARD), has_ended = false;
     int saw_backward = !has_phase(spans, MT_PHASE_BACKWARD), without = saw_backward;
     uint32_t iteration = 0;
     for (size_t i = 0; i < spans->n; i++) {
@@ -63,7 +63,8 @@ static uint32_t number_by_steps(struct mt_spans *spans)
         span->iteration = iteration;
         if (mt_span_is_beside(spans, span))
             continue;
-        int may_begin = has_forward ? span->phase == MT_PHASE_FORWARD : span->phase != MT_PHASE_STEP;
+        bool may_begin =
+            has_forward ? span->phase == MT_PHASE_FORWARD : span->phase != MT_PHASE_STEP;
         if (span->phase != MT_PHASE_OUTSIDE && (!iteration || (has_ended && may_begin))) {
             iteration++;
             saw_backward = without;
@@ -109,10 +110,11 @@ static void take_back_last(struct mt_spans *spans)
         spans->span[i].iteration--;
 }
 
-void mt_spans_number(struct mt_spans *spans, int is_broken_off)
+void mt_spans_number(struct mt_spans *spans, bool is_broken_off)
 {
     spans->only_evaluates = only_evaluates(spans);
-    int has_steps = has_phase(spans, MT_PHASE_STEP), has_backward = has_phase(spans, MT_PHASE_BACKWARD);
+    bool has_steps = has_phase(spans, MT_PHASE_STEP),
+         has_backward = has_phase(spans, MT_PHASE_BACKWARD);
     spans->iterations = has_steps ? number_by_steps(spans)
                                   : number_by(spans, has_backward ? MT_PHASE_BACKWARD : MT_PHASE_FORWARD);
     if (has_backward && spans->iterations > 1 && !is_broken_off)

@@ -9,6 +9,7 @@
 
 #include "phase.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct mt_span {
@@ -31,7 +32,7 @@ struct mt_spans {
 };
 
 /* Whether a span is of an evaluation beside the training. */
-static inline int mt_span_is_beside(const struct mt_spans *spans, const struct mt_span *span)
+static inline bool mt_span_is_beside(const struct mt_spans *spans, const struct mt_span *span)
 {
     return span->is_evaluation && !spans->only_evaluates;
 }
@@ -66,7 +67,7 @@ static inline int mt_spans_see(struct mt_spans *spans, const struct mt_when *now
  * without steps when forward follows backward; without backward each forward is one. Forwards after
  * the last backward are no iteration, but a validation, unless the program was broken off there. Nor
  * is a framework's evaluation. */
-void mt_spans_number(struct mt_spans *spans, int is_broken_off);
+void mt_spans_number(struct mt_spans *spans, bool is_broken_off);
 
 /* The span of a run, or of the last one before; NULL: there is none. */
 const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run);

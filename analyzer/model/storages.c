@@ -31,7 +31,7 @@ static int add(struct mt_storages *storages, uint64_t storage, struct mt_kept_ev
 
 /* PyTorch's allocator leaves a rest of less than 1 MiB with a block, and may be told to round to
  * powers of two. */
-static int had_that_size(const struct mt_kept_evidence *kept, uint64_t size)
+static bool had_that_size(const struct mt_kept_evidence *kept, uint64_t size)
 {
     return size <= kept->size && kept->size / 2 <= size + (1u << 20);
 }

@@ -21,7 +21,7 @@ static int touch(struct mt_touches *touches, struct mt_heap *heap, uint64_t addr
     if (!mine->is_seen)
         mine->first_ns = time_ns;
     mine->last_ns = time_ns;
-    mine->is_seen = 1;
+    mine->is_seen = true;
     return 0;
 }
 

@@ -6,11 +6,13 @@
 #ifndef MT_TOUCHES_H
 #define MT_TOUCHES_H
 
+#include <stdbool.h>
+
 #include "heap.h"
 
 struct mt_touch {
     uint64_t first_ns, last_ns;
-    int is_seen; /* 0: there was none, nor are there times */
+    bool is_seen; /* 0: there was none, nor are there times */
 };
 
 struct mt_touches {

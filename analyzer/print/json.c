@@ -4,6 +4,7 @@
 #include "analyzer/support/text.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +104,7 @@ json_t *mt_json_process(const struct mt_definitions *definitions)
 static size_t acting(const char *text, size_t size, uint32_t *number)
 {
     char next[8] = "";
-    int is_safe;
+    bool is_safe;
     if (((unsigned char)*text < 0x7f && *text != '#') || ((unsigned char)*text & 0xc0) == 0x80)
         return 0; /* or within a character that stays */
     memcpy(next, text, size < sizeof next ? size : sizeof next - 1);

@@ -3,6 +3,7 @@
 #ifndef MT_FILTER_H
 #define MT_FILTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +24,7 @@ static inline size_t mt_filter_rows(const struct mt_filter *filter, size_t n, si
     return n < most ? n : most;
 }
 
-static inline int mt_filter_has(const struct mt_filter *filter, unsigned category)
+static inline bool mt_filter_has(const struct mt_filter *filter, unsigned category)
 {
     return !filter->categories || filter->categories >> category & 1;
 }

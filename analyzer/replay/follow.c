@@ -5,6 +5,7 @@
 #include "trace-format/follow/follower.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,12 +96,12 @@ unsigned mt_follow_restarts(const struct mt_follow *follow)
     return follow->restarts;
 }
 
-int mt_follow_is_over(const struct mt_follow *follow)
+bool mt_follow_is_over(const struct mt_follow *follow)
 {
     return follow->fault.fault || !follow->follower || mt_follower_is_over(follow->follower);
 }
 
-int mt_follow_is_live(const struct mt_follow *follow)
+bool mt_follow_is_live(const struct mt_follow *follow)
 {
     return !mt_follow_is_over(follow) && mt_follower_state(follow->follower) == MT_TRACE_RUNNING;
 }

@@ -14,6 +14,8 @@
 #ifndef MT_FOLLOW_H
 #define MT_FOLLOW_H
 
+#include <stdbool.h>
+
 #include "analyzer/trace/ended.h"
 #include "replay.h"
 
@@ -39,10 +41,10 @@ struct mt_replay *mt_follow_replay(struct mt_follow *follow);
 unsigned mt_follow_restarts(const struct mt_follow *follow);
 
 /* Whether a process wrote it still when it was looked at last. */
-int mt_follow_is_live(const struct mt_follow *follow);
+bool mt_follow_is_live(const struct mt_follow *follow);
 
 /* Whether the recording has ended and was read to its end; how it ended, so far as is known. */
-int mt_follow_is_over(const struct mt_follow *follow);
+bool mt_follow_is_over(const struct mt_follow *follow);
 struct mt_ended mt_follow_ended(const struct mt_follow *follow);
 
 /* Ends the replay of a recording that is over: it is then as mt_replay leaves it. 0 or -ENOMEM. */

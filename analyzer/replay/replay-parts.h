@@ -5,10 +5,12 @@
 #ifndef MT_REPLAY_PARTS_H
 #define MT_REPLAY_PARTS_H
 
+#include <stdbool.h>
+
 #include "replay.h"
 
 /* Whether the blocks on the device of that slot are CUDA's: PyTorch's allocator does not use it. */
-static inline int mt_replay_is_of_cuda(const struct mt_replay *replay, unsigned slot)
+static inline bool mt_replay_is_of_cuda(const struct mt_replay *replay, unsigned slot)
 {
     return !replay->now[slot].event;
 }

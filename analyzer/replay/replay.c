@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ __attribute__((cold)) void mt_replay_take_all(struct mt_replay *replay)
 }
 
 /* Whether the event lies after a moment that is given by its time or its number. */
-static int is_past(const struct mt_replay *replay, const struct mt_event *event)
+static bool is_past(const struct mt_replay *replay, const struct mt_event *event)
 {
     const struct mt_moment *moment = &replay->question.moment;
     return moment->kind == MT_AT_TIME ? event->time_ns > moment->value
@@ -305,7 +306,7 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
     return see_total(replay, slot, event, NULL); /* the first event may be a free */
 }
 
-static int is_label(unsigned kind)
+static bool is_label(unsigned kind)
 {
     return mt_kind_about[kind] == MT_ABOUT_LABEL || mt_kind_about[kind] == MT_ABOUT_NODE;
 }

@@ -4,6 +4,7 @@
 #include "trace-format/varint.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ void mt_numbers_clear(struct mt_numbers *numbers)
     *numbers = (struct mt_numbers){0};
 }
 
-static int is_between(char c)
+static bool is_between(char c)
 {
     return c == ' ' || c == ',';
 }

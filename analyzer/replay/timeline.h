@@ -14,6 +14,7 @@
 #include "analyzer/support/categories.h"
 #include "summaries.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,7 +61,7 @@ void mt_timeline_forget_high(struct mt_timeline_high *high);
 int mt_timeline_go_on(struct mt_timeline *timeline, uint64_t event, uint64_t bytes);
 
 /* Whether an event lies after the last point that was reached. */
-static inline int mt_timeline_is_beyond(const struct mt_timeline *timeline, uint64_t event)
+static inline bool mt_timeline_is_beyond(const struct mt_timeline *timeline, uint64_t event)
 {
     return event >= timeline->next;
 }
@@ -91,7 +92,7 @@ static inline int mt_timeline_sees(const struct mt_timeline *timeline, uint64_t 
 }
 
 /* Whether it lived in that one's point only: then it may wait, if there is room. */
-static inline int mt_timeline_may_wait(const struct mt_timeline *timeline, uint64_t from)
+static inline bool mt_timeline_may_wait(const struct mt_timeline *timeline, uint64_t from)
 {
     return timeline->n_waiting < MT_TIMELINE_WAITING &&
            mt_timeline_point(timeline, from) == timeline->reached;

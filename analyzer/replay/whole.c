@@ -3,6 +3,7 @@
 #include "replay-parts.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -218,8 +219,8 @@ static const struct list {
     int (*get)(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number);
     int (*take)(struct mt_replay *replay, unsigned slot, const uint64_t *number);
     void (*clear)(struct mt_replay *replay, unsigned slot); /* before the first is taken */
-    int is_told_empty;                                      /* of slot 0 */
-    int is_of_used; /* told of devices that something is allocated on */
+    bool is_told_empty;                                     /* of slot 0 */
+    bool is_of_used; /* told of devices that something is allocated on */
 } lists[] = {
     {MT_SUMMARY_ODDITIES, ONE, 4, get_oddities, take_oddities, NULL, 0, 0},
     {MT_SUMMARY_CHART, EACH_DEVICE, 0, NULL, NULL, NULL, 0, 1},

@@ -166,7 +166,7 @@ static json_t *block_object(const struct mt_analysis *analysis, const struct mt_
 static void note_stack(unsigned char *is_used, const struct mt_definitions *d, uint32_t stack)
 {
     if (mt_stack(d, stack)->depth)
-        is_used[stack] = 1;
+        is_used[stack] = true;
 }
 
 /* Block by block: they may be many more than there is room for as text. */

@@ -20,7 +20,7 @@ static void print_kind(const struct mt_page *page, const char *title,
 void mt_page_idle(const struct mt_page *page, const struct mt_device *device)
 {
     const struct mt_idle *idle = &device->idle;
-    int is_any = 0;
+    bool is_any = false;
     for (enum mt_idle_kind kind = 0; kind < MT_IDLE_KINDS; kind++)
         is_any |= idle->kind[kind].blocks != 0;
     if (idle->unseen)

@@ -5,6 +5,7 @@
 #include "analyzer/trace/source-line.h"
 #include "report.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ static void print_oom(const struct mt_page *page)
         return;
     const struct mt_oom *oom = &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT];
     uint32_t line = mt_oom_line(page->definitions, oom);
-    int is_known = mt_stack(page->definitions, line)->depth != 0;
+    bool is_known = mt_stack(page->definitions, line)->depth != 0;
     mt_page_place(page, line, where, sizeof where, WIDTH - 5);
     mt_colour(page->out, page->style, 160);
     fprintf(page->out, "\nOut of memory at %s", mt_time_text(time, oom->time_ns));

@@ -5,6 +5,7 @@
 #include "analyzer/trace/marks.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 
 #define LEAST_PART 100u /* of all bytes */
 #define MOST_DEPTH 64u  /* of a tree */
@@ -80,7 +81,7 @@ static void discard(struct entries *entries)
 }
 
 /* The frames that a tree shows: all but the framework's, unless there are no others, and gaps. */
-static int is_shown(const struct mt_definitions *d, uint32_t stack)
+static bool is_shown(const struct mt_definitions *d, uint32_t stack)
 {
     const struct mt_frame *frame = mt_stack_frame(d, stack);
     return frame->is_gap || !(frame->marks & MT_MARK_FRAMEWORK);

@@ -2,6 +2,7 @@
 #include "ahead.h"
 
 #include <sched.h>
+#include <stdbool.h>
 
 /* Hands the batch over and waits until it is taken: then the one before it is no longer in use, and
  * the reader may put the next in its place. Whether there is to be a next. */
@@ -34,7 +35,7 @@ static void *read_ahead(void *data)
     return NULL;
 }
 
-static int has_processors(void)
+static bool has_processors(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) > 1;

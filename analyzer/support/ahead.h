@@ -9,6 +9,7 @@
 #include "trace-format/reader.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 /* Events in a batch that is handed over: that costs some microseconds, and what is handed over is in
  * the other processor's cache anyway. */
@@ -16,7 +17,7 @@
 
 struct mt_ahead {
     struct mt_reader *reader; /* the thread's, where there is one */
-    int has_thread;
+    bool has_thread;
     pthread_t thread;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;

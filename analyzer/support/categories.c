@@ -2,6 +2,7 @@
 #include "categories.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* Names that reports, budgets and histories have for something else. */
@@ -30,21 +31,21 @@ unsigned mt_category_find(const char *name, size_t size)
     return i;
 }
 
-static int is_name(const char *name, size_t size)
+static bool is_name(const char *name, size_t size)
 {
     if (!size || size > MT_CATEGORY_NAME || *name < 'a' || *name > 'z')
-        return 0;
+        return false;
     for (size_t i = 0; i < size; i++)
         if ((name[i] < 'a' || name[i] > 'z') && (name[i] < '0' || name[i] > '9') && name[i] != '_')
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
-static int is_taken(const char *name, size_t size)
+static bool is_taken(const char *name, size_t size)
 {
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (strlen(taken[i]) == size && !memcmp(taken[i], name, size))
-            return 1;
+            return true;
     return mt_category_find(name, size) < mt_n_categories;
 }
 

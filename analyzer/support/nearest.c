@@ -2,6 +2,7 @@
 #include "nearest.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -13,7 +14,7 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-static int is_same(char a, char b)
+static bool is_same(char a, char b)
 {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }

@@ -33,7 +33,7 @@ void mt_progress_reach(struct mt_progress *progress, const struct mt_batch *batc
             100.0 * (double)done / (double)batch->file_size,
             batch->is_older ? "older segment" : "trace");
     fflush(stderr);
-    progress->is_shown = 1;
+    progress->is_shown = true;
     progress->next_ns = now + EACH_NS;
 }
 

@@ -4,10 +4,12 @@
 #ifndef MT_PROGRESS_H
 #define MT_PROGRESS_H
 
+#include <stdbool.h>
+
 #include "trace-format/reader.h"
 
 struct mt_progress {
-    int is_wanted, is_shown;
+    bool is_wanted, is_shown;
     uint64_t next_ns; /* when the line is due: CLOCK_MONOTONIC */
 };
 

@@ -2,6 +2,7 @@
 #include "room.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -55,12 +56,12 @@ uint64_t mt_room(void)
     return room;
 }
 
-int mt_room_is_full(void)
+bool mt_room_is_full(void)
 {
     unsigned long long pages = 0;
     char text[128];
     if (!room)
-        return 0;
+        return false;
     int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     if (fd >= 0)

@@ -7,6 +7,7 @@
 #ifndef MT_ROOM_H
 #define MT_ROOM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Half of the machine's memory, or of what a control group or a limit of the process leaves. */
@@ -17,6 +18,6 @@ void mt_room_set(uint64_t bytes);
 uint64_t mt_room(void);
 
 /* Whether the process has that much in memory. Takes some microseconds. */
-int mt_room_is_full(void);
+bool mt_room_is_full(void);
 
 #endif

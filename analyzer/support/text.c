@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 const char *mt_size_text(char out[MT_SIZE_TEXT], uint64_t bytes)
@@ -58,7 +59,7 @@ const char *mt_device_text(char out[MT_SIZE_TEXT], int device)
 }
 
 /* The next character's bytes in the source, and whether they can be shown as they are. */
-static size_t next_character(const char *text, const struct mt_style *style, int *shown)
+static size_t next_character(const char *text, const struct mt_style *style, bool *shown)
 {
     size_t length = mt_safe_next(text, shown);
     *shown = *shown && (length == 1 || style->utf8);
@@ -68,7 +69,7 @@ static size_t next_character(const char *text, const struct mt_style *style, int
 static size_t count_characters(const char *text, const struct mt_style *style)
 {
     size_t n = 0;
-    int shown;
+    bool shown;
     for (; *text; text += next_character(text, style, &shown))
         n++;
     return n;
@@ -106,7 +107,7 @@ void mt_safe_text(char *out, size_t size, const char *text, size_t columns, enum
     if (dropped && cut == MT_CUT_BEGIN)
         append_dots(&to, style);
     for (size_t i = 0; i < last && *text; i++) {
-        int shown;
+        bool shown;
         size_t length = next_character(text, style, &shown);
         if (i >= first)
             append(&to, shown && text != colon ? text : "?", shown ? length : 1);
@@ -134,7 +135,7 @@ void mt_put_wrapped(FILE *out, const char *text, unsigned width, const struct mt
         snprintf(word, sizeof word, "%.*s", (int)n, text);
         size_t columns = count_characters(word, style);
         mt_safe_text(safe, sizeof safe, word, 0, MT_CUT_END, style);
-        int is_over = column && column + 1 + columns > width;
+        bool is_over = column && column + 1 + columns > width;
         fprintf(out, "%s%s", !column ? "" : is_over ? "\n" : " ", safe);
         column = is_over || !column ? columns : column + 1 + columns;
         text += n;
@@ -167,7 +168,7 @@ static const struct {
 void mt_put_text(FILE *out, const char *text, enum mt_text_for place)
 {
     const char *colon = places[place].colon ? mt_safe_colon(text) : NULL;
-    int is_safe;
+    bool is_safe;
     if (place == MT_FOR_CSV && *text && strchr("=+-@\t\r", *text))
         putc('\'', out);
     const char *from = text; /* what is not written yet */

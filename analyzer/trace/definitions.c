@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* An id further than this beyond the last one can only come from damage. */
@@ -134,7 +135,7 @@ static int add_frame(struct mt_definitions *d, const struct mt_definition *defin
     frame->line = definition->frame.line;
     frame->marks = mt_frame_marks(frame->function, frame->file);
     if (!definition->frame.file && !strncmp(frame->function, "... ", 4)) {
-        frame->is_gap = 1;
+        frame->is_gap = true;
         frame->file = "";
         frame->marks |= MT_MARK_FRAMEWORK; /* nobody's line */
     }
@@ -194,7 +195,7 @@ static int add_native(struct mt_definitions *d, const struct mt_definition *defi
     if (!frame->function)
         return -ENOMEM;
     frame->file = path;
-    frame->is_native = 1;
+    frame->is_native = true;
     frame->module = definition->native.module;
     frame->address = definition->native.address;
     frame->marks = mt_module_marks(path);
@@ -210,7 +211,7 @@ static int add_symbol(struct mt_definitions *d, const struct mt_definition *defi
     if (definition->frame.file)
         frame->file = mt_string(d, definition->frame.file);
     frame->line = definition->frame.line;
-    frame->is_named = 1;
+    frame->is_named = true;
     return 0;
 }
 
@@ -225,7 +226,7 @@ static uint32_t user_of(const struct mt_definitions *d, uint32_t id, const struc
 }
 
 /* "Class.backward" or "Class.vjp", whose class is known only by its qualified name. */
-static int is_backward_of_class(const struct mt_frame *frame)
+static bool is_backward_of_class(const struct mt_frame *frame)
 {
     const char *dot = strrchr(frame->function, '.');
     return dot && dot != frame->function && (!strcmp(dot, ".backward") || !strcmp(dot, ".vjp"));
@@ -251,7 +252,7 @@ static int add_stack(struct mt_definitions *d, const struct mt_definition *defin
     stack->user = user_of(d, definition->id, frame, parent);
     stack->call = frame->path ? definition->stack.frame : parent->call;
     stack->python = frame->is_native ? parent->python : definition->id;
-    int is_custom = mt_frame(d, parent->frame)->marks & MT_MARK_CUSTOM_BACKWARD && parent->depth;
+    bool is_custom = mt_frame(d, parent->frame)->marks & MT_MARK_CUSTOM_BACKWARD && parent->depth;
     stack->custom = is_custom && is_backward_of_class(frame) ? frame->name : parent->custom;
     stack->depth = parent->depth + 1;
     return 0;
@@ -366,7 +367,7 @@ static uint64_t module_class(const struct mt_definitions *d, const struct mt_sta
 }
 
 /* Whether modules of several classes, each with named parts, were called by the program itself. */
-static int has_roots(const struct mt_definitions *d)
+static bool has_roots(const struct mt_definitions *d)
 {
     const char *root = NULL;
     for (size_t i = 1; i < d->n_frames; i++) {
@@ -374,10 +375,10 @@ static int has_roots(const struct mt_definitions *d)
         if (!frame->path || !*frame->path)
             continue;
         if (root && strcmp(root, frame->root))
-            return 1;
+            return true;
         root = frame->root;
     }
-    return 0;
+    return false;
 }
 
 static int name_roots(struct mt_definitions *d)
@@ -455,13 +456,13 @@ const struct mt_frame *mt_named_frame(const struct mt_definitions *d, uint32_t i
         d->frames[id].is_sought)
         return mt_frame(d, id);
     struct mt_frame *frame = &d->frames[id];
-    frame->is_sought = 1;
+    frame->is_sought = true;
     if (mt_symbols_find(d->symbols, mt_module(d, frame->module), frame->address, &symbol))
         return frame;
     frame->function = symbol.function;
     frame->file = symbol.file ? symbol.file : frame->file;
     frame->line = symbol.line;
-    frame->is_named = 1;
+    frame->is_named = true;
     return frame;
 }
 

@@ -8,6 +8,7 @@
 
 #include "trace-format/model.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include <string.h>
@@ -119,7 +120,7 @@ const struct mt_info *mt_info_at(const struct mt_definitions *definitions, size_
 /* In a compact trace: records of its own for what only a whole one shows. They say nothing of the
  * process. */
 #define MT_WHOLE "whole."
-static inline int mt_info_is_whole(const struct mt_info *info)
+static inline bool mt_info_is_whole(const struct mt_info *info)
 {
     return !strncmp(info->key, MT_WHOLE, sizeof MT_WHOLE - 1);
 }

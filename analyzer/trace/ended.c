@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static enum mt_ended_how of_recovered(const struct mt_survey *survey)
 static enum mt_ended_how find_how(const struct mt_survey *survey, const struct mt_ended *ended)
 {
     enum mt_ended_how told = mt_ended_find(survey->ended, strlen(survey->ended));
-    int is_closed = survey->complete && !survey->is_copy_of_such;
+    bool is_closed = survey->complete && !survey->is_copy_of_such;
     if (told < MT_ENDED_COUNT)
         return told;
     if (!is_closed && (survey->state == MT_TRACE_RUNNING || survey->state == MT_TRACE_STOPPED ||
@@ -85,7 +86,7 @@ static enum mt_ended_how find_how(const struct mt_survey *survey, const struct m
 
 /* Memory ran out, and nothing was allocated after that: a bad end is by that, and so is one of which
  * nothing else is known. */
-static int is_by_memory(const struct mt_survey *survey, const struct mt_ended *ended)
+static bool is_by_memory(const struct mt_survey *survey, const struct mt_ended *ended)
 {
     switch (ended->how) {
     case MT_ENDED_WHOLE:
@@ -95,7 +96,7 @@ static int is_by_memory(const struct mt_survey *survey, const struct mt_ended *e
     case MT_ENDED_OPEN:
         return mt_survey_is_out_of_memory(survey);
     default:
-        return 0;
+        return false;
     }
 }
 

@@ -6,6 +6,8 @@
 #ifndef MT_ENDED_H
 #define MT_ENDED_H
 
+#include <stdbool.h>
+
 #include "survey.h"
 
 /* clang-format off */
@@ -33,7 +35,7 @@ struct mt_ended {
     int exit_code;         /* -1: none, or not known */
     int signal;            /* 0: none, or not known */
     uint64_t ooms;         /* how often memory ran out, caught or not */
-    int is_recovered;      /* by memtap recover */
+    bool is_recovered;     /* by memtap recover */
     char what[200];        /* executed: the program; stopped, cut: why; "": not known */
     const char *note;      /* what is to be known of the trace, "its end may be missing"; "": nothing */
 };
@@ -55,7 +57,7 @@ const char *mt_ended_text(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
 const char *mt_ended_line(char out[MT_ENDED_TEXT], const struct mt_ended *ended);
 
 /* Whether there is anything to be said: it is not whole, or memory ran out on the way. */
-static inline int mt_ended_is_plain(const struct mt_ended *ended)
+static inline bool mt_ended_is_plain(const struct mt_ended *ended)
 {
     return ended->how == MT_ENDED_WHOLE && !ended->ooms && !ended->is_recovered;
 }

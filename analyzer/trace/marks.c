@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "marks.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -83,12 +84,12 @@ static int function_matches(const char *function, const char *pattern)
     return pattern[n - 1] == '*' ? !strncmp(function, pattern, n - 1) : !strcmp(function, pattern);
 }
 
-static int is_no_optimizer(const char *file)
+static bool is_no_optimizer(const char *file)
 {
     for (size_t i = 0; i < sizeof not_optimizers / sizeof *not_optimizers; i++)
         if (ends_with(file, not_optimizers[i]))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* Whose code it is. "<string>" and the like are the user's, "<frozen importlib>" is Python's. */
@@ -113,7 +114,7 @@ static uint32_t owner(const char *file)
 
 /* Code that nobody has written: of torch.compile, torch.fx and dataclasses. The line that called it
  * is the user's. */
-static int is_generated(const char *function, const char *file)
+static bool is_generated(const char *function, const char *file)
 {
     if (*file != '<')
         return strstr(file, "/torchinductor_") != NULL;

@@ -2,6 +2,7 @@
 /* A stack's line of code, as reports name it. */
 #include "definitions.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ void mt_place_text(char *out, size_t size, const struct mt_definitions *d, uint3
 void mt_named_place_text(char *out, size_t size, const struct mt_definitions *d, uint32_t name,
                          uint32_t stack)
 {
-    int is_known = mt_stack(d, stack)->depth > 0;
+    bool is_known = mt_stack(d, stack)->depth > 0;
     size_t named = 0;
     if (name)
         named =

@@ -2,6 +2,7 @@
 #include "source-line.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,26 +12,26 @@
 #define MOST_BYTES (16u << 20) /* of a file; sources are smaller */
 
 /* A trace may come from anybody, and name any file: no others are opened. */
-static int is_source(const char *path)
+static bool is_source(const char *path)
 {
     static const char *const endings[] = {".py", ".pyx", ".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hpp"};
     const char *dot = strrchr(path, '.');
     if (*path != '/' || !dot)
-        return 0;
+        return false;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (!strcmp(dot, endings[i]))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* A path means something else on another machine. */
-static int is_this_machine(const struct mt_definitions *definitions)
+static bool is_this_machine(const struct mt_definitions *definitions)
 {
     char name[256] = "";
     const char *host = mt_info(definitions, "host");
     FILE *file = host ? fopen("/proc/sys/kernel/hostname", "re") : NULL;
     if (!file)
-        return 0;
+        return false;
     if (!fgets(name, sizeof name, file))
         *name = '\0';
     fclose(file);
@@ -47,8 +48,9 @@ static FILE *open_unchanged(const struct mt_definitions *definitions, const char
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return NULL;
-    int is_same = !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size <= (off_t)MOST_BYTES &&
-                  (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec < start_ns;
+    bool is_same =
+        !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size <= (off_t)MOST_BYTES &&
+        (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec < start_ns;
     FILE *file = is_same ? fdopen(fd, "r") : NULL;
     if (!file)
         close(fd);
@@ -73,7 +75,7 @@ int mt_source_line(char *out, size_t size, const struct mt_definitions *definiti
     FILE *file = open_unchanged(definitions, frame->file);
     if (!file)
         return 0;
-    int is_there = !skip_lines(file, frame->line - 1) && fgets(line, sizeof line, file);
+    bool is_there = !skip_lines(file, frame->line - 1) && fgets(line, sizeof line, file);
     fclose(file);
     if (!is_there)
         return 0;

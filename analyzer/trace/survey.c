@@ -6,6 +6,7 @@
 #include "trace-format/end-note.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,7 +30,7 @@ static void set_state(struct mt_survey *survey, const char *value)
 {
     for (unsigned i = 0; i < MT_TRACE_STATES; i++)
         if (!strcmp(value, mt_trace_state_names[i])) {
-            survey->is_copy_of_such = 1;
+            survey->is_copy_of_such = true;
             survey->state = (enum mt_trace_state)i;
         }
 }
@@ -101,7 +102,7 @@ static void see_cuda(struct mt_survey *survey, const struct mt_event *event)
 {
     if (event->kind == MT_CUDA_MALLOC && mt_cuda_api_space(event->CUDA_MALLOC.api) == MT_SPACE_HOST)
         return;
-    int is_again = survey->is_cuda_out_of_memory && survey->wanted_of_cuda == event->size;
+    bool is_again = survey->is_cuda_out_of_memory && survey->wanted_of_cuda == event->size;
     survey->is_cuda_out_of_memory = mt_cuda_is_oom(event);
     survey->wanted_of_cuda = event->size;
     survey->failed_cuda += survey->is_cuda_out_of_memory && !is_again;
@@ -133,7 +134,7 @@ uint64_t mt_survey_ooms(const struct mt_survey *survey)
     return uses_torch(survey) ? survey->kinds[MT_OOM] : survey->failed_cuda;
 }
 
-int mt_survey_is_out_of_memory(const struct mt_survey *survey)
+bool mt_survey_is_out_of_memory(const struct mt_survey *survey)
 {
     return uses_torch(survey) ? torch_is_out_of_memory(survey) : survey->is_cuda_out_of_memory;
 }

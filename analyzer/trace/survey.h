@@ -5,6 +5,8 @@
 #ifndef MT_SURVEY_H
 #define MT_SURVEY_H
 
+#include <stdbool.h>
+
 #include "definitions.h"
 #include "trace-format/likely.h"
 #include "trace-format/reader.h"
@@ -19,11 +21,11 @@ struct mt_survey {
     uint64_t kinds[MT_KIND_LIMIT];
     uint64_t last_time_ns;
     enum mt_trace_state state; /* of a compact copy: of what it is a copy of */
-    int is_copy_of_such;
+    bool is_copy_of_such;
     int complete;              /* the recording was closed: `end` counts */
     struct mt_end end;         /* as the recording says it itself */
     uint64_t allocs_at_oom;    /* kinds[MT_ALLOC], when PyTorch ran out of memory the last time */
-    int is_cuda_out_of_memory; /* the same of CUDA calls */
+    bool is_cuda_out_of_memory; /* the same of CUDA calls */
     uint64_t failed_cuda; /* CUDA calls that found no memory; one that is tried again counts once */
     uint64_t wanted_of_cuda; /* by the last of them, bytes */
     /* The info records of these names, as far as they fit; "": there is none. */
@@ -57,7 +59,7 @@ static inline void mt_survey_event(struct mt_survey *survey, const struct mt_eve
 /* How often memory ran out, and whether it did and nothing was allocated since: by PyTorch where the
  * process uses it, else by CUDA calls. */
 uint64_t mt_survey_ooms(const struct mt_survey *survey);
-int mt_survey_is_out_of_memory(const struct mt_survey *survey);
+bool mt_survey_is_out_of_memory(const struct mt_survey *survey);
 
 /* Events that are missing, as far as the trace can say. */
 uint64_t mt_survey_lost(const struct mt_survey *survey);

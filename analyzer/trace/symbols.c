@@ -4,6 +4,7 @@
 #include "analyzer/support/grow.h"
 
 #include <elfutils/libdwfl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -58,7 +59,7 @@ void mt_symbols_destroy(struct mt_symbols *symbols)
     free(symbols);
 }
 
-static int has_build_id(Dwfl_Module *handle, const char *wanted)
+static bool has_build_id(Dwfl_Module *handle, const char *wanted)
 {
     const unsigned char *bits;
     char text[129] = "";

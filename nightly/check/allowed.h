@@ -3,12 +3,14 @@
 #ifndef MT_ALLOWED_H
 #define MT_ALLOWED_H
 
+#include <stdbool.h>
+
 #include "analyzer/trace/ended.h"
 
 /* A bit each, enum mt_ended_how. */
 typedef unsigned mt_allowed_ends;
 
-static inline int mt_is_allowed_end(mt_allowed_ends allowed, const struct mt_ended *ended)
+static inline bool mt_is_allowed_end(mt_allowed_ends allowed, const struct mt_ended *ended)
 {
     return ended->how == MT_ENDED_WHOLE || (allowed >> ended->how & 1);
 }

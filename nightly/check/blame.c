@@ -3,11 +3,12 @@
  * one that has most. */
 #include "check.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The sites are those of the peak: of another moment they tell nothing. */
-static int is_of_peak(const struct mt_limit *limit, const struct mt_digest_device *device)
+static bool is_of_peak(const struct mt_limit *limit, const struct mt_digest_device *device)
 {
     return limit->subject != MT_OF_END && limit->subject != MT_OF_FRAGMENTATION &&
            limit->subject != MT_OF_GROWTH &&

@@ -7,6 +7,7 @@
 
 #include "nightly/digest/amount.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What of a run is limited; the first ones are of the whole run. */
@@ -41,7 +42,7 @@ struct mt_allowance {
     char *text; /* extra, as it was written */
     char *reason;
     int year, month, day;
-    int has_expired;
+    bool has_expired;
     unsigned line;
 };
 

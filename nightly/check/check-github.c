@@ -4,6 +4,7 @@
 #include "check-formats.h"
 #include "check-words.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static void put_command(const char *level, const struct mt_place_in_tree *place, const char *title,
@@ -66,7 +67,7 @@ static void put_row(const struct mt_finding *finding, int with_trace, FILE *out)
     char value[MT_AMOUNT_TEXT], most[MT_AMOUNT_TEXT], base[MT_AMOUNT_TEXT], text[MT_FINDING_TEXT];
     enum mt_unit unit = finding->limit->subject == MT_OF_FRAGMENTATION ? MT_PERCENT : MT_BYTES;
     const struct mt_digest_site *site = finding->blame.site;
-    int is_end = finding->limit->subject == MT_OF_ENDED;
+    bool is_end = finding->limit->subject == MT_OF_ENDED;
     if (finding->is_unknown)
         snprintf(value, sizeof value, "unknown");
     else if (is_end)

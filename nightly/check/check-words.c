@@ -2,6 +2,7 @@
 #include "check-words.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static void add_tolerance(char out[MT_FINDING_TEXT], const struct mt_finding *fi
             mt_amount_text(amount, unit, tolerance));
     else if (finding->tolerance == MT_BY_IGNORE)
         add(out, " and at least %s", mt_amount_text(amount, unit, tolerance));
-    int is_part = unit == MT_BYTES && limit->most.unit == MT_PERCENT && !finding->tolerance;
+    bool is_part = unit == MT_BYTES && limit->most.unit == MT_PERCENT && !finding->tolerance;
     add(out, is_part ? " of " : " over ");
 }
 
@@ -94,7 +95,7 @@ static void add_line(char out[MT_FINDING_TEXT], const struct mt_digest_site *sit
 }
 
 /* More than half of what there is over the baseline. */
-static int is_most_of_growth(const struct mt_finding *finding)
+static bool is_most_of_growth(const struct mt_finding *finding)
 {
     return finding->n_baselines && finding->value > finding->base &&
            finding->blame.bytes > (finding->value - finding->base) / 2;
@@ -212,14 +213,14 @@ const char *mt_finding_next(char out[MT_FINDING_TEXT], const struct mt_finding *
 /* --- a place in the source tree ------------------------------------------------------------- */
 
 /* A path from here on, of a file that is there; 0: it is none. */
-static int is_in_tree(char *out, size_t size, const char *file)
+static bool is_in_tree(char *out, size_t size, const char *file)
 {
     char here[1024];
     const char *at = file;
     if (*file == '/') {
         size_t n = getcwd(here, sizeof here) ? strlen(here) : 0;
         if (!n || strncmp(file, here, n) || file[n] != '/')
-            return 0;
+            return false;
         at = file + n + 1;
     }
     snprintf(out, size, "%s", at);

@@ -4,6 +4,7 @@
 #include "analyzer/support/grow.h"
 #include "analyzer/support/median.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* A run's baselines. */
@@ -152,16 +153,16 @@ static char *name_each(const struct mt_limit *limit, const struct mt_digest_site
 }
 
 /* Whether a site has a limit of its own kind that names it. */
-static int is_named_elsewhere(const struct mt_budget *budget, enum mt_subject subject,
-                              const struct mt_digest_site *site)
+static bool is_named_elsewhere(const struct mt_budget *budget, enum mt_subject subject,
+                               const struct mt_digest_site *site)
 {
     for (size_t i = 0; i < budget->n_limits; i++) {
         const struct mt_limit *limit = &budget->limit[i];
         if (limit->subject == subject && !limit->of_each &&
             mt_limit_has_site(limit, limit->pattern, site))
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 static void clear_each(struct each_of *each, const struct baselines *baselines)

@@ -6,6 +6,8 @@
 #ifndef MT_CHECK_H
 #define MT_CHECK_H
 
+#include <stdbool.h>
+
 #include "allowed.h"
 #include "budget.h"
 #include "nightly/diff/diff.h"
@@ -15,7 +17,7 @@
 struct mt_blame {
     const struct mt_digest_site *site; /* NULL: not known */
     uint64_t bytes;
-    int is_growth;
+    bool is_growth;
 };
 
 /* One limit and one device of one run; or how a run ended that is not whole, which is a limit of its
@@ -32,8 +34,8 @@ struct mt_finding {
     enum { MT_BY_LIMIT, MT_BY_SPREAD, MT_BY_IGNORE } tolerance; /* which decides of a relative limit */
     const struct mt_allowance *allowance; /* part of most; NULL: none */
     uint64_t extra;                       /* how much that is */
-    int is_broken;
-    int is_unknown; /* growth, of too few iterations or none: the limit holds, and says nothing */
+    bool is_broken;
+    bool is_unknown; /* growth, of too few iterations or none: the limit holds, and says nothing */
     struct mt_blame blame; /* of a broken one */
 };
 
@@ -67,8 +69,8 @@ uint64_t mt_measure(const struct mt_limit *limit, const char *pattern,
                     const struct mt_digest_device *device);
 
 /* Whether a call site belongs to what is limited. */
-int mt_limit_has_site(const struct mt_limit *limit, const char *pattern,
-                      const struct mt_digest_site *site);
+bool mt_limit_has_site(const struct mt_limit *limit, const char *pattern,
+                       const struct mt_digest_site *site);
 
 /* The device of a baseline that one of a run is compared with; NULL: it has none. */
 const struct mt_digest_device *mt_same_device(const struct mt_digest *baseline,

@@ -3,34 +3,35 @@
 #include "check.h"
 
 #include <fnmatch.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 /* A module's pattern takes what is within it as well: "layers.3" has "layers.3.mlp". */
-static int is_in_module(const char *pattern, const char *module)
+static bool is_in_module(const char *pattern, const char *module)
 {
     char name[1024];
     snprintf(name, sizeof name, "%s", module);
     while (*name) {
         if (!fnmatch(pattern, name, 0))
-            return 1;
+            return true;
         char *dot = strrchr(name, '.');
         *(dot ? dot : name) = '\0';
     }
-    return 0;
+    return false;
 }
 
 /* "net.py" is "models/net.py" as well. */
-static int is_file(const char *pattern, const char *file)
+static bool is_file(const char *pattern, const char *file)
 {
     for (const char *at = file; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL)
         if (!fnmatch(pattern, at, 0))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* FILE, or FILE:FUNCTION. */
-static int is_site(const char *pattern, const struct mt_digest_site *site)
+static bool is_site(const char *pattern, const struct mt_digest_site *site)
 {
     char file[1024];
     const char *colon = strchr(pattern, ':');
@@ -41,14 +42,14 @@ static int is_site(const char *pattern, const struct mt_digest_site *site)
 }
 
 /* Names may have what would mean something in a pattern. */
-static int is_named(const char *name, const struct mt_digest_site *site)
+static bool is_named(const char *name, const struct mt_digest_site *site)
 {
     size_t n = strlen(site->file);
     return !strncmp(name, site->file, n) && name[n] == ':' && !strcmp(name + n + 1, site->function);
 }
 
-int mt_limit_has_site(const struct mt_limit *limit, const char *pattern,
-                      const struct mt_digest_site *site)
+bool mt_limit_has_site(const struct mt_limit *limit, const char *pattern,
+                       const struct mt_digest_site *site)
 {
     switch (limit->subject) {
     case MT_OF_CATEGORY:
@@ -59,7 +60,7 @@ int mt_limit_has_site(const struct mt_limit *limit, const char *pattern,
     case MT_OF_SITE:
         return limit->of_each ? is_named(pattern, site) : is_site(pattern, site);
     default:
-        return 1;
+        return true;
     }
 }
 

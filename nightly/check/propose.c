@@ -4,6 +4,7 @@
 #include "check-formats.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,13 +60,13 @@ static void put_limit(const struct proposal *p, const char *begin, const char *k
 }
 
 /* Whether no run went on for long enough to show growth. */
-static int is_too_short(const struct proposal *p)
+static bool is_too_short(const struct proposal *p)
 {
     for (size_t i = 0; i < p->n; i++)
         for (size_t j = 0; j < p->run[i].n_devices; j++)
             if (mt_digest_has_growth(&p->run[i].devices[j]))
-                return 0;
-    return 1;
+                return false;
+    return true;
 }
 
 static void put_growth(const struct proposal *p)

@@ -3,6 +3,7 @@
 #include "diff-words.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,12 +64,12 @@ static void tell_sizes(FILE *out, const struct mt_diff *diff)
                 labs(diff->now->world_size));
 }
 
-static int has_rank(const struct mt_digest *digests, size_t n, long rank)
+static bool has_rank(const struct mt_digest *digests, size_t n, long rank)
 {
     for (size_t i = 0; i < n; i++)
         if (digests[i].rank == rank)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* A line about one run. */

@@ -2,6 +2,7 @@
 /* What is gone at one line and new at another may be the same: code that has moved. */
 #include "diff.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +16,12 @@ static double alike(const struct mt_diff_site *gone, const struct mt_diff_site *
     return ratio < 0.5 ? 0 : ratio + (gone->blocks.old == new->blocks.now);
 }
 
-static int is_gone(const struct mt_diff_site *site)
+static bool is_gone(const struct mt_diff_site *site)
 {
     return site->bytes.old && !site->bytes.now && !site->allocations.now;
 }
 
-static int is_new(const struct mt_diff_site *site)
+static bool is_new(const struct mt_diff_site *site)
 {
     return site->bytes.now && !site->bytes.old && !site->allocations.old;
 }

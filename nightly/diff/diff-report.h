@@ -5,6 +5,8 @@
 #ifndef MT_DIFF_REPORT_H
 #define MT_DIFF_REPORT_H
 
+#include <stdbool.h>
+
 #include "analyzer/print/json.h"
 #include "diff-words.h"
 
@@ -21,7 +23,7 @@ int mt_diff_json(const struct mt_diff *diff, FILE *out);
 void mt_diff_flame(const struct mt_diff *diff, FILE *out);
 
 /* The sites that are worth a line: those that have changed, or have another name. */
-int mt_diff_is_shown(const struct mt_diff_site *site);
+bool mt_diff_is_shown(const struct mt_diff_site *site);
 
 /* The rows of a device's table of totals: what, and its change; at most MT_DIFF_TOTALS. How many.
  */

@@ -2,6 +2,7 @@
 #include "diff-report.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,13 +17,13 @@ struct page {
     unsigned width;
 };
 
-int mt_diff_is_shown(const struct mt_diff_site *site)
+bool mt_diff_is_shown(const struct mt_diff_site *site)
 {
     return mt_change_of(&site->bytes) || mt_change_of(&site->blocks) || site->was ||
            site->line->old_file || site->line->old_function;
 }
 
-static int is_empty(const struct mt_change *change)
+static bool is_empty(const struct mt_change *change)
 {
     return !change->old && !change->now;
 }
@@ -162,8 +163,8 @@ static const struct mt_diff_share *next_share(const struct mt_diff_shares *share
     for (size_t i = 0; i < shares->n; i++) {
         const struct mt_diff_share *share = &shares->share[i];
         uint64_t size = size_of(&share->bytes);
-        int is_left = !last || size < size_of(&last->bytes) ||
-                      (size == size_of(&last->bytes) && share > last);
+        bool is_left = !last || size < size_of(&last->bytes) ||
+                       (size == size_of(&last->bytes) && share > last);
         if (size && is_left && (!best || size > size_of(&best->bytes)))
             best = share;
     }
@@ -249,7 +250,7 @@ static void print_run(const struct page *page, const char *before, const struct 
 static void print_ranks(const struct page *page, const struct mt_diff *diff)
 {
     char old[MT_SIZE_TEXT], now[MT_SIZE_TEXT];
-    int has_ranks = 0;
+    bool has_ranks = false;
     if (diff->n_devices < 2)
         return;
     for (size_t i = 0; i < diff->n_devices; i++)

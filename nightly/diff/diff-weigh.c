@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,8 +45,8 @@ static int by_magnitude(const void *left, const void *right)
 }
 
 /* The next of n sites from i on that has more, or less, and is not taken back; n: none. */
-static size_t next_of(struct mt_diff_site *const *site, size_t n, size_t i, int is_more,
-                      int is_noise)
+static size_t next_of(struct mt_diff_site *const *site, size_t n, size_t i, bool is_more,
+                      bool is_noise)
 {
     while (i < n && (!site[i]->part || !change_of(site[i]) || (change_of(site[i]) > 0) != is_more ||
                      (site[i]->bytes.is_noise != 0) != is_noise))
@@ -54,7 +55,7 @@ static size_t next_of(struct mt_diff_site *const *site, size_t n, size_t i, int 
 }
 
 /* The first that has more with the first that has less, and so on. */
-static void pair_in_order(struct mt_diff_site **site, size_t n, int is_noise)
+static void pair_in_order(struct mt_diff_site **site, size_t n, bool is_noise)
 {
     size_t more = next_of(site, n, 0, 1, is_noise), less = next_of(site, n, 0, 0, is_noise);
     while (more < n && less < n) {
@@ -102,7 +103,7 @@ static int take_back_equal(struct mt_diff_device *device)
 
 /* As many blocks as before, all larger than those of the small pool, and none so much larger or
  * smaller that the line must have asked for something else. */
-static int may_be_slack(const struct mt_diff_site *site)
+static bool may_be_slack(const struct mt_diff_site *site)
 {
     uint64_t blocks = site->blocks.now;
     return blocks && site->blocks.old == blocks && site->bytes.old > blocks * SLACK &&

@@ -2,6 +2,7 @@
 #include "diff-words.h"
 #include "nightly/digest/names.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,7 +119,7 @@ static void tell_site(FILE *out, const struct mt_diff_device *device,
                 mt_signed_size_text(size, device->following));
 }
 
-static int has_other_settings(const struct mt_diff *diff)
+static bool has_other_settings(const struct mt_diff *diff)
 {
     return diff->n_old && diff->n_new && strcmp(diff->old->allocator, diff->now->allocator);
 }

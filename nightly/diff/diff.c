@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,12 +157,12 @@ static int next_index(struct side side, long rank, int after)
     return next;
 }
 
-static int has_several(struct side side, long rank)
+static bool has_several(struct side side, long rank)
 {
     for (size_t i = 0; i < side.n; i++)
         if ((rank == ANY_RANK || side.digest[i].rank == rank) && side.digest[i].n_devices > 1)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static int add_rank(struct mt_diff *diff, size_t *capacity, struct side old, struct side now,
@@ -184,12 +185,12 @@ static int add_rank(struct mt_diff *diff, size_t *capacity, struct side old, str
     return rc;
 }
 
-static int has_rank(struct side side, long rank)
+static bool has_rank(struct side side, long rank)
 {
     for (size_t i = 0; i < side.n; i++)
         if (side.digest[i].rank == rank)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static long next_rank(struct side side, long after)
@@ -266,7 +267,7 @@ int mt_diff_wants_phase(const struct mt_diff *diff)
     return device && device->in_phase < 0 ? wanted_phase(device) : -1;
 }
 
-int mt_diff_is_same(const struct mt_diff_device *device)
+bool mt_diff_is_same(const struct mt_diff_device *device)
 {
     int same = !apart(&device->allocated) && !apart(&device->reserved) && !apart(&device->at_end) &&
                !apart(&device->growth);

@@ -7,13 +7,15 @@
 #ifndef MT_DIFF_H
 #define MT_DIFF_H
 
+#include <stdbool.h>
+
 #include "nightly/digest/match.h"
 
 /* A number in old and new runs: medians. */
 struct mt_change {
     uint64_t old, now;
     uint64_t spread; /* between the least and the most of the old runs, or of the new ones */
-    int is_noise;    /* there is a change, not larger than the spread */
+    bool is_noise;   /* there is a change, not larger than the spread */
 };
 
 static inline int64_t mt_change_of(const struct mt_change *change)
@@ -109,7 +111,7 @@ void mt_diff_clear(struct mt_diff *diff);
 const struct mt_diff_device *mt_diff_main_device(const struct mt_diff *diff);
 
 /* Whether anything has changed, noise aside. */
-int mt_diff_is_same(const struct mt_diff_device *device);
+bool mt_diff_is_same(const struct mt_diff_device *device);
 
 /* The phase (enum mt_phase) in which the runs should be compared, and are not, for want of
  * mt_digest_attach; -1: none. */

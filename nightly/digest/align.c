@@ -3,6 +3,7 @@
 #include "match.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,7 +114,7 @@ static size_t count_common(const struct mt_function *a, const struct mt_function
 }
 
 /* Much that is the same needs no likeness of names. */
-static int is_telling(size_t common, size_t most)
+static bool is_telling(size_t common, size_t most)
 {
     return common >= 3 && common * 4 >= most * 3;
 }

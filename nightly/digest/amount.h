@@ -5,6 +5,7 @@
 #ifndef MT_AMOUNT_H
 #define MT_AMOUNT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,7 +13,7 @@ enum mt_unit { MT_BYTES, MT_PERCENT };
 
 struct mt_amount {
     enum mt_unit unit;
-    int is_relative;
+    bool is_relative;
     uint64_t value; /* bytes, or hundredths of a percent */
 };
 

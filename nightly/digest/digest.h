@@ -7,6 +7,8 @@
 #ifndef MT_DIGEST_H
 #define MT_DIGEST_H
 
+#include <stdbool.h>
+
 #include "analyzer/findings/analysis.h"
 
 #define MT_PHASES 4u /* enum mt_phase */
@@ -82,7 +84,7 @@ struct mt_digest {
     uint64_t cut_stacks; /* of sites, whose middle frames stand as "(N frames)" */
     struct mt_ended ended;
     int complete; /* the recording was closed */
-    int is_sound; /* the trace could be read to its end; else fault says where not */
+    bool is_sound; /* the trace could be read to its end; else fault says where not */
     char *fault;  /* "": none */
     struct mt_digest_device *devices; /* by index */
     size_t n_devices;
@@ -116,7 +118,7 @@ void mt_digest_place_clear(struct mt_digest_place *place);
 int mt_digest_place_order(const void *left, const void *right);
 
 /* Growth shows over several iterations only: whether there were enough. */
-static inline int mt_digest_has_growth(const struct mt_digest_device *device)
+static inline bool mt_digest_has_growth(const struct mt_digest_device *device)
 {
     return device->iterations >= MT_GROWTH_ITERATIONS;
 }

@@ -2,6 +2,7 @@
 #include "names.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,7 +97,7 @@ void mt_program_name(char *out, size_t size, const char *command)
 {
     char word[1024];
     const char *at = command;
-    int is_first = 1, is_next = 0;
+    bool is_first = true, is_next = false;
     *out = '\0';
     while (*at) {
         size_t n = strcspn(at, " ");
@@ -107,7 +108,7 @@ void mt_program_name(char *out, size_t size, const char *command)
             (is_first && strncmp(out, "python", 6)))
             return;
         is_next = !strcmp(word, "-m");
-        is_first = 0;
+        is_first = false;
         at += n + strspn(at + n, " ");
     }
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,16 +176,16 @@ static double criterion_of_steps(const struct search *search, size_t first, size
 }
 
 /* Several steps the same way look like a drift: whether they alone say it better, and are kept. */
-static int are_steps(struct search *search, size_t from, size_t n, double of_drift)
+static bool are_steps(struct search *search, size_t from, size_t n, double of_drift)
 {
     size_t first = search->changes->n_steps;
     search->only_steps = 1;
     find(search, from, n);
     search->only_steps = 0;
     if (criterion_of_steps(search, first, from, n) < of_drift)
-        return 1;
+        return true;
     search->changes->n_steps = first;
-    return 0;
+    return false;
 }
 
 /* A stretch that grows slowly: a step in it has to stand out from that. */
@@ -193,9 +194,9 @@ static void find_on_drift(struct search *search, size_t from, size_t n, const st
 {
     double size = 0, middle;
     struct model step = best_step_on_line(search->centred, n, drift, slope, &size);
-    int is_exact = drift->left <= ROUNDING * (drift->left + drift->explained);
-    int has_step = n > MT_LEAST_NOISY_NIGHTS && !is_exact &&
-                   chance(&step, n - 3, (double)(n - 1)) <= STEP_LEVEL;
+    bool is_exact = drift->left <= ROUNDING * (drift->left + drift->explained);
+    bool has_step = n > MT_LEAST_NOISY_NIGHTS && !is_exact &&
+                    chance(&step, n - 3, (double)(n - 1)) <= STEP_LEVEL;
     double of_drift = has_step ? criterion(step.left, n, 4) : criterion(drift->left, n, 2);
     if (!is_exact && are_steps(search, from, n, of_drift))
         return;
@@ -218,8 +219,8 @@ static void find(struct search *search, size_t from, size_t n)
     double slope, squares = centre(search, from, n);
     struct model step = best_step(search->centred, n, squares);
     struct model drift = line(search->centred, n, squares, &slope);
-    int is_step = chance(&step, n - 2, (double)(n - 1)) <= STEP_LEVEL;
-    int is_drift = chance(&drift, n - 2, 1) <= DRIFT_LEVEL;
+    bool is_step = chance(&step, n - 2, (double)(n - 1)) <= STEP_LEVEL;
+    bool is_drift = chance(&drift, n - 2, 1) <= DRIFT_LEVEL;
     if (is_drift && !search->only_steps && drift.explained >= step.explained) {
         find_on_drift(search, from, n, &drift, slope);
         return;

@@ -13,6 +13,7 @@
 #ifndef MT_CHANGE_POINT_H
 #define MT_CHANGE_POINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* So many nights are looked at at least: these where some repeat exactly, and these with noise. */
@@ -31,7 +32,7 @@ struct mt_drift {
 };
 
 struct mt_changes {
-    int is_exact;         /* without noise */
+    bool is_exact;        /* without noise */
     struct mt_step *step; /* by night */
     size_t n_steps;
     struct mt_drift *drift; /* by night */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "history.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -186,7 +187,7 @@ static int64_t remove_earlier(struct mt_store *store, int64_t id, char gone[PATH
 }
 
 int mt_history_add(struct mt_store *store, const struct mt_new_trace *trace, int64_t *run,
-                   int *is_new, char gone[PATH_MAX])
+                   bool *is_new, char gone[PATH_MAX])
 {
     mt_store_begin(store);
     *run = mt_history_find(store, trace->checksum);

@@ -3,6 +3,7 @@
 #include "history.h"
 #include "nightly/digest/names.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -167,10 +168,10 @@ void mt_runs_clear(struct mt_runs *runs)
     *runs = (struct mt_runs){0};
 }
 
-int mt_run_is_good(const struct mt_run *run, mt_allowed_ends allowed)
+bool mt_run_is_good(const struct mt_run *run, mt_allowed_ends allowed)
 {
     enum mt_ended_how how = mt_ended_find(run->ended, strlen(run->ended));
-    int is_known = how < MT_ENDED_COUNT;
+    bool is_known = how < MT_ENDED_COUNT;
     return !run->lost && (is_known ? mt_is_allowed_end(allowed, &(struct mt_ended){.how = how})
                                    : run->complete);
 }

@@ -2,6 +2,7 @@
 /* list and show for people. */
 #include "history.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define MOST_SITES 10
@@ -11,7 +12,7 @@
 static const char *doubt(char out[DOUBT], const struct mt_run *run, const struct mt_style *style)
 {
     char safe[DOUBT - 32];
-    int is_plain = !*run->ended_text || !strcmp(run->ended_text, "whole");
+    bool is_plain = !*run->ended_text || !strcmp(run->ended_text, "whole");
     mt_safe_text(safe, sizeof safe, run->ended_text, 0, MT_CUT_END, style);
     snprintf(out, DOUBT, "%s%s%s", is_plain ? "" : "  ended: ", is_plain ? "" : safe,
              is_plain && !run->complete ? "  not complete"

@@ -13,6 +13,7 @@
 #include "store.h"
 
 #include <limits.h>
+#include <stdbool.h>
 
 /* What is known of a run in words: T(enumerator, name, column). */
 /* clang-format off */
@@ -66,7 +67,7 @@ struct mt_run {
      * as mt_ended_name and mt_ended_text have it; "": not known, of runs that were added long ago. */
     char *ended, *ended_text;
     int complete;   /* all of its recordings were closed */
-    int has_memory; /* else nothing was allocated */
+    bool has_memory; /* else nothing was allocated */
     uint64_t bytes[MT_SERIES_ROOM];
     uint64_t most_in_phase[MT_PHASES];
     uint64_t growth; /* an iteration */
@@ -93,7 +94,7 @@ void mt_run_clear(struct mt_run *run);
 void mt_runs_clear(struct mt_runs *runs);
 
 /* Whether a run is whole, or of an allowed end, and has all events: it can be compared. */
-int mt_run_is_good(const struct mt_run *run, mt_allowed_ends allowed);
+bool mt_run_is_good(const struct mt_run *run, mt_allowed_ends allowed);
 
 /* The program's name, without folders. */
 const char *mt_run_program(const struct mt_run *run);
@@ -110,7 +111,7 @@ struct mt_new_trace {
     char path[PATH_MAX]; /* absolute */
     char checksum[MT_CHECKSUM_TEXT];
     uint64_t size;
-    int is_kept; /* path is a copy that belongs to the history */
+    bool is_kept; /* path is a copy that belongs to the history */
     const char *commit, *branch;
     const char *const *tag; /* ended by NULL */
 };
@@ -126,7 +127,7 @@ int64_t mt_history_find(struct mt_store *store, const char *checksum);
  * of a copy that the history had of what was replaced: it is to be removed.
  */
 int mt_history_add(struct mt_store *store, const struct mt_new_trace *trace, int64_t *run,
-                   int *is_new, char gone[PATH_MAX]);
+                   bool *is_new, char gone[PATH_MAX]);
 
 /* Forgets runs; called for each file that had been kept for them, after they are forgotten. */
 typedef void mt_kept_file(void *user, const char *path);

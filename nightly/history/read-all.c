@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #define MOST_READERS 8
@@ -52,7 +53,7 @@ struct again {
     struct mt_digest *of;
 };
 
-static int wants_phase(const struct mt_digest *digest, enum mt_phase phase)
+static bool wants_phase(const struct mt_digest *digest, enum mt_phase phase)
 {
     const struct mt_digest_device *device = mt_digest_main_device(digest);
     return device && device->phase != phase && device->most_event[phase] &&

@@ -4,6 +4,7 @@
 #include "trend.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,12 +84,12 @@ static int rename_site(struct mt_site_change *site, struct mt_site_change *gone)
     return site->was ? 0 : -ENOMEM;
 }
 
-static int is_gone(const struct mt_site_change *site)
+static bool is_gone(const struct mt_site_change *site)
 {
     return site->before && !site->after;
 }
 
-static int is_new(const struct mt_site_change *site)
+static bool is_new(const struct mt_site_change *site)
 {
     return site->after && !site->before;
 }

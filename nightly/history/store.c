@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -267,7 +268,7 @@ static int open_unchanging(struct mt_store *store)
 }
 
 /* For the files beside it. */
-static int has_no_room(int code)
+static bool has_no_room(int code)
 {
     code &= 0xff;
     return code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_IOERR ||

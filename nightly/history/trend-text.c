@@ -4,6 +4,7 @@
 #include "trend.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,12 +70,12 @@ static void print_bars(const struct page *page, unsigned series)
     fprintf(page->out, "%*s", (int)(COLUMNS - n), "");
 }
 
-static int is_shown(const struct mt_trend *trend, unsigned series)
+static bool is_shown(const struct mt_trend *trend, unsigned series)
 {
     for (size_t i = 0; i < trend->runs.n; i++)
         if (trend->runs.run[i].bytes[series])
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* Below the bars: where a paragraph tells of a step. */
@@ -257,7 +258,7 @@ static void print_left_out(const struct page *page)
         fprintf(page->out, "left out: %zu older runs, and\n", first);
     for (size_t i = first; i < left->n; i++) {
         const struct mt_run *run = &left->run[i];
-        int is_bad = *run->ended && strcmp(run->ended, mt_ended_name(MT_ENDED_WHOLE));
+        bool is_bad = *run->ended && strcmp(run->ended, mt_ended_name(MT_ENDED_WHOLE));
         mt_safe_text(why, sizeof why,
                      is_bad           ? run->ended_text
                      : !run->complete ? "not complete"

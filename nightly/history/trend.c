@@ -2,6 +2,7 @@
 #include "trend.h"
 #include "analyzer/support/grow.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 const enum mt_run_text mt_run_causes[] = {MT_RUN_COMMAND, MT_RUN_DEVICE, MT_RUN_ALLOCATOR,
@@ -41,7 +42,7 @@ static int find_changes(struct mt_trend *trend)
 }
 
 /* Whether the step of a series belongs to a night: noise may move it by one. */
-static int is_of(const struct mt_trend_step *night, const struct mt_step *step, int is_exact)
+static bool is_of(const struct mt_trend_step *night, const struct mt_step *step, bool is_exact)
 {
     return night->at == step->at ||
            (!is_exact && (night->at == step->at + 1 || night->at + 1 == step->at));
@@ -49,7 +50,7 @@ static int is_of(const struct mt_trend_step *night, const struct mt_step *step, 
 
 static int add_step(struct mt_trend *trend, size_t *capacity, unsigned series, struct mt_step *step)
 {
-    int is_exact = trend->changes[series].is_exact;
+    bool is_exact = trend->changes[series].is_exact;
     for (size_t i = 0; i < trend->n_steps; i++) {
         struct mt_trend_step *night = &trend->step[i];
         if (!night->of[series] && is_of(night, step, is_exact)) {

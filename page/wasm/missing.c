@@ -15,7 +15,7 @@
 
 static bool is_live; /* the page's server says that the recording goes on */
 
-__attribute__((export_name("live"), visibility("default"))) void mt_web_live(int is_so)
+__attribute__((export_name("live"), visibility("default"))) void mt_web_live(bool is_so)
 {
     is_live = is_so;
 }
@@ -27,15 +27,15 @@ enum mt_author_sign mt_author_look(const struct mt_author *author,
     return is_live ? MT_AUTHOR_LIVES : MT_AUTHOR_UNSEEN;
 }
 
-int mt_author_is_locked(int fd)
+bool mt_author_is_locked(int fd)
 {
     (void)fd;
-    return 0;
+    return false;
 }
 
-int mt_room_is_full(void)
+bool mt_room_is_full(void)
 {
-    return 0;
+    return false;
 }
 
 uint64_t mt_room(void)

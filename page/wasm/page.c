@@ -18,6 +18,7 @@
 #include "who.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,8 +288,8 @@ EXPORT("ooms") json_t *mt_web_ooms(void)
 }
 
 /* MT_BAND_FIELDS numbers a column; NULL: no memory. */
-EXPORT("bands") const double *mt_web_bands(unsigned slot, int is_time, double from, double to,
-                                            size_t columns)
+EXPORT("bands")
+const double *mt_web_bands(unsigned slot, bool is_time, double from, double to, size_t columns)
 {
     struct mt_range_shown range = {slot, is_time != 0, from, to, columns};
     if (mt_grow(&page.numbers, &page.numbers_capacity, columns * MT_BAND_FIELDS + 1,
@@ -299,8 +300,9 @@ EXPORT("bands") const double *mt_web_bands(unsigned slot, int is_time, double fr
 }
 
 /* How many strips (six numbers each: struct mt_strip); negative: no memory. */
-EXPORT("strips") long mt_web_strips(unsigned slot, int is_time, double from, double to,
-                                     size_t columns, double least, int category)
+EXPORT("strips")
+long mt_web_strips(unsigned slot, bool is_time, double from, double to, size_t columns,
+                   double least, int category)
 {
     struct mt_range_shown range = {slot, is_time != 0, from, to, columns};
     int rc = mt_strips_lay(&page.strips, &page.lives, &range, (uint64_t)least, category);
@@ -352,7 +354,7 @@ EXPORT("map_n_blocks") size_t mt_web_map_n_blocks(void)
 }
 
 /* The moment that is shown at x of a range; -1: before the first. */
-EXPORT("moment_at") double mt_web_moment_at(unsigned slot, int is_time, double x)
+EXPORT("moment_at") double mt_web_moment_at(unsigned slot, bool is_time, double x)
 {
     struct mt_range_shown range = {slot, is_time != 0, x, x, 1};
     return (double)mt_column_moments(&page.lives, &range, 0).first;

@@ -9,6 +9,7 @@
 #include "preload/write/device-watch.h"
 #include "trace-format/likely.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 _Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));
@@ -16,7 +17,7 @@ _Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
 _Atomic unsigned mt_cuda_subscription;
 
 /* In a call that is, or will be, an event of its own. */
-static int is_inside(void)
+static bool is_inside(void)
 {
     return mt_cuda_depth || (mt_cuda_told && mt_cuda_told == mt_cuda_subscription);
 }
@@ -62,7 +63,7 @@ int mt_cuda_failed(const char *function, unsigned result)
 }
 
 /* The name is looked up only where the call has failed. */
-static inline int has_no_device(enum mt_cuda_api api, unsigned result)
+static inline bool has_no_device(enum mt_cuda_api api, unsigned result)
 {
     return MT_UNLIKELY(result) && mt_cuda_failed(mt_cuda_api_name(api), result);
 }
@@ -101,7 +102,7 @@ record_free(struct mt_cuda_call call, uint64_t address, unsigned kind,
             const uint64_t arguments[static MT_EVENT_ARGS])
 {
     int device = MT_NO_DEVICE;
-    int may_be_recorded = !is_inside() && address && mt_is_recording();
+    bool may_be_recorded = !is_inside() && address && mt_is_recording();
     struct mt_thread *self = may_be_recorded ? enter(&call, &device) : NULL;
     if (self) {
         uint32_t stack = mt_python_stack(self);
@@ -175,7 +176,7 @@ void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, ui
 }
 
 /* One stream is made by the runtime's call and, inside, by the driver's. */
-static int is_made_inside(const struct mt_cuda_call *call)
+static bool is_made_inside(const struct mt_cuda_call *call)
 {
     return mt_cuda_depth && mt_cuda_api_space(call->api) == MT_SPACE_STREAM;
 }

@@ -16,6 +16,7 @@
 #include "trace-format/cuda-apis.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,7 +32,7 @@ struct mt_cuda_call {                    /* 16 bytes: it is passed in registers 
 static inline struct mt_cuda_call mt_cuda_call_of(enum mt_cuda_api api,
                                                   unsigned (*get_device)(int *device))
 {
-    int is_of_host = mt_cuda_api_space(api) == MT_SPACE_HOST;
+    bool is_of_host = mt_cuda_api_space(api) == MT_SPACE_HOST;
     return (struct mt_cuda_call){.api = api, .get_device = is_of_host ? NULL : get_device};
 }
 
@@ -79,7 +80,7 @@ struct mt_cuda_free {
     struct mt_cuda_call call;
     uint64_t address;
     int device;
-    int is_recorded;
+    bool is_recorded;
 };
 
 struct mt_cuda_free mt_cuda_freeing(struct mt_cuda_call call, uint64_t address);

@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define MOST_RUNTIMES 16
@@ -67,7 +68,7 @@ static const struct {
     {offsetof(struct mt_cudart, name), symbol},
     MT_CUDART_HOOKS(FUNCTION){offsetof(struct mt_cudart, get_device), "cudaGetDevice"}};
 
-static int is_cudart(const void *function)
+static bool is_cudart(const void *function)
 {
     static const char name[] = "libcudart";
     const struct link_map *image = image_of(function);
@@ -144,7 +145,7 @@ static uint32_t add_runtime(const struct mt_cudart *runtime)
             return 0;
     while (!atomic_compare_exchange_weak(&n_taken, &at, at + 1));
     runtimes[at] = *runtime;
-    is_there[at] = 1;
+    is_there[at] = true;
     return at + 1;
 }
 

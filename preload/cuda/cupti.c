@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static struct {
     char status[MT_CUPTI_STATUS];
 } cupti = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static int is_hooked(void)
+static bool is_hooked(void)
 {
     return mt_cuda_depth;
 }
@@ -60,7 +61,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     va_end(args);
 }
 
-static int is_wish(const char *wish)
+static bool is_wish(const char *wish)
 {
     const char *value = getenv("MEMTAP_CUPTI");
     return value && !strcmp(value, wish);
@@ -68,7 +69,7 @@ static int is_wish(const char *wish)
 
 /* Who is about to use the driver is linked to it or to the runtime, or has looked its functions up
  * before: where none of it is so, it came by a way that we do not stand in. */
-static int see_hooks(int was_looked_up)
+static int see_hooks(bool was_looked_up)
 {
     return mt_is_preloaded() &&
            (was_looked_up || mt_images_need("libcuda.so.") || mt_images_need("libcudart.so."));
@@ -110,9 +111,9 @@ static void start(void)
     say("not used: %s", why);
 }
 
-void mt_cupti_open(int was_looked_up)
+void mt_cupti_open(bool was_looked_up)
 {
-    int is_on = is_wish("on");
+    bool is_on = is_wish("on");
     pthread_mutex_lock(&cupti.lock);
     if (is_wish("off"))
         say("off");

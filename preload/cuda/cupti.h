@@ -9,6 +9,8 @@
 #ifndef MT_PRELOAD_CUPTI_H
 #define MT_PRELOAD_CUPTI_H
 
+#include <stdbool.h>
+
 #include "cuda-memory.h"
 
 /* What the library records with; see cuda-memory.h and multicast.h. */
@@ -31,7 +33,7 @@ struct mt_cupti_recorder {
                         uint64_t size);
     void (*object_ending)(struct mt_cuda_call call, uint64_t handle);
     /* Whether this thread is in a hook. */
-    int (*is_hooked)(void);
+    bool (*is_hooked)(void);
     /* From now on it is in a call that was told under this subscription; 0: not any more. */
     void (*tell)(unsigned subscription);
 };
@@ -49,7 +51,7 @@ typedef void mt_cupti_stop_function(void);
 /* The driver is being initialized and has loaded us (CUDA_INJECTION64_PATH): opens the library, if
  * that is wanted. was_looked_up: some function of the driver was, through our hooks. Takes the
  * loader's lock. */
-void mt_cupti_open(int was_looked_up);
+void mt_cupti_open(bool was_looked_up);
 
 /* Another client wants CUPTI's one subscription: gives it up for good. Any thread. */
 void mt_cupti_step_back(void);

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 struct mt_driver_functions mt_driver;
@@ -20,7 +21,7 @@ static const struct row {
     MT_DRIVER_HOOKS(ROW)};
 
 /* Of calls that take a stream, and of those that take none. */
-static int is_per_thread(const struct row *row)
+static bool is_per_thread(const struct row *row)
 {
     const char *suffix = strrchr(row->symbol, '_');
     return suffix && (!strcmp(suffix, "_ptsz") || !strcmp(suffix, "_ptds"));
@@ -69,12 +70,12 @@ void mt_driver_resolve(enum mt_driver_hook hook)
         keep(&rows[hook], found);
 }
 
-int mt_driver_was_looked_up(void)
+bool mt_driver_was_looked_up(void)
 {
     for (const struct row *row = rows; row < rows + MT_DRIVER_COUNT; row++)
         if (atomic_load_explicit(row->real, memory_order_acquire))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 unsigned (*mt_driver_get_device(void))(int *device)
@@ -89,7 +90,7 @@ unsigned (*mt_driver_get_device(void))(int *device)
 }
 
 /* Without a word which version is meant, only functions that have never changed since. */
-static int is_meant(const struct row *row, unsigned version)
+static bool is_meant(const struct row *row, unsigned version)
 {
     if (version == MT_CUDA_ANY_VERSION)
         return !row->until && row->since < 12000;

@@ -7,6 +7,8 @@
 #ifndef MT_PRELOAD_DRIVER_H
 #define MT_PRELOAD_DRIVER_H
 
+#include <stdbool.h>
+
 #include "cuda-memory.h"
 #include "preload/hooks/hooks.h"
 #include "trace-format/likely.h"
@@ -51,7 +53,7 @@ extern struct mt_driver_functions mt_driver;
 void mt_driver_resolve(enum mt_driver_hook hook);
 
 /* Whether a look-up has gone through our hands: a program's, the runtime's. */
-int mt_driver_was_looked_up(void);
+bool mt_driver_was_looked_up(void);
 
 /* The driver's cuCtxGetDevice, or NULL. */
 unsigned (*mt_driver_get_device(void))(int *device);

@@ -11,7 +11,7 @@
 
 static _Atomic unsigned captures;
 static _Thread_local struct {
-    int is_on;
+    bool is_on;
     void *stream; /* others may be captured inside, into parts of the same graph */
 } capture __attribute__((tls_model("initial-exec")));
 
@@ -23,7 +23,7 @@ static void begun(unsigned result, void *stream)
         return;
     mt_pool_capture_name(name, sizeof name, ++captures);
     mt_range_push(DOMAIN, name);
-    capture.is_on = 1;
+    capture.is_on = true;
     capture.stream = stream;
 }
 
@@ -33,7 +33,7 @@ static void ended(void *stream)
     if (mt_cuda_depth || !capture.is_on || capture.stream != stream)
         return;
     mt_range_pop(DOMAIN);
-    capture.is_on = 0;
+    capture.is_on = false;
 }
 
 #define RUNTIME() mt_cudart_of(__builtin_return_address(0))

@@ -7,7 +7,7 @@
 
 /* In the runtime's call, whose failure says more than that of the driver's within it. Not
  * mt_cuda_depth: what else comes at the driver's begin, such as a tool's memory, is recorded. */
-static _Thread_local int is_in_runtime __attribute__((tls_model("initial-exec")));
+static _Thread_local bool is_in_runtime __attribute__((tls_model("initial-exec")));
 
 static void leave_runtime(const int *before)
 {
@@ -21,7 +21,7 @@ static void leave_runtime(const int *before)
         unsigned result = MT_CUDA_NO_FUNCTION;                                                     \
         if (runtime && runtime->name) {                                                            \
             __attribute__((cleanup(leave_runtime))) int before = is_in_runtime;                    \
-            is_in_runtime = 1;                                                                     \
+            is_in_runtime = true;                                                                  \
             result = runtime->name(__VA_ARGS__);                                                   \
         }                                                                                          \
         mt_cuda_failed(symbol, result);                                                            \

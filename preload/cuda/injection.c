@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ int mt_own_path(char out[PATH_MAX], const char *name)
     return 0;
 }
 
-int mt_is_preloaded(void)
+bool mt_is_preloaded(void)
 {
     void *found = mt_real_dlsym(RTLD_DEFAULT, "InitializeInjection");
     return found && mt_is_ours(found) && mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, "cuMemAlloc_v2"));
@@ -32,8 +33,8 @@ __attribute__((constructor)) static void ask_for_injection(void)
 {
     char path[PATH_MAX];
     const char *wish = getenv("MEMTAP_CUPTI");
-    int wants_cuda = wish && !strcmp(wish, "on") && !getenv(MT_CUDA_INJECTION);
-    int wants_nvtx = !getenv(MT_NVTX_INJECTION) && mt_is_preloaded();
+    bool wants_cuda = wish && !strcmp(wish, "on") && !getenv(MT_CUDA_INJECTION);
+    bool wants_nvtx = !getenv(MT_NVTX_INJECTION) && mt_is_preloaded();
     if ((!wants_cuda && !wants_nvtx) || mt_own_path(path, NULL))
         return;
     if (wants_cuda)

@@ -7,6 +7,7 @@
 #define MT_PRELOAD_INJECTION_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #define MT_CUDA_INJECTION "CUDA_INJECTION64_PATH"
 #define MT_NVTX_INJECTION "NVTX_INJECTION64_PATH"
@@ -15,6 +16,6 @@
 int mt_own_path(char out[PATH_MAX], const char *name);
 
 /* Whether programs' calls come to our hooks at all: we were preloaded. */
-int mt_is_preloaded(void);
+bool mt_is_preloaded(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include "trace-format/cuda-errors.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,14 +23,14 @@ static void tell(const char *function, unsigned result)
     mt_roster_sign(roster, text);
 }
 
-int mt_has_no_device(const char *function, unsigned result)
+bool mt_has_no_device(const char *function, unsigned result)
 {
     static _Atomic int is_told;
     if (atomic_load(&mt_state) != MT_IDLE || !mt_cuda_no_device_why(result))
-        return 0;
+        return false;
     int saved = errno;
     if (!atomic_exchange(&is_told, 1))
         tell(function, result);
     errno = saved;
-    return 1;
+    return true;
 }

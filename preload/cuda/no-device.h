@@ -3,8 +3,10 @@
 #ifndef MT_PRELOAD_NO_DEVICE_H
 #define MT_PRELOAD_NO_DEVICE_H
 
+#include <stdbool.h>
+
 /* Whether a call has failed so, before anything was recorded. The process's first such call is told
  * to memtap run. Any thread; errno is kept. */
-int mt_has_no_device(const char *function, unsigned result);
+bool mt_has_no_device(const char *function, unsigned result);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -11,7 +12,7 @@
 #define BELOW_FD 1024 /* a larger number would make the kernel's table of descriptors grow */
 #define OWN_FDS 32    /* numbers for our files, below that */
 
-static int is_same(const struct mt_own_file *file, const struct stat *status)
+static bool is_same(const struct mt_own_file *file, const struct stat *status)
 {
     return status->st_dev == file->device && status->st_ino == file->inode;
 }
@@ -48,13 +49,13 @@ int mt_own_file_create(struct mt_own_file *file, const char *path, int flags)
     return 0;
 }
 
-int mt_own_file_is_ours(const struct mt_own_file *file)
+bool mt_own_file_is_ours(const struct mt_own_file *file)
 {
     struct stat status;
     return file->fd >= 0 && !fstat(file->fd, &status) && is_same(file, &status);
 }
 
-int mt_own_file_is_at(const struct mt_own_file *file, const char *path)
+bool mt_own_file_is_at(const struct mt_own_file *file, const char *path)
 {
     struct stat status;
     return !lstat(path, &status) && is_same(file, &status);
@@ -66,7 +67,7 @@ void mt_own_file_unlink(const struct mt_own_file *file, const char *path)
         unlink(path);
 }
 
-static int is_leftover(const struct stat *status, int fd, const void *begin, size_t size)
+static bool is_leftover(const struct stat *status, int fd, const void *begin, size_t size)
 {
     char read_here[32];
     return S_ISREG(status->st_mode) && status->st_uid == geteuid() && size <= sizeof read_here &&

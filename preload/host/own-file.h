@@ -4,6 +4,7 @@
 #ifndef MT_PRELOAD_OWN_FILE_H
 #define MT_PRELOAD_OWN_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -18,10 +19,10 @@ struct mt_own_file {
 int mt_own_file_create(struct mt_own_file *file, const char *path, int flags);
 
 /* Whether the descriptor is still that of the file. */
-int mt_own_file_is_ours(const struct mt_own_file *file);
+bool mt_own_file_is_ours(const struct mt_own_file *file);
 
 /* Whether that is its name. */
-int mt_own_file_is_at(const struct mt_own_file *file, const char *path);
+bool mt_own_file_is_at(const struct mt_own_file *file, const char *path);
 
 /* Takes the name away, if it is still that of the file. */
 void mt_own_file_unlink(const struct mt_own_file *file, const char *path);

@@ -2,6 +2,7 @@
 #include "read-file.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 size_t mt_read_file(const char *path, char *text, size_t size)
@@ -35,9 +36,10 @@ static int next_byte(struct mt_lines *lines)
 int mt_lines_next(struct mt_lines *lines, char *line, size_t size)
 {
     size_t used = 0;
-    int byte, is_there = 0;
+    int byte;
+    bool is_there = false;
     while ((byte = next_byte(lines)) >= 0) {
-        is_there = 1;
+        is_there = true;
         if (byte == '\n')
             break;
         if (used < size - 1)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -114,7 +115,7 @@ int mt_safe_write(void *address, const void *bytes, size_t size)
     return rc;
 }
 
-int mt_can_read_safely(void)
+bool mt_can_read_safely(void)
 {
     char probe = 1, copy;
     return !mt_safe_read(&probe, &copy, sizeof probe);

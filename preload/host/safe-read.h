@@ -2,6 +2,7 @@
 #ifndef MT_PRELOAD_SAFE_READ_H
 #define MT_PRELOAD_SAFE_READ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,6 @@ int mt_safe_read_words(const uint64_t *address, uint64_t *out, unsigned n);
 int mt_safe_write(void *address, const void *bytes, size_t size);
 
 /* Whether it can be done at all just now: it takes two free descriptors. */
-int mt_can_read_safely(void);
+bool mt_can_read_safely(void);
 
 #endif

@@ -2,6 +2,7 @@
 #include "settings.h"
 #include "message.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@ struct mt_settings mt_settings;
 #define MOST_SHOWN 100 /* bytes of a wrong value */
 
 /* Whether the value can be used; the user is told why it is not. */
-static int is_right(const struct mt_setting *setting, const char *value)
+static bool is_right(const struct mt_setting *setting, const char *value)
 {
     char wrong[128];
     if (strlen(value) >= PATH_MAX)
@@ -20,8 +21,8 @@ static int is_right(const struct mt_setting *setting, const char *value)
         mt_message("%s=%.*s%s %s; using %s", setting->variable, MOST_SHOWN, value,
                    strlen(value) > MOST_SHOWN ? "..." : "", wrong, setting->otherwise);
     else
-        return 1;
-    return 0;
+        return true;
+    return false;
 }
 
 /* The program may change its environment at any time: what was read is kept in out. */

@@ -6,6 +6,7 @@
 #include "settings/table.h"
 
 #include <limits.h>
+#include <stdbool.h>
 
 struct mt_settings {
 #define MT_SETTING_MEMBER(name, ...) char name[PATH_MAX];
@@ -14,7 +15,7 @@ struct mt_settings {
     int python_stacks, native_stacks; /* of which "both" is both */
     int zstd_level;
     uint64_t keep_bytes; /* 0: all */
-    int is_quiet, is_verbose;
+    bool is_quiet, is_verbose;
 };
 
 extern struct mt_settings mt_settings;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -61,7 +62,7 @@ static struct range mapping_of(uintptr_t address)
     return found;
 }
 
-static int is_main_thread(void)
+static bool is_main_thread(void)
 {
     return syscall(SYS_gettid) == getpid();
 }
@@ -82,7 +83,7 @@ static struct range own_stack(void)
 }
 
 /* What the kernel gave the program lies at the top of the main thread's. */
-static int is_main_stack(struct range range)
+static bool is_main_stack(struct range range)
 {
     return is_main_thread() && holds(range, getauxval(AT_RANDOM));
 }
@@ -103,7 +104,7 @@ static uintptr_t look_up(struct mt_stack_bounds *bounds, uintptr_t sp)
         return 0;
     bounds->n_looked_up++;
     struct range range = own_stack();
-    int is_own = holds(range, sp);
+    bool is_own = holds(range, sp);
     if (!is_own) {
         range = mapping_of(sp);
         is_own = is_main_stack(range);

@@ -3,6 +3,7 @@
 #include "live-parts.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +50,7 @@ static void sort_by_time(struct mt_event **order, struct mt_event **scratch, siz
             size_t end = middle + run < n ? middle + run : n;
             size_t a = begin, b = middle;
             while (a < middle || b < end) {
-                int is_b = a == middle || (b < end && order[b]->time_ns < order[a]->time_ns);
+                bool is_b = a == middle || (b < end && order[b]->time_ns < order[a]->time_ns);
                 scratch[to++] = order[is_b ? b++ : a++];
             }
         }

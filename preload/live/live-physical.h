@@ -6,6 +6,7 @@
 
 #include "trace-format/model.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define MT_LIVE_HANDLES 4u /* more of them are not told */
@@ -22,7 +23,7 @@ int mt_live_gives_handle(const struct mt_event *event);
 /* One handle more (by = 1) or less (-1), by that event. */
 void mt_live_handle(struct mt_live_physical *physical, const struct mt_event *event, int by);
 
-static inline int mt_live_is_kept(const struct mt_live_physical *physical)
+static inline bool mt_live_is_kept(const struct mt_live_physical *physical)
 {
     return physical->handles || physical->maps;
 }

@@ -2,6 +2,7 @@
 #include "live-storages.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ static struct mt_live_storage **place_of(const struct mt_live_storages *storages
 }
 
 /* Of a tensor, whatever memory it has. */
-static int is_lasting(const struct mt_event *label)
+static bool is_lasting(const struct mt_event *label)
 {
     return label->kind == MT_LEAF || label->kind == MT_SET_DATA ||
            label->kind == MT_REQUIRES_GRAD || label->kind == MT_STATE || label->kind == MT_MEMBER;

@@ -3,6 +3,7 @@
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,7 +79,7 @@ void mt_live_destroy(struct mt_live *live)
 }
 
 /* PyTorch's block of an address may begin where CUDA's does. */
-static int is_at(const struct mt_live_block *block, uint64_t address, uint16_t sort)
+static bool is_at(const struct mt_live_block *block, uint64_t address, uint16_t sort)
 {
     return block->made.address == address && block->sort == sort;
 }
@@ -333,16 +334,16 @@ static int undo_free(struct mt_live *live, const struct mt_event *event)
     return 0;
 }
 
-static int is_new_part(const struct mt_live_block *block, const struct mt_event *event)
+static bool is_new_part(const struct mt_live_block *block, const struct mt_event *event)
 {
     for (uint32_t i = 0; i < block->n_notes; i++)
         if (block->note[i].kind == MT_PART && block->note[i].PART.parameter == event->PART.parameter)
-            return 0;
+            return false;
     return block->n_notes < MT_LIVE_MOST_PARTS;
 }
 
 /* A tensor may be a leaf of several graphs, and that is worth knowing. */
-static int is_new(const struct mt_live_block *block, const struct mt_event *event)
+static bool is_new(const struct mt_live_block *block, const struct mt_event *event)
 {
     unsigned same = 0;
     if (event->kind == MT_PART)

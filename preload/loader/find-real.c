@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -49,7 +50,7 @@ static void *find_in(const char *symbol, const char *library)
     return found; /* and the reference that NOLOAD took: what is found must not go away */
 }
 
-int mt_are_of_one_library(const void *a, const void *b)
+bool mt_are_of_one_library(const void *a, const void *b)
 {
     Dl_info of_a, of_b;
     return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
@@ -57,7 +58,7 @@ int mt_are_of_one_library(const void *a, const void *b)
 
 static const char ours = 0; /* something that lies in libmemtap.so */
 
-int mt_is_ours(const void *address)
+bool mt_is_ours(const void *address)
 {
     return mt_are_of_one_library(address, &ours);
 }

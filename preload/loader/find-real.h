@@ -3,6 +3,7 @@
 #ifndef MT_PRELOAD_FIND_REAL_H
 #define MT_PRELOAD_FIND_REAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Sanitizers look functions up before their own memory is there. */
@@ -14,7 +15,7 @@
 void *mt_real_dlsym(void *handle, const char *symbol);
 void *mt_real_dlsym_function(void);
 
-int mt_are_of_one_library(const void *a, const void *b);
+bool mt_are_of_one_library(const void *a, const void *b);
 
 /* Another preloaded library may stand in front of a function of `library`, as the simulator does:
  * the next one after libmemtap.so, else the library's; NULL: neither has it. */
@@ -27,7 +28,7 @@ void *mt_find_anywhere(const char *symbol);
 void mt_end_without(const char *symbol);
 
 /* Whether an address lies in libmemtap.so. */
-int mt_is_ours(const void *address);
+bool mt_is_ours(const void *address);
 
 /* A function or object that a loaded library (never this one) defines, looked for in `library`
  * first (NULL: nowhere first); NULL: there is none. Loads nothing. Takes the loader's lock. */

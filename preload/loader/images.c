@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static int holds(struct dl_phdr_info *info, size_t size, void *data)
     struct search *search = data;
     struct mt_image image = {
         .start = UINTPTR_MAX, .bias = info->dlpi_addr, .name = info->dlpi_name};
-    int is_inside = 0;
+    bool is_inside = false;
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
@@ -81,7 +82,7 @@ int mt_image_find(uintptr_t address, struct mt_image *out)
     return 0;
 }
 
-int mt_image_is_loaded(const struct mt_image *image)
+bool mt_image_is_loaded(const struct mt_image *image)
 {
     struct mt_image now;
     return !mt_image_find(image->start, &now) && now.start == image->start &&
@@ -151,7 +152,7 @@ void mt_image_build_id(const struct mt_image *image, char out[MT_BUILD_ID_TEXT])
 void mt_image_path(const struct mt_image *image, char out[PATH_MAX])
 {
     const char *name = image->name;
-    int is_relative = *name != '/' && strchr(name, '/');
+    bool is_relative = *name != '/' && strchr(name, '/');
     if (!*name) {
         ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
         out[n > 0 ? n : 0] = '\0';

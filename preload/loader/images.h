@@ -9,6 +9,7 @@
 #define MT_PRELOAD_IMAGES_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,7 +31,7 @@ int mt_image_find(uintptr_t address, struct mt_image *out);
 int mt_image_find_in_list(uintptr_t address, struct mt_image *out);
 
 /* Whether it is still there, at the same place. */
-int mt_image_is_loaded(const struct mt_image *image);
+bool mt_image_is_loaded(const struct mt_image *image);
 
 /* Whether some image is linked to a library whose SONAME begins so. */
 int mt_images_need(const char *beginning);

@@ -4,17 +4,18 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
 
 #define MOST_OBJECTS 256u /* that one may be linked to */
 
-static int is_forked, is_broken;
+static bool is_forked, is_broken;
 
 static void in_forked_child(void)
 {
-    is_forked = 1;
+    is_forked = true;
     is_broken = _r_debug.r_state != RT_CONSISTENT;
 }
 
@@ -23,7 +24,7 @@ __attribute__((constructor)) static void expect_fork(void)
     pthread_atfork(NULL, NULL, in_forked_child);
 }
 
-int mt_loader_is_broken(void)
+bool mt_loader_is_broken(void)
 {
     return is_broken;
 }
@@ -121,7 +122,7 @@ static uint32_t find(const struct tables *tables, const char *symbol)
     for (const char *at = symbol; *at; at++)
         hash = hash * 33 + (unsigned char)*at;
     uint32_t i = n_buckets ? buckets[hash % n_buckets] : 0;
-    for (int is_last = i < first; !is_last; i++) {
+    for (bool is_last = i < first; !is_last; i++) {
         uint32_t other = chains[i - first];
         is_last = other & 1;
         if ((other | 1) == (hash | 1) && defines(tables, i, symbol))
@@ -144,7 +145,7 @@ static const char *file_name(const char *path)
 
 const struct link_map *mt_loaded_find(const char *name)
 {
-    int is_path = strchr(name, '/') != NULL;
+    bool is_path = strchr(name, '/') != NULL;
     for (const struct link_map *object = _r_debug.r_map; object; object = object->l_next)
         if (!strcmp(is_path ? object->l_name : file_name(object->l_name), name))
             return object;

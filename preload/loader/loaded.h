@@ -8,10 +8,11 @@
 #define MT_PRELOAD_LOADED_H
 
 #include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Whether dlopen must not be called. dlsym and dladdr can be. */
-int mt_loader_is_broken(void);
+bool mt_loader_is_broken(void);
 
 /* dlopen; NULL, too, where it must not be called. */
 void *mt_loaded_open(const char *name, int flags);

@@ -6,7 +6,7 @@
 
 void mt_ask_slow(struct mt_thread *self)
 {
-    self->has_to_ask = 0;
+    self->has_to_ask = false;
     if (self->called.object)
         mt_module_members_look(self, self->called.object, self->called.is_new);
     self->called.object = 0;

@@ -6,6 +6,7 @@
 #include "preload/record/look.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define PARTS 8u            /* of a tensor */
@@ -64,29 +65,29 @@ static void remember(uint64_t gradient, uint64_t slot)
     gradients.recent[at].gradient = gradient;
 }
 
-int mt_is_gradient(const void *impl)
+bool mt_is_gradient(const void *impl)
 {
     uint64_t number = to_number(impl), slot, now;
     unsigned at = place_of(number);
     if (!impl || gradients.recent[at].gradient != number)
-        return 0;
+        return false;
     slot = gradients.recent[at].slot;
     return !mt_look_read(slot, &now, sizeof now) && now == number;
 }
 
 /* A tensor on the host has a storage with data, but none on a device. One that wraps others has no
  * data. */
-static int is_on_host(const void *leaf)
+static bool is_on_host(const void *leaf)
 {
     const void *storage, *data;
     int head = mt_tensor_head;
     if (mt_impl_place(leaf).address)
-        return 0;
+        return false;
     if (head <= 0)
-        return 1;
+        return true;
     memcpy(&storage, (const char *)leaf + head, sizeof storage);
     if (!storage)
-        return 0;
+        return false;
     memcpy(&data, (const char *)storage + head, sizeof data);
     return data != NULL;
 }
@@ -129,7 +130,7 @@ void mt_gradient_is_known(struct mt_thread *self, const void *leaf, const void *
     self->n_gradients--;
 }
 
-static int is_object_of(uint64_t object, uint64_t impl)
+static bool is_object_of(uint64_t object, uint64_t impl)
 {
     uint64_t word[2];
     return object >= LEAST_ADDRESS && object % 8 == 0 &&
@@ -171,7 +172,7 @@ static uint64_t object_of(uint64_t impl)
     return offset ? object_at(impl, offset) : search_object(impl);
 }
 
-static int needs_gradient(const void *impl)
+static bool needs_gradient(const void *impl)
 {
     typedef _Bool get_requires_grad(const void *impl);
     static get_requires_grad *_Atomic get;
@@ -185,7 +186,7 @@ static int needs_gradient(const void *impl)
 }
 
 /* The class itself, none that is derived from it. */
-static int is_plain_class(uint64_t type, uint64_t object)
+static bool is_plain_class(uint64_t type, uint64_t object)
 {
     static _Atomic uint64_t known;
     char name[16];
@@ -194,11 +195,11 @@ static int is_plain_class(uint64_t type, uint64_t object)
     return type == known;
 }
 
-int mt_is_no_parameter(const void *impl)
+bool mt_is_no_parameter(const void *impl)
 {
     uint64_t object, type;
     if (!impl || !gradients.layout || needs_gradient(impl))
-        return 0;
+        return false;
     object = object_of(to_number(impl));
     return object && !mt_look_read(object + MT_OBJECT_TYPE, &type, sizeof type) &&
            is_plain_class(type, object);

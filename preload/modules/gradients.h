@@ -8,6 +8,8 @@
 #ifndef MT_PRELOAD_GRADIENTS_H
 #define MT_PRELOAD_GRADIENTS_H
 
+#include <stdbool.h>
+
 #include "preload/python/python-versions.h"
 #include "preload/record/recorder.h"
 
@@ -25,11 +27,11 @@ void mt_gradient_is_known(struct mt_thread *self, const void *leaf, const void *
 void mt_gradients_look(struct mt_thread *self);
 
 /* Whether the tensor is a leaf's gradient, among those that were seen last. */
-int mt_is_gradient(const void *impl);
+bool mt_is_gradient(const void *impl);
 
 /* Whether a tensor that lives is none that a module or an optimizer would have as a parameter: it needs no gradient, and
  * is of Python's plain class. */
-int mt_is_no_parameter(const void *impl);
+bool mt_is_no_parameter(const void *impl);
 
 /* For a forked child. */
 void mt_gradients_reset(void);

@@ -3,6 +3,7 @@
 #include "preload/host/memory.h"
 #include "preload/record/cache.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define FIRST_HINTS 4096u
@@ -20,17 +21,17 @@ static struct {
 } hints;
 
 /* Its own place, an empty one, or that of the one that lies where it should: then *is_full. */
-static struct mt_module_hint *place_of(uint64_t child, int *is_full)
+static struct mt_module_hint *place_of(uint64_t child, bool *is_full)
 {
     uint64_t home = mt_mix(0, child);
     struct mt_module_hint *place;
-    *is_full = 0;
+    *is_full = false;
     for (unsigned probe = 0; probe < PROBES; probe++) {
         place = &hints.hint[(home + probe) % hints.size];
         if (!place->child || place->child == child)
             return place;
     }
-    *is_full = 1;
+    *is_full = true;
     return &hints.hint[home % hints.size];
 }
 
@@ -39,7 +40,7 @@ static int grow(void)
 {
     struct mt_module_hint *old = hints.hint;
     uint32_t size = hints.size, larger = size ? 2 * size : FIRST_HINTS;
-    int is_full;
+    bool is_full;
     struct mt_module_hint *table = larger <= MOST_HINTS ? mt_map(larger * sizeof *table) : NULL;
     if (!table)
         return 0;
@@ -54,7 +55,7 @@ static int grow(void)
 
 void mt_module_hint(uint64_t child, uint64_t owner, uint32_t at)
 {
-    int is_full;
+    bool is_full;
     if (!child || (!hints.hint && !grow()))
         return;
     struct mt_module_hint *place = place_of(child, &is_full);
@@ -66,7 +67,7 @@ void mt_module_hint(uint64_t child, uint64_t owner, uint32_t at)
 
 const struct mt_module_hint *mt_module_hint_of(uint64_t child)
 {
-    int is_full;
+    bool is_full;
     const struct mt_module_hint *place = hints.hint ? place_of(child, &is_full) : NULL;
     return place && place->child == child ? place : NULL;
 }

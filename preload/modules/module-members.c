@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define FIRST_ROOTS 256u /* outermost modules that are remembered: so many, and more in time */
@@ -32,7 +33,7 @@ static struct {
     atomic_flag busy;
     struct root {
         uint64_t module, calls;
-        int is_owed; /* a look, which came too soon */
+        bool is_owed; /* a look, which came too soon */
     } *root;
     unsigned n_roots, size; /* a power of two */
     _Atomic int64_t left;   /* modules that may be looked at, but for AT_FIRST */
@@ -69,7 +70,7 @@ static void record_parts(struct mt_thread *self, uint64_t parameter,
 }
 
 /* Parameters that are plain tensors were recorded when they were made. */
-static void record_members(struct mt_thread *self, struct mt_py_dict *dict, int are_parameters)
+static void record_members(struct mt_thread *self, struct mt_py_dict *dict, bool are_parameters)
 {
     struct mt_py_entry entry;
     struct mt_py_tensor part[PARTS];
@@ -182,7 +183,7 @@ static int make_room(void)
 }
 
 /* NULL: there is no memory. */
-static struct root *root_of(uint64_t module, int is_first)
+static struct root *root_of(uint64_t module, bool is_first)
 {
     if (make_room())
         return NULL;
@@ -214,27 +215,27 @@ static void earn_by_events(struct mt_thread *self)
     earn((int64_t)modules);
 }
 
-static int is_due(struct root *root)
+static bool is_due(struct root *root)
 {
     uint64_t calls = ++root->calls;
-    int is_power_of_16 = (calls & (calls - 1)) == 0 && calls & 0x1111111111111111u;
+    bool is_power_of_16 = (calls & (calls - 1)) == 0 && calls & 0x1111111111111111u;
     return calls <= EVERY_ONE || is_power_of_16 || root->is_owed;
 }
 
 /* Every new one is looked at; what else is due waits until there is time. */
 static void look_at(struct mt_thread *self, struct root *root)
 {
-    int is_broke = atomic_load_explicit(&members.left, memory_order_relaxed) < -AT_FIRST;
+    bool is_broke = atomic_load_explicit(&members.left, memory_order_relaxed) < -AT_FIRST;
     root->is_owed = is_broke;
     if (is_broke && root->calls > 1)
         return;
-    int has_begun = mt_look_begin();
+    bool has_begun = mt_look_begin();
     unsigned n = go_through(self, root->module, is_broke ? WHEN_BROKE : MOST);
     mt_look_end(has_begun);
     atomic_fetch_sub_explicit(&members.left, n, memory_order_relaxed);
 }
 
-void mt_module_members_look(struct mt_thread *self, uint64_t module, int is_first)
+void mt_module_members_look(struct mt_thread *self, uint64_t module, bool is_first)
 {
     if (atomic_flag_test_and_set_explicit(&members.busy, memory_order_acquire))
         return;

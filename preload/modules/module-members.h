@@ -9,6 +9,8 @@
 #ifndef MT_PRELOAD_MODULE_MEMBERS_H
 #define MT_PRELOAD_MODULE_MEMBERS_H
 
+#include <stdbool.h>
+
 #include "preload/python/python-versions.h"
 #include "preload/record/recorder.h"
 
@@ -17,7 +19,7 @@ void mt_module_members_start(const struct mt_python_layout *layout);
 
 /* An outermost module is called, for the first time or once more: at some of these calls what it
  * and all its parts have is recorded, as far as new modules and events have earned the time. */
-void mt_module_members_look(struct mt_thread *self, uint64_t module, int is_first);
+void mt_module_members_look(struct mt_thread *self, uint64_t module, bool is_first);
 
 /* There is a new module, for which one may be looked at. */
 void mt_module_members_earn(void);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 /* Most often the name is one str for all modules: the one that was met last. */
 static struct {
@@ -18,7 +19,7 @@ int mt_module_attribute(const struct mt_python_layout *layout, struct mt_py_dict
                                  entry);
 }
 
-static int has_versions(const struct mt_python_layout *layout)
+static bool has_versions(const struct mt_python_layout *layout)
 {
     return layout->attributes < MT_ATTRIBUTES_314;
 }
@@ -30,7 +31,7 @@ void mt_module_proof_start(const struct mt_python_layout *layout)
 }
 
 /* The entry with the dict of children, and the proof that it is the module's. */
-static int find_children(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+static int find_children(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                          uint64_t *dict, struct mt_py_proof *proof)
 {
     struct mt_py_dict attributes;
@@ -43,7 +44,7 @@ static int find_children(const struct mt_python_layout *layout, uint64_t object,
     return 0;
 }
 
-int mt_module_children(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+int mt_module_children(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                        struct mt_py_dict *children, uint64_t *dict, struct mt_py_proof *proof)
 {
     return find_children(layout, object, is_alive, dict, proof) ||
@@ -53,7 +54,7 @@ int mt_module_children(const struct mt_python_layout *layout, uint64_t object, i
 }
 
 /* The dict of children was made with the object and goes with it: its version is the object's. */
-static int prove_by_version(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+static int prove_by_version(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                             struct mt_py_proof *proof)
 {
     uint64_t dict, version;
@@ -65,7 +66,7 @@ static int prove_by_version(const struct mt_python_layout *layout, uint64_t obje
 }
 
 /* Its hooks' OrderedDict, too, and it was not freed since. */
-static int prove_by_deaths(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+static int prove_by_deaths(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                            struct mt_py_proof *proof)
 {
     struct mt_py_dict attributes;
@@ -83,7 +84,7 @@ static int prove_by_deaths(const struct mt_python_layout *layout, uint64_t objec
     return 0;
 }
 
-static int prove(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+static int prove(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                  struct mt_py_proof *proof)
 {
     return has_versions(layout) ? prove_by_version(layout, object, is_alive, proof)
@@ -91,8 +92,8 @@ static int prove(const struct mt_python_layout *layout, uint64_t object, int is_
 }
 
 /* Versions are all different. */
-int mt_module_is_provable(const struct mt_python_layout *layout, uint64_t object,
-                          const uint64_t dict[3])
+bool mt_module_is_provable(const struct mt_python_layout *layout, uint64_t object,
+                           const uint64_t dict[3])
 {
     struct mt_py_proof proof;
     if (!has_versions(layout))
@@ -136,7 +137,7 @@ static int find_child(struct mt_py_dict *children, uint64_t key, uint64_t child,
 
 /* The table that the dict has, and in it the entry: its name, which may be another str at the same
  * address, and its value. */
-static int prove_by_entry(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+static int prove_by_entry(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                           uint64_t key, uint64_t child, struct mt_py_proof *proof)
 {
     struct mt_py_dict children;
@@ -154,7 +155,7 @@ static int prove_by_entry(const struct mt_python_layout *layout, uint64_t object
     return 0;
 }
 
-int mt_module_prove_child(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+int mt_module_prove_child(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                           uint64_t key, uint64_t child, struct mt_py_proof *proof)
 {
     return has_versions(layout) ? prove_by_version(layout, object, is_alive, proof)

@@ -8,6 +8,7 @@
 #include "preload/record/look.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ static uint32_t find_object(uint64_t object, uint32_t class)
 }
 
 /* What is freed has no references. */
-static int is_alive(const struct root *root)
+static bool is_alive(const struct root *root)
 {
     uint64_t references, attributes;
     return root->object && !mt_py_read(root->object, &references) && (uint32_t)references &&
@@ -123,7 +124,7 @@ static uint32_t add(uint32_t class)
 
 /* DataParallel makes replicas of a module for one call. Names of attributes are the same few strs in
  * all modules: what each is called is read once. */
-static int is_replica(const struct mt_python_layout *layout, struct mt_py_dict *attributes)
+static bool is_replica(const struct mt_python_layout *layout, struct mt_py_dict *attributes)
 {
     static uint64_t others[1024];
     struct mt_py_entry entry;
@@ -133,10 +134,10 @@ static int is_replica(const struct mt_python_layout *layout, struct mt_py_dict *
         if (!entry.value || *other == entry.key)
             continue;
         if (!mt_py_text(layout, entry.key, name, sizeof name) && !strcmp(name, "_is_replica"))
-            return 1;
+            return true;
         *other = entry.key;
     }
-    return 0;
+    return false;
 }
 
 /* Replicas on other devices are no other modules. */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,15 +27,15 @@ struct step {
     unsigned parent;
 };
 
-static int is_wrapper(uint64_t holder, const char *child)
+static bool is_wrapper(uint64_t holder, const char *child)
 {
     char class[64];
     for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
         if (!strcmp(child, wrappers[i].child) &&
             (!wrappers[i].class ||
              (!mt_py_type_name(holder, class, sizeof class) && !strcmp(class, wrappers[i].class))))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static int append(const struct mt_python_layout *layout, struct mt_module_path *path,
@@ -105,7 +106,7 @@ void mt_module_search_earns(void)
         effort.spent -= EACH;
 }
 
-static int is_broke(void)
+static bool is_broke(void)
 {
     return effort.spent >= AT_FIRST;
 }
@@ -182,21 +183,21 @@ static int go_down(const struct mt_python_layout *layout, unsigned at, uint64_t 
 }
 
 /* Step 1 is the child of the owner, which has few. */
-static int has_near(const struct mt_python_layout *layout, uint64_t child)
+static bool has_near(const struct mt_python_layout *layout, uint64_t child)
 {
     struct mt_py_dict children;
     struct mt_py_entry entry;
     uint64_t dict;
     if (open_step(layout, 0, &children, &dict))
-        return 0;
+        return false;
     for (unsigned i = 0; i < children.n && i < IN_ORDER; i++) {
         effort.spent++;
         if (mt_py_dict_at(&children, i, &entry) || entry.value != child)
             continue;
         steps[1] = (struct step){child, entry.key, 0};
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }
 
 /* By the owners that the module and these had when they were met last: the last step, or 0. */
@@ -261,7 +262,7 @@ int mt_module_search(const struct mt_python_layout *layout, uint64_t owner, uint
     return last ? spell(layout, path, proof, steps, last) : -ENOENT;
 }
 
-int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object)
+bool mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object)
 {
     static const char *const made[] = {"_modules", "_parameters", "_buffers"};
     struct mt_py_dict attributes;
@@ -269,18 +270,18 @@ int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object)
     struct mt_py_proof proof;
     uint64_t dict[3];
     if (mt_py_attributes(layout, object, &attributes, &proof))
-        return 0;
+        return false;
     for (unsigned i = 0; i < 3; i++) {
         struct mt_py_dict found;
         if (mt_py_dict_find(layout, &attributes, made[i], &entry) ||
             mt_py_dict_open(layout, entry.value, &found))
-            return 0;
+            return false;
         dict[i] = entry.value;
     }
     return mt_module_is_provable(layout, object, dict);
 }
 
-int mt_module_is_scripted(const struct mt_python_layout *layout, uint64_t object)
+bool mt_module_is_scripted(const struct mt_python_layout *layout, uint64_t object)
 {
     struct mt_py_dict attributes;
     struct mt_py_entry entry;

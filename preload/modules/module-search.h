@@ -3,6 +3,8 @@
 #ifndef MT_PRELOAD_MODULE_SEARCH_H
 #define MT_PRELOAD_MODULE_SEARCH_H
 
+#include <stdbool.h>
+
 #include "preload/python/python-objects.h"
 
 #define MT_MODULE_PATH 1024u
@@ -32,9 +34,9 @@ uint32_t mt_module_searches_cut(void);
 void mt_module_search_reset(void);
 
 /* Whether the object's memory is a module's, by the attributes that torch.nn.Module makes. */
-int mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object);
+bool mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object);
 
 /* Whether it is one of torch.jit.script, which are made of something else. */
-int mt_module_is_scripted(const struct mt_python_layout *layout, uint64_t object);
+bool mt_module_is_scripted(const struct mt_python_layout *layout, uint64_t object);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define OPTIMIZERS 4096u     /* that are remembered */
@@ -36,7 +37,7 @@ static struct {
         uint64_t n;                /* entries of the dict, when it was gone through */
         uint64_t n_paid;           /* entries that earned objects */
         uint64_t steps;            /* since the dict is this one */
-        int is_owed;               /* it was due too soon */
+        bool is_owed;              /* it was due too soon */
     } * seen;
     _Atomic int64_t left; /* objects that may be looked at, but for AT_FIRST */
     uint64_t key[2];      /* the strs with these names that were met last */
@@ -51,7 +52,7 @@ void mt_optimizers_start(const struct mt_python_layout *layout)
 struct parts {
     uint64_t groups, state;
     struct mt_py_proof proof; /* of the state */
-    int is_inner;             /* these are another one's, which is its `optimizer` */
+    bool is_inner;            /* these are another one's, which is its `optimizer` */
 };
 
 /* 0, or -EINVAL: it is no optimizer. */
@@ -69,7 +70,7 @@ static int own_parts_of(uint64_t object, struct parts *parts)
     parts->groups = groups.value;
     parts->state = state.value;
     mt_py_prove(&parts->proof, state.slot, state.value);
-    parts->is_inner = 0;
+    parts->is_inner = false;
     return 0;
 }
 
@@ -84,11 +85,11 @@ static int parts_of(uint64_t object, struct parts *parts)
         mt_py_dict_find(optimizers.layout, &attributes, "optimizer", &inner) ||
         own_parts_of(inner.value, parts))
         return -EINVAL;
-    parts->is_inner = 1;
+    parts->is_inner = true;
     return 0;
 }
 
-int mt_optimizer_is_step(uint64_t code, uint64_t object)
+bool mt_optimizer_is_step(uint64_t code, uint64_t object)
 {
     char function[256];
     size_t size = mt_py_utf8(optimizers.layout, mt_py_word(code, optimizers.layout->code_name),
@@ -104,7 +105,7 @@ struct visit {
     struct mt_thread *self;
     uint64_t parameter; /* address of its data; 0: not known */
     uint32_t name;      /* string id */
-    int is_of_itself;   /* what is looked at are parameters */
+    bool is_of_itself;  /* what is looked at are parameters */
     unsigned n_tensors; /* that were looked at */
     unsigned left;      /* objects that may still be looked at */
     struct {
@@ -254,19 +255,19 @@ static void earn(struct mt_thread *self, uint64_t new_entries)
 
 /* Tensors may also come and go while the dict's entries stay: so it is gone through again, ever
  * more rarely. What would take too much of the program's time waits for a later step. */
-static int is_due(struct mt_thread *self, uint64_t optimizer)
+static bool is_due(struct mt_thread *self, uint64_t optimizer)
 {
     uint64_t n;
     struct seen *seen = look_at(optimizer, &n);
     if (!seen)
-        return 0;
+        return false;
     uint64_t steps = ++seen->steps;
-    int has_changed = seen->n != n;
-    int is_power_of_16 = (steps & (steps - 1)) == 0 && steps & 0x1111111111111111u;
+    bool has_changed = seen->n != n;
+    bool is_power_of_16 = (steps & (steps - 1)) == 0 && steps & 0x1111111111111111u;
     earn(self, n > seen->n_paid ? n - seen->n_paid : 0);
     seen->n_paid = n > seen->n_paid ? n : seen->n_paid;
     if ((!has_changed && steps != 2 && !is_power_of_16 && !seen->is_owed))
-        return 0;
+        return false;
     seen->is_owed = atomic_load_explicit(&optimizers.left, memory_order_relaxed) < -AT_FIRST;
     if (!seen->is_owed)
         seen->n = n;
@@ -279,13 +280,13 @@ static void visit_groups(struct visit *v, uint64_t groups)
     struct mt_py_dict group;
     struct mt_py_entry params;
     uint64_t item, n, items = mt_py_items(groups, &n);
-    v->is_of_itself = 1;
+    v->is_of_itself = true;
     for (uint64_t i = 0; i < n && i < MOST_ITEMS && v->left; i++)
         if (!mt_py_read(items + i * sizeof item, &item) &&
             !mt_py_dict_open(optimizers.layout, item, &group) &&
             !mt_py_dict_find(optimizers.layout, &group, "params", &params))
             visit(v, params.value, MOST_DEPTH - 1);
-    v->is_of_itself = 0;
+    v->is_of_itself = false;
 }
 
 /* Some have their parameters in groups during a step only (ZeRO-3): their state names them. */
@@ -297,11 +298,11 @@ static void visit_keys(struct visit *v, uint64_t state)
     if (mt_py_read(state + MT_DICT_USED, &n) || n <= v->n_tensors ||
         mt_py_dict_open(optimizers.layout, state, &dict))
         return;
-    v->is_of_itself = 1;
+    v->is_of_itself = true;
     for (unsigned i = 0; i < dict.n && v->left && !mt_py_dict_at(&dict, i, &entry); i++)
         if (entry.value)
             visit(v, entry.key, MOST_DEPTH);
-    v->is_of_itself = 0;
+    v->is_of_itself = false;
 }
 
 static void go_through(struct mt_thread *self, uint64_t optimizer)
@@ -325,7 +326,7 @@ static void ask(struct mt_thread *self, uint64_t optimizer)
 {
     if (atomic_flag_test_and_set_explicit(&optimizers.busy, memory_order_acquire))
         return;
-    int has_begun = mt_look_begin();
+    bool has_begun = mt_look_begin();
     int due = is_due(self, optimizer);
     atomic_flag_clear_explicit(&optimizers.busy, memory_order_release);
     if (due)
@@ -361,7 +362,7 @@ void mt_optimizer_steps(struct mt_thread *self, unsigned i)
         self->step[self->n_steps++] = (struct mt_running_step){known->object, i};
 }
 
-static int has_ended(const struct mt_thread *self, const struct mt_running_step *step, unsigned n)
+static bool has_ended(const struct mt_thread *self, const struct mt_running_step *step, unsigned n)
 {
     return n < step->at || !self->known[step->at].is_step ||
            self->known[step->at].object != step->optimizer;

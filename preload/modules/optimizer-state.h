@@ -7,6 +7,8 @@
 #ifndef MT_PRELOAD_OPTIMIZER_STATE_H
 #define MT_PRELOAD_OPTIMIZER_STATE_H
 
+#include <stdbool.h>
+
 #include "preload/python/python-versions.h"
 #include "preload/record/recorder.h"
 
@@ -14,7 +16,7 @@
 void mt_optimizers_start(const struct mt_python_layout *layout);
 
 /* Whether frames of this code are an optimizer's step, at work for their first argument. */
-int mt_optimizer_is_step(uint64_t code, uint64_t object);
+bool mt_optimizer_is_step(uint64_t code, uint64_t object);
 
 /* The thread's i-th known frame is such a step; it may have been before. */
 void mt_optimizer_steps(struct mt_thread *self, unsigned i);

@@ -10,6 +10,7 @@
 #include "preload/record/cache.h"
 #include "preload/record/intern.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,7 +78,7 @@ static int ends_with(const char *text, size_t size, const char *end)
     return size >= n && !strcmp(text + size - n, end);
 }
 
-static int is_sound(uint64_t object)
+static bool is_sound(uint64_t object)
 {
     if (modules.status == UNSEEN && !mt_module_is_scripted(modules.layout, object)) {
         int sound = mt_module_is_sound(modules.layout, object);
@@ -90,11 +91,11 @@ static int is_sound(uint64_t object)
     return modules.status == SOUND;
 }
 
-int mt_module_is_caller(uint64_t code, uint64_t object)
+bool mt_module_is_caller(uint64_t code, uint64_t object)
 {
     static char function[256], file[4096]; /* a thread's stack may be small */
     if (modules.status > SOUND || !object)
-        return 0;
+        return false;
     read_str(code, modules.layout->code_name, function, sizeof function);
     const char *dot = strrchr(function, '.'), *last = dot ? dot + 1 : function;
     for (size_t i = 0; i < sizeof callers / sizeof *callers; i++) {
@@ -106,7 +107,7 @@ int mt_module_is_caller(uint64_t code, uint64_t object)
         if (ends_with(file, size, callers[i].file))
             return is_sound(object);
     }
-    return 0;
+    return false;
 }
 
 static unsigned place(uint64_t object, struct mt_module_caller caller, unsigned probe)
@@ -114,7 +115,7 @@ static unsigned place(uint64_t object, struct mt_module_caller caller, unsigned 
     return (unsigned)(mt_mix(mt_mix(caller.id, object), caller.object) + probe) % ENTRIES;
 }
 
-static int is_for(struct entry *entry, uint64_t object, struct mt_module_caller caller)
+static bool is_for(struct entry *entry, uint64_t object, struct mt_module_caller caller)
 {
     return atomic_load_explicit(&entry->object, memory_order_relaxed) == object &&
            atomic_load_explicit(&entry->caller, memory_order_relaxed) == caller.object &&
@@ -264,7 +265,7 @@ static uint32_t search_owners(uint64_t object, struct mt_module_caller caller,
                               struct mt_py_proof *proof)
 {
     uint32_t *missed = tries(object, caller.id);
-    int is_tired = *missed == MOST_TRIES;
+    bool is_tired = *missed == MOST_TRIES;
     for (unsigned i = 0; i < (is_tired && n ? 1 : n); i++) {
         uint32_t id =
             search(object, &owners[i], is_tired ? OPENED_WHEN_TIRED : MT_MODULE_MOST, proof);

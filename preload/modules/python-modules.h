@@ -6,6 +6,8 @@
 #ifndef MT_PRELOAD_PYTHON_MODULES_H
 #define MT_PRELOAD_PYTHON_MODULES_H
 
+#include <stdbool.h>
+
 #include "preload/python/python-code.h"
 #include "preload/python/python-versions.h"
 
@@ -18,7 +20,7 @@ void mt_modules_start(const struct mt_python_layout *layout);
 /* Whether frames of this code are at work for their first argument, a module; this is a frame's.
  * The first ones show whether modules can be read at all. Call with the intern lock, as all below
  * but mt_module_find. */
-int mt_module_is_caller(uint64_t code, uint64_t object);
+bool mt_module_is_caller(uint64_t code, uint64_t object);
 
 /* The module within which another is called; zeros: it is called by itself. */
 struct mt_module_caller {

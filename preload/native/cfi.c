@@ -29,7 +29,7 @@ struct function {
     struct mt_cfi_cursor common, own; /* programs */
     uint64_t code_step;
     int64_t data_step;
-    int is_signal, has_data;
+    bool is_signal, has_data;
 };
 
 static uintptr_t take_pointer(struct mt_cfi_cursor *cursor, unsigned encoding)
@@ -107,7 +107,7 @@ static int read_common(struct mt_cfi_cursor cursor, struct function *function, u
     if (cursor.failed || id || (version != 1 && version != 3) || return_column != MT_REGISTER_PC)
         return 0;
     if (*letters == 'z') {
-        function->has_data = 1;
+        function->has_data = true;
         struct mt_cfi_cursor data = mt_take_part(&cursor, mt_cfi_take_uleb(&cursor));
         for (letters++; *letters; letters++)
             if (*letters == 'R')
@@ -117,7 +117,7 @@ static int read_common(struct mt_cfi_cursor cursor, struct function *function, u
             else if (*letters == 'L')
                 mt_cfi_take(&data, 1);
             else if (*letters == 'S')
-                function->is_signal = 1;
+                function->is_signal = true;
             else
                 return 0;
         if (data.failed)
@@ -339,10 +339,10 @@ static int execute(struct machine *machine, struct mt_cfi_cursor program,
 static struct mt_frame_rule rule_of(enum mt_cfa cfa_from, int64_t cfa, enum mt_bp bp_from,
                                     int64_t bp_at)
 {
-    int is_whole = cfa > 0 && cfa % (int64_t)sizeof(uintptr_t) == 0;
+    bool is_whole = cfa > 0 && cfa % (int64_t)sizeof(uintptr_t) == 0;
     if (cfa != (int32_t)cfa || (cfa_from == MT_CFA_SP && !is_whole))
         cfa_from = MT_CFA_UNKNOWN;
-    int is_outside = bp_at > -16 || (cfa_from == MT_CFA_SP && bp_at < -cfa);
+    bool is_outside = bp_at > -16 || (cfa_from == MT_CFA_SP && bp_at < -cfa);
     if (bp_at != (int16_t)bp_at || (bp_from == MT_BP_AT_CFA && is_outside)) {
         bp_from = MT_BP_LOST;
         bp_at = 0;
@@ -363,11 +363,11 @@ static struct mt_frame_rule signal_rule(const struct row *row, uintptr_t pc)
     struct mt_expression_value sp = mt_expression(row->cfa.expression, pc),
                                bp = mt_expression(row->bp.expression, pc),
                                ip = mt_expression(row->pc.expression, pc);
-    int is_usual = row->cfa.how == EXPRESSION && row->bp.how == EXPRESSION &&
-                   row->pc.how == EXPRESSION && sp.form == MT_VALUE_WORD_AT &&
-                   bp.form == MT_VALUE_ADDRESS && ip.form == MT_VALUE_ADDRESS &&
-                   sp.base == MT_REGISTER_SP && bp.base == MT_REGISTER_SP &&
-                   ip.base == MT_REGISTER_SP && ip.offset == sp.offset + 8;
+    bool is_usual = row->cfa.how == EXPRESSION && row->bp.how == EXPRESSION &&
+                    row->pc.how == EXPRESSION && sp.form == MT_VALUE_WORD_AT &&
+                    bp.form == MT_VALUE_ADDRESS && ip.form == MT_VALUE_ADDRESS &&
+                    sp.base == MT_REGISTER_SP && bp.base == MT_REGISTER_SP &&
+                    ip.base == MT_REGISTER_SP && ip.offset == sp.offset + 8;
     return is_usual ? rule_of(MT_CFA_SIGNAL, sp.offset, MT_BP_SAME, bp.offset) : unknown();
 }
 

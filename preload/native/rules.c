@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
+#include <stdbool.h>
 
 #define SETS (1u << MT_RULE_SET_BITS)
 #define MOST_OBJECTS 4096u
@@ -22,7 +23,7 @@ _Atomic uint32_t mt_code_changes, mt_frame_rules_forgotten = 1;
 struct watched {
     struct mt_image image;
     uint64_t identity;
-    int has_gone;
+    bool has_gone;
 };
 
 static struct {
@@ -160,11 +161,11 @@ static void keep(const struct mt_image *image, uintptr_t back, const struct mt_f
     unlock();
 }
 
-static int is_in_cold_part(const struct mt_image *image, uintptr_t pc, uintptr_t python)
+static bool is_in_cold_part(const struct mt_image *image, uintptr_t pc, uintptr_t python)
 {
     uintptr_t cold[2];
     if (python < image->start || python >= image->end)
-        return 0;
+        return false;
     if (atomic_load(&state.cold_of) != python) {
         mt_function_cold_part(image, python, cold);
         atomic_store(&state.cold[0], cold[0]);
@@ -195,7 +196,7 @@ void mt_frame_rules_check_images(void)
         struct watched *watched = &state.watched[i];
         if (watched->has_gone || mt_image_is_loaded(&watched->image))
             continue;
-        watched->has_gone = 1;
+        watched->has_gone = true;
         forget_range(watched->image.start, watched->image.end);
     }
     unlock();

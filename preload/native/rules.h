@@ -11,6 +11,7 @@
 #include "preload/loader/images.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define MT_RULE_SET_BITS 13
@@ -54,13 +55,13 @@ struct mt_kept_rule {
 
 /* What almost all code has: a frame of a known size, the caller's frame pointer in it or untouched.
  */
-static inline int mt_frame_rule_is_plain(struct mt_kept_rule rule)
+static inline bool mt_frame_rule_is_plain(struct mt_kept_rule rule)
 {
     _Static_assert(MT_BP_SAME == 0 && MT_BP_AT_CFA == 1, "the lowest bit tells which");
     return (rule.how & 0xfeff) == MT_CFA_SP;
 }
 
-static inline int mt_frame_rule_has_bp(struct mt_kept_rule rule)
+static inline bool mt_frame_rule_has_bp(struct mt_kept_rule rule)
 {
     return (rule.how & MT_BP_AT_CFA << 8) != 0;
 }

@@ -3,6 +3,7 @@
 #include "rules.h"
 #include "trace-format/likely.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define WORD sizeof(uintptr_t)
@@ -15,7 +16,7 @@ static uintptr_t word_at(uintptr_t address)
 }
 
 /* Whether the word at an address lies in what is left of the stack. */
-static int is_left(uintptr_t address, uintptr_t sp, uintptr_t top)
+static bool is_left(uintptr_t address, uintptr_t sp, uintptr_t top)
 {
     return address >= sp && address <= top - WORD;
 }
@@ -25,7 +26,7 @@ struct way {
     struct mt_registers at;
     uintptr_t top;             /* of the stack */
     struct mt_seen_walk *seen; /* where it is kept; NULL: nowhere */
-    int has_own_bp;            /* the frame pointer is that which the walk began with */
+    bool has_own_bp;           /* the frame pointer is that which the walk began with */
     struct mt_stack_bounds *bounds;
 };
 
@@ -44,7 +45,7 @@ static inline int leave_bp(struct way *way, uintptr_t cfa, struct mt_frame_rule 
     uintptr_t at_bp = at->bp + (uintptr_t)(intptr_t)rule.bp_at;
     if (rule.bp_from == MT_BP_SAME)
         return 1;
-    way->has_own_bp = 0;
+    way->has_own_bp = false;
     if (rule.bp_from == MT_BP_AT_CFA) {
         at->bp = at_cfa >= at->sp ? take(way, at_cfa) : 0;
         return at_cfa >= at->sp;
@@ -131,7 +132,7 @@ static int leave(struct way *way, struct mt_frame_rule rule)
     struct mt_registers *at = &way->at;
     rule.cfa_from &= (uint8_t)~MT_RULE_IS_PYTHON;
     if (way->seen && way->has_own_bp && rule.cfa_from != MT_CFA_UNKNOWN)
-        way->seen->needs_bp = 1;
+        way->seen->needs_bp = true;
     if (MT_UNLIKELY(rule.cfa_from != MT_CFA_SP && rule.cfa_from != MT_CFA_BP))
         return leave_rarely(way, rule);
     uintptr_t cfa = (rule.cfa_from == MT_CFA_SP ? at->sp : at->bp) + (uintptr_t)(intptr_t)rule.cfa;
@@ -157,12 +158,12 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
     uint32_t stop = until_python ? MT_RULE_IS_PYTHON : 0; /* in how, cfa_from comes first */
     const void *sets = atomic_load_explicit(&mt_frame_rules, memory_order_relaxed);
     uintptr_t top = way->top;
-    int is_kept = way->seen != NULL;
+    bool is_kept = way->seen != NULL;
     while (out < end) {
         uint64_t mixed = at.back * MIX;
         struct mt_near_rule *near = near_place(foresight, mixed);
         struct mt_kept_rule rule = {0, 0};
-        int is_near = MT_LIKELY(near->back == at.back);
+        bool is_near = MT_LIKELY(near->back == at.back);
         if (!is_near) {
             rule = mt_frame_rule(sets, at.back);
             if (rule.how & stop)
@@ -189,7 +190,7 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
             way->at = at;
             if (bp_at) {
                 way->at.bp = take(way, bp_at);
-                way->has_own_bp = 0;
+                way->has_own_bp = false;
             }
             bp_at = 0;
             if (!leave(way, mt_frame_rule_unpack(rule)))

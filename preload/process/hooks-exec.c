@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 static struct {
@@ -32,7 +33,7 @@ __attribute__((constructor)) static void find_all(void)
     do {                                                                                           \
         if (!real.name) /* another library's constructor was faster */                             \
             find_all();                                                                            \
-        int is_noted = mt_is_recorded() && mt_tail_note_end(MT_TAIL_EXECUTED, program);            \
+        bool is_noted = mt_is_recorded() && mt_tail_note_end(MT_TAIL_EXECUTED, program);           \
         int result = real.name(__VA_ARGS__);                                                       \
         if (is_noted)                                                                              \
             mt_tail_forget_end();                                                                  \

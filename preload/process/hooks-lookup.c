@@ -10,6 +10,7 @@
 #include "preload/loader/find-real.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <string.h>
 
 #if !defined(__x86_64__)
@@ -63,13 +64,13 @@ static void *wrap_runtime(const char *symbol, void *found)
     return found;
 }
 
-static int is_capital(char letter)
+static bool is_capital(char letter)
 {
     return letter >= 'A' && letter <= 'Z';
 }
 
 /* A program may ask so whether there is CUDA at all: it must not find us alone. */
-static int is_only_ours(const char *symbol)
+static bool is_only_ours(const char *symbol)
 {
     return mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, symbol)) && !mt_find_real(symbol, NULL);
 }

@@ -2,6 +2,8 @@
 #include "python-code.h"
 #include "preload/record/intern.h"
 
+#include <stdbool.h>
+
 /* A line table being read; past its end it gives zeros. */
 struct table {
     const unsigned char *at, *end;
@@ -48,9 +50,9 @@ static uint32_t line_311(struct table table, int line, uint64_t target)
 {
     for (uint64_t offset = 0; table.at < table.end;) {
         unsigned head = take(&table), form = (head >> 3) & 15;
-        int has_line = 1;
+        bool has_line = true;
         if (form == 15) {
-            has_line = 0;
+            has_line = false;
         } else if (form == 14) { /* long */
             line += take_signed(&table);
             take_varint(&table);

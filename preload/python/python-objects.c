@@ -4,6 +4,7 @@
 #include "python-code.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 struct mt_py_types mt_py_types;
@@ -35,7 +36,7 @@ static int read_bytes(uint64_t address, void *out, size_t size)
 }
 
 /* What a living object keeps alive needs no care. */
-static int read_as(int is_alive, uint64_t address, void *out, size_t size)
+static int read_as(bool is_alive, uint64_t address, void *out, size_t size)
 {
     if (!is_alive)
         return read_bytes(address, out, size);
@@ -68,7 +69,7 @@ static void open_keys_311(struct mt_py_dict *dict, uint64_t keys, const uint64_t
     dict->stride = byte[2] ? 2 : 3; /* keys that are all str have no hash beside them */
 }
 
-static int open_dict(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+static int open_dict(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                      struct mt_py_dict *dict)
 {
     uint64_t word[6], head[5];
@@ -147,13 +148,13 @@ int mt_py_dict_find_known(const struct mt_python_layout *layout, struct mt_py_di
     return 0;
 }
 
-uint64_t mt_py_dict_version(uint64_t dict, int is_alive)
+uint64_t mt_py_dict_version(uint64_t dict, bool is_alive)
 {
     uint64_t version;
     return read_as(is_alive, dict + MT_DICT_VERSION, &version, sizeof version) ? 0 : version;
 }
 
-static int prove(struct mt_py_proof *proof, int is_alive, uint64_t address)
+static int prove(struct mt_py_proof *proof, bool is_alive, uint64_t address)
 {
     uint64_t *value = &proof->word[proof->n].value;
     proof->word[proof->n++].address = address;
@@ -162,7 +163,7 @@ static int prove(struct mt_py_proof *proof, int is_alive, uint64_t address)
 
 /* Attributes that are in values only have their names in a table that the type keeps. */
 static int open_values(const struct mt_python_layout *layout, uint64_t type, uint64_t values,
-                       int is_alive, struct mt_py_dict *attributes)
+                       bool is_alive, struct mt_py_dict *attributes)
 {
     uint64_t keys, head[5];
     memset(attributes, 0, offsetof(struct mt_py_dict, entry));
@@ -178,7 +179,7 @@ static int open_values(const struct mt_python_layout *layout, uint64_t type, uin
 /* Up to 3.10 the type says where the dict is; from 3.11 on it stands before the object. Values
  * instead: in 3.11 beside it, in 3.12 at its place with a mark, in 3.13 behind the object. */
 static int find_attributes(const struct mt_python_layout *layout, uint64_t object, uint64_t type,
-                           int is_alive, uint64_t *dict, uint64_t *values,
+                           bool is_alive, uint64_t *dict, uint64_t *values,
                            struct mt_py_proof *proof)
 {
     uint64_t at = (uint64_t)MANAGED_DICT, flags = 0, size;
@@ -207,7 +208,7 @@ static int find_attributes(const struct mt_python_layout *layout, uint64_t objec
     return 0;
 }
 
-static int open_attributes(const struct mt_python_layout *layout, uint64_t object, int is_alive,
+static int open_attributes(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                            struct mt_py_dict *attributes, struct mt_py_proof *proof)
 {
     uint64_t type, dict, values;
@@ -257,7 +258,7 @@ int mt_py_text(const struct mt_python_layout *layout, uint64_t str, char *out, s
     return 0;
 }
 
-static int name_of_type(uint64_t type, int is_alive, char *out, size_t size)
+static int name_of_type(uint64_t type, bool is_alive, char *out, size_t size)
 {
     uint64_t name;
     char text[256 + 16];
@@ -308,7 +309,7 @@ uint64_t mt_py_items(uint64_t object, uint64_t *n)
 {
     uint64_t tuple = (uint64_t)(uintptr_t)mt_py_types.tuple;
     uint64_t items = 0;
-    int is_list = mt_py_sort(object) == MT_PY_LIST;
+    bool is_list = mt_py_sort(object) == MT_PY_LIST;
     if (mt_py_read(object + ITEMS_SIZE, n) ||
         mt_py_read(is_list ? object + LIST_ITEMS : tuple + TYPE_BASIC_SIZE, &items))
         *n = 0;
@@ -349,25 +350,25 @@ int mt_py_product(const struct mt_python_layout *layout, uint64_t object, uint64
 }
 
 /* All of PyTorch's tensors are derived from one type of its C++ part. */
-static int is_tensor_type(uint64_t type)
+static bool is_tensor_type(uint64_t type)
 {
     static _Atomic uint64_t known[8];
     _Atomic uint64_t *place = &known[(type >> 4 ^ type >> 12) % 8];
     uint64_t base = type;
     char name[64];
     if (*place == type)
-        return 1;
+        return true;
     for (unsigned i = 0; base && i < 16; i++) {
         if (name_of_type(base, 0, name, sizeof name))
-            return 0;
+            return false;
         if (!strcmp(name, "TensorBase") || !strcmp(name, "_TensorBase")) {
             *place = type;
-            return 1;
+            return true;
         }
         if (mt_py_read(base + TYPE_BASE, &base))
-            return 0;
+            return false;
     }
-    return 0;
+    return false;
 }
 
 /* Releases of PyTorch differ in whether a word before the tensor says if it is borrowed. */
@@ -385,7 +386,7 @@ struct mt_py_tensor mt_py_tensor(uint64_t object)
 }
 
 /* One of PyTorch's own two classes, which wrap nothing. */
-static int is_plain(uint64_t object)
+static bool is_plain(uint64_t object)
 {
     char class[16];
     return mt_py_type_name(object, class, sizeof class) || !strcmp(class, "Tensor") ||
@@ -395,7 +396,7 @@ static int is_plain(uint64_t object)
 static int add_part(struct mt_py_tensor *part, uint64_t object)
 {
     *part = mt_py_tensor(object);
-    part->is_wrapped = 1;
+    part->is_wrapped = true;
     if (part->place.address)
         part->dtype = mt_impl_dtype_carefully(part->impl);
     return part->place.address != 0;

@@ -9,6 +9,7 @@
 #include "python-versions.h"
 #include "tensor.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Byte offsets. */
@@ -34,7 +35,7 @@ struct mt_py_dict {
     uint64_t entries, values; /* addresses; values 0: they are in the entries */
     unsigned stride, n;       /* words an entry; entries, empty ones included */
     unsigned first, filled;   /* the chunk */
-    int is_alive;             /* and is read without care */
+    bool is_alive;            /* and is read without care */
     uint64_t entry[MT_PY_CHUNK * 3], value[MT_PY_CHUNK];
 };
 
@@ -61,7 +62,7 @@ int mt_py_dict_find_known(const struct mt_python_layout *layout, struct mt_py_di
 
 /* Up to 3.13: a number that no other dict has had, nor this one before its last change. 0: not
  * known. */
-uint64_t mt_py_dict_version(uint64_t dict, int is_alive);
+uint64_t mt_py_dict_version(uint64_t dict, bool is_alive);
 
 /* Words of memory that together show that an object is still the same one: each is read only where
  * those before it are as they were, and lies in something that they keep alive. */
@@ -108,7 +109,7 @@ uint64_t mt_py_items(uint64_t object, uint64_t *n);
 struct mt_py_tensor {
     struct mt_tensor_data place;
     uint64_t elements; /* 0: not known */
-    int is_wrapped;    /* by another one that has no data itself */
+    bool is_wrapped;   /* by another one that has no data itself */
     unsigned dtype;    /* 0: not known */
     const void *impl;  /* its TensorImpl; NULL: it is no tensor */
 };
@@ -133,7 +134,7 @@ static inline uint64_t mt_py_reference(uint64_t word)
 /* A word of memory: 0, or -EFAULT. */
 int mt_py_read(uint64_t address, uint64_t *out);
 
-static inline int mt_py_is(uint64_t object, const void *type)
+static inline bool mt_py_is(uint64_t object, const void *type)
 {
     uint64_t found;
     return type && object && !mt_py_read(object + MT_OBJECT_TYPE, &found) &&

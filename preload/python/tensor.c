@@ -7,6 +7,7 @@
 #include "tensor.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 MT_HOT _Atomic int mt_tensor_head = MT_HEAD_UNKNOWN;
@@ -52,9 +53,9 @@ static enum verdict agrees_with_libtorch(const void *impl, struct mt_tensor_data
     if (!data)
         return UNDECIDED; /* a view without elements has no data, wherever its storage is */
     uint64_t address = (uint64_t)(uintptr_t)data;
-    int is_inside = offset == 0
-                        ? address == place.address
-                        : address > place.address && address <= place.address + (uint64_t)nbytes;
+    bool is_inside = offset == 0
+                         ? address == place.address
+                         : address > place.address && address <= place.address + (uint64_t)nbytes;
     return is_inside ? YES : NO;
 }
 

@@ -69,7 +69,7 @@ static unsigned free_place(void)
     return i;
 }
 
-int mt_cache_can_retire(void)
+bool mt_cache_can_retire(void)
 {
     return free_place() < MOST_RETIRED;
 }
@@ -116,7 +116,7 @@ static struct mt_cache_table *with_room(struct mt_cache *cache)
     uint32_t most = cache->forgets ? MT_CACHE_MOST : MOST_ENTRIES;
     if (old && old->used < old->most)
         return old;
-    int is_full = old && old->most == most;
+    bool is_full = old && old->most == most;
     if ((is_full && !cache->forgets) || (old && cache->forgets && !mt_cache_can_retire()))
         return NULL;
     struct mt_cache_table *table = make(old && !is_full ? 2 * old->most : FIRST_ENTRIES);

@@ -16,6 +16,7 @@
 #include "trace-format/likely.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -120,7 +121,7 @@ void mt_cache_add(struct mt_cache *cache, const struct mt_key *key, uint32_t id)
 
 /* Hands in memory from mt_map that another thread within a hook may still be reading. Only so much
  * waits at a time: ask whether there is room first. With the intern lock. */
-int mt_cache_can_retire(void);
+bool mt_cache_can_retire(void);
 void mt_cache_retire(void *memory, size_t size);
 
 /* What was replaced so far, as a set; and gives that back to the kernel, once no thread can be

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -25,7 +26,7 @@ MT_HOT const struct mt_clock_line *_Atomic mt_clock_line;
 MT_HOT _Atomic int mt_clock_is_shared;
 
 static struct {
-    int is_usable;
+    bool is_usable;
     struct moment last;   /* when the line was made, or its making was begun */
     uint64_t interval_ns; /* until the next one */
     struct mt_clock_line line[LINES];
@@ -33,14 +34,14 @@ static struct {
 } clock_state;
 
 /* Where the kernel trusts the counter, it is constant, and the same on all processors. */
-static int is_kernels_clock(void)
+static bool is_kernels_clock(void)
 {
     char name[8] = "";
-    int is_readable = 0;
+    bool is_readable = false;
     int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                   O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
+        return false;
     ssize_t n = read(fd, name, sizeof name - 1);
     close(fd);
     return n == 4 && !memcmp(name, "tsc\n", 4) && !prctl(PR_GET_TSC, &is_readable, 0, 0, 0) &&
@@ -114,7 +115,7 @@ void mt_clock_adjust(void)
     struct moment now = look();
     uint64_t says = line ? mt_clock_on(line, now.ticks) : now.ns;
     if (says - now.ns + JUMP_NS > 2 * JUMP_NS) {
-        clock_state.is_usable = 0;
+        clock_state.is_usable = false;
         atomic_store(&mt_clock_line, NULL);
     } else if (now.ns - clock_state.last.ns >= clock_state.interval_ns) {
         draw(now, says);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -71,7 +72,7 @@ void mt_guard_set(unsigned number, void *pages, size_t size)
     atomic_store(&places[number].start, (uintptr_t)pages);
 }
 
-int mt_guard_has_lost(void)
+bool mt_guard_has_lost(void)
 {
     return atomic_load(&has_lost);
 }

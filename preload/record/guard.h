@@ -8,6 +8,7 @@
 #ifndef MT_PRELOAD_GUARD_H
 #define MT_PRELOAD_GUARD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* From now on, unless the program handles the signal itself. A thread that blocks it is not saved.
@@ -23,7 +24,7 @@ void mt_guard_set(unsigned number, void *pages, size_t size);
 void mt_guard_lose(void);
 
 /* Whether some were lost: what was read or written since is worth nothing. */
-int mt_guard_has_lost(void);
+bool mt_guard_has_lost(void);
 
 /* For a forked child. */
 void mt_guard_reset(void);

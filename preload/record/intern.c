@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +48,7 @@ struct table {
 
 static struct {
     pthread_mutex_t lock;
-    int has_failed; /* there was no memory for the tables; not tried again */
+    bool has_failed; /* there was no memory for the tables; not tried again */
     char *text;
     uint32_t text_used;
     struct table table[TABLES];
@@ -65,7 +66,7 @@ static const struct string *string_of(uint32_t id)
     return (const struct string *)tables.table[STRINGS].entry + id;
 }
 
-static int is_mapped(void)
+static bool is_mapped(void)
 {
     int is = tables.text != NULL;
     for (int i = 0; i < TABLES; i++)
@@ -97,7 +98,7 @@ static void prepare(void)
     map_tables();
     if (!is_mapped()) {
         unmap_tables();
-        tables.has_failed = 1;
+        tables.has_failed = true;
     }
 }
 
@@ -162,7 +163,7 @@ static uint32_t add_string(uint64_t hash, const char *text, size_t size)
 {
     struct string string = {tables.text_used, (uint32_t)size};
     if (!is_mapped() || size > MOST_TEXT - tables.text_used) {
-        tables.table[STRINGS].is_full = 1;
+        tables.table[STRINGS].is_full = true;
         return 0;
     }
     memcpy(tables.text + tables.text_used, text, size);
@@ -309,9 +310,9 @@ void mt_intern_reset(void)
     for (struct table *table = tables.table; table < tables.table + TABLES; table++) {
         mt_index_reset(&table->index);
         table->used = 1;
-        table->is_full = 0;
+        table->is_full = false;
     }
-    tables.has_failed = 0;
+    tables.has_failed = false;
     tables.text_used = 0;
     memset(&tables.journaled, 0, sizeof tables.journaled);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ static struct {
     char copy[PAGES][PAGE];
 } look = {.busy = ATOMIC_FLAG_INIT};
 
-static _Thread_local int is_looking __attribute__((tls_model("initial-exec")));
+static _Thread_local bool is_looking __attribute__((tls_model("initial-exec")));
 static _Atomic uint64_t reads, bytes, calls;
 
 int mt_look_begin(void)
@@ -27,15 +28,15 @@ int mt_look_begin(void)
         return 0;
     memset(look.address, 0, sizeof look.address);
     look.pid = 0;
-    is_looking = 1;
+    is_looking = true;
     return 1;
 }
 
-void mt_look_end(int has_begun)
+void mt_look_end(bool has_begun)
 {
     if (!has_begun)
         return;
-    is_looking = 0;
+    is_looking = false;
     atomic_flag_clear_explicit(&look.busy, memory_order_release);
 }
 
@@ -142,6 +143,6 @@ struct mt_look_work mt_look_work(void)
 void mt_look_reset(void)
 {
     reads = bytes = calls = 0;
-    is_looking = 0;
+    is_looking = false;
     atomic_flag_clear(&look.busy);
 }

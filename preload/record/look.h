@@ -7,13 +7,14 @@
 #ifndef MT_PRELOAD_LOOK_H
 #define MT_PRELOAD_LOOK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Begins a look of this thread: 1, or 0 where another thread has one or this one has begun before;
  * then reads go on as they do. Pass the result to mt_look_end. */
 int mt_look_begin(void);
-void mt_look_end(int has_begun);
+void mt_look_end(bool has_begun);
 
 /* Copies size bytes (at most 4096): 0, or -EFAULT where they cannot be read. */
 int mt_look_read(uint64_t address, void *out, size_t size);

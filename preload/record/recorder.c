@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -35,12 +36,12 @@ _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")
 #define ROOM_PAUSE_US 100
 
 static pthread_key_t thread_end;
-static int has_thread_end; /* the key could be made */
+static bool has_thread_end; /* the key could be made */
 static _Atomic pid_t recorder_pid;
 
 /* In the middle of what an event from within, a signal handler's, would wait for, for ever: that
  * event is lost. */
-static _Thread_local int is_busy __attribute__((tls_model("initial-exec")));
+static _Thread_local bool is_busy __attribute__((tls_model("initial-exec")));
 static _Thread_local uint64_t n_missed __attribute__((tls_model("initial-exec"))); /* so far */
 
 static void on_thread_end(void *self)
@@ -52,7 +53,7 @@ static void on_thread_end(void *self)
 /* Between a fork's two handlers. */
 static _Thread_local struct {
     unsigned parts; /* that hold something: a bit each, by their place in the table */
-    int is_end;     /* for the parent */
+    bool is_end;    /* for the parent */
     sigset_t signals;
 } holding __attribute__((tls_model("initial-exec")));
 
@@ -98,7 +99,7 @@ static void after_fork(void)
     }
 }
 
-void mt_expect_end_after_fork(int is_expected)
+void mt_expect_end_after_fork(bool is_expected)
 {
     holding.is_end = is_expected;
 }
@@ -167,7 +168,7 @@ static void look_around(void)
 }
 
 /* Of a fork that no handler of ours was told of: once, for its first thread that comes here. */
-static int is_unseen_child(void)
+static bool is_unseen_child(void)
 {
     pid_t parent = atomic_load(&recorder_pid);
     return parent && atomic_load(&mt_state) == MT_IDLE && parent != getpid() &&
@@ -181,12 +182,12 @@ void mt_start_slow(void)
         return;
     }
     MT_NO_CANCEL();
-    is_busy = 1;
+    is_busy = true;
     if (is_unseen_child())
         forget_parent();
     look_around();
     start_or_wait();
-    is_busy = 0;
+    is_busy = false;
 }
 
 /* The next event says so. */
@@ -202,7 +203,7 @@ static struct mt_thread *make_thread(void)
     MT_NO_CANCEL();
     MT_NO_SIGNALS();
     int saved = errno;
-    is_busy = 1;
+    is_busy = true;
     struct mt_thread *self = mt_threads_add((pid_t)syscall(SYS_gettid));
     if (self && pthread_setspecific(thread_end, self)) {
         mt_threads_retire(self);
@@ -212,7 +213,7 @@ static struct mt_thread *make_thread(void)
         lose(self, n_missed);
     n_missed = 0;
     mt_self = self;
-    is_busy = 0;
+    is_busy = false;
     errno = saved;
     return self;
 }
@@ -238,7 +239,7 @@ static void wait_for_room(struct mt_thread *self)
     MT_NO_CANCEL();
     int saved = errno;
     uint64_t until = mt_now() + ROOM_WAIT_NS;
-    int has_lost = atomic_load_explicit(&self->ring.lost, memory_order_relaxed) != 0;
+    bool has_lost = atomic_load_explicit(&self->ring.lost, memory_order_relaxed) != 0;
     while (mt_ring_is_full(&self->ring) && !has_lost && mt_is_recording() && mt_now() < until) {
         mt_writer_wake();
         mt_clock_pause(ROOM_PAUSE_US);
@@ -285,20 +286,20 @@ void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t 
     const uint64_t arguments[] = {a, b, c, d};
     _Static_assert(sizeof arguments == MT_EVENT_ARGS * sizeof *arguments, "all of them");
     struct mt_ring *ring = &self->ring;
-    int is_short = mt_ring_is_full(ring) || atomic_load_explicit(&ring->lost, memory_order_relaxed);
+    bool is_short =
+        mt_ring_is_full(ring) || atomic_load_explicit(&ring->lost, memory_order_relaxed);
     if (is_short && make_room(self))
         return;
     if (ring->is_apart && (uint16_t)head != MT_LOST) /* before it can be taken */
         mt_tail_count_apart(1);
-    int is_near_end =
-        mt_ring_is_near_end(atomic_load_explicit(&ring->put, memory_order_relaxed));
+    bool is_near_end = mt_ring_is_near_end(atomic_load_explicit(&ring->put, memory_order_relaxed));
     put(ring, head, arguments);
     mt_ring_set_limit(ring);
     if (is_short || is_near_end)
         mt_writer_wake();
 }
 
-int mt_is_recorded(void)
+bool mt_is_recorded(void)
 {
     return mt_is_recording() && getpid() == recorder_pid;
 }

@@ -22,6 +22,7 @@
 #include "trace-format/likely.h"
 #include "walks.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <sys/types.h>
 
@@ -79,18 +80,18 @@ struct mt_thread {
         };
         uint64_t follow_up; /* there are some of these */
     };
-    int has_to_ask; /* what follows, or its gradients (ask.h) */
+    bool has_to_ask; /* what follows, or its gradients (ask.h) */
     unsigned n_ended;
     uint64_t ended[MT_STEPS]; /* optimizers whose steps have ended */
     struct {
         uint64_t object; /* the outermost module that is called; 0: none */
-        int is_new;
+        bool is_new;
     } called;
     struct mt_running_step step[MT_STEPS];
     struct mt_gradient gradient[MT_GRADIENTS];
     uint64_t members_at;    /* what of the ring has earned looks at modules (module-members.c), */
     uint64_t optimizers_at; /* and at optimizers */
-    int is_cut;       /* the outermost frames of its stack are left out */
+    bool is_cut;            /* the outermost frames of its stack are left out */
     unsigned n_known; /* outermost frame first, from known[1] on */
     struct mt_known_frame known[1 + MT_STACK_DEPTH];
     uint16_t place[MT_STACK_DEPTH]; /* in known, by the frame's address; or that of another */
@@ -116,16 +117,16 @@ void mt_expect_fork(void);
 void mt_start_slow(void) __attribute__((cold));
 
 /* Return whether this is the recorded process, and not a child of vfork, which shares its memory. */
-int mt_is_recorded(void);
+bool mt_is_recorded(void);
 
 /* Call around a function that forks and ends the parent without a sign (daemon). */
-void mt_expect_end_after_fork(int is_expected);
+void mt_expect_end_after_fork(bool is_expected);
 
 /* Write everything and close the trace, at the process's end. Does nothing in a process that is not
  * the recorded one (a child of vfork shares its memory). */
 void mt_finish(void);
 
-static inline int mt_is_recording(void)
+static inline bool mt_is_recording(void)
 {
     return atomic_load_explicit(&mt_state, memory_order_acquire) == MT_RECORDING;
 }
@@ -136,7 +137,7 @@ static inline void mt_start(void)
         mt_start_slow();
 }
 
-static inline int mt_is_in_hook(const struct mt_thread *thread)
+static inline bool mt_is_in_hook(const struct mt_thread *thread)
 {
     return atomic_load_explicit(&thread->ring.inside, memory_order_acquire) != 0;
 }

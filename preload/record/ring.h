@@ -3,6 +3,8 @@
 #ifndef MT_PRELOAD_RING_H
 #define MT_PRELOAD_RING_H
 
+#include <stdbool.h>
+
 #include "clock.h"
 #include "trace-format/tail.h"
 
@@ -18,7 +20,7 @@ static inline uint64_t mt_ring_used(struct mt_ring *ring)
 }
 
 /* Return whether there may be no room for an event and a LOST event before it. */
-static inline int mt_ring_is_full(struct mt_ring *ring)
+static inline bool mt_ring_is_full(struct mt_ring *ring)
 {
     return mt_ring_used(ring) > MT_RING_WORDS - 16;
 }
@@ -27,7 +29,7 @@ static inline int mt_ring_is_full(struct mt_ring *ring)
 
 /* Return whether an event would wrap around the ring's end, or fills another half of the ring, after
  * which the writer is woken. */
-static inline int mt_ring_is_near_end(uint64_t at)
+static inline bool mt_ring_is_near_end(uint64_t at)
 {
     return at % MT_RING_HALF > MT_RING_HALF - MT_RING_EVENT;
 }

@@ -7,6 +7,7 @@
 #ifndef MT_PRELOAD_SEEN_WALKS_H
 #define MT_PRELOAD_SEEN_WALKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,7 +51,7 @@ static inline struct mt_seen_set *mt_seen_set(struct mt_seen_walks *walks, uintp
     return &walks->set[(sp >> 4 ^ sp >> 11) % MT_SEEN_SETS];
 }
 
-static inline int mt_seen_is_worth_it(struct mt_seen_set *set)
+static inline bool mt_seen_is_worth_it(struct mt_seen_set *set)
 {
     return set->failures < MT_SEEN_FAILURES || ++set->skipped % MT_SEEN_PAUSE == 0;
 }

@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <linux/fs.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -29,7 +30,7 @@
 static const struct {
     unsigned long type; /* statfs */
     const char *name;
-    int is_layer; /* above another one, which is good if it is ext4 */
+    bool is_layer; /* above another one, which is good if it is ext4 */
 } good_file_systems[] = {{0xef53, "ext", 0},
                          {0x58465342, "xfs", 0},
                          {0x01021994, "tmpfs", 0},
@@ -58,21 +59,21 @@ __attribute__((format(printf, 1, 2))) static void explain(const char *format, ..
 
 /* Containers mostly live on such layers. The flag comes from the file below; of the file systems
  * that serve as one, ext4 alone has it. */
-static int is_on_ext4(void)
+static bool is_on_ext4(void)
 {
     int flags = 0;
     return !ioctl(tail.file.fd, FS_IOC_GETFLAGS, &flags) && flags & FS_EXTENT_FL;
 }
 
-static int is_good_file_system(void)
+static bool is_good_file_system(void)
 {
     struct statfs status;
     if (fstatfs(tail.file.fd, &status))
-        return 0;
+        return false;
     for (size_t i = 0; i < sizeof good_file_systems / sizeof *good_file_systems; i++)
         if ((unsigned long)status.f_type == good_file_systems[i].type)
             return !good_file_systems[i].is_layer || is_on_ext4();
-    return 0;
+    return false;
 }
 
 /* Room on the disk for the file's bytes from..to. The limit is looked at first: beyond it comes a
@@ -155,10 +156,10 @@ const char *mt_tail_status(void)
     return tail.status;
 }
 
-static int is_whole(uint32_t slots)
+static bool is_whole(uint32_t slots)
 {
     struct stat status;
-    int is_there = mt_own_file_is_ours(&tail.file) && !fstat(tail.file.fd, &status);
+    bool is_there = mt_own_file_is_ours(&tail.file) && !fstat(tail.file.fd, &status);
     if (is_there && (uint64_t)status.st_size < mt_tail_ring_at(slots))
         mt_guard_lose();
     return is_there && !mt_guard_has_lost();
@@ -196,7 +197,7 @@ int mt_tail_take_ring(struct mt_ring *ring, int *slot)
     *slot = -1;
     if (!tail.header)
         return 0;
-    ring->is_apart = 1;
+    ring->is_apart = true;
     if (!mt_own_file_is_ours(&tail.file))
         return 0;
     int found = tail.n_free ? (int)tail.free_slots[tail.n_free - 1] : new_slot();
@@ -209,7 +210,7 @@ int mt_tail_take_ring(struct mt_ring *ring, int *slot)
     else
         atomic_store_explicit(&tail.header->slots, (uint32_t)found + 1, memory_order_release);
     ring->put = ring->taken = ring->lost = ring->safe[0] = ring->safe[1] = 0; /* used before */
-    ring->limit = ring->inside = ring->is_apart = 0;
+    ring->limit = ring->inside = ring->is_apart = false;
     *slot = found;
     return 0;
 }

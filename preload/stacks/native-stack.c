@@ -8,11 +8,12 @@
 #include "python-stack.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 
 static MT_HOT struct {
     _Atomic int is_on;
-    int has_failed;
+    bool has_failed;
     uintptr_t own[2]; /* libmemtap.so's code */
     struct mt_cache stacks, frames;
 } native = {.stacks.forgets = 1, .frames.forgets = 1};

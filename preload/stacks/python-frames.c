@@ -12,6 +12,7 @@
 #include "preload/record/look.h"
 #include "trace-format/likely.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* What is found for a frame whose first argument counts: it is to be looked up with its module. */
@@ -40,7 +41,7 @@ static uint64_t argument_of(uint64_t frame)
     return object;
 }
 
-static int has_argument(uint64_t frame)
+static bool has_argument(uint64_t frame)
 {
     return layout->frame_locals >= 0 &&
            mt_py_int(mt_py_frame_code(layout, frame), layout->code_arguments) > 0;
@@ -48,16 +49,16 @@ static int has_argument(uint64_t frame)
 
 /* Whether a known frame, which is there, still does what it did, for the same object. is_sure: no
  * code object was freed since. */
-static inline int is_same(const struct mt_python_layout *at, const struct mt_known_frame *known,
-                          int is_sure)
+static inline bool is_same(const struct mt_python_layout *at, const struct mt_known_frame *known,
+                           bool is_sure)
 {
     const char *frame = (const char *)(uintptr_t)known->frame;
     if (MT_UNLIKELY(mt_word_at(frame + at->frame_code) != known->code) ||
         MT_UNLIKELY(mt_word_at(frame + at->frame_instruction) != known->instruction))
-        return 0;
+        return false;
     if (known->by_object && mt_word_at(frame + at->frame_locals) != known->object &&
         argument_of(known->frame) != known->object)
-        return 0;
+        return false;
     return is_sure || mt_code_stamp(known->code) == known->stamp;
 }
 
@@ -77,7 +78,7 @@ static unsigned find_known(struct mt_thread *self, uint64_t frame)
 
 /* How many of the known frames, the n-th of which is there, are as they were; or DIFFERENT, if its
  * callers are others. */
-static unsigned count_same(const struct mt_thread *self, unsigned n, int is_sure)
+static unsigned count_same(const struct mt_thread *self, unsigned n, bool is_sure)
 {
     const struct mt_python_layout at = *layout; /* in registers, that is */
     const struct mt_known_frame *known = &self->known[n], *same = known;
@@ -95,7 +96,7 @@ static unsigned count_same(const struct mt_thread *self, unsigned n, int is_sure
  * event. */
 struct walk {
     unsigned n, n_known;
-    int is_cut;      /* there are more callers; */
+    bool is_cut;         /* there are more callers; */
     unsigned inner, gap; /* so many of them, or more, are left out before the innermost ones */
     uint64_t *frame; /* self->walked: the caller's stack may be small */
 };
@@ -122,11 +123,11 @@ static void walk_cut(uint64_t frame, struct walk *out)
     for (unsigned i = 0; !frame && i < MT_STACK_OUTER; i++)
         out->frame[out->n++] = last[(n - inner + i) % MT_STACK_OUTER];
     out->n_known = 0;
-    out->is_cut = 1;
+    out->is_cut = true;
 }
 
 /* From the innermost frame outwards, up to one whose callers are those of the last event. */
-static void walk(struct mt_thread *self, uint64_t innermost, int is_sure, struct walk *out)
+static void walk(struct mt_thread *self, uint64_t innermost, bool is_sure, struct walk *out)
 {
     uint64_t frame = innermost;
     unsigned n = 0, known = 0, same = 0;
@@ -139,7 +140,7 @@ static void walk(struct mt_thread *self, uint64_t innermost, int is_sure, struct
         out->frame[n] = frame;
         frame = mt_py_word(frame, layout->frame_previous);
     }
-    out->is_cut = 0;
+    out->is_cut = false;
     if ((frame && !known) || n + known > MT_STACK_DEPTH) {
         walk_cut(innermost, out);
         return;
@@ -197,7 +198,7 @@ static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
 /* BY_OBJECT, STEP, or 0. */
 static uint32_t enters(const struct mt_thread *self, unsigned i, uint64_t code)
 {
-    int has_begun = mt_look_begin();
+    bool has_begun = mt_look_begin();
     uint32_t what = enters_module(self, i, code) ? BY_OBJECT : enters_step(self, i, code) ? STEP : 0;
     mt_look_end(has_begun);
     return what;
@@ -237,11 +238,11 @@ static uint32_t resolve(const struct mt_thread *self, unsigned i, uint64_t objec
 }
 
 /* The module, which no other one calls, is to be asked for its members. */
-static void note_call(struct mt_thread *self, uint64_t module, int is_new)
+static void note_call(struct mt_thread *self, uint64_t module, bool is_new)
 {
     self->called.object = module;
     self->called.is_new = is_new;
-    self->has_to_ask = 1;
+    self->has_to_ask = true;
 }
 
 /* The same line of the same function is another frame for each module. */
@@ -252,8 +253,8 @@ static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i
     uint64_t object = argument_of(known->frame);
     struct mt_module_caller caller = caller_of(self, i);
     uint32_t module = object ? mt_module_find(object, caller) : 0;
-    int is_new = object && !module;
-    int has_begun = is_new ? mt_look_begin() : 0;
+    bool is_new = object && !module;
+    bool has_begun = is_new ? mt_look_begin() : 0;
     if (is_new)
         module = resolve(self, i, object);
     mt_look_end(has_begun);
@@ -274,7 +275,7 @@ static uint32_t look_up_step(struct mt_thread *self, unsigned i, struct mt_key k
 {
     struct mt_known_frame *known = &self->known[i];
     uint64_t code = key.a;
-    known->by_object = known->is_step = 1;
+    known->by_object = known->is_step = true;
     known->object = argument_of(known->frame);
     mt_optimizer_steps(self, i);
     key.a = code | 1;

@@ -3,6 +3,8 @@
 #ifndef MT_PRELOAD_PYTHON_FRAMES_H
 #define MT_PRELOAD_PYTHON_FRAMES_H
 
+#include <stdbool.h>
+
 #include "preload/python/python-versions.h"
 #include "preload/record/recorder.h"
 
@@ -14,7 +16,7 @@ int mt_frames_start(const struct mt_python_layout *layout, void *code_type);
 uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost);
 
 /* Whether it is one of a Python function, not of C code. */
-static inline int mt_is_python_frame(const struct mt_python_layout *layout, uint64_t frame)
+static inline bool mt_is_python_frame(const struct mt_python_layout *layout, uint64_t frame)
 {
     enum { OWNED_BY_C_STACK = 3 }; /* from 3.12 on */
     return layout->frame_owner < 0 ||

@@ -9,6 +9,7 @@
 #include "python-frames.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,39 +102,39 @@ static int read_word(uint64_t object, int offset, uint64_t *out)
     return mt_safe_read((const char *)(uintptr_t)object + offset, out, sizeof *out);
 }
 
-static int has_type(uint64_t object, const void *type)
+static bool has_type(uint64_t object, const void *type)
 {
     uint64_t found;
     return !read_word(object, MT_OBJECT_TYPE, &found) && found == (uint64_t)(uintptr_t)type;
 }
 
 /* Whether the frame's instruction is one of its code object's. */
-static int is_sound_instruction(uint64_t frame, uint64_t code)
+static bool is_sound_instruction(uint64_t frame, uint64_t code)
 {
     const struct mt_python_layout *layout = python.layout;
     uint64_t instruction, units;
     if (layout->code_instructions < 0)
-        return 1;
+        return true;
     if (read_word(frame, layout->frame_instruction, &instruction) ||
         read_word(code, MT_CODE_UNITS, &units))
-        return 0;
+        return false;
     /* a frame that has not begun may stand before the first */
     int64_t offset = (int64_t)(instruction - code) - layout->code_instructions;
     return offset >= -2 && offset < (int64_t)(2 * units) && offset % 2 == 0;
 }
 
-static int is_sound_frame(uint64_t frame)
+static bool is_sound_frame(uint64_t frame)
 {
     const struct mt_python_layout *layout = python.layout;
     uint64_t code, name, file;
     char owner;
     if (layout->frame_owner >= 0 &&
         mt_safe_read((const char *)(uintptr_t)frame + layout->frame_owner, &owner, 1))
-        return 0;
+        return false;
     if (!mt_is_python_frame(layout, frame))
-        return 1;
+        return true;
     if (read_word(frame, layout->frame_code, &code))
-        return 0;
+        return false;
     code &= ~(uint64_t)MT_PY_TAGS;
     return has_type(code, python.found.code_type) && is_sound_instruction(frame, code) &&
            !read_word(code, layout->code_name, &name) && has_type(name, mt_py_types.str) &&
@@ -141,19 +142,19 @@ static int is_sound_frame(uint64_t frame)
 }
 
 /* Walks once with reads that cannot crash: every frame must be one, and the chain must end. */
-static int is_sound_stack(uint64_t tstate)
+static bool is_sound_stack(uint64_t tstate)
 {
     const struct mt_python_layout *layout = python.layout;
     uint64_t frame;
     if (read_word(tstate, layout->tstate_frame, &frame))
-        return 0;
+        return false;
     if (layout->cframe_frame >= 0 && frame && read_word(frame, layout->cframe_frame, &frame))
-        return 0;
+        return false;
     for (unsigned n = 0; frame; n++)
         if (n > 100000 || !is_sound_frame(frame) ||
             read_word(frame, layout->frame_previous, &frame))
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 /* The first stack that has a frame decides whether the layout fits this Python. */
@@ -191,8 +192,8 @@ static int ends_with(const char *text, const char *end)
     return n >= of_end && !strcmp(text + n - of_end, end);
 }
 
-static int is_in(const struct mt_known_frame *known, const char *function, const char *file,
-                 struct mt_python_place *out)
+static bool is_in(const struct mt_known_frame *known, const char *function, const char *file,
+                  struct mt_python_place *out)
 {
     const struct mt_python_layout *layout = python.layout;
     char text[1024];
@@ -201,26 +202,26 @@ static int is_in(const struct mt_known_frame *known, const char *function, const
         strcmp(text, function) != 0 ||
         mt_py_text(layout, mt_py_word(code, layout->code_filename), text, sizeof text) ||
         !ends_with(text, file))
-        return 0;
+        return false;
     uint64_t instruction = known->instruction & mt_py_instruction_bits(layout);
     *out = (struct mt_python_place){known->frame, code, mt_py_line(layout, code, instruction)};
-    return 1;
+    return true;
 }
 
-int mt_python_is_near(struct mt_thread *self, const char *function, const char *file,
-                      struct mt_python_place *out)
+bool mt_python_is_near(struct mt_thread *self, const char *function, const char *file,
+                       struct mt_python_place *out)
 {
     if (!mt_python_stack(self))
-        return 0;
+        return false;
     unsigned looked_at = 0; /* from 3.12 on there are frames of C code in between */
     for (unsigned n = self->n_known; n && looked_at < 2; n--) {
         if (!mt_is_python_frame(python.layout, self->known[n].frame))
             continue;
         if (is_in(&self->known[n], function, file, out))
-            return 1;
+            return true;
         looked_at++;
     }
-    return 0;
+    return false;
 }
 
 const char *mt_python_version(void)

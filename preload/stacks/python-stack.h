@@ -7,6 +7,8 @@
 #ifndef MT_PRELOAD_PYTHON_STACK_H
 #define MT_PRELOAD_PYTHON_STACK_H
 
+#include <stdbool.h>
+
 #include "preload/python/python-objects.h"
 #include "preload/record/recorder.h"
 
@@ -48,8 +50,8 @@ struct mt_python_place {
 
 /* Whether the thread's innermost frame, or its caller's, is one of that function, of a file whose
  * path ends so; and where it stands. Call between mt_enter and mt_leave. */
-int mt_python_is_near(struct mt_thread *self, const char *function, const char *file,
-                      struct mt_python_place *out);
+bool mt_python_is_near(struct mt_thread *self, const char *function, const char *file,
+                       struct mt_python_place *out);
 
 /* For the trace: the version of the Python in this process, "3.11.7"; "" where there is none. */
 const char *mt_python_version(void);

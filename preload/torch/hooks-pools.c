@@ -9,6 +9,7 @@
 #include "ranges.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ static _Thread_local struct {
  * begin (not its first instruction: that moves when Python 3.12 makes it quicker). In between is
  * the frame of a property. Whoever asks holds the GIL.
  */
-static int is_begin(const struct mt_python_place *at)
+static bool is_begin(const struct mt_python_place *at)
 {
     static _Atomic uint64_t code;
     static _Atomic uint32_t first;
@@ -66,7 +67,7 @@ static void asked_for_id(struct mt_pool_id pool)
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
-    int is_use = mt_python_is_near(self, "use_mem_pool", "/torch/cuda/memory.py", &at);
+    bool is_use = mt_python_is_near(self, "use_mem_pool", "/torch/cuda/memory.py", &at);
     mt_ask(self);
     mt_leave(self);
     if (!is_use)
@@ -88,7 +89,7 @@ HOOK_ID(pool_id)
 HOOK_ID(pool_id_c10)
 
 /* Others (cuBLAS, the program itself) may ask for memory meanwhile. */
-static int is_allocator(const void *caller)
+static bool is_allocator(const void *caller)
 {
     struct mt_image object;
     return !mt_image_find((uintptr_t)caller, &object) && strstr(object.name, "/libc10_cuda.");
@@ -109,7 +110,7 @@ void mt_pool_name_segment(unsigned result, const void *address, const void *call
 /* The pool that this thread's next capture allocates in; zeros: it is not known. */
 static _Thread_local struct {
     struct mt_pool_id pool;
-    int is_beginning;
+    bool is_beginning;
 } capture __attribute__((tls_model("initial-exec")));
 
 void mt_pool_capture_name(char *out, size_t size, unsigned number)

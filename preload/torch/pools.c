@@ -3,6 +3,7 @@
 #include "preload/record/recorder.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #define GRAPHS 64u
 
@@ -16,7 +17,7 @@ static struct {
     } of[GRAPHS];
 } graphs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static int is_same(struct mt_pool_id a, struct mt_pool_id b)
+static bool is_same(struct mt_pool_id a, struct mt_pool_id b)
 {
     return a.first == b.first && a.second == b.second;
 }

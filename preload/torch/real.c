@@ -3,6 +3,7 @@
 #include "preload/host/hot.h"
 #include "preload/host/no-signals.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 MT_HOT struct mt_real_functions mt_real;
@@ -15,7 +16,7 @@ static const struct {
     [MT_HOOK_##name] = {#name, symbol, library, (void *_Atomic *)(void *)&mt_real.name},
     MT_TORCH_HOOKS(HOOK_ROW)};
 
-static int is_resolved(enum mt_hook hook)
+static bool is_resolved(enum mt_hook hook)
 {
     return atomic_load_explicit(hooks[hook].slot, memory_order_relaxed) != NULL;
 }

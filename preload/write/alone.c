@@ -7,13 +7,14 @@
 #include "writer-parts.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 /* The kernel has no memory to read of a process whose first thread is over. */
-static int is_first_thread_over(void)
+static bool is_first_thread_over(void)
 {
     char byte = 0, copy;
     struct iovec to = {&copy, 1}, from = {&byte, 1};
@@ -32,7 +33,7 @@ static int ends_without_proc(void)
     return 1;
 }
 
-int mt_writer_is_alone(void)
+bool mt_writer_is_alone(void)
 {
     char text[1024];
     unsigned n_threads = 0;
@@ -41,7 +42,7 @@ int mt_writer_is_alone(void)
         return ends_without_proc();
     const char *field = memrchr(text, ')', n);
     if (!field || strncmp(field, ") Z ", 4))
-        return 0;
+        return false;
     for (int i = 2; field && i < 20; i++)
         field = strchr(field + 1, ' ');
     if (field)

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -54,13 +55,13 @@ static int find(void *library, void *slot, const char *symbol)
  * address space, and 128 while it is made. A program that is near its limit needs those itself. */
 #define ROOM_FOR_NVML (1ull << 30)
 
-static int is_room_tight(void)
+static bool is_room_tight(void)
 {
     char text[128];
     unsigned long long pages = 0;
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
-        return 0;
+        return false;
     if (mt_read_file("/proc/self/statm", text, sizeof text))
         sscanf(text, "%llu", &pages);
     return pages * (unsigned long long)sysconf(_SC_PAGESIZE) + ROOM_FOR_NVML > limit.rlim_cur;

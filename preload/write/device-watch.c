@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,13 +23,13 @@
 
 static struct {
     uint64_t seen; /* devices, by bit; the writer's */
-    int has_changed;
-    int has_thread;
+    bool has_changed;
+    bool has_thread;
     _Atomic uint32_t bell, answers; /* futexes: end a pause, 0 before the first; count what was asked */
     /* Below: with the lock held. */
     pthread_mutex_t lock;
     uint64_t wanted, known; /* devices, by bit: to be asked for, and all that were so far */
-    int is_asking, is_over;
+    bool is_asking, is_over;
     struct mt_device_memory last[MOST_DEVICES];
     struct mt_event sample[MOST_SAMPLES];
     unsigned first, n;
@@ -44,7 +45,7 @@ void mt_watch_note(const struct mt_event *event)
 {
     if (!(CHANGES >> event->kind & 1))
         return;
-    watch.has_changed = 1;
+    watch.has_changed = true;
     if (event->device >= 0 && event->device < MOST_DEVICES)
         watch.seen |= 1ull << event->device;
 }
@@ -136,7 +137,7 @@ static void sample_and_pause(uint64_t devices)
     sample(devices);
     uint64_t pause = (mt_now() - begin) * PAUSES_FOR_A_SAMPLE;
     pthread_mutex_lock(&watch.lock);
-    watch.is_asking = 0;
+    watch.is_asking = false;
     pthread_mutex_unlock(&watch.lock);
     atomic_fetch_add(&watch.answers, 1);
     wake(&watch.answers);
@@ -185,13 +186,13 @@ void mt_watch_ask(void)
 {
     if (watch.has_changed && watch.seen)
         ask();
-    watch.has_changed = 0;
+    watch.has_changed = false;
 }
 
 int mt_watch_take(struct mt_event *out)
 {
     pthread_mutex_lock(&watch.lock);
-    int has_one = watch.n != 0;
+    bool has_one = watch.n != 0;
     if (has_one) {
         *out = watch.sample[watch.first];
         watch.first = (watch.first + 1) % MOST_SAMPLES;
@@ -206,13 +207,13 @@ void mt_watch_forget(void)
     pthread_mutex_lock(&watch.lock);
     memset(watch.last, 0, sizeof watch.last);
     pthread_mutex_unlock(&watch.lock);
-    watch.has_changed = 1;
+    watch.has_changed = true;
 }
 
-static int is_awaited(void)
+static bool is_awaited(void)
 {
     pthread_mutex_lock(&watch.lock);
-    int is_awaited = watch.wanted || watch.is_asking;
+    bool is_awaited = watch.wanted || watch.is_asking;
     pthread_mutex_unlock(&watch.lock);
     return is_awaited;
 }
@@ -236,12 +237,12 @@ void mt_watch_finish(void)
     }
     pthread_mutex_lock(&watch.lock);
     watch.wanted = 0;
-    watch.is_over = 1;
+    watch.is_over = true;
     pthread_mutex_unlock(&watch.lock);
     ring();
 }
 
-int mt_watch_has_thread(void)
+bool mt_watch_has_thread(void)
 {
     return watch.has_thread;
 }

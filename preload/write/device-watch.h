@@ -13,6 +13,7 @@
 #include "trace-format/model.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 /* NOTED: it is to ask once more when it has asked and paused. */
 enum mt_watch_state { MT_WATCH_OFF, MT_WATCH_WAITS, MT_WATCH_ASKS, MT_WATCH_NOTED };
@@ -54,7 +55,7 @@ void mt_watch_forget(void);
 void mt_watch_finish(void);
 
 /* Whether there is a thread that asks. Writer. */
-int mt_watch_has_thread(void);
+bool mt_watch_has_thread(void);
 
 /* For a forked child, which has no such thread. */
 void mt_watch_reset(void);

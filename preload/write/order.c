@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,10 +22,10 @@
  */
 static void barrier_in_all_threads(void)
 {
-    static int is_registered;
+    static bool is_registered;
     if (!is_registered) {
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-        is_registered = 1;
+        is_registered = true;
     }
     /* Where the kernel refuses, a store buffer drains long before the next look. */
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
@@ -33,14 +34,14 @@ static void barrier_in_all_threads(void)
 
 /* Whether all that it began before the barrier is published. If not, it has lost its processor in
  * the middle, or is stopped. */
-static int is_published(struct mt_ring *ring)
+static bool is_published(struct mt_ring *ring)
 {
     if (!atomic_load_explicit(&ring->putting, memory_order_acquire))
-        return 1;
+        return true;
     for (uint64_t until = mt_now() + PUTTING_WAIT_NS; mt_now() < until; sched_yield())
         if (!atomic_load_explicit(&ring->putting, memory_order_acquire))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 #define SAMPLES SIZE_MAX /* as the current source */
@@ -88,18 +89,18 @@ static void look_ahead(struct mt_source *source)
 /* If a thread is stopped while it puts an event, that event is younger than the last horizon. The
  * writer waits for it while the other rings have room; after that the event may come out of order,
  * which readers tolerate. */
-static int can_wait(const struct mt_order *order)
+static bool can_wait(const struct mt_order *order)
 {
     for (size_t i = 0; i < order->n; i++)
         if (order->source[i].end - order->source[i].at > MT_RING_WORDS / 2)
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
-int mt_order_collect(struct mt_order *order, int is_last)
+int mt_order_collect(struct mt_order *order, bool is_last)
 {
     uint32_t retired = mt_cache_retired();
-    int is_nobody_in = 1, is_all = 1;
+    bool is_nobody_in = true, is_all = true;
     uint64_t now = mt_now(); /* first: a thread that is not listed yet has no older event */
     if (list_threads(order))
         return -ENOMEM;
@@ -146,10 +147,10 @@ static int choose(struct mt_order *order)
 }
 
 /* Whether the chosen source's next event is older than any other's. */
-static int is_still_first(const struct mt_order *order)
+static bool is_still_first(const struct mt_order *order)
 {
     if (order->current == SAMPLES)
-        return 0;
+        return false;
     uint64_t time = order->source[order->current].next_time_ns;
     return time <= order->until_ns && time < order->horizon_ns;
 }

@@ -4,6 +4,8 @@
 #ifndef MT_PRELOAD_ORDER_H
 #define MT_PRELOAD_ORDER_H
 
+#include <stdbool.h>
+
 #include "preload/record/threads.h"
 
 struct mt_source {
@@ -18,14 +20,14 @@ struct mt_order {
     size_t n, capacity;
     uint64_t horizon_ns; /* every older event has come */
     struct mt_event sample; /* the oldest of a device that was not taken yet (device-watch.h) */
-    int has_sample;
+    bool has_sample;
     size_t current;      /* the source whose events come next ..., SIZE_MAX: samples */
     uint64_t until_ns;   /* ... up to this time */
     uint64_t apart;      /* events of rings that are apart (tail.h) so far, lost ones too */
 };
 
 /* Collect events up to a horizon: 0 or -ENOMEM. is_last: up to the very last event. */
-int mt_order_collect(struct mt_order *order, int is_last);
+int mt_order_collect(struct mt_order *order, bool is_last);
 
 /* Return 1 and the next collected event by time, or 0 if there is none before the horizon. */
 int mt_order_next(struct mt_order *order, struct mt_event *event);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +79,7 @@ static int names_rank(const char *pattern)
 }
 
 /* A directory, a device or a pipe. */
-static int is_special(const char *path)
+static bool is_special(const char *path)
 {
     struct stat status;
     return !stat(path, &status) && !S_ISREG(status.st_mode);
@@ -135,7 +136,7 @@ static struct other_name other_name(const char *path, const char *suffix)
     return name;
 }
 
-static int is_there(const char *path, const char *suffix)
+static bool is_there(const char *path, const char *suffix)
 {
     return !faccessat(AT_FDCWD, other_name(path, suffix).path, F_OK, AT_SYMLINK_NOFOLLOW);
 }

@@ -91,7 +91,7 @@ void mt_writer_turn_segment(void)
     if (!mt_writer.live || mt_writer.output.size - here.base < mt_settings.keep_bytes)
         return;
     old = mt_writer.output;
-    mt_writer.is_beginning = 1;
+    mt_writer.is_beginning = true;
     mt_writer.rc = mt_output_open_next(&old, &mt_writer.output);
     mt_writer.older = here;
     mt_writer.here =
@@ -101,7 +101,7 @@ void mt_writer_turn_segment(void)
     mt_writer.here.base = mt_writer.output.size;
     if (!mt_writer.rc)
         replace(&old);
-    mt_writer.is_beginning = 0;
+    mt_writer.is_beginning = false;
     if (!mt_writer.rc) {
         mt_watch_forget();
         return;

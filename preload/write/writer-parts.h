@@ -14,6 +14,7 @@
 #include "writer.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 /* A part of a trace that forgets its past: a file that can be read without the others. */
 struct mt_trace_part {
@@ -32,7 +33,7 @@ struct mt_writer {
     _Atomic uint32_t is_open, is_done; /* futexes */
     const struct mt_writer_info *info;
     _Atomic int stop;
-    int is_running; /* it could be made */
+    bool is_running; /* it could be made */
     struct mt_output output;
     struct mt_encoder *encoder;
     struct mt_order order;
@@ -41,7 +42,8 @@ struct mt_writer {
     uint64_t start_ns, events, lost, last_ns;
     struct mt_live *live;          /* NULL: all is kept */
     struct mt_trace_part older, here; /* older: empty, if there is none */
-    int is_beginning, rc;          /* a segment is being begun, and how that went */
+    bool is_beginning;
+    int rc; /* a segment is being begun, and how that went */
     struct mt_known_thread *threads;
     size_t n_threads, threads_capacity;
     char left_out[128]; /* as the trace has it */
@@ -51,7 +53,7 @@ extern struct mt_writer mt_writer;
 
 /* Writing has failed. Where a segment cannot be begun, the one before goes on. */
 void mt_writer_fail(int rc);
-static inline int mt_writer_is_open(void)
+static inline bool mt_writer_is_open(void)
 {
     return mt_writer.output.file.fd >= 0;
 }
@@ -74,6 +76,6 @@ void mt_writer_turn_segment(void);
 
 /* Whether the program's last thread has ended, and its first one before: the process would have
  * ended, too, but for us. */
-int mt_writer_is_alone(void);
+bool mt_writer_is_alone(void);
 
 #endif

@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@
 
 struct mt_writer mt_writer = {.working = PTHREAD_MUTEX_INITIALIZER};
 
-static _Thread_local int is_writer __attribute__((tls_model("initial-exec")));
+static _Thread_local bool is_writer __attribute__((tls_model("initial-exec")));
 
 /* Not a join: the process may be ending in a signal handler, or the disk may hang. Whether the
  * writer has said so in time. */
@@ -56,14 +57,14 @@ static void say(_Atomic uint32_t *word)
 }
 
 /* Whether the time is up. */
-static int wait_for_work(int is_first)
+static int wait_for_work(bool is_first)
 {
     uint64_t ns = is_first           ? FIRST_PERIOD_NS
                   : mt_tail_exists() ? PERIOD_NS
                                      : PERIOD_WITHOUT_TAIL_NS;
     struct timespec period = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     pthread_mutex_unlock(&mt_writer.working);
-    int is_up = mt_wake_wait(&period);
+    bool is_up = mt_wake_wait(&period);
     pthread_mutex_lock(&mt_writer.working);
     mt_wake_forget();
     return is_up;
@@ -157,7 +158,7 @@ static void write_events(void)
 }
 
 /* What an ended thread, or any at the end, could not tell by itself. */
-static void write_losses(int is_last)
+static void write_losses(bool is_last)
 {
     for (size_t i = 0; i < mt_writer.order.n; i++) {
         struct mt_thread *thread = mt_writer.order.source[i].thread;
@@ -174,7 +175,7 @@ static void write_losses(int is_last)
     }
 }
 
-static void drain(int is_last)
+static void drain(bool is_last)
 {
     mt_clock_adjust();
     if (mt_writer_is_open() && mt_guard_has_lost())
@@ -264,7 +265,7 @@ static void close_trace(void)
 
 static void *run(void *unused)
 {
-    is_writer = 1;
+    is_writer = true;
     pthread_setname_np(pthread_self(), "memtap");
     pthread_mutex_lock(&mt_writer.working);
     open_trace();
@@ -272,7 +273,7 @@ static void *run(void *unused)
     say(&mt_writer.is_open);
     if (mt_writer_is_open())
         write_head();
-    for (int is_first = 1; !atomic_load(&mt_writer.stop); is_first = 0) {
+    for (bool is_first = true; !atomic_load(&mt_writer.stop); is_first = false) {
         if (wait_for_work(is_first) && mt_writer_is_alone())
             break; /* the C library calls exit when we have ended, too */
         drain(0);

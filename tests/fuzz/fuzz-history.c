@@ -11,6 +11,7 @@
 #include "outputs.h"
 #include "target.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,7 @@ static int add_night(struct mt_store *store, unsigned night, long rank, const ch
                                       .n_sites = 1};
     struct mt_new_trace trace = {.commit = text, .branch = "main"};
     int64_t run;
-    int is_new;
+    bool is_new;
     snprintf(site.file, 64, "/build/%u/net.py", night);
     device.category[MT_CATEGORY_ACTIVATIONS] = site.bytes;
     device.most_in_phase[MT_PHASE_FORWARD] = device.allocated;

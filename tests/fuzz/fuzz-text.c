@@ -14,7 +14,7 @@
 /* All of it is safe, and as long as it says. */
 static void check_safe(const char *text)
 {
-    int is_safe;
+    bool is_safe;
     for (size_t n; (n = mt_safe_next(text, &is_safe)); text += n)
         if (!is_safe || n > strlen(text))
             abort();

@@ -69,7 +69,7 @@ enum mt_trace_state mt_reader_state(const struct mt_reader *reader)
     return reader->trace->state;
 }
 
-int mt_reader_is_over(const struct mt_reader *reader)
+bool mt_reader_is_over(const struct mt_reader *reader)
 {
     return reader->trace->state != MT_TRACE_RUNNING;
 }

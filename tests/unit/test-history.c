@@ -4,6 +4,7 @@
 #include "nightly/history/trend.h"
 #include "tests/support/run-tests.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static void close_and_remove(void)
 }
 
 /* One site of activations on one device; rank -1: no job. Returns the run. */
-static int64_t add_night(unsigned night, uint64_t activations, long rank, int *is_new)
+static int64_t add_night(unsigned night, uint64_t activations, long rank, bool *is_new)
 {
     struct mt_digest_site site = {.category = MT_CATEGORY_ACTIVATIONS,
                                   .function = (char[]){"f"},
@@ -81,7 +82,7 @@ static int64_t count(const char *table)
 START_TEST(runs_come_back)
 {
     struct mt_runs runs;
-    int is_new;
+    bool is_new;
     open_new();
     add_night(2, 7 * MIB, -1, &is_new);
     ck_assert_int_eq(is_new, 1);
@@ -107,11 +108,11 @@ START_TEST(runs_come_back)
 END_TEST
 
 /* A process's trace while it runs, and when it has ended. */
-static int64_t add_process(long pid, uint64_t began, int is_complete, uint64_t events)
+static int64_t add_process(long pid, uint64_t began, bool is_complete, uint64_t events)
 {
     static unsigned n;
     int64_t run;
-    int is_new;
+    bool is_new;
     struct mt_new_trace trace = {.commit = "c", .branch = ""};
     struct mt_digest_device device = {.device = 0, .allocated = events};
     trace.digest = (struct mt_digest){.program = (char[]){"train.py"},
@@ -152,7 +153,7 @@ END_TEST
 START_TEST(ranks_of_a_job_are_a_run)
 {
     struct mt_runs runs;
-    int is_new;
+    bool is_new;
     open_new();
     int64_t first = add_night(1, 5 * MIB, 0, &is_new);
     ck_assert_int_eq(add_night(1, 6 * MIB, 1, &is_new), first);
@@ -175,7 +176,7 @@ static void no_copies(void *user, const char *kept)
 START_TEST(what_is_forgotten_is_gone)
 {
     struct mt_runs runs;
-    int is_new;
+    bool is_new;
     open_new();
     add_night(1, 5 * MIB, 0, &is_new);
     add_night(1, 5 * MIB, 1, &is_new);
@@ -195,7 +196,7 @@ START_TEST(a_step_is_told_with_its_causes)
 {
     struct mt_trend trend;
     struct mt_site_changes changes;
-    int is_new;
+    bool is_new;
     open_new();
     for (unsigned night = 0; night < 10; night++)
         add_night(night, (night < 5 ? 50 : 60) * MIB, -1, &is_new);
@@ -230,7 +231,7 @@ static void add_renamed(unsigned night, const char *const names[][2], const uint
     struct mt_digest_device device = {.allocated = MIB, .site = site, .n_sites = n};
     struct mt_new_trace trace = {.commit = "c", .branch = "b"};
     int64_t run;
-    int is_new;
+    bool is_new;
     for (size_t i = 0; i < n; i++)
         site[i] = (struct mt_digest_site){.category = MT_CATEGORY_ACTIVATIONS,
                                           .file = (char *)names[i][0],
@@ -279,7 +280,7 @@ START_TEST(one_cause_is_one_step)
 {
     static const uint64_t noise[] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4};
     struct mt_trend trend;
-    int is_new;
+    bool is_new;
     open_new();
     for (unsigned night = 0; night < 20; night++)
         add_night(night, (night < 12 ? 500 : 600) * MIB + noise[night] * MIB, -1, &is_new);
@@ -314,7 +315,7 @@ static unsigned mode_of(const char *suffix)
 /* One that is there may be a team's: its owner's choice. */
 START_TEST(a_new_history_is_its_owners_alone)
 {
-    int is_new;
+    bool is_new;
     mode_t before = umask(022);
     open_new();
     ck_assert_uint_eq(mode_of(""), 0600);

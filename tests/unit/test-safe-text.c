@@ -33,7 +33,7 @@ static char *put(const char *text, enum mt_text_for place)
 
 static void assert_safe(const char *text)
 {
-    int is_safe;
+    bool is_safe;
     for (size_t length; (length = mt_safe_next(text, &is_safe)); text += length)
         ck_assert_msg(is_safe, "%s", text);
 }

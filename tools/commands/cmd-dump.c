@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,7 @@ struct fields {
         const char *name;
         uint64_t value;
     } field[5];
-    int has_text;
+    bool has_text;
 };
 
 static struct fields fields_of(const struct mt_definition *d)
@@ -86,14 +87,14 @@ static struct mt_cursor numbers_of(const struct mt_definition *summary)
     return (struct mt_cursor){bytes, bytes + summary->text_size};
 }
 
-static int is_address(const char *field)
+static bool is_address(const char *field)
 {
     static const char *const addresses[] = {"address", "node", "handle", "stream",
                                             "to",      "from", "leaf",   "parameter"};
     for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
         if (!strcmp(field, addresses[i]))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* The name behind a number, for fields that have names; NULL for others, and for a number that this
@@ -296,7 +297,7 @@ int mt_run_dump(const struct mt_command *command, int argc, char **argv)
         return MT_EXIT_BAD;
     struct dump dump = {arguments.format, mt_terminal_style()};
     int rc = print_trace(&dump, arguments.path, &error);
-    int is_of_output = rc == -EIO && !error.fault; /* mt_finish_output tells about it */
+    bool is_of_output = rc == -EIO && !error.fault; /* mt_finish_output tells about it */
     int code = (rc && !is_of_output) || error.fault ? mt_fail_trace(arguments.path, &error) : MT_EXIT_OK;
     mt_trace_arguments_clear(&arguments);
     return code;

@@ -6,6 +6,7 @@
 #include "tools/terminal/terminal.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* Device addresses are large, the ids of stacks are not. */
@@ -24,7 +25,7 @@ static int parse(const struct mt_command *command, const char *text, uint64_t *n
     return 0;
 }
 
-static int is_address(uint64_t number)
+static bool is_address(uint64_t number)
 {
     return number >= LEAST_ADDRESS;
 }

@@ -5,6 +5,7 @@
 #include "tools/input/revision.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
 static int keep_copy(struct arguments *arguments, struct mt_new_trace *trace, const char *path)
 {
     int rc = mt_keep_copy(path, arguments->keep, trace->checksum, trace->path);
-    trace->is_kept = 1;
+    trace->is_kept = true;
     return rc ? mt_fail("%s: cannot be copied to %s: %s", path, arguments->keep, strerror(-rc)) : 0;
 }
 
@@ -83,7 +84,7 @@ static int insert(struct arguments *arguments, const struct mt_new_trace *trace,
 {
     char size[MT_SIZE_TEXT];
     int64_t run;
-    int is_new;
+    bool is_new;
     const struct mt_digest_device *device = mt_digest_main_device(&trace->digest);
     char gone[PATH_MAX] = "";
     if (mt_history_add(&arguments->store, trace, &run, &is_new, gone))

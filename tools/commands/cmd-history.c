@@ -9,6 +9,7 @@
 #include "tools/terminal/terminal.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ struct arguments {
     struct mt_run_filter filter;
     enum mt_format format;
     uint64_t keep_last, older_than_ns;
-    int has_keep_last, dry_run;
+    bool has_keep_last, dry_run;
     const char *operand; /* NULL: none */
 };
 
@@ -127,7 +128,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
         return filter->last ? 0 : wrong(command, value, "number of runs");
     case KEEP_LAST:
         arguments->keep_last = read_count(value);
-        arguments->has_keep_last = 1;
+        arguments->has_keep_last = true;
         return arguments->keep_last ? 0 : wrong(command, value, "number of runs");
     case OLDER_THAN:
         arguments->older_than_ns = read_age(value);

@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,12 +48,12 @@ struct words {
 struct night {
     const char *folder, *budget, *rules;
     struct words outputs; /* options of `check` about what it prints */
-    int has_relative;     /* the budget, or the default one */
+    bool has_relative;    /* the budget, or the default one */
     char name[64];        /* its date */
     char path[PATH_MAX];  /* its folder */
     char *good[COMPARED]; /* folders of good nights, the newest last */
     size_t n_good;
-    int is_whole;
+    bool is_whole;
     enum { GOOD, ENDED, OVER, UNKNOWN } verdict;
 };
 
@@ -105,7 +106,8 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
                           struct night *night, struct words *run, int *operand)
 {
     const char *value;
-    int letter, is_module = 0;
+    int letter;
+    bool is_module = false;
     while (!is_module && (letter = mt_options_next(command, argc, argv, &value, operand)) > 0) {
         const struct mt_option *option = mt_option_of(command, letter);
         if (letter == FOLDER) {
@@ -119,7 +121,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
                 return MT_EXIT_BAD;
         } else if (letter == 'm' && mt_is_module(value, argv, *operand)) {
             *operand -= 2;
-            is_module = 1;
+            is_module = true;
         } else if (add_option(run, option->name, option->value ? value : NULL)) {
             return MT_EXIT_BAD;
         }
@@ -145,7 +147,7 @@ static int look_at_budget(struct night *night)
 {
     struct mt_budget budget = {0};
     struct mt_budget_error error = {0};
-    night->has_relative = 1;
+    night->has_relative = true;
     if (!night->budget)
         return 0;
     int rc = mt_budget_read(&budget, night->budget, &error);
@@ -171,7 +173,7 @@ static int is_night(const struct dirent *entry)
     return *entry->d_name != '.';
 }
 
-static int has_traces(const char *folder)
+static bool has_traces(const char *folder)
 {
     struct dirent **entries;
     int n = scandir(folder, &entries, is_trace, NULL);
@@ -341,7 +343,7 @@ static int check(const struct night *night, char *const *baselines, size_t n)
 static int hold(struct night *night)
 {
     char *own = night->path;
-    int is_own = !night->n_good && night->has_relative, has_outputs = night->outputs.n > 0;
+    bool is_own = !night->n_good && night->has_relative, has_outputs = night->outputs.n > 0;
     int code = look_at_end(night, is_own && !has_outputs);
     if (code == MT_EXIT_BAD)
         return code;
@@ -396,7 +398,8 @@ static void tell_why(const struct night *night)
 
 static int finish(struct night *night, int program)
 {
-    int held = hold(night), is_good = !program && !held;
+    int held = hold(night);
+    bool is_good = !program && !held;
     int kept = is_good && move_to_good(night) ? MT_EXIT_BAD : 0;
     if (keep_in_history(night))
         kept = MT_EXIT_BAD;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +29,8 @@ struct recovery {
     struct mt_survey survey;
     uint64_t sound;   /* bytes of the trace that stay */
     uint64_t of_tail; /* events */
-    int has_older;    /* segment, which goes with a new file */
-    int is_over;      /* nobody writes the trace any more, for certain */
+    bool has_older;   /* segment, which goes with a new file */
+    bool is_over;     /* nobody writes the trace any more, for certain */
     struct mt_original original;
     FILE *made; /* in memory: bytes, of which there are size once it is flushed */
     char *bytes;

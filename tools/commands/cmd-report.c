@@ -8,6 +8,7 @@
 #include "tools/terminal/terminal.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 static int by_rank(const void *left, const void *right)
@@ -17,8 +18,8 @@ static int by_rank(const void *left, const void *right)
 }
 
 /* 1 where all traces are of one job; 0 after a message. */
-static int are_one_job(const struct mt_trace_arguments *arguments,
-                       const struct mt_analysis *analyses)
+static bool are_one_job(const struct mt_trace_arguments *arguments,
+                        const struct mt_analysis *analyses)
 {
     const char *why;
     for (int i = 0; i < arguments->n_paths; i++)
@@ -26,15 +27,15 @@ static int are_one_job(const struct mt_trace_arguments *arguments,
             if (!mt_same_job(&analyses[i], &analyses[j], &why)) {
                 mt_fail("%s and %s are not from the same job: %s", arguments->paths[i],
                         arguments->paths[j], why);
-                return 0;
+                return false;
             }
-    return 1;
+    return true;
 }
 
 static int print(const struct mt_trace_arguments *arguments, struct mt_analysis *analyses)
 {
     size_t n = (size_t)arguments->n_paths;
-    int is_json = arguments->format == MT_FORMAT_JSON;
+    bool is_json = arguments->format == MT_FORMAT_JSON;
     struct mt_style style = mt_terminal_style();
     if (n > 1)
         qsort(analyses, n, sizeof *analyses, by_rank);

@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,7 +205,7 @@ static int set_settings(const struct mt_command *command, const struct arguments
 
 /* Whether how it ended can be told without reading it through, which may take long: by far most
  * traces are large where all went well. */
-static int is_known_to_be_well(const char *trace, struct mt_reader *reader)
+static bool is_known_to_be_well(const char *trace, struct mt_reader *reader)
 {
     char how[MT_NOTED_END];
     return mt_reader_end(reader) && !mt_noted_end(trace, how) && !strcmp(how, ENDED_WELL);
@@ -246,9 +247,9 @@ static void tell_trace(void *every, const char *trace, uint64_t cpu_ns)
         mt_say("%s: %s", name, error.text);
         return;
     }
-    int is_plain = mt_ended_is_plain(&ended);
-    int is_counted = survey.complete || survey.bytes <= COUNTED_BYTES;
-    int is_of_memory = ended.how == MT_ENDED_OUT_OF_MEMORY;
+    bool is_plain = mt_ended_is_plain(&ended);
+    bool is_counted = survey.complete || survey.bytes <= COUNTED_BYTES;
+    bool is_of_memory = ended.how == MT_ENDED_OUT_OF_MEMORY;
     if (cpu_ns)
         snprintf(cost, sizeof cost,
                  cpu_ns < 1000000000 ? ", %.1f ms of CPU time to write"
@@ -281,7 +282,7 @@ static void tell_none(const struct mt_roster *roster, const char *program)
     char path[PATH_MAX], folder[PATH_MAX];
     if (tell_failure(roster))
         return;
-    if (mt_find_command(program, path) && mt_is_for_this_machine(path) == 0)
+    if (mt_find_command(program, path) && mt_match_machine(path) == 0)
         mt_say("%s is a program for another machine, into which memtap's library cannot be loaded, "
                "so no trace was written",
                program);
@@ -297,7 +298,7 @@ struct telling {
     struct mt_child_end end;
     struct mt_ends *ends;
     struct mt_every_trace every;
-    int is_quiet;
+    bool is_quiet;
 };
 
 /* What we saw of the program's end is written into the trace, if it is the one of our own child; of

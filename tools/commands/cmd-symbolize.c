@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,14 +52,14 @@ static void tell(const struct mt_symbolized *result)
 
 /* Whether nobody writes the trace any more; in place of one that somebody does, there is no other:
  * 1, 0, or a negative exit code after a message. */
-static int is_over(const char *trace, int is_in_place)
+static int check_over(const char *trace, bool is_in_place)
 {
     struct mt_reader *reader;
     struct mt_trace_error error = {0};
     if (mt_reader_open(&reader, trace, &error))
         return -mt_fail_trace(trace, &error);
     enum mt_trace_state state = mt_reader_state(reader);
-    int is_over = mt_reader_is_over(reader);
+    bool is_over = mt_reader_is_over(reader);
     mt_reader_close(reader);
     if (is_in_place && state == MT_TRACE_RUNNING)
         return -mt_fail("%s: the program is still running; wait for its end, or give -o FILE",
@@ -68,12 +69,12 @@ static int is_over(const char *trace, int is_in_place)
 
 /* A new file beside the one that it is to become, which only then goes: whatever happens, one of
  * the two is whole. */
-static int symbolize(const char *trace, const char *final, int is_in_place)
+static int symbolize(const char *trace, const char *final, bool is_in_place)
 {
     char temporary[PATH_MAX];
     struct mt_symbolized result;
     struct mt_trace_error error = {0};
-    int is_safe = is_over(trace, is_in_place);
+    int is_safe = check_over(trace, is_in_place);
     if (is_safe < 0)
         return -is_safe;
     if ((size_t)snprintf(temporary, sizeof temporary, "%s.XXXXXX", final) >= sizeof temporary)

@@ -7,6 +7,7 @@
 #include "tools/top/watch.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ struct session {
 /* Reads what is new of all: whether there may be more at once. -1: no memory. */
 static int read_all(struct session *session)
 {
-    int is_more = 0;
+    bool is_more = false;
     for (size_t i = 0; i < session->found.n; i++)
         is_more |= mt_top_read(&session->traces[i]);
     return is_more;
@@ -235,7 +236,7 @@ static int catch_up(struct session *session)
 }
 
 /* Whether there is anything to draw: what was read, or how long nothing was. */
-static int has_news(const struct session *session)
+static bool has_news(const struct session *session)
 {
     static unsigned times;
     int has = times++ % STILL == 0;
@@ -283,7 +284,7 @@ static void say_goodbye(const struct session *session)
     }
 }
 
-static int run(struct session *session, int is_text)
+static int run(struct session *session, bool is_text)
 {
     if (is_text || !mt_screen_is_there())
         return print_once(session);
@@ -331,7 +332,8 @@ int mt_run_top(const struct mt_command *command, int argc, char **argv)
 {
     struct session session = {.interval_ms = 1000};
     const char *value;
-    int operand, letter, is_text = 0;
+    int operand, letter;
+    bool is_text = false;
     while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
         is_text |= letter == ONCE;
         if (letter == INTERVAL && read_interval(command, value, &session.interval_ms))

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -43,7 +44,7 @@ static int open_browser(const char *path)
                : 0;
 }
 
-static int view(char *const *paths, int n, const char *output, int is_quiet)
+static int view(char *const *paths, int n, const char *output, bool is_quiet)
 {
     char made[PATH_MAX];
     int code = mt_save_page(output, &(struct mt_page_content){.paths = paths, .n = n}, made);
@@ -52,7 +53,7 @@ static int view(char *const *paths, int n, const char *output, int is_quiet)
     return code;
 }
 
-static int is_without_browser;
+static bool is_without_browser;
 
 static void tell_live(const char *url)
 {
@@ -63,7 +64,7 @@ static void tell_live(const char *url)
     fflush(stdout);
 }
 
-static int follow(const struct mt_trace_list *traces, int is_quiet)
+static int follow(const struct mt_trace_list *traces, bool is_quiet)
 {
     if (traces->n != 1)
         return mt_fail("view --live follows one trace, and %zu were given", traces->n);
@@ -74,7 +75,8 @@ static int follow(const struct mt_trace_list *traces, int is_quiet)
 int mt_run_view(const struct mt_command *command, int argc, char **argv)
 {
     const char *value, *output = NULL;
-    int operand, letter, is_quiet = 0, is_live = 0;
+    int operand, letter;
+    bool is_quiet = false, is_live = false;
     while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
         if (letter == 'o')
             output = value;

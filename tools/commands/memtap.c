@@ -10,6 +10,7 @@
 
 #include <locale.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -200,15 +201,15 @@ static void print_overview(void)
 
 /* --help and -h are taken out of the command's own arguments here; those of a program that it
  * starts are not looked at. */
-static int wants_help(const struct mt_command *command, int argc, char **argv)
+static bool wants_help(const struct mt_command *command, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-            return 1;
+            return true;
         if (command->takes_command && *argv[i] != '-')
-            return 0;
+            return false;
     }
-    return 0;
+    return false;
 }
 
 static int print_help(const struct mt_command *command)

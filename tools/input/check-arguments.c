@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +122,7 @@ static int read_budget(struct reading *reading)
     return 0;
 }
 
-static int is_complete(const struct reading *reading)
+static bool is_complete(const struct reading *reading)
 {
     const struct mt_check_arguments *arguments = reading->arguments;
     if (!arguments->runs.n && arguments->baselines.n > 1)
@@ -132,15 +133,15 @@ static int is_complete(const struct reading *reading)
     else if (!reading->budget && !arguments->baselines.n)
         mt_fail_usage(reading->command, "give --against BASELINE, or --budget FILE, or both");
     else
-        return 1;
-    return 0;
+        return true;
+    return false;
 }
 
 /* A step of a workflow shows its summary without being asked. */
 static void set_defaults(struct mt_check_arguments *arguments)
 {
     const char *summary = getenv("GITHUB_STEP_SUMMARY");
-    int is_github = 0;
+    bool is_github = false;
     if (!arguments->n_outputs)
         arguments->output[arguments->n_outputs++].format = mt_check_formats;
     for (size_t i = 0; i < arguments->n_outputs; i++) {

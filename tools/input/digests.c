@@ -4,6 +4,7 @@
 #include "tools/terminal/command.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,15 +42,15 @@ void mt_digests_clear(struct mt_digests *digests)
 }
 
 /* Of several, one process may have had nothing to do with the GPU. */
-static int has_memory(const struct mt_digests *digests)
+static bool has_memory(const struct mt_digests *digests)
 {
     for (size_t i = 0; i < digests->n; i++)
         if (mt_digest_main_device(&digests->digest[i]))
-            return 1;
+            return true;
     return !digests->n;
 }
 
-static int is_whole(const struct mt_digest *digest, mt_allowed_ends allowed, const char *it)
+static bool is_whole(const struct mt_digest *digest, mt_allowed_ends allowed, const char *it)
 {
     char text[MT_ENDED_TEXT];
     if (!mt_is_allowed_end(allowed, &digest->ended))
@@ -60,15 +61,15 @@ static int is_whole(const struct mt_digest *digest, mt_allowed_ends allowed, con
         mt_fail("%s: %" PRIu64 " events were lost; %s must have all: record it again", digest->path,
                 digest->lost, it);
     else
-        return 1;
-    return 0;
+        return true;
+    return false;
 }
 
-int mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allowed, const char *it)
+bool mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allowed, const char *it)
 {
     for (size_t i = 0; i < digests->n; i++)
         if (!is_whole(&digests->digest[i], allowed, it))
-            return 0;
+            return false;
     if (!has_memory(digests))
         mt_fail(
             "%s: no memory was allocated in it; give the trace of the process that used the GPU",

@@ -5,6 +5,8 @@
 #ifndef MT_DIGESTS_H
 #define MT_DIGESTS_H
 
+#include <stdbool.h>
+
 #include "nightly/check/allowed.h"
 #include "nightly/digest/digest.h"
 
@@ -20,7 +22,8 @@ void mt_digests_clear(struct mt_digests *digests);
 
 /* Whether each is of a whole run, or of one that is allowed; else the user has been told of the
  * first that is not, and what `it` (as "a baseline") therefore is not good for. */
-int mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allowed, const char *it);
+bool mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allowed,
+                          const char *it);
 
 /* Tells the user in what the runs are not comparable with their baselines. */
 void mt_tell_differences(const struct mt_digests *runs, const struct mt_digests *baselines);

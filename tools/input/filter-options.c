@@ -3,6 +3,7 @@
 #include "analyzer/support/categories.h"
 #include "nightly/digest/amount.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ static const char *const sorts[] = {[MT_SORT_BYTES] = "bytes",
                                     [MT_SORT_AGE] = "age"};
 
 /* Whether a value is among the words of an option. */
-static int is_choice(const char *choices, const char *value)
+static bool is_choice(const char *choices, const char *value)
 {
     const char *at = strstr(choices, value);
     size_t n = strlen(value);

@@ -4,12 +4,13 @@
 #include "tools/terminal/command.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int is_number(const char *text)
+static bool is_number(const char *text)
 {
     return *text && strspn(text, "0123456789") == strlen(text) && access(text, F_OK);
 }

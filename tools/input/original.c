@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,14 +50,14 @@ int mt_original_note(struct mt_original *original, const char *path)
     return read_tail(original);
 }
 
-static int is_same(const struct stat *a, const struct stat *b)
+static bool is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 /* Of the tail, the times of what is written to its mapping come late. */
-static int has_changed(const struct mt_original *original)
+static bool has_changed(const struct mt_original *original)
 {
     struct mt_original now;
     return mt_original_note(&now, original->path) || !is_same(&now.trace, &original->trace) ||
@@ -65,7 +66,7 @@ static int has_changed(const struct mt_original *original)
                              now.tail.st_size != original->tail.st_size));
 }
 
-int mt_original_is_there(const struct mt_original *original)
+bool mt_original_is_there(const struct mt_original *original)
 {
     struct stat now;
     return !stat(original->path, &now) && now.st_dev == original->trace.st_dev &&
@@ -106,7 +107,7 @@ static void forget_kept(const struct mt_original *original)
     unlink(beside(original, MT_KEPT_SUFFIX, MT_TAIL_SUFFIX).path);
 }
 
-int mt_original_replace(const struct mt_original *original, const char *temporary, int is_over)
+int mt_original_replace(const struct mt_original *original, const char *temporary, bool is_over)
 {
     if (has_changed(original))
         return -EBUSY;

@@ -8,6 +8,7 @@
 #define MT_TOOLS_ORIGINAL_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -16,7 +17,7 @@
 struct mt_original {
     char path[PATH_MAX]; /* without symbolic links */
     struct stat trace, tail;
-    int has_tail;
+    bool has_tail;
     uint64_t progress; /* of the tail: changes with each event, definition and block */
 };
 
@@ -24,7 +25,7 @@ struct mt_original {
 int mt_original_note(struct mt_original *original, const char *path);
 
 /* Whether the same file still has the trace's name. */
-int mt_original_is_there(const struct mt_original *original);
+bool mt_original_is_there(const struct mt_original *original);
 
 /* Makes an empty file beside it, with its owner and mode, whose name goes to `temporary`: its
  * descriptor, or a negative errno. */
@@ -33,6 +34,6 @@ int mt_original_begin(const struct mt_original *original, char temporary[PATH_MA
 /* The temporary file takes the trace's name, and the tail goes. Not is_over: both stay, with
  * MT_KEPT_SUFFIX after the trace's name. 0; -EBUSY where the trace has changed; -EEXIST where that
  * name is taken; or another negative errno. Then all is as it was, but for the temporary file. */
-int mt_original_replace(const struct mt_original *original, const char *temporary, int is_over);
+int mt_original_replace(const struct mt_original *original, const char *temporary, bool is_over);
 
 #endif

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +29,12 @@ static int add_pid(struct pids *pids, pid_t pid)
     return 0;
 }
 
-static int has_pid(const struct pids *pids, pid_t pid)
+static bool has_pid(const struct pids *pids, pid_t pid)
 {
     for (size_t i = 0; i < pids->n; i++)
         if (pids->pid[i] == pid)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* 0: not known. */
@@ -72,12 +73,12 @@ static int add_children(struct pids *pids)
 }
 
 /* Whether it is a trace's own file, not its tail: both have such a begin, but not the same. */
-static int is_trace_file(const char *path)
+static bool is_trace_file(const char *path)
 {
     unsigned char magic[MT_FILE_MAGIC_SIZE];
     struct stat status;
     if (stat(path, &status) || !S_ISREG(status.st_mode))
-        return 0;
+        return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     int is = fd >= 0 && read(fd, magic, sizeof magic) == (ssize_t)sizeof magic &&
              !memcmp(magic, MT_FILE_MAGIC, sizeof magic);
@@ -86,12 +87,12 @@ static int is_trace_file(const char *path)
     return is;
 }
 
-static int has_path(const struct mt_trace_list *list, const char *path)
+static bool has_path(const struct mt_trace_list *list, const char *path)
 {
     for (size_t i = 0; i < list->n; i++)
         if (!strcmp(list->path[i], path))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static int add_path(struct mt_trace_list *list, const char *path)
@@ -147,8 +148,8 @@ int mt_traces_keep_live(struct mt_trace_list *list)
     for (size_t i = 0; i < list->n; i++) {
         struct mt_reader *reader;
         struct mt_trace_error error;
-        int is_live = !mt_reader_open(&reader, list->path[i], &error) &&
-                      mt_reader_state(reader) == MT_TRACE_RUNNING;
+        bool is_live = !mt_reader_open(&reader, list->path[i], &error) &&
+                       mt_reader_state(reader) == MT_TRACE_RUNNING;
         mt_reader_close(reader);
         if (is_live)
             list->path[n++] = list->path[i];

@@ -7,6 +7,7 @@
 #include "tools/terminal/terminal.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +152,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case DEVICE:
         return read_device(command, value, &arguments->question);
     case RANK:
-        arguments->has_rank = 1;
+        arguments->has_rank = true;
         return read_number(command, value, "rank", INT32_MAX, &arguments->rank);
     case TOP:
     case SORT:
@@ -206,7 +207,7 @@ static int tell_compact(const struct mt_analysis *analysis,
     return 1;
 }
 
-int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
+bool mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
 {
     const struct mt_question *question = &arguments->question;
     if (question->moment.kind == MT_AT_OOM && !analysis->replay.n_ooms)
@@ -217,7 +218,7 @@ int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_argu
         mt_fail("%s: nothing was allocated on device %d", arguments->path, question->device);
     else
         return tell_compact(analysis, arguments);
-    return 0;
+    return false;
 }
 
 void mt_trace_arguments_clear(struct mt_trace_arguments *arguments)
@@ -262,7 +263,7 @@ static int pick_rank(struct mt_trace_arguments *arguments)
 }
 
 /* A page shows all of a trace, as autograd's labels and memtap's own rules have it. */
-static int is_whole_question(const struct mt_trace_arguments *arguments)
+static bool is_whole_question(const struct mt_trace_arguments *arguments)
 {
     static const struct mt_filter everything;
     const struct mt_question *question = &arguments->question;

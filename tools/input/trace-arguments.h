@@ -6,6 +6,8 @@
 #ifndef MT_TRACE_ARGUMENTS_H
 #define MT_TRACE_ARGUMENTS_H
 
+#include <stdbool.h>
+
 #include "analyzer/findings/analysis.h"
 #include "tools/terminal/command.h"
 #include "traces.h"
@@ -23,7 +25,7 @@ struct mt_trace_arguments {
     const char *categories;      /* --category */
     const char *html;            /* the page to be written; NULL: none */
     int bottom_up;               /* stacks */
-    int has_rank;                /* of several traces, only that of one rank */
+    bool has_rank;               /* of several traces, only that of one rank */
     long rank;
     const char *what;           /* explain: an address or a stack */
     struct mt_trace_list found; /* what paths points into */
@@ -32,7 +34,7 @@ extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks
     mt_oom_options[], mt_explain_options[], mt_stacks_options[];
 /* Whether the moment and the device that are asked for are in the trace; else the user has been
  * told. */
-int mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
+bool mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
 /* Reads a file of rules instead of those that *rules has. 0, or -1 after a message. */
 int mt_read_rules(const char *path, struct mt_user_rules **rules);
 void mt_trace_arguments_clear(struct mt_trace_arguments *arguments);

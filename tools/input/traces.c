@@ -4,6 +4,7 @@
 #include "tools/terminal/command.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,7 @@ static int add_folder(struct mt_trace_list *list, const char *folder)
     return rc;
 }
 
-static int is_later(const struct timespec *a, const struct timespec *b)
+static bool is_later(const struct timespec *a, const struct timespec *b)
 {
     return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
@@ -85,8 +86,8 @@ int mt_trace_list_add_newest(struct mt_trace_list *list, const char *folder)
     for (int i = 0; i < n; i++) {
         struct stat status = {0};
         char *path = path_of(folder, entries[i]);
-        int is_newer = path && (!stat(path, &status) || !newest) &&
-                       (!newest || is_later(&status.st_mtim, &latest));
+        bool is_newer = path && (!stat(path, &status) || !newest) &&
+                        (!newest || is_later(&status.st_mtim, &latest));
         free(is_newer ? newest : path);
         newest = is_newer ? path : newest;
         latest = is_newer ? status.st_mtim : latest;
@@ -99,7 +100,7 @@ int mt_trace_list_add_newest(struct mt_trace_list *list, const char *folder)
     return add(list, newest);
 }
 
-int mt_is_folder(const char *path)
+bool mt_is_folder(const char *path)
 {
     struct stat status;
     return !stat(path, &status) && S_ISDIR(status.st_mode);

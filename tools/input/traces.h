@@ -5,6 +5,7 @@
 #ifndef MT_TRACES_H
 #define MT_TRACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct mt_trace_list {
@@ -18,7 +19,7 @@ int mt_trace_list_add(struct mt_trace_list *list, char *const *operands, int n);
  * after a message. */
 int mt_trace_list_add_newest(struct mt_trace_list *list, const char *folder);
 
-int mt_is_folder(const char *path);
+bool mt_is_folder(const char *path);
 
 void mt_trace_list_clear(struct mt_trace_list *list);
 

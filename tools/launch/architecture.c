@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ static int read_head(const char *path, struct head *head)
     return n == sizeof *head && !memcmp(head->ident, ELFMAG, SELFMAG);
 }
 
-int mt_is_for_this_machine(const char *path)
+int mt_match_machine(const char *path)
 {
     struct head own, other;
     if (!read_head(path, &other) || !read_head("/proc/self/exe", &own))

@@ -4,6 +4,6 @@
 
 /* Whether a file is a program or library for the machine that memtap itself is for: 1; 0 for
  * another one; -1 where it is none or cannot be read. */
-int mt_is_for_this_machine(const char *path);
+int mt_match_machine(const char *path);
 
 #endif

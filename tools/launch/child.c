@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,7 +62,7 @@ static void install(void)
 }
 
 /* One that we may read. */
-static int is_file(const char *path)
+static bool is_file(const char *path)
 {
     struct stat status;
     return !stat(path, &status) && S_ISREG(status.st_mode) && !access(path, R_OK) &&
@@ -101,7 +102,7 @@ static void start(char *const argv[], int pipe_end, const sigset_t *mask)
 
 void mt_child_words(int status, char how[32])
 {
-    int is_killed = WIFSIGNALED(status);
+    bool is_killed = WIFSIGNALED(status);
     snprintf(how, 32, "%s %d", is_killed ? "signal" : "exit code",
              is_killed ? WTERMSIG(status) : WEXITSTATUS(status));
 }

@@ -17,7 +17,8 @@
 struct process {
     char *trace;
     uint32_t pid;
-    int descriptor, status, has_ended;
+    int descriptor, status;
+    bool has_ended;
 };
 
 struct mt_ends {

@@ -5,6 +5,7 @@
 
 #include <glob.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ void mt_every_trace_add(struct mt_every_trace *every, const char *name)
         free(copy);
 }
 
-static int is_plain(const char *name)
+static bool is_plain(const char *name)
 {
     return !strpbrk(name, " \t\n'\"$&;()*?[]{}<>|\\`!#~");
 }

@@ -50,7 +50,7 @@ static int locate(char out[MT_PLACE_SIZE], const char *const *places, const char
 int mt_locate_shim(char out[MT_PLACE_SIZE])
 {
     int rc = locate(out, shim_places, "libmemtap.so", "libmemtap.so");
-    if (!rc && mt_is_for_this_machine(out) == 1)
+    if (!rc && mt_match_machine(out) == 1)
         return 0;
     return mt_fail("%s: the recording library is %s; build or install it", out,
                    rc ? "missing" : "built for another machine");

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,7 @@ static const char *label_of(const struct mt_page_content *content, int index)
 }
 
 /* Copies a file into the page; one that is not there is left out. 0 or a negative errno. */
-static int put_file(FILE *out, const struct carried *trace, const char *path, int must_exist)
+static int put_file(FILE *out, const struct carried *trace, const char *path, bool must_exist)
 {
     unsigned char bytes[3 << 14];
     FILE *file = fopen(path, "rb");
@@ -102,7 +103,7 @@ static uint64_t size_of(const char *path)
 }
 
 /* Whether all can be read and are not too large together; else the user has been told. */
-static int are_fit(const struct mt_page_content *content)
+static bool are_fit(const struct mt_page_content *content)
 {
     uint64_t sum = 0;
     for (int i = 0; i < content->n; i++) {
@@ -113,9 +114,9 @@ static int are_fit(const struct mt_page_content *content)
         else if (sum > BYTES_MAX)
             tell_too_large(content->paths[i], "the traces up to this one are");
         if (!size || sum > BYTES_MAX)
-            return 0;
+            return false;
     }
-    return 1;
+    return true;
 }
 
 static int put_trace(FILE *out, const struct mt_page_content *content, int index)
@@ -209,7 +210,7 @@ static FILE *make_file(char path[PATH_MAX], const char *output)
     return fd < 0 ? NULL : fdopen(fd, "w");
 }
 
-static int is_device(const char *path)
+static bool is_device(const char *path)
 {
     struct stat status;
     return path && !stat(path, &status) && !S_ISREG(status.st_mode);
@@ -218,7 +219,7 @@ static int is_device(const char *path)
 /* A page takes the place of an older one only when it is whole. */
 int mt_save_page(const char *output, const struct mt_page_content *content, char made[PATH_MAX])
 {
-    int is_direct = is_device(output);
+    bool is_direct = is_device(output);
     FILE *out = is_direct ? fopen(output, "we") : make_file(made, output);
     const char *name = output ? output : made;
     if (!out)

@@ -5,24 +5,25 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* A size begins with a digit, a module's name does not. */
-int mt_is_module(const char *value, char *const *argv, int next)
+bool mt_is_module(const char *value, char *const *argv, int next)
 {
     const char *typed = value == argv[next - 1] ? argv[next - 2] : argv[next - 1];
     if (!strncmp(typed, "--", 2) || !(isalpha((unsigned char)*value) || *value == '_'))
-        return 0;
+        return false;
     for (; *value; value++)
         if (!isalnum((unsigned char)*value) && *value != '_' && *value != '.')
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
-static int is_script(const char *name)
+static bool is_script(const char *name)
 {
     const char *dot = strrchr(name, '.');
     return dot && dot != name && !strcmp(dot, ".py");
@@ -53,7 +54,7 @@ char **mt_program_meant(const char *module, char *const *operands, int *code)
 {
     char path[PATH_MAX];
     struct stat status;
-    int is_program = module || !is_script(*operands) || mt_find_command(*operands, path);
+    bool is_program = module || !is_script(*operands) || mt_find_command(*operands, path);
     if (!is_program && stat(*operands, &status)) {
         mt_say("%s: %s", *operands, strerror(errno));
         *code = MT_EXIT_NOT_FOUND;

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <glob.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,13 +45,13 @@ static void follow_script(char path[PATH_MAX])
     }
 }
 
-static int is_python(const char *path)
+static bool is_python(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash && !strncmp(slash + 1, "python", 6);
 }
 
-static int has_file(const char *folder, const char *name)
+static bool has_file(const char *folder, const char *name)
 {
     char path[2 * PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", folder, name);

@@ -3,6 +3,7 @@
 #include "analyzer/support/grow.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +112,7 @@ int mt_roster_failure(const struct mt_roster *roster, unsigned *result, char fun
     FILE *file = fopen(roster->path, "re");
     char *text = NULL;
     size_t size = 0;
-    int is_found = 0;
+    bool is_found = false;
     while (file && !is_found && getdelim(&text, &size, '\0', file) > 0)
         is_found = sscanf(text, "!%u %63s", result, function) == 2;
     free(text);

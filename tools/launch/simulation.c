@@ -9,11 +9,12 @@
 #include "simulator/parse-size.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int mt_simulation_is_list(const struct mt_simulation *simulation)
+bool mt_simulation_is_list(const struct mt_simulation *simulation)
 {
     return simulation->gpu && !strcmp(simulation->gpu, "list");
 }
@@ -93,12 +94,12 @@ static int read_count(const struct mt_command *command, const char *text, unsign
     return 0;
 }
 
-static int is_supported(void)
+static bool is_supported(void)
 {
 #ifdef __x86_64__
-    return 1;
+    return true;
 #else
-    return 0;
+    return false;
 #endif
 }
 

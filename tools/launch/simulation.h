@@ -5,6 +5,8 @@
 #ifndef MT_SIMULATION_H
 #define MT_SIMULATION_H
 
+#include <stdbool.h>
+
 #include "tools/terminal/command.h"
 
 struct mt_simulation {
@@ -12,7 +14,7 @@ struct mt_simulation {
 };
 
 /* Whether the user asks for the list of cards. */
-int mt_simulation_is_list(const struct mt_simulation *simulation);
+bool mt_simulation_is_list(const struct mt_simulation *simulation);
 
 /* Prints the cards. */
 void mt_simulation_list(void);

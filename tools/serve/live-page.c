@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static void path_of(const struct live *live, unsigned file, char out[PATH_MAX])
     snprintf(out, PATH_MAX, "%s%s", live->trace, suffixes[file]);
 }
 
-static int is_running(const struct live *live)
+static bool is_running(const struct live *live)
 {
     struct mt_reader *reader;
     struct mt_trace_error error;
@@ -125,18 +126,18 @@ static void ready(void *data, const char *url)
 }
 
 /* Whether there is a trace, or the beginning of one; else the user has been told. */
-static int is_trace(const char *path)
+static bool is_trace(const char *path)
 {
     struct mt_reader *reader;
     struct mt_trace_error error;
     if (!mt_reader_open(&reader, path, &error)) {
         mt_reader_close(reader);
-        return 1;
+        return true;
     }
     if (error.fault == MT_FAULT_CUT)
-        return 1;
+        return true;
     mt_fail_trace(path, &error);
-    return 0;
+    return false;
 }
 
 int mt_serve_live_page(const char *trace, void (*tell)(const char *url))

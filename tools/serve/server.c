@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static volatile sig_atomic_t has_ended;
 static void on_signal(int number)
 {
     (void)number;
-    has_ended = 1;
+    has_ended = true;
 }
 
 static int make_token(char out[2 * TOKEN_BYTES + 1])
@@ -102,7 +103,7 @@ static void refuse(int fd, const char *status)
 
 /* Whether the request names this machine and port: a page of elsewhere cannot make a browser do so.
  */
-static int is_for_us(const struct server *server, const char *request)
+static bool is_for_us(const struct server *server, const char *request)
 {
     char host[64];
     for (const char *line = strstr(request, "\r\n"); line; line = strstr(line + 2, "\r\n")) {
@@ -112,15 +113,15 @@ static int is_for_us(const struct server *server, const char *request)
         size_t n = strcspn(value, " \t\r");
         snprintf(host, sizeof host, "127.0.0.1:%d", server->port);
         if (n == strlen(host) && !strncmp(value, host, n))
-            return 1;
+            return true;
         snprintf(host, sizeof host, "localhost:%d", server->port);
         return n == strlen(host) && !strncmp(value, host, n);
     }
-    return 0;
+    return false;
 }
 
 /* A comparison whose time does not tell how much of the word was right. */
-static int has_token(const struct server *server, const char *target)
+static bool has_token(const struct server *server, const char *target)
 {
     size_t n = strlen(server->token);
     unsigned differs = strlen(target) < n + 2 || target[0] != '/' || target[n + 1] != '/';

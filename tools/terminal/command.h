@@ -6,6 +6,8 @@
 #ifndef MT_COMMAND_H
 #define MT_COMMAND_H
 
+#include <stdbool.h>
+
 #include "analyzer/classify/user-rules.h"
 #include "trace-format/reader.h"
 
@@ -16,7 +18,7 @@ enum { MT_EXIT_OK = 0, MT_EXIT_BAD = 2, MT_EXIT_NOT_EXECUTABLE = 126, MT_EXIT_NO
 #define MT_CARDS "<cards>"
 
 /* Whether an option's letter is its short form. */
-static inline int mt_is_short(int letter)
+static inline bool mt_is_short(int letter)
 {
     return letter > ' ' && letter < 127;
 }

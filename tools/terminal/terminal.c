@@ -2,6 +2,7 @@
 #include "terminal.h"
 
 #include <langinfo.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -23,7 +24,7 @@ int mt_read_colour(const struct mt_command *command, const char *value)
     return -1;
 }
 
-static int has_colour(void)
+static bool has_colour(void)
 {
     if (colour_when != COLOUR_AUTO)
         return colour_when == COLOUR_ALWAYS;

@@ -4,6 +4,7 @@
 #include "pen.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define TEXT_ROWS 60u /* where there is no screen */
@@ -37,7 +38,7 @@ const char *mt_top_state(char out[MT_TOP_STATE], const struct mt_top *trace)
     return out;
 }
 
-static int is_tall(const struct drawing *to)
+static bool is_tall(const struct drawing *to)
 {
     return to->view->rows >= TALL || !to->view->rows;
 }
@@ -181,7 +182,8 @@ static unsigned next_category(const uint64_t *bytes, unsigned last)
 {
     unsigned best = mt_n_categories;
     for (unsigned i = 0; i < mt_n_categories; i++) {
-        int is_after = last == mt_n_categories || bytes[i] < bytes[last] || (bytes[i] == bytes[last] && i > last);
+        bool is_after = last == mt_n_categories || bytes[i] < bytes[last] ||
+                        (bytes[i] == bytes[last] && i > last);
         if (bytes[i] && is_after && (best == mt_n_categories || bytes[i] > bytes[best]))
             best = i;
     }

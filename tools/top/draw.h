@@ -3,6 +3,8 @@
 #ifndef MT_DRAW_H
 #define MT_DRAW_H
 
+#include <stdbool.h>
+
 #include "analyzer/support/text.h"
 #include "watch.h"
 
@@ -13,7 +15,7 @@ struct mt_top_view {
     const struct mt_style *style;
     unsigned scroll; /* lines of the table that are above the first that is shown */
     int category;    /* only its lines; -1: all */
-    int is_paused, has_help;
+    bool is_paused, has_help;
 };
 
 void mt_top_draw(const struct mt_top_view *view, FILE *out);

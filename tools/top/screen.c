@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -27,7 +28,7 @@ static const int ends[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGSEGV, 
 
 static struct termios before, ours;
 static volatile sig_atomic_t is_open, is_resized;
-static int has_keys; /* stdin is a terminal */
+static bool has_keys; /* stdin is a terminal */
 
 /* From a signal handler, too. What cannot be written cannot be helped. */
 static void write_all(const char *bytes, size_t size)
@@ -63,7 +64,7 @@ static void give_back(void)
 static void on_end(int number)
 {
     if (is_open) {
-        is_open = 0;
+        is_open = false;
         give_back();
     }
     signal(number, SIG_DFL);
@@ -93,17 +94,17 @@ static void on_stop(int number)
         raise(SIGSTOP); /* it was continued in the background */
     set_handler(SIGTSTP, on_stop);
     take();
-    is_resized = 1;
+    is_resized = true;
     errno = error;
 }
 
 static void on_size(int number)
 {
     (void)number;
-    is_resized = 1;
+    is_resized = true;
 }
 
-int mt_screen_is_there(void)
+bool mt_screen_is_there(void)
 {
     const char *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb");
@@ -116,7 +117,7 @@ void mt_screen_open(void)
     ours.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     ours.c_cc[VMIN] = 1; /* 0 would end a shell that reads from what a killed one left behind */
     ours.c_cc[VTIME] = 0;
-    is_open = 1;
+    is_open = true;
     atexit(mt_screen_close);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         set_handler(ends[i], on_end);
@@ -129,14 +130,14 @@ void mt_screen_close(void)
 {
     if (!is_open)
         return;
-    is_open = 0;
+    is_open = false;
     give_back();
 }
 
 void mt_screen_size(unsigned *columns, unsigned *rows)
 {
     struct winsize size;
-    int is_known = !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col && size.ws_row;
+    bool is_known = !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col && size.ws_row;
     *columns = is_known ? size.ws_col : 80;
     *rows = is_known ? size.ws_row : 24;
 }
@@ -200,7 +201,7 @@ int mt_screen_key(int milliseconds)
 {
     int byte = is_resized ? -1 : next_byte(milliseconds);
     if (is_resized) {
-        is_resized = 0;
+        is_resized = false;
         return MT_KEY_RESIZED;
     }
     if (byte == -2)

@@ -6,6 +6,7 @@
 #ifndef MT_SCREEN_H
 #define MT_SCREEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum mt_screen_keys {
@@ -23,7 +24,7 @@ enum mt_screen_keys {
 };
 
 /* Whether stdout is a terminal on which the cursor can be moved. */
-int mt_screen_is_there(void);
+bool mt_screen_is_there(void);
 
 /* Takes the terminal and gives it back. Without a terminal as stdin there are no keys. */
 void mt_screen_open(void);

@@ -3,6 +3,7 @@
 #include "analyzer/trace/place.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,7 +29,7 @@ static void clear_picture(struct mt_top_picture *picture)
 static void forget_mark(struct mt_top *watch)
 {
     mt_sites_clear(&watch->mark);
-    watch->has_mark = 0;
+    watch->has_mark = false;
 }
 
 void mt_top_end(struct mt_top *watch)
@@ -43,11 +44,11 @@ void mt_top_end(struct mt_top *watch)
 static void fail(struct mt_top *watch, const struct mt_trace_error *fault)
 {
     watch->fault = *fault;
-    watch->has_failed = watch->is_over = 1;
+    watch->has_failed = watch->is_over = true;
 }
 
 /* A trace that is about to be made may not be there, or have no header yet. */
-static int is_to_come(int rc, const struct mt_trace_error *fault)
+static bool is_to_come(int rc, const struct mt_trace_error *fault)
 {
     return rc == -ENOENT || fault->fault == MT_FAULT_EMPTY ||
            (fault->fault == MT_FAULT_CUT && fault->offset < HEADER);
@@ -79,7 +80,7 @@ int mt_top_read(struct mt_top *watch)
     if (rc < 0)
         fail(watch, &fault);
     else if (mt_follow_is_over(watch->follow))
-        watch->is_over = 1;
+        watch->is_over = true;
     return rc > 0;
 }
 
@@ -94,9 +95,9 @@ static unsigned choose_slot(struct mt_top *watch, const struct mt_replay *replay
         if (!mt_look_is_used(replay, slot))
             continue;
         watch->picture.devices++;
-        watch->picture.is_there = 1;
+        watch->picture.is_there = true;
         uint64_t bytes = replay->now[slot].event ? replay->now[slot].allocated : replay->cuda_now[slot].allocated;
-        int is_chosen = watch->device >= 0 ? watch->device == n : bytes >= most;
+        bool is_chosen = watch->device >= 0 ? watch->device == n : bytes >= most;
         if (is_chosen || watch->picture.devices == 1) {
             best = slot;
             most = bytes;
@@ -237,13 +238,13 @@ void mt_top_mark(struct mt_top *watch)
         copy[i].stack = frame_of(watch, &copy[i]);
     }
     watch->mark = (struct mt_sites){copy, n};
-    watch->has_mark = 1;
+    watch->has_mark = true;
 }
 
 int mt_top_look(struct mt_top *watch)
 {
     clear_picture(&watch->picture);
-    watch->has_news = 0;
+    watch->has_news = false;
     if (!watch->follow)
         return 0;
     struct mt_replay *replay = mt_follow_replay(watch->follow);

@@ -6,6 +6,8 @@
 #ifndef MT_TOP_H
 #define MT_TOP_H
 
+#include <stdbool.h>
+
 #include "analyzer/findings/look.h"
 #include "analyzer/replay/follow.h"
 #include "past.h"
@@ -18,7 +20,7 @@ struct mt_top_row {
 
 /* One device of one trace, as of the last event that was read. */
 struct mt_top_picture {
-    int is_there; /* memory was allocated */
+    bool is_there; /* memory was allocated */
     unsigned slot;
     struct mt_look look;
     struct mt_top_row *rows; /* the call sites, in the order that was asked for */
@@ -45,9 +47,9 @@ struct mt_top {
     int device;         /* that was chosen, by its place among those that are used; -1: the fullest */
     enum mt_top_order order;
     struct mt_sites mark; /* what the change is counted from */
-    int has_mark;
-    int has_news;       /* since the picture was taken */
-    int is_over, has_failed; /* no more comes; it is not sound, or cannot be read: why */
+    bool has_mark;
+    bool has_news;            /* since the picture was taken */
+    bool is_over, has_failed; /* no more comes; it is not sound, or cannot be read: why */
     struct mt_trace_error fault;
     uint32_t n_stacks;  /* that the definitions had when they were looked through */
     unsigned restarts;

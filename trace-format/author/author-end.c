@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -36,7 +37,7 @@ static int read_author(const char *trace_path, struct mt_author *author)
     return 0;
 }
 
-static int is_there(const struct mt_author *author)
+static bool is_there(const struct mt_author *author)
 {
     char path[64];
     struct mt_author_stat stat;

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,14 +28,14 @@ static enum life life_of(const struct mt_author *author, const char *path)
 }
 
 /* Whether that process has the author's number in its own namespace, the innermost. */
-static int has_number(const struct mt_author *author, const char *number)
+static bool has_number(const struct mt_author *author, const char *number)
 {
     char path[64], text[4096];
     snprintf(path, sizeof path, "/proc/%.20s/status", number);
     mt_author_read(path, text, sizeof text);
     const char *line = strstr(text, "\nNSpid:");
     if (!line)
-        return 0;
+        return false;
     const char *end = strchr(line + 1, '\n'), *last = line;
     for (const char *at = line; at && (!end || at < end); at = strpbrk(at + 1, "\t\n"))
         if (*at == '\t')
@@ -71,7 +72,7 @@ static enum life look(const struct mt_author *author)
     return life_of(author, path);
 }
 
-static int is_fresh(uint64_t sign_ns)
+static bool is_fresh(uint64_t sign_ns)
 {
     struct timespec time;
     clock_gettime(CLOCK_REALTIME, &time);
@@ -83,7 +84,7 @@ static int is_fresh(uint64_t sign_ns)
 static enum mt_author_sign look_here(const struct mt_author *author,
                                      const struct mt_author_evidence *evidence)
 {
-    int is_same = author->device == evidence->device && author->inode == evidence->inode;
+    bool is_same = author->device == evidence->device && author->inode == evidence->inode;
     enum life life = look(author);
     if (life == DEAD)
         return MT_AUTHOR_GONE; /* a child may have the lock still */
@@ -94,7 +95,7 @@ static enum mt_author_sign look_here(const struct mt_author *author,
     return life == ALIVE && !evidence->is_other ? MT_AUTHOR_LIVES : MT_AUTHOR_UNSEEN;
 }
 
-static int is_here(const struct mt_author *author)
+static bool is_here(const struct mt_author *author)
 {
     static const unsigned char unknown[16];
     unsigned char boot[16];
@@ -105,7 +106,7 @@ static int is_here(const struct mt_author *author)
 enum mt_author_sign mt_author_look(const struct mt_author *author,
                                    const struct mt_author_evidence *evidence)
 {
-    int is_copy = author->inode != evidence->inode;
+    bool is_copy = author->inode != evidence->inode;
     if (author->pid && is_here(author))
         return is_copy ? MT_AUTHOR_GONE : look_here(author, evidence);
     if (evidence->is_locked)

@@ -3,6 +3,7 @@
 #include "author-stat.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,7 +75,7 @@ int mt_author_lock(int fd)
     return !fcntl(fd, F_OFD_SETLK, &lock);
 }
 
-int mt_author_is_locked(int fd)
+bool mt_author_is_locked(int fd)
 {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;

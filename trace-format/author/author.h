@@ -8,6 +8,7 @@
 #ifndef MT_TRACE_AUTHOR_H
 #define MT_TRACE_AUTHOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MT_AUTHOR_SIZE 64u /* bytes, as in a trace's header */
@@ -30,8 +31,8 @@ enum mt_author_sign {
 
 /* Other signs of life of a trace. */
 struct mt_author_evidence {
-    int is_locked;         /* by another open file */
-    int is_other;          /* the process replaced itself by another program, or is about to */
+    bool is_locked;        /* by another open file */
+    bool is_other;         /* the process replaced itself by another program, or is about to */
     uint64_t last_sign_ns; /* when it last wrote something, by CLOCK_REALTIME; 0: unknown */
     uint64_t device, inode;
 };
@@ -44,7 +45,7 @@ void mt_author_sign(struct mt_author *self, int fd);
 int mt_author_lock(int fd);
 
 /* Return whether another open file has this lock, or any other lock of the file. */
-int mt_author_is_locked(int fd);
+bool mt_author_is_locked(int fd);
 
 /* Return whether the author still runs, as far as this machine can tell. */
 enum mt_author_sign mt_author_look(const struct mt_author *author,

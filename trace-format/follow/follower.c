@@ -3,6 +3,7 @@
 #include "trace-format/reader-parts.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,8 +13,8 @@ struct mt_follower {
     char *path;
     struct mt_reader *reader;
     struct mt_reader *before; /* of the segment before: its last batch may be in use */
-    int has_ended;            /* what the reader gives now is all */
-    int is_over;              /* and it was given */
+    bool has_ended;           /* what the reader gives now is all */
+    bool is_over;             /* and it was given */
 };
 
 static uint64_t size_of(const struct mt_reader *reader)
@@ -28,7 +29,7 @@ static void begin_to_follow(struct mt_reader *reader)
     mt_tail_clear(&reader->tail);
     reader->tail_next = TAIL_NONE;
     reader->state = MT_TRACE_RUNNING;
-    reader->is_following = 1;
+    reader->is_following = true;
     reader->limit = 0;
 }
 
@@ -54,7 +55,7 @@ int mt_follower_open(struct mt_follower **out, const char *path, struct mt_trace
 }
 
 /* Whether another segment has the trace's name now: this one is complete. */
-static int is_older_now(const struct mt_follower *follower)
+static bool is_older_now(const struct mt_follower *follower)
 {
     struct stat ours, there;
     return !fstat(follower->reader->fd, &ours) && !stat(follower->path, &there) &&
@@ -87,9 +88,9 @@ static int go_to_next_segment(struct mt_follower *follower, struct mt_trace_erro
 static int take_tail(struct mt_follower *follower, struct mt_trace_error *error)
 {
     struct mt_reader *reader = follower->reader;
-    reader->is_following = 0;
+    reader->is_following = false;
     reader->file_size = size_of(reader);
-    follower->has_ended = 1;
+    follower->has_ended = true;
     mt_tail_clear(&reader->tail);
     int rc = mt_reader_read_tail(reader, follower->path, error);
     if (reader->state == MT_TRACE_RUNNING) /* it ends just now */
@@ -106,14 +107,14 @@ static int look(struct mt_follower *follower, struct mt_trace_error *error)
     struct mt_reader *reader = follower->reader;
     const struct mt_tail_of trace = {follower->path, reader->trace_id, reader->header_size};
     if (reader->is_over) {
-        follower->has_ended = 1;
+        follower->has_ended = true;
         return 0;
     }
-    int is_older = is_older_now(follower);
-    int has_tail = mt_tail_glance(&reader->tail, &trace);
+    bool is_older = is_older_now(follower);
+    bool has_tail = mt_tail_glance(&reader->tail, &trace);
     enum mt_author_sign sign = mt_reader_look_for_author(reader);
     uint64_t size = size_of(reader), before = reader->limit;
-    int is_stopped = has_tail && reader->tail.end == MT_TAIL_STOPPED;
+    bool is_stopped = has_tail && reader->tail.end == MT_TAIL_STOPPED;
     reader->limit = has_tail && !is_older && reader->tail.trace_size < size ? reader->tail.trace_size : size;
     if (reader->limit > before)
         return 1;
@@ -142,7 +143,7 @@ int mt_follower_next(struct mt_follower *follower, struct mt_batch *batch,
     }
 }
 
-int mt_follower_is_over(const struct mt_follower *follower)
+bool mt_follower_is_over(const struct mt_follower *follower)
 {
     return follower->is_over;
 }

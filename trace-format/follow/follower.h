@@ -8,6 +8,8 @@
 #ifndef MT_TRACE_FOLLOWER_H
 #define MT_TRACE_FOLLOWER_H
 
+#include <stdbool.h>
+
 #include "trace-format/reader.h"
 
 struct mt_follower;
@@ -22,7 +24,7 @@ int mt_follower_next(struct mt_follower *follower, struct mt_batch *batch,
                      struct mt_trace_error *error);
 
 /* Return whether the recording has ended and all of it was given: nothing more will come. */
-int mt_follower_is_over(const struct mt_follower *follower);
+bool mt_follower_is_over(const struct mt_follower *follower);
 
 /* Return how the recording ended; MT_TRACE_RUNNING: not yet. */
 enum mt_trace_state mt_follower_state(const struct mt_follower *follower);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,7 +116,7 @@ static bool is_joined(const struct sim_stream *stream, const struct sim_stream *
     return true;
 }
 
-static int may_end(const struct sim_stream *stream)
+static int check_end(const struct sim_stream *stream)
 {
     const struct sim_capture *capture = stream->capture;
 
@@ -154,7 +155,7 @@ int sim_capture_end(struct sim_stream *stream, struct sim_graph **graph)
     *graph = NULL;
     pthread_mutex_lock(&lock);
     capture = stream->capture;
-    error = may_end(stream);
+    error = check_end(stream);
     if (error) {
         pthread_mutex_unlock(&lock);
         return error;
