@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tables.h"
+
+#include <string.h>
+
+#define COLUMN(id, name, type, has_nulls, unit, meaning)                                           \
+    {name, MT_COLUMN_##type, has_nulls, unit, meaning},
+static const struct mt_table_column blocks[] = {MT_BLOCKS_COLUMNS(COLUMN)};
+static const struct mt_table_column events[] = {MT_EVENTS_COLUMNS(COLUMN)};
+static const struct mt_table_column stacks[] = {MT_STACKS_COLUMNS(COLUMN)};
+
+_Static_assert(MT_BLOCKS_N <= MT_COLUMNS_MOST && MT_EVENTS_N <= MT_COLUMNS_MOST &&
+                   MT_STACKS_N <= MT_COLUMNS_MOST,
+               "a row has room for every column");
+
+const struct mt_table mt_tables[MT_TABLES_N] = {
+    [MT_TABLE_BLOCKS] = {"blocks", "every block, from its allocation to its free", blocks, MT_BLOCKS_N},
+    [MT_TABLE_EVENTS] = {"events", "every event, in the trace's order", events, MT_EVENTS_N},
+    [MT_TABLE_STACKS] = {"stacks", "every stack, as its innermost frame and its caller", stacks, MT_STACKS_N},
+};
+
+enum mt_table_id mt_table_find(const char *name)
+{
+    unsigned id = 0;
+    while (id < MT_TABLES_N && strcmp(name, mt_tables[id].name))
+        id++;
+    return (enum mt_table_id)id;
+}

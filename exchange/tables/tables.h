@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A trace as tables, for programs that query: each column once. Whoever writes tables (Arrow, CSV,
+ * Parquet) has names, types and units from here. Columns are only ever added, at a table's end.
+ * Everything here is constant: any thread.
+ */
+#ifndef MT_TABLES_H
+#define MT_TABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Types that every reader of tables has. Texts are UTF-8; a column of them has few that differ, so it is
+ * a dictionary (indices of 32 bits). */
+enum mt_column_type { MT_COLUMN_INT16, MT_COLUMN_INT32, MT_COLUMN_INT64, MT_COLUMN_TEXT };
+
+/*
+ * C(enumerator, name, type, whether it has nulls, unit ("": none), meaning).
+ *
+ * Blocks: one row for each block that the allocator handed out, PyTorch's or, on a device that PyTorch
+ * does not use, CUDA's own.
+ */
+/* clang-format off */
+#define MT_BLOCKS_COLUMNS(C)                                                                       \
+    C(RANK, "rank", INT32, true, "", "the process's rank in its job")                              \
+    C(DEVICE, "device", INT16, true, "", "CUDA's index of the device")                             \
+    C(LEVEL, "level", TEXT, false, "", "pytorch, or cuda: which allocator handed it out")          \
+    C(ADDRESS, "address", INT64, false, "", "its first byte's, on the device")                     \
+    C(SIZE, "size", INT64, false, "bytes", "as the allocator counts it")                           \
+    C(CATEGORY, "category", TEXT, false, "", "what it is used for")                                \
+    C(RULE, "rule", TEXT, false, "", "the rule that told so")                                      \
+    C(CERTAINTY, "certainty", TEXT, false, "", "certain, likely or guess")                         \
+    C(TIME_NS, "time_ns", INT64, false, "ns", "of the allocation, since the recording began")      \
+    C(END_NS, "end_ns", INT64, true, "ns", "of the free; null: the trace ends before it")          \
+    C(EVENT, "event", INT64, false, "", "the allocation's number in the trace, from 1")            \
+    C(END_EVENT, "end_event", INT64, true, "", "the free's; null: the trace ends before it")       \
+    C(THREAD, "thread", INT32, false, "", "the trace's number of the thread that allocated")       \
+    C(PHASE, "phase", TEXT, false, "", "outside, forward, backward or step, at the allocation")    \
+    C(ITERATION, "iteration", INT32, true, "", "of the allocation, from 1; null: start-up")        \
+    C(STACK, "stack", INT32, true, "", "the allocation's, in the table stacks")                    \
+    C(FORWARD_STACK, "forward_stack", INT32, true, "", "of what backward made: its forward line's") \
+    C(FUNCTION, "function", TEXT, true, "", "of the user's innermost line (forward's, if it has one)") \
+    C(FILE, "file", TEXT, true, "", "of that line")                                                \
+    C(LINE, "line", INT32, true, "", "its number")                                                 \
+    C(MODULE, "module", TEXT, true, "", "the torch.nn module it belongs to")                       \
+    C(OPERATOR, "operator", TEXT, true, "", "autograd's node that ran at the allocation")          \
+    C(DTYPE, "dtype", TEXT, true, "", "of a tensor in it")                                         \
+    C(NAME, "name", TEXT, true, "", "what the program calls it")                                   \
+    C(RANGE, "range", TEXT, true, "", "the program's ranges around the allocation, outermost first")
+
+/* Events: one row for each event of the trace, in its order. */
+#define MT_EVENTS_COLUMNS(C)                                                                       \
+    C(RANK, "rank", INT32, true, "", "the process's rank in its job")                              \
+    C(EVENT, "event", INT64, false, "", "its number in the trace, from 1")                         \
+    C(TIME_NS, "time_ns", INT64, false, "ns", "since the recording began")                         \
+    C(KIND, "kind", TEXT, false, "", "memtap-trace(5) has the kinds")                              \
+    C(DEVICE, "device", INT16, true, "", "CUDA's index of the device")                             \
+    C(THREAD, "thread", INT32, false, "", "the trace's number of the thread")                      \
+    C(STACK, "stack", INT32, true, "", "in the table stacks")                                      \
+    C(ADDRESS, "address", INT64, true, "", "of the kinds that have one")                           \
+    C(SIZE, "size", INT64, true, "bytes", "of the kinds that have one")                            \
+    C(ALLOCATED, "allocated", INT64, true, "bytes", "PyTorch's total on the device, after alloc, free and oom") \
+    C(RESERVED, "reserved", INT64, true, "bytes", "likewise: what it has from CUDA")
+
+/* Stacks: one row for each, which says its innermost frame and the row that has its caller. */
+#define MT_STACKS_COLUMNS(C)                                                                       \
+    C(RANK, "rank", INT32, true, "", "the process's rank in its job")                              \
+    C(STACK, "stack", INT32, false, "", "its number, from 1: within one trace only")               \
+    C(PARENT, "parent", INT32, true, "", "the caller's stack; null: there is none")                \
+    C(DEPTH, "depth", INT32, false, "", "how many frames it has")                                  \
+    C(FUNCTION, "function", TEXT, true, "", "of the innermost frame")                              \
+    C(FILE, "file", TEXT, true, "", "the same frame's; of a native one the library's, or its source's") \
+    C(LINE, "line", INT32, true, "", "the same frame's")                                           \
+    C(MODULE, "module", TEXT, true, "", "the torch.nn module that it works for")
+/* clang-format on */
+
+#define MT_BLOCKS_ENUM(id, ...) MT_BLOCKS_##id,
+#define MT_EVENTS_ENUM(id, ...) MT_EVENTS_##id,
+#define MT_STACKS_ENUM(id, ...) MT_STACKS_##id,
+enum mt_blocks_column { MT_BLOCKS_COLUMNS(MT_BLOCKS_ENUM) MT_BLOCKS_N };
+enum mt_events_column { MT_EVENTS_COLUMNS(MT_EVENTS_ENUM) MT_EVENTS_N };
+enum mt_stacks_column { MT_STACKS_COLUMNS(MT_STACKS_ENUM) MT_STACKS_N };
+#undef MT_BLOCKS_ENUM
+#undef MT_EVENTS_ENUM
+#undef MT_STACKS_ENUM
+
+#define MT_COLUMNS_MOST 32u /* of a table */
+
+struct mt_table_column {
+    const char *name;
+    enum mt_column_type type;
+    bool has_nulls;
+    const char *unit, *meaning;
+};
+
+struct mt_table {
+    const char *name, *meaning;
+    const struct mt_table_column *column;
+    size_t n_columns;
+};
+
+enum mt_table_id { MT_TABLE_BLOCKS, MT_TABLE_EVENTS, MT_TABLE_STACKS, MT_TABLES_N };
+extern const struct mt_table mt_tables[MT_TABLES_N];
+
+/* The table of that name; MT_TABLES_N: there is none. */
+enum mt_table_id mt_table_find(const char *name);
+
+#endif
