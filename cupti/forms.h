@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "module.h"
+#include "library.h"
 
 /* A call at one of these moments. */
 struct mt_cupti_moment {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "module.h"
+#include "library.h"
 
 #include <dlfcn.h>
 #include <errno.h>

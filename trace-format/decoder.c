@@ -54,12 +54,12 @@ static int decode_definition(struct mt_cursor *cursor, struct mt_definition *out
         return mt_take32(cursor, &out->stack.parent) || mt_take32(cursor, &out->stack.frame)
                    ? -EINVAL
                    : 0;
-    case MT_DEF_MODULE:
-        return mt_take32(cursor, &out->module.build_id) || mt_take32(cursor, &out->module.path)
+    case MT_DEF_IMAGE:
+        return mt_take32(cursor, &out->image.build_id) || mt_take32(cursor, &out->image.path)
                    ? -EINVAL
                    : 0;
     case MT_DEF_NATIVE:
-        return mt_take32(cursor, &out->native.module) || mt_take(cursor, &out->native.address)
+        return mt_take32(cursor, &out->native.image) || mt_take(cursor, &out->native.address)
                    ? -EINVAL
                    : 0;
     case MT_DEF_THREAD:

@@ -226,12 +226,12 @@ static void put_definition(struct buffer *out, const struct mt_definition *defin
         put(out, definition->stack.parent);
         put(out, definition->stack.frame);
         return;
-    case MT_DEF_MODULE:
-        put(out, definition->module.build_id);
-        put(out, definition->module.path);
+    case MT_DEF_IMAGE:
+        put(out, definition->image.build_id);
+        put(out, definition->image.path);
         return;
     case MT_DEF_NATIVE:
-        put(out, definition->native.module);
+        put(out, definition->native.image);
         put(out, definition->native.address);
         return;
     case MT_DEF_THREAD:

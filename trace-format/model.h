@@ -218,8 +218,8 @@ enum mt_definition_kind {
     MT_DEF_STACK = 3,  /* id, parent: stack id of the caller (0: none), frame: frame id */
     MT_DEF_THREAD = 4, /* id, os_thread: the kernel's tid, text: its name */
     MT_DEF_INFO = 5,   /* key: text before the first '=', value: text after it */
-    MT_DEF_MODULE = 6, /* id, build_id: string id (0: none), path: string id */
-    MT_DEF_NATIVE = 7, /* id, of a frame: module: module id (0: none), address in it */
+    MT_DEF_IMAGE = 6,  /* id, build_id: string id (0: none), path: string id */
+    MT_DEF_NATIVE = 7, /* id, of a frame: image: image id (0: none), address in it */
     MT_DEF_SYMBOL = 8, /* id, of a native frame: its function, file and line, as in FRAME */
     MT_DEF_CALL = 9,   /* id, of a frame as in FRAME that is at work for a module of torch.nn: root:
                         * string id of the outermost module's class, path: string id of the module's
@@ -265,10 +265,10 @@ struct mt_definition {
         int32_t device; /* of a SUMMARY, -1: unknown, or of none */
         struct {
             uint32_t build_id, path;
-        } module;
+        } image;
         struct {
             uint64_t address;
-            uint32_t module;
+            uint32_t image;
         } native;
     };
     const char *text; /* STRING, THREAD, INFO, SUMMARY: not terminated; owner: see the function */

@@ -241,7 +241,7 @@ RULE(went_to_another_backward, went_to_another(block))
 /* Where no module has moved or made them: stacked ones, those of a checkpoint. */
 RULE(is_like_gradient, context->lacks_parameters && context->gradients && made_outside(block) &&
                            mt_block_ended(block)->backwards > block->birth->when.backwards + 1 &&
-                           mt_copies_has_size(context->gradients, block->size))
+                           mt_equal_sets_has_size(context->gradients, block->size))
 RULE(began_backward,
      born(block, MT_PHASE_BACKWARD) && made_under(context, block, MT_MARK_FIRST_GRADIENT))
 RULE(in_open_backward, born(block, MT_PHASE_BACKWARD))
@@ -437,7 +437,8 @@ static void look_for_gradients(struct mt_rule_context *context, const struct mt_
         if (!is_parameter_block(&verdicts[i]))
             continue;
         bytes += verdicts[i].block->size;
-        if (context->gradients && mt_copies_has_size(context->gradients, verdicts[i].block->size))
+        if (context->gradients &&
+            mt_equal_sets_has_size(context->gradients, verdicts[i].block->size))
             kept += verdicts[i].block->size;
     }
     context->lacks_gradients = !context->saw_gradients && context->gradients && kept < bytes / 4;
@@ -477,12 +478,12 @@ int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts
         some_trained |= is_parameter_block(&verdicts[i]) && is_trained(verdicts[i].block);
     for (size_t i = 0; i < n && !rc; i++) {
         if (is_parameter_block(&verdicts[i]) && (is_trained(verdicts[i].block) || !some_trained))
-            rc = mt_copies_add_parameter(&context->copies, verdicts[i].block);
+            rc = mt_equal_sets_add_parameter(&context->copies, verdicts[i].block);
     }
     for (size_t i = 0; i < n && !rc; i++)
         if (made_outside(verdicts[i].block) && verdicts[i].rule->certainty == MT_GUESS)
-            rc = mt_copies_add(&context->copies, verdicts[i].block,
-                               python_stack(context, verdicts[i].block));
+            rc = mt_equal_sets_add(&context->copies, verdicts[i].block,
+                                   python_stack(context, verdicts[i].block));
     if (!rc)
         classify_each(context, verdicts, n);
     return rc;

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "analyzer/model/copies.h"
+#include "analyzer/model/equal-sets.h"
 #include "analyzer/model/heap.h"
 #include "analyzer/model/ranges.h"
 #include "analyzer/support/categories.h"
@@ -30,8 +30,8 @@ struct mt_rule_context {
     uint64_t parameter_bytes;           /* of all of them, where they lack gradients */
     bool is_distributed;                /* DDP or FSDP made something that is there */
     uint32_t first_apply_line;          /* of Module._apply, where it moves parameters; 0: not seen */
-    const struct mt_copies *gradients;  /* sizes of what lifetimes show to be gradients */
-    struct mt_copies copies;
+    const struct mt_equal_sets *gradients; /* sizes of what lifetimes show to be gradients */
+    struct mt_equal_sets copies;
     const struct mt_user_rules *user; /* NULL: none */
 };
 

@@ -219,7 +219,7 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
         mt_idle_clear(&analysis->devices[i].idle);
         mt_segments_clear(&analysis->devices[i].segments);
         mt_growth_clear(&analysis->devices[i].growth);
-        mt_copies_clear(&analysis->devices[i].context.copies);
+        mt_equal_sets_clear(&analysis->devices[i].context.copies);
     }
     free(analysis->devices);
     mt_origins_clear(&analysis->host);

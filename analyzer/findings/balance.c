@@ -24,7 +24,7 @@ static void name_of(char *out, size_t size, const struct mt_definitions *d,
             break;
         if (frame->marks & MT_MARK_FRAMEWORK)
             continue;
-        const char *path = mt_module(d, frame->module).path, *slash = strrchr(path, '/');
+        const char *path = mt_trace_image(d, frame->image).path, *slash = strrchr(path, '/');
         snprintf(out, size, "%s", slash ? slash + 1 : path);
         return;
     }
@@ -41,7 +41,7 @@ static int comes_from_pytorch(const struct mt_definitions *d, uint32_t stack)
         const struct mt_frame *frame = mt_stack_frame(d, stack);
         if (!frame->is_native)
             return 0;
-        if (strstr(mt_module(d, frame->module).path, "/libc10_cuda."))
+        if (strstr(mt_trace_image(d, frame->image).path, "/libc10_cuda."))
             return 1;
     }
     return 0;
@@ -167,7 +167,7 @@ static void find_rest(struct mt_balance *balance, const struct mt_sample *sample
     balance->runtime = runtime_of(sample);
     balance->first = runtime_of(first) < balance->runtime ? runtime_of(first) : balance->runtime;
     balance->objects = sample->objects;
-    balance->since = (struct mt_object_counts){
+    balance->since = (struct mt_cuda_object_counts){
         .contexts = less(sample->objects.contexts, first->objects.contexts),
         .modules = less(sample->objects.modules, first->objects.modules),
         .streams = less(sample->objects.streams, first->objects.streams),

@@ -30,7 +30,8 @@ struct mt_balance {
     size_t n_empty;
     uint64_t runtime; /* this process's, and nothing that it asked for: context, modules */
     uint64_t first;   /* of that, what was there when the device was first asked */
-    struct mt_object_counts objects, since; /* there then; made since the device was first asked */
+    struct mt_cuda_object_counts objects,
+        since;                              /* there then; made since the device was first asked */
     struct mt_imported imported;            /* counted where it was made: in no other part */
     uint64_t others;                        /* other processes */
     uint64_t unexplained;                   /* nobody's by what NVML tells */

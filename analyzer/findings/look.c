@@ -65,7 +65,7 @@ static int judge(struct mt_look *look, const struct mt_replay *replay, struct mt
         look->category[verdicts[i].rule->category] += blocks[i].size;
     if (!rc)
         rc = mt_sites_collect(&look->sites, replay->definitions, verdicts, n);
-    mt_copies_clear(&context.copies);
+    mt_equal_sets_clear(&context.copies);
     free(verdicts);
     return rc;
 }

@@ -14,7 +14,7 @@ static json_t *parts(const struct mt_balance_part *part, size_t n)
 
 static json_t *runtime_parts(const struct mt_balance *balance)
 {
-    const struct mt_object_counts *there = &balance->objects, *since = &balance->since;
+    const struct mt_cuda_object_counts *there = &balance->objects, *since = &balance->since;
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "first",
         mt_json_number(balance->first), "since", mt_json_number(balance->runtime - balance->first),

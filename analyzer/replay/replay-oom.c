@@ -51,13 +51,14 @@ int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event)
 void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
-    replay->sample[slot] = (struct mt_sample){.time_ns = event->time_ns,
-                                              .total = event->DEVICE_MEMORY.total,
-                                              .free = event->DEVICE_MEMORY.free,
-                                              .own = event->DEVICE_MEMORY.own,
-                                              .others = event->DEVICE_MEMORY.others,
-                                              .cuda_bytes = replay->cuda.heap.total[slot].bytes,
-                                              .objects = mt_objects_on(&replay->objects, slot)};
+    replay->sample[slot] =
+        (struct mt_sample){.time_ns = event->time_ns,
+                           .total = event->DEVICE_MEMORY.total,
+                           .free = event->DEVICE_MEMORY.free,
+                           .own = event->DEVICE_MEMORY.own,
+                           .others = event->DEVICE_MEMORY.others,
+                           .cuda_bytes = replay->cuda.heap.total[slot].bytes,
+                           .objects = mt_cuda_objects_on(&replay->objects, slot)};
     if (!replay->first_sample[slot].time_ns)
         replay->first_sample[slot] = replay->sample[slot];
     const struct mt_sample *before = &replay->sample_at[slot];

@@ -126,7 +126,7 @@ static void watch(struct mt_replay *replay, const struct mt_block *block)
 static void see_gradient(struct mt_replay *replay, const struct mt_block *block)
 {
     if (mt_is_kept_by_backward(block))
-        mt_copies_add_parameter(&replay->gradients, block);
+        mt_equal_sets_add_parameter(&replay->gradients, block);
 }
 
 static __attribute__((cold)) void tell_life(struct mt_replay *replay, const struct mt_block *block,
@@ -344,7 +344,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
         return mt_cuda_event(&replay->cuda, event, &(struct mt_cuda_change){0});
     case MT_CUDA_OBJECT:
     case MT_CUDA_OBJECT_GONE:
-        return mt_objects_event(&replay->objects, event);
+        return mt_cuda_objects_event(&replay->objects, event);
     case MT_DEVICE_MEMORY:
         mt_replay_sample(replay, event);
         return 0;
@@ -479,7 +479,7 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
 
 void mt_replay_clear(struct mt_replay *replay)
 {
-    mt_copies_clear(&replay->gradients);
+    mt_equal_sets_clear(&replay->gradients);
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
         mt_spans_clear(&replay->spans[slot]);
         mt_timeline_clear(&replay->timeline[slot]);
@@ -489,7 +489,7 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_cuda_clear(&replay->cuda);
     mt_tracker_clear(&replay->tracker); /* after the blocks, whose ends it has */
     mt_host_clear(&replay->host);
-    mt_objects_clear(&replay->objects);
+    mt_cuda_objects_clear(&replay->objects);
     mt_summaries_clear(&replay->summaries);
     mt_definitions_destroy(replay->definitions);
     memset(replay, 0, sizeof *replay);

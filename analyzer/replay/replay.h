@@ -10,9 +10,9 @@
 #include "analyzer/classify/classify.h"
 #include "analyzer/classify/tracker.h"
 #include "analyzer/model/cuda-level.h"
+#include "analyzer/model/cuda-objects.h"
 #include "analyzer/model/host.h"
 #include "analyzer/model/moment.h"
-#include "analyzer/model/objects.h"
 #include "analyzer/model/spans.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/survey.h"
@@ -65,7 +65,7 @@ struct mt_sample {
     uint64_t time_ns; /* 0: it was not asked */
     uint64_t total, free, own, others;
     uint64_t cuda_bytes; /* what CUDA had handed out then */
-    struct mt_object_counts objects;
+    struct mt_cuda_object_counts objects;
 };
 
 /* PyTorch asked CUDA for more though as many bytes lay free in its pools: the time when the most
@@ -103,13 +103,13 @@ struct mt_replay {
     struct mt_spans spans[MT_DEVICES];
     struct mt_timeline timeline[MT_DEVICES];
     struct mt_places places[MT_DEVICES]; /* of question.whole_run */
-    struct mt_copies gradients;          /* where no labels tell of them */
+    struct mt_equal_sets gradients;      /* where no labels tell of them */
     uint64_t most_reserved[MT_DEVICES];
     struct mt_worst worst[MT_DEVICES];
     struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
     uint64_t n_ooms;
     struct mt_host host;
-    struct mt_objects objects;
+    struct mt_cuda_objects objects;
     struct mt_sample first_sample[MT_DEVICES];
     struct mt_sample sample[MT_DEVICES];    /* the last one */
     struct mt_sample sample_at[MT_DEVICES]; /* the nearest to the moment */

@@ -42,7 +42,7 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
 }
 
 /* "  since: 3 modules (18.00 MiB)": CUDA modules, with the bytes of their images. */
-static void name_since(char *text, size_t size, const struct mt_object_counts *since)
+static void name_since(char *text, size_t size, const struct mt_cuda_object_counts *since)
 {
     const struct {
         uint64_t n, bytes;

@@ -24,7 +24,7 @@ struct thread {
     uint32_t os_thread;
 };
 
-struct module {
+struct image {
     uint32_t build_id, path; /* path 0: not defined */
 };
 
@@ -32,8 +32,8 @@ struct mt_definitions {
     size_t defined; /* of all that have ids */
     char **strings;
     size_t n_strings, strings_capacity; /* n_: one more than the highest id */
-    struct module *modules;
-    size_t n_modules, modules_capacity;
+    struct image *images;
+    size_t n_images, images_capacity;
     struct mt_frame *frames;
     size_t n_frames, frames_capacity;
     struct mt_stack *stacks;
@@ -75,7 +75,7 @@ void mt_definitions_destroy(struct mt_definitions *d)
         free(d->names[i]);
     mt_symbols_destroy(d->symbols);
     mt_address_map_clear(&d->by_key);
-    free(d->modules);
+    free(d->images);
     free(d->names);
     free(d->strings);
     free(d->frames);
@@ -160,12 +160,11 @@ static void inherit(struct mt_stack *stack, const struct mt_stack *parent,
 
 static int add_module(struct mt_definitions *d, const struct mt_definition *definition)
 {
-    int rc = reserve(d, &d->modules, &d->n_modules, &d->modules_capacity, definition->id,
-                     sizeof *d->modules);
+    int rc = reserve(d, &d->images, &d->n_images, &d->images_capacity, definition->id,
+                     sizeof *d->images);
     if (rc)
         return rc;
-    d->modules[definition->id] =
-        (struct module){definition->module.build_id, definition->module.path};
+    d->images[definition->id] = (struct image){definition->image.build_id, definition->image.path};
     return 0;
 }
 
@@ -189,14 +188,14 @@ static int add_native(struct mt_definitions *d, const struct mt_definition *defi
     int rc = new_frame(d, definition->id, &frame);
     if (rc)
         return rc;
-    const char *path = mt_module(d, definition->native.module).path;
+    const char *path = mt_trace_image(d, definition->native.image).path;
     const char *slash = strrchr(path, '/'), *file = slash && slash[1] ? slash + 1 : path;
     frame->function = make_name(d, "%s+0x%" PRIx64, file, definition->native.address);
     if (!frame->function)
         return -ENOMEM;
     frame->file = path;
     frame->is_native = true;
-    frame->module = definition->native.module;
+    frame->image = definition->native.image;
     frame->address = definition->native.address;
     frame->marks = mt_module_marks(path);
     return 0;
@@ -325,7 +324,7 @@ int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *def
         return add_thread(d, definition);
     case MT_DEF_INFO:
         return add_info(d, definition);
-    case MT_DEF_MODULE:
+    case MT_DEF_IMAGE:
         return add_module(d, definition);
     case MT_DEF_NATIVE:
         return add_native(d, definition);
@@ -441,12 +440,12 @@ uint32_t mt_definitions_stack_limit(const struct mt_definitions *d)
     return (uint32_t)d->n_stacks;
 }
 
-struct mt_module mt_module(const struct mt_definitions *d, uint32_t id)
+struct mt_trace_image mt_trace_image(const struct mt_definitions *d, uint32_t id)
 {
-    if (id >= d->n_modules || !d->modules[id].path)
-        return (struct mt_module){"", "?"};
-    return (struct mt_module){mt_string(d, d->modules[id].build_id),
-                              mt_string(d, d->modules[id].path)};
+    if (id >= d->n_images || !d->images[id].path)
+        return (struct mt_trace_image){"", "?"};
+    return (struct mt_trace_image){mt_string(d, d->images[id].build_id),
+                                   mt_string(d, d->images[id].path)};
 }
 
 const struct mt_frame *mt_named_frame(const struct mt_definitions *d, uint32_t id)
@@ -457,7 +456,7 @@ const struct mt_frame *mt_named_frame(const struct mt_definitions *d, uint32_t i
         return mt_frame(d, id);
     struct mt_frame *frame = &d->frames[id];
     frame->is_sought = true;
-    if (mt_symbols_find(d->symbols, mt_module(d, frame->module), frame->address, &symbol))
+    if (mt_symbols_find(d->symbols, mt_trace_image(d, frame->image), frame->address, &symbol))
         return frame;
     frame->function = symbol.function;
     frame->file = symbol.file ? symbol.file : frame->file;

@@ -26,8 +26,8 @@ struct mt_frame {
     uint8_t is_gap;    /* stands for frames of a deep stack that are left out */
     uint8_t is_named;  /* by the trace, or where it was looked up */
     uint8_t is_sought; /* was looked up, in vain perhaps */
-    uint32_t module;   /* 0: its code was in no file */
-    uint64_t address;  /* in the module, as its symbol table has it */
+    uint32_t image;    /* 0: its code was in no file */
+    uint64_t address;  /* in the image, as its symbol table has it */
     /* Frames that are at work for a torch.nn module: the outermost one's class, and the name in it
      * (""; it is that one). NULL: others. */
     const char *root, *path;
@@ -35,7 +35,7 @@ struct mt_frame {
 };
 
 /* A library or the program. */
-struct mt_module {
+struct mt_trace_image {
     const char *build_id; /* hexadecimal, "": none */
     const char *path;     /* "?" where not known */
 };
@@ -84,7 +84,7 @@ uint32_t mt_definitions_string_limit(const struct mt_definitions *definitions);
 uint32_t mt_definitions_frame_limit(const struct mt_definitions *definitions);
 uint32_t mt_definitions_stack_limit(const struct mt_definitions *definitions);
 
-struct mt_module mt_module(const struct mt_definitions *definitions, uint32_t id);
+struct mt_trace_image mt_trace_image(const struct mt_definitions *definitions, uint32_t id);
 
 /* The innermost frame of a stack. */
 static inline const struct mt_frame *mt_stack_frame(const struct mt_definitions *definitions,

@@ -14,7 +14,7 @@ struct function {
 };
 
 struct file {
-    struct mt_module module;
+    struct mt_trace_image image;
     Dwfl *dwfl; /* NULL: there is no such file any more */
     Dwfl_Module *handle;
     uint64_t bias;              /* from its addresses to libdwfl's */
@@ -82,7 +82,7 @@ static int open_path(struct file *file, const char *path)
         return 0;
     file->handle = dwfl_report_offline(file->dwfl, path, path, -1);
     dwfl_report_end(file->dwfl, NULL, NULL);
-    if (file->handle && has_build_id(file->handle, file->module.build_id) &&
+    if (file->handle && has_build_id(file->handle, file->image.build_id) &&
         dwfl_module_getelf(file->handle, &bias)) {
         file->bias = bias;
         return 1;
@@ -128,8 +128,8 @@ static int read_functions(struct file *file)
 static int open_file(struct file *file)
 {
     char path[256];
-    const char *id = file->module.build_id;
-    if (*file->module.path == '/' && open_path(file, file->module.path))
+    const char *id = file->image.build_id;
+    if (*file->image.path == '/' && open_path(file, file->image.path))
         return read_functions(file);
     if (strlen(id) < 3)
         return 0;
@@ -137,16 +137,16 @@ static int open_file(struct file *file)
     return open_path(file, path) ? read_functions(file) : 0;
 }
 
-static struct file *find_file(struct mt_symbols *symbols, const struct mt_module *module)
+static struct file *find_file(struct mt_symbols *symbols, const struct mt_trace_image *image)
 {
     for (size_t i = 0; i < symbols->n_files; i++)
-        if (!strcmp(symbols->files[i]->module.path, module->path) &&
-            !strcmp(symbols->files[i]->module.build_id, module->build_id))
+        if (!strcmp(symbols->files[i]->image.path, image->path) &&
+            !strcmp(symbols->files[i]->image.build_id, image->build_id))
             return symbols->files[i];
     struct file *file = calloc(1, sizeof *file);
     if (!file)
         return NULL;
-    file->module = *module;
+    file->image = *image;
     if (open_file(file) || mt_grow(&symbols->files, &symbols->files_capacity, symbols->n_files + 1,
                                    sizeof *symbols->files)) {
         close_file(file);
@@ -182,10 +182,10 @@ static const char *keep(struct mt_symbols *symbols, char *text)
     return text ? symbols->texts[symbols->n_texts++] = text : NULL;
 }
 
-int mt_symbols_find(struct mt_symbols *symbols, struct mt_module module, uint64_t address,
+int mt_symbols_find(struct mt_symbols *symbols, struct mt_trace_image image, uint64_t address,
                     struct mt_symbol *out)
 {
-    struct file *file = find_file(symbols, &module);
+    struct file *file = find_file(symbols, &image);
     int line = 0;
     if (!file)
         return -ENOMEM;

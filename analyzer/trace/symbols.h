@@ -21,9 +21,9 @@ struct mt_symbol {
 struct mt_symbols *mt_symbols_create(void);
 void mt_symbols_destroy(struct mt_symbols *symbols);
 
-/* Looks up what is at an address of a module: 0, -ENOENT, or -ENOMEM. The texts live as long as
- * the symbols. A module's file is opened at its first address and kept open. */
-int mt_symbols_find(struct mt_symbols *symbols, struct mt_module module, uint64_t address,
+/* Looks up what is at an address of an image: 0, -ENOENT, or -ENOMEM. The texts live as long as
+ * the symbols. A image's file is opened at its first address and kept open. */
+int mt_symbols_find(struct mt_symbols *symbols, struct mt_trace_image image, uint64_t address,
                     struct mt_symbol *out);
 
 #endif

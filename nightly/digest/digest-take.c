@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From an analysis to a digest: the process and its devices. */
-#include "analyzer/trace/place.h"
+#include "analyzer/trace/rank-text.h"
 #include "names.h"
 #include "taker.h"
 

@@ -53,7 +53,7 @@ void mt_symbols_destroy(struct mt_symbols *symbols)
     free(symbols);
 }
 
-int mt_symbols_find(struct mt_symbols *symbols, struct mt_module module, uint64_t address,
+int mt_symbols_find(struct mt_symbols *symbols, struct mt_trace_image module, uint64_t address,
                     struct mt_symbol *out)
 {
     (void)symbols, (void)module, (void)address, (void)out;

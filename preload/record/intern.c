@@ -19,15 +19,15 @@ struct string {
     uint32_t at, size; /* in text */
 };
 
-struct module {
+struct image {
     uint32_t build_id, path;
 };
 
 /* Compared as a whole: without holes. */
 struct frame {
-    uint64_t address; /* of a native one, which has a module */
-    uint32_t module, function, file, line;
-    uint32_t root, path; /* of a torch.nn module's call; root 0: it is none */
+    uint64_t address; /* of a native one, which has a image */
+    uint32_t image, function, file, line;
+    uint32_t root, path; /* of a torch.nn image's call; root 0: it is none */
     uint32_t is_native, zero;
 };
 
@@ -35,7 +35,7 @@ struct stack {
     uint32_t parent, frame;
 };
 
-enum what { STRINGS, MODULES, FRAMES, STACKS, TABLES };
+enum what { STRINGS, IMAGES, FRAMES, STACKS, TABLES };
 
 struct table {
     const char *name;
@@ -56,7 +56,7 @@ static struct {
 } tables = {.lock = PTHREAD_MUTEX_INITIALIZER,
             .table = {
                 [STRINGS] = {"names", sizeof(struct string), 3 << 15, .used = 1},
-                [MODULES] = {"modules", sizeof(struct module), 1 << 12, .used = 1},
+                [IMAGES] = {"modules", sizeof(struct image), 1 << 12, .used = 1},
                 [FRAMES] = {"frames", sizeof(struct frame), 3 << 15, .used = 1},
                 [STACKS] = {"stacks", sizeof(struct stack), 3 << 17, .used = 1},
             }};
@@ -206,12 +206,12 @@ uint32_t mt_intern_call(uint32_t function, uint32_t file, uint32_t line, uint32_
 
 uint32_t mt_intern_image(uint32_t build_id, uint32_t path)
 {
-    return intern(MODULES, &(struct module){build_id, path});
+    return intern(IMAGES, &(struct image){build_id, path});
 }
 
-uint32_t mt_intern_native_frame(uint32_t module, uint64_t address)
+uint32_t mt_intern_native_frame(uint32_t image, uint64_t address)
 {
-    return intern(FRAMES, &(struct frame){.address = address, .module = module, .is_native = 1});
+    return intern(FRAMES, &(struct frame){.address = address, .image = image, .is_native = 1});
 }
 
 uint32_t mt_intern_stack(uint32_t parent, uint32_t frame)
@@ -248,18 +248,18 @@ static void read_string(const struct string *string, struct mt_definition *out)
     out->text_size = string->size;
 }
 
-static void read_module(const struct module *module, struct mt_definition *out)
+static void read_image(const struct image *image, struct mt_definition *out)
 {
-    out->kind = MT_DEF_MODULE;
-    out->module.build_id = module->build_id;
-    out->module.path = module->path;
+    out->kind = MT_DEF_IMAGE;
+    out->image.build_id = image->build_id;
+    out->image.path = image->path;
 }
 
 static void read_frame(const struct frame *frame, struct mt_definition *out)
 {
     if (frame->is_native) {
         out->kind = MT_DEF_NATIVE;
-        out->native.module = frame->module;
+        out->native.image = frame->image;
         out->native.address = frame->address;
     } else {
         out->kind = frame->root ? MT_DEF_CALL : MT_DEF_FRAME;
@@ -285,14 +285,14 @@ int mt_intern_read(struct mt_intern_position *position, struct mt_definition *ou
     memset(out, 0, sizeof *out);
     const struct stack *stack = pending(STACKS, &position->stacks);
     const struct frame *frame = pending(FRAMES, &position->frames);
-    const struct module *module = pending(MODULES, &position->modules);
+    const struct image *image = pending(IMAGES, &position->images);
     const struct string *string = pending(STRINGS, &position->strings);
     if (string) {
         read_string(string, out);
         out->id = position->strings++;
-    } else if (module) {
-        read_module(module, out);
-        out->id = position->modules++;
+    } else if (image) {
+        read_image(image, out);
+        out->id = position->images++;
     } else if (frame) {
         read_frame(frame, out);
         out->id = position->frames++;
@@ -300,7 +300,7 @@ int mt_intern_read(struct mt_intern_position *position, struct mt_definition *ou
         read_stack(stack, out);
         out->id = position->stacks++;
     }
-    return string || module || frame || stack;
+    return string || image || frame || stack;
 }
 
 void mt_intern_reset(void)

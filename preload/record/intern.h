@@ -19,7 +19,7 @@ uint32_t mt_intern_frame(uint32_t function, uint32_t file, uint32_t line);
 uint32_t mt_intern_call(uint32_t function, uint32_t file, uint32_t line, uint32_t root,
                         uint32_t path);
 uint32_t mt_intern_image(uint32_t build_id, uint32_t path); /* string ids */
-uint32_t mt_intern_native_frame(uint32_t module, uint64_t address);
+uint32_t mt_intern_native_frame(uint32_t image, uint64_t address);
 uint32_t mt_intern_stack(uint32_t parent, uint32_t frame);
 
 /* A string's text, not terminated: *size bytes; "" for 0. */
@@ -33,7 +33,7 @@ void mt_intern_unlock(void);
 
 /* How many of each were passed on; begins as zeros. */
 struct mt_intern_position {
-    uint32_t strings, modules, frames, stacks;
+    uint32_t strings, images, frames, stacks;
 };
 
 /* The next definition after the position, what it refers to before itself: 1, or 0 where there is

@@ -208,12 +208,12 @@ static void make_definition(struct maker *m, const uint8_t *record)
         d->stack.parent = number[1];
         d->stack.frame = number[2];
         break;
-    case MT_DEF_MODULE:
-        d->module.build_id = number[1];
-        d->module.path = number[2];
+    case MT_DEF_IMAGE:
+        d->image.build_id = number[1];
+        d->image.path = number[2];
         break;
     case MT_DEF_NATIVE:
-        d->native.module = number[1];
+        d->native.image = number[1];
         d->native.address = mt_made_number(argument(record, 2));
         break;
     default:

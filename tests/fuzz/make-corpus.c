@@ -107,12 +107,12 @@ static void put_definition(struct input *input, const struct mt_definition *d)
         set(record, 1, d->stack.parent);
         set(record, 2, d->stack.frame);
         break;
-    case MT_DEF_MODULE:
-        set(record, 1, d->module.build_id);
-        set(record, 2, d->module.path);
+    case MT_DEF_IMAGE:
+        set(record, 1, d->image.build_id);
+        set(record, 2, d->image.path);
         break;
     case MT_DEF_NATIVE:
-        set(record, 1, d->native.module);
+        set(record, 1, d->native.image);
         set(record, 2, d->native.address);
         break;
     default:

@@ -146,19 +146,19 @@ START_TEST(only_copied_objects_have_attributes)
 }
 END_TEST
 
-static void add_native(struct mt_definitions *d, uint32_t id, uint32_t module, uint64_t address)
+static void add_native(struct mt_definitions *d, uint32_t id, uint32_t image, uint64_t address)
 {
     struct mt_definition frame = {.kind = MT_DEF_NATIVE, .id = id};
-    frame.native.module = module;
+    frame.native.image = image;
     frame.native.address = address;
     ck_assert_int_eq(mt_definitions_add(d, &frame), 0);
 }
 
-static void add_module(struct mt_definitions *d, uint32_t id, uint32_t path)
+static void add_image(struct mt_definitions *d, uint32_t id, uint32_t path)
 {
-    struct mt_definition module = {.kind = MT_DEF_MODULE, .id = id};
-    module.module.path = path;
-    ck_assert_int_eq(mt_definitions_add(d, &module), 0);
+    struct mt_definition image = {.kind = MT_DEF_IMAGE, .id = id};
+    image.image.path = path;
+    ck_assert_int_eq(mt_definitions_add(d, &image), 0);
 }
 
 START_TEST(python_comes_before_native)
@@ -168,8 +168,8 @@ START_TEST(python_comes_before_native)
     add(d, MT_DEF_STRING, 2, "/v/site-packages/torch/lib/libc10_cuda.so");
     add(d, MT_DEF_STRING, 3, "main");
     add(d, MT_DEF_STRING, 4, "/home/u/train.py");
-    add_module(d, 1, 1);
-    add_module(d, 2, 2);
+    add_image(d, 1, 1);
+    add_image(d, 2, 2);
     add_native(d, 1, 1, 0x10);
     add_native(d, 2, 2, 0x20);
     add_frame(d, 3, 3, 4);
@@ -193,7 +193,7 @@ START_TEST(native_frames_have_names)
     add(d, MT_DEF_STRING, 1, "/opt/none/libgone.so");
     add(d, MT_DEF_STRING, 2, "ns::solve");
     add(d, MT_DEF_STRING, 3, "solve.c");
-    add_module(d, 1, 1);
+    add_image(d, 1, 1);
     add_native(d, 1, 1, 0xabc);
     add_native(d, 2, 1, 0xdef);
     add_native(d, 3, 0, 0x7f0012345678); /* in no file */
@@ -208,7 +208,7 @@ START_TEST(native_frames_have_names)
     ck_assert_uint_eq(mt_named_frame(d, 2)->line, 7);
     symbol.id = 4; /* no such frame */
     ck_assert_int_eq(mt_definitions_add(d, &symbol), -EINVAL);
-    ck_assert_str_eq(mt_module(d, 9).path, "?");
+    ck_assert_str_eq(mt_trace_image(d, 9).path, "?");
     mt_definitions_destroy(d);
 }
 END_TEST

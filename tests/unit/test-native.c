@@ -141,7 +141,7 @@ START_TEST(names_come_from_the_file)
     ck_assert_int_ge(strlen(build_id), 16);
     ck_assert_int_eq(path[0], '/');
     struct mt_symbols *symbols = mt_symbols_create();
-    struct mt_module module = {build_id, path};
+    struct mt_trace_image module = {build_id, path};
     ck_assert_int_eq(mt_symbols_find(symbols, module, known() - image.bias, &symbol), 0);
     ck_assert_str_eq(symbol.function, "known_function");
     ck_assert_ptr_nonnull(strstr(symbol.file, "test-native.c"));
@@ -152,7 +152,7 @@ START_TEST(names_come_from_the_file)
     ck_assert_int_eq(mt_symbols_find(symbols, module, known() - image.bias, &symbol), -ENOENT);
     module.path = "/no/such/file";
     ck_assert_int_eq(mt_symbols_find(symbols, module, known() - image.bias, &symbol), -ENOENT);
-    module = (struct mt_module){build_id, path};
+    module = (struct mt_trace_image){build_id, path};
     ck_assert_int_eq(mt_symbols_find(symbols, module, 1, &symbol), -ENOENT);
     mt_symbols_destroy(symbols);
 }

@@ -85,7 +85,7 @@ static void make_trace(void)
     define(encoder, (struct mt_definition){.kind = MT_DEF_FRAME, .id = 1, .frame = {1, 0, 77}});
     define(encoder, (struct mt_definition){.kind = MT_DEF_STACK, .id = 1, .stack = {0, 1}});
     define(encoder, (struct mt_definition){.kind = MT_DEF_THREAD, .id = 1, .os_thread = 4711});
-    define(encoder, (struct mt_definition){.kind = MT_DEF_MODULE, .id = 1, .module = {1, 2}});
+    define(encoder, (struct mt_definition){.kind = MT_DEF_IMAGE, .id = 1, .image = {1, 2}});
     define(encoder,
            (struct mt_definition){.kind = MT_DEF_NATIVE, .id = 2, .native = {UINT64_MAX - 5, 1}});
     define(encoder, (struct mt_definition){.kind = MT_DEF_SYMBOL, .id = 2, .frame = {1, 2, 3}});
@@ -165,9 +165,9 @@ START_TEST(records_come_back)
     ck_assert_uint_eq(batch.definitions[2].frame.line, 77);
     ck_assert_uint_eq(batch.definitions[3].stack.frame, 1);
     ck_assert_uint_eq(batch.definitions[4].os_thread, 4711);
-    ck_assert_uint_eq(batch.definitions[5].module.build_id, 1);
-    ck_assert_uint_eq(batch.definitions[5].module.path, 2);
-    ck_assert_uint_eq(batch.definitions[6].native.module, 1);
+    ck_assert_uint_eq(batch.definitions[5].image.build_id, 1);
+    ck_assert_uint_eq(batch.definitions[5].image.path, 2);
+    ck_assert_uint_eq(batch.definitions[6].native.image, 1);
     ck_assert_uint_eq(batch.definitions[6].native.address, UINT64_MAX - 5);
     ck_assert_int_eq(batch.definitions[7].kind, MT_DEF_SYMBOL);
     ck_assert_uint_eq(batch.definitions[7].frame.line, 3);

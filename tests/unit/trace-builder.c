@@ -16,7 +16,7 @@ struct mt_builder {
     enum { NOTHING, DEFINITIONS, SUMMARIES, EVENTS } open;
     unsigned char *bytes;
     size_t size;
-    uint32_t strings, modules, frames, stacks;
+    uint32_t strings, images, frames, stacks;
     struct mt_event next; /* its device, thread, stack; time of the last event */
     uint64_t events, lost;
     uint64_t allocated[DEVICES], reserved[DEVICES];
@@ -140,13 +140,13 @@ static void build_names(struct mt_builder *b, struct mt_definition frame, const 
 static void build_native(struct mt_builder *b, const char *text, const char *sign)
 {
     char path[256];
-    struct mt_definition module = {.kind = MT_DEF_MODULE, .id = ++b->modules};
+    struct mt_definition image = {.kind = MT_DEF_IMAGE, .id = ++b->images};
     struct mt_definition frame = {.kind = MT_DEF_NATIVE, .id = ++b->frames};
     snprintf(path, sizeof path, "%.*s", (int)(sign - text), text);
-    module.module.build_id = mt_build_string(b, "00112233");
-    module.module.path = mt_build_string(b, path);
-    mt_build_definition(b, &module);
-    frame.native.module = module.id;
+    image.image.build_id = mt_build_string(b, "00112233");
+    image.image.path = mt_build_string(b, path);
+    mt_build_definition(b, &image);
+    frame.native.image = image.id;
     frame.native.address = strtoull(sign + 1, NULL, 16);
     mt_build_definition(b, &frame);
 }

@@ -67,11 +67,10 @@ static struct fields fields_of(const struct mt_definition *d)
         return (struct fields){2, {{"parent", d->stack.parent}, {"frame", d->stack.frame}}, 0};
     case MT_DEF_THREAD:
         return (struct fields){1, {{"os_thread", d->os_thread}}, 1};
-    case MT_DEF_MODULE:
-        return (struct fields){2, {{"build_id", d->module.build_id}, {"path", d->module.path}}, 0};
+    case MT_DEF_IMAGE:
+        return (struct fields){2, {{"build_id", d->image.build_id}, {"path", d->image.path}}, 0};
     case MT_DEF_NATIVE:
-        return (struct fields){
-            2, {{"module", d->native.module}, {"address", d->native.address}}, 0};
+        return (struct fields){2, {{"module", d->native.image}, {"address", d->native.address}}, 0};
     case MT_DEF_STRING:
     case MT_DEF_INFO:
     case MT_DEF_SUMMARY:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd-history.h"
 #include "nightly/history/history.h"
-#include "nightly/history/keep.h"
+#include "nightly/history/trace-copy.h"
 #include "tools/input/revision.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ const struct mt_option mt_history_add_options[] = {
 };
 
 struct arguments {
-    struct mt_history_place place;
+    struct mt_history_location place;
     struct mt_revision revision;
     const char *commit, *branch, *keep;
     const char *tag[MOST_TAGS + 1];
@@ -68,14 +68,14 @@ static int read_option(const struct mt_command *command, int letter, const char 
         arguments->tag[arguments->n_tags++] = value;
         return 0;
     default:
-        return mt_history_place_option(command, letter, value, &arguments->place);
+        return mt_history_location_option(command, letter, value, &arguments->place);
     }
 }
 
 /* 0, or MT_EXIT_BAD after a message. */
 static int keep_copy(struct arguments *arguments, struct mt_new_trace *trace, const char *path)
 {
-    int rc = mt_keep_copy(path, arguments->keep, trace->checksum, trace->path);
+    int rc = mt_history_copy_trace(path, arguments->keep, trace->checksum, trace->path);
     trace->is_kept = true;
     return rc ? mt_fail("%s: cannot be copied to %s: %s", path, arguments->keep, strerror(-rc)) : 0;
 }
@@ -89,7 +89,7 @@ static int insert(struct arguments *arguments, const struct mt_new_trace *trace,
     char gone[PATH_MAX] = "";
     if (mt_history_add(&arguments->store, trace, &run, &is_new, gone))
         return mt_fail("%s", arguments->store.error);
-    if (*gone && strcmp(gone, trace->path) && mt_keep_remove(gone))
+    if (*gone && strcmp(gone, trace->path) && mt_history_remove_trace(gone))
         mt_say("%s: cannot be removed: %s", gone, strerror(errno));
     char ended[MT_ENDED_TEXT];
     const struct mt_ended *end = &trace->digest.ended;
@@ -144,7 +144,7 @@ static int add_all(struct arguments *arguments, int n, char **paths)
 {
     int code = MT_EXIT_OK;
     mt_revision_find(&arguments->revision, arguments->commit, arguments->branch);
-    if (mt_history_place_open(&arguments->place, &arguments->store, MT_STORE_WRITE))
+    if (mt_history_location_open(&arguments->place, &arguments->store, MT_STORE_WRITE))
         code = mt_fail("%s", arguments->store.error);
     for (int i = 0; i < n && !arguments->store.failed; i++)
         if (add(arguments, paths[i]))
@@ -163,7 +163,7 @@ int mt_run_history_add(const struct mt_command *command, int argc, char **argv)
             break;
     if (!letter && operand == argc)
         mt_fail_usage(command, "no trace given");
-    else if (!letter && !mt_history_place_find(command, &arguments.place))
+    else if (!letter && !mt_history_location_find(command, &arguments.place))
         code = add_all(&arguments, argc - operand, argv + operand);
     mt_user_rules_destroy(arguments.rules);
     return code;

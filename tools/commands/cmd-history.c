@@ -2,7 +2,7 @@
 /* memtap history: list, show, trend and prune; add is in cmd-history-add.c. */
 #include "cmd-history.h"
 #include "commands.h"
-#include "nightly/history/keep.h"
+#include "nightly/history/trace-copy.h"
 #include "nightly/history/trend.h"
 #include "tools/input/allow-ended.h"
 #include "tools/input/trace-arguments.h"
@@ -43,7 +43,7 @@ static const struct mt_option prune_options[] = {
 /* clang-format on */
 
 struct arguments {
-    struct mt_history_place place;
+    struct mt_history_location place;
     struct mt_run_filter filter;
     enum mt_format format;
     uint64_t keep_last, older_than_ns;
@@ -134,7 +134,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
         arguments->older_than_ns = read_age(value);
         return arguments->older_than_ns ? 0 : wrong(command, value, "time; use 90d, 12w or 6h");
     default:
-        return mt_history_place_option(command, letter, value, &arguments->place);
+        return mt_history_location_option(command, letter, value, &arguments->place);
     }
 }
 
@@ -168,9 +168,9 @@ static int with_history(const struct mt_command *command, int argc, char **argv,
     struct arguments arguments;
     struct mt_store store;
     if (read_arguments(command, argc, argv, &arguments) ||
-        mt_history_place_find(command, &arguments.place))
+        mt_history_location_find(command, &arguments.place))
         return MT_EXIT_BAD;
-    int rc = mt_history_place_open(&arguments.place, &store, use);
+    int rc = mt_history_location_open(&arguments.place, &store, use);
     if (!rc)
         rc = do_it(command, &store, &arguments);
     if (store.failed)
@@ -263,7 +263,7 @@ static void choose(struct mt_runs *runs, const struct arguments *arguments)
 
 static void remove_copy(void *user, const char *path)
 {
-    int rc = mt_keep_remove(path);
+    int rc = mt_history_remove_trace(path);
     if (!rc) {
         fputs("removed ", stdout);
         mt_print_text(path);

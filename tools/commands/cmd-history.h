@@ -16,7 +16,7 @@ enum { MT_OPTION_DB = 512, MT_OPTION_WAIT };
     {MT_OPTION_WAIT, "wait", "SECONDS", "wait so long for other writers (default: 30)"}
 /* clang-format on */
 
-struct mt_history_place {
+struct mt_history_location {
     const char *db; /* --db */
     unsigned wait_ms;
     char path[PATH_MAX];
@@ -27,13 +27,13 @@ struct mt_history_place {
     }
 
 /* Takes an option of MT_DB_OPTIONS, finds the file; 0, or -1 after a message. */
-int mt_history_place_option(const struct mt_command *command, int letter, const char *value,
-                            struct mt_history_place *place);
-int mt_history_place_find(const struct mt_command *command, struct mt_history_place *place);
+int mt_history_location_option(const struct mt_command *command, int letter, const char *value,
+                               struct mt_history_location *place);
+int mt_history_location_find(const struct mt_command *command, struct mt_history_location *place);
 
 /* As mt_store_open; makes the folder of the default file, where that is to be written. */
-int mt_history_place_open(const struct mt_history_place *place, struct mt_store *store,
-                          enum mt_store_use use);
+int mt_history_location_open(const struct mt_history_location *place, struct mt_store *store,
+                             enum mt_store_use use);
 
 extern const struct mt_option mt_history_add_options[];
 int mt_run_history_add(const struct mt_command *command, int argc, char **argv);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "watch.h"
-#include "analyzer/trace/place.h"
+#include "analyzer/trace/rank-text.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int mt_history_place_option(const struct mt_command *command, int letter, const char *value,
-                            struct mt_history_place *place)
+int mt_history_location_option(const struct mt_command *command, int letter, const char *value,
+                               struct mt_history_location *place)
 {
     if (letter == MT_OPTION_DB) {
         place->db = value;
@@ -30,7 +30,7 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-int mt_history_place_find(const struct mt_command *command, struct mt_history_place *place)
+int mt_history_location_find(const struct mt_command *command, struct mt_history_location *place)
 {
     const char *named = place->db ? place->db : variable("MEMTAP_HISTORY");
     const char *data = variable("XDG_DATA_HOME"), *home = variable("HOME");
@@ -42,7 +42,8 @@ int mt_history_place_find(const struct mt_command *command, struct mt_history_pl
     else if (home)
         n = snprintf(place->path, sizeof place->path, "%s/.local/share/memtap/history.db", home);
     else
-        mt_fail_usage(command, "HOME is not set, so there is no place for a history; give --db FILE");
+        mt_fail_usage(command,
+                      "HOME is not set, so there is no place for a history; give --db FILE");
     if (n >= (int)sizeof place->path)
         mt_fail_usage(command, "the path of the history's file is too long");
     place->db = named;
@@ -61,8 +62,8 @@ static void make_folders(const char *path)
 }
 
 /* A limit on the size of files is to be an error like others. */
-int mt_history_place_open(const struct mt_history_place *place, struct mt_store *store,
-                          enum mt_store_use use)
+int mt_history_location_open(const struct mt_history_location *place, struct mt_store *store,
+                             enum mt_store_use use)
 {
     signal(SIGXFSZ, SIG_IGN);
     if (!place->db && use == MT_STORE_WRITE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "keep.h"
+#include "trace-copy.h"
 #include "nightly/digest/checksum.h"
 #include "nightly/digest/names.h"
 #include "trace-format/tail.h"
@@ -58,7 +58,8 @@ static int copy_all(const char *path, const char *to)
     return rc;
 }
 
-int mt_keep_copy(const char *path, const char *folder, const char *checksum, char out[PATH_MAX])
+int mt_history_copy_trace(const char *path, const char *folder, const char *checksum,
+                          char out[PATH_MAX])
 {
     char real[PATH_MAX];
     const char *name = mt_last_part(path);
@@ -74,7 +75,7 @@ int mt_keep_copy(const char *path, const char *folder, const char *checksum, cha
     return access(out, F_OK) ? copy_all(path, out) : 0;
 }
 
-int mt_keep_remove(const char *path)
+int mt_history_remove_trace(const char *path)
 {
     char name[PATH_MAX];
     int rc = 0;

@@ -3,15 +3,15 @@
  * Equal-size sets: a line that makes a block for every parameter that is trained, of its size or
  * of another precision, makes copies of the parameters, whatever its program calls them.
  */
-#ifndef MT_COPIES_H
-#define MT_COPIES_H
+#ifndef MT_EQUAL_SETS_H
+#define MT_EQUAL_SETS_H
 
 #include <stdbool.h>
 
 #include "analyzer/support/address-map.h"
 #include "heap.h"
 
-struct mt_copies {
+struct mt_equal_sets {
     struct mt_address_map sizes; /* of parameters */
     size_t parameters;
     struct mt_address_map sites; /* stack -> index of its counts, from 1 */
@@ -19,24 +19,24 @@ struct mt_copies {
         uint64_t bytes, same, wider; /* of all its blocks, of those of a parameter's size, and of
                                       * those of double that */
         size_t blocks;               /* that matched */
-    } *site;
+    } * site;
     size_t n_sites, capacity;
 };
 
 /* A table of zeros is empty. */
-void mt_copies_clear(struct mt_copies *copies);
+void mt_equal_sets_clear(struct mt_equal_sets *sets);
 
 /* First every parameter, then every block that may be a copy; site: the stack of its line in
  * Python, 0: none. 0 or -ENOMEM. */
-/* Whether a parameter is as large as that. */
-bool mt_copies_has_size(const struct mt_copies *copies, uint64_t size);
+int mt_equal_sets_add_parameter(struct mt_equal_sets *sets, const struct mt_block *block);
+int mt_equal_sets_add(struct mt_equal_sets *sets, const struct mt_block *block, uint32_t site);
 
-int mt_copies_add_parameter(struct mt_copies *copies, const struct mt_block *block);
-int mt_copies_add(struct mt_copies *copies, const struct mt_block *block, uint32_t site);
+/* Whether a parameter is as large as that. */
+bool mt_equal_sets_has_size(const struct mt_equal_sets *sets, uint64_t size);
 
 /* What set of copies the block is of. */
 enum mt_copy { MT_NO_COPY, MT_COPY, MT_WIDER_COPY };
-enum mt_copy mt_copy_kind(const struct mt_copies *copies, const struct mt_block *block,
+enum mt_copy mt_copy_kind(const struct mt_equal_sets *sets, const struct mt_block *block,
                           uint32_t site);
 
 #endif

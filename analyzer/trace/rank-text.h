@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process's place in a job of several. */
-#ifndef MT_PLACE_H
-#define MT_PLACE_H
+#ifndef MT_RANK_TEXT_H
+#define MT_RANK_TEXT_H
 
 #include "definitions.h"
 

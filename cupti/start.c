@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "module.h"
 #include "calls.h"
+#include "library.h"
 
 #include <errno.h>
 #include <stdio.h>

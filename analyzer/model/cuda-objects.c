@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "objects.h"
+#include "cuda-objects.h"
 #include "analyzer/support/grow.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
 #include <string.h>
 
-void mt_objects_clear(struct mt_objects *objects)
+void mt_cuda_objects_clear(struct mt_cuda_objects *objects)
 {
     mt_address_map_clear(&objects->by_handle);
     free(objects->object);
     memset(objects, 0, sizeof *objects);
 }
 
-static void count(struct mt_objects *objects, const struct mt_object *object, int by)
+static void count(struct mt_cuda_objects *objects, const struct mt_cuda_object *object, int by)
 {
-    struct mt_object_counts *now = &objects->now[object->slot];
+    struct mt_cuda_object_counts *now = &objects->now[object->slot];
     uint64_t *number = object->space == MT_SPACE_CONTEXT  ? &now->contexts
                        : object->space == MT_SPACE_MODULE ? &now->modules
                                                           : &now->streams;
@@ -24,7 +24,7 @@ static void count(struct mt_objects *objects, const struct mt_object *object, in
 }
 
 /* Its place + 1; 0: no memory. */
-static uint32_t find_place(struct mt_objects *objects)
+static uint32_t find_place(struct mt_cuda_objects *objects)
 {
     uint32_t place = objects->first_free;
     if (place) {
@@ -36,7 +36,7 @@ static uint32_t find_place(struct mt_objects *objects)
     return (uint32_t)++objects->n;
 }
 
-static void end(struct mt_objects *objects, uint64_t handle)
+static void end(struct mt_cuda_objects *objects, uint64_t handle)
 {
     uint32_t place = mt_address_map_take(&objects->by_handle, handle);
     if (!place)
@@ -47,27 +47,28 @@ static void end(struct mt_objects *objects, uint64_t handle)
 }
 
 /* A context is retained again, a library loaded by the runtime's call and the driver's inside. */
-static int on_made(struct mt_objects *objects, const struct mt_event *event, enum mt_space space)
+static int on_made(struct mt_cuda_objects *objects, const struct mt_event *event,
+                   enum mt_space space)
 {
     if (mt_address_map_get(&objects->by_handle, event->CUDA_OBJECT.handle))
         return 0;
     uint32_t place = find_place(objects);
     if (!place)
         return -ENOMEM;
-    struct mt_object *object = &objects->object[place - 1];
-    *object = (struct mt_object){.code = event->CUDA_OBJECT.size,
-                                 .space = (uint8_t)space,
-                                 .slot = (uint8_t)mt_device_slot(event->device)};
+    struct mt_cuda_object *object = &objects->object[place - 1];
+    *object = (struct mt_cuda_object){.code = event->CUDA_OBJECT.size,
+                                      .space = (uint8_t)space,
+                                      .slot = (uint8_t)mt_device_slot(event->device)};
     count(objects, object, 1);
     return mt_address_map_put(&objects->by_handle, event->CUDA_OBJECT.handle, place);
 }
 
 /* All that is there is the device's, and goes with its context. */
-static void on_reset(struct mt_objects *objects, unsigned slot)
+static void on_reset(struct mt_cuda_objects *objects, unsigned slot)
 {
     for (size_t i = 0; i < objects->by_handle.capacity;) {
         const struct mt_address_slot *at = &objects->by_handle.slots[i];
-        const struct mt_object *object = at->value ? &objects->object[at->value - 1] : NULL;
+        const struct mt_cuda_object *object = at->value ? &objects->object[at->value - 1] : NULL;
         if (object && object->slot == slot)
             end(objects, at->address); /* another may move here */
         else
@@ -76,7 +77,7 @@ static void on_reset(struct mt_objects *objects, unsigned slot)
 }
 
 /* A primary context is released once by each that has retained it, and stays meanwhile. */
-static void on_gone(struct mt_objects *objects, const struct mt_event *event)
+static void on_gone(struct mt_cuda_objects *objects, const struct mt_event *event)
 {
     switch (event->CUDA_OBJECT.api) {
     case MT_API_CU_PRIMARY_CTX_RELEASE:
@@ -91,7 +92,7 @@ static void on_gone(struct mt_objects *objects, const struct mt_event *event)
     end(objects, event->CUDA_OBJECT.handle);
 }
 
-int mt_objects_event(struct mt_objects *objects, const struct mt_event *event)
+int mt_cuda_objects_event(struct mt_cuda_objects *objects, const struct mt_event *event)
 {
     enum mt_space space = mt_cuda_api_space(event->CUDA_OBJECT.api);
     if (event->kind == MT_CUDA_OBJECT_GONE)
@@ -101,10 +102,11 @@ int mt_objects_event(struct mt_objects *objects, const struct mt_event *event)
     return 0;
 }
 
-struct mt_object_counts mt_objects_on(const struct mt_objects *objects, unsigned slot)
+struct mt_cuda_object_counts mt_cuda_objects_on(const struct mt_cuda_objects *objects,
+                                                unsigned slot)
 {
-    struct mt_object_counts on = objects->now[slot];
-    const struct mt_object_counts *any = &objects->now[mt_device_slot(MT_NO_DEVICE)];
+    struct mt_cuda_object_counts on = objects->now[slot];
+    const struct mt_cuda_object_counts *any = &objects->now[mt_device_slot(MT_NO_DEVICE)];
     if (slot != mt_device_slot(MT_NO_DEVICE)) {
         on.modules += any->modules;
         on.streams += any->streams;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "copies.h"
+#include "equal-sets.h"
 #include "analyzer/support/grow.h"
 
 /* A set has next to nothing else in it, and a block for most of the parameters: one block may be as
@@ -10,7 +10,7 @@
 /* PyTorch rounds small blocks to 512 bytes; a large one may have up to 1 MiB too much. */
 #define LARGE (1u << 20)
 
-void mt_copies_clear(struct mt_copies *copies)
+void mt_equal_sets_clear(struct mt_equal_sets *copies)
 {
     mt_address_map_clear(&copies->sizes);
     mt_address_map_clear(&copies->sites);
@@ -23,13 +23,13 @@ static uint64_t size_key(uint64_t size)
     return size > LARGE ? size / LARGE << 20 | 1 : size;
 }
 
-int mt_copies_add_parameter(struct mt_copies *copies, const struct mt_block *block)
+int mt_equal_sets_add_parameter(struct mt_equal_sets *copies, const struct mt_block *block)
 {
     copies->parameters++;
     return mt_address_map_put(&copies->sizes, size_key(block->size), 1);
 }
 
-bool mt_copies_has_size(const struct mt_copies *copies, uint64_t size)
+bool mt_equal_sets_has_size(const struct mt_equal_sets *copies, uint64_t size)
 {
     if (size <= LARGE)
         return mt_address_map_get(&copies->sizes, size) ||
@@ -39,7 +39,8 @@ bool mt_copies_has_size(const struct mt_copies *copies, uint64_t size)
            mt_address_map_get(&copies->sizes, size_key(size - LARGE));
 }
 
-int mt_copies_add(struct mt_copies *copies, const struct mt_block *block, uint32_t site_stack)
+int mt_equal_sets_add(struct mt_equal_sets *copies, const struct mt_block *block,
+                      uint32_t site_stack)
 {
     uint32_t index = mt_address_map_get(&copies->sites, site_stack);
     if (!site_stack)
@@ -52,8 +53,8 @@ int mt_copies_add(struct mt_copies *copies, const struct mt_block *block, uint32
             return -ENOMEM;
     }
     struct mt_copy_site *site = &copies->site[index - 1];
-    int same = mt_copies_has_size(copies, block->size),
-        wider = mt_copies_has_size(copies, block->size / 2);
+    int same = mt_equal_sets_has_size(copies, block->size),
+        wider = mt_equal_sets_has_size(copies, block->size / 2);
     site->bytes += block->size;
     site->same += same ? block->size : 0;
     site->wider += wider ? block->size : 0;
@@ -61,7 +62,7 @@ int mt_copies_add(struct mt_copies *copies, const struct mt_block *block, uint32
     return 0;
 }
 
-enum mt_copy mt_copy_kind(const struct mt_copies *copies, const struct mt_block *block,
+enum mt_copy mt_copy_kind(const struct mt_equal_sets *copies, const struct mt_block *block,
                           uint32_t site_stack)
 {
     uint32_t index = mt_address_map_get(&copies->sites, site_stack);
@@ -71,9 +72,9 @@ enum mt_copy mt_copy_kind(const struct mt_copies *copies, const struct mt_block 
     double least = LEAST_PART_MATCHED * (double)site->bytes;
     if (site->blocks < LEAST_BLOCKS || site->blocks < copies->parameters / 2)
         return MT_NO_COPY;
-    if ((double)site->same >= least && mt_copies_has_size(copies, block->size))
+    if ((double)site->same >= least && mt_equal_sets_has_size(copies, block->size))
         return MT_COPY;
-    return (double)site->wider >= least && mt_copies_has_size(copies, block->size / 2)
+    return (double)site->wider >= least && mt_equal_sets_has_size(copies, block->size / 2)
                ? MT_WIDER_COPY
                : MT_NO_COPY;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libmemtap-cupti.so: tells libmemtap.so, which loads it, of the calls that CUPTI tells of. */
-#ifndef MT_CUPTI_MODULE_H
-#define MT_CUPTI_MODULE_H
+#ifndef MT_CUPTI_LIBRARY_H
+#define MT_CUPTI_LIBRARY_H
 
 #include "preload/cuda/cupti.h"
 #include "types.h"

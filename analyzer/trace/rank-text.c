@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "place.h"
+#include "rank-text.h"
 
 #include <string.h>
 

@@ -9,14 +9,14 @@
 #include "analyzer/support/address-map.h"
 #include "heap.h"
 
-struct mt_object_counts {
+struct mt_cuda_object_counts {
     uint64_t contexts, modules, streams;
     uint64_t code; /* bytes of the modules' images, for all architectures that they have */
 };
 
-struct mt_objects {
+struct mt_cuda_objects {
     struct mt_address_map by_handle; /* place + 1 */
-    struct mt_object {
+    struct mt_cuda_object {
         uint64_t code;
         uint32_t next; /* of free records */
         uint8_t space; /* enum mt_space */
@@ -24,16 +24,17 @@ struct mt_objects {
     } * object;
     size_t n, capacity;
     uint32_t first_free; /* place + 1, 0: none */
-    struct mt_object_counts now[MT_DEVICES];
+    struct mt_cuda_object_counts now[MT_DEVICES];
 };
 
 /* One of zeros is empty. */
-void mt_objects_clear(struct mt_objects *objects);
+void mt_cuda_objects_clear(struct mt_cuda_objects *objects);
 
 /* Takes a CUDA_OBJECT or CUDA_OBJECT_GONE into account. 0 or -ENOMEM. */
-int mt_objects_event(struct mt_objects *objects, const struct mt_event *event);
+int mt_cuda_objects_event(struct mt_cuda_objects *objects, const struct mt_event *event);
 
 /* On the device of that slot: modules and streams that belong to no device are on each. */
-struct mt_object_counts mt_objects_on(const struct mt_objects *objects, unsigned slot);
+struct mt_cuda_object_counts mt_cuda_objects_on(const struct mt_cuda_objects *objects,
+                                                unsigned slot);
 
 #endif
