@@ -10,10 +10,12 @@ MAY_INCLUDE = {
     "cupti": {"cupti", "preload", "trace-format"},
     "analyzer": {"analyzer", "trace-format"},
     "nightly": {"nightly", "analyzer", "trace-format"},
+    "planner": {"planner", "analyzer", "trace-format"},
     "exchange": {"exchange", "nightly", "analyzer", "trace-format"},
     "simulator": {"simulator"},
     "page": {"page", "nightly", "analyzer", "trace-format"},
-    "tools": {"settings", "tools", "exchange", "nightly", "analyzer", "trace-format", "simulator"},
+    "tools": {"settings", "tools", "exchange", "planner", "nightly", "analyzer", "trace-format",
+              "simulator"},
 }
 
 # Within a folder: its sub-folders, from the lowest up. Each may use itself and those before it, by
@@ -53,6 +55,7 @@ SUBFOLDERS = {
         "check",
         "history",
     ],
+    "planner": ["allocator"],
     "exchange": ["tables"],
     "tools": ["completion", "notebook", "terminal", "input", "launch", "serve", "top", "commands"],
     "simulator/core": ["base", "device", "memory", "streams", "process"],

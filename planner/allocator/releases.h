@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What releases of PyTorch do differently in their allocator: one table. */
+#ifndef MT_PLANNER_RELEASES_H
+#define MT_PLANNER_RELEASES_H
+
+#include <stdbool.h>
+
+/* A release by its two numbers: 2.6 is {2, 6}. */
+struct mt_torch_release {
+    unsigned major, minor;
+};
+
+/* The columns of the table: what a release has, or does. A new one is a line here and a row there.
+ */
+enum mt_torch_change {
+    MT_HAS_EXPANDABLE,     /* expandable_segments */
+    MT_HAS_ROUNDUP_0,      /* roundup_power2_divisions has intervals without divisions */
+    MT_HAS_MAX_NON_SPLIT,  /* max_non_split_rounding_mb */
+    MT_HAS_RECORD_REUSE,   /* graph_capture_record_stream_reuse */
+    MT_HAS_CONF_FRACTION,  /* per_process_memory_fraction in the settings */
+    MT_HAS_LARGE_SEGMENT,  /* large_segment_size_mb */
+    MT_HAS_THROW_ON_OOM,   /* throw_on_cudamalloc_oom */
+    MT_HAS_RESERVE,        /* expandable_segments_reserve */
+    MT_HAS_ALLOC_CONF,     /* the variable PYTORCH_ALLOC_CONF, and another reader of the settings */
+    MT_FRACTION_1_IS_NONE, /* a memory fraction of 1 sets no limit */
+    MT_FREES_ONE_POOL,     /* empty_cache within a MemPool frees that pool only */
+    MT_CAPTURES_ONLY,      /* only captures, not each MemPool, hold frees of several streams back */
+    MT_FALLS_BACK_EARLY,   /* a pool for use on OOM is tried before the cache is freed */
+    MT_N_TORCH_CHANGES
+};
+
+/* Whether the release has the change. Releases that are not in the table are as the one before
+ * them. */
+bool mt_torch_has(struct mt_torch_release release, enum mt_torch_change change);
+/* Reads "2.6", "2.6.0+cu124" or "2.15.0a0": false if the text begins with no such two numbers. */
+bool mt_torch_read_release(const char *text, struct mt_torch_release *release);
+
+#endif
