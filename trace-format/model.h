@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define MT_EVENT_ARGS 4
+#define MT_STREAM_UNKNOWN UINT64_MAX
 
 /* How a field is coded (FORMAT.md, "Codes"). */
 enum mt_code {
@@ -145,7 +146,21 @@ enum mt_about {
     /* The tensor at address is what this process has of the parameter that is the object at        \
      * parameter: as a whole it has so many elements, of that type. */                             \
     M(PART, 36, "part", LABEL,                                                                     \
-      F(address, DELTA) F(parameter, DELTA) F(whole, PLAIN) F(dtype, PLAIN))
+      F(address, DELTA) F(parameter, DELTA) F(whole, PLAIN) F(dtype, PLAIN))                       \
+    /* What PyTorch's allocator was asked for. The block of this thread's next alloc is larger than \
+     * the request by so many bytes; without this event before it, it is as large. */              \
+    M(REQUEST, 37, "request", OTHER,                                                               \
+      F(unused, PLAIN))                                                                            \
+    /* From here on, this thread's allocs of this device are of a stream (its handle; 0: the default \
+     * one) and of a private pool (its address; 0: none). Stream MT_STREAM_UNKNOWN: from here on    \
+     * requests are not known. */                                                                  \
+    M(REQUEST_STREAM, 38, "request_stream", OTHER,                                                 \
+      F(stream, PLAIN) F(pool, PLAIN))                                                             \
+    /* The block of this thread's next free waits for work of other streams (record_stream); and the \
+     * block that was at address has waited enough, and may be used again. */                      \
+    M(FREE_WAITS, 39, "free_waits", OTHER, )                                                       \
+    M(FREE_DONE, 40, "free_done", OTHER,                                                           \
+      F(address, DELTA))
 /* clang-format on */
 
 enum mt_kind {

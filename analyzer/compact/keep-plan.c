@@ -228,6 +228,11 @@ static int see_kind(struct planner *p, const struct mt_replay *replay, const str
     case MT_OOM:
         p->after_oom = 1;
         break;
+    case MT_REQUEST: /* for a replay, which takes all of them */
+    case MT_REQUEST_STREAM:
+    case MT_FREE_WAITS:
+    case MT_FREE_DONE:
+        return 0;
     }
     unsigned about = mt_kind_about[event->kind];
     if (about == MT_ABOUT_LABEL || about == MT_ABOUT_NAME)

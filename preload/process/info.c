@@ -14,6 +14,7 @@
 #include "preload/stacks/native-stack.h"
 #include "preload/stacks/python-stack.h"
 #include "preload/torch/real.h"
+#include "preload/torch/requests.h"
 #include "preload/write/device-memory.h"
 #include "preload/write/launcher.h"
 #include "trace-format/end-note.h"
@@ -193,6 +194,8 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
         tell(sink, "unseen_copies=%s", missing);
     if (mt_missing_in_torch(missing, sizeof missing))
         tell(sink, "torch_hooks=%s%s", *missing ? "all but" : "all", missing);
+    if (mt_missing_in_torch(missing, sizeof missing))
+        tell(sink, "requests=%s", mt_requests_status(missing, sizeof missing));
     tell(sink, "kill_proof=%s", mt_tail_status());
     tell(sink, "writer_cpu_ns=%llu", (unsigned long long)mt_clock(CLOCK_THREAD_CPUTIME_ID));
 }

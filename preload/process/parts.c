@@ -10,6 +10,7 @@
 #include "preload/record/threads.h"
 #include "preload/stacks/native-stack.h"
 #include "preload/stacks/python-stack.h"
+#include "preload/torch/requests.h"
 #include "preload/write/device-memory.h"
 #include "preload/write/device-watch.h"
 #include "preload/write/writer.h"
@@ -46,6 +47,7 @@ const struct mt_part mt_parts[] = {
     {.start = start_info},
     {.reset = mt_intern_reset},
     {.reset = mt_pools_reset},
+    {.reset = mt_requests_reset},
     {.reset = mt_cupti_reset},
     {.reset = mt_node_names_reset},
     {.find = mt_native_find, .start = start_native, .reset = mt_native_reset},

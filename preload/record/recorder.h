@@ -60,6 +60,13 @@ struct mt_gradient {
     unsigned looks;      /* at it since */
 };
 
+/* What the thread's last alloc was of (torch/requests.h). */
+struct mt_thread_request {
+    uint64_t stream, pool;
+    int device;
+    uint32_t thread; /* id of the thread; 0: there was none */
+};
+
 struct mt_thread {
     struct mt_ring ring;
     uint32_t id;         /* in the trace */
@@ -68,6 +75,7 @@ struct mt_thread {
     struct mt_thread *next;
     struct mt_stack_bounds bounds;
     struct mt_foresight foresight;
+    struct mt_thread_request request;
     struct mt_walk walk;  /* not on its stack, which may have 16 KiB */
     uint64_t code_deaths; /* when it was recorded (code-deaths.h) */
     uint32_t last_stack;  /* that was looked up (cache.h) */

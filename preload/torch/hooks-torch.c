@@ -11,11 +11,13 @@
 #include "preload/stacks/python-stack.h"
 #include "preload/write/device-watch.h"
 #include "real.h"
+#include "requests.h"
 
 /* What the allocator says of a CUDA device: it begins the recording. Called under its lock: no GIL,
  * no CUDA, no waiting. */
 static MT_ALWAYS_INLINE void record_memory(unsigned kind, uint16_t device,
-                                           const uint64_t arguments[static MT_EVENT_ARGS])
+                                           const uint64_t arguments[static MT_EVENT_ARGS],
+                                           struct mt_caller caller)
 {
     if ((device & 0xff) != MT_DEVICE_TYPE_CUDA)
         return;
@@ -29,6 +31,10 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, uint16_t device,
     mt_ask(self);
     if (kind == MT_OOM)
         mt_optimizers_look(self); /* what there is of the state counts */
+    else if (kind == MT_FREE)
+        mt_request_free(self, device >> 8, arguments[0], arguments[1], caller);
+    else
+        mt_request_alloc(self, device >> 8, arguments[0], arguments[1], caller);
     mt_record(self, kind, device >> 8, stack, arguments);
     mt_leave(self);
 }
@@ -38,13 +44,13 @@ MT_HOT_CODE void mt_hook_report_memory(void *block, int64_t size, size_t allocat
 {
     uint64_t bytes = size < 0 ? 0 - (uint64_t)size : (uint64_t)size;
     record_memory(size < 0 ? MT_FREE : MT_ALLOC, device,
-                  MT_ARGS((uint64_t)(uintptr_t)block, bytes, allocated, reserved));
+                  MT_ARGS((uint64_t)(uintptr_t)block, bytes, allocated, reserved), MT_CALLER());
     MT_REAL(report_memory)(block, size, allocated, reserved, device);
 }
 
 void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved, uint16_t device)
 {
-    record_memory(MT_OOM, device, MT_ARGS((uint64_t)size, allocated, reserved));
+    record_memory(MT_OOM, device, MT_ARGS((uint64_t)size, allocated, reserved), MT_CALLER());
     mt_watch_hint();
     MT_REAL(report_oom)(size, allocated, reserved, device);
 }

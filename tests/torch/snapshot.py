@@ -35,7 +35,7 @@ while stats != torch.cuda.memory_stats():  # autograd's thread may have somethin
     now = time.monotonic_ns()
 log = {
     "time_ns": now,
-    "entries": [{key: entry[key] for key in ("action", "addr", "size", "time_us")}
+    "entries": [{key: entry.get(key) for key in ("action", "addr", "size", "stream", "time_us")}
                 for entry in snapshot["device_traces"][0] if "addr" in entry],
     "blocks": [(block["address"], block["size"]) for segment in snapshot["segments"]
                for block in segment["blocks"] if block["state"] == "active_allocated"],

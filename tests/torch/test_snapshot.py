@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trace against what PyTorch's own recorder noted in the same run: the same blocks, one by one, in
-the same order, with the same addresses and sizes, and CUDA's memory below them likewise; and against
+the same order, with the same addresses and sizes, requests and waits for streams, and CUDA's memory below them likewise; and against
 the allocator's own counts."""
 import json
 from pathlib import Path
@@ -33,6 +33,32 @@ def blocks_of(trace, entries):
         rest = own[2] - other[2]
         if 0 <= rest < (512 if other[2] < 1 << 20 else (1 << 20) + 512):
             theirs[number] = (*other[:2], own[2])
+    return ours, theirs
+
+
+def requests_of(trace, entries):
+    """What was asked of the allocator: sizes, streams, and when it had a block again."""
+    ours, unused, stream, waits = [], 0, None, False
+    for e in trace.of("alloc", "free", "request", "request_stream", "free_waits", "free_done"):
+        if e["record"] == "request":
+            unused = e["unused"]
+        elif e["record"] == "request_stream":
+            stream = e["stream"]
+        elif e["record"] == "free_waits":
+            waits = True
+        elif e["record"] == "free_done":
+            ours.append(("free_completed", e["address"]))
+        elif e["record"] == "alloc":
+            ours.append(("alloc", e["address"], e["size"] - unused, stream))
+            unused = 0
+        else:
+            ours.append(("free_requested", e["address"]))
+            if not waits:
+                ours.append(("free_completed", e["address"]))
+            waits = False
+    theirs = [("alloc", e["addr"], e["size"], e["stream"]) if e["action"] == "alloc"
+              else (e["action"], e["addr"]) for e in entries
+              if e["action"] in ("alloc", "free_requested", "free_completed")]
     return ours, theirs
 
 
@@ -85,6 +111,9 @@ def main():
     for setting in (None, "expandable_segments:True"):
         trace, log = run(setting)
         agree("blocks", *blocks_of(trace, log["entries"]))
+        agree("requests", *requests_of(trace, log["entries"]))
+        equal("requests", trace.info["requests"], "all")
+        check(len(trace.of("free_waits")) > 3, "frees that wait for a stream")
         agree("live blocks", *live_of(trace, log["blocks"]))
         equal("allocations", len(trace.of("alloc")), log["allocated"])
         equal("frees", len(trace.of("free")), log["freed"])

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The allocator's own record of a block (c10's struct Block), found where the allocator reports an
+ * allocation or a free: its caller's frame has a pointer to it, since the caller reads the block's
+ * device for the report. At which word of the frame, is learnt for each call by reads that cannot
+ * crash; and every record has to say the address and size that were reported. Under the allocator's
+ * lock: no GIL, no CUDA, no waiting.
+ */
+#ifndef MT_PRELOAD_BLOCKS_H
+#define MT_PRELOAD_BLOCKS_H
+
+#include "preload/loader/find-real.h"
+#include "trace-format/likely.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where the allocator called a hook from. */
+struct mt_caller {
+    const uint64_t *frame; /* the words of its frame, as its call left them */
+    const void *code;      /* the return address */
+};
+
+/* For a hook itself: of its caller. */
+#define MT_CALLER()                                                                                \
+    ((struct mt_caller){(const uint64_t *)__builtin_dwarf_cfa(), __builtin_return_address(0)})
+
+/* A record's words; `size` stands at one that differs by release (mt_block_size_word), since the
+ * set of streams that use the block is before it. */
+enum { MT_BLOCK_STREAM = 1, MT_BLOCK_USES = 5 };
+enum { /* after `size` */
+       MT_BLOCK_REQUESTED = 1,
+       MT_BLOCK_POOL,
+       MT_BLOCK_ADDRESS,
+       MT_BLOCK_FLAGS, /* two bytes: in use, mapped */
+       MT_BLOCK_PREVIOUS,
+       MT_BLOCK_NEXT,
+       MT_BLOCK_EVENTS, /* an int: that it waits for */
+       MT_BLOCK_AFTER
+};
+enum { MT_BLOCK_IN_USE = 0x101, MT_BLOCK_FREE = 0x100 };
+enum { MT_BLOCK_LAST_SIZE = 12, MT_BLOCK_WORDS = MT_BLOCK_LAST_SIZE + MT_BLOCK_AFTER };
+
+/* The calls that report an allocation and a free, once a word of their frames is known to point to
+ * the record. */
+struct mt_block_site {
+    const void *_Atomic code; /* NULL: not yet */
+    _Atomic unsigned word;
+};
+extern struct mt_block_site mt_block_sites[2];
+extern _Atomic unsigned mt_block_size_word; /* 0: not known yet */
+
+/* Pages that could be read, by their number: records lie in few. */
+#define MT_BLOCK_PAGES 512u
+#define MT_BLOCK_PAGE 4096u
+extern _Atomic uint64_t mt_block_pages[MT_BLOCK_PAGES];
+
+/* The record of the block that the caller reports; NULL: it is not known there, or is not where
+ * most records are. Calls nothing, so that its callers keep nothing. */
+MT_UNSANITIZED static inline const uint64_t *mt_block_known(bool is_free, struct mt_caller caller)
+{
+    const struct mt_block_site *site = &mt_block_sites[is_free];
+    if (MT_UNLIKELY(atomic_load_explicit(&site->code, memory_order_acquire) != caller.code))
+        return NULL;
+    uint64_t at = caller.frame[atomic_load_explicit(&site->word, memory_order_relaxed)];
+    uint64_t page = at / MT_BLOCK_PAGE;
+    if (MT_UNLIKELY(at % 8 || at % MT_BLOCK_PAGE > MT_BLOCK_PAGE - 8 * MT_BLOCK_WORDS ||
+                    atomic_load_explicit(&mt_block_pages[page % MT_BLOCK_PAGES],
+                                         memory_order_relaxed) != page))
+        return NULL;
+    return (const uint64_t *)(uintptr_t)at;
+}
+
+/* The same, wherever it is. */
+const uint64_t *mt_block_known_anywhere(bool is_free, struct mt_caller caller);
+
+/* The same by reads that cannot crash, which learn: its address and a copy of it. 0: not found. */
+uint64_t mt_block_find(bool is_free, struct mt_caller caller, uint64_t address, uint64_t size,
+                       uint64_t record[MT_BLOCK_WORDS]);
+
+/* Whether a record, whose size is at this word, is of a block that was handed out just now. */
+MT_UNSANITIZED static inline bool mt_block_is_handed_out(const uint64_t *record, unsigned word,
+                                                         uint64_t address, uint64_t bytes)
+{
+    const uint64_t *size = record + word;
+    return size[0] == bytes && size[MT_BLOCK_ADDRESS] == address &&
+           size[MT_BLOCK_REQUESTED] - 1 < bytes &&
+           (uint16_t)size[MT_BLOCK_FLAGS] == MT_BLOCK_IN_USE;
+}
+
+/* Or was taken back: its neighbours may be part of it now. */
+#define MT_BLOCK_MOST_EVENTS 65536u /* more are not events */
+MT_UNSANITIZED static inline bool mt_block_is_taken_back(const uint64_t *record, unsigned word,
+                                                         uint64_t address, uint64_t bytes)
+{
+    const uint64_t *size = record + word;
+    uint64_t before = address - size[MT_BLOCK_ADDRESS];
+    return before <= size[0] - bytes && size[0] >= bytes && size[MT_BLOCK_REQUESTED] - 1 < bytes &&
+           (uint16_t)size[MT_BLOCK_FLAGS] == MT_BLOCK_FREE &&
+           (unsigned)size[MT_BLOCK_EVENTS] <= MT_BLOCK_MOST_EVENTS;
+}
+
+#define MT_BLOCKS_AT_ONCE 5u
+
+/* Whether blocks that waited, of these addresses and records, wait no more: n of them, at most
+ * MT_BLOCKS_AT_ONCE. A record may be gone. */
+void mt_blocks_have_waited(const uint64_t *record, const uint64_t *address, bool *has, unsigned n);
+
+/* The private pool that has this pool of blocks: its address, 0: none has it. */
+uint64_t mt_block_private_pool(uint64_t pool);
+
+/* Whether any record was found. */
+bool mt_blocks_are_found(void);
+
+/* For a forked child. */
+void mt_blocks_reset(void);
+
+#endif
