@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends of runs that a user takes for good, besides whole ones: --allow-ended. */
+/* The ends of runs that a user accepts besides whole ones: --allow-ended. */
 #ifndef MT_ALLOWED_H
 #define MT_ALLOWED_H
 
@@ -7,7 +7,7 @@
 
 #include "analyzer/trace/ended.h"
 
-/* A bit each, enum mt_ended_how. */
+/* One bit for each enum mt_ended_how. */
 typedef unsigned mt_allowed_ends;
 
 static inline bool mt_is_allowed_end(mt_allowed_ends allowed, const struct mt_ended *ended)

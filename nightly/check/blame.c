@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line that most of what is over comes from: as memtap diff finds it, or without a baseline the
- * one that has most. */
+/* Find the line to blame for a broken limit: as memtap diff does, or without a baseline the line
+ * with the most bytes. */
 #include "check.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The sites are those of the peak: of another moment they tell nothing. */
+/* The sites describe the peak and no other moment. */
 static bool is_of_peak(const struct mt_limit *limit, const struct mt_digest_device *device)
 {
     return limit->subject != MT_OF_END && limit->subject != MT_OF_FRAGMENTATION &&
@@ -27,7 +27,7 @@ static int by_line(const struct mt_digest_site *a, const struct mt_digest_site *
     return order ? order : strcmp(a->operator_name, b->operator_name);
 }
 
-/* Of those of one line, the first of the device is the first. */
+/* Sites of one line stay in the device's order. */
 static int in_order(const void *left, const void *right)
 {
     const struct mt_digest_site *a = *(const struct mt_digest_site *const *)left;
@@ -55,7 +55,7 @@ static const struct mt_digest_site *first_of_line(const struct mt_digest_site *c
     return low < n && !by_line(site[low], &wanted) ? site[low] : NULL;
 }
 
-/* Sites of a difference stand in the order of blame. */
+/* The sites of a difference are sorted by blame: take the first that has grown. */
 static struct mt_blame grown(const struct mt_diff_device *diff,
                              const struct mt_digest_site *const *site, size_t n)
 {
@@ -69,7 +69,7 @@ static struct mt_blame grown(const struct mt_diff_device *diff,
     return (struct mt_blame){0};
 }
 
-/* Among the sites that the limit has. Too little memory finds none. */
+/* Look only at sites that the limit covers. Without memory, find none. */
 static struct mt_blame grown_of(const struct mt_limit *limit, const char *pattern,
                                 const struct mt_digest_device *device,
                                 const struct mt_diff_device *diff)
@@ -111,6 +111,6 @@ struct mt_blame mt_blame_find(const struct mt_limit *limit, const char *pattern,
         return blame;
     if (diff)
         blame = grown_of(limit, pattern, device, diff);
-    /* Where no line has grown, a limit may be too low: what has most tells where to save. */
+    /* If no line has grown, the limit may be too low: the largest line shows where to save. */
     return blame.site ? blame : largest(limit, pattern, device);
 }

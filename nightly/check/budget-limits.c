@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of limits of a budget. */
+/* Read a budget's tables of limits. */
 #include "analyzer/model/phase.h"
 #include "analyzer/support/categories.h"
 #include "analyzer/support/grow.h"
@@ -31,7 +31,7 @@ static const char *whole_name(unsigned index)
     return whole_names[index];
 }
 
-/* The user's rules have been read before. */
+/* Includes the user's categories: their rules are read before the budget. */
 static const char *category_name(unsigned index)
 {
     return index < mt_n_categories ? mt_categories[index].name : NULL;
@@ -42,7 +42,7 @@ static const char *phase_name(unsigned index)
     return phase_names[index];
 }
 
-/* The tables of limits. Without names (which end with NULL), keys are patterns. */
+/* The tables of limits. names(i) ends with NULL; without names, keys are patterns. */
 static const struct mt_budget_section {
     const char *name;
     enum mt_subject subject;
@@ -135,7 +135,7 @@ static int name_limit(struct mt_limit *limit, const struct mt_budget_section *se
     return n < 0 ? -ENOMEM : 0;
 }
 
-/* A number after the colon is a line, which the next change of the file moves. */
+/* Refuse a line number after the colon: the next change of the file moves it. */
 static int check_pattern(const struct mt_budget_parser *parser,
                          const struct mt_budget_section *section, const struct mt_toml *at)
 {
@@ -184,7 +184,7 @@ const struct mt_toml *mt_budget_member(const struct mt_toml *table, const char *
     return NULL;
 }
 
-/* Of categories and phases, every one that has no limit of its own. */
+/* Limit each category or phase that has no limit of its own. */
 static int read_every(const struct mt_budget_parser *parser,
                       const struct mt_budget_section *section, const struct mt_toml *table,
                       const struct mt_toml *at)

@@ -14,20 +14,20 @@ struct mt_budget_parser {
     struct mt_budget_error *error;
 };
 
-/* What is wrong at a place of the file. Always -EINVAL. */
+/* Say what is wrong at a place in the file. Always returns -EINVAL. */
 __attribute__((format(printf, 3, 4))) int mt_budget_wrong(const struct mt_budget_parser *parser,
                                                           const struct mt_toml *at,
                                                           const char *format, ...);
 
-/* what: is expected there, for the message. */
+/* Check a value's kind. what: the expected value, for the message. */
 int mt_budget_expect(const struct mt_budget_parser *parser, const struct mt_toml *at,
                      enum mt_toml_kind kind, const char *what);
 
-/* A table's member of that name; NULL: it has none. */
+/* Return a table's member of that name; NULL: none. */
 const struct mt_toml *mt_budget_member(const struct mt_toml *table, const char *key);
 
-/* Reads an amount as it may stand for a limit in this unit; *text gets a copy of how it was
- * written. */
+/* Read the amount of a limit in this unit. *text gets a copy of its text, which the caller
+ * frees. */
 int mt_budget_read_amount(const struct mt_budget_parser *parser, const struct mt_toml *at,
                           enum mt_unit unit, struct mt_amount *amount, char **text);
 
@@ -40,7 +40,7 @@ const struct mt_budget_section *mt_budget_section(const char *name);
 int mt_budget_read_section(const struct mt_budget_parser *parser,
                            const struct mt_budget_section *section, const struct mt_toml *table);
 
-/* All [[allow]], after all limits, to which they refer. */
+/* Read all [[allow]] tables. Call it after all limits, because allowances name them. */
 int mt_budget_read_allowances(const struct mt_budget_parser *parser, const struct mt_toml *array);
 
 #endif

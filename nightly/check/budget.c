@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the tree of a TOML document to a budget, with a place and what was expected for each fault.
- */
+/* Turn a TOML document's tree into a budget. Each error has its place and what was expected. */
 #include "budget.h"
 #include "budget-parts.h"
 
@@ -13,8 +12,8 @@
 #define TEXT_LIMIT (1u << 20)
 #define DEFAULT_IGNORE (1u << 20)
 
-/* memtap-check(1) shows it. Call sites, modules and most categories are left out: what is live at
- * the peak changes as a whole when the peak moves to another phase, however little higher it is. */
+/* memtap-check(1) shows it. Call sites, modules and most categories have no limit: they change as a
+ * whole when the peak moves to another phase, even if it is hardly higher. */
 const char mt_budget_default[] = "ignore = \"1 MiB\"\n"
                                  "[limits]\n"
                                  "peak = \"+2 %\"\n"
@@ -64,7 +63,7 @@ static int read_top(const struct mt_budget_parser *parser, const struct mt_toml 
     if (!strcmp(at->key, "ignore"))
         return read_ignore(parser, at);
     if (!strcmp(at->key, "allow"))
-        return 0; /* after all limits, which it refers to */
+        return 0; /* read after all limits, because it names them */
     return mt_budget_wrong(
         parser, at,
         "unknown key '%s'; expected one of ignore, limits, category, phase, module, site, "
@@ -111,7 +110,7 @@ int mt_budget_parse(struct mt_budget *budget, const char *path, const char *text
     return rc;
 }
 
-/* At most one byte more than the limit. 0 or a negative errno. */
+/* Read at most one byte more than the limit. Return 0 or a negative errno. */
 static int read_file(const char *path, char **bytes, size_t *size)
 {
     FILE *file = fopen(path, "re");

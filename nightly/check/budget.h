@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A budget: what a run may take at most, as memtap-budget(5) has it.
+ * A budget: the most memory that a run may use, as in memtap-budget(5).
  */
 #ifndef MT_BUDGET_H
 #define MT_BUDGET_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What of a run is limited; the first ones are of the whole run. */
+/* The number that a limit is about. The first ones are about the whole run. */
 enum mt_subject {
     MT_OF_PEAK,
     MT_OF_RESERVED,
@@ -28,14 +28,14 @@ struct mt_limit {
     enum mt_subject subject;
     char *name;     /* "peak", "category.activations", "site.net.py:*" */
     char *pattern;  /* of modules and call sites */
-    int of_each;    /* of every module, every call site: pattern is none */
+    int of_each;    /* "every" module or call site: pattern is unused */
     unsigned index; /* enum mt_category, enum mt_phase */
     struct mt_amount most;
     char *text;            /* most, as it was written */
     unsigned line, column; /* of the key */
 };
 
-/* More for one limit, up to and including a day. */
+/* More memory for one limit, up to and including a day. */
 struct mt_allowance {
     char *limit; /* its name */
     struct mt_amount extra;
@@ -48,7 +48,7 @@ struct mt_allowance {
 
 struct mt_budget {
     char *path;                /* "": memtap's own */
-    struct mt_amount ignore;   /* what relative limits let pass in any case */
+    struct mt_amount ignore;   /* the least tolerance of relative limits */
     struct mt_limit *limit;    /* in the order of the file */
     size_t n_limits, capacity; /* of limit */
     struct mt_allowance *allowance;
@@ -60,20 +60,20 @@ struct mt_budget_error {
     char text[700];        /* what is wrong, and what was expected */
 };
 
-/* Reads a file, or a text of so many bytes (path is for messages). 0, or a negative errno with
- * *error filled (-ENOMEM: not). Cleared with mt_budget_clear in any case. */
+/* Read a file, or a text of `size` bytes (path: for messages). Return 0, or a negative errno with
+ * *error filled (-ENOMEM: not). Call mt_budget_clear in any case. */
 int mt_budget_read(struct mt_budget *budget, const char *path, struct mt_budget_error *error);
 int mt_budget_parse(struct mt_budget *budget, const char *path, const char *text, size_t size,
                     struct mt_budget_error *error);
 void mt_budget_clear(struct mt_budget *budget);
 
-/* What is held to where a baseline is given and no budget. */
+/* The budget of a check that is given a baseline and no budget. */
 extern const char mt_budget_default[];
 
-/* From a day on, allowances that ended before have expired. */
+/* Expire the allowances that ended before this day. */
 void mt_budget_set_today(struct mt_budget *budget, int year, int month, int day);
 
-/* The first limit that is relative to a baseline; NULL: none is. */
+/* Return the first limit that is relative to a baseline; NULL: none. */
 const struct mt_limit *mt_budget_relative(const struct mt_budget *budget);
 
 /* A phase's name in budgets: "forward". */

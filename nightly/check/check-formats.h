@@ -9,12 +9,12 @@
 
 #include <stdio.h>
 
-/* 0 or -ENOMEM; what could not be written is to be seen at the file. */
+/* Return 0 or -ENOMEM. For write errors, ask ferror(out). */
 typedef int mt_check_printer(const struct mt_check *check, FILE *out);
 
 mt_check_printer mt_check_text, mt_check_json, mt_check_junit, mt_check_github, mt_check_gitlab;
 
-/* For a page of GitHub's: markdown. */
+/* Markdown for a step's summary on GitHub. */
 mt_check_printer mt_check_summary;
 
 struct mt_check_format {
@@ -23,8 +23,8 @@ struct mt_check_format {
 };
 extern const struct mt_check_format mt_check_formats[]; /* ends with a row of zeros */
 
-/* The parts' own: the finding that comes nearest to its limit, or NULL; an expired allowance in
- * words; text with what is no printable UTF-8 replaced. All return out. */
+/* For the printers: the finding nearest to its limit, or NULL; an expired allowance in words; text
+ * with all but printable UTF-8 replaced. The last two return out. */
 #define MT_LINE 5000
 const struct mt_finding *mt_check_nearest(const struct mt_check *check);
 const char *mt_expired_text(char out[MT_LINE], const struct mt_budget *budget,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GitLab's report of code quality: what is broken, with a fingerprint that stays the same from
- * night to night, by which GitLab tells what is new. */
+/* GitLab's code quality report: each broken limit with a fingerprint that stays the same from night
+ * to night, so that GitLab can tell what is new. */
 #include "analyzer/print/json.h"
 #include "check-formats.h"
 #include "check-words.h"
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-/* FNV-1a of what a finding is about, without amounts and lines. */
+/* FNV-1a of a finding's title, which has neither amounts nor lines. */
 static uint64_t hash(uint64_t seed, const char *text)
 {
     for (; *text; text++)

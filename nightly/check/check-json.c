@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memtap-check(1) has the members. */
+/* memtap-check(1) describes the members. */
 #include "analyzer/print/json.h"
 #include "check-formats.h"
 #include "check-words.h"
@@ -35,7 +35,7 @@ static json_t *blame_json(const struct mt_blame *blame)
                      mt_json_text(site->stack));
 }
 
-/* Fragmentation is told as a part of 1. */
+/* Fragmentation is a fraction (0 to 1). */
 static json_t *amount_json(const struct mt_finding *finding, uint64_t value)
 {
     return finding->limit->subject == MT_OF_FRAGMENTATION ? json_real((double)value / 10000)

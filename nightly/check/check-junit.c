@@ -63,7 +63,7 @@ static void put_case(const struct mt_finding *finding, FILE *out)
     fputs("    </testcase>\n", out);
 }
 
-/* Those of one run stand together. */
+/* Write the findings of one run, which stand together. Return the index of the next run's first. */
 static size_t put_suite(const struct mt_check *check, size_t begin, FILE *out)
 {
     const struct mt_digest *run = check->finding[begin].run;

@@ -51,7 +51,7 @@ static void print_broken(const struct mt_finding *finding, FILE *out)
     fprintf(out, "; next: %s\n", mt_printable(safe, mt_finding_next(next, finding)));
 }
 
-/* A limit that holds by what is allowed for a while. */
+/* Print a limit that holds, with its allowance. */
 static void print_allowed(const struct mt_finding *finding, FILE *out)
 {
     char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT], safe[MT_LINE];
@@ -60,7 +60,7 @@ static void print_allowed(const struct mt_finding *finding, FILE *out)
     fprintf(out, "%s\n", mt_printable(safe, line));
 }
 
-/* An end that is allowed. */
+/* Print an allowed end. */
 static void print_end(const struct mt_finding *finding, FILE *out)
 {
     char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT], safe[MT_LINE];
@@ -77,7 +77,7 @@ static const struct mt_finding *find_unknown(const struct mt_check *check)
     return NULL;
 }
 
-/* Limits of amounts. */
+/* Count the limits that hold, except limits on how a run ended. */
 static size_t count_held(const struct mt_check *check)
 {
     size_t held = 0;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Adds to what is in out already. */
+/* Append to out. */
 __attribute__((format(printf, 2, 3))) static void add(char out[MT_FINDING_TEXT], const char *format,
                                                       ...)
 {
@@ -31,7 +31,7 @@ static void add_name(char out[MT_FINDING_TEXT], const struct mt_finding *finding
     add(out, "%s", finding->name);
 }
 
-/* What a relative limit lets pass: "+2 % of ", "+2 % and at least 1.00 MiB over ". */
+/* Add what a relative limit tolerates: "+2 % of ", "+2 % and at least 1.00 MiB over ". */
 static void add_tolerance(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
     char amount[MT_AMOUNT_TEXT];
@@ -94,7 +94,7 @@ static void add_line(char out[MT_FINDING_TEXT], const struct mt_digest_site *sit
         add(out, " (%s)", site->operator_name);
 }
 
-/* More than half of what there is over the baseline. */
+/* Whether the blamed line has more than half of the growth since the baseline. */
 static bool is_most_of_growth(const struct mt_finding *finding)
 {
     return finding->n_baselines && finding->value > finding->base &&
@@ -120,7 +120,7 @@ static void add_blame(char out[MT_FINDING_TEXT], const struct mt_finding *findin
     add_line(out, site);
 }
 
-/* What decides of reserved memory besides what is allocated. */
+/* Add the allocator's settings if they changed: they affect reserved memory, too. */
 static void add_allocator(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
     const struct mt_digest *baseline = finding->baseline;
@@ -182,7 +182,7 @@ const char *mt_finding_title(char out[MT_FINDING_TEXT], const struct mt_finding 
     return out;
 }
 
-/* As a shell takes it. */
+/* Add a word, quoted for a shell. */
 static void add_word(char out[MT_FINDING_TEXT], const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -212,7 +212,7 @@ const char *mt_finding_next(char out[MT_FINDING_TEXT], const struct mt_finding *
 
 /* --- a place in the source tree ------------------------------------------------------------- */
 
-/* A path from here on, of a file that is there; 0: it is none. */
+/* Write a readable file's path relative to the working directory. False: it is not below it. */
 static bool is_in_tree(char *out, size_t size, const char *file)
 {
     char here[1024];

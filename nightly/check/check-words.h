@@ -15,11 +15,11 @@ const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *
 /* The same without amounts, which differ from night to night. Returns out. */
 const char *mt_finding_title(char out[MT_FINDING_TEXT], const struct mt_finding *finding);
 
-/* The command that tells more: "memtap diff old.mtap new.mtap". Returns out. */
+/* The command that shows more: "memtap diff old.mtap new.mtap". Returns out. */
 const char *mt_finding_next(char out[MT_FINDING_TEXT], const struct mt_finding *finding);
 
-/* Where a broken limit is to be shown in a source tree: the innermost line of the stack to blame
- * that is in a file below this directory, else the budget's own line. */
+/* Where to show a broken limit in a source tree: the innermost line of the blamed stack in a file
+ * below the working directory, or else the budget's own line. */
 struct mt_place_in_tree {
     char file[1024]; /* "": neither is known */
     unsigned line;

@@ -15,11 +15,11 @@ struct baselines {
     const struct mt_digest *median;
 };
 
-/* What a limit of "every" is measured by: the site that is looked at, and what is called so in the run
- * and in each baseline. */
+/* The site that a limit of "every" is about, and all sizes by name in the run and in each
+ * baseline. */
 struct each_of {
-    const struct mt_digest_site *site; /* NULL: the limit is none of "every" */
-    struct mt_each own, *base;         /* base: as many as there are baselines */
+    const struct mt_digest_site *site; /* NULL: not a limit of "every" */
+    struct mt_each own, *base;         /* base: one for each baseline */
 };
 
 static uint64_t bytes_of(const struct mt_each *each, const struct mt_digest_site *site)
@@ -34,7 +34,7 @@ static int counts(const struct baselines *baselines, size_t i)
            baselines->digest[i].n_devices;
 }
 
-/* Measures all baselines: how many there are, with their median and spread. */
+/* Fill in the number of baselines, their median and their spread. */
 static int measure_base(struct mt_finding *finding, const struct baselines *baselines,
                         const struct each_of *each)
 {
@@ -58,8 +58,8 @@ static int measure_base(struct mt_finding *finding, const struct baselines *base
     return 0;
 }
 
-/* How much more than the baseline a relative limit lets pass. Fragmentation is in percent already:
- * a relative limit of it adds points. */
+/* Return how much more than the baseline a relative limit tolerates. Fragmentation is a percentage
+ * already: its relative limit adds points. */
 static uint64_t tolerance(struct mt_finding *finding, const struct mt_budget *budget)
 {
     const struct mt_limit *limit = finding->limit;
@@ -70,7 +70,7 @@ static uint64_t tolerance(struct mt_finding *finding, const struct mt_budget *bu
     finding->tolerance = most < finding->spread ? MT_BY_SPREAD : MT_BY_LIMIT;
     if (most < finding->spread)
         most = finding->spread;
-    /* Of growth a little is too much: it comes again with each iteration. */
+    /* Even a little growth is too much: each iteration adds it again. */
     if (in_bytes && limit->subject != MT_OF_GROWTH && most < budget->ignore.value) {
         most = budget->ignore.value;
         finding->tolerance = MT_BY_IGNORE;
@@ -85,7 +85,7 @@ static uint64_t extra(const struct mt_finding *finding, const struct mt_allowanc
     return allowance->extra.value;
 }
 
-/* The one that gives most. */
+/* Return the allowance that adds most. */
 static const struct mt_allowance *find_allowance(const struct mt_finding *finding,
                                                  const struct mt_budget *budget)
 {
@@ -152,7 +152,7 @@ static char *name_each(const struct mt_limit *limit, const struct mt_digest_site
     return n < 0 ? NULL : name;
 }
 
-/* Whether a site has a limit of its own kind that names it. */
+/* Whether another limit of this kind names the site. */
 static bool is_named_elsewhere(const struct mt_budget *budget, enum mt_subject subject,
                                const struct mt_digest_site *site)
 {
@@ -195,7 +195,7 @@ static int hold_one(struct mt_check *check, const struct mt_finding *of,
     return rc;
 }
 
-/* Every module, or every call site, of a device. */
+/* Check each module, or each call site, of a device. */
 static int hold_each(struct mt_check *check, const struct mt_finding *of,
                      const struct baselines *baselines)
 {
@@ -213,7 +213,7 @@ static int hold_each(struct mt_check *check, const struct mt_finding *of,
     return rc;
 }
 
-/* How many more of the baselines have a lower peak than a higher one, or the other way round. */
+/* Return the difference between the numbers of baselines with a lower and with a higher peak. */
 static size_t distance(const struct baselines *baselines, uint64_t peak)
 {
     size_t lower = 0, higher = 0;
@@ -243,7 +243,7 @@ static const struct mt_digest *find_median(const struct baselines *baselines)
     return best;
 }
 
-/* Of several ranks the same one; all, where none is. */
+/* Choose the baselines of the run's rank, or all if that rank has none. */
 static struct baselines baselines_of(const struct mt_digest *run, const struct mt_digest *digest,
                                      size_t n)
 {
@@ -270,7 +270,7 @@ static const struct mt_diff_device *difference_of(const struct mt_diff *diff,
     return NULL;
 }
 
-/* Finds the lines behind the broken limits of a run, the findings from `first` on. */
+/* Find the lines to blame for a run's broken limits, among the findings from `first` on. */
 static int blame_run(struct mt_check *check, size_t first, const struct mt_digest *run,
                      const struct mt_digest *baseline)
 {

@@ -25,7 +25,7 @@ static compare *order_of(const struct mt_each *each)
     return each->subject == MT_OF_MODULE ? by_module : by_site;
 }
 
-/* The first of one name, whatever order they are in, is that with the lowest address. */
+/* Keep the first site of each name, which is the one with the lowest address. */
 static void merge(struct mt_each *each)
 {
     size_t n = 0;

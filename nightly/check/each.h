@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every module, or every call site, of a device has at the peak: for limits of "every". */
+/* The size of each module, or of each call site, of a device at the peak, for limits of "every". */
 #ifndef MT_EACH_H
 #define MT_EACH_H
 
 #include "check.h"
 
-/* Of one name. */
 struct mt_each_name {
-    const struct mt_digest_site *site; /* the first that is called so */
+    const struct mt_digest_site *site; /* the first of this name */
     uint64_t bytes;
 };
 
@@ -17,12 +16,12 @@ struct mt_each {
     size_t n;
 };
 
-/* 0 or -ENOMEM; to be cleared in any case. */
+/* Return 0 or -ENOMEM. Call mt_each_clear in any case. */
 int mt_each_make(struct mt_each *each, enum mt_subject subject,
                  const struct mt_digest_device *device);
 void mt_each_clear(struct mt_each *each);
 
-/* What is called as the site is, which may be another device's; NULL: nothing. */
+/* Return the entry of the site's name; NULL: none. The site may be another device's. */
 const struct mt_each_name *mt_each_of(const struct mt_each *each,
                                       const struct mt_digest_site *site);
 

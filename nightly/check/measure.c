@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a limit is about, measured on a run's device. */
+/* Measure what a limit is about on a run's device. */
 #include "check.h"
 
 #include <fnmatch.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A module's pattern takes what is within it as well: "layers.3" has "layers.3.mlp". */
+/* A module's pattern also matches the modules within it: "layers.3" matches "layers.3.mlp". */
 static bool is_in_module(const char *pattern, const char *module)
 {
     char name[1024];
@@ -21,7 +21,7 @@ static bool is_in_module(const char *pattern, const char *module)
     return false;
 }
 
-/* "net.py" is "models/net.py" as well. */
+/* "net.py" also matches "models/net.py". */
 static bool is_file(const char *pattern, const char *file)
 {
     for (const char *at = file; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL)
@@ -41,7 +41,7 @@ static bool is_site(const char *pattern, const struct mt_digest_site *site)
     return is_file(file, site->file) && !fnmatch(colon + 1, site->function, 0);
 }
 
-/* Names may have what would mean something in a pattern. */
+/* Compare without patterns: names may contain a pattern's special characters. */
 static bool is_named(const char *name, const struct mt_digest_site *site)
 {
     size_t n = strlen(site->file);

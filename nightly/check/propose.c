@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define MOST_SITES 8
-#define MOST_MEASURED 64 /* of whose names one may stand for several */
-#define SMALL_PART 100 /* categories, modules and sites below this part of the peak go without */
+#define MOST_MEASURED 64 /* only the largest so many names are measured as check does */
+#define SMALL_PART 100   /* smaller parts of the peak get no limit */
 
 struct proposal {
     const struct mt_digest *run;
@@ -30,7 +30,7 @@ static uint64_t most_of(const struct proposal *p, const struct mt_limit *limit, 
     return most;
 }
 
-/* A text between quotation marks, as TOML has it. */
+/* Write a TOML string. */
 static void put_quoted(FILE *out, const char *text)
 {
     putc('"', out);
@@ -47,7 +47,7 @@ static void put_key(const struct proposal *p, const char *key)
         put_quoted(p->out, key);
 }
 
-/* One limit a little over what was measured, which stands behind it. */
+/* Write a limit a little over the measured amount, which follows as a comment. */
 static void put_limit(const struct proposal *p, const char *begin, const char *key, uint64_t most)
 {
     char round[MT_AMOUNT_TEXT], measured[MT_AMOUNT_TEXT];
@@ -59,7 +59,7 @@ static void put_limit(const struct proposal *p, const char *begin, const char *k
             mt_amount_text(measured, MT_BYTES, most));
 }
 
-/* Whether no run went on for long enough to show growth. */
+/* Whether all runs were too short to show growth. */
 static bool is_too_short(const struct proposal *p)
 {
     for (size_t i = 0; i < p->n; i++)
@@ -85,7 +85,7 @@ static void put_whole(const struct proposal *p)
     fputs("[limits]\n", p->out);
     put_limit(p, "", "peak", p->peak);
     uint64_t reserved = most_of(p, &limit, "");
-    if (reserved) /* PyTorch's allocator holds nothing where it has no part */
+    if (reserved) /* 0: PyTorch's allocator was not used */
         put_limit(p, "", "reserved", reserved);
     put_growth(p);
     limit.subject = MT_OF_FRAGMENTATION;
@@ -146,7 +146,7 @@ static int by_name(const void *left, const void *right)
     return strcmp(((const struct named *)left)->name, ((const struct named *)right)->name);
 }
 
-/* Each name once, with the bytes of all; how many there are. */
+/* Merge entries of one name. Return how many are left. */
 static size_t merge(struct named *list, size_t n)
 {
     size_t kept = 0;
@@ -177,7 +177,7 @@ static int collect(enum mt_subject subject, const struct mt_digest_device *devic
     return 0;
 }
 
-/* What check would measure by the names, of which the first are the largest. */
+/* Measure the first n names as check does, and sort them again. */
 static void measure(const struct proposal *p, enum mt_subject subject, struct named *list, size_t n)
 {
     const struct mt_limit limit = {.subject = subject, .of_each = 1};
@@ -186,8 +186,8 @@ static void measure(const struct proposal *p, enum mt_subject subject, struct na
     qsort(list, n, sizeof *list, by_bytes);
 }
 
-/* The largest ones, for people to choose from: by themselves they break with each change of code.
- */
+/* Write limits on the largest ones as comments, for people to choose from: all of them would break
+ * with each change of code. */
 static int put_named(const struct proposal *p, enum mt_subject subject, const char *section)
 {
     size_t n = 0, room = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A TOML document as a tree that C can walk, with the place of everything in the file. The parser
- * is toml++ (toml.cc).
+ * A TOML document as a tree for C, with the place of each value in the file. The parser is toml++
+ * (toml.cc).
  */
 #ifndef MT_TOML_H
 #define MT_TOML_H
@@ -18,9 +18,9 @@ enum mt_toml_kind { MT_TOML_TABLE, MT_TOML_ARRAY, MT_TOML_STRING, MT_TOML_DATE, 
 struct mt_toml {
     enum mt_toml_kind kind;
     const char *kind_name; /* "a table", "a number" */
-    unsigned line, column; /* from 1; of the key, and where there is none of the value */
+    unsigned line, column; /* from 1; of the key, or else of the value */
     char *key;             /* "": an element of an array, or the document */
-    char *text;            /* of a string; "" else */
+    char *text;            /* of a string; else "" */
     int year, month, day;  /* of a date */
     struct mt_toml *child; /* of tables and arrays, in the order of the file */
     size_t n;
@@ -31,7 +31,7 @@ struct mt_toml_error {
     char text[200];
 };
 
-/* Reads a document of so many bytes. 0; -EINVAL with *error filled; -ENOMEM. Cleared with
+/* Read a document of `size` bytes. Return 0, -EINVAL with *error filled, or -ENOMEM. Call
  * mt_toml_clear in any case. */
 int mt_toml_parse(struct mt_toml *document, const char *text, size_t size,
                   struct mt_toml_error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is to be known before two runs are compared. */
+/* What a reader must know before comparing two runs. */
 #include "diff-words.h"
 
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static const char *shown(const char *text)
     return *text ? text : "none";
 }
 
-/* "programs: a.py before, b.py now". Where one side has several, its first stands for it. */
+/* Write "programs: a.py before, b.py now". The first run of a side stands for it. */
 static void tell_texts(FILE *out, const struct mt_diff *diff, const char *what, size_t field)
 {
     const char *old = field_of(diff->old, field), *now = field_of(diff->now, field);
@@ -72,7 +72,7 @@ static bool has_rank(const struct mt_digest *digests, size_t n, long rank)
     return false;
 }
 
-/* A line about one run. */
+/* Write a line about one run. */
 __attribute__((format(printf, 3, 4))) static void tell(FILE *out, const struct mt_digest *digest,
                                                        const char *format, ...)
 {

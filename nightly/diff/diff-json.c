@@ -46,7 +46,7 @@ static json_t *peak(const struct mt_digest_device *device)
                      (int)device->iteration);
 }
 
-/* What the line was called; null where it has kept its name. */
+/* The line's old name; null: it kept its name. */
 static json_t *renamed(const struct mt_diff_site *site)
 {
     const struct mt_line *line = site->line;

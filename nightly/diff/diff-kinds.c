@@ -2,7 +2,7 @@
 /* What has happened at a call site. */
 #include "diff.h"
 
-#define ABOUT 0.05 /* numbers that are no further apart are taken for the same */
+#define ABOUT 0.05 /* numbers this close count as equal */
 
 const char *const mt_diff_kind_names[MT_DIFF_KINDS] = {
     [MT_DIFF_SAME] = "same",
@@ -26,14 +26,15 @@ static double part(uint64_t a, uint64_t b)
     return b ? (double)a / (double)b : 0;
 }
 
-/* In an iteration, where there are any. */
+/* Per iteration, if there are any. */
 static double each(uint64_t number, const struct mt_digest_device *device)
 {
     return part(number, device->iterations ? device->iterations : 1);
 }
 
-/* The line asks for as much as before, as far as can be told: as often in an iteration, and blocks
- * of the same size; or, where one side has none at its peak, it had as much at another moment. */
+/* Whether the line requests as much as before, as far as we can tell: as often per iteration, and
+ * blocks of the same size. If one side has none at its peak, it may have had as much at another
+ * moment. */
 static int asks_for_the_same(const struct mt_diff_device *device, const struct mt_diff_site *site)
 {
     int as_often =
@@ -46,7 +47,7 @@ static int asks_for_the_same(const struct mt_diff_device *device, const struct m
            about(part(site->bytes.old, site->blocks.old), part(site->bytes.now, site->blocks.now));
 }
 
-/* Whether its blocks live longer, in changes of phase. */
+/* Whether its blocks live through more changes of phase. */
 static int lives_longer(const struct mt_diff_site *site)
 {
     double old = part(site->phases.old, site->allocations.old);

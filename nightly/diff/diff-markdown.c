@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For the comment on a change: tables of GitHub's and GitLab's Markdown. */
+/* For a comment on a change: tables in GitHub's and GitLab's Markdown. */
 #include "diff-report.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #define SITES_SHOWN 10u
 
-/* Text of a program's: nothing in it is markup. */
+/* Write a program's text, with all markup escaped. */
 static void put(FILE *out, const char *text)
 {
     mt_put_text(out, text, MT_FOR_MARKDOWN);

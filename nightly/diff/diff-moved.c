@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is gone at one line and new at another may be the same: code that has moved. */
+/* A site gone at one line and a new one at another may be the same code, moved. */
 #include "diff.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* How alike the sizes of what is gone and what is new are; 0: they are not the same. */
+/* Return how alike a gone and a new site are; 0: not the same. */
 static double alike(const struct mt_diff_site *gone, const struct mt_diff_site *new)
 {
     double a = (double)gone->bytes.old, b = (double)new->bytes.now;

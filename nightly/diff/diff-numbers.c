@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of several runs beside each other. */
+/* Compare the numbers of several runs. */
 #include "analyzer/support/median.h"
 #include "diff.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The middle one, and how far all are apart; sorts the values. */
+/* Return the median and raise *spread to the values' range. Sorts the values. */
 static uint64_t middle(uint64_t *values, size_t n, uint64_t *spread)
 {
     if (!n)

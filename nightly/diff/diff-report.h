@@ -10,23 +10,22 @@
 #include "analyzer/print/json.h"
 #include "diff-words.h"
 
-/* For people, at most 80 columns wide; and for the comment on a change. 0 or -ENOMEM. */
+/* For people, at most 80 columns wide; for a comment on a change. Return 0 or -ENOMEM. */
 int mt_diff_text(const struct mt_diff *diff, FILE *out, const struct mt_style *style);
 int mt_diff_markdown(const struct mt_diff *diff, FILE *out);
 
-/* Schema memtap.diff/1 (memtap-diff(1)). 0, -ENOMEM, or -EIO. */
-/* The same as an object of the caller's; NULL: no memory. */
+/* Schema memtap.diff/1 (memtap-diff(1)), as a new object (NULL: no memory) and printed (0, -ENOMEM
+ * or -EIO). */
 json_t *mt_diff_object(const struct mt_diff *diff);
 int mt_diff_json(const struct mt_diff *diff, FILE *out);
 
 /* "category;outermost frame;...;innermost frame OLD NEW", a line a stack, of all devices. */
 void mt_diff_flame(const struct mt_diff *diff, FILE *out);
 
-/* The sites that are worth a line: those that have changed, or have another name. */
+/* Whether to show a site: it has changed or has another name. */
 bool mt_diff_is_shown(const struct mt_diff_site *site);
 
-/* The rows of a device's table of totals: what, and its change; at most MT_DIFF_TOTALS. How many.
- */
+/* Fill in the rows of a device's table of totals, at most MT_DIFF_TOTALS. Return how many. */
 struct mt_diff_total {
     const char *name, *label; /* name: JSON's */
     const struct mt_change *change;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs have by name beside each other: modules, operators, whole stacks. */
+/* Compare the bytes of modules, operators and whole stacks by name. */
 #include "diff.h"
 
 #include <errno.h>

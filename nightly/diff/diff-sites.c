@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call sites of several runs, and what else is told by name, beside each other. */
+/* Compare the call sites of several runs. */
 #include "analyzer/support/grow.h"
 #include "diff.h"
 
@@ -19,7 +19,7 @@ struct entry {
     const struct mt_digest_place *place;
 };
 
-/* Modules that share a line are one site: which of them have changed is told beside it. */
+/* Modules that share a line are one site, which names the module that changed. */
 static int by_key(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
@@ -82,7 +82,7 @@ static int list_places(struct entries *to, const struct mt_diff_device *device)
     return to->entry ? 0 : -ENOMEM;
 }
 
-/* The first entry with that key; to->n: there is none. */
+/* Return the index of the first entry with that key; in->n: none. */
 static size_t find(const struct entries *in, const struct entry *key)
 {
     size_t low = 0, high = in->n;
@@ -96,7 +96,7 @@ static size_t find(const struct entries *in, const struct entry *key)
     return low < in->n && !by_key(&in->entry[low], key) ? low : in->n;
 }
 
-/* A number of every run; those without are 0. */
+/* One number for each run; 0: none. */
 struct values {
     uint64_t *bytes, *blocks, *allocations, *most, *phases;
 };
@@ -125,7 +125,7 @@ static void add_sites(struct values *values, const struct entry *from, const str
     }
 }
 
-/* The module where all of a site's change is; "": there are several, or none has changed. */
+/* Return the only module of a site that has changed; "": none or several. */
 static const char *changed_module(const struct mt_diff_device *device, const struct entry *from,
                                   const struct entry *end, struct values *values)
 {

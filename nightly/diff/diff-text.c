@@ -56,7 +56,7 @@ size_t mt_diff_totals(struct mt_diff_total *totals, const struct mt_diff_device 
     return n;
 }
 
-/* Growth is red, less is green; what the runs do by themselves is neither. */
+/* Growth is red, a decrease is green, noise is neither. */
 static void print_change(const struct page *page, const struct mt_change *change)
 {
     char size[MT_SIZE_TEXT];
@@ -214,7 +214,7 @@ static void print_lines(const struct page *page, const char *before, const char 
     }
 }
 
-/* Broken between words. */
+/* Print the verdict, broken between words. */
 static void print_verdict(const struct page *page, const struct mt_diff *diff)
 {
     char verdict[MT_WORDS], safe[4 * MT_WORDS + 1];
@@ -226,7 +226,7 @@ static void print_verdict(const struct page *page, const struct mt_diff *diff)
         const char *before = !column ? "" : column + 1 + n > WIDTH ? "\n  " : " ";
         column = *before == '\n' ? 2 + n : column + strlen(before) + n;
         fputs(before, page->out);
-        if (*before == '\n' && mt_safe_colon(word) == word) /* it came to a line's begin only here */
+        if (*before == '\n' && mt_safe_colon(word) == word) /* only now at the start of a line */
             fprintf(page->out, "?%.*s", (int)n - 1, word + 1);
         else
             fprintf(page->out, "%.*s", (int)n, word);
@@ -246,7 +246,7 @@ static void print_run(const struct page *page, const char *before, const struct 
     fprintf(page->out, "%-8s%s%s\n", before, safe, more);
 }
 
-/* A line for each rank, where there are several. */
+/* Print a line for each device of each rank, if there are several. */
 static void print_ranks(const struct page *page, const struct mt_diff *diff)
 {
     char old[MT_SIZE_TEXT], now[MT_SIZE_TEXT];

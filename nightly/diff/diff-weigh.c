@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of the peak's change a call site is to blame for: not by how far its own bytes are apart
- * alone, since much of that may be taken back elsewhere. */
+/* Compute how much of the peak's change a call site is to blame for. Its own change is not enough,
+ * because changes of other sites may take back much of it. */
 #include "diff.h"
 
 #include <errno.h>
@@ -9,20 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* PyTorch's allocator hands out a cached block of the large pool whole if that is larger than what
- * is wanted by less than this. */
+/* PyTorch's allocator hands out a cached block of the large pool whole if it is larger than the
+ * request by less than this. */
 #define SLACK (1u << 20)
 
-/* What brings its own with it may bring a little more. */
+/* Optimizer state may grow a little more than in proportion to its parameters. */
 #define A_LITTLE 1.05
 
-/* Sites whose changes may take each other back: those of a category, and all where only the blocks
- * that the allocator had at hand may be others. */
+/* Groups of sites whose changes may take each other back: one for each category, and one for sites
+ * whose change may be slack of cached blocks. */
 #define GROUPS (MT_CATEGORY_ROOM + 1u)
 
 struct weigher {
     struct mt_diff_device *device;
-    int direction; /* of what is compared: 1 or -1 */
+    int direction; /* of the compared moments' change: 1 or -1 */
     double factor[MT_CATEGORY_ROOM];
 };
 
@@ -44,7 +44,7 @@ static int by_magnitude(const void *left, const void *right)
                                       : (a->line > b->line) - (a->line < b->line);
 }
 
-/* The next of n sites from i on that has more, or less, and is not taken back; n: none. */
+/* Return the next of n sites from i on that grew, or shrank, and is not taken back; n: none. */
 static size_t next_of(struct mt_diff_site *const *site, size_t n, size_t i, bool is_more,
                       bool is_noise)
 {
@@ -54,7 +54,7 @@ static size_t next_of(struct mt_diff_site *const *site, size_t n, size_t i, bool
     return i;
 }
 
-/* The first that has more with the first that has less, and so on. */
+/* Pair the first site that grew with the first that shrank, and so on. */
 static void pair_in_order(struct mt_diff_site **site, size_t n, bool is_noise)
 {
     size_t more = next_of(site, n, 0, 1, is_noise), less = next_of(site, n, 0, 0, is_noise);
@@ -65,8 +65,8 @@ static void pair_in_order(struct mt_diff_site **site, size_t n, bool is_noise)
     }
 }
 
-/* Of sites whose change is equally large, by category: pairs of more and less, of one category
- * first. */
+/* Pair sites that grew with sites that shrank by as much: first within a category, which they are
+ * sorted by. */
 static void pair(struct mt_diff_site **site, size_t n)
 {
     for (int is_noise = 0; is_noise < 2; is_noise++) {
@@ -79,8 +79,8 @@ static void pair(struct mt_diff_site **site, size_t n)
     }
 }
 
-/* Bytes that one site has more and another less, to the byte, are the same blocks by another name,
- * or blocks that were exchanged. */
+/* If one site grew by exactly the bytes by which another shrank, they are the same blocks under
+ * another name, or exchanged blocks. */
 static int take_back_equal(struct mt_diff_device *device)
 {
     struct mt_diff_site **site = calloc(device->n_sites + 1, sizeof *site);
@@ -101,8 +101,8 @@ static int take_back_equal(struct mt_diff_device *device)
     return 0;
 }
 
-/* As many blocks as before, all larger than those of the small pool, and none so much larger or
- * smaller that the line must have asked for something else. */
+/* Whether slack may explain a change: as many blocks as before, on average too large for the small
+ * pool, and a change too small for another request. */
 static bool may_be_slack(const struct mt_diff_site *site)
 {
     uint64_t blocks = site->blocks.now;
@@ -115,8 +115,8 @@ static unsigned group_of(const struct mt_diff_site *site)
     return may_be_slack(site) ? MT_CATEGORY_ROOM : site->category;
 }
 
-/* What goes one way counts for as much as is left of it after what goes the other way in its group;
- * the part that it has in that is as large as its change. */
+/* In each group, the changes in one direction count only for what the changes in the other
+ * direction leave of them. Each site gets its share in proportion. */
 static void take_back_within_groups(struct mt_diff_device *device)
 {
     double more[GROUPS] = {0}, less[GROUPS] = {0};
@@ -137,7 +137,7 @@ static void take_back_within_groups(struct mt_diff_device *device)
 
 /* --- what follows --------------------------------------------------------------------------- */
 
-/* The part of a change that goes the same way as another and is not larger. */
+/* Return the part of a change that goes the same way as `most` and is not larger. */
 static double follows(double change, double most)
 {
     if ((change < 0) != (most < 0))
@@ -145,7 +145,7 @@ static double follows(double change, double most)
     return (change < 0) == (change < most) ? most : change;
 }
 
-/* Parameters bring gradients with them, and as much optimizer state as they had before. */
+/* More parameters bring gradients with them, and optimizer state in the old proportion. */
 static void weigh_categories(struct weigher *weigher)
 {
     const struct mt_change *category = weigher->device->category;
@@ -172,7 +172,7 @@ static void weigh_categories(struct weigher *weigher)
 
 /* --- the order ------------------------------------------------------------------------------ */
 
-/* What is not noise first, then what goes the way of the peak, then what is most to blame. */
+/* Order: no noise first, then changes in the peak's direction, then the most to blame. */
 static int by_blame(const void *left, const void *right)
 {
     const struct mt_diff_site *a = left, *b = right;
@@ -193,8 +193,8 @@ static int by_blame(const void *left, const void *right)
     return order ? order : strcmp(a->module, b->module);
 }
 
-/* Of what goes against the peak and is taken back, blame is -0, which has the sign that is wanted.
- */
+/* A change against the peak that is taken back gets -0: the sign still sorts it by its
+ * direction. */
 static double blame_of(const struct weigher *weigher, const struct mt_diff_site *site)
 {
     double change = (double)change_of(site);

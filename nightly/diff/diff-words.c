@@ -14,7 +14,7 @@ const char *mt_signed_size_text(char out[MT_SIZE_TEXT], int64_t bytes)
     return out;
 }
 
-#define MOST_PERCENT 9999.0 /* what is larger says no more than that there was next to nothing */
+#define MOST_PERCENT 9999.0 /* above, there was next to nothing before */
 
 const char *mt_percent_text(char out[MT_SIZE_TEXT], const struct mt_change *change)
 {
@@ -83,7 +83,7 @@ static void tell_number(FILE *out, const char *before, const char *what,
         fputs(", within the noise between runs", out);
 }
 
-/* "peak +1.20 GiB (+3.1 %)", and what else has changed where the peak has not. */
+/* Write "peak +1.20 GiB (+3.1 %)", and what else has changed if the peak has not. */
 static void tell_change(FILE *out, const struct mt_diff_device *device)
 {
     char size[MT_SIZE_TEXT];

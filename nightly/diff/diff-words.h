@@ -19,7 +19,7 @@ const char *mt_percent_text(char out[MT_SIZE_TEXT], const struct mt_change *chan
 /* "train.py:42 Net.forward". */
 void mt_line_text(char *out, size_t size, const struct mt_line *line);
 
-/* What a site was before, "was net.py Net.call" or "was net.py:7 Net.call"; "": the same. */
+/* A site's old name, "was net.py Net.call" or "was net.py:7 Net.call"; "": the same. */
 void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site);
 
 /* One sentence: "peak +1.20 GiB (+3.1 %): activations +1.10 GiB at train.py:42 forward". */
@@ -31,9 +31,9 @@ void mt_compared_text(char *out, size_t size, const struct mt_diff_device *devic
 /* "backward of iteration 3". */
 void mt_peak_text(char *out, size_t size, const struct mt_digest_device *device);
 
-/* What makes a comparison doubtful (programs, devices, sizes of jobs that differ, traces that are
- * cut or have lost something), and what else differs (settings, versions). A line each, ended by a
- * newline; "": nothing. A new text, NULL: no memory. */
+/* What makes a comparison doubtful (other programs, devices or sizes of jobs; damaged traces, lost
+ * events), and what else differs (settings, versions). Each line ends with a newline; "": nothing.
+ * Return a new text; NULL: no memory. */
 char *mt_diff_doubts(const struct mt_diff *diff);
 char *mt_diff_changes(const struct mt_diff *diff);
 

@@ -16,7 +16,7 @@ struct side {
     size_t n;
 };
 
-/* A digest's device of that index; where there is only one, whatever its index. */
+/* Return a digest's device of that index, or its only device. */
 static const struct mt_digest_device *device_of(const struct mt_digest *digest, int index)
 {
     for (size_t i = 0; i < digest->n_devices; i++)
@@ -67,8 +67,9 @@ static int most_changed_phase(const struct mt_diff_device *device)
     return phase;
 }
 
-/* Peaks of two phases have little in common, and peaks that are about equal little to tell, where
- * much else has changed: more than comes of what the allocator rounds up. */
+/* Return the phase to compare instead of the peaks; -1: none. Peaks in two phases have little in
+ * common. Nearly equal peaks tell little if a phase has changed by more than the allocator rounds
+ * up. */
 static int wanted_phase(const struct mt_diff_device *device)
 {
     if (device->peak_moved)
@@ -84,7 +85,7 @@ static const struct mt_digest_device *run_in(const struct mt_digest_device *run,
     return (int)run->phase == phase ? run : run->in_phase[phase];
 }
 
-/* Takes the runs at their highest moments in the phase that is wanted, if all were read there. */
+/* Take the runs at their highest moments in the wanted phase, if all were read there. */
 static void choose_moments(struct mt_diff_device *device)
 {
     int phase = wanted_phase(device);
@@ -202,7 +203,7 @@ static long next_rank(struct side side, long after)
     return next;
 }
 
-/* That with the highest peak: what is compared where no rank is on both sides. */
+/* Return the run with the highest peak, which is compared if no rank is on both sides. */
 static struct side highest(struct side side)
 {
     size_t best = 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What differs between old runs and new ones of a program. There may be several of each: ranks of a
- * job, and the same job again and again, so that what changes from run to run by itself is told
- * from what has really changed.
+ * The differences between old and new runs of a program. There may be several of each: ranks of a
+ * job, and repetitions of the job, which tell noise from real changes.
  */
 #ifndef MT_DIFF_H
 #define MT_DIFF_H
@@ -33,11 +32,11 @@ enum mt_diff_kind {
     MT_DIFF_SAME,
     MT_DIFF_NEW,    /* the line had never allocated */
     MT_DIFF_GONE,   /* it never allocates any more */
-    MT_DIFF_GROWN,  /* it did, less */
-    MT_DIFF_SHRUNK, /* it did, more */
-    MT_DIFF_LONGER, /* it allocates as before: what it did is freed later, and lives at the peak */
+    MT_DIFF_GROWN,  /* it allocated less before */
+    MT_DIFF_SHRUNK, /* it allocated more before */
+    MT_DIFF_LONGER, /* it allocates as before, but frees later: the blocks live at the peak */
     MT_DIFF_EARLIER,
-    MT_DIFF_MOVED, /* the same, where the peak itself is in another phase */
+    MT_DIFF_MOVED, /* it allocates as before, but the peak is in another phase */
     MT_DIFF_KINDS
 };
 
@@ -48,16 +47,16 @@ extern const char *const mt_diff_kind_names[MT_DIFF_KINDS];
 struct mt_diff_site {
     enum mt_category category;
     const struct mt_line *line;
-    const struct mt_line *was;      /* the line that it seems to have been before; NULL: the same */
+    const struct mt_line *was;      /* its likely line before; NULL: the same */
     const char *operator_name;      /* "": none */
-    const char *module;             /* that all of its change is in; "": none, or several */
+    const char *module;             /* the only one that has changed; "": none or several */
     const char *guess;              /* as in struct mt_digest_site, of any run */
-    const char *stack;              /* of a new run where one has it */
+    const char *stack;              /* a new run's, if one has it */
     struct mt_change bytes, blocks; /* at the peak */
-    struct mt_change allocations, most, phases; /* over the whole run, as of its place */
+    struct mt_change allocations, most, phases; /* over the whole run, of its place */
     enum mt_diff_kind kind;
     double part;  /* of its change that other sites do not take back, 0 to 1 */
-    double blame; /* bytes: that part; but what only follows parameters counts for these */
+    double blame; /* bytes: that part; parameters also get what follows them */
 };
 
 struct mt_diff_share {
@@ -76,21 +75,22 @@ struct mt_diff_device {
     int device; /* of the new runs */
     size_t n_old, n_new;
     const struct mt_digest_device **runs;     /* the new ones, then the old ones */
-    const struct mt_digest_device *old, *now; /* of the middle runs */
+    const struct mt_digest_device *old, *now; /* of the median runs */
     struct mt_change allocated, reserved;     /* the peak, and the most reserved at any time */
     struct mt_change cached, unseen;          /* at the peak */
     struct mt_change category[MT_CATEGORY_ROOM];
-    struct mt_change phase[MT_PHASES]; /* the most in it */
+    struct mt_change phase[MT_PHASES]; /* the most allocated in it */
     struct mt_change growth, at_end;
-    int of_cuda; /* no PyTorch's: nothing is reserved */
+    int of_cuda; /* without PyTorch: nothing is reserved */
     int peak_moved;
-    /* Categories and sites are those at the peaks; -1. Or at the highest moments of a phase: where
-     * the peak is now, if it has moved; where most has changed, if the peak hardly has. */
+    /* The moments of categories and sites. -1: the peaks. Else the highest moments of this phase:
+     * the new peak's if the peak has moved, or the most changed one if the peak has hardly
+     * changed. */
     int in_phase;
-    struct mt_change compared; /* what was allocated at these moments */
-    int64_t following; /* of gradients' and optimizer state's change: what follows parameters' */
+    struct mt_change compared; /* allocated at these moments */
+    int64_t following; /* change of gradients and optimizer state that follows parameters' */
     struct mt_matching matching;
-    struct mt_diff_site *site; /* by blame: what made the peak change as it did comes first */
+    struct mt_diff_site *site; /* by blame: the main cause of the peak's change first */
     size_t n_sites;
     struct mt_diff_shares modules, operators, stacks;
 };
@@ -102,19 +102,20 @@ struct mt_diff {
     size_t n_devices;
 };
 
-/* Compares. 0 or -ENOMEM; to be cleared in any case. The digests have to live as long. */
+/* Compare. Return 0 or -ENOMEM. Call mt_diff_clear in any case. The digests must outlive the
+ * diff. */
 int mt_diff_make(struct mt_diff *diff, const struct mt_digest *old, size_t n_old,
                  const struct mt_digest *now, size_t n_new);
 void mt_diff_clear(struct mt_diff *diff);
 
-/* The device whose peak has changed most; where none has, the one with the highest. NULL: none. */
+/* Return the device whose peak has changed most; if none has, the highest one. NULL: no device. */
 const struct mt_diff_device *mt_diff_main_device(const struct mt_diff *diff);
 
 /* Whether anything has changed, noise aside. */
 bool mt_diff_is_same(const struct mt_diff_device *device);
 
-/* The phase (enum mt_phase) in which the runs should be compared, and are not, for want of
- * mt_digest_attach; -1: none. */
+/* Return the phase (enum mt_phase) in which the runs should be compared but were not, because it
+ * needs mt_digest_attach; -1: none. */
 int mt_diff_wants_phase(const struct mt_diff *diff);
 
 /* The parts (diff-numbers.c, diff-sites.c, diff-shares.c, diff-moved.c, diff-kinds.c,

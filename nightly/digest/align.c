@@ -21,7 +21,7 @@ static int nearness(uint64_t a, uint64_t b)
     return most > 0 ? (int)(8 * least / most) : 8;
 }
 
-/* 0: nothing in common. What they allocate says more than where they stand. */
+/* Return a score; 0: nothing in common. What lines allocate counts more than where they stand. */
 static int similarity(const struct mt_line *a, const struct mt_line *b)
 {
     int best = 0;
@@ -48,7 +48,7 @@ static void pair_by_number(size_t *pair, const struct mt_line *const *a, size_t 
     }
 }
 
-/* The alignment with the highest sum: best[i * (m + 1) + j] is that of what follows a[i], b[j]. */
+/* Fill in the best alignments' sums: best[i * (m + 1) + j] is for a[i], b[j] and what follows. */
 static void fill(int *best, const struct mt_line *const *a, size_t n, const struct mt_line *b,
                  size_t m)
 {
@@ -99,7 +99,7 @@ static int same_content(const struct mt_digest_place *a, const struct mt_digest_
            !strcmp(a->operator_name, b->operator_name);
 }
 
-/* Places that the other one has as well, each once. */
+/* Count the places that both have, in their order. */
 static size_t count_common(const struct mt_function *a, const struct mt_function *b)
 {
     size_t common = 0;
@@ -113,7 +113,7 @@ static size_t count_common(const struct mt_function *a, const struct mt_function
     return common;
 }
 
-/* Much that is the same needs no likeness of names. */
+/* Whether so many places are equal that the names need not be alike. */
 static bool is_telling(size_t common, size_t most)
 {
     return common >= 3 && common * 4 >= most * 3;

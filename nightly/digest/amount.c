@@ -18,7 +18,7 @@ static const struct {
     {"MiB", MT_BYTES, 0x1p20}, {"GiB", MT_BYTES, 0x1p30}, {"TiB", MT_BYTES, 0x1p40},
 };
 
-/* What is not below it is no amount: 8 EiB. */
+/* Amounts must be below it: 8 EiB. */
 #define TOO_LARGE 0x1p63
 
 #define EXPECTED "expected a size such as \"22 GiB\""
@@ -39,7 +39,7 @@ static int read_unit(const char *at, double number, struct mt_amount *amount)
     return -EINVAL;
 }
 
-/* strtod takes more than we want to: signs, blanks, hexadecimal digits, infinity. */
+/* strtod accepts more than we do: signs, blanks, hexadecimal digits, infinity. */
 static const char *read_number(const char *at, double *number)
 {
     size_t n = strspn(at, "0123456789.");
@@ -97,11 +97,11 @@ uint64_t mt_amount_round(char out[MT_AMOUNT_TEXT], uint64_t bytes)
     double size = (double)bytes / 0x1p20;
     for (; size >= 1000 && unit < 2; unit++)
         size /= 1024;
-    /* Steps of a fortieth at most: 1.05, 10.5, 105. */
+    /* Steps of at most a twentieth: 1.05, 10.5, 105. */
     double step = size < 2 ? 0.05 : size < 10 ? 0.1 : size < 20 ? 0.5 : size < 100 ? 1 : 5;
     double scale = 0x1p20 * (double)(UINT64_C(1) << 10 * unit);
     size = ceil(size / step) * step;
-    if (size * scale >= TOO_LARGE) /* as much as can be read again */
+    if (size * scale >= TOO_LARGE) /* the largest amount that can be read again */
         size = TOO_LARGE / scale - 1;
     snprintf(out, MT_AMOUNT_TEXT, size < 1000 ? "%.6g %s" : "%.0f %s", size, names[unit]);
     return mt_to_uint64(ceil(size * scale));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Amounts as a budget has them: "22 GiB", "25 %", or more than a baseline: "+64 MiB", "+2 %".
+ * Amounts in a budget: "22 GiB", "25 %", or relative to a baseline: "+64 MiB", "+2 %".
  */
 #ifndef MT_AMOUNT_H
 #define MT_AMOUNT_H
@@ -20,16 +20,16 @@ struct mt_amount {
 /* 0, or -EINVAL with what was expected in why. */
 int mt_amount_parse(const char *text, struct mt_amount *amount, char *why, size_t size);
 
-/* What is measured in a unit: "1.50 GiB", "12.5 %". */
+/* A measured value with its unit: "1.50 GiB", "12.5 %". Returns out. */
 #define MT_AMOUNT_TEXT 48
 const char *mt_amount_text(char out[MT_AMOUNT_TEXT], enum mt_unit unit, uint64_t value);
 
-/* part of whole, in hundredths of a percent, and the other way round. */
+/* Return part of whole in hundredths of a percent, and the reverse. */
 uint64_t mt_percent_of(uint64_t part, uint64_t whole);
 uint64_t mt_part_by_percent(uint64_t whole, uint64_t percent);
 
-/* The next size from `bytes` on that has at most three digits in a budget, such as "17.5 GiB", and
- * its text. */
+/* Round `bytes` up to a size of at most three digits, such as "17.5 GiB". Return it and write its
+ * text. */
 uint64_t mt_amount_round(char out[MT_AMOUNT_TEXT], uint64_t bytes);
 
 #endif

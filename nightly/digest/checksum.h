@@ -9,8 +9,8 @@
 
 #define MT_CHECKSUM_TEXT 65 /* hexadecimal, terminated */
 
-/* Reads a whole file; *size gets its bytes. copy: an open file that they are written to as well, or
- * -1. 0 or a negative errno. */
+/* Read a whole file; *size gets its bytes. copy: a file descriptor to copy them to, or -1. Return 0
+ * or a negative errno. */
 int mt_checksum_file(char out[MT_CHECKSUM_TEXT], uint64_t *size, const char *path, int copy);
 
 #endif

@@ -84,7 +84,7 @@ static int same_site(const void *left, const void *right)
     return order ? order : COMPARE(a->line, b->line);
 }
 
-/* Of those with one name the largest comes first: its stack stands for all. */
+/* Of sites with one name the largest comes first: its stack stands for all. */
 static int by_site(const void *left, const void *right)
 {
     const struct mt_digest_site *a = left, *b = right;
@@ -118,7 +118,7 @@ static int by_share(const void *left, const void *right)
                   ((const struct mt_digest_share *)right)->name);
 }
 
-/* Takes the name, also where it fails. */
+/* Takes over the name, even on failure. */
 static int add_share(struct mt_digest_shares *shares, size_t capacity, char *name, uint64_t bytes,
                      uint64_t blocks)
 {

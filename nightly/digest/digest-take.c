@@ -73,7 +73,7 @@ static const char *info(const struct mt_definitions *definitions, const char *ke
     return value ? value : "";
 }
 
-/* -1 where the trace does not tell. */
+/* -1: the trace does not say. */
 static long number(const char *text)
 {
     char *end;
@@ -95,7 +95,8 @@ static const char *python_of(const char *program)
     return !strncmp(name, "python3.", 8) ? name + 6 : "";
 }
 
-/* What the environment says of PyTorch's allocator; its setting has an old and a new name. */
+/* Write the environment's settings for PyTorch's allocator. The variable has an old and a new
+ * name. */
 static void describe_allocator(char *out, size_t size, const struct mt_definitions *definitions)
 {
     const char *setting = info(definitions, "env.PYTORCH_ALLOC_CONF");

@@ -73,7 +73,7 @@ const struct mt_digest_device *mt_digest_main_device(const struct mt_digest *dig
     return main_device(digest);
 }
 
-/* Where blocks of that moment are missing, as in a compact trace, it says less than the peak. */
+/* Skip a device that lacks blocks of that moment, as in a compact trace: the peak says more. */
 void mt_digest_attach(struct mt_digest *digest, enum mt_phase phase, struct mt_digest *there)
 {
     struct mt_digest_device *device = main_device(digest);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define LIKELY 1.0
-#define MOST_RENAMES 1000u /* functions without namesakes: above, none are looked for */
+#define MOST_RENAMES 1000u /* with more functions without namesakes, look for no renamed ones */
 
 static int same_function(const struct mt_digest_place *a, const struct mt_digest_place *b)
 {
@@ -22,7 +22,8 @@ static int by_name(const void *left, const void *right)
     return order ? order : strcmp(a->name, b->name);
 }
 
-/* A run's functions, by name as its places are; room for one for each place. */
+/* List a run's functions by name, as its places are sorted. There is room for one for each
+ * place. */
 static size_t list_functions(struct mt_function *functions, const struct mt_digest_device *run)
 {
     size_t n = 0;
@@ -36,7 +37,7 @@ static size_t list_functions(struct mt_function *functions, const struct mt_dige
     return n;
 }
 
-/* A function's lines; room for one for each place. */
+/* List a function's lines. There is room for one for each place. */
 static size_t list_lines(struct mt_line *lines, const struct mt_function *function)
 {
     size_t n = 0;
@@ -52,7 +53,7 @@ static size_t list_lines(struct mt_line *lines, const struct mt_function *functi
     return n;
 }
 
-/* At a place in the order of the function's lines. */
+/* Add a line at an index of the function's lines. */
 static int add_line(struct mt_matching *m, struct mt_function *function, size_t at,
                     const struct mt_line *line)
 {
@@ -73,7 +74,7 @@ static void note_places(uint32_t *of_place, const struct mt_digest_device *run,
         of_place[(size_t)(line->place - run->place) + i] = index;
 }
 
-/* What an old run calls a line that is known already. */
+/* Note what an old run calls a known line. */
 static void note_names(struct mt_line *known, const struct mt_line *line)
 {
     known->old_line = line->line;
@@ -83,7 +84,7 @@ static void note_names(struct mt_line *known, const struct mt_line *line)
         known->old_file = line->file;
 }
 
-/* Takes a run's lines of a function that may have some already. */
+/* Take a run's lines of a function that may have some already. */
 static int take_lines(struct mt_matching *m, struct mt_function *known,
                       const struct mt_function *function, const struct mt_digest_device *run,
                       uint32_t *of_place)
@@ -122,7 +123,7 @@ static int take_lines(struct mt_matching *m, struct mt_function *known,
 }
 
 struct pairs {
-    size_t *known;       /* by the run's function: that of the matching, SIZE_MAX: none */
+    size_t *known;       /* the matching's function of each of the run's; SIZE_MAX: none */
     unsigned char *used; /* by the matching's function */
 };
 
@@ -155,7 +156,7 @@ static int by_score(const void *left, const void *right)
     return (a->known > b->known) - (a->known < b->known);
 }
 
-/* The likeliest first. */
+/* Pair renamed functions, the likeliest first. */
 static int pair_renamed(struct pairs *pairs, const struct mt_matching *m,
                         const struct mt_function *functions, size_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which line of code of one run is which of another, although lines have moved within functions,
- * and files and functions may have other names.
+ * Match lines of code between runs, even if lines have moved within functions, or files and
+ * functions have new names.
  */
 #ifndef MT_MATCH_H
 #define MT_MATCH_H
@@ -11,7 +11,7 @@
 struct mt_line {
     const char *file, *function; /* the digests' own */
     uint32_t line;
-    /* What an old run calls it, where that is not only another folder; NULL: the same. */
+    /* Its names in an old run; NULL: the same, or only another folder. */
     const char *old_file, *old_function;
     uint32_t old_line;
     const struct mt_digest_place *place;
@@ -27,19 +27,19 @@ struct mt_matching {
     size_t n_runs, first_old;
 };
 
-/* Matches the places of some runs on one device; the old ones stand last, from first_old on. The
- * first run that has a line gives it its names. 0 or -ENOMEM; to be cleared in any case. The
- * digests have to live as long. */
+/* Match the places of n runs on one device. Old runs stand last, from first_old on. The first run
+ * with a line names it. Return 0 or -ENOMEM. Call mt_matching_clear in any case. The digests must
+ * outlive the matching. */
 int mt_match(struct mt_matching *matching, const struct mt_digest_device *const *runs, size_t n,
              size_t first_old);
 void mt_matching_clear(struct mt_matching *matching);
 
-/* The index of a site's line; UINT32_MAX: its digest has no such place. */
+/* Return the index of a site's line; UINT32_MAX: its digest has no such place. */
 uint32_t mt_matching_line(const struct mt_matching *matching, size_t run,
                           const struct mt_digest_device *device, const struct mt_digest_site *site);
 
-/* How likely two functions, that have no namesakes, are one under two names: 1 and more is likely.
- */
+/* Return how likely two functions without namesakes are one under two names: 1 and more is
+ * likely. */
 struct mt_function {
     const char *file, *name;
     const struct mt_digest_place *place;
@@ -49,8 +49,8 @@ struct mt_function {
 };
 double mt_rename_score(const struct mt_function *a, const struct mt_function *b);
 
-/* Pairs lines of one function, a[i] of one run with b[pair[i]] of another, or SIZE_MAX: none; the
- * order stays. 0 or -ENOMEM. */
+/* Pair lines of one function in their order: a[i] of one run with b[pair[i]] of another; SIZE_MAX:
+ * none. Return 0 or -ENOMEM. */
 int mt_align_lines(size_t *pair, const struct mt_line *const *a, size_t n, const struct mt_line *b,
                    size_t m);
 

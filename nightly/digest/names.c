@@ -12,7 +12,7 @@ const char *mt_last_part(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Where packages are installed: what is told is the path from there on. */
+/* Return the path below the folder of installed packages. */
 static const char *in_packages(const char *file)
 {
     static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
@@ -24,7 +24,7 @@ static const char *in_packages(const char *file)
     return NULL;
 }
 
-/* Python's own library, of any version. */
+/* Return the path below Python's own library, of any version. */
 static const char *in_python(const char *file)
 {
     const char *at = strstr(file, "/lib/python3");
@@ -38,7 +38,7 @@ static const char *in_directory(const char *file, const char *directory)
     return n > 1 && !strncmp(file, directory, n) && file[n] == '/' ? file + n + 1 : NULL;
 }
 
-/* Code that a tool wrote: its file has another name in each process, or with each change. */
+/* Code that a tool generated: its file's name differs in each process, or with each change. */
 static const struct {
     const char *part, *name;
 } made_up[] = {
@@ -56,7 +56,7 @@ static const char *made_up_name(const char *file)
     return NULL;
 }
 
-/* The name of a library ends with ".so", whatever its version; -1: it is none. */
+/* Return the length of a library's name up to ".so", without a version; -1: not a library. */
 static int library_length(const char *name)
 {
     const char *at = strstr(name, ".so");

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of code without what differs from one machine, installation or version to the next, so that
- * two runs can be compared by them. All out buffers end up terminated; what does not fit is cut.
+ * Names of code without what differs between machines, installations and versions, so that runs can
+ * be compared. All out buffers end up terminated; what does not fit is cut.
  */
 #ifndef MT_NAMES_H
 #define MT_NAMES_H
 
 #include "analyzer/trace/definitions.h"
 
-/* "/venv/lib/python3.11/site-packages/models/net.py" is "models/net.py", what lies in the working
- * directory is told from there, "/usr/lib/libfoo.so.12.3" is "libfoo.so". working_directory: ""
- * where it is not known. */
+/* "/venv/lib/python3.11/site-packages/models/net.py" becomes "models/net.py", a path in the working
+ * directory becomes relative, "/usr/lib/libfoo.so.12.3" becomes "libfoo.so". working_directory: ""
+ * if not known. */
 void mt_comparable_file(char *out, size_t size, const char *file, const char *working_directory);
 
-/* A native function that has no name is "libfoo.so" instead of "libfoo.so.12+0x123". */
+/* A native function without a name becomes "libfoo.so" instead of "libfoo.so.12+0x123". */
 void mt_comparable_function(char *out, size_t size, const struct mt_frame *frame);
 
 /* "net.py" of "models/net.py"; a path that ends with a slash stays as it is. */

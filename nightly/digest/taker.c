@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "function (file:line)", or without its line; no ';', which stands between frames. */
+/* Write "function (file:line)", or without its line; no ';', which separates frames. */
 static void write_frame(FILE *out, const struct mt_taker *taker, uint32_t stack, int with_lines)
 {
     char function[1024], file[1024], line[16] = "";
@@ -25,16 +25,16 @@ static void write_frame(FILE *out, const struct mt_taker *taker, uint32_t stack,
     fprintf(out, "%s)", line);
 }
 
-/* Whole stacks cost much where many are deep and share most of their callers, as those of a recursion
- * do: each is a text of its own here. So of a deeper one the middle is left out, and once all of
- * them have so many bytes, all but the innermost frames. */
+/* Each stack is a text of its own here, so many deep stacks with common callers, as in a recursion,
+ * cost much. Leave out the middle of a deep stack. Once all texts have MOST_TEXT bytes, keep only
+ * the innermost frames. */
 #define MOST_FRAMES 256u
 #define OUTERMOST 64u
 #define INNERMOST 16u
 #define MOST_TEXT (UINT64_C(32) << 20)
 
-/* Its frames from the outermost one on: the first `head` of them and the last `tail`, with their
- * number for those between. 0 or -ENOMEM. */
+/* Write frames from the outermost on: the first `head`, the number of those between, the last
+ * `tail`. Return 0 or -ENOMEM. */
 static int write_frames(FILE *out, const struct mt_taker *taker, uint32_t stack, int with_lines)
 {
     uint32_t depth = mt_stack(taker->definitions, stack)->depth, head = depth, tail = 0;
@@ -65,7 +65,6 @@ static int write_frames(FILE *out, const struct mt_taker *taker, uint32_t stack,
     return 0;
 }
 
-/* The stack from its outermost frame on, after `first`. */
 char *mt_taker_stack(const struct mt_taker *taker, const char *first, uint32_t stack,
                      int with_lines)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of taking a digest (digest-take.c): ids become names, and what has one name becomes
- * one.
+ * The parts of taking a digest (digest-take.c): turn ids into names, and merge equal names.
  */
 #ifndef MT_TAKER_H
 #define MT_TAKER_H
@@ -15,17 +14,18 @@ struct mt_taker {
     uint64_t *cut;         /* sites whose stacks lack frames */
 };
 
-/* New texts, NULL: no memory. The stack is told from its outermost frame on, after `first`. */
+/* Return new texts; NULL: no memory. A stack's text is `first`, then its frames from the outermost
+ * on. */
 char *mt_taker_operator(const struct mt_taker *taker, uint32_t node_name);
 char *mt_taker_stack(const struct mt_taker *taker, const char *first, uint32_t stack,
                      int with_lines);
 
-/* The innermost frame of a stack. 0 or -ENOMEM; both texts are to be freed in any case. */
+/* Name the innermost frame of a stack. Return 0 or -ENOMEM. Free both texts in any case. */
 int mt_taker_line(const struct mt_taker *taker, uint32_t stack, char **function, char **file,
                   uint32_t *line);
 
-/* Fill in the device's sites, stacks, modules and operators; its places; and then what places say
- * of sites. 0 or -ENOMEM. */
+/* Fill in the device's sites, stacks, modules and operators; its places; then the sites' counts
+ * from their places. Return 0 or -ENOMEM. */
 int mt_take_sites(const struct mt_taker *taker, struct mt_digest_device *to,
                   const struct mt_device *device);
 int mt_take_places(const struct mt_taker *taker, struct mt_digest_device *to,

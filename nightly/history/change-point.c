@@ -7,25 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often each test may be wrong about a stretch in which nothing changes; together under 1 %. */
+/* The false alarms of each test on a stretch without a change; together below 1 %. */
 #define STEP_LEVEL 0.005
 #define EXCURSION_LEVEL 0.001
 #define DRIFT_LEVEL 0.002
 
-/* What is left of the squares is taken for none below this part of them: rounding. */
+/* Unexplained squares below this part of all are rounding. */
 #define ROUNDING 1e-13
 
-/* The search's own: there is room for a step at every night. */
+/* The search. changes has room for a step at every night. */
 struct search {
     struct mt_changes *changes;
     const double *value;
-    double *centred; /* of the stretch that is looked at: its mean is 0 */
+    double *centred; /* the stretch, moved to a mean of 0 */
     int only_steps;  /* no drifts */
 };
 
-/* One way to see a stretch: what is explained by it, and what is left. */
+/* A model of a stretch: what it explains, and what it leaves. */
 struct model {
-    size_t at, to;          /* the step, or where what differs begins and ends */
+    size_t at, to;          /* the step, or begin and end of an excursion */
     double explained, left; /* sums of squares */
 };
 
@@ -47,7 +47,7 @@ static double student_tail(double t, size_t freedom)
     return odd ? 1 - 2 / M_PI * (angle + sin(angle) * sum) : 1 - sin(angle) * sum;
 }
 
-/* How likely a model is that good by chance, as the best of so many. */
+/* Return how likely chance makes the best of so many models this good. */
 static double chance(const struct model *model, size_t freedom, double tries)
 {
     double all = model->explained + model->left;
@@ -58,7 +58,7 @@ static double chance(const struct model *model, size_t freedom, double tries)
     return tries * student_tail(sqrt((double)freedom * model->explained / model->left), freedom);
 }
 
-/* Makes the stretch's mean 0. The sum of its squares. */
+/* Move the stretch's mean to 0. Return the sum of its squares. */
 static double centre(struct search *search, size_t from, size_t n)
 {
     double mean = 0, squares = 0;
@@ -71,7 +71,8 @@ static double centre(struct search *search, size_t from, size_t n)
     return squares;
 }
 
-/* k of n nights whose values, of mean 0 in all, have this sum. */
+/* Return the squares explained by a mean of their own for k of n nights with this sum; all have
+ * mean 0. */
 static double between(double sum, size_t k, size_t n)
 {
     return sum * sum * (double)n / ((double)k * (double)(n - k));
@@ -89,7 +90,7 @@ static struct model best_step(const double *x, size_t n, double squares)
     return best;
 }
 
-/* Nights in the middle that differ from those on both sides. */
+/* Find nights in the middle that differ from the nights on both sides. */
 static struct model best_excursion(const double *x, size_t n, double squares)
 {
     struct model best = {0};
@@ -104,7 +105,7 @@ static struct model best_excursion(const double *x, size_t n, double squares)
     return best;
 }
 
-/* The straight line; *slope a night. */
+/* Fit a straight line; *slope is per night. */
 static struct model line(const double *x, size_t n, double squares, double *slope)
 {
     double product = 0, middle = (double)(n - 1) / 2;
@@ -116,8 +117,8 @@ static struct model line(const double *x, size_t n, double squares, double *slop
     return (struct model){0, n, explained, squares - explained};
 }
 
-/* The best step of what the line has left; *size of it. A step is no line, but has one in it, which
- * is taken out of it first. */
+/* Find the best step in what the line leaves; *size gets its size. A line fits part of any step, so
+ * take that part out first. */
 static struct model best_step_on_line(const double *x, size_t n, const struct model *drift,
                                       double slope, double *size)
 {
@@ -155,13 +156,13 @@ static double mean(const struct search *search, size_t from, size_t to)
     return search->value[from] + sum;
 }
 
-/* Schwarz's criterion (1978): what a model leaves, and what it takes to say it. */
+/* Schwarz's criterion (1978): what a model leaves, and how many parameters it needs. */
 static double criterion(double left, size_t n, size_t parameters)
 {
     return (double)n * log(fmax(left, 0)) + (double)parameters * log((double)n);
 }
 
-/* The same of steps alone, those that were found last. */
+/* The same for steps alone, those from `first` on. */
 static double criterion_of_steps(const struct search *search, size_t first, size_t from, size_t n)
 {
     const struct mt_changes *changes = search->changes;
@@ -175,7 +176,8 @@ static double criterion_of_steps(const struct search *search, size_t first, size
     return criterion(left, n, 1 + 2 * (changes->n_steps - first));
 }
 
-/* Several steps the same way look like a drift: whether they alone say it better, and are kept. */
+/* Whether steps alone explain a stretch better, and then keep them: several steps in one direction
+ * look like a drift. */
 static bool are_steps(struct search *search, size_t from, size_t n, double of_drift)
 {
     size_t first = search->changes->n_steps;
@@ -188,7 +190,7 @@ static bool are_steps(struct search *search, size_t from, size_t n, double of_dr
     return false;
 }
 
-/* A stretch that grows slowly: a step in it has to stand out from that. */
+/* A step in a drift must stand out from it. */
 static void find_on_drift(struct search *search, size_t from, size_t n, const struct model *drift,
                           double slope)
 {
@@ -211,7 +213,7 @@ static void find_on_drift(struct search *search, size_t from, size_t n, const st
     find(search, from + step.at, n - step.at);
 }
 
-/* Finds what has changed within n nights, in their order. */
+/* Find the changes within n nights, in order. */
 static void find(struct search *search, size_t from, size_t n)
 {
     if (n < MT_LEAST_NOISY_NIGHTS)
@@ -239,8 +241,8 @@ static void find(struct search *search, size_t from, size_t n)
     }
 }
 
-/* The first step that was found may not have known of the others: each is looked for once more
- * between its neighbours, and the levels on both sides are taken. */
+/* The first steps were found without the later ones. Find each again between its neighbours, and
+ * take the levels on both sides. */
 static void settle(struct search *search, size_t n)
 {
     struct mt_changes *changes = search->changes;

@@ -4,11 +4,10 @@
  *
  * Binary segmentation (Vostrikova 1981) with the likelihood-ratio test for one shift of the mean at
  * an unknown place and an unknown variance (Worsley 1979): the night with the greatest two-sample
- * t, by Bonferroni over the nights. Where no night is one, a stretch that differs from what is
- * before and after it is looked for, as in circular binary segmentation (Olshen et al. 2004). A
- * straight line that fits better than a step is a drift, and a step has to stand out from it.
- * Where at least half of the nights repeat the night before exactly, there is no noise to be told
- * from, and every change is a step.
+ * t, by Bonferroni over the nights. If no night passes, look for a stretch that differs from its
+ * surroundings, as in circular binary segmentation (Olshen et al. 2004). A straight line that fits
+ * better than a step is a drift, and a step must stand out from it. If at least half of the nights
+ * repeat the night before exactly, there is no noise, and every change is a step.
  */
 #ifndef MT_CHANGE_POINT_H
 #define MT_CHANGE_POINT_H
@@ -16,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* So many nights are looked at at least: these where some repeat exactly, and these with noise. */
+/* The least number of nights: if some repeat exactly, and with noise. */
 #define MT_LEAST_NIGHTS 3u
 #define MT_LEAST_NOISY_NIGHTS 5u
 
@@ -28,7 +27,7 @@ struct mt_step {
 /* Nights that grow or shrink slowly. */
 struct mt_drift {
     size_t from, to; /* indices: first, and after the last */
-    double slope;    /* a night */
+    double slope;    /* per night */
 };
 
 struct mt_changes {
@@ -39,7 +38,8 @@ struct mt_changes {
     size_t n_drifts;
 };
 
-/* Looks at values of n nights. 0 or -ENOMEM; to be cleared in any case. */
+/* Find the changes in values of n nights. Return 0 or -ENOMEM. Call mt_changes_clear in any
+ * case. */
 int mt_changes_find(struct mt_changes *changes, const double *value, size_t n);
 void mt_changes_clear(struct mt_changes *changes);
 

@@ -9,7 +9,7 @@
 #define SECOND INT64_C(1000000000)
 /* How far apart the ranks of a job may begin. */
 #define SAME_JOB (600 * SECOND)
-/* Between what a trace and its tail tell of when the process began. */
+/* How far a trace and its tail may differ about when the process began. */
 #define SAME_PROCESS (SECOND / 100)
 
 static int64_t number(uint64_t bytes)
@@ -39,7 +39,7 @@ int64_t mt_history_find(struct mt_store *store, const char *checksum)
     return mt_sql_number(store, 0, "SELECT run FROM trace WHERE sha256 = ?", "t", checksum);
 }
 
-/* The id of a name; function, file, operator and module are stored once each. */
+/* Return the id of a name. Functions, files, operators and modules are stored once each. */
 static int64_t name(struct mt_store *store, const char *known)
 {
     mt_sql_run(store, "INSERT OR IGNORE INTO name (text) VALUES (?)", "t", text(known));
@@ -98,7 +98,7 @@ static void add_device(struct mt_store *store, int64_t trace, const struct mt_di
     add_sites(store, id, device);
 }
 
-/* The run that a rank belongs to; 0: none yet. */
+/* Return the run that a rank belongs to; 0: none yet. */
 static int64_t find_job(struct mt_store *store, const struct mt_new_trace *trace)
 {
     const struct mt_digest *digest = &trace->digest;
@@ -154,8 +154,8 @@ static void add_trace(struct mt_store *store, int64_t run, const struct mt_new_t
         mt_sql_run(store, "INSERT OR IGNORE INTO tag VALUES (?, ?)", "it", run, *tag);
 }
 
-/* What is there of the same process from when it was still running, or had been killed and was not
- * recovered yet; 0: nothing. */
+/* Return the trace that was added while the same process was still running, or after it was killed
+ * and before its trace was recovered; 0: none. */
 static int64_t find_earlier(struct mt_store *store, const struct mt_digest *digest)
 {
     if (digest->pid < 0 || !digest->started_unix_ns)
@@ -168,7 +168,7 @@ static int64_t find_earlier(struct mt_store *store, const struct mt_digest *dige
                          text(digest->host), text(digest->program));
 }
 
-/* Takes it out of its run, which stays, and tells its run. */
+/* Remove a trace from its run, which stays. Return the run. */
 static int64_t remove_earlier(struct mt_store *store, int64_t id, char gone[PATH_MAX])
 {
     int64_t run = mt_sql_number(store, 0, "SELECT run FROM trace WHERE id = ?", "i", id);

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-/* A column as what it is: a text, a number, or null. */
+/* A column by its type: a text, a number, or null. */
 static json_t *column(sqlite3_stmt *row, int index)
 {
     switch (sqlite3_column_type(row, index)) {

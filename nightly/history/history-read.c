@@ -27,7 +27,7 @@ struct mt_series_name mt_series(unsigned series)
     return (struct mt_series_name){category->name, category->label};
 }
 
-/* The columns before the texts are numbers. */
+/* read_run takes the columns in this order. */
 #define MT_RUN_COLUMN(id, name, column) ", run." column
 #define WORST_TRACE                                                                                \
     " FROM trace WHERE trace.run = run.id"                                                         \
@@ -87,7 +87,7 @@ static void read_sizes(struct mt_store *store, struct mt_run *run)
     }
 }
 
-/* A name that is not memtap's is one of the user's, while there is room; others are passed over. */
+/* A name that memtap does not know is a user's category. Skip it if there is no room. */
 static void read_categories(struct mt_store *store, struct mt_run *run)
 {
     sqlite3_stmt *row = mt_sql(store,
@@ -131,7 +131,7 @@ int mt_history_runs(struct mt_store *store, const struct mt_run_filter *filter,
 {
     size_t capacity = 0;
     *runs = (struct mt_runs){0};
-    mt_sql_run(store, "BEGIN", ""); /* so that all is read as of one moment */
+    mt_sql_run(store, "BEGIN", ""); /* read everything as of one moment */
     sqlite3_stmt *row = mt_sql(store, select_runs, "tttiii", filter->branch, filter->tag,
                                filter->program, (int64_t)filter->since_unix_ns, filter->id,
                                filter->last ? (int64_t)filter->last : (int64_t)-1);

@@ -8,7 +8,7 @@
 #define MOST_SITES 10
 #define DOUBT 480
 
-/* After a run: what keeps it from being compared, or how it ended that is to be known. */
+/* Return what follows a run: how it ended, or why it cannot be compared. */
 static const char *doubt(char out[DOUBT], const struct mt_run *run, const struct mt_style *style)
 {
     char safe[DOUBT - 32];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs of programs, night after night: what a digest says of each, with the commit that it was of.
- * Functions that return an int: 0, or -1 and why in store->error.
+ * Runs of programs, night after night: each run's digest with its commit. Functions that return an
+ * int return 0, or -1 with the reason in store->error.
  */
 #ifndef MT_HISTORY_H
 #define MT_HISTORY_H
@@ -15,7 +15,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* What is known of a run in words: T(enumerator, name, column). */
+/* The texts of a run: T(enumerator, name, column). */
 /* clang-format off */
 #define MT_RUN_TEXTS(T)                                                                            \
     T(PROGRAM, "program", "program")                                                               \
@@ -39,7 +39,7 @@ enum mt_run_text {
 };
 extern const char *const mt_run_text_names[MT_RUN_TEXT_COUNT];
 
-/* What is followed over runs: the peak, the most that was reserved, and the categories. */
+/* The series of runs: the peak, the most reserved, and the categories. */
 enum {
     MT_SERIES_PEAK,
     MT_SERIES_RESERVED,
@@ -47,7 +47,7 @@ enum {
     MT_SERIES_ROOM = 2 + MT_CATEGORY_ROOM
 };
 
-/* How many there are now: reading runs adds the categories of users that they have. */
+/* Return how many there are now. Reading runs adds their users' categories. */
 unsigned mt_series_count(void);
 
 struct mt_series_name {
@@ -55,7 +55,7 @@ struct mt_series_name {
 };
 struct mt_series_name mt_series(unsigned series);
 
-/* Of several ranks and devices, each figure is the highest of them. */
+/* Each figure is the highest of all ranks and devices. */
 struct mt_run {
     int64_t id;
     uint64_t started_unix_ns, length_ns, events, lost;
@@ -63,8 +63,8 @@ struct mt_run {
     char *tags;                    /* "nightly, release" */
     long world_size;               /* -1: not known */
     size_t n_traces;
-    /* How it ended: the first of its traces that is not whole, one that is out of memory before others:
-     * as mt_ended_name and mt_ended_text have it; "": not known, of runs that were added long ago. */
+    /* How it ended, in mt_ended_name's and mt_ended_text's words: its first trace out of memory, or
+     * else the first that is not whole. "": not known, because an older memtap added the run. */
     char *ended, *ended_text;
     int complete;   /* all of its recordings were closed */
     bool has_memory; /* else nothing was allocated */
@@ -83,7 +83,7 @@ struct mt_run_filter {
     const char *branch, *tag;
     const char *program; /* its whole path, or the last part of it */
     uint64_t since_unix_ns;
-    uint64_t last; /* only so many of them, the newest */
+    uint64_t last; /* only the newest so many; 0: all */
     int64_t id;
     mt_allowed_ends allowed; /* trend */
 };
@@ -93,16 +93,16 @@ int mt_history_runs(struct mt_store *store, const struct mt_run_filter *filter,
 void mt_run_clear(struct mt_run *run);
 void mt_runs_clear(struct mt_runs *runs);
 
-/* Whether a run is whole, or of an allowed end, and has all events: it can be compared. */
+/* Whether a run can be compared: it is whole or of an allowed end, and has all events. */
 bool mt_run_is_good(const struct mt_run *run, mt_allowed_ends allowed);
 
 /* The program's name, without folders. */
 const char *mt_run_program(const struct mt_run *run);
 
-/* The label of a series or category, by its name; the name itself where it is none of them. */
+/* Return the label of a series or category, or the name itself if it is neither. */
 const char *mt_series_label(const char *name);
 
-/* The date and time at which it began, local time, "2026-11-20 03:12". Returns out. */
+/* Write a date and time, local time: "2026-11-20 03:12". Returns out. */
 #define MT_DATE_TEXT 32
 const char *mt_date_text(char out[MT_DATE_TEXT], uint64_t unix_ns);
 
@@ -116,20 +116,20 @@ struct mt_new_trace {
     const char *const *tag; /* ended by NULL */
 };
 
-/* The run that a trace with this checksum is in; 0: none. */
+/* Return the run of a trace with this checksum; 0: none. */
 int64_t mt_history_find(struct mt_store *store, const char *checksum);
 
 /*
- * Adds a trace as a run, or to the run of its job: one of the same program, commit and world size
- * that began at about the same time and has not this rank yet. What was added of the same process
- * while it was running, or before it was recovered, is replaced. All of it or nothing. *run gets the
- * run; *is_new is 0 where the trace was there already; gone (NULL, or beginning empty) gets the path
- * of a copy that the history had of what was replaced: it is to be removed.
+ * Add a trace as a run, or to the run of its job: one of the same program, commit and world size
+ * that began at about the same time and lacks this rank. Replace the trace of the same process that
+ * was added while it was running, or before it was recovered. Write all of it or nothing. *run gets
+ * the run; *is_new is false if the trace was there already; gone (NULL, or beginning empty) gets
+ * the path of the replaced trace's copy in the history, which the caller removes.
  */
 int mt_history_add(struct mt_store *store, const struct mt_new_trace *trace, int64_t *run,
                    bool *is_new, char gone[PATH_MAX]);
 
-/* Forgets runs; called for each file that had been kept for them, after they are forgotten. */
+/* Forget runs. Afterwards, call kept for each file that was kept for them. */
 typedef void mt_kept_file(void *user, const char *path);
 int mt_history_forget(struct mt_store *store, const struct mt_runs *runs, mt_kept_file *kept,
                       void *user);

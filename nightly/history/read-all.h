@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Digests of several traces, which are read at the same time as far as there are processors.
+ * Read several traces into digests, at the same time as far as there are processors.
  */
 #ifndef MT_READ_ALL_H
 #define MT_READ_ALL_H
@@ -15,16 +15,16 @@ struct mt_reading {
     struct mt_trace_error error;
 };
 
-/* Reads them all, whatever happens to each. */
+/* Read them all, even if some fail. */
 void mt_read_all(struct mt_reading *readings, size_t n);
 
-/* Reads runs once more at the moment when most was allocated in a phase, as far as that can be
- * known, and attaches what is found; not those whose peak it is. How many were read, or -ENOMEM. */
+/* Read runs again at their highest moment in a phase, if it is known, and attach the digests. Skip
+ * runs whose peak it is. Return how many were read, or -ENOMEM. */
 int mt_read_in_phase(struct mt_digest *digests, size_t n, enum mt_phase phase,
                      const struct mt_question *question);
 
-/* As mt_diff_make; where runs tell more at their highest moments in a phase, after reading them once
- * more. The old runs come first. */
+/* Like mt_diff_make, but read the runs again if mt_diff_wants_phase says so. The old runs come
+ * first. */
 int mt_diff_runs(struct mt_diff *diff, struct mt_digest *runs, size_t n_old, size_t n_new,
                  const struct mt_question *question);
 

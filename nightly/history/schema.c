@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The history's tables, as memtap-history(1) describes them. A step that was released never
- * changes: what comes later is another step.
+ * The history's tables, as memtap-history(1) describes them. A released step never changes: add
+ * another step instead.
  */
 #include "store.h"
 
-/* Sizes are bytes, times ns since 1970, texts that are not known "", numbers that are not NULL. */
+/* Sizes are bytes, times ns since 1970. Texts that are not known are "", numbers NULL. */
 static const char first[] =
     "CREATE TABLE run ("
     " id INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -62,13 +62,13 @@ static const char first[] =
     " JOIN name f ON f.id = site.function JOIN name p ON p.id = site.file"
     " JOIN name o ON o.id = site.operator JOIN name m ON m.id = site.module;";
 
-/* How the run of a trace ended: the name that --allow-ended takes, or "whole", and the same in words; ""
- * in traces that were added before this was known. */
+/* How a trace's run ended: "whole" or the name for --allow-ended, and in words. "" in traces that
+ * were added before this step. */
 static const char second[] = "ALTER TABLE trace ADD COLUMN ended TEXT NOT NULL DEFAULT '';"
                              "ALTER TABLE trace ADD COLUMN ended_text TEXT NOT NULL DEFAULT '';";
 
-/* Of the process, so that a trace that comes again when it has gone on is known; NULL and 0 in traces that
- * were added before. */
+/* The process, to know a trace again that is added once more after it went on. NULL and 0 in traces
+ * that were added before. */
 static const char third[] = "ALTER TABLE trace ADD COLUMN pid INTEGER;"
                             "ALTER TABLE trace ADD COLUMN started INTEGER NOT NULL DEFAULT 0;"
                             "ALTER TABLE trace ADD COLUMN events INTEGER NOT NULL DEFAULT 0;"

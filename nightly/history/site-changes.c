@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sites are the same where their function is and the file has the same name: lines move, and a
- * checkout is in another folder each night. Of several ranks and devices the highest counts. */
+/* Sites are the same if their function and their file's name are: lines move, and a checkout is in
+ * another folder each night. Of several ranks and devices the highest counts. */
 static const char select_changes[] =
     "WITH one AS (SELECT run, category, function, last_part(file) AS file, operator, module,"
     "  max(line) AS line, sum(size) AS size FROM named_site WHERE run IN (?1, ?2)"
@@ -61,7 +61,7 @@ static double alike(const struct mt_site_change *gone, const struct mt_site_chan
     if (strcmp(gone->category, new->category) || strcmp(gone->operator_name, new->operator_name) ||
         ratio < LEAST_ALIKE)
         return 0;
-    /* Either name is likelier to change alone. */
+    /* One name is likelier to change than several. */
     return ratio + !strcmp(gone->file, new->file) + !strcmp(gone->function, new->function) +
            !strcmp(gone->module, new->module);
 }
@@ -128,7 +128,7 @@ static int by_difference(const void *left, const void *right)
     return order;
 }
 
-/* Leaves those that have changed, the greatest difference first, and at most so many. */
+/* Keep the sites that have changed, the greatest differences first, at most so many. */
 static void keep_most(struct mt_site_changes *changes, unsigned most)
 {
     size_t kept = 0;

@@ -13,7 +13,7 @@
 
 #define RETRY_MS 10
 
-/* What SQLite's codes mean to a user; for others there is errno. 0 ends the table. */
+/* What SQLite's codes mean to a user; other codes have errno. 0 ends the table. */
 static const struct {
     int code;
     const char *text;
@@ -36,7 +36,8 @@ static const char *meaning(int code)
     return NULL;
 }
 
-/* Where a file cannot be made, SQLite looks for one to read, and then says that there is none. */
+/* If SQLite cannot create a file, it tries to read one and reports ENOENT. Return the real
+ * reason. */
 static int why_no_file(const char *path)
 {
     char folder[PATH_MAX];
@@ -46,7 +47,7 @@ static int why_no_file(const char *path)
     return access(folder, W_OK | X_OK) ? errno : ENOENT;
 }
 
-/* Keeps what went wrong first. */
+/* Keep the first error. */
 static int fail(struct mt_store *store, int code)
 {
     if (store->failed)
@@ -166,7 +167,7 @@ int mt_store_end(struct mt_store *store)
     return rc;
 }
 
-/* Whose file it is, and of which version: 0 where it is empty, -1 where it is not to be used. */
+/* Return the version of the file; 0: empty, -1: not to be used. */
 static int version_of(struct mt_store *store, int newest)
 {
     char text[160];
@@ -187,7 +188,7 @@ static int version_of(struct mt_store *store, int newest)
     return refuse(store, text);
 }
 
-/* As it is at one moment: another process may be making it. */
+/* Return the version as of one moment: another process may be creating the file. */
 static int version_now(struct mt_store *store, int newest)
 {
     run_all(store, "BEGIN");
@@ -197,7 +198,7 @@ static int version_now(struct mt_store *store, int newest)
     return version;
 }
 
-/* Another process may have been faster: the version is looked at again within the transaction. */
+/* Look at the version again within the transaction: another process may have been faster. */
 int mt_store_migrate(struct mt_store *store, const char *const *steps, int n)
 {
     char set[128];
@@ -213,8 +214,8 @@ int mt_store_migrate(struct mt_store *store, const char *const *steps, int n)
     return mt_store_end(store);
 }
 
-/* Readers do not wait for writers then. SQLite does not wait by itself with this, and file systems
- * of networks cannot have it: they keep the old way. */
+/* With WAL, readers do not wait for writers. SQLite does not wait for a lock here by itself.
+ * Network file systems cannot have WAL and keep the old mode. */
 static void use_wal(struct mt_store *store, unsigned wait_ms)
 {
     int rc = SQLITE_BUSY;
@@ -243,7 +244,7 @@ static void forget(struct mt_store *store)
     *store = (struct mt_store){.path = store->path};
 }
 
-/* A file's URI: what has a meaning in it is written as its number. */
+/* Write a file's URI, with special characters as numbers. */
 static void write_uri(char *to, size_t size, const char *path)
 {
     int n = snprintf(to, size, "file:");
@@ -253,8 +254,8 @@ static void write_uri(char *to, size_t size, const char *path)
     snprintf(to + n, size - (size_t)n, "?immutable=1");
 }
 
-/* In a folder that cannot be written to, or on a full disk, SQLite has nowhere to put the files
- * beside it. Where none is there, nobody writes. */
+/* In a folder without write permission, or on a full disk, SQLite cannot create the files beside
+ * the database. If none is there, nobody writes. */
 static int open_unchanging(struct mt_store *store)
 {
     char log[PATH_MAX + 8], uri[3 * PATH_MAX];
@@ -267,7 +268,7 @@ static int open_unchanging(struct mt_store *store)
     return open_file(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, 0);
 }
 
-/* For the files beside it. */
+/* Whether SQLite could not create the files beside the database. */
 static bool has_no_room(int code)
 {
     code &= 0xff;
@@ -292,8 +293,8 @@ static int open_to_read(struct mt_store *store, unsigned wait_ms)
     return version < 0 ? -1 : mt_store_migrate(store, mt_schema_steps, mt_schema_version);
 }
 
-/* A new history is for its owner alone, as traces are; SQLite gives the files beside it the same
- * mode. One that is there keeps its own: it may be a team's. */
+/* Create a new history for its owner alone, as traces are; SQLite gives the files beside it the
+ * same mode. An existing one keeps its mode: it may be a team's. */
 static void make_private(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

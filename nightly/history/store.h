@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The history's file: an SQLite database that is known to be ours, of this version, and may be used
- * by several processes at a time. A store belongs to one thread.
+ * The history's file: an SQLite database, checked to be ours and of this version. Several processes
+ * may use it at a time. A store belongs to one thread.
  */
 #ifndef MT_STORE_H
 #define MT_STORE_H
@@ -15,7 +15,7 @@
 struct mt_store {
     sqlite3 *db;
     const char *path; /* the caller's */
-    int failed;       /* 0, or SQLite's code of what went wrong first: nothing is done after it */
+    int failed;       /* 0, or SQLite's first error code: nothing is done after it */
     char error[512];  /* in words for the user: what and what to do, one line without a newline */
 };
 
@@ -26,9 +26,9 @@ extern const char *const mt_schema_steps[];
 extern const int mt_schema_version;
 
 /*
- * Opens a file; one that is to be written is made where there is none. One of an older version is
- * brought up to date, by all steps or none of them. wait_ms: how long to wait for other writers.
- * 0, or -1 and store->error. To be closed in any case.
+ * Open a file. To write, create it if it is missing. Bring an older version up to date, by all
+ * steps or none. wait_ms: how long to wait for other writers. Return 0, or -1 with store->error.
+ * Call mt_store_close in any case.
  */
 int mt_store_open(struct mt_store *store, const char *path, enum mt_store_use use,
                   unsigned wait_ms);
@@ -37,18 +37,18 @@ void mt_store_close(struct mt_store *store);
 /* Brings the schema up to date; for mt_store_open, and for tests with steps of their own. */
 int mt_store_migrate(struct mt_store *store, const char *const *steps, int n);
 
-/* Between these two, others see nothing of what is done, and all of it after the second; what was
- * begun is undone where anything fails. 0 or -1. */
+/* A transaction: others see its changes only after mt_store_end. If anything fails, nothing is
+ * changed. Return 0 or -1. */
 int mt_store_begin(struct mt_store *store);
 int mt_store_end(struct mt_store *store);
 
-/* Something outside of SQLite had no memory. */
+/* Note that memory ran out outside SQLite. */
 void mt_store_no_memory(struct mt_store *store);
 
 /*
- * A statement with its values: types has a letter for each of them, 'i' an int64_t, 't' a text
- * (NULL: none). NULL where something failed. Its rows come by mt_sql_next: 1, or 0 when there are
- * no more, or something failed; then it is gone. mt_sql_text is never NULL.
+ * Prepare a statement. types has a letter for each value: 'i' an int64_t, 't' a text (NULL: none).
+ * Return NULL on failure. mt_sql_next returns 1 for each row; at the end or on failure it returns 0
+ * and destroys the statement. mt_sql_text never returns NULL.
  */
 sqlite3_stmt *mt_sql(struct mt_store *store, const char *sql, const char *types, ...);
 int mt_sql_next(struct mt_store *store, sqlite3_stmt *statement);

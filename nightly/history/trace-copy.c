@@ -14,7 +14,7 @@
 
 #define CHECKSUM_PART 12
 
-/* The trace itself comes last: where it is, all of it is. */
+/* The trace itself comes last: if it is there, the copy is whole. */
 static const char *const suffixes[] = {MT_OLDER_SUFFIX, MT_TAIL_SUFFIX, ""};
 
 static int write_name(char *out, size_t size, const char *path, const char *suffix)
@@ -23,7 +23,7 @@ static int write_name(char *out, size_t size, const char *path, const char *suff
     return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* Copies a file to a name under which nobody looks, and then gives it its own. */
+/* Copy a file under a temporary name, then rename it. */
 static int copy_file(const char *from, const char *to)
 {
     char checksum[MT_CHECKSUM_TEXT], name[PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trend for people: a line of bars a series, and a paragraph a step; 80 columns. */
+/* A trend for people: one line of bars for each series, one paragraph for each step; 80 columns. */
 #include "analyzer/support/to-integer.h"
 #include "trend.h"
 
@@ -78,7 +78,7 @@ static bool is_shown(const struct mt_trend *trend, unsigned series)
     return false;
 }
 
-/* Below the bars: where a paragraph tells of a step. */
+/* Mark the steps below the bars. */
 static void print_marks(const struct page *page)
 {
     char marks[COLUMNS + 1];
@@ -133,7 +133,7 @@ static void print_change(const struct page *page, unsigned series, const struct 
     putc('\n', page->out);
 }
 
-/* A commit as people know it, or the run where none is known. */
+/* Print a commit as people know it, or the run if none is known. */
 static void print_commit(const struct page *page, const struct mt_run *run)
 {
     char commit[64];
@@ -185,7 +185,7 @@ static double distance(const struct mt_site_change *site)
     return fabs((double)site->after - (double)site->before);
 }
 
-/* What is much smaller than the greatest difference is noise, or follows from it. */
+/* Skip differences much smaller than the greatest: they are noise or follow from it. */
 static int print_sites(const struct page *page, const struct mt_run *before,
                        const struct mt_run *after)
 {
@@ -248,7 +248,7 @@ static void print_drifts(const struct page *page)
         }
 }
 
-/* The newest ones. */
+/* Print the newest of them. */
 static void print_left_out(const struct page *page)
 {
     const struct mt_runs *left = &page->trend->left_out;

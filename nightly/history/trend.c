@@ -9,7 +9,7 @@ const enum mt_run_text mt_run_causes[] = {MT_RUN_COMMAND, MT_RUN_DEVICE, MT_RUN_
                                           MT_RUN_TORCH,   MT_RUN_CUDA,   MT_RUN_PYTHON};
 const size_t mt_run_causes_count = sizeof mt_run_causes / sizeof *mt_run_causes;
 
-/* Puts the runs aside that cannot be compared. 0 or -ENOMEM. */
+/* Put aside the runs that cannot be compared. Return 0 or -ENOMEM. */
 static int leave_out(struct mt_trend *trend, mt_allowed_ends allowed)
 {
     size_t kept = 0;
@@ -71,7 +71,7 @@ static int by_night(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Those without noise come first, since they know the night. */
+/* Group series without noise first: their night is exact. */
 static int group_steps(struct mt_trend *trend)
 {
     size_t capacity = 0;

@@ -8,31 +8,30 @@
 #include "change-point.h"
 #include "history.h"
 
-/* Series that changed at one night, or in noise at two that follow each other. */
+/* Series that changed at one night, or with noise at two adjacent nights. */
 struct mt_trend_step {
     size_t at;                           /* index of the first run after it */
     struct mt_step *of[MT_SERIES_ROOM]; /* NULL: not this one */
 };
 
 struct mt_trend {
-    struct mt_runs runs; /* those that can be compared */
+    struct mt_runs runs;     /* runs that can be compared */
     struct mt_runs left_out; /* runs that are not whole, or have losses or no memory */
     struct mt_changes changes[MT_SERIES_ROOM];
     struct mt_trend_step *step; /* by night */
     size_t n_steps;
 };
 
-/* Takes the newest run that fits the filter, and of its program and, unless the filter names one,
- * its branch, so many others as the filter says. 0, or -1 and store->error; to be cleared in any
- * case. */
+/* Take the newest run that fits the filter, and the other fitting runs of its program and branch.
+ * Return 0, or -1 with store->error. Call mt_trend_clear in any case. */
 int mt_trend_find(struct mt_trend *trend, struct mt_store *store,
                   const struct mt_run_filter *filter);
 void mt_trend_clear(struct mt_trend *trend);
 
-/* A call site that has not the same size in two runs; names as in struct mt_digest_site. */
+/* A call site whose size differs between two runs; names as in struct mt_digest_site. */
 struct mt_site_change {
     char *category, *function, *file, *operator_name, *module;
-    char *was; /* "net.py Net.forward": the name that it seems to have had before; NULL: the same */
+    char *was; /* "net.py Net.forward": its likely name before; NULL: the same */
     uint32_t line;
     uint64_t before, after; /* bytes */
 };
@@ -40,8 +39,8 @@ struct mt_site_changes {
     struct mt_site_change *site; /* the greatest difference first */
     size_t n;
 };
-/* At most so many. What is gone under one name and there under another, nearly as large, is taken
- * for renamed: a history has no more of a line than its names and its size at the peak. */
+/* Find at most `most` changes. A site gone under one name and new under another, nearly as large,
+ * counts as renamed: a history has no more of a line than its names and its size at the peak. */
 int mt_site_changes_find(struct mt_site_changes *changes, struct mt_store *store, int64_t before,
                          int64_t after, unsigned most);
 void mt_site_changes_clear(struct mt_site_changes *changes);
@@ -51,7 +50,7 @@ int mt_trend_text(const struct mt_trend *trend, struct mt_store *store, FILE *ou
                   const struct mt_style *style);
 int mt_trend_json(const struct mt_trend *trend, struct mt_store *store, FILE *out);
 
-/* What two runs differ in besides their memory: texts that may matter for it. */
+/* Texts of a run that may explain a change of its memory. */
 extern const enum mt_run_text mt_run_causes[];
 extern const size_t mt_run_causes_count;
 
