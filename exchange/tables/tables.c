@@ -14,9 +14,11 @@ _Static_assert(MT_BLOCKS_N <= MT_COLUMNS_MOST && MT_EVENTS_N <= MT_COLUMNS_MOST 
                "a row has room for every column");
 
 const struct mt_table mt_tables[MT_TABLES_N] = {
-    [MT_TABLE_BLOCKS] = {"blocks", "every block, from its allocation to its free", blocks, MT_BLOCKS_N},
+    [MT_TABLE_BLOCKS] = {"blocks", "every block, from its allocation to its free", blocks,
+                         MT_BLOCKS_N},
     [MT_TABLE_EVENTS] = {"events", "every event, in the trace's order", events, MT_EVENTS_N},
-    [MT_TABLE_STACKS] = {"stacks", "every stack, as its innermost frame and its caller", stacks, MT_STACKS_N},
+    [MT_TABLE_STACKS] = {"stacks", "every stack, as its innermost frame and its caller", stacks,
+                         MT_STACKS_N},
 };
 
 enum mt_table_id mt_table_find(const char *name)

@@ -35,7 +35,7 @@ enum mt_column_type { MT_COLUMN_INT16, MT_COLUMN_INT32, MT_COLUMN_INT64, MT_COLU
     C(EVENT, "event", INT64, false, "", "the allocation's number in the trace, from 1")            \
     C(END_EVENT, "end_event", INT64, true, "", "the free's; null: the trace ends before it")       \
     C(THREAD, "thread", INT32, false, "", "the trace's number of the thread that allocated")       \
-    C(PHASE, "phase", TEXT, false, "", "outside, forward, backward or step, at the allocation")    \
+    C(PHASE, "phase", TEXT, false, "", "outside, forward, backward or optimizer, at the allocation")    \
     C(ITERATION, "iteration", INT32, true, "", "of the allocation, from 1; null: start-up")        \
     C(STACK, "stack", INT32, true, "", "the allocation's, in the table stacks")                    \
     C(FORWARD_STACK, "forward_stack", INT32, true, "", "of what backward made: its forward line's") \

@@ -56,7 +56,7 @@ SUBFOLDERS = {
         "history",
     ],
     "planner": ["allocator"],
-    "exchange": ["tables"],
+    "exchange": ["tables", "export"],
     "tools": ["completion", "notebook", "terminal", "input", "launch", "serve", "top", "commands"],
     "simulator/core": ["base", "device", "memory", "streams", "process"],
 }

@@ -84,6 +84,10 @@ const struct mt_command mt_commands[] = {
      "frames, stacks, threads, info) before the events that use them. The format\n"
      "json prints one object per line.",
      mt_trace_options, 0, mt_run_dump},
+    {"export", "-f FORMAT [OPTION]... [TRACE]...", "write a trace in another tool's format",
+     "Writes traces so that other tools open them: PyTorch's memory_viz, Perfetto, pprof,\n"
+     "speedscope, flame graphs, tables for whatever reads Arrow or CSV.",
+     mt_export_options, 0, mt_run_export},
     {"history", "VERB [OPTION]...", "keep runs over time: add, list, show, trend, prune",
      "Keeps the figures of many runs in one file, with the commit of each run, and finds\n"
      "the commit at which memory grew.",
