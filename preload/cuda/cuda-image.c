@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the compiler puts into a program: a wrapper that points to a fat binary. */
+/* The compiler puts a wrapper into a program, which points to a fat binary. */
 struct wrapper {
     uint32_t magic, version;
     const void *fat;
@@ -23,7 +23,7 @@ struct fat {
 };
 #define FAT_MAGIC 0xba55ed50u
 
-/* What any of them begins with. */
+/* The beginning of any of them. */
 union head {
     struct wrapper wrapper;
     struct fat fat;
@@ -35,7 +35,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* The tables of a cubin stand at its end. */
+/* Return the bytes of a fat binary or a cubin, whose tables stand at its end; 0: neither. */
 static uint64_t bytes_of(const union head *head)
 {
     const Elf64_Ehdr *elf = &head->elf;
@@ -47,7 +47,7 @@ static uint64_t bytes_of(const union head *head)
                   elf->e_phoff + (uint64_t)elf->e_phnum * elf->e_phentsize);
 }
 
-/* Text may be shorter than the longest header. */
+/* Read the longest header only where there is one: PTX, which is text, may be shorter. */
 static int read_head(union head *head, const void *image)
 {
     memset(head, 0, sizeof *head);

@@ -16,16 +16,16 @@ _Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));
 _Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
 _Atomic unsigned mt_cuda_subscription;
 
-/* In a call that is, or will be, an event of its own. */
+/* Whether the thread is in a call that is, or will be, an event of its own. */
 static bool is_inside(void)
 {
     return mt_cuda_depth || (mt_cuda_told && mt_cuda_told == mt_cuda_subscription);
 }
 
-/* Not kept: a thread may change its device at any time. */
+/* Return the current device. It is not kept: a thread may change its device at any time. */
 static int device_of(const struct mt_cuda_call *call)
 {
-    int device = MT_NO_DEVICE; /* what stands in for CUDA may succeed and tell none */
+    int device = MT_NO_DEVICE; /* a replacement of CUDA may succeed without writing one */
     if (call->told)
         return call->told - 1;
     if (!call->get_device)
@@ -33,7 +33,7 @@ static int device_of(const struct mt_cuda_call *call)
     return call->get_device(&device) ? MT_NO_DEVICE : device;
 }
 
-/* Asked before the thread is entered: the driver's own hooks may be called by it. */
+/* Ask for the device before entering the thread: the driver's own hooks may be called by it. */
 static inline struct mt_thread *enter(const struct mt_cuda_call *call, int *device)
 {
     mt_cuda_begin();
@@ -62,7 +62,7 @@ int mt_cuda_failed(const char *function, unsigned result)
     return result && !is_inside() && mt_has_no_device(function, result);
 }
 
-/* The name is looked up only where the call has failed. */
+/* Look up the name only if the call has failed. */
 static inline bool has_no_device(enum mt_cuda_api api, unsigned result)
 {
     return MT_UNLIKELY(result) && mt_cuda_failed(mt_cuda_api_name(api), result);
@@ -96,7 +96,7 @@ void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const vo
                MT_ARGS(read_word(address), size, (uint64_t)(uintptr_t)stream, call.api));
 }
 
-/* Freeing nothing is allowed and does nothing. A free alone does not begin a recording. */
+/* Freeing NULL is allowed and does nothing. A free alone does not begin a recording. */
 static MT_ALWAYS_INLINE struct mt_cuda_free
 record_free(struct mt_cuda_call call, uint64_t address, unsigned kind,
             const uint64_t arguments[static MT_EVENT_ARGS])
@@ -150,7 +150,7 @@ void mt_cuda_unmapping(struct mt_cuda_call call, uint64_t address, uint64_t size
         record(&call, MT_CUDA_UNMAP, MT_ARGS(address, size, call.api));
 }
 
-/* Neither who copies nor where is asked: they say when memory is in use. */
+/* Record a use of memory, without the stack and the device: only the time matters. */
 static MT_ALWAYS_INLINE void record_touch(unsigned kind, unsigned result,
                                           const uint64_t arguments[static MT_EVENT_ARGS])
 {
@@ -175,7 +175,7 @@ void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, ui
     record_touch(MT_CUDA_SET, result, MT_ARGS(address, size, api));
 }
 
-/* One stream is made by the runtime's call and, inside, by the driver's. */
+/* The runtime's call makes a stream by the driver's call inside: record it once. */
 static bool is_made_inside(const struct mt_cuda_call *call)
 {
     return mt_cuda_depth && mt_cuda_api_space(call->api) == MT_SPACE_STREAM;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How hooks record CUDA's own memory, of the runtime and of the driver alike:
+ * How hooks of the runtime and of the driver record CUDA's own memory:
  *
- *     mt_cuda_begin();                              // what the call asks the driver for is its own
+ *     mt_cuda_begin();                              // memory asked for within is its own
  *     unsigned result = real(address, size);
  *     mt_cuda_end();
  *     mt_cuda_allocated(call, result, *address, size);
  *
- * An allocation is recorded after the call, a free before it: another thread may be given the
- * address at once. Any thread; errno is kept.
+ * Record an allocation after the call and a free before it: another thread may get the
+ * address at once. Any thread; keeps errno.
  */
 #ifndef MT_PRELOAD_CUDA_MEMORY_H
 #define MT_PRELOAD_CUDA_MEMORY_H
@@ -23,12 +23,12 @@
 #define MT_CUDA_NO_FUNCTION 999u /* cudaErrorUnknown: the library has no such function */
 
 struct mt_cuda_call {                    /* 16 bytes: it is passed in registers */
-    unsigned (*get_device)(int *device); /* the caller's current one; NULL: not known */
+    unsigned (*get_device)(int *device); /* the current device; NULL: not known */
     enum mt_cuda_api api;
-    int told; /* 1 + the device that the call itself tells; 0: none */
+    int told; /* 1 + the device that the call names; 0: none */
 };
 
-/* Page-locked memory of the host is of no device. */
+/* Page-locked memory of the host belongs to no device. */
 static inline struct mt_cuda_call mt_cuda_call_of(enum mt_cuda_api api,
                                                   unsigned (*get_device)(int *device))
 {
@@ -38,9 +38,8 @@ static inline struct mt_cuda_call mt_cuda_call_of(enum mt_cuda_api api,
 
 extern _Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));
 
-/* The subscription under which CUPTI has told of the call that this thread is in (cupti.h), 0:
- * none; and the one that holds. What was told under an older one may never be told to have ended.
- */
+/* The subscription under which CUPTI reported the begin of this thread's call (cupti.h), 0: none;
+ * and the valid one. CUPTI may never report the end of a call from an older subscription. */
 extern _Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
 extern _Atomic unsigned mt_cuda_subscription;
 
@@ -54,7 +53,8 @@ static inline void mt_cuda_end(void)
     mt_cuda_depth--;
 }
 
-/* From here to the block's end, also where a C++ exception ends it. */
+/* A declaration: the thread is inside the call up to the end of the block, even if a C++ exception
+ * ends it. */
 static inline void mt_cuda_leave(const char *unused)
 {
     (void)unused;
@@ -64,18 +64,18 @@ static inline void mt_cuda_leave(const char *unused)
     __attribute__((cleanup(mt_cuda_leave), unused)) const char mt_cuda_inside = 0;                 \
     mt_cuda_begin()
 
-/* A call has returned this: whether that, before anything was recorded, is since the program can use
- * no device; then there is nothing to record. The functions below ask themselves. */
+/* Whether a call failed with this result because the program can use no device, and nothing was
+ * recorded before: then there is nothing to record. The functions below ask this themselves. */
 int mt_cuda_failed(const char *function, unsigned result);
 
-/* address: that of the memory, or its handle, by the call's space; passed by where it is, since
- * nothing is there when the call has failed. */
+/* address: points to the memory's address, or its handle, by the call's space. Nothing is there if
+ * the call has failed. */
 void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *address,
                        uint64_t size);
 void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const void *address,
                              uint64_t size, const void *stream);
 
-/* What a free needs after the call: nothing of it may be taken from the memory itself. */
+/* A free's data for after the call, taken before it: the memory is gone then. */
 struct mt_cuda_free {
     struct mt_cuda_call call;
     uint64_t address;
@@ -94,18 +94,18 @@ static inline void mt_cuda_freed(const struct mt_cuda_free *free, unsigned resul
         mt_cuda_not_freed(free, result);
 }
 
-/* Physical memory and its addresses. Unmapping cannot be undone by a failure that is told late. */
+/* Physical memory and its mappings. An unmapping that fails later is not undone. */
 void mt_cuda_mapped(struct mt_cuda_call call, unsigned result, uint64_t address, uint64_t size,
                     uint64_t handle);
 void mt_cuda_unmapping(struct mt_cuda_call call, uint64_t address, uint64_t size);
 
-/* Memory that is there was copied or set. Their addresses may point anywhere into it, or be the
- * host's. Nothing is recorded in a process with PyTorch, whose blocks are not CUDA's. */
+/* Memory was copied or set. The addresses may point anywhere into a block, or be the host's.
+ * Nothing is recorded in a process with PyTorch, whose blocks are not CUDA's. */
 void mt_cuda_copied(enum mt_cuda_api api, unsigned result, uint64_t to, uint64_t from,
                     uint64_t size);
 void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, uint64_t size);
 
-/* Contexts and modules, also those that another call makes on the way; and streams. size: of a
+/* Contexts and CUDA modules, also those that another call makes on the way; and streams. size: of a
  * module's image, 0: not known. */
 void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *handle,
                          uint64_t size);

@@ -20,7 +20,7 @@ uint64_t mt_cuda_array_bytes(const struct mt_texel *texel, struct mt_extent exte
     return texels_of(extent, levels) * (bits / 8);
 }
 
-/* Bytes of one channel of a texel by its CUarray_format; 0: packed in some other way. */
+/* Return the bytes of a texel's channel by its CUarray_format; 0: packed in some other way. */
 static uint64_t channel_bytes(unsigned format)
 {
     switch (format) {

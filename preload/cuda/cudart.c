@@ -15,22 +15,23 @@
 
 #define MOST_RUNTIMES 16
 
-/* Added to without a lock: a signal handler may come between. One may then be there twice. */
+/* Runtimes are added without a lock, because a signal handler may interrupt. One may then be in
+ * here twice. */
 static struct mt_cudart runtimes[MOST_RUNTIMES];
 static _Atomic char is_there[MOST_RUNTIMES];
 static _Atomic uint32_t n_taken; /* places */
-/* The indices + 1 of those whose functions were asked for, by their ways. */
+/* The indices + 1 of the runtimes whose functions were looked up, by way. */
 static _Atomic uint32_t looked_up[MT_CUDART_WAYS];
 _Thread_local char mt_cudart_way;
-/* Return address -> index in runtimes + 1. It holds in a forked child too, where the loader may be
- * in the middle of something and must not be asked again. */
+/* Return address -> index in runtimes + 1. It also holds in a forked child, where the loader may be
+ * busy and must not be asked again. */
 static struct mt_cache callers;
-/* Callers and, above their 48 bits, what callers has for them: those that were met last. */
+/* The last callers: 48 bits of address, and above them callers' value. */
 #define NEAR_CALLERS 64
 #define ADDRESS_BITS 48
 static _Atomic uint64_t near_callers[NEAR_CALLERS];
 
-/* The image that an address lies in; NULL: none. */
+/* Return the image that an address lies in; NULL: none. */
 static struct link_map *image_of(const void *address)
 {
     Dl_info info;
@@ -38,7 +39,7 @@ static struct link_map *image_of(const void *address)
     return dladdr1(address, &info, (void **)&image, RTLD_DL_LINKMAP) ? image : NULL;
 }
 
-/* Another reference to an image; NULL for the program itself, which needs none. */
+/* Take another reference to an image; NULL for the program itself, which needs none. */
 static void *hold(const struct link_map *image)
 {
     return image && *image->l_name ? mt_loaded_open(image->l_name, RTLD_NOLOAD | RTLD_LAZY) : NULL;
@@ -59,7 +60,7 @@ void *mt_scope_symbol(void *scope, const char *symbol)
                                                        : mt_real_dlsym(scope, symbol);
 }
 
-/* Where a function stands in mt_cudart, and its name. */
+/* A function's place in struct mt_cudart, and its name. */
 static const struct {
     size_t offset;
     const char *symbol;
@@ -76,9 +77,9 @@ static bool is_cudart(const void *function)
     return slash && !strncmp(slash + 1, name, sizeof name - 1);
 }
 
-/* What the caller would have got without us. Other libraries may stand in for CUDA's functions,
- * preloaded as we are: one that comes after us is whom all callers would have got; one that comes
- * before us is who calls now, and wants the next one. */
+/* Return what the caller would have got without us. Other libraries may be preloaded over CUDA, as
+ * we are. All callers would have got one that comes after us. One that comes before us is the
+ * caller now, and wants the next one. */
 static void *find(void *scope, const char *symbol)
 {
     void *next = mt_real_dlsym(RTLD_NEXT, symbol);
@@ -90,7 +91,7 @@ static void *find(void *scope, const char *symbol)
     return found;
 }
 
-/* All that a look-up finds in a scope; NULL: in none. */
+/* Look up all functions in a scope; NULL: none. */
 static struct mt_cudart runtime_in(void *scope, void *(*look_up)(void *scope, const char *symbol))
 {
     struct mt_cudart runtime = {0};
@@ -101,7 +102,7 @@ static struct mt_cudart runtime_in(void *scope, void *(*look_up)(void *scope, co
     return runtime;
 }
 
-/* Its index + 1; 0: it is not known yet. */
+/* Return a runtime's index + 1; 0: not known yet. */
 static uint32_t index_of(const struct mt_cudart *runtime)
 {
     for (uint32_t i = 0; i < n_taken; i++)
@@ -110,7 +111,8 @@ static uint32_t index_of(const struct mt_cudart *runtime)
     return 0;
 }
 
-/* Of the image of this address. What was found must not go away; the image itself may. */
+/* Find the runtime of this address's image. Hold the runtime's library, so that it stays; the image
+ * may go. */
 static struct mt_cudart runtime_of_image(const void *address)
 {
     void *scope = mt_scope_of(address);
@@ -134,7 +136,7 @@ static struct mt_cudart find_runtime(const void *caller)
     return runtime;
 }
 
-/* Its index + 1; 0: it is none, or there are too many. */
+/* Add a runtime. Return its index + 1; 0: it is none, or there are too many. */
 static uint32_t add_runtime(const struct mt_cudart *runtime)
 {
     uint32_t index = runtime->cuda_malloc ? index_of(runtime) : 0, at = n_taken;
@@ -149,10 +151,10 @@ static uint32_t add_runtime(const struct mt_cudart *runtime)
     return at + 1;
 }
 
-/* As the image of this function has them, whoever stands in front of it. */
+/* The runtime of this function's own image, even with libraries preloaded over it. */
 static struct mt_cudart runtime_with(const void *function)
 {
-    void *scope = is_cudart(function) ? mt_scope_of(function) : NULL; /* for good */
+    void *scope = is_cudart(function) ? mt_scope_of(function) : NULL; /* held for good */
     return runtime_in(scope, mt_scope_symbol);
 }
 
@@ -164,7 +166,7 @@ static int has(const struct mt_cudart *runtime, const char *symbol, const void *
     return 0;
 }
 
-/* The way of the runtime with this function, if it was looked up before. */
+/* Return the way of the runtime with this function, if it was looked up before; else 0. */
 static unsigned find_way(const char *symbol, const void *found)
 {
     for (unsigned way = 1; way <= MT_CUDART_WAYS && looked_up[way - 1]; way++)
@@ -193,14 +195,14 @@ unsigned mt_cudart_way_of(const char *symbol, const void *found)
     return find_way(symbol, found);
 }
 
-/* Its index + 1, or 0. */
+/* Find and keep a new caller's runtime. Return its index + 1, or 0. */
 static uint32_t meet(const struct mt_key *caller)
 {
     MT_NO_SIGNALS();
     struct mt_cudart runtime = find_runtime((const void *)(uintptr_t)caller->a);
     uint32_t index = add_runtime(&runtime);
     mt_expect_fork();
-    if (index && mt_intern_try_lock()) { /* else it is looked for again */
+    if (index && mt_intern_try_lock()) { /* otherwise look again next time */
         if (!mt_cache_find(&callers, caller))
             mt_cache_add(&callers, caller, index);
         mt_intern_unlock();
@@ -208,7 +210,7 @@ static uint32_t meet(const struct mt_key *caller)
     return index;
 }
 
-/* As near_callers has it; above the address is 0 where there is no runtime. */
+/* Return an entry for near_callers, with 0 above the address if there is no runtime. */
 static __attribute__((noinline)) uint64_t look_up(const void *caller, _Atomic uint64_t *place)
 {
     struct mt_key key = {.a = (uint64_t)(uintptr_t)caller};

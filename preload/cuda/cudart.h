@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which CUDA runtime a caller means: two of different versions may be loaded, and each keeps its
- * own errors and current device. */
+/* Find the CUDA runtime that a caller uses: two versions may be loaded, each with its own errors
+ * and current device. */
 #ifndef MT_PRELOAD_CUDART_H
 #define MT_PRELOAD_CUDART_H
 
 #include "cuda-memory.h"
 #include "preload/hooks/hooks.h"
 
-/* Its functions by the names of their hooks; NULL: this version has none. */
+/* A runtime's functions by their hooks' names; NULL: this version has none. */
 struct mt_cudart {
 #define MT_CUDART_POINTER(name, symbol, library, result, parameters) result(*name) parameters;
     MT_CUDART_HOOKS(MT_CUDART_POINTER)
@@ -15,22 +15,22 @@ struct mt_cudart {
     unsigned (*get_device)(int *device);
 };
 
-/* The runtime that the image of this return address is linked to, else any that is loaded; NULL:
- * none. It stays. Takes the loader's lock at a caller's first call. */
+/* Return the runtime that the image of this return address is linked to, else any loaded one; NULL:
+ * none. It stays valid. Takes the loader's lock at a caller's first call. */
 const struct mt_cudart *mt_cudart_of(const void *caller);
 
 /*
- * A program that asks for functions by name (dlsym) has no link to a runtime that would tell which
- * one it means: it gets another way into the hook for each runtime. Which one, from 1 on, for this
- * function of this name; 0: it is of no runtime, or there are too many, and is not seen.
+ * A program that looks functions up by name (dlsym) has no link that shows its runtime. So each
+ * runtime has a way of its own into a hook. Return the way, from 1 on, for this function of this
+ * name; 0: it is of no runtime, or there are too many, and its calls are not seen.
  */
 #define MT_CUDART_WAYS 4
 unsigned mt_cudart_way_of(const char *symbol, const void *found);
 
-/* The way that a hook is called by; mt_cudart_of takes it back. */
+/* The way by which a hook is being called; mt_cudart_of resets it. */
 extern _Thread_local char mt_cudart_way __attribute__((tls_model("initial-exec")));
 
-/* Calls the runtime's own function as a hook does: its result. */
+/* Call the runtime's own function, as hooks do. The value is its result. */
 #define MT_CUDART_ASK(runtime, function, ...)                                                      \
     ({                                                                                             \
         unsigned ask_result = MT_CUDA_NO_FUNCTION;                                                 \
@@ -40,7 +40,7 @@ extern _Thread_local char mt_cudart_way __attribute__((tls_model("initial-exec")
         ask_result;                                                                                \
     })
 
-/* A handle in whose scope stands what the image of this address is linked to: RTLD_NEXT for the
+/* Return a handle for looking up what the image of this address is linked to: RTLD_NEXT for the
  * program itself; NULL: not known. It holds a reference. Takes the loader's lock. */
 void *mt_scope_of(const void *caller);
 

@@ -17,11 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From libmemtap.so's folder: installed, and as it is built. */
+/* Relative to libmemtap.so's folder: as installed, and as built. */
 static const char *const paths[] = {"libmemtap-cupti.so", "../cupti/libmemtap-cupti.so"};
 
 static struct {
-    pthread_mutex_t lock; /* of opening and stepping back */
+    pthread_mutex_t lock; /* for opening and stepping back */
     mt_cupti_stop_function *stop;
     unsigned subscriptions;
     char status[MT_CUPTI_STATUS];
@@ -67,8 +67,9 @@ static bool is_wish(const char *wish)
     return value && !strcmp(value, wish);
 }
 
-/* Who is about to use the driver is linked to it or to the runtime, or has looked its functions up
- * before: where none of it is so, it came by a way that we do not stand in. */
+/* Whether our hooks see the program's calls: its images are linked to the driver or the runtime, or
+ * it has looked functions up through us. Otherwise it found the driver by a way that we do not
+ * stand in. */
 static int see_hooks(bool was_looked_up)
 {
     return mt_is_preloaded() &&

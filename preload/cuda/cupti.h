@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUPTI, where the hooks cannot see CUDA's calls, or where it is asked for (MEMTAP_CUPTI). What
- * hears its callbacks is a library of its own, libmemtap-cupti.so, which is loaded only then.
+ * CUPTI, for CUDA calls that the hooks cannot see, or on request (MEMTAP_CUPTI). Its callbacks go
+ * to a library of their own, libmemtap-cupti.so, which is loaded only then.
  *
- * One call is one event, whoever sees it. Within a hook, CUPTI's callbacks are left alone; and a
- * call that CUPTI tells of first is CUPTI's, with the hooks that it comes through.
+ * One call is one event, however it is seen. Within a hook, CUPTI's callbacks do nothing. If CUPTI
+ * reports a call first, the hooks within the call do nothing.
  */
 #ifndef MT_PRELOAD_CUPTI_H
 #define MT_PRELOAD_CUPTI_H
@@ -13,7 +13,7 @@
 
 #include "cuda-memory.h"
 
-/* What the library records with; see cuda-memory.h and multicast.h. */
+/* The functions with which the library records; see cuda-memory.h and multicast.h. */
 struct mt_cupti_recorder {
     void (*allocated)(struct mt_cuda_call call, unsigned result, const void *address,
                       uint64_t size);
@@ -34,29 +34,29 @@ struct mt_cupti_recorder {
     void (*object_ending)(struct mt_cuda_call call, uint64_t handle);
     /* Whether this thread is in a hook. */
     bool (*is_hooked)(void);
-    /* From now on it is in a call that was told under this subscription; 0: not any more. */
+    /* Note that this thread is in a call reported under this subscription; 0: no longer. */
     void (*tell)(unsigned subscription);
 };
 
 #define MT_CUPTI_STATUS 256 /* bytes */
 
-/* What the library exports. start: subscribes under this number, not 0: 0, or a negative errno and
- * why in one line of text. stop: unsubscribes. */
+/* The library's exports. start: subscribe under this number, not 0. Returns 0, or a negative errno
+ * with the reason in one line. stop: unsubscribe. */
 #define MT_CUPTI_START "memtap_cupti_start"
 #define MT_CUPTI_STOP "memtap_cupti_stop"
 typedef int mt_cupti_start_function(const struct mt_cupti_recorder *recorder, unsigned subscription,
                                     char why[MT_CUPTI_STATUS]);
 typedef void mt_cupti_stop_function(void);
 
-/* The driver is being initialized and has loaded us (CUDA_INJECTION64_PATH): opens the library, if
- * that is wanted. was_looked_up: some function of the driver was, through our hooks. Takes the
- * loader's lock. */
+/* Open the library if it is wanted. The driver calls this while it is initialized, because it has
+ * loaded us (CUDA_INJECTION64_PATH). was_looked_up: our hooks saw a look-up of the driver's
+ * functions. Takes the loader's lock. */
 void mt_cupti_open(bool was_looked_up);
 
-/* Another client wants CUPTI's one subscription: gives it up for good. Any thread. */
+/* Give up CUPTI's one subscription for good, because another client wants it. Any thread. */
 void mt_cupti_step_back(void);
 
-/* In a few words: whether it was used, and why not. */
+/* Say in a few words whether it was used, and if not, why. */
 const char *mt_cupti_status(void);
 
 /* For a forked child: CUPTI is the parent's. */

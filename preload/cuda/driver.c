@@ -20,34 +20,34 @@ static const struct row {
     {base, symbol, since, until, (void *)mt_hook_##name, (void *_Atomic *)(void *)&mt_driver.name},
     MT_DRIVER_HOOKS(ROW)};
 
-/* Of calls that take a stream, and of those that take none. */
+/* The suffix of calls that take a stream, and of calls that take none. */
 static bool is_per_thread(const struct row *row)
 {
     const char *suffix = strrchr(row->symbol, '_');
     return suffix && (!strcmp(suffix, "_ptsz") || !strcmp(suffix, "_ptds"));
 }
 
-/* A program may unload the driver and load it again at another place. */
+/* Keep the driver loaded: a program may unload it and load it again at another place. */
 static void hold_library_of(const void *function)
 {
     static _Atomic int is_held;
     Dl_info info;
     if (!atomic_exchange(&is_held, 1) && dladdr(function, &info))
-        mt_loaded_open(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY); /* and never closed */
+        mt_loaded_open(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY); /* never closed */
 }
 
-/* What callers that are linked to the function would get without us, where that is not the same as
- * what was looked up: a layer over the driver that is preloaded after us. They have no other way
- * than our hook, so that it is theirs, and who looks up does without. */
+/* Return what callers linked to the function would get without us, which may differ from what was
+ * looked up: a layer over the driver that is preloaded after us. They have no other way than our
+ * hook, so they get it, and the look-up goes without. */
 static void *for_linked(const struct row *row, void *found)
 {
     void *next = mt_real_dlsym(RTLD_NEXT, row->symbol);
     return next && !mt_are_of_one_library(next, found) ? next : found;
 }
 
-/* The hook, where that calls what was found: the first pointer stays. A driver may give several for
- * one function; but what another library has under that name is a layer over the driver, which
- * calls the other one, or is called by it. */
+/* Return the hook if it calls what was found: the first pointer stays. A driver may have several
+ * for one function. But another library's function of that name is a layer over the driver, which
+ * calls the kept one or is called by it. */
 static void *keep(const struct row *row, void *found)
 {
     void *kept = atomic_load_explicit(row->real, memory_order_acquire);
@@ -63,7 +63,7 @@ static void *keep(const struct row *row, void *found)
 
 void mt_driver_resolve(enum mt_driver_hook hook)
 {
-    void *found = mt_real_dlsym(RTLD_NEXT, rows[hook].symbol); /* by name: what comes after us */
+    void *found = mt_real_dlsym(RTLD_NEXT, rows[hook].symbol); /* the next one after us */
     if (!found)
         found = mt_find_real(rows[hook].symbol, "libcuda.so.1");
     if (found)
@@ -89,7 +89,7 @@ unsigned (*mt_driver_get_device(void))(int *device)
     return (unsigned (*)(int *))function;
 }
 
-/* Without a word which version is meant, only functions that have never changed since. */
+/* Without a version, take only functions that have never changed. */
 static bool is_meant(const struct row *row, unsigned version)
 {
     if (version == MT_CUDA_ANY_VERSION)

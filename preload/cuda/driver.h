@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CUDA driver's own functions behind our hooks. A program gets at them in many ways: linked, by
- * dlsym, by cuGetProcAddress, through the runtime. What a look-up gave is kept, and the caller is
- * given the hook in its place.
+ * The CUDA driver's own functions behind our hooks. A program finds them in many ways: linked, by
+ * dlsym, by cuGetProcAddress, through the runtime. We keep what a look-up found and return the hook
+ * instead.
  */
 #ifndef MT_PRELOAD_DRIVER_H
 #define MT_PRELOAD_DRIVER_H
@@ -13,7 +13,7 @@
 #include "preload/hooks/hooks.h"
 #include "trace-format/likely.h"
 
-#define MT_CUDA_ANY_VERSION 0u /* the look-up did not say which */
+#define MT_CUDA_ANY_VERSION 0u /* the look-up named none */
 #define MT_CUDA_PER_THREAD 2u  /* flag of look-ups: the functions for the thread's own stream */
 
 struct mt_driver_functions {
@@ -34,13 +34,13 @@ extern struct mt_driver_functions mt_driver;
 
 #define MT_DRIVER_NOW(name) atomic_load_explicit(&mt_driver.name, memory_order_acquire)
 
-/* The real function of a hook, NULL: no loaded driver has it. Any thread; takes the loader's lock
- * where a program is linked to the driver and no look-up came before. */
+/* The real function of a hook; NULL: no loaded driver has it. Any thread. Takes the loader's lock
+ * if the program is linked to the driver and nothing was looked up before. */
 #define MT_DRIVER_REAL(name)                                                                       \
     (MT_LIKELY(MT_DRIVER_NOW(name)) ? MT_DRIVER_NOW(name)                                          \
                                     : (mt_driver_resolve(MT_DRIVER_##name), MT_DRIVER_NOW(name)))
 
-/* Calls the driver's own function as a hook does: its result. */
+/* Call the driver's own function, as hooks do. The value is its result. */
 #define MT_DRIVER_ASK(function, ...)                                                               \
     ({                                                                                             \
         unsigned ask_result = MT_CUDA_NO_FUNCTION;                                                 \
@@ -52,17 +52,17 @@ extern struct mt_driver_functions mt_driver;
 
 void mt_driver_resolve(enum mt_driver_hook hook);
 
-/* Whether a look-up has gone through our hands: a program's, the runtime's. */
+/* Whether our hooks saw a look-up of the program or the runtime. */
 bool mt_driver_was_looked_up(void);
 
 /* The driver's cuCtxGetDevice, or NULL. */
 unsigned (*mt_driver_get_device(void))(int *device);
 
-/* A look-up has found *function for a name without suffix, version and flags as the caller gave
- * them: where that is hooked, *function becomes the hook. */
+/* Replace *function, which a look-up found, by its hook if there is one. base, version and flags
+ * are the caller's; base has no suffix. */
 void mt_driver_wrap(const char *base, unsigned version, unsigned long long flags, void **function);
 
-/* The same for dlsym, where the name is the symbol's: what to return for what was found. */
+/* The same for dlsym by the symbol's name: return the hook or what was found. */
 void *mt_driver_wrap_symbol(const char *symbol, void *found);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is allocated while a stream is captured belongs to a CUDA graph: PyTorch keeps it in a pool
- * of the graph's own. So each capture is a range, as programs have them. */
+/* Memory allocated while a stream is captured belongs to a CUDA graph: PyTorch keeps it in a pool
+ * of the graph's own. So record each capture as a range. */
 #include "cuda-memory.h"
 #include "cudart.h"
 #include "driver.h"
@@ -12,10 +12,10 @@
 static _Atomic unsigned captures;
 static _Thread_local struct {
     bool is_on;
-    void *stream; /* others may be captured inside, into parts of the same graph */
+    void *stream; /* other streams may be captured inside, into parts of the same graph */
 } capture __attribute__((tls_model("initial-exec")));
 
-/* Also by the call that asks another one to do it: it is counted once. */
+/* Count a capture once, though the runtime's call makes the driver's. */
 static void begun(unsigned result, void *stream)
 {
     char name[64];
@@ -27,7 +27,7 @@ static void begun(unsigned result, void *stream)
     capture.stream = stream;
 }
 
-/* Also where that has failed. In another thread, nothing can end it. */
+/* The capture has ended, even if the call failed. Another thread cannot end it. */
 static void ended(void *stream)
 {
     if (mt_cuda_depth || !capture.is_on || capture.stream != stream)

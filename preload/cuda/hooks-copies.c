@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hooks of hooks-copies.h, made from its rows: they record when CUDA's memory is in use. */
+/* The hooks of hooks-copies.h, made from its rows: they record uses of CUDA's memory. */
 #include "cuda-memory.h"
 #include "cudart.h"
 #include "driver.h"

@@ -32,7 +32,7 @@ unsigned mt_hook_cuda_malloc_managed(void **address, size_t size, unsigned flags
     return result;
 }
 
-/* The functions whose name ends in _ptsz take the thread's own stream for stream 0. */
+/* Functions with the suffix _ptsz use the thread's own stream for stream 0. */
 #define HOOK_ALLOC_ASYNC(name)                                                                     \
     unsigned mt_hook_##name(void **address, size_t size, void *stream)                             \
     {                                                                                              \
@@ -129,7 +129,7 @@ unsigned mt_hook_cuda_host_register(void *address, size_t size, unsigned flags)
     return result;
 }
 
-/* How much it is, only its owner knows. */
+/* Only its owner knows its size. */
 unsigned mt_hook_cuda_ipc_open(void **address, struct mt_ipc_handle handle, unsigned flags)
 {
     const struct mt_cudart *runtime = RUNTIME();
@@ -232,7 +232,7 @@ unsigned mt_hook_cuda_stream_destroy(void *stream)
     return ASK(runtime, cuda_stream_destroy, stream);
 }
 
-/* Frees all that the process has on the caller's device. */
+/* Frees all memory of the process on the caller's device. */
 unsigned mt_hook_cuda_device_reset(void)
 {
     const struct mt_cudart *runtime = RUNTIME();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the CUDA driver calls its tool, and where another client of CUPTI comes. */
+/* The CUDA driver's call to its tool, and calls of CUPTI's other clients. */
 #include "cudart.h"
 #include "cupti.h"
 #include "driver.h"
@@ -15,7 +15,7 @@ int mt_hook_injection(void)
     return 1;
 }
 
-/* That of the CUPTI which the caller is linked to. */
+/* Return the function of the CUPTI that the caller is linked to. */
 static void *real_of(const char *symbol, const void *caller)
 {
     void *scope = mt_scope_of(caller);
@@ -23,8 +23,8 @@ static void *real_of(const char *symbol, const void *caller)
     return found && !mt_is_ours(found) ? found : mt_find_real(symbol, "libcupti.so.13");
 }
 
-/* CUPTI has one subscriber, and activities want to be it as well: torch.profiler, which uses them,
- * records nothing where somebody else is. */
+/* CUPTI has one subscriber, and its activities need to be it: torch.profiler, which uses them,
+ * records nothing while somebody else is subscribed. */
 #define HOOK(name, symbol, parameters, ...)                                                        \
     int mt_hook_##name parameters                                                                  \
     {                                                                                              \

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs begin with, and what fails where they can use no device. */
+/* The first calls of programs, which fail if they can use no device. */
 #include "cuda-memory.h"
 #include "cudart.h"
 #include "driver.h"
 #include "preload/hooks/hooks.h"
 
-/* In the runtime's call, whose failure says more than that of the driver's within it. Not
- * mt_cuda_depth: what else comes at the driver's begin, such as a tool's memory, is recorded. */
+/* In the runtime's call, whose failure says more than the failure of the driver's within it. This
+ * is not mt_cuda_depth: other allocations while the driver starts, such as a tool's, are
+ * recorded. */
 static _Thread_local bool is_in_runtime __attribute__((tls_model("initial-exec")));
 
 static void leave_runtime(const int *before)

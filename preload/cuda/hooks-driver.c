@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA driver's memory: what a statically linked runtime, NCCL and PyTorch's expandable
- * segments ask for. */
+/* The CUDA driver's memory, for a statically linked runtime, NCCL and PyTorch's expandable
+ * segments. */
 #include "cuda-image.h"
 #include "cuda-memory.h"
 #include "cuda-sizes.h"
@@ -36,7 +36,7 @@ unsigned mt_hook_cu_mem_alloc_managed(uint64_t *address, size_t size, unsigned f
     return result;
 }
 
-/* The functions whose name ends in _ptsz take the thread's own stream for stream 0. */
+/* Functions with the suffix _ptsz use the thread's own stream for stream 0. */
 #define HOOK_ALLOC_ASYNC(name)                                                                     \
     unsigned mt_hook_##name(uint64_t *address, size_t size, void *stream)                          \
     {                                                                                              \
@@ -110,14 +110,14 @@ unsigned mt_hook_cu_mem_create(uint64_t *handle, size_t size,
 {
     struct mt_cuda_call call = call_of(MT_API_CU_MEM_CREATE);
     if (wanted && wanted->location_type == MT_LOCATION_DEVICE)
-        call.told = wanted->location + 1; /* no context is needed for it */
+        call.told = wanted->location + 1; /* it needs no context */
     unsigned result = ASK(cu_mem_create, handle, size, wanted, flags);
     mt_cuda_allocated(call, result, handle, size);
     mt_pool_took(result, handle, __builtin_return_address(0));
     return result;
 }
 
-/* How much it is, only its owner knows. */
+/* Only its owner knows its size. */
 unsigned mt_hook_cu_mem_import(uint64_t *handle, void *shared, unsigned type)
 {
     unsigned result = ASK(cu_mem_import, handle, shared, type);
@@ -125,7 +125,7 @@ unsigned mt_hook_cu_mem_import(uint64_t *handle, void *shared, unsigned type)
     return result;
 }
 
-/* One more handle to memory that is there: it takes one more release. */
+/* Another handle to existing memory: it takes another release. */
 unsigned mt_hook_cu_mem_retain(uint64_t *handle, void *address)
 {
     unsigned result = ASK(cu_mem_retain, handle, address);
@@ -180,7 +180,7 @@ HOOK_CONTEXT(cu_green_create, MT_API_CU_GREEN_CTX_CREATE,
              (void **context, void *resources, int device, unsigned flags), device, context,
              resources, device, flags)
 
-/* bytes: of its code, asked for once it is made. */
+/* bytes: of its code, evaluated after a successful call. */
 #define HOOK_MADE(name, api, parameters, bytes, object, ...)                                       \
     unsigned mt_hook_##name parameters                                                             \
     {                                                                                              \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hooks of hooks-noticed.h: they jump to the real function with registers and stack as they
- * came, whatever its parameters are. */
+/* The hooks of hooks-noticed.h: they jump to the real function with registers and stack unchanged,
+ * so the parameters do not matter. */
 #include "cuda-memory.h"
 #include "cudart.h"
 #include "driver.h"
@@ -29,14 +29,14 @@ static unsigned no_function(void)
     return MT_CUDA_NO_FUNCTION;
 }
 
-/* What a call that is an event of its own does inside is no news. */
+/* Skip calls within a call that is an event of its own. */
 static void notice(const char *symbol)
 {
     if (!mt_cuda_depth)
         mt_notice(symbol);
 }
 
-/* Where to jump to. */
+/* Return the address to jump to. */
 void *mt_notice_runtime(const struct of_runtime *call, const void *caller)
 {
     const struct mt_cudart *runtime = mt_cudart_of(caller);

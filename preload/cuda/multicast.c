@@ -3,7 +3,7 @@
 #include "preload/hooks/cuda-types.h"
 #include "preload/loader/find-real.h"
 
-/* What the driver is asked, here as in other hooks, for the device only: it changes nothing. */
+/* Ask the driver only for the device, which changes nothing. */
 typedef unsigned properties_function(void *properties, uint64_t handle);
 typedef unsigned attribute_function(void *out, int attribute, uint64_t address);
 
@@ -11,7 +11,7 @@ static int device_of_handle(uint64_t handle)
 {
     union {
         struct mt_physical_properties properties;
-        char room[256]; /* it is longer, and may grow */
+        char room[256]; /* the driver's struct is longer, and may grow */
     } of = {.room = ""};
     properties_function *ask;
     *(void **)&ask = mt_find_real("cuMemGetAllocationPropertiesFromHandle", "libcuda.so.1");
@@ -37,7 +37,8 @@ static int device_of(const struct mt_cuda_call *call, uint64_t memory)
     return device;
 }
 
-/* Each device has memory of its own at a place of the object. No address begins with this bit. */
+/* Name the memory of a device at a place in the object: each device has its own. No address begins
+ * with this bit. */
 static uint64_t name_of(uint64_t place, int device)
 {
     return 1ull << 63 | (uint64_t)(device & 0x7f) << 56 | (place & ((1ull << 56) - 1));

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The settings are not read yet: that is the recording's begin, which this is not. */
+/* Sign memtap run's roster. The settings are not read yet: only a recording reads them. */
 static void tell(const char *function, unsigned result)
 {
     MT_NO_CANCEL();

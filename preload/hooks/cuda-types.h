@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA's structures, as far as the hooks need them: the shim is built without CUDA's headers in its
- * way. tests/shim/test-headers.c compares them with the headers. */
+/* CUDA's structures, as far as the hooks need them: the shim is built without CUDA's headers.
+ * tests/shim/test-headers.c compares them with the headers. */
 #ifndef MT_PRELOAD_CUDA_TYPES_H
 #define MT_PRELOAD_CUDA_TYPES_H
 
@@ -41,7 +41,7 @@ struct mt_corner { /* cudaPos */
     size_t x, y, z;
 };
 
-struct mt_box_copy { /* cudaMemcpy3DParms: of an array, or of memory where that is NULL */
+struct mt_box_copy { /* cudaMemcpy3DParms: an array, or memory if that is NULL */
     const void *from_array;
     struct mt_corner from_corner;
     struct mt_pitched from;
@@ -81,7 +81,7 @@ struct mt_deep_copy { /* CUDA_MEMCPY3D */
 };
 
 #define MT_MEMORY_HOST 1u  /* CU_MEMORYTYPE_HOST */
-#define MT_MEMORY_ARRAY 3u /* CU_MEMORYTYPE_ARRAY; the others: by their address on a device */
+#define MT_MEMORY_ARRAY 3u /* CU_MEMORYTYPE_ARRAY; others have an address on a device */
 
 struct mt_physical_properties { /* CUmemAllocationProp: where, and more */
     unsigned type, handle_types, location_type;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hooks of calls that copy or set memory, of the runtime and of the driver, each once. From this
+ * The hooks of the runtime's and the driver's calls that copy or set memory, each once. From this
  * table come the rows for hooks-cuda.h, which includes it, and the hooks themselves
  * (preload/cuda/hooks-copies.c).
  *
- * A row: the name of the hook; the symbols; the parameters; the same as arguments; and what the hook
- * records of a call that returned (COPIED, WAS_SET ...: hooks-copies.c). The first symbol is the
- * call's, the second is its form for the thread's own default stream, whose hook has the suffix
+ * A row: the name of the hook; the symbols; the parameters; the same as arguments; and what the
+ * hook records of a call that returned (COPIED, WAS_SET ...: hooks-copies.c). The first symbol is
+ * the call's, the second is its form for the thread's own default stream, whose hook has the suffix
  * _ptds or _ptsz.
  */
 #ifndef MT_PRELOAD_HOOKS_COPIES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hooks of CUDA's memory, of the runtime and of the driver, each once; see hooks.h. What makes
- * or frees memory and has none is in not-hooked.list, with why. */
+/* The hooks of the runtime's and the driver's memory, each once; see hooks.h. not-hooked.list has
+ * the functions that make or free memory without a hook, with the reason. */
 #ifndef MT_PRELOAD_HOOKS_CUDA_H
 #define MT_PRELOAD_HOOKS_CUDA_H
 
@@ -17,7 +17,7 @@
         unsigned n_library
 
 /* clang-format off */
-/* The runtime's; all return a cudaError_t. */
+/* The runtime's functions; all return a cudaError_t. */
 #define MT_CUDART_HOOKS(H)                                                                         \
     MT_CUDART_COPY_HOOKS(H)                                                                        \
     MT_CUDART_NOTICED_HOOKS(H)                                                                     \
@@ -109,10 +109,10 @@
       unsigned,                                                                                    \
       (const char *symbol, void **function, unsigned version, unsigned long long flags,            \
        unsigned *status))
-/* D(name, base, symbol, since, until, parameters): the driver's. base: the name that
- * cuGetProcAddress takes; since, until: the CUDA versions (1000 major + 10 minor; until: not any
- * more, 0: none) that are asked for where this signature is meant; a symbol that ends in _ptsz or
- * _ptds is meant where the flags ask for the thread's own default stream. All return a CUresult. */
+/* D(name, base, symbol, since, until, parameters): the driver's functions. base: the name that
+ * cuGetProcAddress takes. since, until: the range of CUDA versions (1000 major + 10 minor; until is
+ * excluded, 0: no end) whose look-ups mean this signature. A symbol that ends in _ptsz or _ptds is
+ * meant if the flags ask for the thread's own default stream. All return a CUresult. */
 #define MT_DRIVER_HOOKS(D)                                                                         \
     MT_DRIVER_COPY_HOOKS(D)                                                                        \
     MT_DRIVER_NOTICED_HOOKS(D)                                                                     \

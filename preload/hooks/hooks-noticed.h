@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that may use CUDA's memory in ways that are not recorded: rare copies, which have other
- * parameters from version to version, and graphs, of which the copies are in their nodes. That they
- * were called is noticed, and the call goes on as it came. */
+/* Calls that may use CUDA's memory in ways that are not recorded: rare copies, whose parameters
+ * differ between versions, and graphs, whose copies are in their nodes. memtap notes that they were
+ * called and passes the call on unchanged. */
 #ifndef MT_PRELOAD_HOOKS_NOTICED_H
 #define MT_PRELOAD_HOOKS_NOTICED_H
 

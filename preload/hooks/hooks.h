@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every function that libmemtap.so stands in for, once. From this table come the prototypes of the
+ * Every function that libmemtap.so replaces, once. From this table come the prototypes of the
  * hooks, the pointers to PyTorch's real functions (real.h) and the list of exported symbols
  * (exports.map).
  *
  * H(name, symbol, library, result, parameters): mt_hook_name is our function under the dynamic
  * symbol; library: where the real function is looked up first.
  *
- * C sees C++ functions through the Itanium ABI: `this` and references are pointers; an object with a
- * destructor is passed by the address of a temporary, and returned through a first argument.
+ * C sees C++ functions through the Itanium ABI: `this` and references are pointers; an object with
+ * a destructor is passed by the address of a temporary, and returned through a first argument.
  * c10::Device by value is 16 bits: index << 8 | type. Checked on the wheels of torch 2.0 to 2.15:
  * docs/versions.md.
  */
@@ -87,7 +87,7 @@
 /* Look-ups of functions by name. */
 #define MT_LOOKUP_HOOKS(H)                                                                         \
     H(dlsym, "dlsym", "libc.so.6", void *, (void *handle, const char *symbol))
-/* Calls by which programs name their phases: memtap.h's, and those of NVTX's header (hooks-ranges.c). */
+/* Calls with which programs name their phases: memtap.h's, and NVTX's header's (hooks-ranges.c). */
 #define MT_RANGE_HOOKS(H)                                                                          \
     H(range_push, "memtap_range_push", NULL, void, (const char *name))                             \
     H(range_pop, "memtap_range_pop", NULL, void, (void))                                           \
@@ -107,7 +107,7 @@
     H(cupti_activity, "cuptiActivityEnable", "libcupti.so.13", int, (int kind))
 /* clang-format on */
 
-/* Calls that hand workspaces to libraries; library: the newest of several names. */
+/* Calls that hand workspaces to libraries. library: the newest of several names. */
 /* clang-format off */
 #define MT_MATH_HOOKS(H)                                                                           \
     H(cublas_workspace, "cublasSetWorkspace_v2", "libcublas.so.13", int,                           \

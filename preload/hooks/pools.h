@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private pools of PyTorch's allocator: those of CUDA graphs and of torch.cuda.MemPool, whose
- * segments serve nothing else. Which a thread allocates in, no function with a name tells; it
- * follows from what `use_mem_pool` asks a pool for and from how a capture begins.
+ * Private pools of PyTorch's allocator, for CUDA graphs and torch.cuda.MemPool: their segments
+ * serve nothing else. No exported function tells which pool a thread allocates in. It follows from
+ * what `use_mem_pool` asks a pool for and from how a capture begins.
  */
 #ifndef MT_PRELOAD_POOLS_H
 #define MT_PRELOAD_POOLS_H
@@ -16,11 +16,11 @@ struct mt_pool_id { /* PyTorch's: a std::pair; zeros: none */
     uint64_t first, second;
 };
 
-/* The MemPool that this thread allocates in; zeros: in none that is known. */
+/* The MemPool that this thread allocates in; zeros: none known. */
 extern _Thread_local struct mt_pool_id mt_pool_in_use __attribute__((tls_model("initial-exec")));
 
-/* CUDA gave memory to `caller`, code that called a hook: if that is PyTorch's allocator, its
- * address, or its handle, has the MemPool's name from now on. */
+/* CUDA gave memory to `caller`, the code that called a hook. If that is PyTorch's allocator, name
+ * the memory's address, or its handle, by the MemPool. */
 void mt_pool_name_segment(unsigned result, const void *address, const void *caller);
 
 static inline void mt_pool_took(unsigned result, const void *address, const void *caller)
@@ -29,14 +29,14 @@ static inline void mt_pool_took(unsigned result, const void *address, const void
         mt_pool_name_segment(result, address, caller);
 }
 
-/* The name of the number-th capture, which this thread has begun: "graph 2 in graph 1's pool".
- */
+/* Write the name of the number-th capture, which this thread has begun: "graph 2 in graph 1's
+ * pool". */
 void mt_pool_capture_name(char *out, size_t size, unsigned number);
 
-/* The number of the first capture in this pool, which may be this one, the number-th. */
+/* Return the number of the first capture in this pool, which may be this one, the number-th. */
 unsigned mt_pools_first_capture(struct mt_pool_id pool, unsigned number);
 
-/* Forgets the pools of captures; for a forked child. */
+/* Forget the pools of captures; for a forked child. */
 void mt_pools_reset(void);
 
 #endif

@@ -15,7 +15,7 @@ static void insert(struct mt_index *index, uint64_t slot)
     index->used++;
 }
 
-/* At most three quarters of the slots are in use. */
+/* Keep at most three quarters of the slots in use. Return 0 or -ENOMEM. */
 static int make_room(struct mt_index *index)
 {
     uint32_t slots = index->slot ? index->mask + 1 : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ids by the hash of what they stand for, which their owner keeps by id and compares:
+ * Ids by the hash of their objects. The owner keeps the objects by id and compares them:
  *
  *     struct mt_search search = mt_index_search(&index, hash);
  *     while ((id = mt_index_next(&index, &search)) && !is_it(id))
@@ -29,7 +29,7 @@ static inline struct mt_search mt_index_search(const struct mt_index *index, uin
     return (struct mt_search){half, half & index->mask};
 }
 
-/* The next id of that hash; 0: there are no more. */
+/* Return the next id of that hash; 0: no more. */
 static inline uint32_t mt_index_next(const struct mt_index *index, struct mt_search *search)
 {
     uint64_t slot;
@@ -41,7 +41,7 @@ static inline uint32_t mt_index_next(const struct mt_index *index, struct mt_sea
     return 0;
 }
 
-/* Adds an id, which is not 0: 0, or -ENOMEM. */
+/* Add an id, which is not 0. Return 0 or -ENOMEM. */
 int mt_index_add(struct mt_index *index, uint64_t hash, uint32_t id);
 
 void mt_index_reset(struct mt_index *index);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory straight from the kernel: hooks run inside the host's allocators. */
+/* Memory straight from the kernel, because hooks run inside the host's allocators. */
 #ifndef MT_PRELOAD_MEMORY_H
 #define MT_PRELOAD_MEMORY_H
 
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* Zeroed pages, committed when touched; NULL: there are none. Given back with mt_unmap. */
+/* Return zeroed pages, committed when touched; NULL: none. Give them back with mt_unmap. */
 static inline void *mt_map(size_t size)
 {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,

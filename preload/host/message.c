@@ -29,6 +29,6 @@ void mt_message(const char *format, ...)
     used = strlen(line);
     line[used++] = '\n';
     ssize_t written = mt_write_quietly(STDERR_FILENO, line, used);
-    (void)written; /* there is nobody left to tell */
+    (void)written; /* nobody is left to tell */
     errno = saved;
 }

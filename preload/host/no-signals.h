@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A signal handler may call CUDA, and so our hooks, in the middle of anything. Inside of a hook its
- * events are refused (mt_enter); what is done outside, and is not to be begun twice by one thread
- * (locks, the loader, the allocator), is done with signals held back. */
+/* A signal handler may call CUDA, and so our hooks, in the middle of anything. Within a hook, its
+ * events are refused (mt_enter). Outside, hold signals back for whatever one thread must not begin
+ * twice (locks, the loader, the allocator). */
 #ifndef MT_PRELOAD_NO_SIGNALS_H
 #define MT_PRELOAD_NO_SIGNALS_H
 
@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* All but those by which the kernel tells of an error in the code itself. */
+/* Block all signals but those for an error in the code itself. */
 static inline sigset_t mt_signals_block(void)
 {
     static const int errors[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
@@ -26,7 +26,7 @@ static inline void mt_signals_restore(const sigset_t *before)
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* A declaration: no handler of the program's runs in this thread up to the end of the block. */
+/* A declaration: no handler of the program runs in this thread up to the end of the block. */
 #define MT_NO_SIGNALS()                                                                            \
     __attribute__((cleanup(mt_signals_restore), unused)) const sigset_t signals_before_ =          \
         mt_signals_block()

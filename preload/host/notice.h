@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of which a trace knows that there were some, and no more: what they touched is not seen. */
+/* Calls of which a trace says only that they happened: memtap does not see what they touched. */
 #ifndef MT_PRELOAD_NOTICE_H
 #define MT_PRELOAD_NOTICE_H
 
 #include <stddef.h>
 
-/* A function of that name, which lives for ever, was called. Any thread. */
+/* Note that a function was called. Its name lives for ever. Any thread. */
 void mt_notice(const char *symbol);
 
-/* Their names, each once, a comma between them. Returns `text`; empty: there were none. */
+/* Write their names, each once, separated by commas. Return `text`; empty: none. */
 const char *mt_noticed(char *text, size_t size);
 
 #endif

@@ -18,7 +18,7 @@ static bool is_same(const struct mt_own_file *file, const struct stat *status)
 }
 
 /* Move a descriptor out of the way of programs that count on small numbers, or list their own: just
- * below what the process may have, or where that is taken, below the half of it, and so on. */
+ * below the process's limit, or if that is taken, below half of it, and so on. */
 static int move_up(int fd)
 {
     struct rlimit limit;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /*
- * Blocks of up to SMALL_MOST bytes are cut from slabs and come back to a list of their size; there
+ * Blocks of up to SMALL_MOST bytes are cut from slabs, and return to a list of their size. There
  * are four sizes between a power of two and the next. Larger ones are mappings.
  */
 #define UNIT 16u
@@ -17,7 +17,7 @@
 #define SIZES 40u
 #define PAGE ((size_t)4096)
 
-/* In front of each block. */
+/* The header in front of each block. */
 struct head {
     size_t room;       /* bytes of the block */
     struct head *next; /* of the same size, while it is free */
@@ -31,7 +31,7 @@ static struct {
     size_t left; /* bytes of the slab */
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The index of the least size that is enough, and that size. */
+/* Return the index of the least sufficient size, and that size in *room. */
 static unsigned size_class(size_t size, size_t *room)
 {
     if (size <= 4 * UNIT) {
@@ -109,7 +109,7 @@ void *mt_own_calloc(size_t n, size_t size)
         return NULL;
     }
     void *memory = mt_own_malloc(bytes);
-    if (memory && bytes <= SMALL_MOST) /* a mapping is zeros */
+    if (memory && bytes <= SMALL_MOST) /* a mapping is zeroed */
         memset(memory, 0, bytes);
     return memory;
 }

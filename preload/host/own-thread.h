@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads of ours. */
+/* Our own threads. */
 #ifndef MT_PRELOAD_OWN_THREAD_H
 #define MT_PRELOAD_OWN_THREAD_H
 
@@ -7,8 +7,8 @@
 
 #define MT_OWN_STACK ((size_t)1 << 20)
 
-/* Starts a detached thread, whose stack is as large as we need: the program's default may be 16 KiB
- * (ulimit -s), or so much that there is no room for it. 0, or an error's number. */
+/* Start a detached thread with as large a stack as we need: the program's default may be 16 KiB
+ * (ulimit -s), or too large for the address space. Return 0 or an error number. */
 static inline int mt_own_thread(void *(*run)(void *))
 {
     pthread_t thread;

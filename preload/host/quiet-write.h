@@ -4,8 +4,8 @@
 
 #include <sys/types.h>
 
-/* As write, on a thread of the host's: a pipe that nobody reads (SIGPIPE) and a file at its limit of
- * size (SIGXFSZ) are errors, and no signals to the host. */
+/* Like write, on a thread of the host: a pipe without a reader (SIGPIPE) and a file at its size
+ * limit (SIGXFSZ) are errors and send no signal to the host. */
 ssize_t mt_write_quietly(int fd, const void *bytes, size_t size);
 
 #endif

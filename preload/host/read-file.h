@@ -4,11 +4,11 @@
 
 #include <stddef.h>
 
-/* Reads up to size - 1 bytes of a small file and ends them with a NUL: how many; 0: none could. */
+/* Read up to size - 1 bytes of a small file and terminate them. Return how many; 0: none. */
 size_t mt_read_file(const char *path, char *text, size_t size);
 
-/* A file's lines, one after the other, without stdio, which allocates (own-malloc.h). Of a line that
- * is longer than size - 1 bytes, the rest is left out. */
+/* Read a file line by line, without stdio, which allocates (own-malloc.h). A line is cut after size
+ * - 1 bytes. */
 struct mt_lines {
     int fd;
     size_t at, n;
@@ -16,7 +16,7 @@ struct mt_lines {
 };
 
 void mt_lines_open(struct mt_lines *lines, const char *path);
-int mt_lines_next(struct mt_lines *lines, char *line, size_t size); /* 0: that was all */
+int mt_lines_next(struct mt_lines *lines, char *line, size_t size); /* 0: no more */
 void mt_lines_close(struct mt_lines *lines);
 
 #endif

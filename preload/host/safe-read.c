@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The kernel says EFAULT where we would crash. */
+/* The kernel returns EFAULT where we would crash. */
 static int copy_by_pipe(const void *from, void *to, size_t size)
 {
     int end[2], rc = -EFAULT;
@@ -21,7 +21,7 @@ static int copy_by_pipe(const void *from, void *to, size_t size)
     return rc;
 }
 
-/* The kernel reads for us: in one call, or by a pipe, since not every sandbox lets a process call
+/* Let the kernel read for us: in one call, or by a pipe, because not every sandbox allows
  * process_vm_readv. */
 int mt_safe_read(const void *address, void *out, size_t size)
 {
@@ -51,9 +51,9 @@ size_t mt_safe_read_many(int pid, const struct iovec *from, const struct iovec *
 }
 
 #define PAGE 4096u
-#define PAGES_AT_ONCE 16u /* that one call asks about: a stack may be small */
+#define PAGES_AT_ONCE 16u /* per call: the thread's stack may be small */
 
-/* The same, of at most PAGES_AT_ONCE. */
+/* The same for at most PAGES_AT_ONCE pages. */
 static size_t readable_pages(uintptr_t address, size_t most)
 {
     char bytes[PAGES_AT_ONCE];

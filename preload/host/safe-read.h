@@ -6,29 +6,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Copies size bytes (at most 4096) of this process's memory: 0, or -EFAULT where they cannot be
- * read, whatever the address is. Some system calls; keeps errno. */
+/* Copy size bytes (at most 4096) of this process's memory. Return 0, or -EFAULT if they cannot be
+ * read; any address is safe. Makes some system calls; keeps errno. */
 int mt_safe_read(const void *address, void *out, size_t size);
 
-/* Likewise, by a process that knows its own id: asking for it is a system call, too. */
+/* The same with the process's own id, which costs a system call, too. */
 int mt_safe_read_as(int pid, const void *address, void *out, size_t size);
 
-/* How many pages in a row, from the one at this address on and at most so many, can be read. */
+/* Return how many pages in a row can be read, from this address's page on and at most `most`. */
 size_t mt_readable_pages(uintptr_t address, size_t most);
 
-/* Likewise from several places, to as many of the same sizes, in one system call: how many bytes came,
- * up to the first place that cannot be read. 0 where that call is not allowed. */
+/* Read from several places to as many of the same sizes in one system call. Return how many bytes
+ * were read, up to the first unreadable place; 0 if the call is not allowed. */
 struct iovec;
 size_t mt_safe_read_many(int pid, const struct iovec *from, const struct iovec *to, unsigned n);
 
-/* Likewise words from all over the memory: MT_SAFE_WORDS in one system call. */
+/* Read n words from anywhere, MT_SAFE_WORDS in one system call. Return 0 or -EFAULT. */
 #define MT_SAFE_WORDS 16u
 int mt_safe_read_words(const uint64_t *address, uint64_t *out, unsigned n);
 
-/* Writes size bytes likewise: 0, or -EFAULT where they cannot be written. */
+/* Write size bytes. Return 0, or -EFAULT if they cannot be written. */
 int mt_safe_write(void *address, const void *bytes, size_t size);
 
-/* Whether it can be done at all just now: it takes two free descriptors. */
+/* Whether safe reads work just now: they may need two free descriptors. */
 bool mt_can_read_safely(void);
 
 #endif

@@ -8,9 +8,9 @@
 
 struct mt_settings mt_settings;
 
-#define MOST_SHOWN 100 /* bytes of a wrong value */
+#define MOST_SHOWN 100 /* bytes shown of a wrong value */
 
-/* Whether the value can be used; the user is told why it is not. */
+/* Whether the value can be used. If not, tell the user why. */
 static bool is_right(const struct mt_setting *setting, const char *value)
 {
     char wrong[128];
@@ -25,7 +25,7 @@ static bool is_right(const struct mt_setting *setting, const char *value)
     return false;
 }
 
-/* The program may change its environment at any time: what was read is kept in out. */
+/* Copy the value to out: the program may change its environment at any time. */
 static void read_variable(char out[PATH_MAX], const struct mt_setting *setting)
 {
     const char *value = getenv(setting->variable);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the environment says, read and copied once when recording starts. */
+/* The settings in the environment, copied once when recording starts. */
 #ifndef MT_PRELOAD_SETTINGS_H
 #define MT_PRELOAD_SETTINGS_H
 
@@ -12,7 +12,7 @@ struct mt_settings {
 #define MT_SETTING_MEMBER(name, ...) char name[PATH_MAX];
     MT_SETTINGS(MT_SETTING_MEMBER)
 #undef MT_SETTING_MEMBER
-    int python_stacks, native_stacks; /* of which "both" is both */
+    int python_stacks, native_stacks; /* "both" sets both */
     int zstd_level;
     uint64_t keep_bytes; /* 0: all */
     bool is_quiet, is_verbose;
@@ -20,8 +20,7 @@ struct mt_settings {
 
 extern struct mt_settings mt_settings;
 
-/* A value that is not one of its setting's, or too long, is named on stderr, once, and the default
- * is taken. */
+/* Read the settings. Report an invalid or too long value once on stderr, and use the default. */
 void mt_settings_read(void);
 
 #endif

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A program that switches between so many stacks (coroutines) goes on without. */
+/* Limit for programs that switch between many stacks (coroutines): then go without. */
 #define MOST_LOOK_UPS 1000
 #define PAGE ((uintptr_t)4096)
 
@@ -24,7 +24,7 @@ static int holds(struct range range, uintptr_t address)
     return address >= range.low && address < range.top;
 }
 
-/* Reads "low-top rwx..." at the begin of a line. Without scanf, which allocates. */
+/* Parse "low-top rwx..." at the beginning of a line, without scanf, which allocates. */
 static struct range parse(const char *line)
 {
     uintptr_t number[2] = {0, 0};
@@ -36,10 +36,10 @@ static struct range parse(const char *line)
     return (struct range){number[0], number[1]};
 }
 
-/* The writable mapping that an address lies in; zeros: there is none. */
+/* Return the writable mapping around an address; zeros: none. */
 static struct range mapping_of(uintptr_t address)
 {
-    char text[1024], line[64]; /* on a stack that may be a small one */
+    char text[1024], line[64]; /* the thread's stack may be small */
     size_t used = 0;
     ssize_t n;
     struct range found = {0, 0};
@@ -67,7 +67,7 @@ static bool is_main_thread(void)
     return syscall(SYS_gettid) == getpid();
 }
 
-/* The thread's own stack; the main thread's is for mapping_of. */
+/* Return the thread's own stack; mapping_of finds the main thread's. */
 static struct range own_stack(void)
 {
     pthread_attr_t attributes;
@@ -82,14 +82,13 @@ static struct range own_stack(void)
     return found;
 }
 
-/* What the kernel gave the program lies at the top of the main thread's. */
+/* Whether this is the main thread's stack, whose top holds the kernel's data for the program. */
 static bool is_main_stack(struct range range)
 {
     return is_main_thread() && holds(range, getauxval(AT_RANDOM));
 }
 
-/* Where the memory from sp on, which is a stack's, ends, or its part that can be read; 0: at once.
- */
+/* Return the end of the readable part of a stack from sp on; 0: sp cannot be read. */
 static uintptr_t end_of_readable(uintptr_t sp, uintptr_t top)
 {
     uintptr_t page = sp & ~(PAGE - 1);

@@ -59,29 +59,30 @@ static inline void memtap_range_push(const char *name)
     memtap_call_(&kept, "memtap_range_push", name);
 }
 
-/* The innermost open phase of this thread ends. */
+/* End the innermost open phase of this thread. */
 static inline void memtap_range_pop(void)
 {
     static void *kept;
     memtap_call_(&kept, "memtap_range_pop", NULL);
 }
 
-/* Something happens now. */
+/* Mark this moment. */
 static inline void memtap_mark(const char *name)
 {
     static void *kept;
     memtap_call_(&kept, "memtap_mark", name);
 }
 
-/* What the devices hold is asked for now, context, modules and other processes included, and is in
- * the trace a little later: `memtap report --at TIME` has the answer nearest to a moment. */
+/* Ask now how much memory the devices have in use, including contexts, modules and other processes.
+ * The answer is in the trace a little later: `memtap report --at TIME` has the answer nearest to a
+ * moment. */
 static inline void memtap_sample(void)
 {
     static void *kept;
     memtap_call_(&kept, "memtap_sample", NULL);
 }
 
-/* The device memory at this address (any in it) is called so in reports, until it is freed. */
+/* Name the device memory at this address (or around it) in reports, until it is freed. */
 static inline void memtap_name(const void *address, const char *name)
 {
     static void *kept;

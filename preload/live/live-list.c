@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is live, as the events that a segment begins with. */
+/* List the live memory as the events that a segment begins with. */
 #include "live-parts.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ struct list {
 static void list_block(struct list *list, const struct mt_live_block *block)
 {
     struct mt_event context = block->made;
-    if (block->node) { /* it runs again for the moment of the allocation */
+    if (block->node) { /* it runs again at the allocation */
         memset(context.arg, 0, sizeof context.arg);
         context.kind = MT_NODE_NEW;
         context.NODE_NEW.node = block->node;
@@ -40,8 +40,8 @@ static void list_block(struct list *list, const struct mt_live_block *block)
         list->n += mt_live_handle_events(block->physical, list->event + list->n);
 }
 
-/* Events of one time stay as they are listed. Not qsort, which allocates in this thread of ours
- * (own-malloc.h); there is room for n more in scratch. */
+/* Sort; events of one time stay in order. Not by qsort, which allocates in this thread of ours
+ * (own-malloc.h). scratch has room for n more. */
 static void sort_by_time(struct mt_event **order, struct mt_event **scratch, size_t n)
 {
     for (size_t run = 1; run < n; run *= 2) {
@@ -58,8 +58,8 @@ static void sort_by_time(struct mt_event **order, struct mt_event **scratch, siz
     }
 }
 
-/* PyTorch's totals as if there had never been anything else; what memtap has not seen comes first.
- */
+/* Set PyTorch's totals as if only these blocks had ever existed. Memory that memtap has not seen
+ * comes first. */
 static void make_totals(const struct mt_live *live, struct mt_event **order, size_t n)
 {
     uint64_t now[MT_LIVE_DEVICES];
@@ -78,7 +78,7 @@ static void make_totals(const struct mt_live *live, struct mt_event **order, siz
     }
 }
 
-/* Nodes that run at this moment, as the last of all. */
+/* List the nodes that are running now, last of all. */
 static int tell_running(const struct mt_live *live, const struct list *list, uint64_t time_ns)
 {
     for (uint32_t thread = 0; thread < MT_LIVE_THREADS; thread++) {

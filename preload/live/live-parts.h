@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files share that tell what is live: live.c follows the events, live-list.c lists them.
- */
+/* The parts that live.c, which follows the events, and live-list.c, which lists them, share. */
 #ifndef MT_LIVE_PARTS_H
 #define MT_LIVE_PARTS_H
 
@@ -9,9 +8,9 @@
 #include "live-storages.h"
 #include "live.h"
 
-#define MT_LIVE_MOST_NOTES 12u   /* of a block: later ones say nothing new, */
-#define MT_LIVE_MOST_PARTS 1024u /* but for parts of parameters, of which a flat one has many */
-#define MT_LIVE_MOST_RUNNING 64u /* nodes inside each other on a thread */
+#define MT_LIVE_MOST_NOTES 12u   /* of a block; later ones are not kept, */
+#define MT_LIVE_MOST_PARTS 1024u /* except parts of parameters: a flat one has many */
+#define MT_LIVE_MOST_RUNNING 64u /* nested nodes of a thread */
 #define MT_LIVE_DEVICES 64u
 #define MT_LIVE_THREADS 1024u
 
@@ -43,10 +42,10 @@ struct mt_live_node {
 
 struct mt_live {
     struct mt_live_map by_address, by_granule;
-    uint64_t reach; /* granules, at most, from a block of PyTorch's begin to its end */
+    uint64_t reach;                  /* the most granules from a PyTorch block's begin to its end */
     struct mt_live_running *running; /* by thread */
     struct mt_live_node *nodes;      /* a cache: by a hash of the address */
-    struct mt_live_block *freed;     /* by the last cudaFree, which may fail */
+    struct mt_live_block *freed;     /* by the last cudaFree, which may still fail */
     struct mt_live_ranges ranges;
     struct mt_live_storages storages;
     struct {

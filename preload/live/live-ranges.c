@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_OPEN 65536u /* a program that never closes them */
+#define MOST_OPEN 65536u /* for a program that never closes them */
 
 static int open_range(struct mt_live_ranges *ranges, const struct mt_event *event)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ranges of the program that are open, for a trace that forgets its past: a new segment begins
- * with them. For the writer only.
+ * The program's open ranges, for a trace that forgets its past: a new segment begins with them. For
+ * the writer only.
  */
 #ifndef MT_PRELOAD_LIVE_RANGES_H
 #define MT_PRELOAD_LIVE_RANGES_H
@@ -9,14 +9,14 @@
 #include "trace-format/model.h"
 
 struct mt_live_ranges {
-    struct mt_event *open; /* what opened them, in order */
+    struct mt_event *open; /* the events that opened them, in order */
     size_t n, capacity;
 };
 
-/* Takes an event of any kind into account. 0 or -ENOMEM. */
+/* Take an event of any kind into account. Return 0 or -ENOMEM. */
 int mt_live_ranges_event(struct mt_live_ranges *ranges, const struct mt_event *event);
 
-/* Tells all that are open. 0, or what `each` returned. */
+/* Call `each` for all open ranges. Return 0, or what `each` returned. */
 int mt_live_ranges_each(const struct mt_live_ranges *ranges,
                         int (*each)(const struct mt_event *event));
 
