@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GRANULE_BITS 21     /* addresses of one granule are looked through one by one */
-#define MOST_GRANULES 65536 /* that a block may reach over: 128 GiB */
+#define GRANULE_BITS 21     /* addresses of one granule are searched one by one */
+#define MOST_GRANULES 65536 /* that a block may cover: 128 GiB */
 
-/* What begins and ends a life, and the sort of life that it is: one event may end what another
- * kind began. */
+/* The events that begin and end a life, and its sort: an event may end a life that another kind
+ * began. */
 static const struct {
     uint16_t kind, end, sort;
 } lives[] = {
@@ -78,7 +78,7 @@ void mt_live_destroy(struct mt_live *live)
     free(live);
 }
 
-/* PyTorch's block of an address may begin where CUDA's does. */
+/* Compare the sort, too: PyTorch's block may begin where CUDA's does. */
 static bool is_at(const struct mt_live_block *block, uint64_t address, uint16_t sort)
 {
     return block->made.address == address && block->sort == sort;
@@ -145,7 +145,7 @@ static int make_room(struct mt_live *live)
     return 0;
 }
 
-/* Takes a block out of the tables; NULL: there is none. */
+/* Take a block out of the tables; NULL: none. */
 static struct mt_live_block *take(struct mt_live *live, uint64_t address, uint16_t sort)
 {
     struct mt_live_block **at = find(live, address, sort), *block = *at;
@@ -157,7 +157,7 @@ static struct mt_live_block *take(struct mt_live *live, uint64_t address, uint16
     return block;
 }
 
-/* How far labels are looked for: each may be on memory that is in no block at all. */
+/* Note how far to search for a label's block: a label may be on memory in no block. */
 static void note_reach(struct mt_live *live, const struct mt_event *made)
 {
     uint64_t bytes = made->size, last = made->address + bytes - !!bytes;
@@ -182,7 +182,7 @@ static int put(struct mt_live *live, struct mt_live_block *block)
     return 0;
 }
 
-/* PyTorch's block that the address points into. */
+/* Return PyTorch's block around an address, or NULL. */
 static struct mt_live_block *around(struct mt_live *live, uint64_t address)
 {
     struct mt_live_block *block = *find(live, address, MT_ALLOC), *best = NULL;
@@ -209,7 +209,7 @@ static struct mt_live_node *node_of(struct mt_live *live, uint64_t address)
     return &live->nodes[hash(address) % NODES];
 }
 
-/* The physical memory of a handle; NULL: it was not made here, or is gone. */
+/* Return the physical memory of a handle; NULL: it was not made here, or is gone. */
 static struct mt_live_block *memory_of(struct mt_live *live, uint64_t handle)
 {
     struct mt_live_block *block = *find(live, handle, MT_CUDA_MALLOC);
@@ -222,7 +222,8 @@ static void end_if_unkept(struct mt_live *live, struct mt_live_block *block)
         free_block(take(live, block->made.address, MT_CUDA_MALLOC));
 }
 
-/* Of what is bound to a multicast object by its address: that may be gone when this is told. */
+/* Name the memory of a binding to a multicast object by handle: its address may be gone when the
+ * segment is written. */
 static void name_memory(struct mt_live *live, struct mt_event *map)
 {
     if (map->CUDA_MAP.api != MT_API_CU_MULTICAST_BIND_ADDRESS)
@@ -234,7 +235,7 @@ static void name_memory(struct mt_live *live, struct mt_event *map)
     }
 }
 
-/* What a block of physical memory or a mapping of it has besides. */
+/* Begin the handles of physical memory, or count a mapping of it. */
 static int begin_physical(struct mt_live *live, struct mt_live_block *block)
 {
     if (block->made.kind == MT_CUDA_MAP) {
@@ -283,7 +284,7 @@ static int begin_life(struct mt_live *live, const struct mt_event *event, uint16
     return rc;
 }
 
-/* A free of CUDA is known before it has succeeded. */
+/* CUDA's free is recorded before it succeeds, so keep the block. */
 static void end_life(struct mt_live *live, const struct mt_event *event, uint16_t sort)
 {
     struct mt_live_block *memory = sort == MT_CUDA_MALLOC ? memory_of(live, event->address) : NULL;
@@ -301,7 +302,7 @@ static void end_life(struct mt_live *live, const struct mt_event *event, uint16_
     }
 }
 
-/* Several mappings may lie in a range that is unmapped. */
+/* An unmapped range may hold several mappings. */
 static void end_mappings(struct mt_live *live, const struct mt_event *event)
 {
     uint64_t at = event->address, end = at + event->size;
@@ -342,7 +343,7 @@ static bool is_new_part(const struct mt_live_block *block, const struct mt_event
     return block->n_notes < MT_LIVE_MOST_PARTS;
 }
 
-/* A tensor may be a leaf of several graphs, and that is worth knowing. */
+/* Keep two leaf labels: a tensor may be a leaf of several graphs. */
 static bool is_new(const struct mt_live_block *block, const struct mt_event *event)
 {
     unsigned same = 0;
@@ -354,7 +355,7 @@ static bool is_new(const struct mt_live_block *block, const struct mt_event *eve
     return same < (event->kind == MT_LEAF ? 2 : 1) && block->n_notes < MT_LIVE_MOST_NOTES;
 }
 
-/* A segment has a name before any block is in it. */
+/* A segment may be named before any block is in it. */
 static struct mt_live_block *noted(struct mt_live *live, const struct mt_event *event,
                                    uint64_t address)
 {
@@ -375,7 +376,7 @@ static int note(struct mt_live *live, const struct mt_event *event, uint64_t add
     return 0;
 }
 
-/* A storage that has got memory again has what it had before. */
+/* Return its labels to a storage that has memory again. */
 static int resize(struct mt_live *live, const struct mt_event *event)
 {
     struct mt_live_block *block = noted(live, event, event->address);
@@ -443,7 +444,7 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
         end_node(live, event);
         return 0;
     case MT_LOST:
-        running_on(live, event->thread)->depth = 0; /* its ends may be among what was lost */
+        running_on(live, event->thread)->depth = 0; /* its ends may have been lost */
         return 0;
     }
     unsigned about = mt_kind_about[event->kind];

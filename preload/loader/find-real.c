@@ -19,8 +19,8 @@ MT_UNSANITIZED void *mt_real_dlsym_function(void)
     static void *_Atomic kept;
     void *real = atomic_load_explicit(&kept, memory_order_relaxed);
     if (!real) {
-        /* The oldest version, which every C library has: a look-up that fails allocates, and who
-         * asks may be an allocator that is just being made. */
+        /* The oldest version, which every C library has: a failing look-up allocates, and the
+         * caller may be an allocator that is being set up. */
         real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
         atomic_store_explicit(&kept, real, memory_order_relaxed);
     }
@@ -32,11 +32,12 @@ void *mt_real_dlsym(void *handle, const char *symbol)
     void *(*real)(void *, const char *) = (void *(*)(void *, const char *))mt_real_dlsym_function();
     void *found = real ? real(handle, symbol) : NULL;
     if (real && !found)
-        dlerror(); /* forgets that */
+        dlerror(); /* clears the error */
     return found;
 }
 
-/* dlsym(RTLD_NEXT) does not see libraries that Python loaded RTLD_LOCAL; a handle does. */
+/* dlsym(RTLD_NEXT) does not see libraries that Python loaded RTLD_LOCAL; a handle does. Keep the
+ * handle: the library must stay. */
 static void *find_in(const char *symbol, const char *library)
 {
     if (mt_loader_is_broken())
@@ -47,7 +48,7 @@ static void *find_in(const char *symbol, const char *library)
     void *found = mt_real_dlsym(handle, symbol);
     if (!found)
         dlclose(handle);
-    return found; /* and the reference that NOLOAD took: what is found must not go away */
+    return found; /* keeps NOLOAD's reference */
 }
 
 bool mt_are_of_one_library(const void *a, const void *b)
@@ -56,14 +57,14 @@ bool mt_are_of_one_library(const void *a, const void *b)
     return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
 }
 
-static const char ours = 0; /* something that lies in libmemtap.so */
+static const char ours = 0; /* an object in libmemtap.so */
 
 bool mt_is_ours(const void *address)
 {
     return mt_are_of_one_library(address, &ours);
 }
 
-/* The paths of all loaded libraries, each ended by a NUL, an empty one last. */
+/* The paths of all loaded libraries, each terminated by a NUL, an empty one last. */
 struct paths {
     char *text;
     size_t used, capacity;
@@ -87,8 +88,8 @@ void *mt_find_next(const char *symbol, const char *library)
     return next ? next : find_in(symbol, library);
 }
 
-/* Two steps, since dlopen inside dl_iterate_phdr takes the loader's two locks in the wrong order.
- */
+/* In two steps, because dlopen inside dl_iterate_phdr takes the loader's two locks in the wrong
+ * order. */
 void *mt_find_anywhere(const char *symbol)
 {
     struct paths paths = {.capacity = 1 << 18};

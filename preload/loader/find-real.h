@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks up the real functions behind our hooks, past the hooks themselves. Any thread. */
+/* Look up the real functions behind our hooks. Any thread. */
 #ifndef MT_PRELOAD_FIND_REAL_H
 #define MT_PRELOAD_FIND_REAL_H
 
@@ -10,32 +10,32 @@
 #define MT_UNSANITIZED                                                                             \
     __attribute__((no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
 
-/* dlsym, which is a hook, too: what we look up ourselves is to be the real thing. With RTLD_NEXT,
- * what comes after libmemtap.so. That nothing is found, the program's dlerror does not tell. */
+/* The real dlsym, which is hooked, too. With RTLD_NEXT, it searches after libmemtap.so. A failure
+ * does not change the program's dlerror. */
 void *mt_real_dlsym(void *handle, const char *symbol);
 void *mt_real_dlsym_function(void);
 
 bool mt_are_of_one_library(const void *a, const void *b);
 
-/* Another preloaded library may stand in front of a function of `library`, as the simulator does:
- * the next one after libmemtap.so, else the library's; NULL: neither has it. */
+/* Return the next function after libmemtap.so, else the library's; NULL: neither has it. Another
+ * preloaded library may replace functions of `library`, as the simulator does. */
 void *mt_find_next(const char *symbol, const char *library);
 
-/* One that any loaded library but this defines; NULL: none does. */
+/* Return the function of any loaded library but this one; NULL: none. */
 void *mt_find_anywhere(const char *symbol);
 
-/* As the loader does for a function that nobody has: says so and ends the process. */
+/* Report that no library has the function and end the process, as the loader does. */
 void mt_end_without(const char *symbol);
 
 /* Whether an address lies in libmemtap.so. */
 bool mt_is_ours(const void *address);
 
-/* A function or object that a loaded library (never this one) defines, looked for in `library`
- * first (NULL: nowhere first); NULL: there is none. Loads nothing. Takes the loader's lock. */
+/* Return a function or object of a loaded library (never this one), searching `library` first
+ * (NULL: none); NULL: not found. Loads nothing. Takes the loader's lock. */
 void *mt_find_real(const char *symbol, const char *library);
 
-/* For a hook that not all releases have the function of, whose callers are linked to it: as
- * MT_REAL, real_name() is found at first need and kept. */
+/* For a hook whose function only some releases have, and whose callers are linked to it:
+ * real_name() finds it at first use and keeps it, as MT_REAL does. */
 #define MT_REAL_OF_ONE_RELEASE(name, symbol, library, result, parameters)                          \
     static result(*real_##name(void)) parameters                                                   \
     {                                                                                              \

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As <dlfcn.h> has it from glibc 2.35 on; ours, so that older headers do. */
+/* The struct of <dlfcn.h> from glibc 2.35 on, for older headers. */
 struct found {
     unsigned long long flags;
     void *start, *end; /* of the mapping */
@@ -89,7 +89,7 @@ bool mt_image_is_loaded(const struct mt_image *image)
            now.end == image->end && now.frames == image->frames && now.name == image->name;
 }
 
-/* The kernel's own image (vDSO) has a file offset where the others have the table's address. */
+/* In the kernel's own image (vDSO) the entry is a file offset instead of the table's address. */
 static int needs(struct dl_phdr_info *info, size_t size, void *beginning)
 {
     const ElfW(Dyn) *dynamic = NULL;
@@ -113,7 +113,7 @@ int mt_images_need(const char *beginning)
     return mt_loaded_each(needs, (void *)(uintptr_t)beginning);
 }
 
-/* The notes of a segment: the GNU build id among them. */
+/* Search a segment's notes for the GNU build id. */
 static void read_notes(const uint8_t *at, const uint8_t *end, char out[MT_BUILD_ID_TEXT])
 {
     ElfW(Nhdr) note;
@@ -140,7 +140,7 @@ void mt_image_build_id(const struct mt_image *image, char out[MT_BUILD_ID_TEXT])
     out[0] = '\0';
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_phentsize != sizeof(ElfW(Phdr)) ||
         header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > 4096)
-        return; /* its first page is not the file's: not what linkers make */
+        return; /* its first page is not the file's: no linker makes this */
     const ElfW(Phdr) *part = (const ElfW(Phdr) *)(image->start + header->e_phoff);
     for (int i = 0; i < header->e_phnum && !out[0]; i++) {
         const uint8_t *notes = (const uint8_t *)(image->bias + part[i].p_vaddr);

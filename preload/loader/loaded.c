@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#define MOST_OBJECTS 256u /* that one may be linked to */
+#define MOST_OBJECTS 256u /* linked to one object, at most */
 
 static bool is_forked, is_broken;
 
@@ -34,7 +34,8 @@ void *mt_loaded_open(const char *name, int flags)
     return is_broken ? NULL : dlopen(name, flags);
 }
 
-/* The program's own are where the kernel says; libraries begin with a header that tells. */
+/* Find an object's program headers: the kernel names the program's, a library's header names its
+ * own. */
 static int describe(const struct link_map *object, struct dl_phdr_info *out)
 {
     const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)object->l_addr;
@@ -64,16 +65,16 @@ int mt_loaded_each(int (*look)(struct dl_phdr_info *info, size_t size, void *dat
     return rc;
 }
 
-/* What a look-up needs of an object. */
+/* An object's tables for a look-up. */
 struct tables {
     const char *names;
     const ElfW(Sym) * symbols;
     const ElfW(Versym) * versions;
-    const uint32_t *hash; /* DT_GNU_HASH: the other one is of old linkers */
+    const uint32_t *hash; /* DT_GNU_HASH; only old linkers write DT_HASH */
     const ElfW(Dyn) * dynamic;
 };
 
-/* The loader has added the object's address already, but for objects that it may not write to. */
+/* The loader has already added the object's address, except in objects that it may not write to. */
 static const void *in_object(const struct link_map *object, const ElfW(Dyn) * entry)
 {
     uintptr_t address = entry->d_un.d_ptr;
@@ -112,7 +113,7 @@ static int defines(const struct tables *tables, uint32_t i, const char *symbol)
            !strcmp(tables->names + entry->st_name, symbol);
 }
 
-/* The symbol's index; 0: there is none. A chain ends with an odd hash. */
+/* Return the symbol's index; 0: none. A chain ends with an odd hash. */
 static uint32_t find(const struct tables *tables, const char *symbol)
 {
     const uint32_t n_buckets = tables->hash[0], first = tables->hash[1];

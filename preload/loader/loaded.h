@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is loaded, as a forked child can tell whose loader is of no use: where another thread was
- * loading a library at the fork, the loader's tables say so for ever, and the next dlopen, also of
- * what is there already, ends the process. The program itself may never need one.
+ * Loaded objects, for a forked child with a broken loader. If another thread was loading a library
+ * at the fork, the loader's tables stay in that state for ever: the next dlopen, even of a loaded
+ * library, ends the process. The program itself may never call it.
  */
 #ifndef MT_PRELOAD_LOADED_H
 #define MT_PRELOAD_LOADED_H
@@ -11,21 +11,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether dlopen must not be called. dlsym and dladdr can be. */
+/* Whether dlopen must not be called. dlsym and dladdr may. */
 bool mt_loader_is_broken(void);
 
-/* dlopen; NULL, too, where it must not be called. */
+/* dlopen; NULL also if it must not be called. */
 void *mt_loaded_open(const char *name, int flags);
 
-/* dl_iterate_phdr, without its lock where that may be held by a thread that is not there. */
+/* dl_iterate_phdr, but without its lock in a forked child, where a thread that is gone may hold
+ * it. */
 int mt_loaded_each(int (*look)(struct dl_phdr_info *info, size_t size, void *data), void *data);
 
-/* Below: only where the loader is broken; nothing is loaded or unloaded there. */
+/* Below: only if the loader is broken. Nothing is loaded or unloaded then. */
 
-/* By its path, or file name; NULL: it is not there. */
+/* Find an object by path or file name; NULL: none. */
 const struct link_map *mt_loaded_find(const char *name);
 
-/* What this object defines, else those that it is linked to, as dlsym has it; NULL: none does. */
+/* Find a symbol in this object, else in the objects that it is linked to, in dlsym's order; NULL:
+ * none. */
 void *mt_loaded_symbol(const struct link_map *object, const char *symbol);
 
 #endif

@@ -10,19 +10,19 @@
 #include <string.h>
 
 #define PARTS 8u            /* of a tensor */
-#define MOST_LOOKS 4u       /* until a gradient that does not change is let be */
-#define META_SIZE 256u      /* of what autograd knows of a tensor, at most: the gradient is in it */
-#define MOST_IMPL 512u      /* bytes of a TensorImpl that are looked at */
-#define MOST_TRIES 64u      /* to learn where a TensorImpl has its Python object */
-#define RECENT 1024u        /* gradients that are known as such */
-#define PYTHON_TENSOR 16u   /* of a Python object: its TensorImpl, or the word after that */
-#define LEAST_ADDRESS 4096u /* what is less is no object */
+#define MOST_LOOKS 4u       /* at a gradient that does not change */
+#define META_SIZE 256u      /* bytes of a tensor's autograd data, at most: the gradient is in it */
+#define MOST_IMPL 512u      /* bytes of a TensorImpl to look at */
+#define MOST_TRIES 64u      /* to learn a TensorImpl's offset of its Python object */
+#define RECENT 1024u        /* known gradients */
+#define PYTHON_TENSOR 16u   /* offset in a Python object of its TensorImpl, or the word before it */
+#define LEAST_ADDRESS 4096u /* no object lies below */
 
 static struct {
     const struct mt_python_layout *layout;
-    _Atomic int object_offset; /* of a TensorImpl's Python object; 0: not known yet */
+    _Atomic int object_offset; /* of the Python object in a TensorImpl; 0: not known yet */
     _Atomic unsigned tries;
-    _Atomic uint64_t undefined; /* what stands for no tensor; 1: it cannot be told */
+    _Atomic uint64_t undefined; /* the undefined tensor; 1: unknown */
     struct {
         _Atomic uint64_t gradient, slot;
     } recent[RECENT];
@@ -43,7 +43,7 @@ static const void *to_pointer(uint64_t number)
     return (const void *)(uintptr_t)number;
 }
 
-/* Not under the allocator's lock, since the loader is asked. */
+/* Not under the allocator's lock, because it asks the loader. */
 static void learn_undefined(void)
 {
     if (!gradients.undefined) {
@@ -75,8 +75,8 @@ bool mt_is_gradient(const void *impl)
     return !mt_look_read(slot, &now, sizeof now) && now == number;
 }
 
-/* A tensor on the host has a storage with data, but none on a device. One that wraps others has no
- * data. */
+/* A tensor on the host has a storage with data that is on no device. A wrapper of other tensors has
+ * no data. */
 static bool is_on_host(const void *leaf)
 {
     const void *storage, *data;
@@ -92,7 +92,7 @@ static bool is_on_host(const void *leaf)
     return data != NULL;
 }
 
-/* In a TensorImpl what autograd knows of it stands behind its storage. */
+/* A TensorImpl's autograd data stands behind its storage. */
 static uint64_t place_of_meta(const void *leaf)
 {
     return to_number(leaf) + (uint64_t)mt_tensor_head + sizeof(void *);
@@ -108,10 +108,10 @@ void mt_gradient_changes(struct mt_thread *self, const void *leaf, const void *s
     memcpy(&new.meta, to_pointer(place_of_meta(leaf)), sizeof new.meta);
     memcpy(&new.before, slot, sizeof new.before);
     if (new.slot - new.meta >= META_SIZE)
-        return; /* laid out otherwise */
+        return; /* another layout */
     if (self->n_gradients == MT_GRADIENTS)
         mt_gradients_look(self);
-    if (self->n_gradients == MT_GRADIENTS) /* none of them has changed: the oldest one goes */
+    if (self->n_gradients == MT_GRADIENTS) /* none has changed: drop the oldest */
         memmove(self->gradient, self->gradient + 1,
                 --self->n_gradients * sizeof *self->gradient);
     self->gradient[self->n_gradients++] = new;
@@ -138,7 +138,8 @@ static bool is_object_of(uint64_t object, uint64_t impl)
            (word[0] == impl || word[1] == impl);
 }
 
-/* The lowest bit of the word says which of the two keeps the other. */
+/* Read the Python object at an offset. The word's lowest bit says which of the two keeps the
+ * other. */
 static uint64_t object_at(uint64_t impl, int offset)
 {
     uint64_t word;
@@ -165,7 +166,7 @@ static uint64_t search_object(uint64_t impl)
     return 0;
 }
 
-/* The Python object of a tensor, whose memory may be anything; 0: there is none. */
+/* Return the Python object of a tensor, which may be gone; 0: none. */
 static uint64_t object_of(uint64_t impl)
 {
     int offset = gradients.object_offset;
@@ -185,7 +186,7 @@ static bool needs_gradient(const void *impl)
     return !get || get(impl);
 }
 
-/* The class itself, none that is derived from it. */
+/* Whether this is the class Tensor itself, not a derived one. */
 static bool is_plain_class(uint64_t type, uint64_t object)
 {
     static _Atomic uint64_t known;
@@ -227,7 +228,7 @@ static void record(struct mt_thread *self, uint64_t leaf, uint64_t gradient)
                   MT_ARGS(part[i].place.address, dtype, address));
 }
 
-/* One of them may be gone, and its memory given back. */
+/* One of the leaves may be gone and its memory unmapped. */
 static void read_one_by_one(const uint64_t *address, uint64_t *word, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
@@ -262,7 +263,7 @@ void mt_gradients_look(struct mt_thread *self)
     if (mt_look_read_words(address, word, 2 * n))
         read_one_by_one(address, word, 2 * n);
     for (unsigned i = 0; i < n; i++)
-        if (word[2 * i] == waiting[i].meta) /* else the leaf is gone */
+        if (word[2 * i] == waiting[i].meta) /* otherwise the leaf is gone */
             look_at(self, &waiting[i], word[2 * i + 1]);
 }
 

@@ -15,15 +15,15 @@ static const struct {
     const char *name;
     enum mt_keeper keeper;
     enum sort sort;
-    const char *whole; /* what says how many elements all processes have of it; NULL: nothing */
+    const char *whole; /* attribute with the element count over all processes; NULL: none */
 } names[] = {
-    /* Megatron's buffer for all, of which each parameter has a view; so do others */
+    /* Megatron's and others' buffer for all, of which each parameter has a view */
     {"main_grad", MT_KEEPER_PARAMETER, GRADIENT, NULL},
-    /* DeepSpeed: what a rank has of the parameter */
+    /* DeepSpeed: the rank's part of the parameter */
     {"ds_tensor", MT_KEEPER_PARAMETER, PARAMETER, "ds_numel"},
-    /* FSDP1: likewise of a flat one */
+    /* FSDP1: the same of a flat one */
     {"_local_shard", MT_KEEPER_PARAMETER, PARAMETER, "_unpadded_unsharded_size"},
-    /* and of all gradients, in ZeRO-3 and ZeRO-1 and 2 */
+    /* ... and of all gradients, in ZeRO-3, and in ZeRO-1 and 2 */
     {"grad_partitions_flat_buffer", MT_KEEPER_OPTIMIZER, GRADIENT, NULL},
     {"averaged_gradients", MT_KEEPER_OPTIMIZER, GRADIENT, NULL},
 };
@@ -32,8 +32,8 @@ struct look {
     struct mt_thread *self;
     const struct mt_python_layout *layout;
     enum sort sort;
-    unsigned left; /* objects that may still be looked at */
-    uint64_t parameter, whole; /* of which there are parts; whole 0: it is not known */
+    unsigned left;             /* objects that it may still look at */
+    uint64_t parameter, whole; /* of the parts; whole 0: not known */
 };
 
 static void record(const struct look *look, uint64_t object)

@@ -20,7 +20,8 @@ static struct {
     } dict[DICTS];
 } hints;
 
-/* Its own place, an empty one, or that of the one that lies where it should: then *is_full. */
+/* Return the child's own place, an empty one, or its home place, which another child has: then
+ * *is_full. */
 static struct mt_module_hint *place_of(uint64_t child, bool *is_full)
 {
     uint64_t home = mt_mix(0, child);
@@ -35,7 +36,7 @@ static struct mt_module_hint *place_of(uint64_t child, bool *is_full)
     return &hints.hint[home % hints.size];
 }
 
-/* Twice as many, where there is memory for them. */
+/* Double the table if there is memory. Return 1 if it has grown. */
 static int grow(void)
 {
     struct mt_module_hint *old = hints.hint;
@@ -61,7 +62,7 @@ void mt_module_hint(uint64_t child, uint64_t owner, uint32_t at)
     struct mt_module_hint *place = place_of(child, &is_full);
     if (is_full && grow())
         place = place_of(child, &is_full);
-    if (place->child != child || place->owner != owner) /* the first of several names counts */
+    if (place->child != child || place->owner != owner) /* the first of several names stays */
         *place = (struct mt_module_hint){child, owner, at};
 }
 

@@ -11,18 +11,18 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define FIRST_ROOTS 256u /* outermost modules that are remembered: so many, and more in time */
+#define FIRST_ROOTS 256u /* outermost modules to remember: so many at first, more later */
 #define MOST_ROOTS (1u << 16)
-#define MOST 8192u    /* modules that are looked at in one go, */
-#define WHEN_BROKE 4u /* or more than was earned is spent */
-#define AT_FIRST 4096 /* modules that may be looked at before any is earned: by each new module one, */
-#define WORDS_EACH 128 /* and by so many words of events */
+#define MOST 8192u     /* modules to look at in one pass, */
+#define WHEN_BROKE 4u  /* or once the earned ones are spent */
+#define AT_FIRST 4096  /* modules to look at before any is earned: each new module earns one, */
+#define WORDS_EACH 128 /* and so do so many words of events */
 #define MOST_SAVED 16384
-#define EVERY_ONE 4u  /* of the first calls; .cuda() and the like are among them */
+#define EVERY_ONE 4u /* of the first calls, which include .cuda() and the like */
 #define PER_DICT 256u /* buffers, or parameters, of a module */
 #define PARTS 8u      /* of a tensor */
-#define FEW 4u        /* modules that are read at once */
-#define HINTS 3u      /* what modules of one class have in common: the type, its keys */
+#define FEW 4u        /* modules: read their class's pages with them */
+#define HINTS 3u      /* addresses that modules of one class share: the type, its keys */
 
 enum attribute { BUFFERS, PARAMETERS, MODULES, ATTRIBUTES };
 
@@ -33,14 +33,14 @@ static struct {
     atomic_flag busy;
     struct root {
         uint64_t module, calls;
-        bool is_owed; /* a look, which came too soon */
+        bool is_owed; /* a look that came too soon */
     } *root;
     unsigned n_roots, size; /* a power of two */
-    _Atomic int64_t left;   /* modules that may be looked at, but for AT_FIRST */
-    _Atomic uint32_t cut;   /* looks that did not come to all of them */
+    _Atomic int64_t left;   /* modules that may be looked at, not counting AT_FIRST */
+    _Atomic uint32_t cut;   /* looks that did not reach all modules */
     uint64_t todo[MOST];
-    uint64_t hint[HINTS]; /* addresses that the last module had in common with others of its class */
-    uint64_t key[ATTRIBUTES]; /* the strs with these names that were met last */
+    uint64_t hint[HINTS];     /* addresses that the last module shared with others of its class */
+    uint64_t key[ATTRIBUTES]; /* the last strs met with these names */
 } members = {.busy = ATOMIC_FLAG_INIT};
 
 void mt_module_members_start(const struct mt_python_layout *layout)
@@ -48,7 +48,7 @@ void mt_module_members_start(const struct mt_python_layout *layout)
     members.layout = layout;
 }
 
-/* The dicts that these attributes are; 0: it has none. */
+/* Find the dicts of these attributes; 0: none. */
 static void find_attributes(struct mt_py_dict *attributes, uint64_t dict[ATTRIBUTES])
 {
     struct mt_py_entry entry;
@@ -59,7 +59,7 @@ static void find_attributes(struct mt_py_dict *attributes, uint64_t dict[ATTRIBU
     mt_look_expect(dict, ATTRIBUTES);
 }
 
-/* How large it is as a whole, the one says that wraps them. */
+/* Record parts of a wrapped parameter. The wrapper knows the whole size. */
 static void record_parts(struct mt_thread *self, uint64_t parameter,
                          const struct mt_py_tensor *part, unsigned n)
 {
@@ -69,7 +69,7 @@ static void record_parts(struct mt_thread *self, uint64_t parameter,
                   MT_ARGS(part[i].place.address, parameter + i, i ? 0 : whole, part[i].dtype));
 }
 
-/* Parameters that are plain tensors were recorded when they were made. */
+/* Record a dict of members. Parameters that are plain tensors were recorded when they were made. */
 static void record_members(struct mt_thread *self, struct mt_py_dict *dict, bool are_parameters)
 {
     struct mt_py_entry entry;
@@ -96,13 +96,13 @@ static unsigned add_parts(struct mt_py_dict *dict, unsigned n)
     return n;
 }
 
-/* The next modules are read, in one system call. A few are most often of a class that was met, of which the
- * pages come with them. How many there are. */
+/* Read the next modules in one system call. With few modules, read the pages of the last class,
+ * too: most often they are of it. Return how many. */
 static unsigned expect(const uint64_t *module, unsigned n)
 {
     uint64_t address[FEW + HINTS];
     n = n < MT_LOOK_AHEAD ? n : MT_LOOK_AHEAD;
-    if (n > FEW) { /* they share the cost of their class */
+    if (n > FEW) { /* many share the cost of their class */
         mt_look_expect(module, n);
         return n;
     }
@@ -122,8 +122,8 @@ static void remember(uint64_t module, const struct mt_py_dict *attributes)
     members.hint[2] = attributes->entries;
 }
 
-/* The module, which lives, and its parts, and theirs, so many at most: how many there were. What is no module has
- * no such attributes. */
+/* Go through a live module, its children and theirs, at most `most`. Return how many there were.
+ * Other objects have no such attributes. */
 static unsigned go_through(struct mt_thread *self, uint64_t module, unsigned most)
 {
     struct mt_py_dict attributes, dict;
@@ -160,8 +160,8 @@ static struct root *place_of(uint64_t module)
     return &members.root[i % members.size];
 }
 
-/* Room for one more, at most half of the places being used. What there is too much of is forgotten:
- * what is there comes as new. */
+/* Make room for one more, with at most half of the places in use. A full table is emptied: known
+ * modules then count as new. Return 0 or -ENOMEM. */
 static int make_room(void)
 {
     struct root *old = members.root;
@@ -182,7 +182,7 @@ static int make_room(void)
     return 0;
 }
 
-/* NULL: there is no memory. */
+/* Return a module's entry; NULL: no memory. */
 static struct root *root_of(uint64_t module, bool is_first)
 {
     if (make_room())
@@ -206,7 +206,7 @@ void mt_module_members_earn(void)
     earn(1);
 }
 
-/* A program that does much else has time for it. */
+/* A program with many other events has time for it. */
 static void earn_by_events(struct mt_thread *self)
 {
     uint64_t put = atomic_load_explicit(&self->ring.put, memory_order_relaxed);
@@ -222,7 +222,7 @@ static bool is_due(struct root *root)
     return calls <= EVERY_ONE || is_power_of_16 || root->is_owed;
 }
 
-/* Every new one is looked at; what else is due waits until there is time. */
+/* Look at every new module; others that are due wait until there is time. */
 static void look_at(struct mt_thread *self, struct root *root)
 {
     bool is_broke = atomic_load_explicit(&members.left, memory_order_relaxed) < -AT_FIRST;

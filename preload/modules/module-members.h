@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What torch.nn modules have as their buffers, from their own `_buffers`: many are neither moved
- * with the module nor made in its constructor, and some are replaced in each forward. And what
- * their parameters consist of where these are no plain tensors (DTensor, quantized ones). The whole
- * tree is gone through when its outermost module is called, by reads that cannot crash; nothing is
- * called in Python.
+ * The buffers of torch.nn modules, from their own `_buffers`: many are neither moved with the
+ * module nor made in its constructor, and some are replaced in each forward. Also the parts of
+ * parameters that are no plain tensors (DTensor, quantized ones). A call of the outermost module
+ * goes through the whole tree, by reads that cannot crash; nothing is called in Python.
  */
 #ifndef MT_PRELOAD_MODULE_MEMBERS_H
 #define MT_PRELOAD_MODULE_MEMBERS_H
@@ -14,17 +13,17 @@
 #include "preload/python/python-versions.h"
 #include "preload/record/recorder.h"
 
-/* Looks at modules by this layout from now on. */
+/* From now on, read modules by this layout. */
 void mt_module_members_start(const struct mt_python_layout *layout);
 
-/* An outermost module is called, for the first time or once more: at some of these calls what it
- * and all its parts have is recorded, as far as new modules and events have earned the time. */
+/* An outermost module is called, for the first time or again. At some of these calls, record the
+ * members of it and all its children, as far as new modules and events have earned the time. */
 void mt_module_members_look(struct mt_thread *self, uint64_t module, bool is_first);
 
-/* There is a new module, for which one may be looked at. */
+/* A new module: it earns a look at one module. */
 void mt_module_members_earn(void);
 
-/* Looks that did not come to all modules. Any thread. */
+/* Return how many looks did not reach all modules. Any thread. */
 uint32_t mt_module_members_cut(void);
 
 /* For a forked child. */

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Most often the name is one str for all modules: the one that was met last. */
+/* The last str met with each name: most often all modules share it. */
 static struct {
     const char *name;
     uint64_t key;
@@ -30,7 +30,7 @@ void mt_module_proof_start(const struct mt_python_layout *layout)
         mt_dict_deaths_start(mt_py_types.ordered_dict);
 }
 
-/* The entry with the dict of children, and the proof that it is the module's. */
+/* Find the dict of children, and the proof that it is the module's. */
 static int find_children(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                          uint64_t *dict, struct mt_py_proof *proof)
 {
@@ -53,7 +53,7 @@ int mt_module_children(const struct mt_python_layout *layout, uint64_t object, b
                : 0;
 }
 
-/* The dict of children was made with the object and goes with it: its version is the object's. */
+/* The dict of children is made and freed with the object: its version is the object's. */
 static int prove_by_version(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                             struct mt_py_proof *proof)
 {
@@ -65,7 +65,7 @@ static int prove_by_version(const struct mt_python_layout *layout, uint64_t obje
     return 0;
 }
 
-/* Its hooks' OrderedDict, too, and it was not freed since. */
+/* The module still has its hooks' OrderedDict, which was not freed since. */
 static int prove_by_deaths(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                            struct mt_py_proof *proof)
 {
@@ -91,7 +91,7 @@ static int prove(const struct mt_python_layout *layout, uint64_t object, bool is
                                 : prove_by_deaths(layout, object, is_alive, proof);
 }
 
-/* Versions are all different. */
+/* All versions differ. */
 bool mt_module_is_provable(const struct mt_python_layout *layout, uint64_t object,
                            const uint64_t dict[3])
 {
@@ -111,7 +111,7 @@ int mt_module_prove(const struct mt_python_layout *layout, uint64_t object,
     return prove(layout, object, 1, proof);
 }
 
-/* Without versions: as many children, in the same table. */
+/* Without versions, prove as many children in the same table. */
 int mt_module_prove_children(const struct mt_python_layout *layout, uint64_t object,
                              struct mt_py_proof *proof)
 {
@@ -135,8 +135,8 @@ static int find_child(struct mt_py_dict *children, uint64_t key, uint64_t child,
     return -ENOENT;
 }
 
-/* The table that the dict has, and in it the entry: its name, which may be another str at the same
- * address, and its value. */
+/* Prove the dict's table, and in it the entry's value and name. The name's hash is proven, too,
+ * because another str may come to its address. */
 static int prove_by_entry(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                           uint64_t key, uint64_t child, struct mt_py_proof *proof)
 {

@@ -13,20 +13,20 @@
 #include <string.h>
 
 #define MOST_ROOTS 65536u
-/* Roots of a class that are looked at for a new one: is one of them dead? Fewer where none was. */
+/* Roots of a class to look at for a dead one, when there is a new one; fewer if none was dead. */
 #define PROBES 8u
 #define FEW_PROBES 1u
 
-/* The name that is this number of this class, for good, and the module that had it last: a dead one
- * gives it to the next. The first of a class has what concerns all of them. */
+/* A name for good, by class and number, and the module that had it last: a dead module gives it to
+ * the next. The first root of a class also has the class's counts. */
 struct root {
-    uint64_t object, at, attributes; /* a word of the object that leads to its attributes, and where */
+    uint64_t object, at, attributes; /* a word that leads to its attributes, and where */
     uint32_t class;              /* string id */
     uint32_t number;             /* from 1 up */
-    uint32_t count;              /* roots of the class; their ids are found by their numbers */
-    uint32_t given;              /* the number that was given last */
-    uint32_t probed;             /* the one that was looked at last */
-    int none_was_dead;           /* the last time */
+    uint32_t count;              /* roots of the class; find ids by number */
+    uint32_t given;              /* the last given number */
+    uint32_t probed;             /* the last one looked at */
+    int none_was_dead;           /* at the last look */
 };
 
 static struct {
@@ -41,7 +41,7 @@ static uint64_t hash_of_number(uint32_t class, uint32_t number)
     return mt_mix(mt_mix(0, class), number);
 }
 
-/* Id, or 0. */
+/* Return an id, or 0. */
 static uint32_t find_number(uint32_t class, uint32_t number)
 {
     struct mt_search search = mt_index_search(&roots.by_number, hash_of_number(class, number));
@@ -62,7 +62,7 @@ static uint32_t find_object(uint64_t object, uint32_t class)
     return 0;
 }
 
-/* What is freed has no references. */
+/* A freed object has no references. */
 static bool is_alive(const struct root *root)
 {
     uint64_t references, attributes;
@@ -70,8 +70,8 @@ static bool is_alive(const struct root *root)
            !mt_py_read(root->at, &attributes) && attributes == root->attributes;
 }
 
-/* The number of a dead one, as far as a few show: the lowest, the one after that was given last, and
- * others in turn. 0: none of them is. */
+/* Return the number of a dead root; 0: none among a few: the lowest, the one after the last given,
+ * and others in turn. */
 static uint32_t dead_number(uint32_t class)
 {
     struct root *first = &roots.root[find_number(class, 1)];
@@ -95,7 +95,7 @@ static uint32_t dead_number(uint32_t class)
     return 0;
 }
 
-/* Its index has the places of those that had a name before, too: it is made anew in time. */
+/* Add a root to its index, which also has entries of earlier modules: rebuild it now and then. */
 static int put_object(uint32_t id)
 {
     if (roots.by_object.used > 4 * roots.n + 1024) {
@@ -107,7 +107,7 @@ static int put_object(uint32_t id)
     return mt_index_add(&roots.by_object, mt_mix(0, roots.root[id].object), id);
 }
 
-/* A new number of the class: its id, or 0: there is no room. */
+/* Add a number to the class. Return its id, or 0: no room. */
 static uint32_t add(uint32_t class)
 {
     uint32_t first = find_number(class, 1), number = first ? roots.root[first].count + 1 : 1;
@@ -122,8 +122,8 @@ static uint32_t add(uint32_t class)
     return id;
 }
 
-/* DataParallel makes replicas of a module for one call. Names of attributes are the same few strs in
- * all modules: what each is called is read once. */
+/* Whether this is one of the replicas that DataParallel makes for a call. All modules share a few
+ * strs as attribute names, so read each name once. */
 static bool is_replica(const struct mt_python_layout *layout, struct mt_py_dict *attributes)
 {
     static uint64_t others[1024];
@@ -140,7 +140,7 @@ static bool is_replica(const struct mt_python_layout *layout, struct mt_py_dict 
     return false;
 }
 
-/* Replicas on other devices are no other modules. */
+/* Return the module's number. Replicas on other devices are not other modules. */
 static uint32_t number_of(const struct mt_python_layout *layout, uint64_t object, uint32_t class)
 {
     struct mt_py_dict attributes;
@@ -166,7 +166,7 @@ static uint32_t number_of(const struct mt_python_layout *layout, uint64_t object
     roots.root[id].at = proof.word[which].address;
     roots.root[id].attributes = proof.word[which].value;
     roots.root[find_number(class, 1)].given = roots.root[id].number;
-    (void)put_object(id); /* else it gets another number the next time */
+    (void)put_object(id); /* otherwise it gets another number next time */
     return roots.root[id].number;
 }
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Modules that stand for another one: the name under which they have it. NULL: any class. */
+/* Wrappers, and the name under which each has the module that it stands for. NULL: any class. */
 static const struct {
     const char *class, *child;
 } wrappers[] = {
@@ -21,7 +21,7 @@ static const struct {
     {"FullyShardedDataParallel", "module"},
 };
 
-/* Modules to be looked into, and where they were found. */
+/* A module to look into, and where it was found. */
 struct step {
     uint64_t object, key;
     unsigned parent;
@@ -53,7 +53,7 @@ static int append(const struct mt_python_layout *layout, struct mt_module_path *
     return more < 0 || (size_t)more >= sizeof path->text - used ? -ENOENT : 0;
 }
 
-/* Each module on the way still has the next one as it had it. */
+/* Prove that each module on the way still has the next one. */
 static void prove_way(const struct mt_python_layout *layout, struct mt_py_proof *proof,
                       const struct step *steps, const unsigned *way, unsigned n)
 {
@@ -85,18 +85,17 @@ static int spell(const struct mt_python_layout *layout, struct mt_module_path *p
     return 0;
 }
 
-/* What may still be looked at, in entries of dicts. Opening a module takes as long as OPENING of
- * them. */
+/* The effort left, in entries of dicts. Opening a module takes as long as OPENING entries. */
 #define OPENING 16
 #define AT_FIRST 32768
 #define MOST_SAVED (1 << 20)
-#define EACH 32           /* for a new module */
-#define WHEN_BROKE 2u     /* modules that are opened all the same */
+#define EACH 32       /* earned by a new module */
+#define WHEN_BROKE 2u /* modules to open even then */
 #define ENTRIES_WHEN_BROKE 256u
-#define IN_ORDER 64u      /* children that are gone through from the first one on */
+#define IN_ORDER 64u /* children to go through from the first on */
 
 static struct {
-    int64_t spent; /* but for what AT_FIRST allows */
+    int64_t spent; /* not counting AT_FIRST */
     _Atomic uint32_t cut;
 } effort;
 
@@ -134,7 +133,7 @@ static int open_step(const struct mt_python_layout *layout, unsigned at,
     return rc;
 }
 
-/* Those that follow in the dict will be called next, most often. */
+/* Hint at the next children in the dict: most often they are called next. */
 static void hint_at_next(struct mt_py_dict *children, unsigned at, uint64_t owner)
 {
     struct mt_py_entry entry;
@@ -146,7 +145,8 @@ static void hint_at_next(struct mt_py_dict *children, unsigned at, uint64_t owne
     }
 }
 
-/* The child among many, from behind the last one that was found there on: its entry, or -ENOENT. */
+/* Find the child among many, beginning behind the last one found there. Return its index, or
+ * -ENOENT. */
 static int find_among(struct mt_py_dict *children, uint64_t dict, uint64_t owner, uint64_t child,
                       struct mt_py_entry *entry)
 {
@@ -167,7 +167,7 @@ static int find_among(struct mt_py_dict *children, uint64_t dict, uint64_t owner
     return -ENOENT;
 }
 
-/* Step at + 1 is the child of step at, by a hint or by looking: 0, or -ENOENT. */
+/* Make the child of step at the next step, by a hint or a search. Return 0 or -ENOENT. */
 static int go_down(const struct mt_python_layout *layout, unsigned at, uint64_t child, unsigned place)
 {
     struct mt_py_dict children;
@@ -182,7 +182,7 @@ static int go_down(const struct mt_python_layout *layout, unsigned at, uint64_t 
     return 0;
 }
 
-/* Step 1 is the child of the owner, which has few. */
+/* Make the child step 1 if it is among the owner's first children. */
 static bool has_near(const struct mt_python_layout *layout, uint64_t child)
 {
     struct mt_py_dict children;
@@ -200,7 +200,7 @@ static bool has_near(const struct mt_python_layout *layout, uint64_t child)
     return false;
 }
 
-/* By the owners that the module and these had when they were met last: the last step, or 0. */
+/* Follow the last known owners from the module up. Return the last step, or 0. */
 static unsigned follow_hints(const struct mt_python_layout *layout, uint64_t owner, uint64_t object)
 {
     enum { MOST_LEVELS = 16 };
@@ -221,7 +221,7 @@ static unsigned follow_hints(const struct mt_python_layout *layout, uint64_t own
     return n;
 }
 
-/* The nearest first: the last step, or 0. */
+/* Search the tree, the nearest modules first. Return the last step, or 0. */
 static unsigned go_through(const struct mt_python_layout *layout, uint64_t owner, uint64_t object,
                            unsigned most)
 {

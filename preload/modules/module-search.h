@@ -15,19 +15,19 @@ struct mt_module_path {
     char text[MT_MODULE_PATH]; /* "layers.3.mlp", "": the outermost one itself */
 };
 
-/* Goes on from the owner, which lives and whose own place is in path, to a module that it has: 0, or -ENOENT. So
- * many modules (MT_MODULE_MOST at most) are looked into, the nearest first; fewer where more was
- * looked at than new modules pay for (mt_module_search_earns). Wrappers are not part of a path. The
- * proof shows that the owner still has it there, as long as the owner lives; it is empty where the
- * way is too long. */
+/* Search from a live owner, whose own place is in path, for a module below it. Return 0 or -ENOENT.
+ * Look into at most `most` modules (up to MT_MODULE_MOST), the nearest first; into fewer if the
+ * searches so far took more than new modules have earned (mt_module_search_earns). Wrappers are not
+ * part of a path. The proof shows that the owner still has the module there, as long as the owner
+ * lives; it is empty if the way is too long. */
 #define MT_MODULE_MOST 256u
 int mt_module_search(const struct mt_python_layout *layout, uint64_t owner, uint64_t object,
                      unsigned most, struct mt_module_path *path, struct mt_py_proof *proof);
 
-/* There is a new module, for which a little may be looked at. */
+/* A new module: it earns a little searching. */
 void mt_module_search_earns(void);
 
-/* Searches that ended early, and found nothing. Any thread. */
+/* Return how many searches ended early without a result. Any thread. */
 uint32_t mt_module_searches_cut(void);
 
 /* For a forked child. */
@@ -36,7 +36,7 @@ void mt_module_search_reset(void);
 /* Whether the object's memory is a module's, by the attributes that torch.nn.Module makes. */
 bool mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object);
 
-/* Whether it is one of torch.jit.script, which are made of something else. */
+/* Whether it is a module of torch.jit.script, which is laid out differently. */
 bool mt_module_is_scripted(const struct mt_python_layout *layout, uint64_t object);
 
 #endif

@@ -12,8 +12,7 @@ static const char *type_name(const void *vtable)
 {
     const char *const *type = ((const char *const *const *)vtable)[-1];
     const char *name = type ? type[1] : NULL;
-    return name && *name == '*' ? name + 1
-                                : name; /* it marks a type that is local to its library */
+    return name && *name == '*' ? name + 1 : name; /* '*' marks a type local to its library */
 }
 
 static uint32_t intern(const struct mt_key *key, const char *name)
@@ -33,7 +32,7 @@ MT_HOT_CODE uint32_t mt_node_name(struct mt_thread *self, const void *node)
 {
     const void *vtable;
     memcpy(&vtable, node, sizeof vtable);
-    /* It lives as long as its library does, so its address says which type it is. */
+    /* A vtable lives as long as its library, so its address identifies the type. */
     struct mt_key key = {.a = (uint64_t)(uintptr_t)vtable};
     uint32_t id = mt_cache_follow(&names, &key, &self->last_node);
     const char *name = id ? NULL : type_name(vtable);

@@ -4,8 +4,8 @@
 
 #include "preload/record/recorder.h"
 
-/* String id of the mangled C++ type name of a torch::autograd::Node; 0: not known. Call between
- * mt_enter and mt_leave. */
+/* Return the string id of the mangled C++ type name of a torch::autograd::Node; 0: not known. Call
+ * between mt_enter and mt_leave. */
 uint32_t mt_node_name(struct mt_thread *self, const void *node);
 
 /* For a forked child, whose ids begin anew. */

@@ -14,15 +14,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define OPTIMIZERS 4096u     /* that are remembered */
+#define OPTIMIZERS 4096u /* to remember */
 #define PROBES 8u
-#define MOST_DEPTH 3u        /* containers inside each other */
+#define MOST_DEPTH 3u        /* nested containers */
 #define MOST_ITEMS 4096u     /* of a list */
-#define MOST_OBJECTS 200000u /* that are looked at in one go */
+#define MOST_OBJECTS 200000u /* to look at in one pass */
 #define PARTS 8u             /* of a tensor */
-#define NAMES 64u            /* that were met last */
-/* Objects that may be looked at before any is earned: so many by each new entry, and one by so many
- * words of events. */
+#define NAMES 64u            /* met last */
+/* Objects to look at before any is earned; earned by each new entry; and words of events that earn
+ * one. */
 #define AT_FIRST (1 << 16)
 #define OF_ENTRY 16
 #define WORDS_EACH 64
@@ -33,14 +33,14 @@ static struct {
     atomic_flag busy;
     struct seen {
         uint64_t optimizer, state; /* addresses of the object and of the dict */
-        struct mt_py_proof proof;  /* that the dict is its state */
-        uint64_t n;                /* entries of the dict, when it was gone through */
+        struct mt_py_proof proof;  /* that the dict is still its state */
+        uint64_t n;                /* entries of the dict at the last pass */
         uint64_t n_paid;           /* entries that earned objects */
-        uint64_t steps;            /* since the dict is this one */
-        bool is_owed;              /* it was due too soon */
+        uint64_t steps;            /* since it has this dict */
+        bool is_owed;              /* a pass that came too soon */
     } * seen;
-    _Atomic int64_t left; /* objects that may be looked at, but for AT_FIRST */
-    uint64_t key[2];      /* the strs with these names that were met last */
+    _Atomic int64_t left; /* objects that may be looked at, not counting AT_FIRST */
+    uint64_t key[2];      /* the last strs met with these names */
 } optimizers = {.busy = ATOMIC_FLAG_INIT};
 
 void mt_optimizers_start(const struct mt_python_layout *layout)
@@ -48,14 +48,14 @@ void mt_optimizers_start(const struct mt_python_layout *layout)
     optimizers.layout = layout;
 }
 
-/* What an optimizer has: its parameters in groups, and its state. */
+/* An optimizer's parameters, in groups, and its state. */
 struct parts {
     uint64_t groups, state;
     struct mt_py_proof proof; /* of the state */
-    bool is_inner;            /* these are another one's, which is its `optimizer` */
+    bool is_inner;            /* these are of another one, its `optimizer` */
 };
 
-/* 0, or -EINVAL: it is no optimizer. */
+/* Return 0, or -EINVAL: no optimizer. */
 static int own_parts_of(uint64_t object, struct parts *parts)
 {
     struct mt_py_dict attributes;
@@ -74,7 +74,7 @@ static int own_parts_of(uint64_t object, struct parts *parts)
     return 0;
 }
 
-/* Likewise, also of one that wraps another, as DeepSpeed's and Megatron's do. */
+/* The same, also for one that wraps another, as DeepSpeed's and Megatron's do. */
 static int parts_of(uint64_t object, struct parts *parts)
 {
     struct mt_py_dict attributes;
@@ -100,14 +100,14 @@ bool mt_optimizer_is_step(uint64_t code, uint64_t object)
     return !strcmp(dot ? dot + 1 : function, "step") && !parts_of(object, &parts);
 }
 
-/* One that is gone through, and the way to what is looked at. */
+/* One pass through an optimizer. */
 struct visit {
     struct mt_thread *self;
     uint64_t parameter; /* address of its data; 0: not known */
     uint32_t name;      /* string id */
-    bool is_of_itself;  /* what is looked at are parameters */
-    unsigned n_tensors; /* that were looked at */
-    unsigned left;      /* objects that may still be looked at */
+    bool is_of_itself;  /* the tensors are parameters */
+    unsigned n_tensors; /* looked at so far */
+    unsigned left;      /* objects that it may still look at */
     struct {
         uint64_t str;
         uint32_t id;
@@ -138,7 +138,7 @@ static uint64_t address_of(uint64_t parameter)
                                                                          : 0;
 }
 
-/* That a tensor is a leaf, autograd says of the one that wraps it. */
+/* Autograd labels only the wrapper of a tensor as a leaf, so record the leaf here. */
 static void visit_tensor(struct visit *v, uint64_t object)
 {
     struct mt_py_tensor part[PARTS];
@@ -195,8 +195,8 @@ static void visit(struct visit *v, uint64_t object, unsigned depth)
     }
 }
 
-/* In one call what else would take a hundred, at each step: how many entries its state has, where
- * that is still the same dict; or -EFAULT. */
+/* Count the entries of a state that is still the same dict, in one system call instead of a hundred
+ * at each step. Return 0 or -EFAULT. */
 static int count_entries(const struct seen *seen, uint64_t *n)
 {
     uint64_t address[MT_PY_PROOF + 1], word[MT_PY_PROOF + 1];
@@ -213,7 +213,7 @@ static int count_entries(const struct seen *seen, uint64_t *n)
     return 0;
 }
 
-/* Its own place, an empty one, or that of the one that lies where it should. */
+/* Return the optimizer's place, an empty one, or its home place, which another optimizer has. */
 static struct seen *place_of(uint64_t optimizer)
 {
     uint64_t home = mt_mix(0, optimizer);
@@ -225,8 +225,8 @@ static struct seen *place_of(uint64_t optimizer)
     return &optimizers.seen[home % OPTIMIZERS];
 }
 
-/* Its entry with the state as it is now, and how many entries that has; NULL: it is no optimizer.
- */
+/* Return an optimizer's entry with its current state, and the number of the state's entries; NULL:
+ * no optimizer. */
 static struct seen *look_at(uint64_t optimizer, uint64_t *n)
 {
     struct parts parts;
@@ -253,8 +253,9 @@ static void earn(struct mt_thread *self, uint64_t new_entries)
                                   memory_order_relaxed);
 }
 
-/* Tensors may also come and go while the dict's entries stay: so it is gone through again, ever
- * more rarely. What would take too much of the program's time waits for a later step. */
+/* Whether to go through an optimizer now. Tensors may be replaced while the dict's entries stay, so
+ * go through it again, ever more rarely. If this would take too much of the program's time, wait
+ * for a later step. */
 static bool is_due(struct mt_thread *self, uint64_t optimizer)
 {
     uint64_t n;
@@ -274,7 +275,7 @@ static bool is_due(struct mt_thread *self, uint64_t optimizer)
     return !seen->is_owed;
 }
 
-/* Each tensor of "params" in a group. */
+/* Visit each tensor of "params" in a group. */
 static void visit_groups(struct visit *v, uint64_t groups)
 {
     struct mt_py_dict group;
@@ -289,7 +290,7 @@ static void visit_groups(struct visit *v, uint64_t groups)
     v->is_of_itself = false;
 }
 
-/* Some have their parameters in groups during a step only (ZeRO-3): their state names them. */
+/* Visit the state's keys: some optimizers have parameters in groups only during a step (ZeRO-3). */
 static void visit_keys(struct visit *v, uint64_t state)
 {
     struct mt_py_dict dict;

@@ -22,9 +22,9 @@
 
 enum status { UNSEEN, SOUND, WRONG_LAYOUT };
 
-/* A module that has a name, as called from within another. Addresses are used again, and modules
- * move: the proof shows that it is still the one, and where it was. turn is odd while the entry is
- * being written. */
+/* A named module, as called from within another. Addresses are reused, and modules move: the proof
+ * shows that it is still the same module at the same place. turn is odd while the entry is being
+ * written. */
 struct entry {
     _Atomic uint32_t turn, caller_id, id, n;
     _Atomic uint64_t object, caller;
@@ -55,13 +55,13 @@ void mt_modules_start(const struct mt_python_layout *layout)
     mt_module_proof_start(layout);
 }
 
-/* Functions of torch.nn.Module, and what a module's class has that is called without them. */
+/* Functions of torch.nn.Module, and a module's method that is called without them. */
 static const struct {
     const char *function, *file;
 } callers[] = {
     {"_wrapped_call_impl", "torch/nn/modules/module.py"},
     {"_call_impl", "torch/nn/modules/module.py"},
-    {"_apply", "torch/nn/modules/module.py"}, /* .to(), .cuda(): not a call, but for a module */
+    {"_apply", "torch/nn/modules/module.py"}, /* .to(), .cuda(): not calls, but on a module */
     {"forward", NULL},
 };
 
@@ -122,7 +122,8 @@ static bool is_for(struct entry *entry, uint64_t object, struct mt_module_caller
            atomic_load_explicit(&entry->caller_id, memory_order_relaxed) == caller.id;
 }
 
-/* The name, or 0 where somebody is writing. Each load before the turn's second one. */
+/* Return the name, or 0 while somebody is writing. All loads come before the second load of
+ * turn. */
 static uint32_t read_entry(struct entry *entry, struct mt_py_proof *proof)
 {
     uint32_t turn = atomic_load_explicit(&entry->turn, memory_order_acquire);
@@ -158,7 +159,7 @@ MT_HOT_CODE uint32_t mt_module_find(uint64_t object, struct mt_module_caller cal
     return 0;
 }
 
-/* The one that is there already, an empty one, or any. */
+/* Return the entry that is there already, an empty one, or any. */
 static struct entry *place_for(struct entry *table, uint64_t object, struct mt_module_caller caller)
 {
     struct entry *empty = NULL;
@@ -221,7 +222,7 @@ struct mt_module_name mt_module_name(uint32_t id)
     return id && id <= modules.n_names ? modules.name[id] : (struct mt_module_name){0, 0};
 }
 
-/* Where an owner is itself: by its name, or it stands for itself. */
+/* Begin the path with the owner's: by its name, or as an outermost module. */
 static uint32_t begin(struct mt_module_path *path, const struct mt_module_caller *owner)
 {
     uint32_t id = owner->id ? owner->id : mt_module_find(owner->object, by_itself);
@@ -245,8 +246,8 @@ static uint32_t search(uint64_t object, const struct mt_module_caller *owner, un
                  path.text);
 }
 
-/* Modules that are made anew for each call have no name, and are not looked for far and wide again
- * and again. */
+/* Count failed searches by class and caller: modules made anew for each call have no name, and must
+ * not cost a wide search each time. */
 static uint32_t *tries(uint64_t object, uint32_t caller_id)
 {
     uint64_t class = mt_py_word(object, MT_OBJECT_TYPE);
@@ -259,7 +260,8 @@ static uint32_t *tries(uint64_t object, uint32_t caller_id)
     return &modules.missed[at].tries;
 }
 
-/* Among the owners' parts; what proves it is the way from the caller, if that has it. */
+/* Search the owners' children. The proof is the way from the caller, if the caller has the
+ * module. */
 static uint32_t search_owners(uint64_t object, struct mt_module_caller caller,
                               const struct mt_module_caller *owners, unsigned n,
                               struct mt_py_proof *proof)
@@ -280,8 +282,8 @@ static uint32_t search_owners(uint64_t object, struct mt_module_caller caller,
     return 0;
 }
 
-/* A module that its caller does not have is not looked for at each call, as long as neither has
- * changed. */
+/* Keep a module that its caller does not have under the caller's name, as long as neither changes,
+ * to avoid a search at each call. */
 static void put_as_callers(uint64_t object, struct mt_module_caller caller)
 {
     struct mt_py_proof proof, of_caller;

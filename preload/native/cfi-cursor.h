@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading DWARF: numbers from memory with an end; past it they are 0 and `failed` is set. */
+/* Read DWARF: numbers from memory with an end. Past it they are 0, and `failed` is set. */
 #ifndef MT_PRELOAD_CFI_CURSOR_H
 #define MT_PRELOAD_CFI_CURSOR_H
 
@@ -30,7 +30,7 @@ static inline int64_t mt_cfi_take_signed(struct mt_cfi_cursor *cursor, unsigned 
     return (int64_t)(mt_cfi_take(cursor, bytes) << shift) >> shift;
 }
 
-/* *bits: how many it has, a multiple of 7; those beyond 64 are dropped. */
+/* *bits gets the number's bits, a multiple of 7; bits beyond 64 are dropped. */
 static inline uint64_t mt_take_leb(struct mt_cfi_cursor *cursor, unsigned *bits)
 {
     uint64_t value = 0, byte;
@@ -59,7 +59,7 @@ static inline int64_t mt_cfi_take_sleb(struct mt_cfi_cursor *cursor)
     return (int64_t)value;
 }
 
-/* The next `bytes` by themselves. */
+/* Take the next `bytes` as a part of its own. */
 static inline struct mt_cfi_cursor mt_take_part(struct mt_cfi_cursor *cursor, uint64_t bytes)
 {
     if ((uint64_t)(cursor->end - cursor->at) < bytes) {

@@ -62,7 +62,7 @@ static value combine(unsigned op, value a, value b)
     return unknown;
 }
 
-/* What an operation without operands on the stack puts there. */
+/* Return the value of an operation without operands on the stack. */
 static value constant(struct mt_cfi_cursor *cursor, unsigned op, uintptr_t pc)
 {
     if (op >= OP_LIT0 && op < OP_LIT0 + 32)

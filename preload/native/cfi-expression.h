@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The DWARF expressions that stand in place of "register + offset": PLT entries, functions that
- * align their stack, signal frames. */
+/* DWARF expressions in place of "register + offset": PLT entries, functions that align their stack,
+ * signal frames. */
 #ifndef MT_PRELOAD_CFI_EXPRESSION_H
 #define MT_PRELOAD_CFI_EXPRESSION_H
 
@@ -11,11 +11,11 @@ enum { MT_REGISTER_BP = 6, MT_REGISTER_SP = 7, MT_REGISTER_PC = 16 };
 
 struct mt_expression_value {
     enum { MT_VALUE_UNKNOWN, MT_VALUE_NUMBER, MT_VALUE_ADDRESS, MT_VALUE_WORD_AT } form;
-    unsigned base; /* ADDRESS: this register + offset; WORD_AT: what is in memory there */
+    unsigned base; /* ADDRESS: this register + offset; WORD_AT: the word in memory there */
     int64_t offset;
 };
 
-/* What the expression comes to for an instruction at pc, without the other registers' values. */
+/* Evaluate the expression for an instruction at pc, without the other registers' values. */
 struct mt_expression_value mt_expression(struct mt_cfi_cursor expression, uintptr_t pc);
 
 #endif

@@ -3,7 +3,7 @@
 #include "cfi-cursor.h"
 #include "cfi-expression.h"
 
-#define REMEMBERED 8 /* rows that a program may put by */
+#define REMEMBERED 8 /* rows that a program may save */
 #define LONGEST (1u << 24)
 
 /* Encodings of pointers: how they are stored (low four bits), and what is added (the next three).
@@ -23,7 +23,7 @@ struct row {
     struct recovery cfa, bp, pc;
 };
 
-/* What frames of a compilation unit have in common, and one function's. */
+/* The common data of a compilation unit's frames, and one function's. */
 struct function {
     uintptr_t start, size;
     struct mt_cfi_cursor common, own; /* programs */
@@ -51,7 +51,7 @@ static uintptr_t take_pointer(struct mt_cfi_cursor *cursor, unsigned encoding)
     return 0;
 }
 
-/* The entry of the last function that begins at pc or before. */
+/* Return the entry of the last function that begins at pc or before. */
 static const uint8_t *find_entry(const struct mt_image *image, uintptr_t pc)
 {
     const uint8_t *table = image->frames;
@@ -81,7 +81,7 @@ static const uint8_t *find_entry(const struct mt_image *image, uintptr_t pc)
     return table + pair.entry;
 }
 
-/* An entry's content, after its length. */
+/* Open an entry's content, after its length. */
 static struct mt_cfi_cursor open_entry(const struct mt_image *image, const uint8_t *entry)
 {
     struct mt_cfi_cursor all = {entry, (const uint8_t *)image->end, 0};
@@ -93,7 +93,7 @@ static struct mt_cfi_cursor open_entry(const struct mt_image *image, const uint8
     return mt_take_part(&all, size);
 }
 
-/* The common entry; *encoding: of the function's addresses. */
+/* Read the common entry; *encoding: of the function's addresses. */
 static int read_common(struct mt_cfi_cursor cursor, struct function *function, unsigned *encoding)
 {
     unsigned id = (unsigned)mt_cfi_take(&cursor, 4), version = (unsigned)mt_cfi_take(&cursor, 1);
@@ -172,7 +172,7 @@ static struct mt_cfi_cursor take_expression(struct mt_cfi_cursor *cursor)
     return mt_take_part(cursor, mt_cfi_take_uleb(cursor));
 }
 
-/* The operations, by their numbers in DWARF; the upper two bits tell the first three. */
+/* The operations by their DWARF numbers; the upper two bits hold the first three. */
 enum {
     ADVANCE = 0x40,
     OFFSET = 0x80,
@@ -203,7 +203,7 @@ enum {
     ARGUMENTS_SIZE = 0x2e,
 };
 
-/* A program is run up to a place in the function. */
+/* The state of a program that runs up to a place in the function. */
 struct machine {
     struct row row, initial, remembered[REMEMBERED];
     unsigned n_remembered;
@@ -231,7 +231,7 @@ static void recall(struct machine *machine, struct mt_cfi_cursor *cursor)
         machine->row = machine->remembered[--machine->n_remembered];
 }
 
-/* Operations that are a whole byte. */
+/* Run an operation that is a whole byte. */
 static void step(struct machine *machine, struct mt_cfi_cursor *at, const struct function *function,
                  unsigned op)
 {
@@ -306,11 +306,11 @@ static void step(struct machine *machine, struct mt_cfi_cursor *at, const struct
         row->cfa = (struct recovery){.how = EXPRESSION, .expression = take_expression(at)};
         return;
     }
-    at->failed = 1; /* SET_LOCATION, which no compiler writes here, and what we do not know */
+    at->failed = 1; /* SET_LOCATION, which no compiler writes here, or unknown */
 }
 
-/* Up to the row that holds for `until`, bytes from the function's begin: 1, or 0: not understood.
- */
+/* Run up to the row for `until`, in bytes from the function's begin. Return 1, or 0: not
+ * understood. */
 static int execute(struct machine *machine, struct mt_cfi_cursor program,
                    const struct function *function, uint64_t until)
 {
@@ -356,8 +356,8 @@ static struct mt_frame_rule unknown(void)
     return rule_of(MT_CFA_UNKNOWN, 0, MT_BP_LOST, 0);
 }
 
-/* The kernel keeps an interrupted thread's registers in an order of its own: what the rule says of
- * sp and bp, pc must fit. */
+/* The kernel saves an interrupted thread's registers in its own order: pc must fit to the rule's sp
+ * and bp. */
 static struct mt_frame_rule signal_rule(const struct row *row, uintptr_t pc)
 {
     struct mt_expression_value sp = mt_expression(row->cfa.expression, pc),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What compilers say about their frames (.eh_frame, the DWARF call frame information that C++
- * exceptions use as well), made into one small rule a program counter. x86-64.
+ * Compilers' descriptions of their frames (.eh_frame, the DWARF call frame information that C++
+ * exceptions use, too), made into one small rule for each program counter. x86-64.
  */
 #ifndef MT_PRELOAD_CFI_H
 #define MT_PRELOAD_CFI_H
@@ -10,12 +10,12 @@
 
 #include <stdint.h>
 
-/* Where a frame's CFA is, the stack pointer's value once the function has returned. The return
+/* Where a frame's CFA is: the stack pointer's value after the function has returned. The return
  * address is the word before it. */
 enum mt_cfa {
     MT_CFA_SP = 1,  /* stack pointer + cfa */
     MT_CFA_BP,      /* frame pointer + cfa */
-    MT_CFA_UNKNOWN, /* nothing is said, or something too rare */
+    MT_CFA_UNKNOWN, /* no description, or one too rare */
     MT_CFA_END,     /* the outermost frame: it has no caller */
     MT_CFA_AT_BP,   /* the word at frame pointer + cfa: functions that align their stack */
     MT_CFA_SIGNAL,  /* a signal's frame: sp, bp and pc are those that were interrupted. At stack
@@ -34,11 +34,11 @@ struct mt_frame_rule {
     uint8_t cfa_from; /* enum mt_cfa */
     uint8_t bp_from;  /* enum mt_bp */
     int16_t bp_at;
-    int32_t cfa; /* of MT_CFA_SP: some whole words, at least one */
+    int32_t cfa; /* MT_CFA_SP: a number of whole words, at least one */
 };
 
-/* The rule for the instruction at pc, which lies in the image. *function: begin and end of what it
- * is part of (0, 0: not known). Reads the image's own memory only. */
+/* Return the rule for the instruction at pc, which lies in the image. function: gets the begin and
+ * end of its function (0, 0: not known). Reads only the image's own memory. */
 struct mt_frame_rule mt_cfi_rule(const struct mt_image *image, uintptr_t pc,
                                  uintptr_t function[2]);
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define JUMP_SIZE 6 /* a conditional one: 0f 8x, and how far */
+#define JUMP_SIZE 6 /* a conditional jump: 0f 8x, and the distance */
 
 static int lies_in(uintptr_t address, const uintptr_t range[2])
 {
@@ -17,7 +17,8 @@ static uintptr_t target_of(const uint8_t *jump)
     return (uintptr_t)jump + JUMP_SIZE + (uintptr_t)(intptr_t)distance;
 }
 
-/* Conditional jumps lead nowhere else. What merely looks like one is outvoted. */
+/* Conditional jumps leave a function only for its cold part. Bytes that merely look like one are
+ * outvoted. */
 void mt_function_cold_part(const struct mt_image *image, uintptr_t in, uintptr_t part[2])
 {
     const uintptr_t all[2] = {image->start, image->end};

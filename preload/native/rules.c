@@ -19,7 +19,7 @@ _Static_assert(offsetof(struct mt_frame_rule, cfa) == sizeof(uint32_t), "the res
 mt_frame_rule_set *_Atomic mt_frame_rules;
 _Atomic uint32_t mt_code_changes, mt_frame_rules_forgotten = 1;
 
-/* An image whose code has rules, or had, and what tells it from others. */
+/* An image whose code has or had rules, and its identity. */
 struct watched {
     struct mt_image image;
     uint64_t identity;
@@ -28,14 +28,15 @@ struct watched {
 
 static struct {
     _Atomic int lock;          /* for a few memory accesses */
-    _Atomic uintptr_t python;  /* an address in the interpreter's function; 0: there is none */
-    _Atomic uintptr_t cold[2]; /* begin and end of its part that is apart ... */
-    _Atomic uintptr_t cold_of; /* ... if it was looked for: python */
+    _Atomic uintptr_t python;  /* an address in the interpreter's function; 0: none */
+    _Atomic uintptr_t cold[2]; /* begin and end of its cold part ... */
+    _Atomic uintptr_t cold_of; /* ... if it was searched: python */
     struct watched *watched;
     uint32_t n_watched, next_victim;
 } state;
 
-/* 1, or 0 after a while: the holder may be the thread that our signal handler has interrupted. */
+/* Lock. Return 1, or 0 after a while: our signal handler may have interrupted the thread that holds
+ * it. */
 static int lock(void)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
@@ -53,7 +54,7 @@ static void unlock(void)
 
 int mt_frame_rules_prepare(void)
 {
-    if (atomic_load(&mt_frame_rules)) /* a forked child's: what its parent knew still holds */
+    if (atomic_load(&mt_frame_rules)) /* in a forked child, the parent's rules still hold */
         return 0;
     mt_frame_rule_set *sets = mt_map(SETS * sizeof *sets);
     state.watched = mt_map(MOST_OBJECTS * sizeof *state.watched);
@@ -95,7 +96,7 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return hash;
 }
 
-/* The same for one file, wherever and whenever it is loaded. */
+/* Return a number that is the same for one file, wherever and whenever it is loaded. */
 static uint64_t identity_of(const struct mt_image *image)
 {
     char build_id[MT_BUILD_ID_TEXT];
@@ -108,9 +109,9 @@ static int overlaps(const struct mt_image *a, const struct mt_image *b)
     return a->start < b->end && b->start < a->end;
 }
 
-/* With the lock: whether the image is, or now gets, among those that are looked after. Others that
- * were at its place are forgotten with all that was known of it; the same file come back is not one
- * of them: programs may load and unload a library all day. */
+/* With the lock: begin to watch the image, and return whether it is watched. Forget other images at
+ * its place with all their rules, but not the same file come back: programs may load and unload a
+ * library all day. */
 static int watch(const struct mt_image *image)
 {
     struct watched new = {.image = *image};
@@ -180,7 +181,7 @@ struct mt_frame_rule mt_frame_rule_make(uintptr_t back)
     struct mt_image image;
     uintptr_t pc = back - 1, function[2], python = atomic_load(&state.python);
     if (mt_image_find(pc, &image))
-        return (struct mt_frame_rule){.cfa_from = MT_CFA_UNKNOWN}; /* not kept: a library may come */
+        return (struct mt_frame_rule){.cfa_from = MT_CFA_UNKNOWN}; /* libraries may come */
     struct mt_frame_rule rule = mt_cfi_rule(&image, pc, function);
     if ((python >= function[0] && python < function[1]) || is_in_cold_part(&image, pc, python))
         rule.cfa_from |= MT_RULE_IS_PYTHON;

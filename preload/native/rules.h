@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules of the code that was met, kept: found without a lock or a system call. A table of fixed
- * size, in which a newcomer takes an older one's place. Code is named by the address after it, as
- * return addresses name what called.
+ * The rules of code that was met, found without a lock or a system call. The table has a fixed
+ * size; a new rule may replace an older one. Code is named by the address after it, as return
+ * addresses name calls.
  */
 #ifndef MT_PRELOAD_RULES_H
 #define MT_PRELOAD_RULES_H
@@ -15,13 +15,13 @@
 #include <string.h>
 
 #define MT_RULE_SET_BITS 13
-#define MT_RULE_WAYS 4 /* slots that a rule can be in: a cache line */
+#define MT_RULE_WAYS 4 /* slots for a rule: a cache line */
 
 /* back is cleared before, and set after, the rule changes. */
 struct mt_frame_rule_slot {
     _Atomic uintptr_t back; /* 0: the slot is free */
     _Atomic uint32_t how;   /* a struct mt_frame_rule: all but cfa, */
-    _Atomic int32_t cfa;    /* which a walk waits for */
+    _Atomic int32_t cfa;    /* for which a walk waits */
 };
 
 typedef struct mt_frame_rule_slot mt_frame_rule_set[MT_RULE_WAYS];
@@ -31,30 +31,30 @@ extern mt_frame_rule_set *_Atomic mt_frame_rules; /* NULL: nothing was prepared 
 /* Set in cfa_from for code of the function that interprets Python. */
 #define MT_RULE_IS_PYTHON 0x80
 
-/* 0, or -ENOMEM. */
+/* Return 0 or -ENOMEM. */
 int mt_frame_rules_prepare(void);
 
-/* Looks for the interpreter's function. Takes the loader's lock; any number of times. */
+/* Look for the interpreter's function. Takes the loader's lock; may be called again. */
 void mt_frame_rules_find_python(void);
 
-/* Makes the rule and keeps it. */
+/* Make a rule and keep it. */
 struct mt_frame_rule mt_frame_rule_make(uintptr_t back);
 
-/* Where in the table the set of an address is, in bytes: a walk waits for this too. */
+/* Return the place of an address's set in the table, in bytes. A walk waits for this, too. */
 static inline size_t mt_frame_rule_place(uintptr_t back)
 {
     size_t mask = ((size_t)1 << MT_RULE_SET_BITS) * sizeof(mt_frame_rule_set) - sizeof(mt_frame_rule_set);
     return (back << 2 ^ back >> MT_RULE_SET_BITS) & mask;
 }
 
-/* A rule as the table has it. */
+/* A rule as in the table. */
 struct mt_kept_rule {
     uint32_t how; /* a struct mt_frame_rule: all but cfa */
     int32_t cfa;
 };
 
-/* What almost all code has: a frame of a known size, the caller's frame pointer in it or untouched.
- */
+/* Whether a rule is one of almost all code: a frame of a known size, the caller's frame pointer in
+ * it or untouched. */
 static inline bool mt_frame_rule_is_plain(struct mt_kept_rule rule)
 {
     _Static_assert(MT_BP_SAME == 0 && MT_BP_AT_CFA == 1, "the lowest bit tells which");
@@ -80,7 +80,7 @@ static inline struct mt_kept_rule mt_frame_rule_pack(struct mt_frame_rule rule)
     return kept;
 }
 
-/* The rule for what is before an address; sets: mt_frame_rules, which was prepared. Where the address is
+/* Return the rule for the code before an address. sets: mt_frame_rules, prepared. For the address
  * 0, it may be zeros. Any thread. */
 static inline struct mt_kept_rule mt_frame_rule(const void *sets, uintptr_t back)
 {
@@ -98,15 +98,14 @@ static inline struct mt_kept_rule mt_frame_rule(const void *sets, uintptr_t back
     return mt_frame_rule_pack(mt_frame_rule_make(back));
 }
 
-/* Counts the times that one image's code came to the place of another's: what was known of an
- * address before may be wrong. To be read after the walk that may have met it. */
+/* How often one image's code came to the place of another's: older facts about an address may be
+ * wrong. Read it after the walk that may have met the code. */
 extern _Atomic uint32_t mt_code_changes;
 
-/* Counts from 1 the times that rules were forgotten: others kept of them may be of code that is
- * gone. */
+/* How often rules were forgotten, from 1 on: kept copies of them may be of code that is gone. */
 extern _Atomic uint32_t mt_frame_rules_forgotten;
 
-/* To be called after dlclose: forgets the rules of what is no longer there. */
+/* Forget the rules of images that are gone. Call after dlclose. */
 void mt_frame_rules_check_images(void);
 
 /* For a forked child. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define WORD sizeof(uintptr_t)
-#define FRAME 16u /* frames are so many bytes, or a multiple */
+#define FRAME 16u /* frames' sizes are multiples of this */
 #define MIX 0x9e3779b97f4a7c15u
 
 static uintptr_t word_at(uintptr_t address)
@@ -15,18 +15,18 @@ static uintptr_t word_at(uintptr_t address)
     return *(const uintptr_t *)address;
 }
 
-/* Whether the word at an address lies in what is left of the stack. */
+/* Whether the word at an address lies in the rest of the stack. */
 static bool is_left(uintptr_t address, uintptr_t sp, uintptr_t top)
 {
     return address >= sp && address <= top - WORD;
 }
 
-/* A walk on its way. */
+/* The state of a walk. */
 struct way {
     struct mt_registers at;
     uintptr_t top;             /* of the stack */
-    struct mt_seen_walk *seen; /* where it is kept; NULL: nowhere */
-    bool has_own_bp;           /* the frame pointer is that which the walk began with */
+    struct mt_seen_walk *seen; /* where the walk is kept; NULL: nowhere */
+    bool has_own_bp;           /* the frame pointer is the one at the walk's begin */
     struct mt_stack_bounds *bounds;
 };
 
@@ -37,7 +37,7 @@ static inline uintptr_t take(const struct way *way, uintptr_t address)
     return word_at(address);
 }
 
-/* The caller's frame pointer; 0: it is not where the rule says. */
+/* Restore the caller's frame pointer. Return 0 if it is not where the rule says. */
 static inline int leave_bp(struct way *way, uintptr_t cfa, struct mt_frame_rule rule)
 {
     struct mt_registers *at = &way->at;
@@ -58,7 +58,7 @@ static inline int leave_bp(struct way *way, uintptr_t cfa, struct mt_frame_rule 
     return 1;
 }
 
-/* Out of a signal handler, perhaps onto another stack. */
+/* Leave a signal handler's frame, perhaps onto another stack. */
 static int leave_signal(struct way *way, struct mt_frame_rule rule)
 {
     struct mt_registers *at = &way->at;
@@ -73,7 +73,7 @@ static int leave_signal(struct way *way, struct mt_frame_rule rule)
     return way->top != 0;
 }
 
-/* By a rule that is neither of the two usual ones: 1, or 0 where the walk ends. */
+/* Leave by a rare rule. Return 1, or 0: the walk ends. */
 static int leave_rarely(struct way *way, struct mt_frame_rule rule)
 {
     struct mt_registers *at = &way->at;
@@ -90,13 +90,13 @@ static int leave_rarely(struct way *way, struct mt_frame_rule rule)
     return 1;
 }
 
-/* cfa, and to the processor, what it was the last time when the stack pointer was this: so it need
- * not wait for the rule to read the next return address, and does the frames side by side. */
+/* Return cfa, predicted for the processor by its last value at this stack pointer: so it need not
+ * wait for the rule to read the next return address, and handles frames in parallel. */
 static inline uintptr_t foresee(struct mt_foresight *foresight, uintptr_t sp, uintptr_t cfa)
 {
     uintptr_t *place = &foresight->cfa[sp / FRAME % MT_FORESIGHT];
     uintptr_t foreseen = *place, same = foreseen;
-    __asm__("" : "+r"(same)); /* else the compiler takes the one for the other */
+    __asm__("" : "+r"(same)); /* keeps the compiler from merging the two */
     if (MT_LIKELY(same == cfa))
         return foreseen;
     *place = cfa;
@@ -114,7 +114,7 @@ static void keep_near(struct mt_near_rule *near, uintptr_t back, struct mt_kept_
     *near = (struct mt_near_rule){back, rule.cfa, mt_frame_rule_has_bp(kept) ? rule.bp_at : 0};
 }
 
-/* The code of what is kept may be gone. */
+/* Forget near rules if code may be gone. */
 static inline void forget(struct mt_foresight *foresight)
 {
     uint32_t forgotten = atomic_load_explicit(&mt_frame_rules_forgotten, memory_order_acquire);
@@ -122,11 +122,11 @@ static inline void forget(struct mt_foresight *foresight)
         return;
     if (foresight->forgotten)
         memset(foresight->near, 0, sizeof foresight->near);
-    foresight->near[0].back = 1; /* where the address 0 would be: it is not met as one */
+    foresight->near[0].back = 1; /* the slot of address 0, so that 0 is never found */
     foresight->forgotten = forgotten;
 }
 
-/* By a rule with another place of the CFA, or of the frame pointer. */
+/* Leave by a rule with another place of the CFA or the frame pointer. */
 static int leave(struct way *way, struct mt_frame_rule rule)
 {
     struct mt_registers *at = &way->at;
@@ -146,16 +146,16 @@ static int leave(struct way *way, struct mt_frame_rule rule)
     return 1;
 }
 
-/* From way->at. */
+/* Walk on from way->at. */
 static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct way *way,
                     int until_python)
 {
     struct mt_registers at = way->at;
-    /* Not in *walk: for all the compiler knows, that is what is read from the stack. */
+    /* Not in *walk: the compiler must assume that the stack's words alias it. */
     uint64_t a = 0, b = 0;
     uintptr_t *out = walk->back, *end = out + MT_WALK_DEPTH;
-    uintptr_t bp_at = 0; /* where the frame pointer is, if it is not in at.bp: read when needed */
-    uint32_t stop = until_python ? MT_RULE_IS_PYTHON : 0; /* in how, cfa_from comes first */
+    uintptr_t bp_at = 0; /* address of the frame pointer, if it is not in at.bp: read when needed */
+    uint32_t stop = until_python ? MT_RULE_IS_PYTHON : 0; /* cfa_from comes first in how */
     const void *sets = atomic_load_explicit(&mt_frame_rules, memory_order_relaxed);
     uintptr_t top = way->top;
     bool is_kept = way->seen != NULL;
@@ -200,7 +200,7 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
             is_kept = way->seen != NULL;
         }
     }
-    /* Where nobody says that a frame is the outermost one, its return address may be 0. */
+    /* Without a mark on the outermost frame, its return address may be 0. */
     walk->n = (unsigned)(out - walk->back) - (out > walk->back && out[-1] == 0);
     walk->a = a;
     walk->b = b;

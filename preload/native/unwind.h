@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks native stacks. No lock, no system call, no allocation where all code was met before. Only
- * the stack's own memory is read: a walk that would leave it ends.
+ * Walk native stacks, without a lock, a system call or an allocation if all code was met before.
+ * Only the stack's own memory is read: a walk that would leave it ends.
  */
 #ifndef MT_PRELOAD_UNWIND_H
 #define MT_PRELOAD_UNWIND_H
@@ -9,17 +9,17 @@
 #include "preload/host/stack-bounds.h"
 #include "preload/record/walks.h"
 
-/* What a frame needs to be left. back: the address after the instruction that it is at. */
+/* The registers needed to leave a frame. back: the address after its current instruction. */
 struct mt_registers {
     uintptr_t back, sp, bp;
 };
 
-/* Up to the frame in which Python is interpreted, not to the outermost one. */
+/* Stop at the frame that interprets Python, not at the outermost one. */
 #define MT_UNTIL_PYTHON 1u
-/* The frames are wanted, and not just what tells the stack from others. */
+/* Return the frames, not just a key that tells stacks apart. */
 #define MT_EVERY_FRAME 2u
 
-/* Walks from `at` up. how: of the bits above. */
+/* Walk from `at` up. how: the bits above. */
 void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_foresight *foresight,
                struct mt_registers at, unsigned how);
 

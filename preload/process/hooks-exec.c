@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that becomes another program has no other end. Whether it will, only the call shows, so
- * that a note of it is in the tail meanwhile. In a child of vfork, or after a fork, nothing is
- * looked up: what these hooks call is found when the library is loaded.
+ * A process that becomes another program has no other end. Only the call shows whether it does, so
+ * the tail holds a note meanwhile. In a child of vfork, or after a fork, look up nothing: the real
+ * functions are found when the library is loaded.
  */
 #include "preload/hooks/hooks.h"
 #include "preload/loader/find-real.h"
@@ -28,7 +28,7 @@ __attribute__((constructor)) static void find_all(void)
     MT_EXEC_HOOKS(FIND)
 }
 
-/* Calls, with a note; what comes back has failed. */
+/* Call with a note in the tail. A call that returns has failed. */
 #define BECOME(program, name, ...)                                                                 \
     do {                                                                                           \
         if (!real.name) /* another library's constructor was faster */                             \
@@ -65,8 +65,8 @@ int mt_hook_fexecve(int file, char *const *arguments, char *const *environment)
     BECOME("a file that was open", fexecve, file, arguments, environment);
 }
 
-/* The arguments from the first on, and a null pointer, as an array of the caller's; the list is
- * then behind that pointer. */
+/* Collect the arguments from the first on, and a null pointer, in an array on the caller's stack.
+ * The list then stands behind that pointer. */
 #define COLLECT(arguments, list, first)                                                            \
     va_list list;                                                                                  \
     size_t n_ = 1;                                                                                 \
@@ -112,8 +112,7 @@ int mt_hook_daemon(int keeps_directory, int keeps_output)
     return result;
 }
 
-/* Not by at_quick_exit: in a child that is forked while a library is unloaded, its lock is taken.
- */
+/* Not by at_quick_exit: its lock may be taken in a child forked while a library is unloaded. */
 void mt_hook_quick_exit(int status)
 {
     mt_will_exit(status);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where code goes away, another's may come to its addresses: what native stacks know is checked. */
+/* Check what native stacks know: other code may come to the addresses of unloaded code. */
 #include "preload/hooks/hooks.h"
 #include "preload/loader/find-real.h"
 #include "preload/stacks/native-stack.h"

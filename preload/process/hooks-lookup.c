@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlsym: a program that looks functions of CUDA's driver or runtime up gets our hooks. What
- * RTLD_NEXT and RTLD_DEFAULT mean depends on the caller, so that the real dlsym has to see it: the
- * hook jumps there with the stack as it was, and answers by itself only for CUDA's names.
+ * dlsym: return our hooks to a program that looks up functions of CUDA's driver or runtime. The
+ * meaning of RTLD_NEXT and RTLD_DEFAULT depends on the caller, so the real dlsym has to see it: the
+ * hook jumps there with the stack unchanged, and answers only for CUDA's names itself.
  */
 #include "preload/cuda/cudart.h"
 #include "preload/cuda/driver.h"
@@ -27,8 +27,8 @@ static void *no_dlsym(void *handle, const char *symbol)
     return NULL;
 }
 
-/* The runtime's hooks for callers that have looked them up: a way in for each runtime that may be
- * meant. They say which, and go on to the hook. */
+/* Entries to the runtime's hooks for callers that looked them up: one for each runtime that they
+ * may mean. An entry sets the runtime and goes on to the hook. */
 #define WAY_IN(name, symbol, way)                                                                  \
     __attribute__((visibility("hidden"))) void mt_looked_up_##name##_##way(void);                  \
     __asm__(".text\n"                                                                              \
@@ -69,13 +69,13 @@ static bool is_capital(char letter)
     return letter >= 'A' && letter <= 'Z';
 }
 
-/* A program may ask so whether there is CUDA at all: it must not find us alone. */
+/* Whether only we have the function. A program may ask this to see whether there is CUDA at all. */
 static bool is_only_ours(const char *symbol)
 {
     return mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, symbol)) && !mt_find_real(symbol, NULL);
 }
 
-/* Where to jump to; NULL: *answer is the result. */
+/* Return the address to jump to; NULL: *answer is the result. */
 MT_UNSANITIZED void *mt_lookup(void *handle, const char *symbol, void **answer)
 {
     void *(*real)(void *, const char *) = (void *(*)(void *, const char *))mt_real_dlsym_function();
@@ -86,7 +86,7 @@ MT_UNSANITIZED void *mt_lookup(void *handle, const char *symbol, void **answer)
     if (handle == RTLD_DEFAULT) {
         if (!is_only_ours(symbol))
             return (void *)real;
-        *answer = real(RTLD_NEXT, symbol); /* nothing, and dlerror says so */
+        *answer = real(RTLD_NEXT, symbol); /* NULL, with dlerror set */
         return NULL;
     }
     if (is_capital(symbol[2]))

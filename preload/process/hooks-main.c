@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The exit code of a program that returns from main, or calls exit: destructors are not told. A
- * function of on_exit(3) is, and comes before them where it was registered after the loader's own:
- * when main begins. Later its lock might be one that a forked child finds taken.
+ * The exit code of a program that returns from main or calls exit. Destructors do not get it; a
+ * function of on_exit(3) does. It runs before them if it is registered after the loader's own: when
+ * main begins. Later, a forked child might find its lock taken.
  */
 #include "preload/hooks/hooks.h"
 #include "preload/record/process-end.h"
@@ -24,7 +24,7 @@ static void note(int status, void *unused)
     mt_will_exit(status);
 }
 
-/* A jump to main, so that stacks are as without us. */
+/* This must compile to a jump to main, so that stacks are as without us. */
 static int begin(int argc, char **argv, char **environment)
 {
     on_exit(note, NULL);
@@ -38,7 +38,7 @@ int mt_hook_start_main(int (*main_)(int, char **, char **), int argc, char **arg
     start *real;
     *(void **)&real = mt_real_dlsym(RTLD_NEXT, "__libc_start_main");
     if (!real)
-        syscall(SYS_exit_group, 127); /* as the loader does where it is not to be found */
+        syscall(SYS_exit_group, 127); /* as the loader does if it is missing */
     its_main = main_;
     return real(begin, argc, argv, init, fini, loader_fini, stack_end);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends that no destructor sees: os._exit, a forked worker of multiprocessing, Ctrl-C in Python, a
- * C++ exception that nobody catches. They may come from a signal handler: nothing here looks
- * anything up, and the kernel is asked directly. */
+/* Ends without destructors: os._exit, a forked worker of multiprocessing, Ctrl-C in Python, an
+ * uncaught C++ exception. They may come from a signal handler, so look up nothing and ask the
+ * kernel directly. */
 #include "preload/hooks/hooks.h"
 #include "preload/record/process-end.h"
 #include "preload/record/recorder.h"
@@ -28,8 +28,8 @@ void mt_hook_exit_c99(int status)
     end_process(status);
 }
 
-/* As the C library does it: the program's handler first, which may jump away, and if that returns,
- * the default. */
+/* As in the C library: first the program's handler, which may jump away; if it returns, the
+ * default. */
 void mt_hook_abort(void)
 {
     sigset_t abortion;
@@ -46,8 +46,8 @@ void mt_hook_abort(void)
     end_process(127);
 }
 
-/* Whether the signal ends a process that has not arranged for it otherwise, and this one has not.
- */
+/* Whether the signal would end a process by default, and this process has neither blocked nor
+ * handled it. */
 static int ends_us(int number)
 {
     struct sigaction action;
@@ -68,7 +68,7 @@ static int ends_us(int number)
 
 int mt_hook_kill(int process, int number)
 {
-    /* The first process of a container is not ended by signals of its own. */
+    /* Its own signals do not end the first process of a container. */
     if (process == getpid() && process != 1 && ends_us(number)) {
         mt_will_be_killed(number);
         mt_finish();

@@ -32,7 +32,7 @@ struct sink {
     void *data;
 };
 
-/* Large buffers are static: only the writer tells. */
+/* Large buffers are static: only the writer's thread is here. */
 __attribute__((format(printf, 2, 3))) static void tell(struct sink sink, const char *format, ...)
 {
     static char text[MT_TEXT_LIMIT + 1];
@@ -44,8 +44,8 @@ __attribute__((format(printf, 2, 3))) static void tell(struct sink sink, const c
         sink.call(sink.data, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-/* The variables that change what the memory looks like or who the process is, in a job: these, and
- * the launchers'. */
+/* The variables that change the use of memory, or identify the process in a job; besides the
+ * launchers'. */
 static const char *const environment[] = {
     "MASTER_ADDR",
     "MASTER_PORT",
@@ -65,8 +65,8 @@ static const char *const environment[] = {
 
 #define N_VARIABLES (sizeof environment / sizeof *environment)
 
-/* "env.NAME=value" of those that are set, and the place in the job that they tell ("rank=1"), as
- * they were when recording started. */
+/* "env.NAME=value" of the variables that are set, and the process's place in the job ("rank=1"), as
+ * of the recording's start. */
 static char *values[64];
 static size_t n_values;
 
@@ -80,7 +80,7 @@ static void keep(const char *before, const char *name, const char *value)
 void mt_info_prepare(void)
 {
     const char *variable;
-    n_values = 0; /* a forked child's parent's stay: little, once */
+    n_values = 0; /* in a forked child, the parent's stay allocated: little, once */
     for (unsigned i = 0; (variable = mt_launcher_variable(i)); i++)
         keep("env.", variable, getenv(variable));
     for (size_t i = 0; i < N_VARIABLES; i++)
@@ -105,8 +105,8 @@ static void tell_command(struct sink sink)
         tell(sink, "working_directory=%s", path);
 }
 
-/* The path of a library that is loaded, whatever its version is; "" where it is not. The loader is
- * not asked: a thread that waits for us may hold its lock. */
+/* Find the path of a loaded library of any version; "": not loaded. Do not ask the loader: a thread
+ * that waits for us may hold its lock. */
 static void find_library(const char *name, char path[PATH_MAX])
 {
     char line[PATH_MAX + 128];
@@ -139,7 +139,7 @@ static void tell_torch(struct sink sink)
         tell(sink, "torch=%.*s", (int)(end - at - 15), at + 15);
 }
 
-/* The file of CUDA's driver has its version in its name. */
+/* The name of the driver's file has its version. */
 static void tell_driver(struct sink sink)
 {
     char path[PATH_MAX];

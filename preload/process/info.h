@@ -5,13 +5,13 @@
 
 #include "preload/write/writer.h"
 
-/* Copies what the environment says; in a thread of the host, which may change it at any time. */
+/* Copy the environment's values, in a thread of the host, which may change them at any time. */
 void mt_info_prepare(void);
 
-/* At the start. start_ns: of the trace, on CLOCK_MONOTONIC. */
+/* Collect at the start. start_ns: of the trace, on CLOCK_MONOTONIC. */
 void mt_info_collect(uint64_t start_ns, mt_info_sink *sink, void *data);
 
-/* At the end, in the writer's thread: what recording learned on the way, and what that took. */
+/* Collect at the end, in the writer's thread: what recording learned on the way, and its cost. */
 void mt_info_collect_late(mt_info_sink *sink, void *data);
 
 #endif

@@ -15,7 +15,7 @@
 #include "preload/write/device-watch.h"
 #include "preload/write/writer.h"
 
-/* By this thread, which starts Python's part with it if it is the one that starts. */
+/* Found by this thread, which passes it on if it starts the recording. */
 static _Thread_local struct mt_python_found python __attribute__((tls_model("initial-exec")));
 
 static void find_python(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts the code objects that Python frees: while none was at an address, that means the same one
- * as before. Python's type of code objects says what frees one; we stand in front of it.
+ * Count the code objects that Python frees: as long as none at an address was freed, the address
+ * means the same object. We replace the function of Python's code type that frees an object, and
+ * call it.
  */
 #ifndef MT_PRELOAD_CODE_DEATHS_H
 #define MT_PRELOAD_CODE_DEATHS_H
@@ -14,7 +15,7 @@
 extern _Atomic uint64_t mt_code_deaths; /* of all */
 extern _Atomic uint32_t mt_code_deaths_at[MT_CODE_PLACES];
 
-/* Begins to count, once. code_type: PyCode_Type. 0, or -EFAULT: its memory is read-only. */
+/* Begin to count, once. code_type: PyCode_Type. Return 0, or -EFAULT: its memory is read-only. */
 int mt_code_deaths_count(const void *code_type);
 
 static inline _Atomic uint32_t *mt_code_deaths_of(uint64_t code)
@@ -22,8 +23,8 @@ static inline _Atomic uint32_t *mt_code_deaths_of(uint64_t code)
     return &mt_code_deaths_at[(code >> 5 ^ code >> 17) % MT_CODE_PLACES];
 }
 
-/* Of those at addresses that share a place with this one. It differs where another code object came
- * to live at an address; for one that is there, it may also change for no reason. */
+/* Return the count for this address and others that share its place. It differs if another code
+ * object came to live at the address; it may also change for no reason. */
 static inline uint32_t mt_code_stamp(uint64_t code)
 {
     return atomic_load_explicit(mt_code_deaths_of(code), memory_order_relaxed);

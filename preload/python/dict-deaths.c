@@ -8,7 +8,7 @@
 #define SETS 2048u
 #define WAYS 8u
 
-/* Dicts that are watched, by address; 0: there is room. */
+/* Watched dicts by address; 0: free. */
 static struct place {
     _Atomic uint64_t dict, deaths;
 } places[SETS][WAYS];
@@ -46,7 +46,7 @@ static void notice_and_free(void *dict)
 
 void mt_dict_deaths_start(const void *type)
 {
-    (void)mt_dealloc_replace(type, notice_and_free, &real_free); /* else nothing is watched */
+    (void)mt_dealloc_replace(type, notice_and_free, &real_free); /* otherwise nothing is watched */
 }
 
 const _Atomic uint64_t *mt_dict_deaths_watch(uint64_t dict)

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* A line table being read; past its end it gives zeros. */
+/* A line table being read. Past its end, it gives zeros. */
 struct table {
     const unsigned char *at, *end;
 };
@@ -21,7 +21,7 @@ static unsigned take(struct table *table)
     return table->at < table->end ? *table->at++ : 0;
 }
 
-/* 3.11's integers: 6 bits a byte, the lowest first; 64 says that more follow. */
+/* Take an integer of 3.11: 6 bits a byte, the lowest first; bit 64 means that more follow. */
 static unsigned take_varint(struct table *table)
 {
     unsigned byte = take(table), value = byte & 63;
@@ -44,8 +44,8 @@ static void skip(struct table *table, unsigned bytes)
         take(table);
 }
 
-/* 3.11 on (Objects/locations.md of CPython): an entry has a form and a length in code units; its
- * form says how the line changes and what columns follow. */
+/* From 3.11 on (Objects/locations.md of CPython), an entry has a form and a length in code units.
+ * Its form gives the line's change and the columns that follow. */
 static uint32_t line_311(struct table table, int line, uint64_t target)
 {
     for (uint64_t offset = 0; table.at < table.end;) {
@@ -73,7 +73,7 @@ static uint32_t line_311(struct table table, int line, uint64_t target)
     return 0;
 }
 
-/* 3.10: pairs of bytes, a range's length and the line's change at its begin; -128: no line. */
+/* In 3.10, pairs of bytes: a range's length, and the line's change at its begin; -128: no line. */
 static uint32_t line_310(struct table table, int line, uint64_t target)
 {
     for (uint64_t offset = 0; table.at < table.end;) {
@@ -87,7 +87,7 @@ static uint32_t line_310(struct table table, int line, uint64_t target)
     return 0;
 }
 
-/* Up to 3.9: pairs of bytes, changes of address and line. */
+/* Up to 3.9, pairs of bytes: changes of address and of line. */
 static uint32_t line_lnotab(struct table table, int line, uint64_t target)
 {
     for (uint64_t address = 0; table.at < table.end;) {
@@ -99,7 +99,7 @@ static uint32_t line_lnotab(struct table table, int line, uint64_t target)
     return line > 0 ? (uint32_t)line : 0;
 }
 
-/* Bytes from the code's first instruction. */
+/* Return the offset in bytes from the code's first instruction. */
 static uint64_t instruction_offset(const struct mt_python_layout *layout, uint64_t code,
                                    uint64_t instruction)
 {
@@ -131,7 +131,7 @@ static size_t put_utf8(char *out, uint32_t c)
         return 1;
     }
     if (c >= 0xd800 && c < 0xe000)
-        c = 0xfffd; /* half a pair: what Python makes of a byte that is no UTF-8 */
+        c = 0xfffd; /* half a surrogate pair: Python's form of a byte that is not UTF-8 */
     size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
     static const unsigned char lead[5] = {0, 0, 0xc0, 0xe0, 0xf0};
     for (size_t i = n - 1; i > 0; i--, c >>= 6)
@@ -169,7 +169,7 @@ size_t mt_py_utf8(const struct mt_python_layout *layout, uint64_t str, char *out
     return used;
 }
 
-/* With the lock: a thread's stack may be small. */
+/* Call with the lock: the buffer is static, because a thread's stack may be small. */
 static uint32_t intern_str(const struct mt_python_layout *layout, uint64_t str)
 {
     static char text[4096];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a code object says: its function, file and the line of an instruction. Reads CPython's
- * objects, never calls it. */
+/* A code object's function, file, and the line of an instruction. Reads CPython's objects, never
+ * calls it. */
 #ifndef MT_PRELOAD_PYTHON_CODE_H
 #define MT_PRELOAD_PYTHON_CODE_H
 
@@ -22,7 +22,7 @@ static inline int32_t mt_py_int(uint64_t object, int offset)
     return number;
 }
 
-#define MT_PY_TAGS 7u /* of a reference; objects are aligned to more */
+#define MT_PY_TAGS 7u /* bits of a reference; objects are aligned to more */
 
 /* The code object that a frame runs. */
 static inline uint64_t mt_py_frame_code(const struct mt_python_layout *layout, uint64_t frame)
@@ -37,26 +37,26 @@ static inline uint64_t mt_word_at(const char *address)
     return word;
 }
 
-/* Those bits of the word at frame_instruction that are its value: a pointer or an int. */
+/* The bits of the word at frame_instruction that are its value: a pointer or an int. */
 static inline uint64_t mt_py_instruction_bits(const struct mt_python_layout *layout)
 {
     return layout->code_instructions >= 0 ? UINT64_MAX : UINT32_MAX;
 }
 
-/* A str as UTF-8, not terminated: how many bytes. Texts beyond the buffer lose their end. */
+/* Write a str as UTF-8, not terminated. Return its bytes. A longer text is cut. */
 size_t mt_py_utf8(const struct mt_python_layout *layout, uint64_t str, char *out, size_t size);
 
-/* The line of a frame's instruction (frame_instruction's value); 0: it has none. */
+/* Return the line of a frame's instruction (frame_instruction's value); 0: none. */
 uint32_t mt_py_line(const struct mt_python_layout *layout, uint64_t code, uint64_t instruction);
 
-/* Of a torch.nn module, as string ids: the class of the outermost one, and the path in it (0: it is
- * that one). */
+/* A torch.nn module's name in string ids: the class of the outermost module, and the path in it (0:
+ * the outermost itself). */
 struct mt_module_name {
     uint32_t root, path;
 };
 
-/* Interns the frame: its id, or 0. module: that it is at work for, zeros: for none that is known.
- * Call with the intern lock. */
+/* Intern a frame. Return its id, or 0. module: the one that it works for; zeros: none known. Call
+ * with the intern lock. */
 uint32_t mt_py_intern_frame(const struct mt_python_layout *layout, uint64_t code,
                             uint64_t instruction, struct mt_module_name module);
 
