@@ -2,14 +2,17 @@
 #include "pages.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void *map(void *at, size_t size, bool usable)
+#include "base.h"
+
+static void *map_with(void *at, size_t size, bool usable, int how)
 {
-    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0);
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how;
     void *address = mmap(at, size, usable ? PROT_READ | PROT_WRITE : PROT_NONE, flags, -1, 0);
 
     if (address == MAP_FAILED)
@@ -19,6 +22,11 @@ static void *map(void *at, size_t size, bool usable)
     /* A core dump of a 141 GB device helps nobody. */
     madvise(address, size, MADV_DONTDUMP);
     return address;
+}
+
+static void *map(void *at, size_t size, bool usable)
+{
+    return map_with(at, size, usable, at ? MAP_FIXED : 0);
 }
 
 void *sim_pages_map(size_t size, size_t alignment, bool usable)
@@ -37,6 +45,23 @@ void *sim_pages_map(size_t size, size_t alignment, bool usable)
         munmap(whole, aligned - start);
     munmap((void *)(aligned + size), start + alignment - aligned);
     return (void *)aligned;
+}
+
+void *sim_pages_rising(size_t size, bool reserves)
+{
+    /* Far from where Linux puts programs, libraries and stacks, on x86-64 and aarch64. */
+    static const uint64_t first[2] = {UINT64_C(0x100000000000), UINT64_C(0x300000000000)};
+    static const uint64_t room = UINT64_C(0x200000000000);
+    static _Atomic uint64_t used[2];
+    size_t whole = (size + SIM_PAGE - 1) & ~(SIM_PAGE - 1);
+    uint64_t start = whole < room ? atomic_fetch_add(&used[reserves], whole) : room;
+    void *wanted = (void *)(uintptr_t)(first[reserves] + start), *address = NULL;
+
+    if (start <= room - whole && whole < room)
+        address = map_with(wanted, size, !reserves, MAP_FIXED_NOREPLACE);
+    if (address && address != wanted) /* a kernel before 4.17 */
+        munmap(address, size);
+    return address == wanted && address ? address : sim_pages_map(size, SIM_PAGE, !reserves);
 }
 
 void sim_pages_unmap(void *address, size_t size)

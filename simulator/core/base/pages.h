@@ -10,6 +10,13 @@
  * without `usable` they only keep the addresses. NULL when the machine has no more addresses.
  */
 void *sim_pages_map(size_t size, size_t alignment, bool usable);
+/*
+ * The same, on 2 MiB, at addresses that rise from call to call and are not used again: what an
+ * allocator orders by address is in the order of time then, in each run. Where the addresses are
+ * not to be had, the machine chooses them. `reserves`: for stretches without memory, which have
+ * addresses of their own.
+ */
+void *sim_pages_rising(size_t size, bool reserves);
 void sim_pages_unmap(void *address, size_t size);
 /* Replaces pages by fresh ones. 0 or -ENOMEM. */
 int sim_pages_renew(void *address, size_t size, bool usable);

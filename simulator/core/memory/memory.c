@@ -43,7 +43,7 @@ static int allocate_large(struct sim_range *range)
 
     if (error)
         return error;
-    range->start = (uintptr_t)sim_pages_map(size, SIM_PAGE, true);
+    range->start = (uintptr_t)sim_pages_rising(size, false);
     error = range->start ? sim_range_add(*range) : -ENOMEM;
     if (error) {
         if (range->start)

@@ -75,10 +75,14 @@ static int grow(struct sim_pool *pool, uint64_t least)
     struct sim_device *device = sim_device(pool->device);
     uint64_t more = up(least - pool->reserved, piece);
 
-    if (sim_take_hard(device, more)) {
-        more = up(least - pool->reserved, SIM_PAGE); /* the last of a device */
-        if (sim_take(device, more))
-            return -ENOMEM;
+    if (sim_take(device, more)) {
+        sim_pools_empty(pool->device); /* this one too */
+        more = up(least - pool->reserved, piece);
+        if (sim_take(device, more)) {
+            more = up(least - pool->reserved, SIM_PAGE); /* the last of a device */
+            if (sim_take(device, more))
+                return -ENOMEM;
+        }
     }
     pool->reserved += more;
     if (pool->reserved > pool->reserved_high)
