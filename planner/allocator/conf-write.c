@@ -93,7 +93,7 @@ size_t mt_alloc_conf_write(const struct mt_alloc_conf *conf, char *text, size_t 
                   usual.large_segment_size);
     put_megabytes(&out, "max_split_size_mb", conf->max_split_size, usual.max_split_size);
     put_megabytes(&out, "max_non_split_rounding_mb", conf->max_non_split_rounding,
-                  usual.max_non_split_rounding);
+                  conf->large_segment_size);
     put_roundup(&out, conf->roundup);
     put_number(&out, "garbage_collection_threshold", conf->garbage_collection_threshold, 0);
     put_number(&out, "per_process_memory_fraction", conf->memory_fraction, 1);

@@ -449,6 +449,8 @@ int mt_alloc_conf_read(struct mt_alloc_conf *conf, struct mt_torch_release relea
     result = cut(words, text);
     if (!result)
         result = read_large_segment_first(words, &wanted);
+    if (wanted.large_segment_size != conf->large_segment_size)
+        wanted.max_non_split_rounding = wanted.large_segment_size;
     if (!result)
         result = read_all(words, &wanted);
     if (!result)

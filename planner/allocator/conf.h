@@ -15,10 +15,10 @@ enum { MT_ROUNDUP_INTERVALS = 16 }; /* of sizes from 1 MiB to 64 GiB, by powers 
 struct mt_alloc_conf {
     bool async; /* backend:cudaMallocAsync */
     bool expandable_segments;
-    bool record_stream_reuse; /* graph_capture_record_stream_reuse */
-    bool throw_on_oom;        /* throw_on_cudamalloc_oom */
-    uint64_t max_split_size;  /* UINT64_MAX: none */
-    uint64_t max_non_split_rounding;
+    bool record_stream_reuse;        /* graph_capture_record_stream_reuse */
+    bool throw_on_oom;               /* throw_on_cudamalloc_oom */
+    uint64_t max_split_size;         /* UINT64_MAX: none */
+    uint64_t max_non_split_rounding; /* unless it is given: large_segment_size */
     uint64_t large_segment_size;
     uint64_t expandable_reserve;         /* UINT64_MAX: 1 1/8 of the card */
     double expandable_reserve_fraction;  /* of the card, instead; 0: not given */

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What CUDA is asked for, and what is given back to it. */
+#include "inside.h"
+
+static uint64_t whole_pages(uint64_t size)
+{
+    return (size + MT_PAGE - 1) / MT_PAGE * MT_PAGE;
+}
+
+uint64_t mt_card_free(const struct mt_allocator *allocator)
+{
+    uint64_t used = allocator->others + allocator->held;
+
+    return used < allocator->total ? allocator->total - used : 0;
+}
+
+/* Addresses rise with each segment and are not used again, as on the simulated card. */
+static bool cuda_malloc(struct mt_allocator *allocator, struct mt_wanted *wanted)
+{
+    uint64_t pages = whole_pages(wanted->segment);
+
+    if (pages < wanted->segment || pages > mt_card_free(allocator))
+        return false;
+    wanted->block = mt_block_new(allocator, wanted->side, wanted->stream, allocator->next_address,
+                                 wanted->segment);
+    if (!wanted->block)
+        return false;
+    allocator->next_address += pages;
+    allocator->held += pages;
+    allocator->now.reserved += wanted->segment;
+    allocator->now.segments++;
+    return true;
+}
+
+bool mt_find_new(struct mt_allocator *allocator, struct mt_wanted *wanted)
+{
+    bool found;
+
+    if (allocator->has_limit && (wanted->segment > allocator->limit ||
+                                 allocator->now.reserved > allocator->limit - wanted->segment))
+        return false;
+    found =
+        wanted->expandable ? mt_find_expandable(allocator, wanted) : cuda_malloc(allocator, wanted);
+    if (found)
+        wanted->side->pool->segments++;
+    return found;
+}
+
+/* A whole segment, which is free, goes back. */
+static void release(struct mt_allocator *allocator, struct mt_alloc_block *block)
+{
+    mt_block_take(block);
+    block->side->pool->segments--;
+    allocator->held -= whole_pages(block->size);
+    allocator->now.reserved -= block->size;
+    allocator->now.segments--;
+    mt_block_drop(allocator, block);
+}
+
+static bool is_whole(const struct mt_alloc_block *block)
+{
+    return !block->segment && !mt_block_is_split(block);
+}
+
+/* --- garbage_collection_threshold ------------------------------------------------------- */
+
+struct ages {
+    uint64_t total; /* how often free blocks were searched since each became free */
+    uint64_t count;
+};
+
+static uint64_t age_of(const struct mt_alloc_block *block)
+{
+    return block->side->searches - block->age_base;
+}
+
+static void add_ages(const struct mt_free_set *set, struct ages *ages)
+{
+    struct mt_free_at at = {0, 0};
+    const struct mt_alloc_block *block;
+
+    for (; (block = mt_free_set_block(set, at)); at = mt_free_set_next(set, at)) {
+        if (mt_block_is_split(block))
+            continue;
+        ages->total += age_of(block);
+        ages->count++;
+    }
+}
+
+/* Releases what is at least as old as the threshold; returns the bytes. */
+static uint64_t collect(struct mt_allocator *allocator, struct mt_free_set *set, double threshold,
+                        struct ages *ages)
+{
+    struct mt_free_key key = {0, 0};
+    struct mt_alloc_block *block;
+    uint64_t bytes = 0;
+
+    while ((block = mt_free_set_block(set, mt_free_set_from(set, key)))) {
+        key = (struct mt_free_key){block->size, block->address + 1};
+        if (!is_whole(block) || (double)age_of(block) < threshold)
+            continue;
+        bytes += block->size;
+        ages->total -= age_of(block);
+        ages->count--;
+        release(allocator, block);
+    }
+    return bytes;
+}
+
+void mt_collect_garbage(struct mt_allocator *allocator)
+{
+    struct mt_alloc_side *side = &allocator->pool[0]->large;
+    uint64_t start =
+        (uint64_t)(allocator->conf.garbage_collection_threshold * (double)allocator->limit);
+    uint64_t wanted, collected = 0, last = 1;
+    struct ages ages = {0, 0};
+
+    if (allocator->now.reserved <= start)
+        return;
+    wanted = allocator->now.reserved - start;
+    for (unsigned i = 0; i < side->n_streams; i++)
+        add_ages(&side->stream[i].free, &ages);
+    while (collected < wanted && last && ages.count) {
+        double threshold = (double)ages.total / (double)ages.count;
+
+        last = 0;
+        for (unsigned i = 0; i < side->n_streams; i++)
+            last += collect(allocator, &side->stream[i].free, threshold, &ages);
+        collected += last;
+    }
+}
+
+/* --- before it runs out of memory ------------------------------------------------------- */
+
+/* The largest ones, until `size` bytes are released. */
+static bool release_largest(struct mt_allocator *allocator, struct mt_free_set *set, uint64_t size)
+{
+    struct mt_free_key key = {UINT64_MAX, UINT64_MAX};
+    uint64_t released = 0;
+
+    while (released < size) {
+        struct mt_free_at at = mt_free_set_from(set, key);
+        struct mt_alloc_block *block;
+
+        if (!mt_free_set_back(set, &at))
+            break;
+        block = mt_free_set_block(set, at);
+        if (block->size < allocator->conf.max_split_size)
+            break;
+        key = (struct mt_free_key){block->size, block->address};
+        if (block->segment)
+            continue;
+        released += block->size;
+        release(allocator, block);
+    }
+    return released >= size;
+}
+
+bool mt_release_oversize(struct mt_allocator *allocator, const struct mt_wanted *wanted)
+{
+    uint64_t most = allocator->conf.max_split_size;
+    uint64_t size = wanted->size < most ? most : wanted->size;
+    struct mt_free_set *set;
+    struct mt_alloc_block *block;
+
+    if (most == UINT64_MAX || wanted->stream >= wanted->side->n_streams)
+        return false;
+    set = &wanted->side->stream[wanted->stream].free;
+    block = mt_free_set_block(set, mt_free_set_from(set, (struct mt_free_key){size, 0}));
+    if (!block || block->segment)
+        return release_largest(allocator, set, size);
+    release(allocator, block);
+    return true;
+}
+
+static void release_stream(struct mt_allocator *allocator, struct mt_free_set *set)
+{
+    struct mt_free_key key = {0, 0};
+    struct mt_alloc_block *block;
+
+    while ((block = mt_free_set_block(set, mt_free_set_from(set, key)))) {
+        key = (struct mt_free_key){block->size, block->address + 1};
+        if (is_whole(block))
+            release(allocator, block);
+    }
+}
+
+/* Unmapping adds and removes free blocks: those that are there now are unmapped. */
+static void unmap_stream(struct mt_allocator *allocator, struct mt_free_set *set)
+{
+    struct mt_block_list list = {0};
+    struct mt_free_at at = {0, 0};
+    struct mt_alloc_block *block;
+
+    for (; (block = mt_free_set_block(set, at)); at = mt_free_set_next(set, at))
+        if (block->segment)
+            mt_block_list_add(allocator, &list, block);
+    for (size_t i = 0; i < list.count; i++)
+        mt_unmap_free(allocator, list.block[i]);
+    mt_block_list_clear(&list);
+}
+
+static void release_side(struct mt_allocator *allocator, struct mt_alloc_side *side)
+{
+    for (unsigned i = 0; i < side->n_streams; i++) {
+        release_stream(allocator, &side->stream[i].free);
+        unmap_stream(allocator, &side->stream[i].free);
+    }
+}
+
+void mt_release_cached(struct mt_allocator *allocator, unsigned only)
+{
+    if (!only && !mt_is_held_back(allocator)) {
+        mt_end_waits(allocator, NULL);
+        release_side(allocator, &allocator->pool[0]->large);
+        release_side(allocator, &allocator->pool[0]->small);
+    }
+    for (unsigned i = 1; i < allocator->n_pools; i++) {
+        struct mt_alloc_pool *pool = allocator->pool[i];
+
+        if (!pool || !pool->is_freeable || (only && only != i))
+            continue;
+        if (only)
+            mt_end_waits(allocator, pool);
+        release_side(allocator, &pool->small);
+        release_side(allocator, &pool->large);
+        if (pool->segments <= 0)
+            mt_pool_remove(pool);
+    }
+}
