@@ -141,6 +141,8 @@ struct mt_alloc_block *mt_take_found(struct mt_allocator *allocator, struct mt_w
 
 /* segments.c */
 uint64_t mt_card_free(const struct mt_allocator *allocator);
+/* throw_on_cudamalloc_oom: PyTorch does not even try, and frees no cache. */
+bool mt_is_rejected(const struct mt_allocator *allocator, const struct mt_wanted *wanted);
 bool mt_find_new(struct mt_allocator *allocator, struct mt_wanted *wanted);
 void mt_collect_garbage(struct mt_allocator *allocator);
 bool mt_release_oversize(struct mt_allocator *allocator, const struct mt_wanted *wanted);

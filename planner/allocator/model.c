@@ -89,8 +89,11 @@ static bool find_hard(struct mt_allocator *allocator, struct mt_wanted *wanted)
 {
     if (allocator->has_limit && allocator->conf.garbage_collection_threshold > 0)
         mt_collect_garbage(allocator);
-    return mt_find_new(allocator, wanted) ||
-           (allocator->falls_back_early && fall_back(allocator, wanted)) ||
+    if (mt_find_new(allocator, wanted))
+        return true;
+    if (mt_is_rejected(allocator, wanted))
+        return false;
+    return (allocator->falls_back_early && fall_back(allocator, wanted)) ||
            release_and_find(allocator, wanted) ||
            (!allocator->falls_back_early && fall_back(allocator, wanted));
 }

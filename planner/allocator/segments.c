@@ -32,12 +32,29 @@ static bool cuda_malloc(struct mt_allocator *allocator, struct mt_wanted *wanted
     return true;
 }
 
+static bool is_above(const struct mt_allocator *allocator, const struct mt_wanted *wanted,
+                     uint64_t limit)
+{
+    return wanted->segment > limit || allocator->now.reserved > limit - wanted->segment;
+}
+
+/* The fraction of the settings counts, where a program has set another since. */
+bool mt_is_rejected(const struct mt_allocator *allocator, const struct mt_wanted *wanted)
+{
+    const struct mt_alloc_conf *conf = &allocator->conf;
+
+    return conf->throw_on_oom &&
+           is_above(allocator, wanted,
+                    (uint64_t)(conf->memory_fraction * (double)allocator->total)) &&
+           !(allocator->has_limit && is_above(allocator, wanted, allocator->limit));
+}
+
 bool mt_find_new(struct mt_allocator *allocator, struct mt_wanted *wanted)
 {
     bool found;
 
-    if (allocator->has_limit && (wanted->segment > allocator->limit ||
-                                 allocator->now.reserved > allocator->limit - wanted->segment))
+    if ((allocator->has_limit && is_above(allocator, wanted, allocator->limit)) ||
+        mt_is_rejected(allocator, wanted))
         return false;
     found =
         wanted->expandable ? mt_find_expandable(allocator, wanted) : cuda_malloc(allocator, wanted);

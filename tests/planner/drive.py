@@ -57,7 +57,7 @@ class Driver:
         self.requests += REQUEST.pack(size, block, stream, pool | kind << 12)
         stats = torch._C._cuda_memoryStats(0)
         self.states += STATE.pack(*[stats[name]["all"]["current"] for name in COUNTERS],
-                                  stats["num_ooms"])
+                                  stats["num_ooms"] + stats.get("num_oom_rejections", 0))
         self.counts[kind] += 1
 
     def keep_graphs(self):
