@@ -72,17 +72,76 @@ enum mt_column_type { MT_COLUMN_INT16, MT_COLUMN_INT32, MT_COLUMN_INT64, MT_COLU
     C(FILE, "file", TEXT, true, "", "the same frame's; of a native one the library's, or its source's") \
     C(LINE, "line", INT32, true, "", "the same frame's")                                           \
     C(MODULE, "module", TEXT, true, "", "the torch.nn module that it works for")
+
+/* Categories: at a moment, one row for each device and category. */
+#define MT_CATEGORIES_COLUMNS(C)                                                                   \
+    C(RANK, "rank", INT32, true, "", "the process's rank in its job")                              \
+    C(DEVICE, "device", INT16, true, "", "CUDA's index of the device")                             \
+    C(LEVEL, "level", TEXT, false, "", "pytorch, or cuda: which allocator's blocks")               \
+    C(CATEGORY, "category", TEXT, false, "", "what they are used for")                             \
+    C(BYTES, "bytes", INT64, false, "bytes", "that its blocks take")                               \
+    C(BLOCKS, "blocks", INT64, false, "", "how many there are")                                    \
+    C(TIME_NS, "time_ns", INT64, false, "ns", "the moment, since the recording began")             \
+    C(EVENT, "event", INT64, false, "", "the last one before it that changed the totals")
+
+/* Phases: one row for each time that a phase of the program ran, and what is done outside of the model after it. */
+#define MT_PHASES_COLUMNS(C)                                                                       \
+    C(RANK, "rank", INT32, true, "", "the process's rank in its job")                              \
+    C(DEVICE, "device", INT16, true, "", "CUDA's index of the device")                             \
+    C(PHASE, "phase", TEXT, false, "", "outside (before all others), forward, backward or step")   \
+    C(ITERATION, "iteration", INT32, true, "", "from 1; null: start-up")                           \
+    C(PART, "part", TEXT, false, "", "run; or evaluation: beside the training")                    \
+    C(TIME_NS, "time_ns", INT64, false, "ns", "of its first event, since the recording began")     \
+    C(EVENT, "event", INT64, false, "", "the first one's number in the trace")                     \
+    C(LEAST, "least", INT64, false, "bytes", "the least that was allocated in it")                 \
+    C(MOST, "most", INT64, false, "bytes", "the most")                                             \
+    C(MOST_NS, "most_ns", INT64, false, "ns", "when that was")                                     \
+    C(MOST_EVENT, "most_event", INT64, false, "", "the event after which it was")                  \
+    C(MOST_RESERVED, "most_reserved", INT64, false, "bytes", "what PyTorch had reserved then")
+
+/* Ranks: one row for each process and device. */
+#define MT_RANKS_COLUMNS(C)                                                                        \
+    C(RANK, "rank", INT32, true, "", "the process's rank in its job")                              \
+    C(WORLD_SIZE, "world_size", INT32, true, "", "how many processes the job has")                 \
+    C(PATH, "path", TEXT, false, "", "the trace's file")                                           \
+    C(HOST, "host", TEXT, true, "", "the machine's name")                                          \
+    C(PID, "pid", INT32, true, "", "the process's number there")                                   \
+    C(COMMAND, "command", TEXT, true, "", "its command line")                                      \
+    C(TORCH, "torch", TEXT, true, "", "PyTorch's version")                                         \
+    C(ENDED, "ended", TEXT, false, "", "how the run ended, as in memtap-report(1)")                \
+    C(EVENTS, "events", INT64, false, "", "events in the trace")                                   \
+    C(LOST, "lost", INT64, false, "", "events that were not recorded")                             \
+    C(LENGTH_NS, "length_ns", INT64, false, "ns", "of the recording")                              \
+    C(STARTED_UNIX_NS, "started_unix_ns", INT64, true, "ns", "when it began, since 1970")          \
+    C(DEVICE, "device", INT16, true, "", "CUDA's index of the device; null: no memory was allocated") \
+    C(LEVEL, "level", TEXT, true, "", "pytorch, or cuda: which allocator's blocks")                \
+    C(PEAK, "peak", INT64, true, "bytes", "the most that was allocated")                           \
+    C(PEAK_RESERVED, "peak_reserved", INT64, true, "bytes", "what PyTorch had reserved then")      \
+    C(PEAK_NS, "peak_ns", INT64, true, "ns", "when that was, since the recording began")           \
+    C(PEAK_EVENT, "peak_event", INT64, true, "", "the event after which it was")                   \
+    C(PEAK_PHASE, "peak_phase", TEXT, true, "", "as in phases")                                    \
+    C(PEAK_ITERATION, "peak_iteration", INT32, true, "", "from 1; null: start-up")                 \
+    C(ITERATIONS, "iterations", INT32, true, "", "how many there are")
 /* clang-format on */
 
 #define MT_BLOCKS_ENUM(id, ...) MT_BLOCKS_##id,
 #define MT_EVENTS_ENUM(id, ...) MT_EVENTS_##id,
 #define MT_STACKS_ENUM(id, ...) MT_STACKS_##id,
+#define MT_CATEGORIES_ENUM(id, ...) MT_CATEGORIES_##id,
+#define MT_PHASES_ENUM(id, ...) MT_PHASES_##id,
+#define MT_RANKS_ENUM(id, ...) MT_RANKS_##id,
 enum mt_blocks_column { MT_BLOCKS_COLUMNS(MT_BLOCKS_ENUM) MT_BLOCKS_N };
 enum mt_events_column { MT_EVENTS_COLUMNS(MT_EVENTS_ENUM) MT_EVENTS_N };
 enum mt_stacks_column { MT_STACKS_COLUMNS(MT_STACKS_ENUM) MT_STACKS_N };
+enum mt_categories_column { MT_CATEGORIES_COLUMNS(MT_CATEGORIES_ENUM) MT_CATEGORIES_N };
+enum mt_phases_column { MT_PHASES_COLUMNS(MT_PHASES_ENUM) MT_PHASES_N };
+enum mt_ranks_column { MT_RANKS_COLUMNS(MT_RANKS_ENUM) MT_RANKS_N };
 #undef MT_BLOCKS_ENUM
 #undef MT_EVENTS_ENUM
 #undef MT_STACKS_ENUM
+#undef MT_CATEGORIES_ENUM
+#undef MT_PHASES_ENUM
+#undef MT_RANKS_ENUM
 
 #define MT_COLUMNS_MOST 32u /* of a table */
 
@@ -99,7 +158,15 @@ struct mt_table {
     size_t n_columns;
 };
 
-enum mt_table_id { MT_TABLE_BLOCKS, MT_TABLE_EVENTS, MT_TABLE_STACKS, MT_TABLES_N };
+enum mt_table_id {
+    MT_TABLE_BLOCKS,
+    MT_TABLE_EVENTS,
+    MT_TABLE_STACKS,
+    MT_TABLE_CATEGORIES,
+    MT_TABLE_PHASES,
+    MT_TABLE_RANKS,
+    MT_TABLES_N
+};
 extern const struct mt_table mt_tables[MT_TABLES_N];
 
 /* The table of that name; MT_TABLES_N: there is none. */

@@ -56,8 +56,8 @@ SUBFOLDERS = {
         "history",
     ],
     "planner": ["allocator"],
-    "exchange": ["tables", "export"],
-    "tools": ["completion", "notebook", "terminal", "input", "launch", "serve", "top", "commands"],
+    "exchange": ["tables", "export", "reader"],
+    "tools": ["completion", "terminal", "input", "launch", "serve", "top", "commands"],
     "simulator/core": ["base", "device", "memory", "streams", "process"],
 }
 

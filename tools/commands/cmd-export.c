@@ -85,7 +85,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case TABLE:
         arguments->given |= MT_TAKES_TABLE;
         export->table = mt_table_find(value);
-        return export->table < MT_TABLES_N ? 0 : mt_fail_usage(command, "unknown table '%s'; use blocks, events or stacks", value);
+        return export->table <= MT_TABLE_STACKS ? 0 : mt_fail_usage(command, "unknown table '%s'; use blocks, events or stacks", value);
     case WITH:
         arguments->given |= MT_TAKES_WITH;
         export->with = value;

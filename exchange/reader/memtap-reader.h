@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libmemtap-reader.so: traces as Arrow tables, for the Python package and whoever else calls C.
+ * Plain C types only; nothing is ever taken out of this interface. Any thread; each stream is used
+ * by one at a time. Errors are one line in `error` (of `size` bytes, always terminated): where, and
+ * what is wrong.
+ */
+#ifndef MEMTAP_READER_H
+#define MEMTAP_READER_H
+
+#include "arrow.h"
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The interface's version: more functions, or more tables and columns, make it larger. */
+#define MEMTAP_READER_ABI 1
+int memtap_reader_abi(void);
+
+/* What a trace says of its process, as lines "key=value" (control characters and backslashes as \n,
+ * \xHH): first memtap's own, "trace.state", "trace.version", "trace.bytes"; a text to be freed with
+ * free(); NULL: see error. Reads the trace's beginning only. */
+char *memtap_reader_about(const char *path, char *error, size_t size);
+
+/* The name of a table, 0 and on; NULL: there are no more. */
+const char *memtap_reader_table(int number);
+
+/* The schema of a table, to be released: 0, or an errno with `error` filled. */
+int memtap_reader_schema(const char *table, struct ArrowSchema *out, char *error, size_t size);
+
+/*
+ * A table's rows of the traces, one trace after the other, to be released: 0, or an errno with
+ * `error` filled. at: of blocks and categories, the moment ("peak", "end", "oom", "1.5s",
+ * "event:N", "step:N", as memtap blocks --at has it); NULL: the peak; of blocks "all": each that
+ * there was. takes_damaged: not 0: rows up to the place where a trace is damaged, instead of an
+ * error.
+ */
+int memtap_reader_stream(const char *const *paths, size_t n_paths, const char *table,
+                         const char *at, int takes_damaged, struct ArrowArrayStream *out,
+                         char *error, size_t size);
+
+/* Python's capsules: the names that they must have, as texts that stay; room for a structure that
+ * one holds; and the destructors, which release what was not moved out. get_pointer:
+ * PyCapsule_GetPointer, to be given once before any capsule is made. */
+void memtap_reader_set_capsules(void *(*get_pointer)(void *capsule, const char *name));
+const char *memtap_reader_schema_name(void);
+const char *memtap_reader_stream_name(void);
+struct ArrowSchema *memtap_reader_new_schema(void);
+struct ArrowArrayStream *memtap_reader_new_stream(void);
+void memtap_reader_end_schema(void *capsule);
+void memtap_reader_end_stream(void *capsule);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables with few rows: categories, phases, ranks. */
+#include "analyzer/trace/rank-text.h"
+#include "source.h"
+
+#include <stdlib.h>
+
+static const char *level_of(const struct mt_device *device)
+{
+    return device->of_cuda ? "cuda" : "pytorch";
+}
+
+static void put_device(struct mt_columns *columns, unsigned column, const struct mt_device *device)
+{
+    if (device->device != MT_NO_DEVICE)
+        mt_columns_put(columns, column, device->device);
+}
+
+static int put_categories(struct mt_moment_source *self, struct mt_columns *columns)
+{
+    for (size_t i = 0; i < self->analysis.n_devices; i++) {
+        const struct mt_device *device = &self->analysis.devices[i];
+        for (unsigned category = 0; category < mt_n_categories; category++) {
+            if (!mt_columns_row(columns))
+                return 0;
+            mt_row_source_put_rank(&self->rows, columns, MT_CATEGORIES_RANK);
+            put_device(columns, MT_CATEGORIES_DEVICE, device);
+            mt_columns_text(columns, MT_CATEGORIES_LEVEL, level_of(device));
+            mt_columns_text(columns, MT_CATEGORIES_CATEGORY, mt_categories[category].name);
+            mt_columns_put(columns, MT_CATEGORIES_BYTES, (int64_t)device->category[category].bytes);
+            mt_columns_put(columns, MT_CATEGORIES_BLOCKS,
+                           (int64_t)device->category[category].blocks);
+            mt_columns_put(columns, MT_CATEGORIES_TIME_NS, (int64_t)device->at.time_ns);
+            mt_columns_put(columns, MT_CATEGORIES_EVENT, (int64_t)device->at.event);
+        }
+    }
+    return 0;
+}
+
+static void put_phase(const struct mt_row_source *rows, struct mt_columns *columns,
+                      const struct mt_device *device, const struct mt_span *span)
+{
+    if (!mt_columns_row(columns))
+        return;
+    mt_row_source_put_rank(rows, columns, MT_PHASES_RANK);
+    put_device(columns, MT_PHASES_DEVICE, device);
+    mt_columns_text(columns, MT_PHASES_PHASE, mt_row_source_phase_names[span->phase]);
+    if (span->iteration)
+        mt_columns_put(columns, MT_PHASES_ITERATION, span->iteration);
+    mt_columns_text(columns, MT_PHASES_PART,
+                    mt_span_is_beside(device->spans, span) ? "evaluation" : "run");
+    mt_columns_put(columns, MT_PHASES_TIME_NS, (int64_t)span->time_ns);
+    mt_columns_put(columns, MT_PHASES_EVENT, (int64_t)span->event);
+    mt_columns_put(columns, MT_PHASES_LEAST, (int64_t)span->least);
+    mt_columns_put(columns, MT_PHASES_MOST, (int64_t)span->most);
+    mt_columns_put(columns, MT_PHASES_MOST_NS, (int64_t)span->most_time_ns);
+    mt_columns_put(columns, MT_PHASES_MOST_EVENT, (int64_t)span->most_event);
+    mt_columns_put(columns, MT_PHASES_MOST_RESERVED, (int64_t)span->most_reserved);
+}
+
+static int put_phases(struct mt_moment_source *self, struct mt_columns *columns)
+{
+    for (; self->device < self->analysis.n_devices; self->device++, self->next = 0) {
+        const struct mt_device *device = &self->analysis.devices[self->device];
+        for (; self->next < device->spans->n; self->next++) {
+            if (mt_columns_are_full(columns))
+                return 1;
+            put_phase(&self->rows, columns, device, &device->spans->span[self->next]);
+        }
+    }
+    return 0;
+}
+
+static void put_number(struct mt_columns *columns, unsigned column, const char *text)
+{
+    if (text && *text)
+        mt_columns_put(columns, column, strtoll(text, NULL, 10));
+}
+
+static void put_process(const struct mt_moment_source *self, struct mt_columns *columns)
+{
+    const struct mt_replay *replay = &self->analysis.replay;
+    const struct mt_definitions *d = replay->definitions;
+    struct mt_ended ended = mt_analysis_ended(&self->analysis);
+    mt_row_source_put_rank(&self->rows, columns, MT_RANKS_RANK);
+    put_number(columns, MT_RANKS_WORLD_SIZE, mt_world_size_text(d));
+    mt_columns_text(columns, MT_RANKS_PATH, self->rows.path);
+    mt_columns_text(columns, MT_RANKS_HOST, mt_info(d, "host"));
+    put_number(columns, MT_RANKS_PID, mt_info(d, "pid"));
+    mt_columns_text(columns, MT_RANKS_COMMAND, mt_info(d, "command"));
+    mt_columns_text(columns, MT_RANKS_TORCH, mt_info(d, "torch"));
+    mt_columns_text(columns, MT_RANKS_ENDED, mt_ended_name(ended.how));
+    mt_columns_put(columns, MT_RANKS_EVENTS, (int64_t)replay->survey.events);
+    mt_columns_put(columns, MT_RANKS_LOST, (int64_t)mt_survey_lost(&replay->survey));
+    mt_columns_put(columns, MT_RANKS_LENGTH_NS, (int64_t)mt_survey_length_ns(&replay->survey));
+    put_number(columns, MT_RANKS_STARTED_UNIX_NS, mt_info(d, "start_realtime_ns"));
+}
+
+static void put_peak(struct mt_columns *columns, const struct mt_device *device)
+{
+    put_device(columns, MT_RANKS_DEVICE, device);
+    mt_columns_text(columns, MT_RANKS_LEVEL, level_of(device));
+    mt_columns_put(columns, MT_RANKS_PEAK, (int64_t)device->peak.allocated);
+    mt_columns_put(columns, MT_RANKS_PEAK_NS, (int64_t)device->peak.time_ns);
+    mt_columns_put(columns, MT_RANKS_PEAK_EVENT, (int64_t)device->peak.event);
+    mt_columns_put(columns, MT_RANKS_ITERATIONS, device->spans->iterations);
+    if (!device->of_cuda)
+        mt_columns_put(columns, MT_RANKS_PEAK_RESERVED, (int64_t)device->peak.reserved);
+    if (device->span)
+        mt_columns_text(columns, MT_RANKS_PEAK_PHASE,
+                        mt_row_source_phase_names[device->span->phase]);
+    if (device->span && device->span->iteration)
+        mt_columns_put(columns, MT_RANKS_PEAK_ITERATION, device->span->iteration);
+}
+
+static int put_ranks(struct mt_moment_source *self, struct mt_columns *columns)
+{
+    size_t n = self->analysis.n_devices;
+    for (size_t i = 0; i < (n ? n : 1); i++) {
+        if (!mt_columns_row(columns))
+            return 0;
+        put_process(self, columns);
+        if (n)
+            put_peak(columns, &self->analysis.devices[i]);
+    }
+    return 0;
+}
+
+int mt_row_source_categories(struct mt_row_source **out, const char *path,
+                             struct mt_trace_error *error)
+{
+    (void)path, (void)error;
+    return mt_moment_source_make(out, put_categories);
+}
+
+int mt_row_source_phases(struct mt_row_source **out, const char *path, struct mt_trace_error *error)
+{
+    (void)path, (void)error;
+    return mt_moment_source_make(out, put_phases);
+}
+
+int mt_row_source_ranks(struct mt_row_source **out, const char *path, struct mt_trace_error *error)
+{
+    (void)path, (void)error;
+    return mt_moment_source_make(out, put_ranks);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of one or several traces as an Arrow stream, which reads as its consumer asks for batches.
+ */
+#ifndef MT_ARROW_STREAM_H
+#define MT_ARROW_STREAM_H
+
+#include "source.h"
+
+/* What the stream does at the place where a trace stops being sound: it fails, or goes on with the
+ * next trace. */
+struct mt_stream_question {
+    struct mt_row_source_question rows;
+    bool takes_damaged;
+};
+
+/* Makes a stream of the traces, one after the other; paths are copied. 0 or -ENOMEM. To be released
+ * by its owner, at any time and by any thread; it has nothing to do with whoever made it. */
+int mt_stream_make(struct ArrowArrayStream *out, const struct mt_stream_question *question,
+                   const char *const *paths, size_t n_paths);
+
+#endif
