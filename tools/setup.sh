@@ -12,9 +12,10 @@ TORCH=torch==2.15.0
 TRANSFORMERS=transformers==5.23.0
 # What PyTorch imports besides NVIDIA's libraries, which the simulated device stands in for.
 TORCH_NEEDS=(filelock 'typing-extensions>=4.13' 'setuptools>=77' sympy networkx jinja2 fsspec numpy)
-# For the tests of examples/ci.
+# For the tests of pytest --memtap.
 PYTEST=pytest==9.2.0
-TEST_TOOLS=(meson-python pytest nbclient ipykernel)
+# The last ones read the tables of the Python package, or check its types.
+TEST_TOOLS=(meson-python pytest nbclient ipykernel polars pyarrow pandas duckdb mypy)
 CUDA_HEADERS=(nvidia-cuda-runtime==13.2.* nvidia-cuda-cupti==13.2.* nvidia-cuda-crt==13.2.*)
 
 # A program that catches an interrupt and ends must not make us try again.

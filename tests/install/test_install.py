@@ -39,7 +39,8 @@ with tempfile.TemporaryDirectory() as folder:
     check_there(root / "share", "man/man1/memtap-report.1", "man/man7/libmemtap.7", "zsh/site-functions/_memtap",
                 "bash-completion/completions/memtap.bash", "fish/vendor_completions.d/memtap.fish")
     check_there(root / "include", "memtap.h")
-    assert any(root.rglob("python*/*-packages/memtap.py"))
+    assert any(root.rglob("python*/*-packages/memtap/__init__.py"))
+    check_there(next(root.rglob("libmemtap.so")).parent, "libmemtap-reader.so")
 
     pc = next(root.rglob("memtap-trace.pc"))
     flags = run("pkg-config", "--cflags", "--libs", "memtap-trace",

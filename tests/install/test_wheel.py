@@ -4,6 +4,7 @@ records and explains a program there. Skipped (77) where MEMTAP_TEST_PYTHON has 
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,40 @@ def needed(path):
     return set(re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", path)))
 
 
+PACKAGE = """
+import os, sys
+import memtap
+sys.path.insert(0, sys.argv[1])
+import arrow
+trace = memtap.open("trace.mtap")
+rows = arrow.rows(trace.blocks())
+assert sum(row["size"] for row in rows) == trace.report().allocated == 10 << 20, rows
+assert len(arrow.rows(trace.events())) > 10 and memtap.find_command().startswith(sys.prefix)
+assert memtap._library.library()._name.startswith(sys.prefix), memtap._library.library()
+memtap.load_ipython_extension
+print(sys.version_info[:2])
+"""
+READS_ARROW = pathlib.Path(__file__).resolve().parent.parent / "python"
+
+
+def others():
+    """Other Pythons of this machine, the oldest and a newer one: the wheel is for every one."""
+    for name in "python3.9", "python3.13":
+        for candidate in [shutil.which(name), *map(str, pathlib.Path.home().glob(f".pyenv/versions/{name[6:]}*/bin/{name}"))]:
+            if candidate and not subprocess.run([candidate, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode:
+                yield candidate
+                break
+
+
+def check_package(base, wheel, folder):
+    """The package in a fresh environment of a Python, with a trace that its own command records there."""
+    venv = pathlib.Path(folder, "venv-" + pathlib.Path(base).name).resolve()
+    run(base, "-m", "venv", venv)
+    run(venv / "bin" / "python", "-m", "pip", "install", "--no-index", "--no-deps", wheel)
+    check_works(venv / "bin" / "memtap", venv / "bin" / "python", folder)
+    print(run(venv / "bin" / "python", "-c", PACKAGE, READS_ARROW, cwd=folder, env={"PATH": "/usr/bin:/bin"}).strip())
+
+
 if not python or subprocess.run([python, "-c", "import mesonpy"], stderr=subprocess.DEVNULL).returncode:
     print("MEMTAP_TEST_PYTHON has no meson-python")
     sys.exit(77)
@@ -33,11 +68,16 @@ with tempfile.TemporaryDirectory() as folder:
     wheel = next(pathlib.Path(folder).glob("memtap-*-py3-none-*.whl"))
     assert wheel.stat().st_size < 5 << 20, wheel.stat().st_size
 
+    for other in others():
+        check_package(other, wheel, folder)
     run(python, "-m", "venv", folder + "/venv")
     venv = pathlib.Path(folder, "venv").resolve()
     run(venv / "bin" / "python", "-m", "pip", "install", "--no-index", wheel)
+    points = run(venv / "bin" / "python", "-c", "from importlib.metadata import distribution as d; print(d('memtap').entry_points)")
+    assert "memtap.pytest_plugin" in points, points
     memtap = venv / "bin" / "memtap"
     check_works(memtap, venv / "bin" / "python", folder)
+    print(run(venv / "bin" / "python", "-c", PACKAGE, READS_ARROW, cwd=folder, env={"PATH": "/usr/bin:/bin"}).strip())
     beside = run(venv / "bin" / "python", "-c", "import memtap; print(memtap.find_command())", env={"PATH": "/usr/bin:/bin"}, cwd=folder)
     assert beside.strip() == str(memtap), beside
     check_there(venv / "share", "man/man1/memtap-report.1", "bash-completion/completions/memtap.bash")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/ci/pytest_memtap.py under a real pytest, with PyTorch on the simulated device: outcomes, what
+"""python/memtap/pytest_plugin.py under a real pytest, with PyTorch on the simulated device: outcomes, what
 failures say, settings, a baseline, and xdist where it is there."""
 import shutil
 import sys
@@ -26,9 +26,9 @@ def pytest(work, *options, ini=INI):
     """The outcomes by name, the texts of failures, and all that was printed."""
     (work / "pytest.ini").write_text(ini)
     shutil.copy(HERE / "plugin_tests.py", work / "test_memory.py")
-    done = run([PYTHON, "-m", "pytest", "-p", "pytest_memtap", "--memtap", "--memtap-simulate", GPU,
+    done = run([PYTHON, "-m", "pytest", "-p", "memtap.pytest_plugin", "--memtap", "--memtap-simulate", GPU,
                 "--junitxml", "out.xml", *options], cwd=work,
-               env={"PYTHONPATH": str(ROOT / "examples" / "ci"), "MEMTAP": MEMTAP})
+               env={"PYTHONPATH": str(ROOT / "python"), "MEMTAP": MEMTAP})
     outcomes, texts = {}, {}
     for case in xml.parse(work / "out.xml").iter("testcase"):
         kinds = {child.tag: child for child in case}
@@ -67,7 +67,7 @@ def all_tests(work):
 def against(work):
     """A test that takes more than the last time fails, also without a limit."""
     test = "def test_it():\n    import torch\n    torch.empty({} * 2 ** 20, dtype=torch.uint8, device='cuda')\n"
-    options = ["-p", "pytest_memtap", "--memtap", "--memtap-simulate", GPU, "--memtap-against"]
+    options = ["-p", "memtap.pytest_plugin", "--memtap", "--memtap-simulate", GPU, "--memtap-against"]
     (work / "pytest.ini").write_text("[pytest]\nmemtap_paths = test_*.py\n")
     for mib, old, new, ends, word in [(16, "none", "before", 0, "nothing of it in none"),
                                       (16, "before", "now", 0, "1 passed"),
@@ -75,7 +75,7 @@ def against(work):
                                       (24, "now", "now", 4, "are one folder")]:
         (work / "test_grows.py").write_text(test.format(mib))
         done = run([PYTHON, "-m", "pytest", *options, old, "--memtap-dir", new, "test_grows.py"], cwd=work,
-                   env={"PYTHONPATH": str(ROOT / "examples" / "ci"), "MEMTAP": MEMTAP})
+                   env={"PYTHONPATH": str(ROOT / "python"), "MEMTAP": MEMTAP})
         equal(f"exit code with {mib} MiB", done.returncode, ends)
         check(word in done.stdout + done.stderr, f"{mib} MiB: {done.stdout}{done.stderr}")
 
@@ -84,7 +84,7 @@ def spellings(work):
     """The settings are found whatever way a path is given, from a folder below, beside another project; a
     value that is an operand too stays one; a plugin that is named twice is one."""
     project, other, package = work / "project", work / "other", work / "package"
-    for path in project / "tests", other, package / "pytest_memtap_example-0.1.0.dist-info":
+    for path in project / "tests", other, package / "memtap-0.1.0.dist-info":
         path.mkdir(parents=True)
     (project / "pytest.ini").write_text("[pytest]\nmemtap_peak = 2 MiB\n")
     (project / "tests" / "test_it.py").write_text(
@@ -93,18 +93,18 @@ def spellings(work):
     (other / "pyproject.toml").write_text("")
     (other / "memtap").write_text(f'#!/bin/sh\nexec {MEMTAP} "$@"\n')
     (other / "memtap").chmod(0o755)
-    shutil.copy(ROOT / "examples" / "ci" / "pytest_memtap.py", package)
-    points = tomllib.loads((ROOT / "examples" / "ci" / "pyproject.toml").read_text())["project"]["entry-points"]
-    (package / "pytest_memtap_example-0.1.0.dist-info" / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: pytest-memtap-example\nVersion: 0.1.0\n")
-    (package / "pytest_memtap_example-0.1.0.dist-info" / "entry_points.txt").write_text(
+    shutil.copytree(ROOT / "python" / "memtap", package / "memtap")
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    (package / "memtap-0.1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: memtap\nVersion: 0.1.0\n")
+    (package / "memtap-0.1.0.dist-info" / "entry_points.txt").write_text(
         "[pytest11]\n" + "".join(f"{name} = {value}\n" for name, value in points["pytest11"].items()))
     command = str(other / "memtap")
     for where, *options in [(project / "tests", "--memtap-command", command),
                             (project / "tests", f"--memtap-command={command}"),
                             (project / "tests", "--memtap-command", "../../other/memtap", "--memtap-dir", "../kept"),
                             (project, "--memtap-command", command, "-k", "tests", "--memtap-dir", "tests", "tests"),
-                            (project, "-p", "pytest_memtap", "--memtap-command", command)]:
+                            (project, "-p", "memtap.pytest_plugin", "--memtap-command", command)]:
         done = run([PYTHON, "-m", "pytest", "--memtap", "--memtap-simulate", GPU, *options], cwd=where,
                    env={"PYTHONPATH": str(package)})
         check("peak: 8.00 MiB, 6.00 MiB (300.0 %) over the limit of 2.00 MiB" in done.stdout and "1 failed" in done.stdout,

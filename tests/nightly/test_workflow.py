@@ -68,7 +68,7 @@ class Runner:
         bin_.mkdir(parents=True)
         (self.temp / "last").write_text("")
         for name, text in {"pip": PIP, "gh": GH, "python": f'#!/bin/sh\nexec {PYTHON} "$@"\n',
-                           "pytest": f'#!/bin/sh\nexec {PYTHON} -m pytest -p pytest_memtap "$@"\n',
+                           "pytest": f'#!/bin/sh\nexec {PYTHON} -m pytest -p memtap.pytest_plugin "$@"\n',
                            "memtap": f'#!/bin/sh\nexec {MEMTAP} "$@"\n'}.items():
             (bin_ / name).write_text(text)
             (bin_ / name).chmod(0o755)
@@ -78,16 +78,14 @@ class Runner:
                 "GITHUB_ACTIONS": "true", "GITHUB_WORKFLOW": "GPU memory", "RUNNER_TEMP": str(self.temp),
                 "GITHUB_WORKSPACE": str(self.repository), "GITHUB_SHA": f"{self.night:040x}",
                 "GITHUB_STEP_SUMMARY": str(self.temp / "summary"), "GITHUB_OUTPUT": str(self.temp / "output"),
-                "GITHUB_ENV": str(self.temp / "env"), "MEMTAP": MEMTAP, "PYTHONPATH": str(ROOT / "examples" / "ci"),
+                "GITHUB_ENV": str(self.temp / "env"), "MEMTAP": MEMTAP, "PYTHONPATH": str(ROOT / "python"),
                 "PYTHONDONTWRITEBYTECODE": "1"}
 
     def check_out(self, *edits):
         """A fresh checkout, as each job has."""
         self.repository = self.work / f"night-{self.night}"
-        (self.repository / "memtap" / "examples" / "ci").mkdir(parents=True)
-        (self.repository / "memtap" / "tools").mkdir()
-        for path in "pyproject.toml", "examples/ci/pyproject.toml":
-            shutil.copy(ROOT / path, self.repository / "memtap" / path)
+        (self.repository / "memtap" / "tools").mkdir(parents=True)
+        shutil.copy(ROOT / "pyproject.toml", self.repository / "memtap")
         build = self.repository / "memtap" / "tools" / "build"
         build.write_text("#!/bin/sh\n")
         build.chmod(0o755)
@@ -191,7 +189,7 @@ def main():
         check("limits hold" in out and "1 passed" in out, "check and pytest say that all is well")
         alarm(runner)
         installed = (runner.temp / "installed").read_text()
-        check("./memtap ./memtap/examples/ci\n" in installed, f"installed: {installed}")
+        check("./memtap\n" in installed, f"installed: {installed}")
     finish()
 
 

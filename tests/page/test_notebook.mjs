@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page in a notebook's output cell: a sandboxed frame without an address, as tools/notebook/memtap.py makes it.
-// After run_page.py's arguments: the Python to make frames with, memtap.py's folder, and files of output cells' HTML.
+// The page in a notebook's output cell: a sandboxed frame without an address, as python/memtap/notebook.py makes it.
+// After run_page.py's arguments: the Python to make frames with, the package's folder, and files of output cells' HTML.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { check, folder, launch, main, memtap } from "./pages.mjs";
 
 const [python, magics, ...cells] = process.argv.slice(7);
 const at = (name) => join(folder, `${name}.mtap`);
-const frame = (...traces) => execFileSync(python, ["-c", "import sys, memtap; print(memtap.frame_of(sys.argv[1], sys.argv[2:], 700, len))",
+const frame = (...traces) => execFileSync(python, ["-c", "import sys, memtap.notebook; print(memtap.notebook.frame_of(sys.argv[1], sys.argv[2:], 700, len))",
   memtap, ...traces], { env: { ...process.env, PYTHONPATH: magics, PYTHONDONTWRITEBYTECODE: "1" }, maxBuffer: 1 << 28, encoding: "utf8" });
 
 /** The frame of an output cell, as soon as its page is drawn. */

@@ -14,7 +14,7 @@ magics, command, program, notebook, *run_page = sys.argv[1:]
 command = os.environ["MEMTAP"] = os.path.abspath(command)
 sys.path.insert(0, magics)
 sys.dont_write_bytecode = True
-import memtap  # noqa: E402
+from memtap import command as finding, notebook as magic  # noqa: E402
 
 USES_CUDA = pathlib.Path(program).read_text()
 NO_PAGE = "the page is not built"  # which memtap view says as well
@@ -31,27 +31,27 @@ def ask(function, *arguments):
     said = []
     try:
         return function(*arguments, said.append), "".join(said), None
-    except memtap.Problem as problem:
+    except magic.Problem as problem:
         return None, "".join(said), str(problem)
 
 
 def is_built():
-    _, _, problem = ask(memtap.view, "trace.mtap")
+    _, _, problem = ask(magic.view, "trace.mtap")
     return not problem
 
 
 def check_cells():
-    frame, said, problem = ask(memtap.record, "--simulate h100 -o trace.mtap", USES_CUDA + "print('caf\\u00e9')\n")
+    frame, said, problem = ask(magic.record, "--simulate h100 -o trace.mtap", USES_CUDA + "print('caf\\u00e9')\n")
     assert "café\n" in said and "memtap report trace.mtap" in said and os.path.exists("trace.mtap"), said
     built = is_built()
     assert bool(frame) == built, problem
     if built:
         assert frame.startswith("<iframe ") and 'sandbox="allow-scripts allow-downloads"' in frame
         assert frame.count("<") == 2, "the page is text of an attribute"
-        assert "height: 300px" in ask(memtap.view, "--height 300 trace.mtap")[0]
-        assert "reading trace.mtap" in ask(memtap.view, "")[1]
+        assert "height: 300px" in ask(magic.view, "--height 300 trace.mtap")[0]
+        assert "reading trace.mtap" in ask(magic.view, "")[1]
     pathlib.Path("beside.py").write_text("where = 'the notebook\\'s folder'\n")
-    frame, said, problem = ask(memtap.record, "--simulate=h100", f"import beside\n{USES_CUDA}\nprint(beside.where)\nraise SystemExit(3)")
+    frame, said, problem = ask(magic.record, "--simulate=h100", f"import beside\n{USES_CUDA}\nprint(beside.where)\nraise SystemExit(3)")
     assert said == "the notebook's folder\nmemtap: the cell's program ended with exit code 3\n", said
     assert bool(frame) == built
     return built
@@ -62,24 +62,22 @@ def check_bad_input(built):
                               ("--simulate h100", "1 +", "ended with exit code 1 and left no trace"),
                               ("--simulate h100", "import os; os.kill(os.getpid(), 9)", "left no trace"),
                               ("--bogus", "", "unknown option --bogus")]:
-        frame, said, problem = ask(memtap.record, line, cell)
+        frame, said, problem = ask(magic.record, line, cell)
         assert not frame and not problem and words in said and "Traceback" not in said, (line, said, problem)
     for line, words in [("train.py", "the program to run is the cell"), ("--simulate h100 train.py", "train.py: "), ("--", "--: "),
                         ("--height tall", "--height"), ("--height 0", "at least 1"), ("-o 'x", "No closing quotation")]:
-        frame, said, problem = ask(memtap.record, line, "print(1)")
+        frame, said, problem = ask(magic.record, line, "print(1)")
         assert not frame and not said and words in problem and "\n" not in problem, (line, said, problem)
-    _, _, problem = ask(memtap.view, "nothing.mtap")
+    _, _, problem = ask(magic.view, "nothing.mtap")
     assert problem.startswith("nothing.mtap: No such file") if built else problem, problem
     os.environ["MEMTAP"] = "/nonexistent/memtap"
-    _, _, problem = ask(memtap.view, "trace.mtap")
+    _, _, problem = ask(magic.view, "trace.mtap")
     assert "$MEMTAP is /nonexistent/memtap" in problem, problem
     del os.environ["MEMTAP"]
     path, os.environ["PATH"] = os.environ["PATH"], ""
-    found = memtap.sysconfig.get_path
-    memtap.sysconfig.get_path = lambda _: "/nonexistent"
-    executable, memtap.sys.executable = sys.executable, "/nonexistent/python"
-    _, _, problem = ask(memtap.view, "trace.mtap")
-    memtap.sysconfig.get_path, memtap.sys.executable = found, executable
+    places, finding.beside = finding.beside, list
+    _, _, problem = ask(magic.view, "trace.mtap")
+    finding.beside = places
     os.environ["PATH"], os.environ["MEMTAP"] = path, command
     assert "there is no command memtap" in problem, problem
 

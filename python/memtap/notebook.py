@@ -10,18 +10,21 @@
 A running kernel cannot be recorded. The cell is a script of its own: it runs in a new process of the same
 Python, and sees nothing of other cells. Its trace is kept where -o FILE says, otherwise only in the page.
 """
+from __future__ import annotations
+
 import argparse
 import codecs
 import html
 import os
 import pathlib
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 import tempfile
+from typing import Any, Callable, Mapping, NoReturn, Optional, Sequence
+
+from .command import Problem, find_command, last_line
 
 HEIGHT = 760  # of the page, in CSS pixels
 
@@ -30,22 +33,21 @@ FRAME = ('<iframe title="memtap" sandbox="allow-scripts allow-downloads" '
          'style="width: 100%; height: {height}px; border: 1px solid #8886" srcdoc="{page}"></iframe>')
 
 
-class Problem(Exception):
-    """One line for the user."""
+Say = Callable[[str], Any]  # shows text in the output cell
 
 
 class Options(argparse.ArgumentParser):
     """The magic's own; memtap run and memtap view check the others."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(add_help=False, allow_abbrev=False)
         self.add_argument("--height", type=int, default=HEIGHT)
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise Problem(message)
 
 
-def split(options, line):
+def split(options: Options, line: str) -> tuple[argparse.Namespace, list[str]]:
     try:
         known, others = options.parse_known_args(shlex.split(line))
     except ValueError as error:
@@ -55,38 +57,27 @@ def split(options, line):
     return known, others
 
 
-def find_command():
-    """The command memtap: $MEMTAP, that of this Python's environment, or the first in PATH."""
-    named = os.environ.get("MEMTAP")
-    beside = [pathlib.Path(folder, "memtap") for folder in (sysconfig.get_path("scripts"), pathlib.Path(sys.executable).parent)]
-    for candidate in [named] if named else [*beside, "memtap"]:
-        found = shutil.which(candidate)
-        if found:
-            return found
-    raise Problem(f"$MEMTAP is {named}, which is no command" if named else
-                  "there is no command memtap beside this Python or in PATH; install it, or set MEMTAP to its path")
-
-
-def frame_of(command, traces, height, say):
+def frame_of(command: str, traces: Sequence[Any], height: int, say: Say) -> str:
     """The page of the traces as HTML for an output cell; it needs no network and no file."""
     with tempfile.TemporaryDirectory(prefix="memtap-") as folder:
         page = pathlib.Path(folder, "page.html")
         done = subprocess.run([command, "view", "-o", page, *traces], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               errors="replace", check=False)
         if done.returncode or not page.exists():
-            raise Problem(done.stderr.strip().removeprefix("memtap: ") or f"memtap view ended with exit code {done.returncode}")
+            raise Problem(last_line(done.stderr) or f"memtap view ended with exit code {done.returncode}")
         say(done.stderr)
         return FRAME.format(height=height, page=html.escape(page.read_text(encoding="utf-8")))
 
 
-def run_program(command, environment, say):
+def run_program(command: Sequence[Any], environment: Mapping[str, str], say: Say) -> int:
     """Runs it, and says what it prints as soon as it does; its exit code, or minus its signal."""
     with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT) as process:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        assert process.stdout
         while True:
             try:
-                some = process.stdout.read1()
+                some = process.stdout.read1()  # type: ignore[attr-defined]
                 say(decoder.decode(some, final=not some))
                 if not some:
                     return process.wait()
@@ -98,19 +89,19 @@ def run_program(command, environment, say):
                     process.send_signal(signal.SIGINT)
 
 
-def traces_in(folder):
+def traces_in(folder: pathlib.Path) -> dict[pathlib.Path, tuple[int, int]]:
     """Each trace with what changes when it is written."""
     return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.glob("*.mtap")}
 
 
-def check_options(words):
+def check_options(words: Sequence[str]) -> None:
     """They are memtap run's, and not a command: that is the cell."""
     for before, word in zip(["x=", *words], words):
         if word == "--" or (word[:1] != "-" and (before[:1] != "-" or "=" in before)):
             raise Problem(f"{word}: the program to run is the cell; before it stand only options of memtap run")
 
 
-def record(line, cell, say):
+def record(line: str, cell: str, say: Say) -> Optional[str]:
     """Runs the cell's text under memtap run; the page's frame, or None where there is no trace."""
     options = Options()
     options.add_argument("-o", "--output")
@@ -137,16 +128,16 @@ def record(line, cell, say):
         return frame_of(command, sorted(made), known.height, say) if made else None
 
 
-def view(line, say):
+def view(line: str, say: Say) -> str:
     known, traces = split(Options(), line)
     return frame_of(find_command(), traces, known.height, say)
 
 
-def magic(line, cell=None):
-    from IPython.core.error import UsageError
-    from IPython.display import display
+def magic(line: str, cell: Optional[str] = None) -> None:
+    from IPython.core.error import UsageError  # type: ignore[import-not-found,unused-ignore]
+    from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
 
-    def say(text):
+    def say(text: str) -> None:
         print(text, end="", flush=True)
 
     if {"-h", "--help"} & set(line.split()):
@@ -163,5 +154,6 @@ def magic(line, cell=None):
 magic.__doc__ = __doc__
 
 
-def load_ipython_extension(ipython):
+def load_ipython_extension(ipython: Any) -> None:
+    """What `%load_ext memtap` calls."""
     ipython.register_magic_function(magic, "line_cell", "memtap")

@@ -5,7 +5,9 @@ machine's GPU or a simulated one (--memtap-simulate h100), and holds its memory 
     @pytest.mark.memtap(peak="2 GiB", category={"activations": "1 GiB"})
     def test_training_step(): ...
 
-README.md beside this file explains the options."""
+memtap's examples/ci/README.md explains the options."""
+from __future__ import annotations
+
 import difflib
 import fnmatch
 import json
@@ -17,20 +19,27 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any, Iterable, Optional, Union
 
 import pytest
 
+from .command import Problem, find_command
+from .report import budget_text, size_text
+
 WHOLE = ("peak", "reserved", "growth", "fragmentation", "end")
 TABLES = ("category", "phase", "module", "site")
+ALSO = {"limit": "peak"}  # other words for a limit
 MARKER = ("memtap(peak=..., reserved=..., growth=..., fragmentation=..., end=..., category={}, phase={}, "
           "module={}, site={}, budget=FILE): record this test's GPU memory, and hold it to limits")
 REPORTS = "PYTEST_MEMTAP_REPORTS"  # of the process that runs one test: the file for its reports
 NODE = "PYTEST_MEMTAP_NODE"  # and the test
 WITH_PATH = ("--memtap-command", "--memtap-dir", "--memtap-against")
+PEAK = "memtap_peak"  # a recorded test's, in bytes, among its properties
+PEAKS = 20  # that the summary shows
 ROWS = 9  # of the table of call sites, in the report of a test that failed
 
 
-def pytest_addoption(parser):
+def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("memtap", "GPU memory")
     group.addoption("--memtap", action="store_true",
                     help="record tests with the marker memtap, each in a process of its own")
@@ -40,17 +49,17 @@ def pytest_addoption(parser):
                     help="where the traces are kept (default: %(default)s)")
     group.addoption("--memtap-against", metavar="DIR",
                     help="compare each test with its traces of an earlier run, in that run's --memtap-dir")
-    group.addoption("--memtap-command", metavar="PATH", default=os.environ.get("MEMTAP", "memtap"),
-                    help="the command memtap (default: $MEMTAP, or memtap)")
+    group.addoption("--memtap-command", metavar="PATH", help="the command memtap (default: $MEMTAP, or that of this environment)")
     parser.addini("memtap_peak", "the peak of each recorded test that has no limit of its own for it")
     parser.addini("memtap_paths", "patterns of files whose tests are recorded without a marker", "args")
     parser.addini("memtap_markers", "markers with which tests are recorded as well, such as gpu", "args")
     parser.addini("memtap_exclude", "patterns of tests (by node id) that are never recorded", "args")
 
 
-def joined(args):
+def joined(given: Iterable[str]) -> list[str]:
     """`--memtap-dir DIR` as `--memtap-dir=DIR`."""
-    args, out = list(args), []
+    args = list(given)
+    out: list[str] = []
     while args:
         arg = args.pop(0)
         out.append(f"{arg}={args.pop(0)}" if arg in WITH_PATH and args else arg)
@@ -58,7 +67,7 @@ def joined(args):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config):
+def pytest_cmdline_main(config: pytest.Config) -> Union[int, pytest.ExitCode, None]:
     """pytest looks for its root and its settings before it knows our options, and takes the path after one
     for that of tests: begin again where that was so."""
     args = list(config.invocation_params.args)
@@ -67,14 +76,17 @@ def pytest_cmdline_main(config):
     return pytest.main(joined(args), config.invocation_params.plugins)
 
 
-def pytest_configure(config):
+def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     if not config.getoption("memtap") or os.environ.get(REPORTS):
         return
-    command = shutil.which(config.getoption("memtap_command"))
+    named = config.getoption("memtap_command")
+    try:
+        command = shutil.which(named) if named else find_command()
+    except Problem as problem:
+        raise pytest.UsageError(f"--memtap: {problem}") from None
     if not command:
-        raise pytest.UsageError(f"--memtap: there is no command {config.getoption('memtap_command')}; "
-                                "name it with --memtap-command, or in $MEMTAP")
+        raise pytest.UsageError(f"--memtap: there is no command {named}; name it with --memtap-command, or in $MEMTAP")
     config.option.memtap_command = os.path.abspath(command)  # tests may go elsewhere
     if config.getoption("memtap_against") and (Path(config.getoption("memtap_against")).resolve() ==
                                                Path(config.getoption("memtap_dir")).resolve()):
@@ -86,37 +98,37 @@ def pytest_configure(config):
 # --- the process of one test -------------------------------------------------------------------------
 
 
-def pytest_runtest_logreport(report):
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Hands the report over to the pytest that started this one."""
     path = os.environ.get(REPORTS)
-    if path:
+    if path and _child_config:
         data = _child_config.hook.pytest_report_to_serializable(config=_child_config, report=report)
         with open(path, "a", encoding="utf-8") as out:
             out.write(json.dumps(data, default=str) + "\n")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_sessionstart(session):
+def pytest_sessionstart(session: pytest.Session) -> None:
     global _child_config
     _child_config = session.config
     if os.environ.get(NODE):
         session.config.args = [os.environ[NODE]]
 
 
-_child_config = None
+_child_config: Optional[pytest.Config] = None
 
 
 # --- the pytest of all tests -------------------------------------------------------------------------
 
 
 class Recorder:
-    def __init__(self, config):
+    def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.dir = Path(config.invocation_params.dir, config.getoption("memtap_dir"))
-        self.lines = []  # for the end of the session
+        self.lines: list[str] = []  # for the end of the session
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item):
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Optional[bool]:
         if not self.is_recorded(item):
             return None
         hook = item.ihook
@@ -126,7 +138,7 @@ class Recorder:
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
 
-    def is_recorded(self, item):
+    def is_recorded(self, item: pytest.Item) -> bool:
         ini = self.config.getini
         if any(fnmatch.fnmatch(item.nodeid, pattern) for pattern in ini("memtap_exclude")):
             return False
@@ -137,14 +149,14 @@ class Recorder:
                     any(item.get_closest_marker(name) for name in ini("memtap_markers")) or
                     any(fnmatch.fnmatch(path, pattern) for pattern in ini("memtap_paths")))
 
-    def pytest_collection_modifyitems(self, items):
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """A marker that is nearly ours would be no error, and no limit."""
         for item in items:
             for marker in item.iter_markers():
                 if marker.name != "memtap" and difflib.get_close_matches(marker.name, ["memtap"], cutoff=0.8):
                     raise pytest.UsageError(f"{item.nodeid}: unknown marker '{marker.name}'; did you mean 'memtap'?")
 
-    def run(self, item):
+    def run(self, item: pytest.Item) -> list[pytest.TestReport]:
         """The reports of a test, after it ran in a process of its own."""
         wrong = self.wrong_marker(item)
         if wrong:
@@ -170,7 +182,7 @@ class Recorder:
         self.add_memory(item, folder, name, reports)
         return reports
 
-    def command(self, folder, work):
+    def command(self, folder: Path, work: str) -> list[str]:
         """memtap run ... python -m pytest, with this pytest's own arguments: of options a later one wins, and
         the test is in the environment."""
         config = self.config
@@ -186,12 +198,13 @@ class Recorder:
                 *(["--simulate", simulate] if simulate else []), "-o", str(folder / "%p.mtap"), "--",
                 sys.executable, "-m", "pytest", *map(str, config.invocation_params.args), *last]
 
-    def environment(self, item, path):
+    def environment(self, item: pytest.Item, path: Path) -> dict[str, str]:
         mine = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
         file, colons, name = item.nodeid.partition("::")
         return {**mine, REPORTS: str(path), NODE: f"{Path(self.config.rootpath, file)}{colons}{name}"}
 
-    def broken_off(self, item, done, reports):
+    def broken_off(self, item: pytest.Item, done: subprocess.CompletedProcess[str],
+                   reports: list[pytest.TestReport]) -> pytest.TestReport:
         """For a process that ended before its test did, or that never came to it."""
         code = done.returncode
         if code > 128 or code < 0:
@@ -200,36 +213,43 @@ class Recorder:
             why = f"the test's process was ended by {known.get(number, number)}"
         else:
             why = f"the test's process ended with code {code} before the test did"
-        when = "call" if any(report.when == "setup" for report in reports) else "setup"
-        return pytest.TestReport(item.nodeid, item.location, {}, "failed",
-                                 f"memtap: {why}\n{done.stdout[-4000:]}", when)
+        return pytest.TestReport(item.nodeid, item.location, {}, "failed", f"memtap: {why}\n{done.stdout[-4000:]}",
+                                 "call" if any(report.when == "setup" for report in reports) else "setup")
 
     # --- memory ---
 
-    def add_memory(self, item, folder, name, reports):
-        """Lets a test fail that broke a limit, and shows the memory of one that failed."""
+    def add_memory(self, item: pytest.Item, folder: Path, name: str, reports: list[pytest.TestReport]) -> None:
+        """Lets a test fail that broke a limit, shows the memory of one that failed, and keeps its peak."""
         traces = sorted(folder.glob("*.mtap"))
         call = next((report for report in reports if report.when == "call"), None)
         if not traces:
             if call and call.passed and self.limits(item):
                 self.lines.append(f"{item.nodeid}: no GPU memory was used, so no limit was checked")
             return
+        if call:
+            call.user_properties.append((PEAK, self.peak(traces)))
         if call and call.passed:
             call.outcome, call.longrepr = self.check(item, name, traces)
         failed = next((report for report in reports if report.failed), None)
         if failed:
             failed.sections.append((f"GPU memory ({folder})", self.summary(traces)))
 
-    def limits(self, item):
+    def peak(self, traces: list[Path]) -> int:
+        """The highest peak of a test's processes, bytes."""
+        reports = [self.memtap("report", "-f", "json", trace) for trace in traces]
+        peaks = [json.loads(done.stdout)["peak"] for done in reports if done.stdout]
+        return max((peak["allocated"] for peak in peaks if peak), default=0)
+
+    def limits(self, item: pytest.Item) -> dict[str, Any]:
         """Of all markers, the nearest to the test counts, then the session's own peak."""
-        limits = {}
+        limits: dict[str, Any] = {}
         for marker in item.iter_markers("memtap"):
-            limits = {**marker.kwargs, **limits}
+            limits = {**{ALSO.get(name, name): value for name, value in marker.kwargs.items()}, **limits}
         if self.config.getini("memtap_peak") and "budget" not in limits:
             limits.setdefault("peak", self.config.getini("memtap_peak"))
         return limits
 
-    def wrong_marker(self, item):
+    def wrong_marker(self, item: pytest.Item) -> Optional[str]:
         """What is wrong with a test's markers; None: nothing."""
         limits, known = self.limits(item), [*WHOLE, *TABLES, "budget"]
         values = [value for marker in item.iter_markers("memtap") for value in marker.args]
@@ -246,7 +266,7 @@ class Recorder:
         return "the marker has budget and limits; write all limits into the budget" if (
             "budget" in limits and len(limits) > 1) else None
 
-    def check(self, item, name, traces):
+    def check(self, item: pytest.Item, name: str, traces: list[Path]) -> tuple[Any, Optional[str]]:
         """('passed', None), or ('failed', why)."""
         limits, against = self.limits(item), self.baseline(item, name)
         if not limits and not against:
@@ -257,7 +277,7 @@ class Recorder:
                 budget = ["--budget", str(Path(self.config.rootpath, limits["budget"]))]
             elif limits:
                 budget = ["--budget", f"{work}/marker.toml"]
-                Path(work, "marker.toml").write_text(toml(limits), encoding="utf-8")
+                Path(work, "marker.toml").write_text(budget_text(limits), encoding="utf-8")
             done = self.memtap("check", *traces, *budget, *(["--against", *against] if against else []))
         if done.returncode == 0:
             unknown = re.search(r"growth: unknown.*", done.stdout)
@@ -267,7 +287,7 @@ class Recorder:
         what = "is over its limits of GPU memory" if done.returncode == 1 else "could not be checked"
         return "failed", f"memtap: {item.nodeid} {what}\n\n{done.stdout}{done.stderr}".rstrip()
 
-    def baseline(self, item, name):
+    def baseline(self, item: pytest.Item, name: str) -> list[Path]:
         directory = self.config.getoption("memtap_against")
         if not directory:
             return []
@@ -276,12 +296,12 @@ class Recorder:
             self.lines.append(f"{item.nodeid}: nothing of it in {directory}, so it was not compared")
         return found
 
-    def memtap(self, *arguments):
+    def memtap(self, *arguments: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.run([self.config.getoption("memtap_command"), *map(str, arguments)],
                               capture_output=True, text=True, errors="replace", check=False,
                               stdin=subprocess.DEVNULL)
 
-    def summary(self, traces):
+    def summary(self, traces: list[Path]) -> str:
         """The peak, its categories and the largest call sites, from the report on the largest trace."""
         largest = max(traces, key=lambda trace: trace.stat().st_size)
         done = self.memtap("report", largest)
@@ -291,19 +311,16 @@ class Recorder:
         shown = [*parts[:2], *("\n".join(part.splitlines()[:ROWS + 1]) for part in sites[:1])]
         return "\n\n".join([*(shown if rest else [begin + done.stderr]), f"memtap report {largest}"])
 
-    def pytest_terminal_summary(self, terminalreporter):
-        if self.lines:
-            terminalreporter.section("GPU memory")
-            for line in self.lines:
-                terminalreporter.line(line)
-
-
-def toml(limits):
-    """A budget. Texts are written alike in JSON and TOML."""
-    lines = ["[limits]"]
-    lines += [f"{name} = {json.dumps(limits[name])}" for name in WHOLE if name in limits]
-    for table in TABLES:
-        if table in limits:
-            lines.append(f"[{table}]")
-            lines += [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in limits[table].items()]
-    return "\n".join(lines) + "\n"
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        peaks = sorted(((dict(report.user_properties)[PEAK], report.nodeid)
+                        for reports in terminalreporter.stats.values() for report in reports
+                        if PEAK in dict(getattr(report, "user_properties", ()))), reverse=True)
+        if not self.lines and not peaks:
+            return
+        terminalreporter.section("GPU memory")
+        for peak, test in peaks[:PEAKS]:
+            terminalreporter.line(f"{size_text(peak):>11}  {test}")
+        if peaks[PEAKS:]:
+            terminalreporter.line(f"{'':>11}  and {len(peaks) - PEAKS} tests with lower peaks")
+        for line in self.lines:
+            terminalreporter.line(line)

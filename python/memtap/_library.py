@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libmemtap-reader.so by ctypes (exchange/reader/memtap-reader.h), and Arrow's capsules."""
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import pathlib
+from typing import Any, Callable, Optional, Sequence
+
+from .command import Problem, find_command
+
+ABI = 1
+NAME = "libmemtap-reader.so"
+ERROR_BYTES = 8192
+
+
+def places() -> list[pathlib.Path]:
+    """Where the library may lie: beside the command, where it is installed or was built."""
+    named = os.environ.get("MEMTAP_READER")
+    if named:
+        return [pathlib.Path(named)]
+    top = pathlib.Path(find_command()).resolve().parent.parent
+    return [*(top / folder / "memtap" / NAME for folder in ("lib", "lib64", "lib/x86_64-linux-gnu")), top / "exchange" / NAME]
+
+
+@functools.lru_cache(maxsize=None)
+def library() -> ctypes.CDLL:
+    looked_at = places()
+    path = next((place for place in looked_at if place.exists()), None)
+    if path is None:
+        raise Problem(f"{looked_at[0]}: there is no such library; install memtap anew, or set MEMTAP_READER to its path")
+    found = ctypes.CDLL(str(path))
+    if found.memtap_reader_abi() < ABI:
+        raise Problem(f"{path}: it is older than this package; install memtap anew")
+    size, text, pointer = ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
+    for name, result, *arguments in (
+            ("table", text, ctypes.c_int),
+            ("about", pointer, text, text, size),
+            ("schema", ctypes.c_int, text, pointer, text, size),
+            ("stream", ctypes.c_int, ctypes.POINTER(text), size, text, text, ctypes.c_int, pointer, text, size),
+            ("set_capsules", None, pointer),
+            ("schema_name", pointer),
+            ("stream_name", pointer),
+            ("new_schema", pointer),
+            ("new_stream", pointer)):
+        function = getattr(found, f"memtap_reader_{name}")
+        function.restype, function.argtypes = result, arguments
+    found.memtap_reader_set_capsules(ctypes.cast(ctypes.pythonapi.PyCapsule_GetPointer, pointer))
+    return found
+
+
+@functools.lru_cache(maxsize=None)
+def tables() -> tuple[str, ...]:
+    names: list[str] = []
+    while (name := library().memtap_reader_table(len(names))) is not None:
+        names.append(name.decode())
+    return tuple(names)
+
+
+def ask(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Calls a function whose last parameters are for an error; its result and the error's text."""
+    error = ctypes.create_string_buffer(ERROR_BYTES)
+    result = function(*arguments, error, ERROR_BYTES)
+    return result, error.value.decode("utf-8", "replace")
+
+
+def about(path: str) -> dict[str, str]:
+    """What the trace's beginning says: lines of "key=value"."""
+    address, wrong = ask(library().memtap_reader_about, os.fsencode(path))
+    if not address:
+        raise Problem(f"{path}: {wrong}")
+    try:
+        lines = ctypes.string_at(address).decode("utf-8", "replace").splitlines()
+    finally:
+        free = ctypes.CDLL(None).free
+        free.argtypes, free.restype = [ctypes.c_void_p], None
+        free(address)
+    said = {}
+    for line in lines:
+        key, _, value = line.partition("=")
+        said[key] = value
+    return said
+
+
+# With the interpreter's lock held, and without touching what others say of the same functions.
+_new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
+    ("PyCapsule_New", ctypes.pythonapi))
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi))
+
+
+def capsule(kind: str) -> tuple[Any, int]:
+    """A capsule that owns a structure without content, and the structure's address. kind: "schema", "stream"."""
+    lib = library()
+    address = getattr(lib, f"memtap_reader_new_{kind}")()
+    if not address:
+        raise MemoryError
+    end = ctypes.cast(getattr(lib, f"memtap_reader_end_{kind}"), ctypes.c_void_p)
+    return _new_capsule(address, getattr(lib, f"memtap_reader_{kind}_name")(), end), address
+
+
+def schema_capsule(table: str) -> Any:
+    held, address = capsule("schema")
+    code, wrong = ask(library().memtap_reader_schema, table.encode(), address)
+    if code:
+        raise Problem(wrong)
+    return held
+
+
+def stream_capsule(paths: Sequence[str], table: str, at: Optional[str], damaged: bool) -> Any:
+    held, address = capsule("stream")
+    given = (ctypes.c_char_p * len(paths))(*map(os.fsencode, paths))
+    code, wrong = ask(library().memtap_reader_stream, given, len(paths), table.encode(),
+                      None if at is None else at.encode(), damaged, address)
+    if code:
+        raise Problem(wrong)
+    return held
+
+
+class Schema(ctypes.Structure):
+    """ArrowSchema."""
+
+
+Schema._fields_ = [
+    ("format", ctypes.c_char_p), ("name", ctypes.c_char_p), ("metadata", ctypes.c_void_p), ("flags", ctypes.c_int64),
+    ("n_children", ctypes.c_int64), ("children", ctypes.POINTER(ctypes.POINTER(Schema))),
+    ("dictionary", ctypes.POINTER(Schema)), ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(Schema))),
+    ("private_data", ctypes.c_void_p)]
+
+TYPES = {b"s": "int16", b"i": "int32", b"l": "int64"}
+
+
+def metadata_of(address: int) -> dict[str, str]:
+    """Arrow's: the number of pairs, then each one's length and text."""
+    at = address
+
+    def number() -> int:
+        nonlocal at
+        at += 4
+        return ctypes.c_int32.from_address(at - 4).value
+
+    def text() -> str:
+        nonlocal at
+        size = number()
+        at += size
+        return ctypes.string_at(at - size, size).decode()
+
+    return {text(): text() for _ in range(number())}
+
+
+@functools.lru_cache(maxsize=None)
+def columns_of(table: str) -> tuple[tuple[str, str, str, str], ...]:
+    """Name, type, unit and meaning of each column."""
+    held = schema_capsule(table)
+    columns = []
+    top = Schema.from_address(_capsule_pointer(held, library().memtap_reader_schema_name()))
+    for i in range(top.n_children):
+        column = top.children[i].contents
+        said = metadata_of(column.metadata)
+        columns.append((column.name.decode(), "text" if column.dictionary else TYPES[column.format], said.get("unit", ""),
+                        said.get("meaning", "")))
+    return tuple(columns)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a program says to memtap while it is recorded. Without libmemtap.so in the process each call does nothing;
+the first one looks for it, later ones cost a fraction of a microsecond."""
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import threading
+from typing import Any, Callable, Iterator, Optional
+
+_kept: dict[str, Optional[Callable[..., None]]] = {}
+_lock = threading.Lock()
+
+
+def _function(name: str) -> Optional[Callable[..., None]]:
+    """libmemtap.so's function; None: this process is not recorded."""
+    try:
+        return _kept[name]
+    except KeyError:
+        pass
+    import ctypes
+    with _lock:
+        found = getattr(ctypes.CDLL(None), name, None)
+        if found is not None:
+            found.restype = None
+            found.argtypes = {"memtap_name": [ctypes.c_void_p, ctypes.c_char_p], "memtap_range_push": [ctypes.c_char_p],
+                              "memtap_mark": [ctypes.c_char_p]}.get(name, [])
+        _kept[name] = found
+    return found
+
+
+def _call(name: str, *arguments: Any) -> None:
+    function = _function(name)
+    if function is not None:
+        function(*arguments)
+
+
+def _text(name: object) -> bytes:
+    """UTF-8, without the zeros that would end it."""
+    return str(name).replace("\0", " ").encode("utf-8", "replace")
+
+
+def is_recorded() -> bool:
+    """Whether this process is recorded by memtap."""
+    return _function("memtap_mark") is not None
+
+
+class phase(contextlib.ContextDecorator):
+    """A phase of this thread, inside its open phases, as reports and views show it:
+
+        with memtap.phase("validation"):
+            ...
+
+        @memtap.phase("rollout")
+        def rollout(): ...
+    """
+
+    def __init__(self, name: object) -> None:
+        self.name = name
+
+    def __enter__(self) -> phase:
+        if is_recorded():
+            _call("memtap_range_push", _text(self.name))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _call("memtap_range_pop")
+
+
+def mark(name: object) -> None:
+    """Something happens now: reports say when, and how often."""
+    if is_recorded():
+        _call("memtap_mark", _text(name))
+
+
+def sample() -> None:
+    """Ask what the devices hold now, contexts and other processes included; it is in the trace a little later."""
+    _call("memtap_sample")
+
+
+def address_of(what: Any) -> int:
+    """The device address of a tensor, an array, or a number that is one; 0: it has no memory."""
+    if isinstance(what, int):
+        return what
+    pointer = getattr(what, "data_ptr", None)  # PyTorch
+    if callable(pointer):
+        return int(pointer())
+    interface = getattr(what, "__cuda_array_interface__", None)  # CuPy, Numba, JAX
+    if interface:
+        return int(interface["data"][0])
+    raise TypeError(f"{type(what).__name__} has no device address: name a tensor, an array of CUDA, or an address")
+
+
+def name(what: Any, text: object) -> None:
+    """Reports call the memory of a tensor so, until it is freed: `memtap.name(cache, "kv cache")`. what: a tensor, what has
+    __cuda_array_interface__, or an address in device memory."""
+    if not is_recorded():
+        return
+    address = address_of(what)
+    if address:
+        _call("memtap_name", address, _text(text))
+
+
+def own_trace() -> Optional[str]:
+    """The path of the trace that this process writes; None: it is not recorded, or has not used CUDA yet."""
+    if not is_recorded():
+        return None
+    with contextlib.suppress(OSError):
+        for number in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(OSError):
+                path = os.readlink(f"/proc/self/fd/{number}")
+                if path.endswith(".mtap"):
+                    return path
+    return None
+
+
+def save(path: Any) -> bool:
+    """Write what was recorded so far, as a small trace of its own (memtap-compact(1)) that stays as it is; the recording
+    goes on. False: this process is not recorded, or has not used CUDA yet, and nothing is written. path: of the new trace."""
+    trace = own_trace()
+    if trace is None:
+        return False
+    from .command import run
+    run("compact", "-o", path, trace)
+    return True

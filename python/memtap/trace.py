@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces as tables that any reader of Arrow takes: polars, pandas, pyarrow, DuckDB and others, without copies."""
+from __future__ import annotations
+
+import dataclasses
+import html
+import os
+import pathlib
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
+
+from . import _library
+from .command import Problem, find_command
+
+if TYPE_CHECKING:
+    from .report import Report
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """A column of a table. unit: "bytes", "ns", or "" if it has none."""
+
+    name: str
+    type: str
+    unit: str
+    meaning: str
+
+
+class Table:
+    """Rows of traces, read when somebody asks for them: whoever takes Arrow's streams takes a table (polars.DataFrame(table),
+    pyarrow.table(table), pandas.DataFrame.from_arrow(table), duckdb.from_arrow(table)). It may be asked more than once, and
+    each time reads anew, batch by batch. A stream goes on when the table or the trace is gone."""
+
+    def __init__(self, name: str, paths: Sequence[str], at: Optional[str] = None, damaged: bool = False) -> None:
+        self.name = name
+        self._given = (tuple(paths), name, at, damaged)
+
+    def __arrow_c_schema__(self) -> Any:
+        return _library.schema_capsule(self.name)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return _library.stream_capsule(*self._given)
+
+    @property
+    def columns(self) -> list[Column]:
+        """What the table has."""
+        return [Column(*column) for column in _library.columns_of(self.name)]
+
+    def to_arrow(self) -> Any:
+        """As a pyarrow.Table."""
+        return _need("pyarrow").table(self)
+
+    def to_polars(self) -> Any:
+        """As a polars.DataFrame; texts are of its type Categorical."""
+        return _need("polars").DataFrame(self)
+
+    def to_pandas(self) -> Any:
+        """As a pandas.DataFrame (through pyarrow)."""
+        _need("pandas")
+        return self.to_arrow().to_pandas()
+
+    def __repr__(self) -> str:
+        return f"<memtap.Table {self.name}: {', '.join(column.name for column in self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in dataclasses.astuple(column)) + "</tr>"
+                       for column in self.columns)
+        return (f"<table><caption>memtap's table {html.escape(self.name)}; give it to polars, pyarrow, pandas or DuckDB"
+                f"</caption><tr><th>column</th><th>type</th><th>unit</th><th>meaning</th></tr>{rows}</table>")
+
+
+class Page:
+    """The page of memtap view, for a notebook's output cell: one piece of HTML that needs no network."""
+
+    def __init__(self, frame: str) -> None:
+        self._frame = frame
+
+    def __repr__(self) -> str:
+        return "<memtap.Page>"
+
+    def _repr_html_(self) -> str:
+        return self._frame
+
+
+class Trace:
+    """A trace, or those of a job's ranks. Tables of several have the rows of one rank after the other; the column rank tells
+    which. `at`: a moment: "peak" (each device's own), "end", "oom", a time ("1.5s"), "event:N", "begin:N" and "step:N" of
+    iteration N."""
+
+    def __init__(self, paths: Sequence[str], damaged: bool = False) -> None:
+        self.paths = tuple(paths)
+        self._damaged = damaged
+        self._closed = False
+        self._about: Optional[dict[str, str]] = _library.about(self.paths[0]) if self.paths else None
+        for path in self.paths[1:]:
+            _library.about(path)
+
+    @property
+    def info(self) -> dict[str, str]:
+        """What the (first) trace says of its process: "command", "pid", "torch" ..., and of itself: "trace.state" ("closed",
+        "running", "killed" ...), "trace.bytes"; if it was closed, "trace.events", "trace.lost", "trace.length_ns"."""
+        return dict(self._about or {})
+
+    def _table(self, name: str, at: Optional[str] = None) -> Table:
+        if self._closed:
+            raise Problem(f"{self.paths[0]}: the trace was closed")
+        return Table(name, self.paths, at, self._damaged)
+
+    def events(self) -> Table:
+        """Every event, in the trace's order: kind, time_ns, device, address, size, totals, stack."""
+        return self._table("events")
+
+    def blocks(self, at: Optional[str] = "peak") -> Table:
+        """Blocks of memory with category, evidence, size, life, line, module, dtype: those that were live at a moment, or
+        with None every one that there was, in the order of their ends."""
+        return self._table("blocks", "all" if at is None else at)
+
+    def stacks(self) -> Table:
+        """Every stack: its innermost frame, and the row of its caller."""
+        return self._table("stacks")
+
+    def categories(self, at: str = "peak") -> Table:
+        """What each category has at a moment: bytes and blocks, by device."""
+        return self._table("categories", at)
+
+    def phases(self) -> Table:
+        """Each run of a phase (forward, backward, optimizer's step) with the least and the most that was allocated in it."""
+        return self._table("phases")
+
+    def ranks(self) -> Table:
+        """Each process and device: the job's facts, how it ended, and its peak."""
+        return self._table("ranks")
+
+    def report(self, at: str = "peak") -> Report:
+        """What memtap report says of the moment; of several traces, of the one with the highest peak."""
+        from .report import report
+        return report(self.paths, at)
+
+    def view(self, height: int = 760) -> Page:
+        """The page of memtap view for a notebook's output cell. height: in CSS pixels."""
+        from .notebook import frame_of
+        return Page(frame_of(find_command(), self.paths, height, lambda _: None))
+
+    def close(self) -> None:
+        """No more tables. Streams that were begun go on."""
+        self._closed = True
+
+    def __enter__(self) -> Trace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
+        return f"<memtap.Trace {self.paths[0]}{more}>"
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
+
+
+def _need(package: str) -> Any:
+    import importlib
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise Problem(f"{package} is not installed; pip install {package}") from None
+
+
+def traces_of(path: Path) -> list[str]:
+    """A trace, or the traces of a folder by name."""
+    place = pathlib.Path(path)
+    if not place.is_dir():
+        return [os.fspath(path)]
+    found = sorted(map(str, place.glob("*.mtap")))
+    if not found:
+        raise Problem(f"{path}: there is no trace (*.mtap) in this folder")
+    return found
+
+
+def open(path: Union[Path, Sequence[Path]], damaged: bool = False) -> Trace:
+    """Open a trace, a folder of traces (of one job's ranks), or several of them. damaged: take what is there before the place
+    where a trace is damaged; else reading its tables fails there. A trace that is still written, or whose process was killed, is
+    not damaged."""
+    given = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    paths = [trace for one in given for trace in traces_of(one)]
+    if not paths:
+        raise Problem("no trace is given")
+    return Trace(paths, damaged)
