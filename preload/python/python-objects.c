@@ -9,7 +9,7 @@
 
 struct mt_py_types mt_py_types;
 
-/* Byte offsets that all versions have in common. */
+/* Byte offsets common to all versions. */
 enum {
     TYPE_NAME = 24,
     TYPE_BASIC_SIZE = 32,
@@ -18,9 +18,9 @@ enum {
     TYPE_DICT_OFFSET = 288, /* up to 3.10 */
     ITEMS_SIZE = 16,
     LIST_ITEMS = 24, /* their address */
-    TENSOR = 16,     /* of PyTorch's THPVariable */
+    TENSOR = 16,     /* in PyTorch's THPVariable */
     DICT_VALUES = 40,
-    /* an object with a managed dict, from 3.11 on; its values are there in 3.11 only */
+    /* before an object with a managed dict, from 3.11 on; values only in 3.11 */
     MANAGED_DICT = -24,
     MANAGED_VALUES = -32,
 };
@@ -35,7 +35,7 @@ static int read_bytes(uint64_t address, void *out, size_t size)
     return mt_look_read(address, out, size);
 }
 
-/* What a living object keeps alive needs no care. */
+/* Read without care what a live object keeps alive. */
 static int read_as(bool is_alive, uint64_t address, void *out, size_t size)
 {
     if (!is_alive)
@@ -49,7 +49,7 @@ int mt_py_read(uint64_t address, uint64_t *out)
     return read_bytes(address, out, sizeof *out);
 }
 
-/* Up to 3.10: size, entries; then indices as wide as the size needs. */
+/* Up to 3.10: size, entries, then indices as wide as the size needs. */
 static void open_keys_310(struct mt_py_dict *dict, uint64_t keys, const uint64_t head[5])
 {
     uint64_t size = head[1];
@@ -59,14 +59,14 @@ static void open_keys_310(struct mt_py_dict *dict, uint64_t keys, const uint64_t
     dict->stride = 3;
 }
 
-/* From 3.11 on: logarithms of size and of the bytes of indices, and what sort of keys they are. */
+/* From 3.11 on: the logarithms of the size and of the indices' bytes, and the kind of keys. */
 static void open_keys_311(struct mt_py_dict *dict, uint64_t keys, const uint64_t head[5])
 {
     unsigned char byte[8];
     memcpy(byte, &head[1], sizeof byte);
     dict->entries = keys + 32 + ((uint64_t)1 << (byte[1] & 31));
     dict->n = head[3] < MOST_ENTRIES ? (unsigned)head[3] : 0;
-    dict->stride = byte[2] ? 2 : 3; /* keys that are all str have no hash beside them */
+    dict->stride = byte[2] ? 2 : 3; /* keys that are all str have no hash */
 }
 
 static int open_dict(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
@@ -161,7 +161,7 @@ static int prove(struct mt_py_proof *proof, bool is_alive, uint64_t address)
     return read_as(is_alive, address, value, sizeof *value);
 }
 
-/* Attributes that are in values only have their names in a table that the type keeps. */
+/* Open attributes that are only in values: a table of the type has their names. */
 static int open_values(const struct mt_python_layout *layout, uint64_t type, uint64_t values,
                        bool is_alive, struct mt_py_dict *attributes)
 {
@@ -176,8 +176,8 @@ static int open_values(const struct mt_python_layout *layout, uint64_t type, uin
     return 0;
 }
 
-/* Up to 3.10 the type says where the dict is; from 3.11 on it stands before the object. Values
- * instead: in 3.11 beside it, in 3.12 at its place with a mark, in 3.13 behind the object. */
+/* Up to 3.10 the type says where the dict is; from 3.11 on it stands before the object. Values are,
+ * in 3.11, beside the dict; in 3.12 in its place, with a mark; in 3.13 behind the object. */
 static int find_attributes(const struct mt_python_layout *layout, uint64_t object, uint64_t type,
                            bool is_alive, uint64_t *dict, uint64_t *values,
                            struct mt_py_proof *proof)
@@ -264,7 +264,7 @@ static int name_of_type(uint64_t type, bool is_alive, char *out, size_t size)
     char text[256 + 16];
     if (read_as(is_alive, type + TYPE_NAME, &name, sizeof name))
         return -EINVAL;
-    size_t whole = 0; /* eight bytes a time: none of them reaches beyond its page */
+    size_t whole = 0; /* eight aligned bytes at a time, so that no read crosses a page */
     size_t step = 8 - name % 8;
     for (; whole < 256; whole += step, step = 8) {
         if (read_as(is_alive, name + whole, text + whole, step))
@@ -304,7 +304,7 @@ enum mt_py_sort mt_py_sort(uint64_t object)
                                 : MT_PY_OTHER;
 }
 
-/* A tuple's items are behind the part of fixed size, which grew in 3.14. */
+/* A tuple's items follow its part of fixed size, which grew in 3.14. */
 uint64_t mt_py_items(uint64_t object, uint64_t *n)
 {
     uint64_t tuple = (uint64_t)(uintptr_t)mt_py_types.tuple;
@@ -316,7 +316,7 @@ uint64_t mt_py_items(uint64_t object, uint64_t *n)
     return is_list ? items : object + items;
 }
 
-/* Two digits of 30 bits at most. */
+/* Read an int of at most two digits of 30 bits. Return 0 or -EINVAL. */
 static int read_int(const struct mt_python_layout *layout, uint64_t object, uint64_t *out)
 {
     enum { SIZE = 16, DIGITS = 24 };
@@ -349,7 +349,7 @@ int mt_py_product(const struct mt_python_layout *layout, uint64_t object, uint64
     return 0;
 }
 
-/* All of PyTorch's tensors are derived from one type of its C++ part. */
+/* Whether this is a type of tensors: all derive from one type of PyTorch's C++ part. */
 static bool is_tensor_type(uint64_t type)
 {
     static _Atomic uint64_t known[8];
@@ -371,7 +371,7 @@ static bool is_tensor_type(uint64_t type)
     return false;
 }
 
-/* Releases of PyTorch differ in whether a word before the tensor says if it is borrowed. */
+/* Some releases of PyTorch have a word before the tensor that says whether it is borrowed. */
 struct mt_py_tensor mt_py_tensor(uint64_t object)
 {
     enum { LEAST_ADDRESS = 4096 };
@@ -385,7 +385,7 @@ struct mt_py_tensor mt_py_tensor(uint64_t object)
     return tensor;
 }
 
-/* One of PyTorch's own two classes, which wrap nothing. */
+/* Whether the class is one of PyTorch's own two, which wrap nothing. */
 static bool is_plain(uint64_t object)
 {
     char class[16];

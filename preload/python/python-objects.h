@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python's objects as their memory shows them, by reads that cannot crash, whatever the addresses
- * are: nothing is called in CPython, no reference is taken. Slow: for what is looked up once.
+ * Python's objects, read from memory by reads that cannot crash at any address. Nothing is called
+ * in CPython, and no reference is taken. Slow: for what is looked up once.
  */
 #ifndef MT_PRELOAD_PYTHON_OBJECTS_H
 #define MT_PRELOAD_PYTHON_OBJECTS_H
@@ -28,44 +28,43 @@ struct mt_py_types {
 
 extern struct mt_py_types mt_py_types;
 
-/* A dict that is being gone through, with the entries that were read last. */
+/* A dict being gone through, with the entries read last. */
 #define MT_PY_CHUNK 32u
 
 struct mt_py_dict {
     uint64_t entries, values; /* addresses; values 0: they are in the entries */
     unsigned stride, n;       /* words an entry; entries, empty ones included */
     unsigned first, filled;   /* the chunk */
-    bool is_alive;            /* and is read without care */
+    bool is_alive;            /* then read without care */
     uint64_t entry[MT_PY_CHUNK * 3], value[MT_PY_CHUNK];
 };
 
-/* Begins to go through a dict, or OrderedDict. 0, or -EINVAL: it is none. */
+/* Begin to go through a dict or OrderedDict. Return 0, or -EINVAL: neither. */
 int mt_py_dict_open(const struct mt_python_layout *layout, uint64_t object,
                     struct mt_py_dict *dict);
 
 struct mt_py_entry {
     uint64_t key, value; /* objects; value 0: there is no entry here */
-    uint64_t slot;       /* where the value stands */
+    uint64_t slot;       /* address of the value */
 };
 
-/* Entry i: 0, or -EFAULT. */
+/* Read entry i. Return 0 or -EFAULT. */
 int mt_py_dict_at(struct mt_py_dict *dict, unsigned i, struct mt_py_entry *entry);
 
-/* The entry with that name as its key, which is ASCII: 0, or -ENOENT. */
+/* Find the entry with this ASCII name as its key. Return 0 or -ENOENT. */
 int mt_py_dict_find(const struct mt_python_layout *layout, struct mt_py_dict *dict,
                     const char *name, struct mt_py_entry *entry);
 
-/* Likewise. Most often its name is one str for all objects: *key is the one that was met last, 0 at
- * first. */
+/* The same, faster if the name is the str met last, as most often: *key is that str, 0 at first. */
 int mt_py_dict_find_known(const struct mt_python_layout *layout, struct mt_py_dict *dict,
                           const char *name, uint64_t *key, struct mt_py_entry *entry);
 
-/* Up to 3.13: a number that no other dict has had, nor this one before its last change. 0: not
- * known. */
+/* Return, up to 3.13, a number that no other dict has had, nor this one before its last change. 0:
+ * not known. */
 uint64_t mt_py_dict_version(uint64_t dict, bool is_alive);
 
-/* Words of memory that together show that an object is still the same one: each is read only where
- * those before it are as they were, and lies in something that they keep alive. */
+/* Words of memory that together prove an object to be the same. Each is read only if the words
+ * before it are unchanged, and lies in something that they keep alive. */
 #define MT_PY_PROOF 24u
 struct mt_py_proof {
     unsigned n;
@@ -80,58 +79,58 @@ static inline void mt_py_prove(struct mt_py_proof *proof, uint64_t address, uint
     proof->word[proof->n++].value = value;
 }
 
-/* An object's attributes, as a dict is gone through, and the proof's first words. 0, or -EINVAL. */
+/* Open an object's attributes like a dict, and begin the proof. Return 0 or -EINVAL. */
 int mt_py_attributes(const struct mt_python_layout *layout, uint64_t object,
                      struct mt_py_dict *attributes, struct mt_py_proof *proof);
 
-/* Likewise of an object that lives now, as a function's argument does, in a Python whose layout has
- * been found right: what it leads to is read as a proof's words are, without a system call. */
+/* The same for an object that is alive, as a function's argument is, in a Python whose layout has
+ * been checked: read without system calls. */
 int mt_py_attributes_alive(const struct mt_python_layout *layout, uint64_t object,
                            struct mt_py_dict *attributes, struct mt_py_proof *proof);
 
-/* A str as UTF-8, terminated; what does not fit is cut. 0, or -EINVAL. */
+/* Write a str as UTF-8, terminated; a longer one is cut. Return 0 or -EINVAL. */
 int mt_py_text(const struct mt_python_layout *layout, uint64_t str, char *out, size_t size);
 
-/* Likewise the name of an object's type, without the package it is in. */
+/* The same for the name of an object's type, without its package. */
 int mt_py_type_name(uint64_t object, char *out, size_t size);
 
-/* Likewise of an object that lives (mt_py_attributes_alive). */
+/* The same for an object that is alive (mt_py_attributes_alive). */
 int mt_py_type_name_alive(uint64_t object, char *out, size_t size);
 
-/* What sort of object it is, by its type or one that this is derived from. */
+/* Return an object's sort, by its type or a type that it derives from. */
 enum mt_py_sort { MT_PY_OTHER, MT_PY_DICT, MT_PY_LIST, MT_PY_TUPLE };
 enum mt_py_sort mt_py_sort(uint64_t object);
 
-/* Where a list or tuple has its items, and how many. */
+/* Return the address of a list's or tuple's items, and their number. */
 uint64_t mt_py_items(uint64_t object, uint64_t *n);
 
-/* Of a torch.Tensor: where its data is, which is nowhere if it is none on a device. */
+/* A torch.Tensor: its data on a device, if any. */
 struct mt_py_tensor {
     struct mt_tensor_data place;
     uint64_t elements; /* 0: not known */
-    bool is_wrapped;   /* by another one that has no data itself */
+    bool is_wrapped;   /* by a tensor without data of its own */
     unsigned dtype;    /* 0: not known */
-    const void *impl;  /* its TensorImpl; NULL: it is no tensor */
+    const void *impl;  /* its TensorImpl; NULL: no tensor */
 };
 struct mt_py_tensor mt_py_tensor(uint64_t object);
 
-/* An int, or the product of a tuple of ints, as a shape is: 0, or -EINVAL where it is none, negative
- * or above 2^60. */
+/* Return an int, or the product of a tuple of ints, such as a shape: 0, or -EINVAL if it is
+ * neither, negative or above 2^60. */
 int mt_py_product(const struct mt_python_layout *layout, uint64_t object, uint64_t *out);
 
-/* The tensors with data on a device that it consists of: itself, or where its class wraps others
- * (DTensor, quantized ones) those among its attributes. How many there are, `most` at most. */
+/* List a tensor's parts with data on a device: itself, or if its class wraps others (DTensor,
+ * quantized ones), the tensors among its attributes. Return how many, at most `most`. */
 unsigned mt_py_tensor_parts(const struct mt_python_layout *layout, uint64_t object,
                             struct mt_py_tensor *part, unsigned most);
 
-/* The object that a frame's local variable is: from 3.14 on its lowest bit says that the frame
- * holds no reference. 0: none, or what is no object (then the bit above is set). */
+/* Return the object of a frame's local variable: from 3.14 on, the lowest bit means that the frame
+ * holds no reference. 0: none, or not an object (the next bit is set). */
 static inline uint64_t mt_py_reference(uint64_t word)
 {
     return word & 2 ? 0 : word & ~(uint64_t)1;
 }
 
-/* A word of memory: 0, or -EFAULT. */
+/* Read a word of memory. Return 0 or -EFAULT. */
 int mt_py_read(uint64_t address, uint64_t *out);
 
 static inline bool mt_py_is(uint64_t object, const void *type)

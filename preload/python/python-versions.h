@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where CPython keeps what a stack walk needs: byte offsets, read off its headers, a row a version
- * (64-bit builds with the GIL). */
+/* CPython's byte offsets for a stack walk, read off its headers, one row for each version (64-bit
+ * builds with the GIL). */
 #ifndef MT_PRELOAD_PYTHON_VERSIONS_H
 #define MT_PRELOAD_PYTHON_VERSIONS_H
 
@@ -8,11 +8,11 @@
 
 /* How an object keeps its attributes. */
 enum mt_python_attributes {
-    MT_ATTRIBUTES_310, /* up to 3.10: in a dict, where the type says */
+    MT_ATTRIBUTES_310, /* up to 3.10: in a dict, at an offset from the type */
     MT_ATTRIBUTES_311, /* in a dict, or in values; both stand before the object */
-    MT_ATTRIBUTES_312, /* in either, and one word before the object says which */
+    MT_ATTRIBUTES_312, /* in either; one word before the object says which */
     MT_ATTRIBUTES_313, /* in values behind the object, and perhaps in a dict too */
-    MT_ATTRIBUTES_314, /* likewise; no dict tells whether it was changed */
+    MT_ATTRIBUTES_314, /* the same, but dicts have no version */
 };
 
 enum mt_python_lines { MT_LINES_LNOTAB, MT_LINES_310, MT_LINES_311 };
@@ -29,19 +29,19 @@ struct mt_python_layout {   /* each in one cache line */
     int16_t code_filename, code_name; /* code_name: the qualified one where there is one */
     int16_t code_lines;               /* bytes: line table */
     int16_t code_instructions;        /* first instruction; -1: the frame has f_lasti */
-    int16_t string_data;              /* of a compact ASCII str; others: 8 bytes a field more */
+    int16_t string_data;              /* of a compact ASCII str; others: 8 bytes more a field */
     int16_t string_data_wide;
-    int16_t frame_locals;   /* the first local variable (mt_py_reference), and first argument ... */
-    int16_t code_arguments; /* ... where this int is not 0 */
+    int16_t frame_locals;   /* first local variable (mt_py_reference), first argument ... */
+    int16_t code_arguments; /* ... if this int is not 0 */
     int16_t type_keys;      /* PyHeapTypeObject: the names of attributes without a dict */
     enum mt_python_lines lines;
     enum mt_python_attributes attributes;
 };
 
-/* NULL: memtap does not know this version. */
+/* Return a version's layout; NULL: memtap does not know the version. */
 const struct mt_python_layout *mt_python_layout_of(int major, int minor);
 
-/* Common to them all. */
+/* Common to all versions. */
 enum {
     MT_OBJECT_TYPE = 8, /* PyObject.ob_type */
     MT_CODE_UNITS = 16, /* PyCodeObject.ob_size, from 3.11 on: of two bytes */

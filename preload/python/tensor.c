@@ -12,12 +12,12 @@
 
 MT_HOT _Atomic int mt_tensor_head = MT_HEAD_UNKNOWN;
 
-/* Bytes of an AccumulateGrad from its begin to its leaf; 0: not known yet, -1: not found. */
+/* The leaf's offset in an AccumulateGrad; 0: not known yet, -1: not found. */
 static MT_HOT _Atomic int leaf_offset;
 #define MOST_LEAF_OFFSET 1024
 
 MT_HOT _Atomic int mt_dtype_offset;
-#define MOST_IMPL 512 /* bytes of a TensorImpl that are looked at */
+#define MOST_IMPL 512 /* bytes of a TensorImpl to look at */
 #define MOST_TRIES 64
 
 typedef int aoti_get_data(void *tensor, void **out);
@@ -26,8 +26,7 @@ typedef int aoti_get_int32(void *tensor, int32_t *out);
 
 enum verdict { NO, YES, UNDECIDED };
 
-/* The stable C interface of libtorch (2.2 and later), asked once, to check what is read directly.
- */
+/* Check once what we read directly, by libtorch's stable C interface (2.2 and later). */
 static enum verdict agrees_with_libtorch(const void *impl, struct mt_tensor_data place)
 {
     void *data;
@@ -45,7 +44,7 @@ static enum verdict agrees_with_libtorch(const void *impl, struct mt_tensor_data
     aoti_get_int32 *get_index =
         (aoti_get_int32 *)mt_find_real("aoti_torch_get_device_index", "libtorch_cpu.so");
     if (!get_data || !get_offset || !get_size || !get_type || !get_index)
-        return YES; /* an older torch: what was read is plausible, and that is all there is */
+        return YES; /* an older torch: the values are plausible, and there is no other check */
     if (get_type(tensor, &type) || type != MT_DEVICE_TYPE_CUDA || get_index(tensor, &index) ||
         index != place.device || get_data(tensor, &data) || get_offset(tensor, &offset) ||
         get_size(tensor, &nbytes))
@@ -59,7 +58,7 @@ static enum verdict agrees_with_libtorch(const void *impl, struct mt_tensor_data
     return is_inside ? YES : NO;
 }
 
-/* Reads like mt_impl_place, but may meet anything. */
+/* Read like mt_impl_place, from any address. */
 static struct mt_tensor_data read_carefully(const void *impl, int head)
 {
     const char *storage;
@@ -100,7 +99,7 @@ unsigned mt_impl_dtype_carefully(const void *impl)
     return number < MT_DTYPE_LIMIT - 1 ? number + 1u : 0;
 }
 
-/* Everybody who comes meanwhile comes to the same result. */
+/* Settle the layout. Other threads come to the same result meanwhile. */
 static void settle(int head)
 {
     int unknown = MT_HEAD_UNKNOWN;
@@ -109,7 +108,7 @@ static void settle(int head)
                    "recording without autograd labels");
 }
 
-/* The first tensor that is on a device, read in one of the ways, decides which one is right. */
+/* The first tensor on a device decides which of the layouts is right. */
 struct mt_tensor_data mt_tensor_place_unchecked(const void *impl)
 {
     static const int heads[] = {MT_HEAD_NEW, MT_HEAD_OLD};
@@ -143,15 +142,15 @@ void mt_learn_leaf(const void *node, const void *impl)
     mt_message("memtap cannot find the leaf of a gradient in this PyTorch; recording without gradient labels");
 }
 
-/* numel_, data_type_ and device_opt_ of a TensorImpl stand in a row. */
+/* A TensorImpl has numel_, data_type_ and device_opt_ in a row. */
 struct numbers {
     int64_t numel;
-    uint16_t dtype; /* mt_impl_elements takes numel to stand just before it */
+    uint16_t dtype; /* mt_impl_elements expects numel just before it */
     uint8_t device_type, device_index, has_device;
 };
 #define NUMBERS_SIZE 13
 
-/* Where in the object these are, -1 where nowhere or at more than one place. */
+/* Return the numbers' offset in the object; -1: none, or several. */
 static int find_numbers(const char *object, size_t size, const struct numbers *wanted)
 {
     int found = -1;
@@ -190,7 +189,7 @@ static int find_dtype(const void *impl)
     return at < 0 ? NOT_FOUND : at + (int)offsetof(struct numbers, dtype);
 }
 
-/* A tensor may look alike in two ways: then another one decides. */
+/* A tensor may match at two places: then the next one decides. */
 unsigned mt_impl_dtype_slow(const void *impl)
 {
     static _Atomic int tries;

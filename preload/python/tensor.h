@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a tensor's data is, from C, without calling PyTorch: its calls throw for tensors without
- * storage, and asking for data can make a lazily copied tensor real.
+ * Find a tensor's data from C without calling PyTorch: its calls throw for tensors without storage,
+ * and asking for data can materialize a lazily copied tensor.
  */
 #ifndef MT_PRELOAD_TENSOR_H
 #define MT_PRELOAD_TENSOR_H
@@ -27,7 +27,7 @@ enum { MT_HEAD_UNKNOWN = 0, MT_HEAD_WRONG = -1, MT_HEAD_NEW = 16, MT_HEAD_OLD = 
 enum { MT_STORAGE_DEVICE = 24 }; /* after the head */
 enum { MT_DEVICE_TYPE_CUDA = 1 };
 
-/* Bytes of the head, known from the first tensor on a device on; or why not. */
+/* Bytes of the head, known after the first tensor on a device; or enum values above. */
 extern _Atomic int mt_tensor_head;
 
 struct mt_tensor_data mt_tensor_place_unchecked(const void *impl);
@@ -65,14 +65,14 @@ static inline const void *mt_tensor_impl(const void *tensor)
     return impl;
 }
 
-/* Bytes of a TensorImpl before the type of its elements (caffe2::TypeMeta: 16 bits), found at the
+/* The offset in a TensorImpl of the type of its elements (caffe2::TypeMeta: 16 bits), found at the
  * first tensor and checked with libtorch; 0: not yet, -1: not found. */
 extern _Atomic int mt_dtype_offset;
 
 unsigned mt_impl_dtype_slow(const void *impl);
 
-/* The type of a tensor's elements as traces have it (trace-format/dtypes.h), 0: not known. impl: of
- * a tensor with a place. */
+/* Return the type of a tensor's elements as traces have it (trace-format/dtypes.h), 0: not known.
+ * impl: of a tensor with a place. */
 static inline unsigned mt_impl_dtype(const void *impl)
 {
     uint16_t number;
@@ -83,7 +83,7 @@ static inline unsigned mt_impl_dtype(const void *impl)
     return number < MT_DTYPE_LIMIT - 1 ? number + 1u : 0;
 }
 
-/* How many elements a tensor has, once the place of their type is known; 0: not known. */
+/* Return the number of a tensor's elements, if the offset of their type is known; else 0. */
 static inline uint64_t mt_impl_elements(const void *impl)
 {
     int64_t elements;
@@ -94,25 +94,25 @@ static inline uint64_t mt_impl_elements(const void *impl)
     return elements > 0 ? (uint64_t)elements : 0;
 }
 
-/* As mt_impl_dtype, of an impl that may be anything. */
+/* Like mt_impl_dtype, for any address. */
 unsigned mt_impl_dtype_carefully(const void *impl);
 
-/* Where a tensor is whose impl may be anything, and how many elements it has (0: not known). */
+/* Return a tensor's data, and its number of elements (0: not known), for any address. */
 struct mt_tensor_data mt_impl_place_carefully(const void *impl, uint64_t *elements);
 
-/* How many elements a tensor has that may have no data, whose impl may be anything; 0: not known. */
+/* Return the number of elements of a tensor, even without data, for any address; 0: not known. */
 uint64_t mt_impl_elements_carefully(const void *impl);
 
-/* The TensorImpl of the leaf of an AccumulateGrad node; NULL: not known yet. */
+/* Return the TensorImpl of an AccumulateGrad node's leaf; NULL: not known yet. */
 const void *mt_leaf_of(const void *node);
 
-/* That of its gradient; NULL: it has none. */
+/* Return the TensorImpl of its gradient; NULL: none. */
 const void *mt_leaf_gradient(const void *leaf);
 
-/* Learns where an AccumulateGrad node keeps its leaf; the node was made for this impl. */
+/* Learn where an AccumulateGrad node keeps its leaf, from a node made for this impl. */
 void mt_learn_leaf(const void *node, const void *impl);
 
-/* For the trace: whether labels, and types of elements with them, could be had. */
+/* Say for the trace whether labels were recorded, and types of elements with them. */
 const char *mt_tensor_status(void);
 const char *mt_dtype_status(void);
 

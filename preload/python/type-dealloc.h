@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What frees the objects of one of Python's types, which says so in a word of its own. */
+/* Replace the function that frees the objects of a Python type, which the type has in a word. */
 #ifndef MT_PRELOAD_TYPE_DEALLOC_H
 #define MT_PRELOAD_TYPE_DEALLOC_H
 
@@ -12,8 +12,8 @@
 
 typedef void mt_dealloc(void *object);
 
-/* Puts ours in its place, once for all, also for forked children; *real, NULL at first, is what it
- * has to call. 0, or -EFAULT: the type's memory is read-only. */
+/* Put ours in its place once, also for forked children. *real, NULL at first, gets the function
+ * that ours has to call. Return 0, or -EFAULT: the type's memory is read-only. */
 static inline int mt_dealloc_replace(const void *type, mt_dealloc *ours, mt_dealloc **real)
 {
     mt_dealloc *_Atomic *slot = (void *)((uintptr_t)type + MT_TYPE_DEALLOC);

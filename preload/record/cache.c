@@ -54,7 +54,7 @@ static void copy(const struct mt_cache_table *from, struct mt_cache_table *to)
     }
 }
 
-/* What was replaced: another thread may still be reading it. */
+/* Replaced memory, which another thread may still be reading. */
 #define MOST_RETIRED 8u
 static struct {
     void *_Atomic memory;
@@ -82,7 +82,8 @@ void mt_cache_retire(void *memory, size_t size)
     mt_writer_wake();
 }
 
-/* One of a cache that only grows stays: all the old ones together are smaller than the new one. */
+/* Replace the table. The old tables of a cache that only grows stay: together they are smaller than
+ * the new one. */
 static void replace(struct mt_cache *cache, struct mt_cache_table *table)
 {
     struct mt_cache_table *old = atomic_load_explicit(&cache->table, memory_order_relaxed);
@@ -103,13 +104,13 @@ uint32_t mt_cache_retired(void)
 void mt_cache_free(uint32_t places)
 {
     for (unsigned i = 0; i < MOST_RETIRED; i++)
-        if (places & 1u << i) { /* a child that is forked in between does not free it again */
+        if (places & 1u << i) { /* a child forked in between does not free it again */
             size_t size = retired[i].size;
             mt_unmap(atomic_exchange(&retired[i].memory, NULL), size);
         }
 }
 
-/* A table with room for one more. */
+/* Return a table with room for one more; NULL: none. */
 static struct mt_cache_table *with_room(struct mt_cache *cache)
 {
     struct mt_cache_table *old = atomic_load_explicit(&cache->table, memory_order_relaxed);

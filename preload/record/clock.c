@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LINES 64                   /* one is in use while as many more are made */
-#define FIRST_INTERVAL_NS 20000000 /* two readings are 100 ns wrong at most: 5 in a million */
+#define LINES 64                   /* one stays valid while so many more are made */
+#define FIRST_INTERVAL_NS 20000000 /* two readings are at most 100 ns wrong: 5 in a million */
 #define LONGEST_INTERVAL_NS 1000000000000 /* the kernel's own rate changes */
 #define JUMP_NS 1000000                   /* the machine slept, or was moved */
 #define TRIES 5
@@ -27,13 +27,13 @@ MT_HOT _Atomic int mt_clock_is_shared;
 
 static struct {
     bool is_usable;
-    struct moment last;   /* when the line was made, or its making was begun */
+    struct moment last;   /* when the line was made or begun */
     uint64_t interval_ns; /* until the next one */
     struct mt_clock_line line[LINES];
     unsigned n;
 } clock_state;
 
-/* Where the kernel trusts the counter, it is constant, and the same on all processors. */
+/* If the kernel trusts the counter, it is constant, and the same on all processors. */
 static bool is_kernels_clock(void)
 {
     char name[8] = "";
@@ -48,7 +48,7 @@ static bool is_kernels_clock(void)
            is_readable == PR_TSC_ENABLE;
 }
 
-/* Both at once, as nearly as can be had. */
+/* Read both at once, as nearly as possible. */
 static struct moment look(void)
 {
     struct moment best = {0, 0};
@@ -91,7 +91,7 @@ void mt_clock_start(void)
     errno = saved;
 }
 
-/* From where the last line is now to where the clock will be an interval later. */
+/* Draw a line from the last line's time now to the clock's time an interval later. */
 static void draw(struct moment now, uint64_t says)
 {
     uint64_t ticks = now.ticks - clock_state.last.ticks, ns = now.ns - clock_state.last.ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time of events, on CLOCK_MONOTONIC. Where the kernel itself makes that of the processor's
- * counter, so do we: clock_gettime's time goes into waiting until all that is before it is done,
- * which a single thread's events need not (docs/design/recording.md).
+ * The time of events, on CLOCK_MONOTONIC. If the kernel computes that from the processor's counter,
+ * so do we: clock_gettime mostly waits until everything before it is done, which the events of a
+ * single thread do not need (docs/design/recording.md).
  */
 #ifndef MT_PRELOAD_CLOCK_H
 #define MT_PRELOAD_CLOCK_H
@@ -17,29 +17,29 @@ struct mt_clock_line {
     uint64_t rate;      /* ns a tick, times 2^32 */
 };
 
-extern const struct mt_clock_line *_Atomic mt_clock_line; /* NULL: the kernel is asked */
+extern const struct mt_clock_line *_Atomic mt_clock_line; /* NULL: ask the kernel */
 
 /* More than one thread has had events. */
 extern _Atomic int mt_clock_is_shared;
 
-/* The C library's own clock_gettime: a library that makes time for programs (libfaketime) may stop
- * it, by which nobody could wait, and unmaps what it needs at the end. */
+/* The C library's own clock_gettime. A library that makes time for programs (libfaketime) may stop
+ * it, so that no wait would end, and unmaps its data at the end. */
 extern int (*_Atomic mt_clock_function)(clockid_t clock, struct timespec *out);
 
-/* Finds that. Takes the loader's lock; any number of times. */
+/* Find it. Takes the loader's lock; may be called again. */
 void mt_clock_find(void);
 
-/* Once for each process that records, before its first event. */
+/* Start once for each recording process, before its first event. */
 void mt_clock_start(void);
 
-/* Compares with the kernel's clock, and corrects the line, without a jump. Writer; any number of
+/* Compare with the kernel's clock, and correct the line without a jump. Writer only; any number of
  * times. */
 void mt_clock_adjust(void);
 
-/* Sleeps. Not usleep, for the same reason; keeps errno, and is no place to be cancelled at. */
+/* Sleep. Not usleep, for the same reason. Keeps errno, and is no cancellation point. */
 void mt_clock_pause(unsigned us);
 
-/* ns on a clock. */
+/* Return a clock's time in ns. */
 static inline uint64_t mt_clock(clockid_t clock)
 {
     struct timespec now;
@@ -53,9 +53,9 @@ static inline uint64_t mt_ticks(void)
     return __builtin_ia32_rdtsc();
 }
 
-/* For events of several threads: what is before it in the program is over when the counter is read.
- * Else a thread could seem to free what another one has yet to allocate, since processors read the
- * counter ahead of memory. */
+/* For events of several threads: finish everything before it in the program before the counter is
+ * read. Processors may read the counter ahead of memory: a thread could seem to free what another
+ * one has yet to allocate. */
 static inline void mt_clock_fence(void)
 {
     if (atomic_load_explicit(&mt_clock_is_shared, memory_order_relaxed))
@@ -78,7 +78,7 @@ static inline uint64_t mt_clock_on(const struct mt_clock_line *line, uint64_t ti
     return line->ns + (uint64_t)(since >> 32);
 }
 
-/* The time of events; the writer subtracts the start. */
+/* Return the time for an event; the writer subtracts the start. */
 static inline uint64_t mt_now(void)
 {
     const struct mt_clock_line *line = atomic_load_explicit(&mt_clock_line, memory_order_acquire);

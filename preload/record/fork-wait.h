@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fork waits, but not for ever, for threads of ours that are in the middle of what the child
- * could not use then: the loader, and an allocator that is not made for forks. */
+/* A fork waits, but not for ever, while threads of ours are inside the loader, or an allocator not
+ * made for forks: the child could not use these otherwise. */
 #ifndef MT_PRELOAD_FORK_WAIT_H
 #define MT_PRELOAD_FORK_WAIT_H
 
@@ -11,7 +11,7 @@
 #define MT_MOST_FORK_WAIT_NS 1000000000
 #define MT_FORK_PAUSE_US 100
 
-/* 1, or 0 where the lock was not to be had in that time: then nothing is to be released. Not by
+/* Return 1, or 0 if the lock could not be taken in that time: then release nothing. Not by
  * pthread_mutex_timedlock, whose clock may be set back meanwhile. */
 static inline int mt_fork_wait(pthread_mutex_t *lock)
 {

@@ -23,7 +23,7 @@ void mt_guard_lose(void)
     atomic_store(&mt_state, MT_OVER);
 }
 
-/* Puts memory where the pages were: 1, or 0 where they are none of ours. */
+/* Put memory in place of the pages. Return 1, or 0 if they are not ours. */
 static int replace(uintptr_t address)
 {
     for (unsigned i = 0; i < MT_GUARD_MOST; i++) {
@@ -37,8 +37,7 @@ static int replace(uintptr_t address)
     return 0;
 }
 
-/* As without us: a fault is met again when we return, a signal that was sent has to be sent again.
- */
+/* Act as without us: a fault recurs when we return; a signal that was sent must be sent again. */
 static void leave_to_kernel(const siginfo_t *info)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};

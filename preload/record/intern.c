@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A table that only grows, of what has ids: the address space is taken at once, the memory as it
- * fills. With their indexes, all of them full are 19 MiB. */
+/* Tables that only grow. The address space is taken at once, the memory as they fill. With their
+ * indexes, all of them full are 19 MiB. */
 #define MOST_TEXT (6u << 20)
 
 struct string {
@@ -23,11 +23,11 @@ struct image {
     uint32_t build_id, path;
 };
 
-/* Compared as a whole: without holes. */
+/* Compared as a whole, so it has no holes. */
 struct frame {
-    uint64_t address; /* of a native one, which has a image */
+    uint64_t address; /* of a native frame, which has an image */
     uint32_t image, function, file, line;
-    uint32_t root, path; /* of a torch.nn image's call; root 0: it is none */
+    uint32_t root, path; /* of a torch.nn module's call; root 0: none */
     uint32_t is_native, zero;
 };
 
@@ -40,7 +40,7 @@ enum what { STRINGS, IMAGES, FRAMES, STACKS, TABLES };
 struct table {
     const char *name;
     uint32_t entry_size, most;
-    _Atomic uint32_t used; /* entry 0, which is nobody's, included; published after the entry */
+    _Atomic uint32_t used; /* includes entry 0, which is unused; published after the entry */
     _Atomic int is_full;   /* something was left out */
     char *entry;
     struct mt_index index;
@@ -48,7 +48,7 @@ struct table {
 
 static struct {
     pthread_mutex_t lock;
-    bool has_failed; /* there was no memory for the tables; not tried again */
+    bool has_failed; /* no memory for the tables; not tried again */
     char *text;
     uint32_t text_used;
     struct table table[TABLES];
@@ -121,8 +121,8 @@ void mt_intern_unlock(void)
     pthread_mutex_unlock(&tables.lock);
 }
 
-/* Adds an entry for which the index has a place: its id, or 0: no room. It is in the journal of the
- * tail, too, before anybody can know the id. */
+/* Add an entry. Return its id, or 0: no room. It is also in the tail's journal before anybody can
+ * know the id. */
 static uint32_t add(struct table *table, uint64_t hash, const void *entry)
 {
     struct mt_definition definition;
@@ -146,7 +146,7 @@ static uint64_t hash_of(const char *bytes, size_t size)
     return hash;
 }
 
-/* The id of an entry that is compared byte by byte. */
+/* Return the id of an entry, compared byte by byte. */
 static uint32_t intern(enum what what, const void *entry)
 {
     struct table *table = &tables.table[what];
@@ -230,12 +230,12 @@ int mt_intern_full(char *out, size_t size)
     return used != 0;
 }
 
-/* The next entry that was not passed on; NULL: there is none. */
+/* Return the next entry not passed on yet; NULL: none. */
 static const void *pending(enum what what, uint32_t *position)
 {
     const struct table *table = &tables.table[what];
     if (*position == 0)
-        *position = 1; /* id 0 is nobody's */
+        *position = 1; /* id 0 is unused */
     if (*position >= atomic_load_explicit(&table->used, memory_order_acquire))
         return NULL;
     return table->entry + (size_t)*position * table->entry_size;
@@ -278,8 +278,8 @@ static void read_stack(const struct stack *stack, struct mt_definition *out)
     out->stack.frame = stack->frame;
 }
 
-/* What is read last was published last: the counts are taken stacks first, and passed on strings
- * first, so that every reference is to something passed on before. */
+/* Read the counts of stacks first and of strings last, and pass on strings first: so every
+ * reference is to something passed on before. */
 int mt_intern_read(struct mt_intern_position *position, struct mt_definition *out)
 {
     memset(out, 0, sizeof *out);

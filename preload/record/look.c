@@ -14,8 +14,8 @@
 
 static struct {
     atomic_flag busy;
-    int pid; /* 0: not asked for yet */
-    uint64_t address[PAGES]; /* of the page that is copied there; 0: none */
+    int pid;                 /* 0: not known yet */
+    uint64_t address[PAGES]; /* of the page copied there; 0: none */
     char copy[PAGES][PAGE];
 } look = {.busy = ATOMIC_FLAG_INIT};
 
@@ -45,7 +45,7 @@ static unsigned place_of(uint64_t page)
     return (unsigned)(page / PAGE ^ page / PAGE / PAGES) % PAGES;
 }
 
-/* Counts a system call. */
+/* Return our process id, and count a system call. */
 static int own_pid(void)
 {
     atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
@@ -54,7 +54,7 @@ static int own_pid(void)
     return look.pid;
 }
 
-/* NULL: it cannot be read. */
+/* Return a copy of a page; NULL: unreadable. */
 static const char *copy_of(uint64_t page)
 {
     unsigned i = place_of(page);
@@ -82,7 +82,8 @@ static int read_copies(uint64_t address, char *out, size_t size)
     return 0;
 }
 
-/* Pages that are not there yet, each with a place of its own: how many, at the front. */
+/* List the addresses' pages that are not copied yet, each with a place of its own. Return how
+ * many. */
 static unsigned missing(const uint64_t *address, unsigned n, uint64_t *page)
 {
     uint64_t taken = 0;
@@ -97,7 +98,7 @@ static unsigned missing(const uint64_t *address, unsigned n, uint64_t *page)
     return found;
 }
 
-/* One page is read when it is needed, and so is what comes behind one that cannot be read. */
+/* A single page is read when it is needed, and so are pages after an unreadable one. */
 void mt_look_expect(const uint64_t *address, unsigned n)
 {
     struct iovec from[MT_LOOK_AHEAD], to[MT_LOOK_AHEAD];

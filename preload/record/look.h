@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads of the host's objects that cannot crash. Each costs a system call, and what is looked up
- * lies close together: so a look copies whole pages, and what it reads next is most often there.
- * When it ends, they are forgotten.
+ * lies close together. So a look copies whole pages, where its next reads most often find their
+ * data. Its end forgets them.
  */
 #ifndef MT_PRELOAD_LOOK_H
 #define MT_PRELOAD_LOOK_H
@@ -11,23 +11,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Begins a look of this thread: 1, or 0 where another thread has one or this one has begun before;
- * then reads go on as they do. Pass the result to mt_look_end. */
+/* Begin a look of this thread. Return 1, or 0 if another thread has one or this one has begun one:
+ * reads then go on as before. Pass the result to mt_look_end. */
 int mt_look_begin(void);
 void mt_look_end(bool has_begun);
 
-/* Copies size bytes (at most 4096): 0, or -EFAULT where they cannot be read. */
+/* Copy size bytes (at most 4096). Return 0, or -EFAULT if they cannot be read. */
 int mt_look_read(uint64_t address, void *out, size_t size);
 
-/* Copies words from all over the memory: MT_SAFE_WORDS in one system call. */
+/* Copy words from anywhere, MT_SAFE_WORDS in one system call. Return 0 or -EFAULT. */
 int mt_look_read_words(const uint64_t *address, uint64_t *out, unsigned n);
 
-/* What is read next lies at these addresses: their pages are copied in one system call, so many at most. */
+/* Copy the pages of the next reads in one system call, at most MT_LOOK_AHEAD of them. */
 #define MT_LOOK_AHEAD 16u
 void mt_look_expect(const uint64_t *address, unsigned n);
 
-/* What all looks took so far: reads and their bytes, also from pages that were copied before, and
- * system calls. */
+/* The cost of all looks so far: reads and their bytes, even from copied pages, and system calls. */
 struct mt_look_work {
     uint64_t reads, bytes, calls;
 };

@@ -5,7 +5,7 @@
 
 #define MT_PROCESS_END_TEXT 32
 
-/* As exit(3) and signal(7) have it. */
+/* status and signal as in exit(3) and signal(7). */
 void mt_will_exit(int status);
 void mt_will_be_killed(int signal);
 

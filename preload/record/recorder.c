@@ -18,9 +18,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* On a page of its own: in a child of fork the kernel clears it, also where no handler of ours runs
- * (a bare clone, _Fork). Rings are shared memory: the child would put its events into its parent's.
- */
+/* On a page of its own: the kernel clears it in a child of fork, even if no handler of ours runs (a
+ * bare clone, _Fork). Otherwise the child would put its events into its parent's rings, which are
+ * shared memory. */
 static struct {
     _Atomic int state;
     char rest[MT_TAIL_PAGE - sizeof(int)];
@@ -30,7 +30,7 @@ _Static_assert(MT_IDLE == 0, "as the kernel leaves it");
 
 _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
-/* How long an event may wait for the writer before it is given up: the caller may hold the host's
+/* How long an event may wait for the writer before it is dropped: the caller may hold the host's
  * allocator lock. */
 #define ROOM_WAIT_NS 200000000
 #define ROOM_PAUSE_US 100
@@ -39,8 +39,8 @@ static pthread_key_t thread_end;
 static bool has_thread_end; /* the key could be made */
 static _Atomic pid_t recorder_pid;
 
-/* In the middle of what an event from within, a signal handler's, would wait for, for ever: that
- * event is lost. */
+/* The thread does something for which an event from within, a signal handler's, would wait for
+ * ever: that event is lost. */
 static _Thread_local bool is_busy __attribute__((tls_model("initial-exec")));
 static _Thread_local uint64_t n_missed __attribute__((tls_model("initial-exec"))); /* so far */
 
@@ -52,13 +52,13 @@ static void on_thread_end(void *self)
 
 /* Between a fork's two handlers. */
 static _Thread_local struct {
-    unsigned parts; /* that hold something: a bit each, by their place in the table */
-    bool is_end;    /* for the parent */
+    unsigned parts; /* parts that hold something: a bit each, by their place in the table */
+    bool is_end;    /* the fork ends the parent */
     sigset_t signals;
 } holding __attribute__((tls_model("initial-exec")));
 
-/* The child has none of the parent's threads, and its own trace if it needs one. Also where nothing
- * was recorded yet: a thread that is not there may have held a lock. */
+/* Forget the parent's threads; the child gets its own trace if it needs one. Even if nothing was
+ * recorded: a thread that is gone may have held a lock. */
 static void forget_parent(void)
 {
     mt_self = NULL;
@@ -79,7 +79,7 @@ static void in_forked_child(void)
 
 static void before_fork(void)
 {
-    /* A handler may end the process, and wait for the writer. */
+    /* A signal handler may end the process, and wait for the writer. */
     holding.signals = mt_signals_block();
     holding.parts = 0;
     for (unsigned i = 0; i < mt_n_parts; i++)
@@ -156,18 +156,19 @@ static void start_or_wait(void)
     errno = saved;
 }
 
-/* The loader's lock is not for the one whom others wait for: a library's constructor may hold it
- * and be one of them. */
+/* Take the loader's lock in each thread before it waits for the start: a library's constructor may
+ * hold that lock and be a waiting thread. */
 static void look_around(void)
 {
     MT_NO_SIGNALS();
-    mt_expect_fork(); /* first: it may come while we start */
+    mt_expect_fork(); /* first: a fork may come while we start */
     for (unsigned i = 0; i < mt_n_parts; i++)
         if (mt_parts[i].find)
             mt_parts[i].find();
 }
 
-/* Of a fork that no handler of ours was told of: once, for its first thread that comes here. */
+/* Whether this is a child of a fork that our handlers did not see; true once, for its first thread
+ * here. */
 static bool is_unseen_child(void)
 {
     pid_t parent = atomic_load(&recorder_pid);
@@ -190,7 +191,7 @@ void mt_start_slow(void)
     is_busy = false;
 }
 
-/* The next event says so. */
+/* Count lost events; the next event says so. */
 static void lose(struct mt_thread *self, uint64_t events)
 {
     mt_ring_lose(&self->ring, events);
@@ -222,7 +223,7 @@ struct mt_thread *mt_enter_slow(void)
 {
     struct mt_thread *self = mt_self;
     if (self) {
-        /* A signal handler's event, in the middle of another one. */
+        /* A signal handler's event within another event. */
         lose(self, 1);
         return NULL;
     }
@@ -259,8 +260,9 @@ static void put(struct mt_ring *ring, uint64_t head, const uint64_t arguments[MT
     mt_ring_end(ring, at + n);
 }
 
-/* 0, or -EAGAIN and the event is counted as lost. The event that counts those before is there before
- * the ring forgets them: somebody who reads the tail in between counts them twice, but never not. */
+/* Make room. Return 0, or -EAGAIN with the event counted as lost. Put the event with the count of
+ * earlier losses before the ring forgets them: a reader of the tail in between may count them
+ * twice, but never miss them. */
 static int make_room(struct mt_thread *self)
 {
     wait_for_room(self);
@@ -272,7 +274,7 @@ static int make_room(struct mt_thread *self)
     if (!count)
         return 0;
     put(&self->ring, mt_ring_head(MT_LOST, MT_NO_DEVICE, 0), MT_ARGS(count));
-    /* The writer, at the end, may have taken it. */
+    /* At the end, the writer may have taken it. */
     while (!atomic_compare_exchange_weak_explicit(&self->ring.lost, &left,
                                                   left < count ? 0 : left - count,
                                                   memory_order_release, memory_order_relaxed))
@@ -310,7 +312,7 @@ void mt_finish(void)
     if (atomic_load(&mt_state) < MT_RECORDING || getpid() != recorder_pid)
         return;
     atomic_compare_exchange_strong(&mt_state, &recording, MT_OVER);
-    /* Also where another thread is doing so: the first to leave ends both. */
+    /* Even if another thread is doing so: the first to leave ends both. */
     for (unsigned i = mt_n_parts; i--;)
         if (mt_parts[i].stop)
             mt_parts[i].stop();

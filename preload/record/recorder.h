@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What hooks call to record an event:
+ * Hooks record an event like this:
  *
  *     struct mt_thread *self = mt_enter();   // NULL: nothing is to be recorded now
  *     if (self) {
  *         uint32_t stack = mt_python_stack(self);
- *         mt_ask(self);                  // PyTorch's objects, what they are now (ask.h)
+ *         mt_ask(self);                  // read PyTorch's changed objects (ask.h)
  *         mt_record(self, MT_SAVED, device, stack, MT_ARGS(...));
  *         mt_leave(self);
  *     }
@@ -26,25 +26,25 @@
 #include <string.h>
 #include <sys/types.h>
 
-/* Python frames kept: as many as Python allows by default (sys.getrecursionlimit). Of deeper stacks
- * the outermost MT_STACK_OUTER stay, and the innermost ones; what lies between is left out. */
+/* Python frames kept: as many as Python allows by default (sys.getrecursionlimit). Deeper stacks
+ * keep the outermost MT_STACK_OUTER frames and the innermost ones, without those in between. */
 #define MT_STACK_DEPTH 1024u
 #define MT_STACK_OUTER 64u
 
-/* A frame of the stack that this thread recorded last (python-frames.c); code and instruction are
- * the words of the frame that say so. */
+/* A frame of the stack that this thread recorded last (python-frames.c). code and instruction are
+ * the frame's words for them. */
 struct mt_known_frame {
     uint64_t frame, code, instruction;
-    uint64_t object;   /* the first argument, where that is a torch.nn module */
+    uint64_t object;   /* the first argument, if it is a torch.nn module */
     uint32_t stamp;    /* of the code (code-deaths.h) */
     uint32_t stack;    /* id of the stack that ends with this frame */
-    uint32_t module;   /* the one that the frame is at work for (python-modules.h) */
-    uint8_t by_object; /* the object counts: with another one it would be another frame */
-    uint8_t is_lost;   /* it has no id: there was no room */
+    uint32_t module;   /* the module that the frame works for (python-modules.h) */
+    uint8_t by_object; /* the object identifies the frame, too */
+    uint8_t is_lost;   /* it has no id, for lack of room */
     uint8_t is_step;   /* the object is an optimizer, and this its step */
 };
 
-/* An optimizer's step that the thread was in at its last event (optimizer-state.h). */
+/* An optimizer's step around the thread's last event (optimizer-state.h). */
 #define MT_STEPS 4u
 struct mt_running_step {
     uint64_t optimizer;
@@ -54,10 +54,10 @@ struct mt_running_step {
 /* A leaf's gradient that may change, or has changed since the thread's last event (gradients.h). */
 #define MT_GRADIENTS 8u
 struct mt_gradient {
-    uint64_t leaf, meta; /* addresses: of its TensorImpl, of what autograd knows of it, */
+    uint64_t leaf, meta; /* addresses: of its TensorImpl, of its autograd data, */
     uint64_t slot;       /* and, within that, of the gradient */
-    uint64_t before;     /* what it was */
-    unsigned looks;      /* at it since */
+    uint64_t before;     /* its old value */
+    unsigned looks;      /* looks at it since */
 };
 
 /* What the thread's last alloc was of (torch/requests.h). */
@@ -70,45 +70,45 @@ struct mt_thread_request {
 struct mt_thread {
     struct mt_ring ring;
     uint32_t id;         /* in the trace */
-    int slot;            /* of the ring, in the tail; -1: it is not there */
-    _Atomic int is_over; /* the thread has ended: to be drained and given back */
+    int slot;            /* of the ring in the tail; -1: none */
+    _Atomic int is_over; /* the thread has ended: drain and free it */
     struct mt_thread *next;
     struct mt_stack_bounds bounds;
     struct mt_foresight foresight;
     struct mt_thread_request request;
-    struct mt_walk walk;  /* not on its stack, which may have 16 KiB */
-    uint64_t code_deaths; /* when it was recorded (code-deaths.h) */
-    uint32_t last_stack;  /* that was looked up (cache.h) */
-    uint32_t last_native; /* likewise: with native frames, */
-    uint32_t last_node;   /* and the type of a node */
+    struct mt_walk walk;  /* not on the thread's stack, which may have 16 KiB */
+    uint64_t code_deaths; /* at its last event (code-deaths.h) */
+    uint32_t last_stack;  /* last one looked up (cache.h) */
+    uint32_t last_native; /* the same, with native frames, */
+    uint32_t last_node;   /* and of a node's type */
     union {
         struct {
-            uint32_t n_steps; /* one inside the other */
+            uint32_t n_steps; /* nested */
             uint32_t n_gradients;
         };
-        uint64_t follow_up; /* there are some of these */
+        uint64_t follow_up; /* not 0 if there are any of these */
     };
-    bool has_to_ask; /* what follows, or its gradients (ask.h) */
+    bool has_to_ask; /* whether to read the objects below, or gradients (ask.h) */
     unsigned n_ended;
     uint64_t ended[MT_STEPS]; /* optimizers whose steps have ended */
     struct {
-        uint64_t object; /* the outermost module that is called; 0: none */
+        uint64_t object; /* the called outermost module; 0: none */
         bool is_new;
     } called;
     struct mt_running_step step[MT_STEPS];
     struct mt_gradient gradient[MT_GRADIENTS];
-    uint64_t members_at;    /* what of the ring has earned looks at modules (module-members.c), */
-    uint64_t optimizers_at; /* and at optimizers */
-    bool is_cut;            /* the outermost frames of its stack are left out */
+    uint64_t members_at;    /* ring words that have earned looks at modules (module-members.c), */
+    uint64_t optimizers_at; /* and at optimizers (optimizer-state.c) */
+    bool is_cut;            /* frames of its stack are left out */
     unsigned n_known; /* outermost frame first, from known[1] on */
     struct mt_known_frame known[1 + MT_STACK_DEPTH];
-    uint16_t place[MT_STACK_DEPTH]; /* in known, by the frame's address; or that of another */
-    uint64_t walked[MT_STACK_DEPTH]; /* frames that are to be looked up, innermost first */
+    uint16_t place[MT_STACK_DEPTH];  /* in known, by the frame's address; may be another frame's */
+    uint64_t walked[MT_STACK_DEPTH]; /* frames to look up, innermost first */
 };
 
 enum mt_state {
-    MT_IDLE,      /* nothing happened yet that concerns CUDA: no file, no thread, no memory */
-    MT_STARTING,  /* one thread is making what recording needs */
+    MT_IDLE,      /* no CUDA event yet: no file, no thread, no memory */
+    MT_STARTING,  /* one thread is starting the parts */
     MT_RECORDING, /* */
     MT_OVER       /* ended, or could not start */
 };
@@ -118,10 +118,10 @@ extern _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial
 
 struct mt_thread *mt_enter_slow(void) __attribute__((cold));
 
-/* From now on a forked child starts anew. To be called before the first lock is taken. */
+/* Let forked children start anew from now on. Call before the first lock is taken. */
 void mt_expect_fork(void);
 
-/* Starts recording at the process's first CUDA event; later calls cost a load. */
+/* Start recording at the process's first CUDA event; later calls cost a load. */
 void mt_start_slow(void) __attribute__((cold));
 
 /* Return whether this is the recorded process, and not a child of vfork, which shares its memory. */
@@ -150,7 +150,7 @@ static inline bool mt_is_in_hook(const struct mt_thread *thread)
     return atomic_load_explicit(&thread->ring.inside, memory_order_acquire) != 0;
 }
 
-/* Before anything of ours is read: the writer has the other half of the fence (order.c). */
+/* Call before reading anything of ours: the writer has the other half of the fence (order.c). */
 static inline void mt_go_inside(struct mt_thread *self)
 {
     atomic_store_explicit(&self->ring.inside, 1, memory_order_relaxed);
@@ -181,11 +181,11 @@ static inline void mt_leave(struct mt_thread *self)
 void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
                     uint64_t d) __attribute__((cold));
 
-/* Arguments that are passed between functions lie in memory, which costs the processor time. */
+/* Arguments passed between functions lie in memory, which costs the processor time. */
 #define MT_ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Puts an event with as many of the arguments as its kind has. The stack is taken before the time,
- * so that its definition is known before. */
+/* Put an event with its kind's number of arguments. Take the stack before the time, so that its
+ * definition is known before. */
 static MT_ALWAYS_INLINE void mt_record(struct mt_thread *self, unsigned kind, int device,
                                        uint32_t stack,
                                        const uint64_t arguments[static MT_EVENT_ARGS])
@@ -202,7 +202,7 @@ static MT_ALWAYS_INLINE void mt_record(struct mt_thread *self, unsigned kind, in
     mt_ring_begin(ring);
     word[0] = head;
     word[1] = mt_now();
-    for (unsigned i = 0; i < MT_EVENT_ARGS; i++) /* what is too much is put over */
+    for (unsigned i = 0; i < MT_EVENT_ARGS; i++) /* the next event overwrites surplus ones */
         word[2 + i] = arguments[i];
     mt_ring_end(ring, at + mt_ring_event_words(kind));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings (trace-format/tail.h) as the putting thread and the writer see them. */
+/* Rings (trace-format/tail.h) for the putting thread and the writer. */
 #ifndef MT_PRELOAD_RING_H
 #define MT_PRELOAD_RING_H
 
@@ -8,7 +8,7 @@
 #include "clock.h"
 #include "trace-format/tail.h"
 
-/* The most words of an event; how far ahead of it the memory is prefetched, which the writer used
+/* The most words of an event; how far ahead of it to prefetch, because the writer used that memory
  * last. */
 #define MT_RING_EVENT (2 + MT_EVENT_ARGS)
 #define MT_RING_AHEAD 32
@@ -34,8 +34,9 @@ static inline bool mt_ring_is_near_end(uint64_t at)
     return at % MT_RING_HALF > MT_RING_HALF - MT_RING_EVENT;
 }
 
-/* Up to where that is not so, and there is room, and nothing was lost, nor is to be counted: that all in one word, beside
- * `put`. By the owner, and by a signal's handler in it. */
+/* Set the limit, one word beside `put`, up to which none of these holds: an event is near the end,
+ * the ring is full, events were lost, or events must be counted. For the owner, and a signal
+ * handler within it. */
 static inline void mt_ring_set_limit(struct mt_ring *ring)
 {
     uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
@@ -47,15 +48,15 @@ static inline void mt_ring_set_limit(struct mt_ring *ring)
         atomic_store_explicit(&ring->limit, 0, memory_order_relaxed);
 }
 
-/* Drop events; the next event counts them. Only for the owner, likewise. */
+/* Drop events; the next event counts them. For the owner and a signal handler within it. */
 static inline void mt_ring_lose(struct mt_ring *ring, uint64_t events)
 {
     atomic_fetch_add_explicit(&ring->lost, events, memory_order_relaxed);
     atomic_store_explicit(&ring->limit, 0, memory_order_relaxed);
 }
 
-/* Around the clock's reading and what is put; the writer has the other half of the fence (order.c).
- */
+/* Call around reading the clock and putting words; the writer has the other half of the fence
+ * (order.c). */
 static inline void mt_ring_begin(struct mt_ring *ring)
 {
     atomic_store_explicit(&ring->putting, 1, memory_order_relaxed);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks that a thread made before. Which words of the stack a walk reads follows from where it
- * begins and from the words themselves: where all are as they were, so are its frames. They lie in
- * one piece here, while rules (rules.h) are a cache line a frame. Found by the stack pointer.
+ * Walks that a thread made before. The words of the stack that a walk reads follow from its begin
+ * and from the words themselves: if all are unchanged, so are its frames. The words lie in one
+ * piece here, while rules (rules.h) take a cache line for each frame. Walks are found by the stack
+ * pointer.
  */
 #ifndef MT_PRELOAD_SEEN_WALKS_H
 #define MT_PRELOAD_SEEN_WALKS_H
@@ -11,15 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MT_SEEN_WORDS 60u /* walks that read more are not kept */
+#define MT_SEEN_WORDS 60u /* longer walks are not kept */
 #define MT_SEEN_WAYS 4u
 #define MT_SEEN_SETS 128u
-/* Where that many walks were new, others come one in so many times only: a program may reach one
- * depth of its stack by any number of ways. */
+/* After so many new walks in a row, only one in MT_SEEN_PAUSE is kept or looked up: a program may
+ * reach one depth of its stack in any number of ways. */
 #define MT_SEEN_FAILURES 8u
 #define MT_SEEN_PAUSE 64u
 
-/* Where a walk begins, and what else it depends on. */
+/* Where a walk begins, and its other inputs. */
 struct mt_walk_start {
     uintptr_t back, sp, top; /* top: the stack's end */
     uint32_t forgotten;      /* mt_frame_rules_forgotten */
@@ -27,13 +28,13 @@ struct mt_walk_start {
 };
 
 struct mt_seen_walk {
-    struct mt_walk_start start; /* of top 0: none */
+    struct mt_walk_start start; /* top 0: no walk */
     uintptr_t bp;
-    uint16_t needs_bp; /* with another frame pointer it would be another walk */
+    uint16_t needs_bp; /* another frame pointer would change the walk */
     uint16_t n;
     uint64_t a, b;
-    uint16_t at[MT_SEEN_WORDS];    /* where it read, in words above the stack pointer, */
-    uintptr_t word[MT_SEEN_WORDS]; /* and what */
+    uint16_t at[MT_SEEN_WORDS];    /* places that it read, in words above the stack pointer, */
+    uintptr_t word[MT_SEEN_WORDS]; /* and their values */
 };
 
 struct mt_seen_set {
@@ -41,7 +42,7 @@ struct mt_seen_set {
     uint32_t turn, failures, skipped;
 };
 
-/* A thread's. Zeros at first. */
+/* A thread's walks. Zeros at first. */
 struct mt_seen_walks {
     struct mt_seen_set set[MT_SEEN_SETS];
 };
@@ -64,7 +65,7 @@ static inline int mt_begins_so(const struct mt_seen_walk *seen, const struct mt_
            seen->start.until_python == start->until_python && (!seen->needs_bp || seen->bp == bp);
 }
 
-/* The walk that would be made again; NULL: there is none. */
+/* Return a kept walk that this one would repeat; NULL: none. */
 static inline const struct mt_seen_walk *
 mt_seen_find(struct mt_seen_set *set, const struct mt_walk_start *start, uintptr_t bp)
 {
@@ -84,7 +85,7 @@ mt_seen_find(struct mt_seen_set *set, const struct mt_walk_start *start, uintptr
     return NULL;
 }
 
-/* A place for a new one, that of an older. */
+/* Begin a new walk in place of an older one. */
 static inline struct mt_seen_walk *mt_seen_begin(struct mt_seen_set *set, uintptr_t sp,
                                                  uintptr_t bp)
 {
@@ -95,7 +96,7 @@ static inline struct mt_seen_walk *mt_seen_begin(struct mt_seen_set *set, uintpt
     return seen;
 }
 
-/* The walk reads this word. */
+/* Note a word that the walk reads. */
 static inline void mt_seen_read(struct mt_seen_walk *seen, uintptr_t address)
 {
     uintptr_t at = (address - seen->start.sp) / sizeof(uintptr_t);
@@ -103,7 +104,7 @@ static inline void mt_seen_read(struct mt_seen_walk *seen, uintptr_t address)
         seen->at[seen->n] = (uint16_t)at;
         seen->word[seen->n++] = *(const uintptr_t *)address;
     } else {
-        seen->n = MT_SEEN_WORDS + 1; /* for good */
+        seen->n = MT_SEEN_WORDS + 1; /* too long, for good */
     }
 }
 

@@ -26,11 +26,11 @@
 #define JOURNAL_WAIT_NS 200000000
 #define JOURNAL_PAUSE_US 100
 
-/* Where room that was reserved once stays: no copy on write, no server. */
+/* File systems on which reserved room stays: no copy on write, no server. */
 static const struct {
     unsigned long type; /* statfs */
     const char *name;
-    bool is_layer; /* above another one, which is good if it is ext4 */
+    bool is_layer; /* above another one, which must be ext4 */
 } good_file_systems[] = {{0xef53, "ext", 0},
                          {0x58465342, "xfs", 0},
                          {0x01021994, "tmpfs", 0},
@@ -40,12 +40,12 @@ static struct {
     struct mt_own_file file;
     char path[PATH_MAX + sizeof MT_TAIL_SUFFIX];
     char status[256];
-    struct mt_tail_header *header; /* NULL: there is no tail */
+    struct mt_tail_header *header; /* NULL: no tail */
     unsigned char *journal;
-    _Atomic uint64_t journal_taken; /* bytes that are in the trace */
-    int journal_overflowed;         /* and nothing was taken since */
+    _Atomic uint64_t journal_taken; /* bytes already in the trace */
+    int journal_overflowed;         /* the writer has taken nothing since */
     unsigned char definition[MT_DEFINITION_SIZE];
-    uint32_t *free_slots; /* numbers of slots without a thread: a stack */
+    uint32_t *free_slots; /* slots without a thread, as a stack */
     uint32_t n_free;
 } tail = {.file = {.fd = -1}, .status = "no: it did not come to that"};
 
@@ -57,8 +57,8 @@ __attribute__((format(printf, 1, 2))) static void explain(const char *format, ..
     va_end(args);
 }
 
-/* Containers mostly live on such layers. The flag comes from the file below; of the file systems
- * that serve as one, ext4 alone has it. */
+/* Containers mostly live on such layers. The flag comes from the file system below; of those used
+ * below, only ext4 has it. */
 static bool is_on_ext4(void)
 {
     int flags = 0;
@@ -76,8 +76,8 @@ static bool is_good_file_system(void)
     return false;
 }
 
-/* Room on the disk for the file's bytes from..to. The limit is looked at first: beyond it comes a
- * signal. */
+/* Reserve room on the disk for the file's bytes from..to. Look at the limit first: exceeding it
+ * raises a signal. */
 static int reserve(uint64_t from, uint64_t to)
 {
     struct rlimit limit;
@@ -141,7 +141,7 @@ void mt_tail_open(const char *trace_path, uint64_t start_ns)
     header->start_monotonic_ns = start_ns;
     header->start_realtime_ns = mt_clock(CLOCK_REALTIME) - (mt_now() - start_ns);
     memcpy(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE);
-    mt_author_lock(tail.file.fd); /* as long as it is mapped: descriptors may be closed */
+    mt_author_lock(tail.file.fd); /* while it is mapped: descriptors may be closed */
     mt_tail_say_alive();
     explain("yes");
 }
@@ -170,7 +170,7 @@ static int new_slot(void)
     uint32_t slot = atomic_load_explicit(&tail.header->slots, memory_order_relaxed);
     if (slot == MT_TAIL_SLOTS)
         return -1;
-    /* Growing what was cut would give the others zeros instead of a fault. */
+    /* Growing a truncated file would give the other rings zeros instead of a fault. */
     int rc = is_whole(slot) ? reserve(mt_tail_ring_at(slot), mt_tail_ring_at(slot + 1)) : -EIO;
     if (rc) {
         explain("partly: %s", rc == -ESTALE ? "the program closed memtap's file" : strerror(-rc));
@@ -179,11 +179,11 @@ static int new_slot(void)
     return (int)slot;
 }
 
-/* A mapping that fails may have taken away what was there. */
+/* Map a ring. A failing mapping may have removed the old memory. */
 static int map_ring(struct mt_ring *ring, uint64_t slot)
 {
     if (map_file(ring, mt_tail_ring_at(slot), sizeof *ring)) {
-        /* Else the kernel clears much around each page that is touched: most threads touch few. */
+        /* Otherwise the kernel clears much around each touched page; most threads touch few. */
         madvise(ring, sizeof *ring, MADV_RANDOM);
         mt_guard_set((unsigned)slot + 1, ring, sizeof *ring);
         return 0;
@@ -209,7 +209,7 @@ int mt_tail_take_ring(struct mt_ring *ring, int *slot)
         tail.n_free--;
     else
         atomic_store_explicit(&tail.header->slots, (uint32_t)found + 1, memory_order_release);
-    ring->put = ring->taken = ring->lost = ring->safe[0] = ring->safe[1] = 0; /* used before */
+    ring->put = ring->taken = ring->lost = ring->safe[0] = ring->safe[1] = 0; /* from earlier use */
     ring->limit = ring->inside = ring->is_apart = false;
     *slot = found;
     return 0;
@@ -241,7 +241,7 @@ static uint64_t journal_room(void)
     return MT_JOURNAL_SIZE - (mt_tail_journal() - atomic_load(&tail.journal_taken));
 }
 
-/* Whether there is room, perhaps after a moment. */
+/* Make room, if need be by a short wait. Return whether there is some. */
 static int make_journal_room(size_t size)
 {
     MT_NO_CANCEL();
@@ -313,7 +313,7 @@ void mt_tail_forget_end(void)
     atomic_store(&tail.header->end, MT_TAIL_GOES_ON);
 }
 
-/* The guard puts memory where the page was, in any thread, which TSan takes for a write. */
+/* The guard puts memory in place of the page, in any thread, which TSan takes for a write. */
 __attribute__((no_sanitize("thread"))) void mt_tail_say_alive(void)
 {
     if (tail.header)

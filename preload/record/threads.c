@@ -9,14 +9,14 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
-/* Ended threads' rings are asked back from the writer in such numbers: a program that makes a
- * thread for each request would fill the disk with them otherwise. */
+/* Ask the writer for ended threads' rings in such numbers: otherwise a program that makes a thread
+ * for each request would fill the disk. */
 #define MOST_RETIRED 16
 
 static struct {
     pthread_mutex_t lock;
     struct mt_thread *first;
-    struct mt_thread **end; /* where the next one is hung in */
+    struct mt_thread **end; /* where to append the next one */
     uint32_t last_id;
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads that have recorded something, and their rings. */
+/* Threads that have recorded events, and their rings. */
 #ifndef MT_PRELOAD_THREADS_H
 #define MT_PRELOAD_THREADS_H
 
 #include "recorder.h"
 
-/* The calling thread, with the next id and an empty ring; NULL: no memory. It stays until it is
+/* Add the calling thread, with the next id and an empty ring; NULL: no memory. It stays until it is
  * retired and then dropped. */
 struct mt_thread *mt_threads_add(pid_t os_thread);
 
-/* The thread has ended, its last events are still to be taken. */
+/* The thread has ended; its last events are not taken yet. */
 void mt_threads_retire(struct mt_thread *thread);
 
-/* Up to `most` threads, in the order of their ids; the number of all. Only the writer drops them.
- */
+/* List up to `most` threads in the order of their ids. Return the number of all. Only the writer
+ * drops them. */
 size_t mt_threads_list(struct mt_thread **out, size_t most);
 
-/* Gives a retired, drained thread's memory back. */
+/* Free a retired, drained thread's memory. */
 void mt_threads_drop(struct mt_thread *thread);
 
-/* Forgets all; for a forked child. */
+/* Forget all; for a forked child. */
 void mt_threads_reset(void);
 
 #endif

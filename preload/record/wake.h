@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the writer sleeps, and how those that have work for it wake it. */
+/* How the writer sleeps, and how other threads wake it. */
 #ifndef MT_PRELOAD_WAKE_H
 #define MT_PRELOAD_WAKE_H
 
@@ -17,10 +17,11 @@ static inline long mt_futex(_Atomic uint32_t *word, int operation, uint32_t valu
     return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 }
 
-/* There is work for the writer. Async-signal-safe, any thread; keeps errno. */
+/* Tell the writer that there is work. Async-signal-safe, any thread; keeps errno. */
 void mt_writer_wake(void);
 
-/* Sleep until somebody wakes the writer, at most for the period. Return whether that is over. */
+/* Sleep until somebody wakes the writer, at most for the period. Return whether the period is
+ * over. */
 int mt_wake_wait(const struct timespec *period);
 
 /* From here on, a wake counts anew. */

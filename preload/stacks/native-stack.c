@@ -36,8 +36,8 @@ void mt_native_start(void)
     atomic_store(&native.is_on, !native.has_failed);
 }
 
-/* Id of the image; code that lies in none has 0, and its address. With the lock: threads' stacks
- * may have 16 KiB. */
+/* Return the id of the image around pc; code in no image has 0 and its own address. Call with the
+ * lock: the buffer is static, because threads' stacks may have 16 KiB. */
 static uint32_t intern_image(uintptr_t pc, uint64_t *address)
 {
     static char path[PATH_MAX];
@@ -53,7 +53,7 @@ static uint32_t intern_image(uintptr_t pc, uint64_t *address)
     return mt_intern_image(build_string, mt_intern_string(path, strlen(path)));
 }
 
-/* The stamp tells apart what was at an address before and after another library came there. */
+/* The stamp differs after another library came to an address. */
 static uint32_t intern_frame(uintptr_t pc, uint32_t stamp)
 {
     struct mt_key key = {.a = pc, .stamp = stamp};
@@ -68,7 +68,7 @@ static uint32_t intern_frame(uintptr_t pc, uint32_t stamp)
     return id;
 }
 
-/* How many of the innermost frames are libmemtap.so's own. */
+/* Return how many of the innermost frames are libmemtap.so's own. */
 static unsigned own_frames(const struct mt_walk *walk)
 {
     unsigned n = 0;
@@ -98,8 +98,8 @@ static uint32_t intern(const struct mt_walk *walk, const struct mt_key *key, uin
     return id;
 }
 
-/* On top of the Python stack `parent`, or all of it. Apart: its registers are not to be kept where
- * there are no native stacks. */
+/* Return the native stack, on top of the Python stack `parent` if there is one. Not inlined, so
+ * that its registers are not saved if there are no native stacks. */
 static MT_HOT_CODE __attribute__((noinline)) uint32_t native_stack(struct mt_thread *self,
                                                                    uint32_t parent)
 {

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calling thread's native stack, and which of its stacks an event gets. */
+/* The calling thread's native stack, and the choice of stack for an event. */
 #ifndef MT_PRELOAD_NATIVE_STACK_H
 #define MT_PRELOAD_NATIVE_STACK_H
 
 #include "preload/record/recorder.h"
 
-/* What must be looked up in the loader. Takes its lock; any number of times. */
+/* Look up what the loader must answer. Takes its lock; may be called again. */
 void mt_native_find(void);
 
-/* Begins, where the settings ask for native stacks. */
+/* Start, if the settings want native stacks. */
 void mt_native_start(void);
 
-/* Id of the stack of an event that takes or asks for memory: Python's, the native one, or, with
- * both, the native frames up to the interpreter with the Python stack as their caller. 0: none.
- * Call between mt_enter and mt_leave. Other events have mt_python_stack. */
+/* Return the id of the stack for an event that takes or requests memory: Python's, the native one,
+ * or with both, the native frames up to the interpreter with the Python stack as their caller. 0:
+ * none. Call between mt_enter and mt_leave. Other events use mt_python_stack. */
 uint32_t mt_thread_stack(struct mt_thread *self);
 
-/* After dlclose: what is known of code that has gone is forgotten. */
+/* Forget facts about unloaded code. Call after dlclose. */
 void mt_native_check_images(void);
 
-/* For the trace: whether there are stacks, in a word or two. */
+/* Say for the trace, in a word or two, whether there are stacks. */
 const char *mt_native_status(void);
 
 /* For a forked child, whose ids begin anew. */

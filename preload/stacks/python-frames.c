@@ -15,9 +15,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* What is found for a frame whose first argument counts: it is to be looked up with its module. */
+/* Found for a frame whose first argument counts: look it up with its module. */
 #define BY_OBJECT UINT32_MAX
-#define STEP (UINT32_MAX - 1) /* likewise, and that is an optimizer */
+#define STEP (UINT32_MAX - 1) /* the same, and the argument is an optimizer */
 
 static MT_HOT const struct mt_python_layout *layout;
 static MT_HOT struct mt_cache stacks = {.forgets = 1};
@@ -32,7 +32,7 @@ int mt_frames_start(const struct mt_python_layout *of_this_python, void *code_ty
     return mt_code_deaths_count(code_type);
 }
 
-/* The first argument, also where functions inside the function use it, too. The frame has one. */
+/* Return the first argument, even if inner functions use it, too. The frame has one. */
 static uint64_t argument_of(uint64_t frame)
 {
     uint64_t object = mt_py_reference(mt_py_word(frame, layout->frame_locals));
@@ -47,8 +47,8 @@ static bool has_argument(uint64_t frame)
            mt_py_int(mt_py_frame_code(layout, frame), layout->code_arguments) > 0;
 }
 
-/* Whether a known frame, which is there, still does what it did, for the same object. is_sure: no
- * code object was freed since. */
+/* Whether a known frame, which still exists, does the same for the same object. is_sure: no code
+ * object was freed since. */
 static inline bool is_same(const struct mt_python_layout *at, const struct mt_known_frame *known,
                            bool is_sure)
 {
@@ -67,7 +67,7 @@ static uint16_t *place_of(struct mt_thread *self, uint64_t frame)
     return &self->place[(frame >> 4 ^ frame >> 12) % MT_STACK_DEPTH];
 }
 
-/* Where in self->known the frame is; 0: nowhere. */
+/* Return the frame's index in self->known; 0: none. */
 static unsigned find_known(struct mt_thread *self, uint64_t frame)
 {
     unsigned i = *place_of(self, frame);
@@ -76,11 +76,11 @@ static unsigned find_known(struct mt_thread *self, uint64_t frame)
 
 #define DIFFERENT (MT_STACK_DEPTH + 1)
 
-/* How many of the known frames, the n-th of which is there, are as they were; or DIFFERENT, if its
- * callers are others. */
+/* Return how many of the first n known frames, whose n-th still exists, are unchanged; DIFFERENT:
+ * they are not its callers any more. */
 static unsigned count_same(const struct mt_thread *self, unsigned n, bool is_sure)
 {
-    const struct mt_python_layout at = *layout; /* in registers, that is */
+    const struct mt_python_layout at = *layout; /* a copy, for registers */
     const struct mt_known_frame *known = &self->known[n], *same = known;
     for (; known > self->known; known--) {
         const char *frame = (const char *)(uintptr_t)known->frame;
@@ -92,19 +92,18 @@ static unsigned count_same(const struct mt_thread *self, unsigned n, bool is_sur
     return (unsigned)(same - self->known);
 }
 
-/* Frames that are to be looked up, innermost first; before them come the first n_known of the last
- * event. */
+/* Frames to look up, innermost first. Before them come the first n_known of the last event. */
 struct walk {
     unsigned n, n_known;
-    bool is_cut;         /* there are more callers; */
-    unsigned inner, gap; /* so many of them, or more, are left out before the innermost ones */
-    uint64_t *frame; /* self->walked: the caller's stack may be small */
+    bool is_cut;         /* there are more callers: */
+    unsigned inner, gap; /* at least `gap` are left out before the innermost ones */
+    uint64_t *frame;     /* self->walked, because the thread's stack may be small */
 };
 
-#define MOST_WALKED 20000u /* of a deep recursion: beyond, the outermost frames are not looked for */
+#define MOST_WALKED 20000u /* of a deep recursion; not walked to its outermost frames beyond */
 
-/* The innermost frames and the outermost ones: the program's own line is among these, however many
- * frames of libraries it is below. */
+/* Take the innermost and the outermost frames: the program's own line is among the outermost,
+ * however many library frames are below it. */
 static void walk_cut(uint64_t frame, struct walk *out)
 {
     const unsigned inner = MT_STACK_DEPTH - MT_STACK_OUTER;
@@ -126,7 +125,7 @@ static void walk_cut(uint64_t frame, struct walk *out)
     out->is_cut = true;
 }
 
-/* From the innermost frame outwards, up to one whose callers are those of the last event. */
+/* Walk from the innermost frame outwards, up to one with the same callers as at the last event. */
 static void walk(struct mt_thread *self, uint64_t innermost, bool is_sure, struct walk *out)
 {
     uint64_t frame = innermost;
@@ -151,9 +150,9 @@ static void walk(struct mt_thread *self, uint64_t innermost, bool is_sure, struc
     out->n_known = same;
 }
 
-/* Below, i is a frame's place among self->known, where all its callers are. */
+/* Below, i is a frame's index in self->known, which has all its callers. */
 
-/* The nearest caller that is at work for a module. */
+/* Return the nearest caller that works for a module. */
 static struct mt_module_caller caller_of(const struct mt_thread *self, unsigned i)
 {
     while (i-- > 1)
@@ -162,8 +161,8 @@ static struct mt_module_caller caller_of(const struct mt_thread *self, unsigned 
     return (struct mt_module_caller){0, 0};
 }
 
-/* Callers that may have a module among their parts: modules that were called, else any function's
- * first argument. */
+/* List callers that may have a module as a child: called modules, else any function's first
+ * argument. */
 static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_module_caller *owner)
 {
     unsigned n = 0;
@@ -179,7 +178,7 @@ static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_mo
     return n;
 }
 
-/* Whether a frame is at work for its first argument, another module than its callers. */
+/* Whether a frame works for its first argument, a module other than its caller's. */
 static int enters_module(const struct mt_thread *self, unsigned i, uint64_t code)
 {
     uint64_t frame = self->known[i].frame;
@@ -195,7 +194,7 @@ static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
     return has_argument(frame) && mt_optimizer_is_step(code, argument_of(frame));
 }
 
-/* BY_OBJECT, STEP, or 0. */
+/* Return BY_OBJECT, STEP, or 0. */
 static uint32_t enters(const struct mt_thread *self, unsigned i, uint64_t code)
 {
     bool has_begun = mt_look_begin();
@@ -237,7 +236,7 @@ static uint32_t resolve(const struct mt_thread *self, unsigned i, uint64_t objec
     return module;
 }
 
-/* The module, which no other one calls, is to be asked for its members. */
+/* Note to read the members of a module that no other one calls. */
 static void note_call(struct mt_thread *self, uint64_t module, bool is_new)
 {
     self->called.object = module;
@@ -245,7 +244,7 @@ static void note_call(struct mt_thread *self, uint64_t module, bool is_new)
     self->has_to_ask = true;
 }
 
-/* The same line of the same function is another frame for each module. */
+/* One line of one function is a different frame for each module. */
 static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_key key)
 {
     struct mt_known_frame *known = &self->known[i];
@@ -317,8 +316,8 @@ static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t fr
     known->is_lost = !known->stack;
 }
 
-/* How many frames are left out, to a power of two: a recursion would else have another stack at each
- * depth. */
+/* Intern a gap, by its number of frames rounded to a power of two: otherwise a recursion would have
+ * another stack at each depth. */
 static uint32_t intern_gap(const struct mt_key *key, unsigned least)
 {
     char text[64];
@@ -333,12 +332,12 @@ static uint32_t intern_gap(const struct mt_key *key, unsigned least)
     return id;
 }
 
-/* What comes next is called by frames that are left out. */
+/* Put a gap between this frame and the next. */
 static void mark_gap(struct mt_thread *self, unsigned n, unsigned gap)
 {
     struct mt_known_frame *known = &self->known[n];
     unsigned least = 1u << (31 - __builtin_clz(gap));
-    struct mt_key key = {.a = least, .parent = known->stack}; /* no code's address */
+    struct mt_key key = {.a = least, .parent = known->stack}; /* not an address of code */
     uint32_t id = find(self, &key);
     if (!id)
         id = intern_gap(&key, least);
@@ -346,7 +345,7 @@ static void mark_gap(struct mt_thread *self, unsigned n, unsigned gap)
         known->stack = id;
 }
 
-/* Which steps have ended, and whether there is somebody to be asked. */
+/* Note ended steps, and whether to read objects. */
 static void follow_up(struct mt_thread *self, unsigned n)
 {
     if (self->n_steps)

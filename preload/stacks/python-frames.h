@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the frames of the calling thread to the id of its stack. */
+/* The id of the calling thread's stack, from its frames. */
 #ifndef MT_PRELOAD_PYTHON_FRAMES_H
 #define MT_PRELOAD_PYTHON_FRAMES_H
 
@@ -8,14 +8,14 @@
 #include "preload/python/python-versions.h"
 #include "preload/record/recorder.h"
 
-/* Frames lie in memory like this from now on; code_type: PyCode_Type. 0, or -EFAULT: code objects
- * that go away cannot be noticed. */
+/* Read frames by this layout from now on. code_type: PyCode_Type. Return 0, or -EFAULT: deaths of
+ * code objects cannot be counted. */
 int mt_frames_start(const struct mt_python_layout *layout, void *code_type);
 
-/* Id of the stack that ends with this frame; 0: there is none. */
+/* Return the id of the stack that ends with this frame; 0: none. */
 uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost);
 
-/* Whether it is one of a Python function, not of C code. */
+/* Whether the frame is a Python function's, not C code's. */
 static inline bool mt_is_python_frame(const struct mt_python_layout *layout, uint64_t frame)
 {
     enum { OWNED_BY_C_STACK = 3 }; /* from 3.12 on */

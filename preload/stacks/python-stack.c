@@ -45,7 +45,7 @@ struct mt_python_found mt_python_find(void)
     found.version = (const char *(*)(void))mt_real_dlsym(RTLD_DEFAULT, "Py_GetVersion");
     found.thread_state =
         (void *(*)(void))mt_real_dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
-    /* Its private name is that of versions up to 3.12. */
+    /* Versions up to 3.12 have only the private name. */
     int (*is_finalizing)(void) = (int (*)(void))mt_real_dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
     if (!is_finalizing)
         is_finalizing = (int (*)(void))mt_real_dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
@@ -71,7 +71,7 @@ void mt_python_start(const struct mt_python_found *found)
         !found->is_finalizing || !found->code_type || !mt_py_types.str ||
         sscanf(found->version(), "%d.%d", &major, &minor) != 2)
         return;
-    /* Without the GIL all objects begin otherwise. */
+    /* Without the GIL, all objects have another head. */
     if (strstr(found->version(), "free-threading build")) {
         set_status(FREE_THREADED);
         mt_message("memtap does not know Python without the GIL; recording without Python stacks");
@@ -108,7 +108,7 @@ static bool has_type(uint64_t object, const void *type)
     return !read_word(object, MT_OBJECT_TYPE, &found) && found == (uint64_t)(uintptr_t)type;
 }
 
-/* Whether the frame's instruction is one of its code object's. */
+/* Whether the frame's instruction lies in its code object. */
 static bool is_sound_instruction(uint64_t frame, uint64_t code)
 {
     const struct mt_python_layout *layout = python.layout;
@@ -118,7 +118,7 @@ static bool is_sound_instruction(uint64_t frame, uint64_t code)
     if (read_word(frame, layout->frame_instruction, &instruction) ||
         read_word(code, MT_CODE_UNITS, &units))
         return false;
-    /* a frame that has not begun may stand before the first */
+    /* a frame that has not begun may stand before its first instruction */
     int64_t offset = (int64_t)(instruction - code) - layout->code_instructions;
     return offset >= -2 && offset < (int64_t)(2 * units) && offset % 2 == 0;
 }
@@ -141,7 +141,7 @@ static bool is_sound_frame(uint64_t frame)
            !read_word(code, layout->code_filename, &file) && has_type(file, mt_py_types.str);
 }
 
-/* Walks once with reads that cannot crash: every frame must be one, and the chain must end. */
+/* Walk once with reads that cannot crash: every frame must be sound, and the chain must end. */
 static bool is_sound_stack(uint64_t tstate)
 {
     const struct mt_python_layout *layout = python.layout;
@@ -174,7 +174,7 @@ static int check(uint64_t tstate)
 
 MT_HOT_CODE uint32_t mt_python_stack_there(struct mt_thread *self)
 {
-    /* At its end Python frees the thread states of threads that still run. */
+    /* At its end, Python frees the thread states of threads that still run. */
     if (python.found.is_finalizing())
         return 0;
     uint64_t tstate = (uint64_t)(uintptr_t)python.found.thread_state();
@@ -213,7 +213,7 @@ bool mt_python_is_near(struct mt_thread *self, const char *function, const char 
 {
     if (!mt_python_stack(self))
         return false;
-    unsigned looked_at = 0; /* from 3.12 on there are frames of C code in between */
+    unsigned looked_at = 0; /* from 3.12 on, frames of C code lie in between */
     for (unsigned n = self->n_known; n && looked_at < 2; n--) {
         if (!mt_is_python_frame(python.layout, self->known[n].frame))
             continue;

@@ -21,20 +21,19 @@ struct mt_python_found {
     struct mt_py_types types;
 };
 
-/* Looks for it. Takes the loader's lock; any number of times. */
+/* Look for Python. Takes the loader's lock; may be called again. */
 struct mt_python_found mt_python_find(void);
 
-/* Begins with the Python that was found; where there is none, or one that memtap does not know,
- * stacks are 0. */
+/* Start with this Python. Without one, or with one that memtap does not know, stacks are 0. */
 void mt_python_start(const struct mt_python_found *found);
 
-/* There may be Python functions, and their stacks are wanted. */
+/* Python may be in use, and its stacks are wanted. */
 extern _Atomic int mt_python_is_on;
 
 uint32_t mt_python_stack_there(struct mt_thread *self);
 
-/* Id of the thread's stack; 0: it is in no Python function. Call between mt_enter and mt_leave, and
- * mt_ask (ask.h) after it: taking a stack records no events. */
+/* Return the id of the thread's stack; 0: it is in no Python function. Call between mt_enter and
+ * mt_leave, and mt_ask (ask.h) after it: taking a stack records no events. */
 static inline uint32_t mt_python_stack(struct mt_thread *self)
 {
     return atomic_load_explicit(&mt_python_is_on, memory_order_acquire)
@@ -42,21 +41,21 @@ static inline uint32_t mt_python_stack(struct mt_thread *self)
                : 0;
 }
 
-/* Where a function stands. */
+/* A place in a function. */
 struct mt_python_place {
     uint64_t frame, code;
     uint32_t line;
 };
 
-/* Whether the thread's innermost frame, or its caller's, is one of that function, of a file whose
- * path ends so; and where it stands. Call between mt_enter and mt_leave. */
+/* Whether the thread's innermost frame, or its caller, is of this function in a file whose path
+ * ends with `file`; write its place. Call between mt_enter and mt_leave. */
 bool mt_python_is_near(struct mt_thread *self, const char *function, const char *file,
                        struct mt_python_place *out);
 
-/* For the trace: the version of the Python in this process, "3.11.7"; "" where there is none. */
+/* Return, for the trace, this process's version of Python, "3.11.7"; "": none. */
 const char *mt_python_version(void);
 
-/* For the trace: whether there are stacks, in a word or two. */
+/* Say for the trace, in a word or two, whether there are stacks. */
 const char *mt_python_status(void);
 
 /* For a forked child, whose ids begin anew. */

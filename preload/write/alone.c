@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The kernel has no memory to read of a process whose first thread is over. */
+/* After the first thread's end, the kernel reads no memory of the process by its id. */
 static bool is_first_thread_over(void)
 {
     char byte = 0, copy;
@@ -21,7 +21,7 @@ static bool is_first_thread_over(void)
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) < 0 && errno == ESRCH;
 }
 
-/* Without /proc nobody tells how many threads there are: the first one's end has to be enough. */
+/* Without /proc, memtap cannot count the threads: the first one's end has to be enough. */
 static int ends_without_proc(void)
 {
     if (!is_first_thread_over())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes definitions: what the ids of events mean, threads, and facts of the run. */
+/* Write definitions: the meanings of events' ids, threads, and facts of the run. */
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
 #include "writer-parts.h"
@@ -39,14 +39,14 @@ static void define_thread(const struct mt_known_thread *thread)
                                    .text_size = strnlen(thread->name, MT_THREAD_NAME_SIZE)});
 }
 
-/* For the segments to come. */
+/* Remember a thread for the next segments. */
 static void remember_thread(const struct mt_known_thread *thread)
 {
     if (mt_writer.n_threads == mt_writer.threads_capacity) {
         size_t capacity = 2 * mt_writer.n_threads + 16;
         struct mt_known_thread *threads = realloc(mt_writer.threads, capacity * sizeof *threads);
         if (!threads)
-            return; /* it will have no name */
+            return; /* it will lack a name */
         mt_writer.threads = threads;
         mt_writer.threads_capacity = capacity;
     }
@@ -68,7 +68,7 @@ static void meet_thread(const struct mt_thread *thread)
         remember_thread(&known);
 }
 
-/* Once for each sort of definition that there is no more room for. */
+/* Write once for each sort of definition that it ran out of room. */
 static void define_left_out(void)
 {
     char text[128];
@@ -79,11 +79,11 @@ static void define_left_out(void)
     mt_writer_define_info(NULL, text, strlen(text));
 }
 
-/* It was published before the events were. */
+/* Definitions are published before the events that use them. */
 void mt_writer_define(void)
 {
     struct mt_definition definition;
-    uint64_t journal = mt_tail_journal(); /* all in it is found below */
+    uint64_t journal = mt_tail_journal(); /* mt_intern_read below finds all of it */
     for (size_t i = 0; i < mt_writer.order.n; i++) {
         const struct mt_thread *thread = mt_writer.order.source[i].thread;
         if (thread->id > mt_writer.mark.threads) {

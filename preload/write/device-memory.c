@@ -51,8 +51,8 @@ static int find(void *library, void *slot, const char *symbol)
     return found != NULL;
 }
 
-/* What NVML and the loader allocate in our thread lies in an arena of the C library's: 64 MiB of
- * address space, and 128 while it is made. A program that is near its limit needs those itself. */
+/* NVML and the loader allocate in our thread from an arena of the C library: 64 MiB of address
+ * space, and 128 while it is made. A program near its limit needs those itself. */
 #define ROOM_FOR_NVML (1ull << 30)
 
 static bool is_room_tight(void)
@@ -78,7 +78,7 @@ static int is_driver(struct dl_phdr_info *info, size_t size, void *unused)
 static enum state start(void)
 {
     if (!mt_loaded_each(is_driver, NULL))
-        return ABSENT; /* and dlopen would allocate before it says so */
+        return ABSENT; /* dlopen would allocate before it fails */
     if (is_room_tight())
         return TIGHT;
     void *library = mt_loaded_open("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -103,7 +103,7 @@ static void *handle_of(int device)
     return nvml.device[device];
 }
 
-/* In a container NVML may know other numbers of processes than we do, or tell none at all. */
+/* In a container, NVML may know other process ids than we do, or none at all. */
 static void share(void *handle, struct mt_device_memory *out)
 {
     static struct nvml_process process[MOST_PROCESSES];
@@ -115,8 +115,8 @@ static void share(void *handle, struct mt_device_memory *out)
             *(process[i].pid == (unsigned)getpid() ? &out->own : &out->others) += process[i].used;
 }
 
-/* A fork while somebody loads a library leaves the child a loader that ends it; and one while NVML
- * is asked, an NVML that waits for ever, also where the program asks it. */
+/* A fork while a thread loads a library leaves the child a loader that ends it; a fork while NVML
+ * is asked, an NVML that waits for ever, even for the program. */
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
 int mt_device_memory_hold(void)

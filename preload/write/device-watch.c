@@ -15,20 +15,20 @@
 #include <unistd.h>
 
 #define MOST_DEVICES 64
-#define MOST_SAMPLES 256 /* not taken yet; more are dropped */
+#define MOST_SAMPLES 256 /* waiting; more are dropped */
 #define LAST_WAIT_NS 500000000u
 #define PAUSE_NS 100000000u
 #define FOR_EVER UINT64_MAX
-#define PAUSES_FOR_A_SAMPLE 20u /* a pause is at least so many times as long as it took to ask */
+#define PAUSES_FOR_A_SAMPLE 20u /* a pause is at least so many times as long as the asking */
 
 static struct {
-    uint64_t seen; /* devices, by bit; the writer's */
+    uint64_t seen; /* devices, by bit; for the writer */
     bool has_changed;
     bool has_thread;
-    _Atomic uint32_t bell, answers; /* futexes: end a pause, 0 before the first; count what was asked */
+    _Atomic uint32_t bell, answers; /* futexes: ends a pause, 0 before the first; counts answers */
     /* Below: with the lock held. */
     pthread_mutex_t lock;
-    uint64_t wanted, known; /* devices, by bit: to be asked for, and all that were so far */
+    uint64_t wanted, known; /* devices, by bit: to ask now; asked so far */
     bool is_asking, is_over;
     struct mt_device_memory last[MOST_DEVICES];
     struct mt_event sample[MOST_SAMPLES];
@@ -84,7 +84,7 @@ static void wake(_Atomic uint32_t *word)
     errno = saved;
 }
 
-/* While the word has this value, and at most so long. */
+/* Wait while the word has this value, at most so long. */
 static void wait_on(_Atomic uint32_t *word, uint32_t value, uint64_t most_ns)
 {
     const struct timespec most = {(time_t)(most_ns / 1000000000u), (long)(most_ns % 1000000000u)};
@@ -113,12 +113,12 @@ void mt_watch_request(void)
     if (!mt_is_recording())
         return;
     if (atomic_load(&mt_watch_state) == MT_WATCH_OFF)
-        mt_writer_wake(); /* which begins the thread, and asks */
+        mt_writer_wake(); /* it starts the thread, which asks */
     else
         ring();
 }
 
-/* What is to be asked for now; 0: no more. */
+/* Return the devices to ask now; 0: end. */
 static uint64_t take_wanted(void)
 {
     pthread_mutex_lock(&watch.lock);
@@ -151,7 +151,7 @@ static void *run(void *unused)
     while (!atomic_load(&watch.bell))
         wait_on(&watch.bell, 0, FOR_EVER);
     for (;;) {
-        uint32_t asks = MT_WATCH_ASKS; /* each time: an exchange that fails puts in what it found */
+        uint32_t asks = MT_WATCH_ASKS; /* set each time: a failing exchange overwrites it */
         while (atomic_load(&mt_watch_state) == MT_WATCH_WAITS)
             wait_on(&mt_watch_state, MT_WATCH_WAITS, FOR_EVER);
         atomic_store(&mt_watch_state, MT_WATCH_ASKS);

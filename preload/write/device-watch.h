@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When the devices' memory is asked for (device-memory.h): soon after CUDA has given memory, as
- * often as a pause of 0.1 s allows, when the program wants it, and at the end. A thread of its own
- * asks, since NVML's first call may take longer than a ring takes to fill, and its library's
- * loading may wait for the host. It asks for the first time after the writer's first look at the
- * rings. For the writer only, but for start, hint, request and reset.
+ * When to ask for the devices' memory (device-memory.h): soon after CUDA has given memory, as often
+ * as a pause of 0.1 s allows, on the program's request, and at the end. A thread of its own asks,
+ * because NVML's first call may take longer than a ring takes to fill, and loading its library may
+ * wait for the host. It first asks after the writer's first look at the rings. For the writer only,
+ * except start, hint, request and reset.
  */
 #ifndef MT_PRELOAD_DEVICE_WATCH_H
 #define MT_PRELOAD_DEVICE_WATCH_H
@@ -15,14 +15,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* NOTED: it is to ask once more when it has asked and paused. */
+/* NOTED: ask once more after asking and pausing. */
 enum mt_watch_state { MT_WATCH_OFF, MT_WATCH_WAITS, MT_WATCH_ASKS, MT_WATCH_NOTED };
 extern _Atomic uint32_t mt_watch_state; /* a futex */
 
 void mt_watch_note_slowly(void);
 
-/* CUDA has given memory, or none was left. Any thread, under any lock of the host's; almost always
- * one load. errno is kept. */
+/* CUDA has given memory, or had none left. Any thread, under any lock of the host; almost always
+ * one load. Keeps errno. */
 static inline void mt_watch_hint(void)
 {
     uint32_t state = atomic_load_explicit(&mt_watch_state, memory_order_relaxed);
@@ -30,31 +30,31 @@ static inline void mt_watch_hint(void)
         mt_watch_note_slowly();
 }
 
-/* Makes the thread, which waits. Called with the signals blocked that it must not take, and not by
- * the writer: a thread that makes another one allocates from the C library (own-malloc.h). */
+/* Make the thread, which waits. Call with the signals blocked that it must not take, and not in the
+ * writer: a thread that makes another one allocates from the C library (own-malloc.h). */
 void mt_watch_start(void);
 
-/* The program wants to know: without a pause. Any thread. */
+/* Ask now, because the program wants it. Any thread. */
 void mt_watch_request(void);
 
-/* This event was written: it may have changed what a device's memory is taken by. */
+/* Note a written event that may have changed the use of a device's memory. */
 void mt_watch_note(const struct mt_event *event);
 
-/* Something was written. Asks for samples of all devices seen so far, if anything changed.
- * Waits for nothing. */
+/* Ask for samples of all devices seen so far, if anything changed. Call after writing. Waits for
+ * nothing. */
 void mt_watch_ask(void);
 
-/* The oldest sample that was not taken yet, with its time on the clock of events: 1, or 0 where
- * there is none. One that says what its device's last one said is left out. */
+/* Take the oldest waiting sample, with its time on the events' clock. Return 1, or 0: none. A
+ * sample equal to its device's last one is left out. */
 int mt_watch_take(struct mt_event *out);
 
-/* The next samples are given even if nothing has changed: a new segment of the trace has none. */
+/* Give the next samples even if nothing has changed: a new segment has none yet. */
 void mt_watch_forget(void);
 
-/* Takes a last sample of all devices, if that is done within 0.5 s; NVML is not asked again. */
+/* Take a last sample of all devices, if that takes at most 0.5 s; then ask NVML no more. */
 void mt_watch_finish(void);
 
-/* Whether there is a thread that asks. Writer. */
+/* Whether there is a thread that asks. Writer only. */
 bool mt_watch_has_thread(void);
 
 /* For a forked child, which has no such thread. */

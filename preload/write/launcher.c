@@ -6,7 +6,7 @@
 
 const char *const mt_place_names[MT_PLACES] = {"rank", "local_rank", "world_size"};
 
-/* What a job's own launcher says comes before Slurm, which also counts what has but started one. */
+/* A job's own launcher comes before Slurm, which also counts processes that only start others. */
 static const char *const launchers[][MT_PLACES] = {
     {"RANK", "LOCAL_RANK", "WORLD_SIZE"}, /* torchrun, torch.distributed */
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"},

@@ -15,9 +15,9 @@
 #define PUTTING_WAIT_NS 100000000
 
 /*
- * The horizon: a moment before which all events can be seen. A thread says that it is putting
- * (a plain store), reads the clock, and publishes. We read the clock, make every thread of the
- * process pass a full barrier, and look: a thread that we see not putting has published all that it
+ * The horizon: a moment before which all events can be seen. A thread notes that it is putting (a
+ * plain store), reads the clock, and publishes. We read the clock, make every thread of the process
+ * pass a full barrier, and look: a thread that is not putting then has published everything it
  * began before the barrier, and what it begins afterwards is younger than the horizon.
  */
 static void barrier_in_all_threads(void)
@@ -27,13 +27,13 @@ static void barrier_in_all_threads(void)
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
         is_registered = true;
     }
-    /* Where the kernel refuses, a store buffer drains long before the next look. */
+    /* If the kernel refuses, a store buffer drains long before the next look. */
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
         mt_clock_pause(1000);
 }
 
-/* Whether all that it began before the barrier is published. If not, it has lost its processor in
- * the middle, or is stopped. */
+/* Whether everything begun before the barrier is published. If not, the thread has lost its
+ * processor in the middle, or is stopped. */
 static bool is_published(struct mt_ring *ring)
 {
     if (!atomic_load_explicit(&ring->putting, memory_order_acquire))
@@ -73,7 +73,7 @@ static int list_threads(struct mt_order *order)
             return -ENOMEM;
         n = mt_threads_list(order->thread, order->capacity);
     }
-    order->n = n < order->capacity ? n : order->capacity; /* one more may have come */
+    order->n = n < order->capacity ? n : order->capacity; /* another may have come */
     for (size_t i = 0; i < order->n; i++)
         order->source[i].thread = order->thread[i];
     return 0;
@@ -108,7 +108,7 @@ int mt_order_collect(struct mt_order *order, bool is_last)
     for (size_t i = 0; i < order->n; i++) {
         struct mt_source *source = &order->source[i];
         struct mt_ring *ring = &source->thread->ring;
-        /* A thread that is in no hook now has not begun to read what was retired before. */
+        /* A thread in no hook now has not begun to read what was retired before. */
         is_nobody_in = is_nobody_in && !mt_is_in_hook(source->thread);
         is_all = is_published(ring) && is_all;
         source->end = atomic_load_explicit(&ring->put, memory_order_acquire);
@@ -121,13 +121,13 @@ int mt_order_collect(struct mt_order *order, bool is_last)
         order->horizon_ns = UINT64_MAX;
     else if (is_all || !can_wait(order))
         order->horizon_ns = now;
-    if (!order->has_sample) /* asked after the horizon was set: none older will come */
+    if (!order->has_sample) /* taken after the horizon was set: no older one will come */
         look_at_sample(order);
     order->current = SAMPLES;
     return 0;
 }
 
-/* The source with the oldest event, and how far it goes before another one's turn. */
+/* Choose the source with the oldest event, and how far it goes before another's turn. */
 static int choose(struct mt_order *order)
 {
     uint64_t first = order->has_sample ? order->sample.time_ns : UINT64_MAX, second = UINT64_MAX;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Brings the events of all rings, and the samples of devices, into the order of their times. Used by
- * the writer only. */
+/* Order the events of all rings, and the samples of devices, by time. For the writer only. */
 #ifndef MT_PRELOAD_ORDER_H
 #define MT_PRELOAD_ORDER_H
 
@@ -18,12 +17,12 @@ struct mt_order {
     struct mt_source *source;
     struct mt_thread **thread; /* of each source, as threads.h lists them */
     size_t n, capacity;
-    uint64_t horizon_ns; /* every older event has come */
-    struct mt_event sample; /* the oldest of a device that was not taken yet (device-watch.h) */
+    uint64_t horizon_ns;    /* every older event is here */
+    struct mt_event sample; /* the oldest waiting sample (device-watch.h) */
     bool has_sample;
     size_t current;      /* the source whose events come next ..., SIZE_MAX: samples */
     uint64_t until_ns;   /* ... up to this time */
-    uint64_t apart;      /* events of rings that are apart (tail.h) so far, lost ones too */
+    uint64_t apart;      /* events of rings that are apart (tail.h) so far, with lost ones */
 };
 
 /* Collect events up to a horizon: 0 or -ENOMEM. is_last: up to the very last event. */
@@ -32,8 +31,8 @@ int mt_order_collect(struct mt_order *order, bool is_last);
 /* Return 1 and the next collected event by time, or 0 if there is none before the horizon. */
 int mt_order_next(struct mt_order *order, struct mt_event *event);
 
-/* What was taken so far is in the trace: notes it in the tail and the rings' `safe` of that index (tail.h), and
- * then gives its place back to them. */
+/* Everything taken so far is in the trace: note it in the tail and the rings' `safe` of that index
+ * (tail.h), and then free its place in the rings. */
 void mt_order_note(struct mt_order *order, unsigned index);
 void mt_order_give_back(struct mt_order *order);
 

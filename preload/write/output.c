@@ -16,9 +16,9 @@
 
 #define MOST_SUFFIXES 10000
 #define EXTENSION ".mtap"
-#define LONGEST_ADDED 96u /* what may come before the extension: a rank and a number */
+#define LONGEST_ADDED 96u /* for a rank and a number before the extension */
 
-/* What stands for a letter of the pattern; NULL: the letter has no meaning. */
+/* Return the text for a letter of the pattern; NULL: the letter has no meaning. */
 static const char *meaning(char letter, char *scratch, size_t size)
 {
     const char *rank;
@@ -39,9 +39,9 @@ static const char *meaning(char letter, char *scratch, size_t size)
     return NULL;
 }
 
-#define MOST_OF_NAME 64u /* bytes that stand for a letter */
+#define MOST_OF_NAME 64u /* bytes for a letter */
 
-/* A program's name or a rank may be whatever somebody has set, such as a title for ps(1). */
+/* A program's name or a rank may be any text, such as a title for ps(1). */
 static size_t put_meaning(char *out, const char *text)
 {
     size_t n = strnlen(text, MOST_OF_NAME);
@@ -50,8 +50,8 @@ static size_t put_meaning(char *out, const char *text)
     return n;
 }
 
-/* Bytes of the working directory and a slash; 0: it is not known, or so long that it is better left
- * out. */
+/* Put the working directory and a slash. Return their bytes; 0: not known, or so long that it is
+ * left out. */
 static size_t put_directory(char *out, size_t size)
 {
     size_t used = getcwd(out, size / 2) ? strlen(out) : 0;
@@ -60,8 +60,8 @@ static size_t put_directory(char *out, size_t size)
     return used;
 }
 
-/* Where the extension begins, or would: what is added to a name comes before it, so that folders and
- * globs (*.mtap) find the trace. */
+/* Return where the extension begins, or would. Additions to a name come before it, so that folders
+ * and globs (*.mtap) find the trace. */
 static size_t stem_length(const char *path)
 {
     size_t n = strlen(path), extension = strlen(EXTENSION);
@@ -78,14 +78,14 @@ static int names_rank(const char *pattern)
     return 0;
 }
 
-/* A directory, a device or a pipe. */
+/* Whether the path is a directory, a device or a pipe. */
 static bool is_special(const char *path)
 {
     struct stat status;
     return !stat(path, &status) && !S_ISREG(status.st_mode);
 }
 
-/* The processes of a job have one pattern: each name tells its rank. */
+/* Add the rank to the name: all processes of a job have one pattern. */
 static void add_rank(char *path)
 {
     const char *rank = mt_launcher_place(MT_RANK), *world = mt_launcher_place(MT_WORLD_SIZE);
@@ -141,8 +141,8 @@ static bool is_there(const char *path, const char *suffix)
     return !faccessat(AT_FDCWD, other_name(path, suffix).path, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-/* What is there of a trace of that name, which may have been moved away itself: its suffix; NULL:
- * nothing. */
+/* Return the suffix of an existing part of a trace with this name, even if the trace itself was
+ * moved away; NULL: none. */
 static const char *find_part(const char *path)
 {
     static const char *const suffixes[] = {"", MT_TAIL_SUFFIX, MT_OLDER_SUFFIX};
@@ -168,7 +168,7 @@ static int create(struct mt_output *out)
 int mt_output_open(struct mt_output *out)
 {
     out->size = 0;
-    if (is_special(out->path)) /* with a number, it would be another folder's or device's name */
+    if (is_special(out->path)) /* a number would make it another folder's or device's name */
         return -EISDIR;
     const size_t stem = stem_length(out->path);
     const char *extension = out->path[stem] ? EXTENSION : "", *part = find_part(out->path);
@@ -237,7 +237,7 @@ void mt_output_discard(struct mt_output *next)
 int mt_output_replace(struct mt_output *out, struct mt_output *next)
 {
     struct other_name older = other_name(out->path, MT_OLDER_SUFFIX);
-    unlink(older.path); /* ours: there was none when the trace was made */
+    unlink(older.path); /* ours: none existed when the trace was made */
     if (link(out->path, older.path) && rename(out->path, older.path))
         return -errno;
     if (rename(next_name(next).path, out->path)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trace file: its name, its making, and careful appending. Used by the writer only. */
+/* The trace file: its name, its creation, and careful appending. For the writer only. */
 #ifndef MT_PRELOAD_OUTPUT_H
 #define MT_PRELOAD_OUTPUT_H
 
@@ -12,43 +12,43 @@
 
 struct mt_output {
     struct mt_own_file file;
-    struct mt_author author; /* us */
+    struct mt_author author; /* ours */
     uint64_t size; /* bytes appended */
     char path[PATH_MAX];
-    unsigned next; /* number of the name of a segment that is begun */
-    size_t shown;  /* where in the path what was asked for begins */
+    unsigned next; /* number in the name of the begun segment */
+    size_t shown;  /* where the requested path begins in path */
 };
 
-/* Sets out->path from the pattern, replacing %p %e %h %r %%; in a job of several processes a name
- * without %r gets -rankN before .mtap. 0, or -ENAMETOOLONG. The path is absolute, since the program
- * may go elsewhere. Reads the environment. */
+/* Set out->path from the pattern, replacing %p %e %h %r %%. In a job of several processes, a name
+ * without %r gets -rankN before .mtap. Return 0 or -ENAMETOOLONG. The path is absolute, because the
+ * program may change its directory. Reads the environment. */
 int mt_output_name(struct mt_output *out, const char *pattern);
 
-/* The path for messages: as the pattern has it. */
+/* Return the path for messages, as in the pattern. */
 static inline const char *mt_output_shown(const struct mt_output *out)
 {
     return out->path + out->shown;
 }
 
-/* Makes a new file at out->path; where that name, or that of its tail, is taken, with .1, .2 ...
- * before .mtap, and a line on stderr. 0, or a negative errno with out->path the name that was tried
- * last. -EISDIR: that is a directory, a device or a pipe. */
+/* Create a new file at out->path. If that name, or its tail's, is taken, add .1, .2 ... before
+ * .mtap and print a line on stderr. Return 0, or a negative errno with the last name tried in
+ * out->path. -EISDIR: it is a directory, a device or a pipe. */
 int mt_output_open(struct mt_output *out);
 
-/* Makes the file of the trace's next segment, under a name of its own: 0, or a negative errno. What
- * a killed process has left of that name is removed; where there is something else, the name gets a
- * number. */
+/* Create the file of the trace's next segment under a name of its own. Return 0 or a negative
+ * errno. Remove a killed process's leftover of that name; if another file is there, add a number to
+ * the name. */
 int mt_output_open_next(const struct mt_output *out, struct mt_output *next);
 
-/* The next segment takes the trace's name and place; what had them becomes the older segment, whose
- * predecessor goes. 0, or a negative errno and all is as it was. */
+/* Give the next segment the trace's name. The file with that name becomes the older segment, and
+ * the older one goes. Return 0, or a negative errno with everything unchanged. */
 int mt_output_replace(struct mt_output *out, struct mt_output *next);
 
-/* Gives up a segment that was begun. */
+/* Discard a segment that was begun. */
 void mt_output_discard(struct mt_output *next);
 
-/* Appends all bytes: 0, or a negative errno with the file cut back to what it was before. -ESTALE:
- * the program has closed our descriptor or uses its number for something else. */
+/* Append all bytes. Return 0, or a negative errno with the file cut back to its size before.
+ * -ESTALE: the program has closed our descriptor or reuses its number. */
 int mt_output_append(struct mt_output *out, const void *bytes, size_t size);
 
 void mt_output_close(struct mt_output *out);

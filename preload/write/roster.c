@@ -12,6 +12,6 @@ void mt_roster_sign(const char *roster, const char *text)
     if (fd < 0)
         return;
     ssize_t written = mt_write_quietly(fd, text, strlen(text) + 1);
-    (void)written; /* only a message at the end is missing then */
+    (void)written; /* a failure only costs a message at the end */
     close(fd);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Begins the files of a bounded trace: each can be read without those before. */
+/* Begin the files of a bounded trace: each can be read without earlier ones. */
 #include "device-watch.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
@@ -18,7 +18,7 @@ void mt_writer_keep_all(int rc)
     mt_writer.live = NULL;
 }
 
-/* No two traces of a machine begin at one time in one process. */
+/* Return a new trace id: one process of a machine never begins two traces at one time. */
 static uint64_t any_id(void)
 {
     return mt_clock(CLOCK_REALTIME) ^ (uint64_t)getpid() << 44;
@@ -52,7 +52,7 @@ static void define_dropped(void)
         mt_writer_define_info(NULL, text, (size_t)n);
 }
 
-/* All that was defined, and what is live. */
+/* Write all definitions and the live memory. */
 static void write_past(void)
 {
     mt_writer.info->collect(mt_writer.start_ns, mt_writer_define_info, NULL);
@@ -67,8 +67,7 @@ static void write_past(void)
     mt_writer_end_block();
 }
 
-/* Turns to the new segment: at any moment, a reader finds all that was recorded in one of the two.
- */
+/* Turn to the new segment. At any moment, a reader finds everything recorded in one of the two. */
 static void replace(struct mt_output *old)
 {
     mt_writer.mark.trace_size = mt_writer.output.size;

@@ -26,12 +26,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* An event is in the trace at most this long after it happened. The fuller the blocks, the smaller
- * the trace; but without a tail, that is what a kill costs. */
+/* The longest time from an event to its place in the trace. Fuller blocks make a smaller trace; but
+ * without a tail, a kill loses this much. */
 #define PERIOD_NS 2000000000
 #define PERIOD_WITHOUT_TAIL_NS 200000000
 #define PAUSE_NS 200000000
-#define FIRST_PERIOD_NS 200000000 /* then NVML is asked for the first time */
+#define FIRST_PERIOD_NS 200000000 /* after it, NVML is first asked */
 #define FIRST_WAIT_S 10
 #define LAST_WAIT_S 10
 
@@ -39,8 +39,8 @@ struct mt_writer mt_writer = {.working = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool is_writer __attribute__((tls_model("initial-exec")));
 
-/* Not a join: the process may be ending in a signal handler, or the disk may hang. Whether the
- * writer has said so in time. */
+/* Wait for the writer. Not a join: the process may be ending in a signal handler, or the disk may
+ * hang. Return whether it answered in time. */
 static int wait_for(_Atomic uint32_t *word, unsigned seconds)
 {
     uint64_t until = mt_now() + (uint64_t)seconds * 1000000000u;
@@ -56,7 +56,7 @@ static void say(_Atomic uint32_t *word)
     mt_futex(word, FUTEX_WAKE, INT_MAX, NULL);
 }
 
-/* Whether the time is up. */
+/* Wait for work. Return whether the time is up. */
 static int wait_for_work(bool is_first)
 {
     uint64_t ns = is_first           ? FIRST_PERIOD_NS
@@ -95,13 +95,13 @@ void mt_writer_append(const void *bytes, size_t size)
 {
     if (!mt_writer_is_open() || !size || mt_writer.rc)
         return;
-    /* What was read of lost pages may be anything. */
+    /* Anything may have been read from lost pages. */
     int rc = mt_guard_has_lost() ? -EIO : mt_output_append(&mt_writer.output, bytes, size);
     if (rc)
         mt_writer_fail(rc);
 }
 
-/* Everything that was taken is in the file now: it can go from the tail. */
+/* Everything taken is in the file now: free it in the tail. */
 static void commit(void)
 {
     mt_writer.mark.trace_size = mt_writer.output.size;
@@ -128,7 +128,7 @@ void mt_writer_end_block(void)
 static void write_event(const struct mt_event *event)
 {
     if (!mt_writer_is_open())
-        return; /* since a moment ago */
+        return; /* it was closed a moment ago */
     mt_writer.events++;
     mt_watch_note(event);
     if (event->kind == MT_LOST)
@@ -157,7 +157,7 @@ static void write_events(void)
         write_timed(&event);
 }
 
-/* What an ended thread, or any at the end, could not tell by itself. */
+/* Write losses that an ended thread, or at the end any thread, could not report itself. */
 static void write_losses(bool is_last)
 {
     for (size_t i = 0; i < mt_writer.order.n; i++) {
@@ -183,7 +183,7 @@ static void drain(bool is_last)
     if (!mt_guard_has_lost())
         mt_tail_say_alive();
     if (!mt_writer_is_open() || mt_order_collect(&mt_writer.order, is_last))
-        return; /* no memory: the next time */
+        return; /* no memory: try next time */
     mt_writer_define();
     write_events();
     write_losses(is_last);
@@ -195,9 +195,9 @@ static void drain(bool is_last)
     mt_watch_ask();
 }
 
-/* memtap run reads there which traces its program has written: texts, each with a zero after it,
- * since names may have newlines. An empty one is a trace that could not be created. At the end
- * comes a second one, with the processor time that it took before the path. */
+/* Sign memtap run's roster, its list of traces: texts, each with a zero after it, because names may
+ * have newlines. An empty text is a trace that could not be created. At the end, each trace adds
+ * another text, with its processor time before the path. */
 static void sign_roster(uint64_t cpu_ns)
 {
     char text[PATH_MAX + 24], absolute[PATH_MAX] = "", cost[24] = "";
@@ -250,7 +250,7 @@ static void close_trace(void)
                          mt_writer.events - mt_writer.older.events + mt_writer.older.carried,
                          mt_writer.lost};
     if (!mt_writer_is_open())
-        return; /* and the tail has the rest */
+        return; /* the tail has the rest */
     sign_roster(mt_clock(CLOCK_THREAD_CPUTIME_ID));
     mt_writer.info->collect_late(mt_writer_define_late_info, NULL);
     mt_writer_end_block();
@@ -269,7 +269,7 @@ static void *run(void *unused)
     pthread_setname_np(pthread_self(), "memtap");
     pthread_mutex_lock(&mt_writer.working);
     open_trace();
-    sign_roster(0); /* before the program goes on: it may end */
+    sign_roster(0); /* before the program goes on, because it may end */
     say(&mt_writer.is_open);
     if (mt_writer_is_open())
         write_head();
@@ -299,7 +299,7 @@ static int begin(void)
     if (!mt_writer.encoder)
         return -ENOMEM;
     mt_guard_start();
-    /* The host's signals are for its own threads; but for that one, which is ours (guard.h). */
+    /* The host's signals are for its own threads; only SIGBUS is ours (guard.h). */
     sigfillset(&all);
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -330,7 +330,7 @@ void mt_writer_stop(void)
     atomic_store(&mt_writer.stop, 1);
     mt_writer_wake();
     if (!mt_writer.is_running || is_writer)
-        return; /* a handler of the program's ends it in the writer */
+        return; /* the program's handler ends it in the writer's thread */
     if (!wait_for(&mt_writer.is_done, LAST_WAIT_S))
         mt_message("%s was not finished within %d s; it is readable up to that point",
                    mt_output_shown(&mt_writer.output), LAST_WAIT_S);
@@ -349,7 +349,7 @@ void mt_writer_release(void)
 void mt_writer_reset(void)
 {
     mt_own_malloc_reset();
-    /* The encoder may have been in the middle of something: leave it. */
+    /* Leave the encoder: it may be in the middle of something. */
     mt_output_close(&mt_writer.output);
     mt_tail_reset();
     memset(&mt_writer, 0, sizeof mt_writer);

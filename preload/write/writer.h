@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread that takes events from the rings, brings them into order, and writes the trace. */
+/* The thread that takes events from the rings, orders them, and writes the trace. */
 #ifndef MT_PRELOAD_WRITER_H
 #define MT_PRELOAD_WRITER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Receives one of the trace's facts about its process, a text of `size` bytes that lives during the call. */
+/* Receive a fact about the process, a text of `size` bytes that is valid during the call. */
 typedef void mt_info_sink(void *data, const char *text, size_t size);
 
-/* Gives the writer these texts, in the writer's thread (info.h). */
+/* Give these facts to the writer, in its thread (info.h). */
 struct mt_writer_info {
     void (*collect)(uint64_t start_ns, mt_info_sink *sink, void *data);
     void (*collect_late)(mt_info_sink *sink, void *data);
