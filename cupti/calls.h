@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls that CUPTI is asked to tell of, each once. C(domain, name, number, api, form): name is
- * that of its callback's number in CUPTI's headers, which is never used again; form: types.h. */
+/* The calls that CUPTI is asked to report, each once. C(domain, name, number, api, form): number is
+ * the callback's in CUPTI's headers, which never reuse one, and name its name there; form:
+ * types.h. */
 #ifndef MT_CUPTI_CALLS_H
 #define MT_CUPTI_CALLS_H
 

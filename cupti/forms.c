@@ -3,7 +3,7 @@
 #include "preload/cuda/cuda-image.h"
 #include "preload/cuda/cuda-sizes.h"
 
-/* Both define the form's function; *at: its parameters. */
+/* Both begin the definition of a form's function; *at: the call's parameters. */
 #define BEGIN(form)                                                                                \
     static void begin_##form(const struct mt_cupti_moment *moment,                                 \
                              const struct mt_form_##form *at);                                     \
@@ -75,7 +75,7 @@ END(register)
     allocated(moment, &at->address, at->size);
 }
 
-/* How much it is, only its owner knows. */
+/* Only its owner knows its size. */
 END(import)
 {
     allocated(moment, at->address, 0);
@@ -119,7 +119,7 @@ BEGIN(unmap)
     moment->recorder->unmapping(moment->call, at->address, at->size);
 }
 
-/* Not of the device whose context is current. */
+/* Not on the device of the current context. */
 static struct mt_cuda_call call_on(const struct mt_cupti_moment *moment, int device)
 {
     return (struct mt_cuda_call){.api = moment->call.api, .told = device + 1};
@@ -168,7 +168,8 @@ END(made)
     moment->recorder->object_made(moment->call, moment->result, at->object, 0);
 }
 
-/* What CUPTI has told on the way is what came to the device, but it may come later. */
+/* Use the code that CUPTI reported within the call if the image's size is unknown: code may come to
+ * the device later, too. */
 static void module_made(const struct mt_cupti_moment *moment, const void *object, uint64_t bytes)
 {
     moment->recorder->object_made(moment->call, moment->result, object,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What calls of each form (types.h) record when they begin and when they have ended. */
+/* Record calls of each form (types.h) when they begin and when they have ended. */
 #ifndef MT_CUPTI_FORMS_H
 #define MT_CUPTI_FORMS_H
 
@@ -7,20 +7,20 @@
 
 #include "library.h"
 
-/* A call at one of these moments. */
+/* A call at its begin or end. */
 struct mt_cupti_moment {
     const struct mt_cupti_recorder *recorder;
     struct mt_cuda_call call;
     const void *parameters;
     unsigned result;
     struct mt_cuda_free *free; /* kept from its begin to its end */
-    uint64_t code;             /* bytes of modules that came to a device on the way */
+    uint64_t code;             /* bytes of CUDA modules that came to a device within the call */
 };
 
 struct mt_form {
     void (*begin)(const struct mt_cupti_moment *moment); /* NULL: nothing */
     void (*end)(const struct mt_cupti_moment *moment);
-    bool is_object; /* of a context or a module: also when another call makes it on the way */
+    bool is_object; /* a context or a CUDA module: recorded even within another call */
 };
 
 extern const struct mt_form mt_form_of_alloc, mt_form_of_async, mt_form_of_pool, mt_form_of_pitch,

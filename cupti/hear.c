@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is made of a callback, in the thread that calls CUDA. A call is told when it begins and when
- * it has ended, and those that it makes on the way are told between the two: the outermost is
- * recorded, as by the hooks, and every one that makes a context or loads a module. A call that was
- * running when the subscription began is told to have ended only.
+ * Handle a callback, in the thread that calls CUDA. CUPTI reports a call when it begins and when it
+ * has ended, and the calls that it makes in between. Like the hooks, record the outermost call, and
+ * each call that makes a context or loads a CUDA module. A call that was running when the
+ * subscription began only reports its end.
  */
 #include "calls.h"
 #include "forms.h"
@@ -21,11 +21,11 @@ static const struct row rows[][MT_CUPTI_NUMBERS] = {
     [MT_CUPTI_##domain][number] = {MT_API_##api, &mt_form_of_##form},
     MT_CUPTI_CALLS(ROW)};
 
-/* What this thread is in, told by this subscription. */
+/* The calls that this thread is in, as reported by this subscription. */
 static _Thread_local struct {
     unsigned subscription;
     int calls, objects; /* begun and not ended */
-    uint64_t code;      /* of modules that came to a device meanwhile */
+    uint64_t code;      /* of CUDA modules that came to a device meanwhile */
     struct mt_cuda_free free;
 } self;
 
@@ -77,7 +77,7 @@ static void hear_call(const struct mt_cupti_hearer *hearer, const struct row *ro
     }
 }
 
-/* Calls that make or end one have said so themselves. */
+/* Skip contexts within calls that make or end one: these were recorded. */
 static void hear_context(const struct mt_cupti_hearer *hearer, uint32_t number,
                          const struct mt_cupti_resource *told)
 {
@@ -104,8 +104,8 @@ static void hear_stream(const struct mt_cupti_hearer *hearer, uint32_t number,
                                         (uint64_t)(uintptr_t)stream);
 }
 
-/* Code that comes to a device within a call that loads it; what comes later, at the first launch of
- * a kernel, was told of by that call. */
+/* Count code that comes to a device within the call that loads it. The load call was already
+ * recorded if code comes later, at the first launch of a kernel. */
 static void hear_code(const struct mt_cupti_resource *told)
 {
     struct mt_cupti_code code;

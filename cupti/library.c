@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The newest first: a newer CUPTI serves older drivers and runtimes of its own major version only.
- */
+/* The newest first: a newer CUPTI serves older drivers and runtimes, but only of its own major
+ * version. */
 static const int majors[] = {13, 12};
 #define N_MAJORS (sizeof majors / sizeof *majors)
 
-/* Where it stands beside a runtime: in its folder, in a toolkit, in wheels. */
+/* Its places relative to a runtime: in its folder, in a toolkit, in wheels. */
 static const char *const places[] = {"", "../extras/CUPTI/lib64/", "../../cuda_cupti/lib/"};
 
 static void *open_beside(const char *runtime, int major)
@@ -42,7 +42,7 @@ static int find_runtime(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-/* 0: its driver does not tell. */
+/* Return the driver's major CUDA version; 0: unknown. */
 static int driver_major(void)
 {
     int version = 0;
@@ -54,8 +54,7 @@ static int driver_major(void)
     return version / 1000;
 }
 
-/* The one that is loaded, else that of the runtime that is loaded, else any that the driver can
- * serve. */
+/* Open the loaded CUPTI, else the loaded runtime's, else any that the driver can serve. */
 static void *open_any(void)
 {
     char soname[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libmemtap-cupti.so: tells libmemtap.so, which loads it, of the calls that CUPTI tells of. */
+/* libmemtap-cupti.so reports the calls that CUPTI reports to libmemtap.so, which loads it. */
 #ifndef MT_CUPTI_LIBRARY_H
 #define MT_CUPTI_LIBRARY_H
 
@@ -15,10 +15,10 @@ struct mt_cupti_library {
     unsigned (*text_of)(unsigned result, const char **text);
 };
 
-/* Loads the CUPTI that goes with the CUDA of this process: 0, or -ENOENT. It stays. */
+/* Load the CUPTI for this process's CUDA. Return 0 or -ENOENT. It stays loaded. */
 int mt_cupti_find(struct mt_cupti_library *out);
 
-/* What CUPTI calls; data: struct mt_cupti_hearer. */
+/* CUPTI's callback; data: struct mt_cupti_hearer. */
 void mt_cupti_hear(void *data, unsigned domain, uint32_t number, const void *told);
 
 struct mt_cupti_hearer {

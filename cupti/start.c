@@ -19,7 +19,7 @@ static const struct {
 } wanted[] = {
 #define WANTED(domain, name, number, api, form) {MT_CUPTI_##domain, number},
     MT_CUPTI_CALLS(WANTED)
-    /* A context that the runtime makes by a private way. */
+    /* For a context that the runtime makes in a private way. */
     {MT_CUPTI_RESOURCE, MT_CUPTI_CONTEXT_CREATED},
     {MT_CUPTI_RESOURCE, MT_CUPTI_CONTEXT_DESTROYED},
     {MT_CUPTI_RESOURCE, MT_CUPTI_STREAM_CREATED},
@@ -27,7 +27,7 @@ static const struct {
     {MT_CUPTI_RESOURCE, MT_CUPTI_MODULE_LOADED},
 };
 
-/* Older ones do not know all numbers. */
+/* Older versions do not know all numbers. */
 static void enable(void)
 {
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)

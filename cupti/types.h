@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI's and its callbacks' structures and numbers, as far as they are needed: no CUPTI header is
- * in the build's way. tests/shim/test-cupti-headers.c compares them with the headers. */
+/* Structures and numbers of CUPTI and its callbacks, as far as needed: the build does not need
+ * CUPTI's headers. tests/shim/test-cupti-headers.c compares them with the headers. */
 #ifndef MT_CUPTI_TYPES_H
 #define MT_CUPTI_TYPES_H
 
@@ -37,15 +37,15 @@ struct mt_cupti_resource { /* CUpti_ResourceData */
     const void *descriptor;
 };
 
-struct mt_cupti_code { /* CUpti_ModuleResourceData: a module as it comes to a device */
+struct mt_cupti_code { /* CUpti_ModuleResourceData: a CUDA module that comes to a device */
     uint32_t number;
     size_t size;
 };
 
-/* A call's parameters, one structure for all calls of a form; what follows and is not needed is
- * left out. */
+/* A call's parameters, one structure for all calls of a form, without the ones at the end that are
+ * not needed. */
 struct mt_form_alloc {
-    const void *address; /* where it is given */
+    const void *address; /* where the address goes */
     size_t size;
 };
 struct mt_form_async {
@@ -153,10 +153,10 @@ struct mt_form_free_async {
 struct mt_form_made {
     const void *object;
 };
-struct mt_form_made_of { /* code in memory, which becomes a module */
+struct mt_form_made_of { /* code in memory, which becomes a CUDA module */
     const void *object, *image;
 };
-struct mt_form_made_by { /* or in a file */
+struct mt_form_made_by { /* code in a file */
     const void *object;
     const char *path;
 };

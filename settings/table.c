@@ -16,8 +16,8 @@ const struct mt_setting mt_setting_table[MT_SETTINGS_COUNT] = {
 #define LEAST_KEPT (1u << 20)
 #define MOST_LEVEL 19
 
-/* The power of two that a unit stands for: nothing, or one of KMGT with nothing, B or iB after it.
- * -1: it is none. */
+/* Return a unit's power of two: no unit, or one of KMGT with nothing, B or iB after it. -1: not a
+ * unit. */
 static int unit_shift(const char *unit)
 {
     static const char letters[] = "KMGT";
@@ -29,7 +29,7 @@ static int unit_shift(const char *unit)
     return 10 * (int)(letter - letters + 1);
 }
 
-/* Without the C library's own, which skip blanks and look at the locale. */
+/* Not by the C library's functions, which skip blanks and look at the locale. */
 static const char *read_digits(const char *at, uint64_t *number, uint64_t *scale)
 {
     for (*number = 0, *scale = 1; *at >= '0' && *at <= '9'; at++) {

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What values a setting takes. */
+/* The kind of a setting's values. */
 enum mt_setting_kind {
     MT_SETTING_PATH,
     MT_SETTING_PATTERN, /* a path with %p and so on */
@@ -18,8 +18,8 @@ enum mt_setting_kind {
     MT_SETTING_SIZE,
 };
 
-/* S(name, option's letter (0: none), variable, default, kind, choices, option's value (NULL: it
- * takes none, and sets the variable to 1), meaning). The name is the option's. */
+/* S(name, option's letter (0: none), variable, default, kind, choices, option's value (NULL: none,
+ * it sets the variable to 1), meaning). The name is the option's. */
 /* clang-format off */
 #define MT_OUTPUT_SETTING(S)                                                                       \
     S(output, 'o', "MEMTAP_OUTPUT", "memtap-%e-%p.mtap", PATTERN, NULL, "FILE",                    \
@@ -46,7 +46,7 @@ enum mt_setting_kind {
     MT_OUTPUT_SETTING(S)                                                                           \
     MT_MORE_SETTINGS(S)
 
-/* And the one that memtap run sets by itself. */
+/* And one that memtap run sets itself. */
 #define MT_SETTINGS(S)                                                                             \
     MT_OPTION_SETTINGS(S)                                                                          \
     S(roster, 0, "MEMTAP_ROSTER", "", PATH, NULL, "FILE",                                          \
@@ -63,16 +63,15 @@ enum mt_setting_id {
 struct mt_setting {
     const char *name, *variable, *otherwise; /* otherwise: the default */
     enum mt_setting_kind kind;
-    const char *choices; /* with a space between */
+    const char *choices; /* separated by spaces */
 };
 
 extern const struct mt_setting mt_setting_table[MT_SETTINGS_COUNT];
 
-/* Whether a value is one of the setting's: 0, or -EINVAL and in `wrong` what is wrong with it, in
- * words that go on after the value. */
+/* Check a value. Return 0, or -EINVAL with the fault in `wrong`, in words that follow the value. */
 int mt_setting_check(const struct mt_setting *setting, const char *value, char *wrong, size_t size);
 
-/* Bytes of a right MT_SETTING_SIZE: "512M", "1.5g", "2GiB"; 0: all. */
+/* Return the bytes of a valid MT_SETTING_SIZE: "512M", "1.5g", "2GiB"; 0: all. */
 uint64_t mt_setting_size(const char *value);
 
 #endif

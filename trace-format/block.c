@@ -33,7 +33,7 @@ static void put(unsigned char *at, uint64_t value, unsigned size)
 }
 
 /* CRC-32 with the reflected polynomial 0xEDB88320 (ISO 3309). table[0] has a byte's remainder,
- * table[k] that of a byte with k zero bytes after it. */
+ * table[k] the remainder of a byte with k zero bytes after it. */
 void mt_crc_init(struct mt_crc *crc)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {
@@ -64,7 +64,7 @@ static uint32_t crc32_add(const struct mt_crc *crc, uint32_t sum, const unsigned
     return sum;
 }
 
-/* Of the header with zeros in the place of the checksum, then the payload. */
+/* Return the checksum of the header, with zeros in place of its checksum, and the payload. */
 static uint32_t checksum(const struct mt_crc *crc, const unsigned char header[MT_BLOCK_HEADER_SIZE],
                          const void *payload, size_t size)
 {

@@ -18,7 +18,7 @@ enum mt_block_type {
     MT_BLOCK_DEFINITIONS = 1,
     MT_BLOCK_EVENTS = 2,
     MT_BLOCK_END = 3,
-    MT_BLOCK_CARRIED = 4, /* events that stand for what an older segment had */
+    MT_BLOCK_CARRIED = 4, /* events in place of an older segment */
     MT_BLOCK_SUMMARY = 5  /* definitions of kind MT_DEF_SUMMARY */
 };
 enum mt_block_codec { MT_CODEC_RAW = 0, MT_CODEC_ZSTD = 1 };
@@ -32,23 +32,23 @@ struct mt_block_header {
     uint64_t base_time_ns;
 };
 
-/* Tables for eight bytes of CRC-32 a step; each user has its own, made by mt_crc_init. */
+/* Tables for eight bytes of CRC-32 at a time. Each user has its own, made by mt_crc_init. */
 struct mt_crc {
     uint32_t table[8][256];
 };
 
 void mt_crc_init(struct mt_crc *crc);
 
-/* Writes the header, with the checksum over itself and the stored payload. */
+/* Write the header, with the checksum over itself and the stored payload. */
 void mt_block_header_put(unsigned char out[MT_BLOCK_HEADER_SIZE],
                          const struct mt_block_header *header, const void *payload,
                          const struct mt_crc *crc);
 
-/* Reads a header: 0, or -EINVAL where it is none or its sizes are over the limits. */
+/* Read a header. Return 0, or -EINVAL if it is none or its sizes are over the limits. */
 int mt_block_header_get(const unsigned char in[MT_BLOCK_HEADER_SIZE],
                         struct mt_block_header *header);
 
-/* Whether the checksum in the header holds for the header and its payload. */
+/* Whether the header's checksum is right for the header and its payload. */
 int mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,
                    size_t size, const struct mt_crc *crc);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What encoder and decoder of an event block share: the columns, and the state that the codes
- * predict from. Each starts from zero in every block, so that a block decodes by itself.
+ * Shared by the encoder and the decoder of an event block: the columns, and the state from which
+ * the codes predict. Both start from zero in every block, so that a block decodes by itself.
  */
 #ifndef MT_TRACE_COLUMNS_H
 #define MT_TRACE_COLUMNS_H
@@ -16,7 +16,7 @@ enum mt_column {
     MT_COLUMN_THREAD,    /* thread id */
     MT_COLUMN_DEVICE,    /* device index + 1; 0: not known */
     MT_COLUMN_STACK,     /* stack id */
-    MT_COLUMN_TIME_HIGH, /* the rest of the time; noise and pattern apart compress better */
+    MT_COLUMN_TIME_HIGH, /* the rest of the time; noise and pattern compress better apart */
     MT_COLUMN_COMMON,
     MT_COLUMN_FIRST_ARG = 8, /* then MT_EVENT_ARGS for each kind, by its number */
     MT_COLUMNS = MT_COLUMN_FIRST_ARG + MT_EVENT_ARGS * MT_KIND_LIMIT,
@@ -37,14 +37,14 @@ struct mt_predictor {
     uint64_t reserved[MT_DEVICE_SLOTS];
 };
 
-/* How a field is coded in a version of the format. */
+/* Return a field's code in a version of the format. */
 static inline enum mt_code mt_code_of(unsigned version, unsigned kind, unsigned field)
 {
     enum mt_code code = mt_kinds[kind].field[field].code;
     return code == MT_CODE_RUNNING && version < 2 ? MT_CODE_DELTA : code;
 }
 
-/* Where the value that a field's code starts from is kept; NULL: the code stores plain values. */
+/* Return the value from which a field's code starts; NULL: the code stores plain values. */
 static inline uint64_t *mt_predicted(struct mt_predictor *state, const struct mt_event *event,
                                      unsigned field, enum mt_code code)
 {

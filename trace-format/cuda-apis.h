@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CUDA calls that the events of CUDA's own memory name by number (their argument `api`), each
- * once. A number is never used again for something else. All functions here are pure.
+ * The CUDA calls that events of CUDA's own memory name by number (their argument `api`), each once.
+ * A number is never used again for something else. All functions here are pure.
  */
 #ifndef MT_TRACE_CUDA_APIS_H
 #define MT_TRACE_CUDA_APIS_H
 
-/* The memory that such a call is about, and what the event's address means. */
+/* The memory that a call is about, and the meaning of the event's address. */
 enum mt_space {
     MT_SPACE_DEVICE,   /* memory of a device, by address */
     MT_SPACE_MANAGED,  /* memory that moves between host and device, by address */
     MT_SPACE_HOST,     /* page-locked memory of the host, by address */
-    MT_SPACE_ARRAY,    /* an array of texels, by handle; its size is that of its texels */
+    MT_SPACE_ARRAY,    /* an array of texels, by handle; its size is its texels' */
     MT_SPACE_PHYSICAL, /* memory of a device without an address yet, by handle */
     MT_SPACE_IMPORTED, /* memory of another process or API, or another handle: not counted again */
     MT_SPACE_TEAM,     /* a multicast object, by handle: it shows memory of several devices */
@@ -153,7 +153,7 @@ enum mt_cuda_api {
         MT_API_LIMIT
 };
 
-/* Any number is allowed: "?" and MT_SPACE_UNKNOWN for one that this version does not know. */
+/* Accept any number: "?" and MT_SPACE_UNKNOWN for one that this version does not know. */
 const char *mt_cuda_api_name(unsigned long long api);
 /* Inline: for a constant call, the compiler knows the result. */
 static inline enum mt_space mt_cuda_api_space(unsigned long long api)

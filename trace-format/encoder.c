@@ -15,8 +15,8 @@ struct buffer {
     size_t used, capacity;
 };
 
-/* An event's numbers in a column. There is room for a whole block, of which the system gives only
- * what is used. */
+/* The events' numbers in a column. It has room for a whole block; the system provides only what is
+ * used. */
 struct column {
     unsigned char *bytes; /* NULL: no event of its kind was seen yet */
     size_t used;
@@ -54,7 +54,7 @@ static int buffer_reserve(struct buffer *buffer, size_t more)
     return 0;
 }
 
-/* The room was reserved. */
+/* Needs reserved room. */
 static void put(struct buffer *buffer, uint64_t value)
 {
     buffer->used = (size_t)(mt_varint_put(buffer->bytes + buffer->used, value) - buffer->bytes);
@@ -129,7 +129,7 @@ static int make_column(struct column *column)
     return column->bytes ? 0 : -ENOMEM;
 }
 
-/* The columns of a kind that is seen for the first time, and those that all have. */
+/* Make the columns of a kind seen for the first time, and the common ones. */
 static int make_columns(struct mt_encoder *encoder, unsigned kind)
 {
     int rc = 0;
@@ -152,7 +152,7 @@ static inline void put_number(struct column *column, uint64_t value)
     column->used = (size_t)(mt_varint_put(at, value) - column->bytes);
 }
 
-/* The number to store for an argument; the event's earlier ones must have been. */
+/* Return the number to store for an argument. The event's earlier arguments come first. */
 static inline uint64_t predict(struct mt_predictor *state, const struct mt_event *event,
                                unsigned field)
 {
@@ -278,8 +278,8 @@ int mt_encoder_full(const struct mt_encoder *encoder)
     return encoder->records >= MT_BLOCK_RECORDS || encoder->definitions.used >= MT_BLOCK_BYTES;
 }
 
-/* The columns' order in a block. Those of the time are last, each in a frame of its own: what is as
- * good as random would spoil the statistics of the others. */
+/* The columns' order in a block. The time's are last, each in a frame of its own: nearly random
+ * bytes would spoil the statistics of the others. */
 static unsigned column_at(unsigned place)
 {
     static const unsigned last[] = {MT_COLUMN_TIME_HIGH, MT_COLUMN_TIME};
@@ -295,7 +295,7 @@ static bool is_all_zeros(const struct column *column)
     return !column->used || (!bytes[0] && !memcmp(bytes, bytes + 1, column->used - 1));
 }
 
-/* Directory, then the columns; one that is not there is all zeros (columns.h). */
+/* Join a directory and the columns; a missing column is all zeros (columns.h). */
 static int join_columns(struct mt_encoder *encoder)
 {
     struct buffer *raw = &encoder->raw;
@@ -324,7 +324,7 @@ static int join_columns(struct mt_encoder *encoder)
     return 0;
 }
 
-/* Compresses the payload's bytes from `from` on, less the last `but`, and appends the frame. */
+/* Compress the payload's bytes from `from` on, without the last `but`, and append the frame. */
 static int add_frame(struct mt_encoder *encoder, const struct buffer *payload, size_t from,
                      size_t but)
 {
@@ -361,7 +361,7 @@ static int add_frames(struct mt_encoder *encoder, const struct buffer *payload)
                : 0;
 }
 
-/* Compresses the payload into encoder->block and puts the header before it. */
+/* Compress the payload into encoder->block, and put the header before it. */
 static int make_block(struct mt_encoder *encoder, const struct buffer *payload)
 {
     struct buffer *block = &encoder->block;
@@ -374,7 +374,7 @@ static int make_block(struct mt_encoder *encoder, const struct buffer *payload)
     if (buffer_reserve(block, MT_BLOCK_HEADER_SIZE + payload->used))
         return -ENOMEM;
     block->used = MT_BLOCK_HEADER_SIZE;
-    /* The end is found from the file's end: it stays as it is. */
+    /* Readers find the end block from the file's end, so do not compress it. */
     int rc = encoder->type == MT_BLOCK_END ? 0 : add_frames(encoder, payload);
     if (rc)
         return rc;

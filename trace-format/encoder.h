@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns records into the bytes of a trace file: first mt_encode_file_header, then for each block
- * mt_encoder_event or mt_encoder_definition and mt_encoder_finish. An encoder belongs to one
- * thread at a time. It allocates with malloc.
+ * Turn records into the bytes of a trace file: first mt_encode_file_header, then for each block
+ * mt_encoder_event or mt_encoder_definition and mt_encoder_finish. An encoder belongs to one thread
+ * at a time. It allocates with malloc.
  */
 #ifndef MT_TRACE_ENCODER_H
 #define MT_TRACE_ENCODER_H
@@ -19,22 +19,22 @@
 
 struct mt_encoder;
 
-/* trace_id: a number that no other trace is likely to have. older_id: that of the older segment; 0:
- * there is none. */
+/* trace_id: a number that no other trace is likely to have. older_id: the older segment's; 0:
+ * none. */
 void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE], uint64_t trace_id,
                            uint64_t older_id);
 
-/* Of a trace that its author is about to write. */
+/* The header of a trace that its author is about to write. */
 void mt_encode_live_header(unsigned char out[MT_LIVE_HEADER_SIZE], uint64_t trace_id,
                            uint64_t older_id, const struct mt_author *author);
 
-/* The most bytes of a definition's encoding, and the encoding itself: the number of its bytes. The
- * text must be within the limit. */
+/* Encode a definition, in at most MT_DEFINITION_SIZE bytes. Return how many. The text must be
+ * within the limit. */
 #define MT_DEFINITION_SIZE (64 + MT_TEXT_LIMIT)
 size_t mt_encode_definition(unsigned char out[MT_DEFINITION_SIZE],
                             const struct mt_definition *definition);
 
-/* NULL when there is no memory. level: zstd's, 1 to 19. */
+/* Return an encoder; NULL: no memory. level: zstd's, 1 to 19. */
 struct mt_encoder *mt_encoder_create(int level);
 void mt_encoder_destroy(struct mt_encoder *encoder);
 
@@ -55,7 +55,7 @@ int mt_encoder_full(const struct mt_encoder *encoder);
  * bytes if no record was added. Return 0 or -ENOMEM. */
 int mt_encoder_finish(struct mt_encoder *encoder, const unsigned char **out, size_t *size);
 
-/* The last block of a trace. */
+/* Finish with the last block of a trace. */
 int mt_encoder_end(struct mt_encoder *encoder, const struct mt_end *end, const unsigned char **out,
                    size_t *size);
 

@@ -16,14 +16,14 @@
 #include <unistd.h>
 #include <zstd.h>
 
-/* The trace, block by block: only headers and definitions are read. */
+/* The trace, block by block. Only headers and definitions are read. */
 struct chain {
     int fd;
-    uint64_t size, at;    /* bytes: of the file, and where the next block begins */
+    uint64_t size, at; /* bytes: the file's size, and where the next block begins */
     uint64_t trace_id;
-    uint64_t end_at;      /* of the end block; 0: there is none */
+    uint64_t end_at; /* of the end block; 0: none */
     struct mt_end end;
-    long pid, parent;     /* as info records say; -1: not */
+    long pid, parent;         /* from info records; -1: none */
     char ended[MT_NOTED_END]; /* the last such info record; "": none */
     unsigned char *stored, *raw;
     struct mt_definition *definitions;
@@ -70,7 +70,7 @@ static int unpack(struct chain *chain, const struct mt_block_header *header)
     return header->codec == MT_CODEC_ZSTD && size == header->raw_size ? 0 : -EINVAL;
 }
 
-/* Makes room for a block's bytes, and for its definitions. */
+/* Make room for a block's bytes and its definitions. */
 static int make_room(struct chain *chain, const struct mt_block_header *header)
 {
     free(chain->stored);
@@ -107,7 +107,7 @@ static int read_end(struct chain *chain, const struct mt_block_header *header)
     return rc ? rc : mt_decode_end(payload, header->stored_size, &chain->end);
 }
 
-/* Up to a byte of the file, where a block has to end. */
+/* Read blocks up to a byte of the file, where a block must end. */
 static int read_blocks(struct chain *chain, uint64_t until)
 {
     unsigned char head[MT_BLOCK_HEADER_SIZE];
@@ -144,7 +144,7 @@ static int read_header(struct chain *chain)
 
 /* --- in the trace itself -------------------------------------------------------------------- */
 
-/* One write, so that no reader finds a part of it: the note, and the end block after it. */
+/* Write the note, and the end block after it, at once, so that no reader finds a part of it. */
 static int write_note(const struct chain *chain, struct mt_encoder *encoder, const char *how)
 {
     char text[sizeof chain->ended + sizeof MT_ENDED_INFO];
@@ -170,7 +170,7 @@ static int write_note(const struct chain *chain, struct mt_encoder *encoder, con
     return pwrite(chain->fd, bytes, n, (off_t)at) == (ssize_t)n ? 0 : -EIO;
 }
 
-/* The blocks have been read. */
+/* Call after reading the blocks. */
 static int note_in_trace(struct chain *chain, pid_t pid, pid_t parent, const char *how)
 {
     if (chain->pid != pid || (parent != MT_ANY_PARENT && chain->parent != parent))
@@ -200,7 +200,7 @@ static bool is_tail_of(const struct mt_tail_header *header, uint64_t trace_id)
            (header->mark[0].trace_id == trace_id || header->mark[1].trace_id == trace_id);
 }
 
-/* The words first: they mean nothing before `end` does. */
+/* Write the words first: they mean nothing before `end` is set. */
 static int note_in_tail(int fd, uint64_t trace_id, pid_t pid, const char *how)
 {
     static struct mt_tail_header header;
@@ -219,7 +219,7 @@ static int note_in_tail(int fd, uint64_t trace_id, pid_t pid, const char *how)
     return 0;
 }
 
-/* A trace with an end block has no tail that counts; another one's may be there. */
+/* Write no note into the tail of a trace with an end block: it may be another trace's. */
 static int note(struct chain *chain, const char *path, pid_t pid, pid_t parent, const char *how)
 {
     int rc = read_header(chain), tail, noted = -EINVAL;

@@ -8,15 +8,16 @@
 
 #include <sys/types.h>
 
-/* The info record: "ended=exit code 3", "ended=signal 9"; of a recovered trace also a word for how
+/* The info record: "ended=exit code 3", "ended=signal 9"; in a recovered trace also a word for how
  * the recording ended (FORMAT.md, "Info keys"). */
 #define MT_ENDED_INFO "ended="
 
 /*
- * Write into a process's trace how it ended ("signal 9"), after waiting for it: into the tail if there
- * is one, else before the end block, or behind the last block. The records stay as they are, and a
- * reader finds the trace with or without the note. Return 0; -ESRCH if the trace is not of this process
- * and parent (MT_ANY_PARENT: the caller knows by other means that the process has ended); another negative errno if the trace must stay as it is (it is cut, its process replaced
+ * Write into a process's trace how it ended ("signal 9"), after waiting for it: into the tail if
+ * there is one, else before the end block, or behind the last block. The records stay as they are,
+ * and a reader finds the trace with or without the note. Return 0; -ESRCH if the trace is not of
+ * this process and parent (MT_ANY_PARENT: the caller knows by other means that the process has
+ * ended); another negative errno if the trace must stay as it is (it is cut, its process replaced
  * itself by another program, or another end is noted already). If the trace says the same already,
  * write nothing and return 0.
  */

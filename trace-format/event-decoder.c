@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Column by column, a stretch of records at a time that stays in the processor's cache: a tight
- * loop for each column, instead of a way through all of them for each record. What depends on the
- * order between kinds (the totals, the nodes that run) is made of the stored numbers at a stretch's
- * end.
+ * Decode column by column, in stretches of records that stay in the processor's cache: a tight loop
+ * for each column instead of one over all columns for each record. Values that depend on the order
+ * between kinds (totals, running nodes) are computed from the stored numbers at a stretch's end.
  */
 #include "cuda-apis.h"
 #include "decoder.h"
@@ -11,8 +10,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The payload begins with a directory: the number of columns, then id and size of each. A column
- * that this version does not know is passed over. */
+/* The payload begins with a directory: the number of columns, then id and size of each. Skip
+ * columns that this version does not know. */
 static int open_columns(struct mt_event_decoder *decoder, struct mt_cursor payload)
 {
     uint64_t count, id[256], bytes[256];
@@ -25,7 +24,7 @@ static int open_columns(struct mt_event_decoder *decoder, struct mt_cursor paylo
         if (bytes[i] > (size_t)(payload.end - payload.at))
             return -EINVAL;
         if (id[i] < MT_COLUMNS && decoder->column[id[i]].at)
-            return -EINVAL; /* it stands twice */
+            return -EINVAL; /* it occurs twice */
         if (id[i] < MT_COLUMNS)
             decoder->column[id[i]] = (struct mt_cursor){payload.at, payload.at + bytes[i]};
         payload.at += bytes[i];
@@ -33,7 +32,7 @@ static int open_columns(struct mt_event_decoder *decoder, struct mt_cursor paylo
     return 0;
 }
 
-/* Where a stretch goes on in a column; one that is not there is all zeros. */
+/* Return where a stretch continues in a column; a missing column is all zeros. */
 static struct mt_cursor begin_column(const struct mt_event_decoder *decoder, unsigned column)
 {
     static const unsigned char zeros[MT_STRETCH * MT_VARINT_SIZE]; /* roomy */
@@ -47,7 +46,7 @@ static void end_column(struct mt_event_decoder *decoder, unsigned column, struct
         decoder->column[column] = cursor;
 }
 
-/* Eight bytes, in whatever order. (Of mt_get64 within an "or" gcc does not make one load.) */
+/* Read eight bytes in any order. (gcc does not turn mt_get64 within an "or" into one load.) */
 static inline uint64_t eight(const unsigned char *at)
 {
     uint64_t word;
@@ -67,19 +66,19 @@ static bool are_below(const unsigned char *at, unsigned n, unsigned limit)
     return !(any & ones * 128);
 }
 
-/* Whether the next n values have a byte each: most columns have such ones only. */
+/* Whether the next n values have one byte each, as in most columns. */
 static int all_are_bytes(struct mt_cursor cursor, unsigned n)
 {
     return (size_t)(cursor.end - cursor.at) >= n && are_below(cursor.at, n, 128);
 }
 
-/* Whether n values lie within a column, however many bytes they have. */
+/* Whether n values lie within a column at any length. */
 static bool is_roomy(struct mt_cursor cursor, unsigned n)
 {
     return (size_t)(cursor.end - cursor.at) >= (size_t)n * MT_VARINT_SIZE;
 }
 
-/* roomy: of a column where that is known. */
+/* roomy: the column was found roomy. */
 static inline __attribute__((always_inline)) int take(struct mt_cursor *cursor, int roomy,
                                                       uint64_t *value)
 {
@@ -111,8 +110,8 @@ static inline void put_time(struct mt_event *event, uint64_t value)
     event->time_ns = value;
 }
 
-/* A column's next value for each record of the stretch, none above the limit, which is 2^k - 1 and
- * at least 127. Inline, so that there is a loop for each column. */
+/* Take a column's next value for each record of the stretch. limit: their highest, 2^k - 1 and at
+ * least 127. Inline, so that each column has a loop. */
 static inline __attribute__((always_inline)) int
 take_values(struct mt_event_decoder *decoder, unsigned column, uint64_t limit, put_value *put)
 {
@@ -165,7 +164,8 @@ static int take_kinds(struct mt_event_decoder *decoder)
     return 0;
 }
 
-/* ns since the record before: the rest of the time and its lowest byte, in version 1 together. */
+/* Take the ns since the record before: the rest of the time and its lowest byte, in version 1
+ * together. */
 static int take_times(struct mt_event_decoder *decoder)
 {
     static const unsigned char zeros[MT_STRETCH];
@@ -188,7 +188,7 @@ static int take_times(struct mt_event_decoder *decoder)
     return 0;
 }
 
-/* What all kinds have. */
+/* Take the columns that all kinds have. */
 static int take_common(struct mt_event_decoder *decoder)
 {
     return take_times(decoder) || take_values(decoder, MT_COLUMN_THREAD, UINT32_MAX, put_thread) ||
@@ -198,9 +198,9 @@ static int take_common(struct mt_event_decoder *decoder)
                : 0;
 }
 
-/* All arguments of all records of a kind; as they are stored, where their codes look at other
- * kinds. Field by field in each record: the columns do not wait for each other. Inline, so that
- * each number of fields has a loop of its own. */
+/* Take all arguments of a kind's records; as stored, if their codes use other kinds. Field by field
+ * in each record, so that the columns do not wait for each other. Inline, so that each number of
+ * fields has a loop. */
 static inline __attribute__((always_inline)) int
 take_fields(struct mt_event_decoder *decoder, unsigned kind, unsigned n_fields, int roomy)
 {
@@ -238,7 +238,7 @@ static int take_arguments_of(struct mt_event_decoder *decoder, unsigned kind, un
 {
     unsigned n_fields = mt_kind_fields[kind];
     while (n_fields && !decoder->column[mt_arg_column(kind, n_fields - 1)].at)
-        n_fields--; /* what is not there is all zeros: totals, mostly */
+        n_fields--; /* missing columns are all zeros: totals, mostly */
     int roomy = 1;
     for (unsigned field = 0; field < n_fields; field++)
         roomy &= is_roomy(begin_column(decoder, mt_arg_column(kind, field)), n);
@@ -270,7 +270,7 @@ static int looks_at_others(enum mt_code code)
     return code != MT_CODE_PLAIN && code != MT_CODE_DELTA;
 }
 
-/* The fields of a kind whose codes look at other kinds stand together. */
+/* A kind's fields whose codes use other kinds stand together. */
 static void find_codes(struct mt_event_decoder *decoder)
 {
     for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++)
@@ -285,7 +285,7 @@ static void find_codes(struct mt_event_decoder *decoder)
         }
 }
 
-/* As mt_predicted has it, for the two kinds that most records are of. */
+/* Like mt_predicted, for the two most frequent kinds. */
 static void follow_totals(struct mt_predictor *predictor, struct mt_event *event)
 {
     unsigned device = (uint16_t)event->device % MT_DEVICE_SLOTS;
@@ -312,7 +312,7 @@ static void follow_order(struct mt_event_decoder *decoder)
     }
 }
 
-/* Version 1 knows cudaMalloc, which is number 0, and cudaFree. */
+/* Set the calls of version 1, which knows cudaMalloc, number 0, and cudaFree. */
 static void say_apis(struct mt_event_decoder *decoder)
 {
     for (unsigned i = 0; i < decoder->n_events; i++) {

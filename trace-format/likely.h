@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which way a branch mostly goes: for code that each event passes. */
+/* The usual way of a branch, for code that each event passes. */
 #ifndef MT_TRACE_LIKELY_H
 #define MT_TRACE_LIKELY_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers in files are little-endian, wherever they stand. Compilers make one load of each loop
- * that is written out. */
+/* Numbers in files are little-endian, at any address. Compilers turn each of these into one
+ * load. */
 #ifndef MT_TRACE_LITTLE_ENDIAN_H
 #define MT_TRACE_LITTLE_ENDIAN_H
 

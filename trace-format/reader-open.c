@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens a trace: its header, how it ended, its tail, the segment before it. */
+/* Open a trace: its header, its end, its tail, and the segment before it. */
 #include "author/author.h"
 #include "block.h"
 #include "decoder.h"
@@ -18,11 +18,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of an event block this much is given at once by default: it is used while it is in the
- * processor's second cache. A multiple of MT_STRETCH. */
+/* The most events of a batch by default: they are used while they are in the processor's second
+ * cache. A multiple of MT_STRETCH. */
 #define EVENTS_AT_ONCE 1024u
 
-#define MOST_TRIES 10 /* at a file that another takes the place of */
+#define MOST_TRIES 10 /* at a file that another one replaces */
 
 int mt_reader_fail(struct mt_trace_error *error, enum mt_trace_fault fault, uint64_t offset,
                    const char *format, ...)
@@ -106,7 +106,7 @@ static int read_file_header(struct mt_reader *reader, struct mt_trace_error *err
 static int open_file(struct mt_reader *reader, const char *path, struct mt_trace_error *error)
 {
     struct stat status;
-    reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would be waited for */
+    reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not wait for a FIFO */
     if (reader->fd < 0 || fstat(reader->fd, &status))
         return mt_reader_fail(error, MT_FAULT_SYSTEM, 0, "%s", strerror(errno));
     if (!S_ISREG(status.st_mode)) {
@@ -118,7 +118,7 @@ static int open_file(struct mt_reader *reader, const char *path, struct mt_trace
     return read_file_header(reader, error);
 }
 
-/* It is the last block, and stored as it is. */
+/* Find the end block, which is the last and not compressed. */
 static int find_end(struct mt_reader *reader)
 {
     unsigned char bytes[MT_BLOCK_HEADER_SIZE + 3 * MT_VARINT_SIZE];
@@ -143,7 +143,7 @@ const char *const mt_trace_state_names[MT_TRACE_STATES] = {
     [MT_TRACE_OPEN] = "open",     [MT_TRACE_STOPPED] = "stopped", [MT_TRACE_EXECUTED] = "executed",
 };
 
-/* As its tail has it. A process that is about to become another program lives. */
+/* Return the state by the tail. A process that is about to become another program lives. */
 static enum mt_trace_state state_of(const struct mt_tail_content *tail, bool is_read,
                                     enum mt_author_sign sign)
 {
@@ -190,7 +190,7 @@ int mt_reader_read_tail(struct mt_reader *reader, const char *path, struct mt_tr
     return rc < 0 ? mt_reader_no_memory(error, 0) : 0;
 }
 
-/* How the recording ended, and its tail. */
+/* Find how the recording ended, and its tail. */
 static int find_state(struct mt_reader *reader, const char *path, struct mt_trace_error *error)
 {
     if (!find_end(reader))
@@ -224,7 +224,7 @@ int mt_reader_open_alone(struct mt_reader **out, const char *path, struct mt_tra
     return 0;
 }
 
-/* The older segment, if the one beside the trace is that. */
+/* Open the file beside the trace if it is the trace's older segment. */
 static struct mt_reader *open_older(const struct mt_reader *reader, const char *path)
 {
     char real[PATH_MAX], name[PATH_MAX + sizeof MT_OLDER_SUFFIX];
@@ -239,8 +239,8 @@ static struct mt_reader *open_older(const struct mt_reader *reader, const char *
     return NULL;
 }
 
-/* Whether the file was closed, or another segment took its place, while its author was looked for.
- */
+/* Whether the trace was closed, or another segment took its place, while we looked for its
+ * author. */
 static bool has_gone_on(const struct mt_reader *reader, const char *path)
 {
     struct stat ours, there;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the reader's files share: reader-open.c opens a trace, reader.c reads on. */
+/* Shared by the reader's files: reader-open.c opens a trace, reader.c reads on. */
 #ifndef MT_TRACE_READER_PARTS_H
 #define MT_TRACE_READER_PARTS_H
 
@@ -22,12 +22,12 @@ struct mt_reader {
     int fd;
     unsigned version;
     uint64_t trace_id, older_id; /* 0: none */
-    struct mt_reader *older;     /* the segment before, that is read first; NULL: none */
+    struct mt_reader *older;     /* the segment before, which is read first; NULL: none */
     bool older_is_read, skip_carried, is_over; /* is_over: its end block was given */
     struct mt_author author;                  /* zeros: not known */
     enum mt_author_sign sign;
     enum mt_trace_state state;
-    struct mt_end end; /* where the state is MT_TRACE_CLOSED */
+    struct mt_end end; /* if the state is MT_TRACE_CLOSED */
     struct mt_tail_content tail;
     enum { TAIL_NONE, TAIL_DEFINITIONS, TAIL_EVENTS, TAIL_OVER } tail_next;
     uint64_t offset, file_size, header_size; /* bytes */
@@ -37,31 +37,32 @@ struct mt_reader {
     struct mt_buffer raw[2];     /* the last two blocks, decompressed, in turn */
     struct mt_buffer records[2]; /* events or definitions of the last two batches, in turn */
     unsigned raw_turn, turn;
-    /* the block that the next events are of */
+    /* the block of the next events */
     struct mt_block_header block;
     struct mt_event_decoder decoder;
-    size_t n_left;  /* events; 0: it has been given */
+    size_t n_left;  /* events left of it; 0: all were given */
     size_t at_once; /* the most events in a batch */
-    bool is_following; /* the file grows (follow/follower.h): what counts of it ends at `limit` */
+    bool is_following; /* the file grows (follow/follower.h): it counts up to `limit` */
     uint64_t limit;
 };
 
-/* Opens a file, whatever it belongs to: as mt_reader_open, without its state, tail and older segment. */
+/* Open a file by itself: like mt_reader_open, without its state, tail and older segment. */
 int mt_reader_open_alone(struct mt_reader **out, const char *path, struct mt_trace_error *error);
 
-/* Whether its author still runs, by what is known of its tail. */
+/* Whether its author still runs, by its tail as far as known. */
 enum mt_author_sign mt_reader_look_for_author(const struct mt_reader *reader);
 
-/* Reads the tail of a trace that is not closed, and so how the recording ended. 0 or a negative errno. */
+/* Read the tail of a trace that is not closed, and so find how the recording ended. Return 0 or a
+ * negative errno. */
 int mt_reader_read_tail(struct mt_reader *reader, const char *path, struct mt_trace_error *error);
 
-/* Says what is wrong. A negative errno. */
+/* Say what is wrong. Return a negative errno. */
 __attribute__((format(printf, 4, 5))) int mt_reader_fail(struct mt_trace_error *error,
                                                          enum mt_trace_fault fault, uint64_t offset,
                                                          const char *format, ...);
 int mt_reader_no_memory(struct mt_trace_error *error, uint64_t offset);
 
-/* Bytes read: less than size only at the end of the file; -1 with errno. */
+/* Return the bytes read: less than size only at the end of the file; -1 with errno. */
 ssize_t mt_reader_bytes(int fd, void *into, size_t size);
 
 #endif

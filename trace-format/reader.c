@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Not NULL, of no bytes either: no number may be added to that. */
+/* Never leaves NULL, even for 0 bytes: no number may be added to NULL. */
 static int ensure(struct mt_buffer *buffer, size_t need)
 {
     if (need <= buffer->capacity && buffer->bytes)
@@ -35,8 +35,8 @@ static int damaged(struct mt_reader *reader, struct mt_trace_error *error, const
                           (unsigned long long)reader->offset, what);
 }
 
-/* Reads header and payload of the next block and makes room for its content. 1, 0 at the end
- * of the file, or an error. */
+/* Read the header and payload of the next block, and make room for its content. Return 1, 0 at the
+ * end of the file, or an error. */
 static int read_block(struct mt_reader *reader, struct mt_trace_error *error)
 {
     unsigned char head[MT_BLOCK_HEADER_SIZE];
@@ -80,7 +80,7 @@ static int unpack(struct mt_reader *reader)
     return ZSTD_isError(size) || size != header->raw_size ? -EINVAL : 0;
 }
 
-/* Of the block that was begun. */
+/* Decode events of the begun block. */
 static int decode_events(struct mt_reader *reader, struct mt_batch *batch)
 {
     size_t n = reader->n_left < reader->at_once ? reader->n_left : reader->at_once;
@@ -123,7 +123,7 @@ static int decode_definitions(struct mt_reader *reader, struct mt_batch *batch, 
     return 0;
 }
 
-/* 0, -EINVAL where the payload is no such records, -ENOMEM. */
+/* Return 0, -EINVAL if the payload is no such records, or -ENOMEM. */
 static int decode(struct mt_reader *reader, struct mt_batch *batch)
 {
     const struct mt_block_header *header = &reader->block;
@@ -173,12 +173,12 @@ static int next_of_tail(struct mt_reader *reader, struct mt_batch *batch,
     return error->fault ? -EINVAL : 0;
 }
 
-/* 1, or 0 where the file ends, or what counts of it. */
+/* Read the next block. Return 1, 0 at the end of the file or of what counts, or an error. */
 static int next_block(struct mt_reader *reader, struct mt_trace_error *error)
 {
     int rc = read_block(reader, error);
     if (error->fault == MT_FAULT_CUT && reader->state == MT_TRACE_RUNNING) {
-        memset(error, 0, sizeof *error); /* it is being written just now */
+        memset(error, 0, sizeof *error); /* it is just being written */
         return 0;
     }
     if (rc == 0 && reader->tail_next)
@@ -190,7 +190,8 @@ static int next_block(struct mt_reader *reader, struct mt_trace_error *error)
     return rc;
 }
 
-/* 1, 0 where it has been read, or an error. It stays open: its last batch is still in use. */
+/* Read the older segment. Return 1, 0 at its end, or an error. It stays open: its last batch is
+ * still in use. */
 static int next_of_older(struct mt_reader *reader, struct mt_batch *batch,
                          struct mt_trace_error *error)
 {
@@ -201,7 +202,7 @@ static int next_of_older(struct mt_reader *reader, struct mt_batch *batch,
     return rc;
 }
 
-/* rc: of decoding. A block counts as read when all of it was given. */
+/* rc: of decoding. A block counts as read after all of it was given. */
 static int next_of_block(struct mt_reader *reader, struct mt_batch *batch,
                          struct mt_trace_error *error, int rc)
 {
@@ -218,14 +219,14 @@ static int next_of_block(struct mt_reader *reader, struct mt_batch *batch,
     return 1;
 }
 
-/* Whether a file that grows has grown. The last time may have read into a block that was not whole. */
+/* Whether a growing file has more. The last read may have reached into an incomplete block. */
 static bool has_more(const struct mt_reader *reader)
 {
     return reader->offset + MT_BLOCK_HEADER_SIZE <= reader->limit &&
            lseek(reader->fd, (off_t)reader->offset, SEEK_SET) == (off_t)reader->offset;
 }
 
-/* The next of the file and its tail, what stands for the older segment included. */
+/* Give the next batch of the file and its tail, with the events in place of the older segment. */
 static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
                         struct mt_trace_error *error)
 {

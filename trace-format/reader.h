@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads a trace file, block by block, in file order, and then its tail, if the recording was not
- * closed; an older segment beside it comes first. Events come in time order,
- * except for a bounded disorder between threads. A reader belongs to one thread at a time.
+ * closed. An older segment beside it comes first. Events come in time order, except for a bounded
+ * disorder between threads. A reader belongs to one thread at a time.
  */
 #ifndef MT_TRACE_READER_H
 #define MT_TRACE_READER_H
@@ -18,7 +18,7 @@ enum mt_trace_state {
     MT_TRACE_CLOSED,  /* properly: it says so itself */
     MT_TRACE_RUNNING, /* not yet */
     MT_TRACE_KILLED,  /* in the middle; its tail has the rest, up to the last event */
-    MT_TRACE_OPEN,    /* in the middle, and there is no tail: the last moments may be missing */
+    MT_TRACE_OPEN,    /* in the middle, without a tail: the last moments may be missing */
     /* These have info records, stopped and executed; the tail has the rest, up to that moment. */
     MT_TRACE_STOPPED,  /* it could not be written any further; the program continued */
     MT_TRACE_EXECUTED, /* the process replaced itself by another program */
@@ -38,7 +38,7 @@ struct mt_batch {
     enum mt_trace_state state; /* of the trace */
     bool is_tail;              /* the batch is in the file's tail */
     bool is_older;             /* the batch is in the older segment */
-    bool is_carried;           /* events that stand for a missing older segment */
+    bool is_carried;           /* events in place of a missing older segment */
     uint64_t offset;           /* of the block, bytes from the file's beginning */
     uint64_t file_size;        /* of the file that it is in, bytes */
     const struct mt_definition *definitions;
@@ -60,7 +60,7 @@ enum mt_trace_fault {
     MT_FAULT_VERSION, /* written by a newer memtap */
     MT_FAULT_CUT,     /* ends in the middle of a block: everything before is sound */
     MT_FAULT_DAMAGED, /* a block's checksum or content is wrong: everything before is sound */
-    MT_FAULT_ROOM,    /* the reader's caller used all the memory that it may: it stops there */
+    MT_FAULT_ROOM,    /* the reader's caller has used all the memory allowed: it stops there */
 };
 
 struct mt_trace_error {

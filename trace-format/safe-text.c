@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The values that a first byte's continuation may have keep out overlong forms and surrogates. */
+/* The ranges for the second byte keep out overlong forms and surrogates. */
 size_t mt_utf8_length(const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -44,7 +44,7 @@ static const struct {
     uint32_t first, last;
 } acting[] = {
     {0x0000, 0x001f},   /* control characters */
-    {0x007f, 0x009f},   /* delete, and those of 8 bits */
+    {0x007f, 0x009f},   /* delete, and 8-bit control characters */
     {0x061c, 0x061c},   /* Arabic letter mark */
     {0x200b, 0x200b},   /* a space without a width */
     {0x200e, 0x200f},   /* marks of direction */
@@ -78,7 +78,7 @@ size_t mt_safe_next(const char *text, bool *is_safe)
     return length ? length : *text != 0;
 }
 
-/* What programs that read lines take for a space before the first word. */
+/* Whether programs that read lines take this for a space before the first word. */
 static bool is_space(uint32_t number)
 {
     return number <= ' ' || number == 0xa0 || number == 0x1680 ||

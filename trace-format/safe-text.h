@@ -18,11 +18,11 @@ size_t mt_utf8_length(const char *text);
 uint32_t mt_utf8_number(const char *text, size_t length);
 
 /*
- * Bytes of the next character, 0 at the end. *is_safe: it can be shown as it is. Unsafe are invalid
- * UTF-8, control characters (of 7 bits, and U+0080 to U+009F), characters that reverse text
- * (bidirectional controls) or end a line (U+2028, U+2029), invisible ones (U+200B, U+2060 to U+206F,
- * U+FEFF, tags), noncharacters (U+FFFE, which XML forbids), and the first '#' of "##[" and "##vso[",
- * which are commands to a CI's log anywhere.
+ * Return the bytes of the next character, 0 at the end. *is_safe: it can be shown as it is. Unsafe
+ * are invalid UTF-8, control characters (of 7 bits, and U+0080 to U+009F), characters that reverse
+ * text (bidirectional controls) or end a line (U+2028, U+2029), invisible ones (U+200B, U+2060 to
+ * U+206F, U+FEFF, tags), noncharacters (U+FFFE, which XML forbids), and the first '#' of "##[" and
+ * "##vso[", which are commands to a CI's log anywhere.
  */
 size_t mt_safe_next(const char *text, bool *is_safe);
 
@@ -30,8 +30,8 @@ size_t mt_safe_next(const char *text, bool *is_safe);
  * line, "::" is a command to GitHub's log. */
 const char *mt_safe_colon(const char *text);
 
-/* Puts a '?' in the place of what is not safe, and of all that is not ASCII where has_utf8 is 0;
- * the text gets no longer. */
+/* Replace each unsafe character by '?', and without has_utf8 each one that is not ASCII. The text
+ * gets no longer. */
 void mt_safe_in_place(char *text, bool has_utf8);
 
 #endif

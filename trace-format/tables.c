@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tables of the headers say of a number: of an event's kind, a type of elements, a call of
- * CUDA's, an error. */
+/* The meanings of numbers from the headers' tables: an event's kind, a type of elements, a call of
+ * CUDA, an error. */
 #include "cuda-apis.h"
 #include "cuda-errors.h"
 #include "dtypes.h"

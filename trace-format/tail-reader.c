@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_TRIES 50 /* at a tail that is being written */
+#define MOST_TRIES 50 /* at a tail that is just being written */
 
-/* A ring's first page without what is the writer's own. */
+/* A ring's first page, without the writer's own part. */
 #define RING_HEAD offsetof(struct mt_ring, word)
 
 struct source {
@@ -26,8 +26,8 @@ struct source {
     const struct mt_tail_of *trace;
     struct mt_tail_header header;
     struct mt_tail_mark mark;
-    unsigned index;  /* of the mark and the `safe` that hold */
-    uint64_t *words; /* of the ring that is looked at */
+    unsigned index;  /* of the valid mark and `safe` */
+    uint64_t *words; /* of the current ring */
 };
 
 static int fill(const struct source *source, void *out, size_t size, uint64_t from)
@@ -35,8 +35,8 @@ static int fill(const struct source *source, void *out, size_t size, uint64_t fr
     return pread(source->fd, out, size, (off_t)from) == (ssize_t)size ? 0 : -EIO;
 }
 
-/* The bytes from..to ever put into a circle of so many bytes that begins at `file`: each at its own
- * place in out, or one after the other where is_straight. */
+/* Read the bytes from..to ever put into a circle of so many bytes that begins at `file`: each at
+ * its own place in out, or one after the other if is_straight. */
 static int fill_circle(const struct source *source, void *out, uint64_t from, uint64_t to,
                        uint64_t circle, uint64_t file, bool is_straight)
 {
@@ -92,7 +92,7 @@ static int add_event(struct mt_tail_content *content, const struct mt_event *eve
     return 0;
 }
 
-/* What the writer says at the beginning of a trace, where it did not come to that. */
+/* Add the infos of a trace's beginning, which the writer did not get to write. */
 static int add_infos(struct mt_tail_content *content, const struct source *source)
 {
     const struct mt_tail_header *header = &source->header;
@@ -113,7 +113,7 @@ static int add_infos(struct mt_tail_content *content, const struct source *sourc
     return 0;
 }
 
-/* How it ended, where the process knew. */
+/* Add how it ended, if the process knew. */
 static int add_end(struct mt_tail_content *content, const struct source *source)
 {
     static const char *const keys[MT_TAIL_ENDS] = {
@@ -159,7 +159,7 @@ static int read_journal(struct mt_tail_content *content, const struct source *so
     return 0;
 }
 
-/* The events of a ring's words from..to. */
+/* Read the events of a ring's words from..to. */
 static int read_words(struct mt_tail_content *content, const struct source *source, uint64_t from,
                       uint64_t to, uint32_t thread, uint64_t offset)
 {
@@ -185,7 +185,7 @@ static int read_words(struct mt_tail_content *content, const struct source *sour
     return 0;
 }
 
-/* After the last event so far. */
+/* Add a loss after the last event so far. */
 static int add_loss(struct mt_tail_content *content, uint32_t thread, uint64_t events)
 {
     struct mt_event event = {
@@ -200,7 +200,7 @@ int mt_tail_lose_apart(struct mt_tail_content *content)
     return add_loss(content, 0, content->apart);
 }
 
-/* head: the ring but for its words. */
+/* head: the ring without its words. */
 static int read_ring(struct mt_tail_content *content, const struct source *source, uint32_t slot,
                      const struct mt_ring *head)
 {
@@ -227,7 +227,7 @@ static int read_ring(struct mt_tail_content *content, const struct source *sourc
     return add_definition(content, &definition);
 }
 
-/* Merges neighbouring runs of events, each in the order of time, until there is one. */
+/* Merge neighbouring runs of events, each ordered by time, until one is left. */
 static int merge_runs(struct mt_tail_content *content, size_t *ends, size_t n)
 {
     struct mt_event *from = content->events;
@@ -310,8 +310,8 @@ static void empty(struct mt_tail_content *content)
     content->is_locked = is_locked;
 }
 
-/* The rings first: what their events refer to is in the journal by then. Once: 1 where nothing was
- * given back to the rings meanwhile, else 0; -ENOMEM. */
+/* Read the rings first: the journal then has everything that their events refer to. Try once: 1 if
+ * nothing was given back to the rings meanwhile, else 0; -ENOMEM. */
 static int try_to_read(struct mt_tail_content *content, struct source *source)
 {
     struct source after = *source;
@@ -333,7 +333,7 @@ static int try_to_read(struct mt_tail_content *content, struct source *source)
     return !read_header(&after) && after.header.turn == source->header.turn;
 }
 
-/* All that may be looked at of a tail of another version. */
+/* Whether the tail has a newer version. Nothing else of such a tail may be read. */
 static bool is_newer(int fd)
 {
     struct mt_tail_header header;
@@ -373,7 +373,7 @@ int mt_tail_read(struct mt_tail_content *content, const struct mt_tail_of *trace
     return rc;
 }
 
-/* A mark is written anew at the second turn after it at the earliest. */
+/* A mark is rewritten at the second turn after it at the earliest. */
 static int read_steady_header(struct source *source)
 {
     struct source after = *source;

@@ -27,8 +27,8 @@
 struct mt_tail_mark {
     uint64_t trace_size; /* bytes of the trace that count */
     uint64_t trace_id;   /* of the trace, as in its own header */
-    uint64_t journal;    /* bytes of the journal whose definitions are in there */
-    uint32_t threads;    /* threads up to this id are defined in there */
+    uint64_t journal;    /* bytes of the journal with definitions that are in the trace */
+    uint32_t threads;    /* threads up to this id are defined in the trace */
     uint32_t unused;
 };
 
@@ -41,9 +41,10 @@ enum mt_tail_end {
     MT_TAIL_ENDS
 };
 
-/* The file's first page. One of two marks holds, and with it one of each ring's two `safe`: those
- * of index `turn` modulo 2. The writer fills in the other ones, and then counts the turn up. Where
- * only the other mark has the trace's id, the writer was about to turn to that trace: it holds. */
+/* The file's first page. One of the two marks is valid, and with it one of each ring's two `safe`:
+ * those of index `turn` modulo 2. The writer fills in the other ones and then increments the turn.
+ * If only the other mark has the trace's id, the writer was about to turn to that trace, and that
+ * mark is valid. */
 struct mt_tail_header {
     unsigned char magic[MT_TAIL_MAGIC_SIZE];
     uint32_t version;
@@ -56,8 +57,8 @@ struct mt_tail_header {
     _Atomic uint32_t end;                      /* enum mt_tail_end */
     char why[244];                             /* in words, with zeros after them */
     _Atomic uint64_t alive_ns; /* CLOCK_REALTIME, some 2 s ago at most while the process lives */
-    /* Events of threads whose rings have no slot in the file: put ever, and in the trace by either
-     * mark. The events between these are lost with the process. */
+    /* Events of threads whose rings have no slot in the file: ever put, and in the trace by either
+     * mark. The difference is lost with the process. */
     _Atomic uint64_t apart_put, apart_safe[2];
 };
 
@@ -74,16 +75,17 @@ struct mt_ring {
     _Atomic uint64_t lost;   /* events that no LOST event counts yet */
     uint32_t os_thread;
     char name[MT_THREAD_NAME_SIZE];
-    /* For the process itself. The owner is in a hook: one called from within is not recorded. */
+    /* For the process itself. Not 0 while the owner is in a hook: a hook called from within is not
+     * recorded. */
     _Atomic uint32_t inside;
-    _Atomic uint64_t limit; /* of put, below which there is room for an event in one piece */
+    _Atomic uint64_t limit; /* below it, put has room for an event in one piece */
     uint32_t is_apart;      /* the ring has no slot in the tail, which counts its events */
     _Alignas(64) _Atomic uint64_t taken;
-    _Atomic uint64_t safe[2]; /* words that are in the trace, for a reader of the tail */
+    _Atomic uint64_t safe[2]; /* words that the trace has, for a reader of the tail */
     _Alignas(MT_TAIL_PAGE) uint64_t word[MT_RING_WORDS];
 };
 
-/* Where things are in the file, in bytes: the header, the journal, then the rings. */
+/* Offsets in the file, in bytes: the header, the journal, then the rings. */
 #define MT_TAIL_JOURNAL MT_TAIL_PAGE
 #define MT_TAIL_RINGS (MT_TAIL_JOURNAL + MT_JOURNAL_SIZE)
 
@@ -102,7 +104,7 @@ static inline uint64_t mt_ring_head(unsigned kind, int device, uint32_t stack)
     return (uint64_t)stack << 32 | (uint64_t)(uint16_t)device << 16 | kind;
 }
 
-/* Reads the event at word `at` of a ring's words, which was put: its size in words. */
+/* Read a put event at word `at` of a ring's words. Return its size in words. */
 static inline unsigned mt_ring_read(const uint64_t word[MT_RING_WORDS], uint64_t at,
                                     struct mt_event *event)
 {

@@ -20,7 +20,7 @@ static inline unsigned char *mt_varint_put(unsigned char *at, uint64_t value)
     return at;
 }
 
-/* Byte by byte; mt_varint_get is the one to call. */
+/* Read byte by byte; call mt_varint_get instead. */
 static inline const unsigned char *mt_varint_get_slowly(const unsigned char *at,
                                                         const unsigned char *end, uint64_t *value)
 {
@@ -38,7 +38,7 @@ static inline const unsigned char *mt_varint_get_slowly(const unsigned char *at,
     return NULL;
 }
 
-/* Of four to eight bytes, of which those up to the first without a top bit count. */
+/* Read a number of four to eight bytes, up to the first byte without a top bit. */
 static inline const unsigned char *mt_varint_get_long(const unsigned char *at, uint64_t *value)
 {
     uint64_t word = mt_get64(at), last = ~word & 0x8080808080808080u;
@@ -51,8 +51,8 @@ static inline const unsigned char *mt_varint_get_long(const unsigned char *at, u
     return at + (__builtin_ctzll(last) + 1) / 8;
 }
 
-/* As mt_varint_get where at least MT_VARINT_SIZE bytes can be read. Most numbers have up to three:
- * branches, which are foreseen, let the next one begin at once. */
+/* Like mt_varint_get, if at least MT_VARINT_SIZE bytes can be read. Most numbers have up to three
+ * bytes: branches, which are predicted, let the next number begin at once. */
 static inline __attribute__((always_inline)) const unsigned char *
 mt_varint_get_quickly(const unsigned char *at, uint64_t *value)
 {
@@ -71,7 +71,7 @@ mt_varint_get_quickly(const unsigned char *at, uint64_t *value)
     return mt_varint_get_long(at, value);
 }
 
-/* Reads one number of [at, end): the byte after it, or NULL where it is cut or over 64 bits. */
+/* Read a number of [at, end). Return the byte after it; NULL: it is cut or over 64 bits. */
 static inline const unsigned char *mt_varint_get(const unsigned char *at, const unsigned char *end,
                                                  uint64_t *value)
 {

@@ -57,7 +57,7 @@ int mt_author_follow(const char *trace_path, uint32_t *pid)
     int process = (int)syscall(SYS_pidfd_open, (pid_t)author.pid, 0);
     if (process < 0)
         return -errno;
-    if (!is_there(&author)) { /* the number is another process's by now */
+    if (!is_there(&author)) { /* another process has the number by now */
         close(process);
         return -ESRCH;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the process that writes a trace ends, for one that is not its parent. The kernel tells it from
- * Linux 6.15 on, to those that had a descriptor of the process while it was there.
+ * How the process that writes a trace ends, for a process that is not its parent. From Linux 6.15
+ * on, the kernel tells this to holders of a descriptor of the process.
  */
 #ifndef MT_TRACE_AUTHOR_END_H
 #define MT_TRACE_AUTHOR_END_H
@@ -12,8 +12,8 @@
  * if it does not run in the caller's namespace, or another negative errno. */
 int mt_author_follow(const char *trace_path, uint32_t *pid);
 
-/* Return 0 and the status as waitpid has it, once its parent has waited for it; -EAGAIN: not yet, or
- * the kernel does not tell. */
+/* Return 0 and the status as in waitpid, once the parent has waited for the process; -EAGAIN: not
+ * yet, or the kernel does not tell. */
 int mt_author_end(int process, int *status);
 
 #endif

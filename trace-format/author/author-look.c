@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* A process that lives writes something every 2 s. Seen from another machine, which has another
+/* A live process writes something every 2 s. Another machine, which sees this, has another
  * clock. */
 #define FRESH_NS 10000000000u
 
@@ -27,7 +27,7 @@ static enum life life_of(const struct mt_author *author, const char *path)
     return (stat.state == 'Z' && stat.threads <= 1) || stat.state == 'X' ? DEAD : ALIVE;
 }
 
-/* Whether that process has the author's number in its own namespace, the innermost. */
+/* Whether a process has the author's number in its own, innermost namespace. */
 static bool has_number(const struct mt_author *author, const char *number)
 {
     char path[64], text[4096];
@@ -43,7 +43,7 @@ static bool has_number(const struct mt_author *author, const char *number)
     return strtoul(last, NULL, 10) == author->pid;
 }
 
-/* In a container of this machine. */
+/* Look for the author in containers of this machine. */
 static enum life find(const struct mt_author *author)
 {
     DIR *processes = opendir("/proc");
@@ -80,14 +80,14 @@ static bool is_fresh(uint64_t sign_ns)
     return (now > sign_ns ? now - sign_ns : sign_ns - now) < FRESH_NS;
 }
 
-/* On this machine since it was started, where the kernel knows all processes and locks. */
+/* Look for an author on this machine since its start: the kernel knows all processes and locks. */
 static enum mt_author_sign look_here(const struct mt_author *author,
                                      const struct mt_author_evidence *evidence)
 {
     bool is_same = author->device == evidence->device && author->inode == evidence->inode;
     enum life life = look(author);
     if (life == DEAD)
-        return MT_AUTHOR_GONE; /* a child may have the lock still */
+        return MT_AUTHOR_GONE; /* a child may still have the lock */
     if (evidence->is_locked)
         return MT_AUTHOR_LIVES;
     if (life == ANOTHER || (is_same && author->flags & MT_AUTHOR_LOCKED))

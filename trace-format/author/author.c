@@ -8,8 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of a byte that no file has: where locks keep others from reading (SMB), nothing is kept from
- * them. */
+/* A byte beyond any file: where a lock keeps others from reading (SMB), it covers no data. */
 #define LOCK_AT ((off_t)1 << 62)
 
 static int hexadecimal(char c)

@@ -12,9 +12,9 @@
 struct mt_follower {
     char *path;
     struct mt_reader *reader;
-    struct mt_reader *before; /* of the segment before: its last batch may be in use */
-    bool has_ended;           /* what the reader gives now is all */
-    bool is_over;             /* and it was given */
+    struct mt_reader *before; /* of the segment before, whose last batch may be in use */
+    bool has_ended;           /* the reader has all the rest */
+    bool is_over;             /* and all of it was given */
 };
 
 static uint64_t size_of(const struct mt_reader *reader)
@@ -23,7 +23,7 @@ static uint64_t size_of(const struct mt_reader *reader)
     return fstat(reader->fd, &status) ? reader->file_size : (uint64_t)status.st_size;
 }
 
-/* From here on the reader gives what counts at a moment, and not its tail. */
+/* Begin to follow: the reader then gives only the bytes that count, without the tail. */
 static void begin_to_follow(struct mt_reader *reader)
 {
     mt_tail_clear(&reader->tail);
@@ -62,7 +62,7 @@ static bool is_older_now(const struct mt_follower *follower)
            (ours.st_dev != there.st_dev || ours.st_ino != there.st_ino);
 }
 
-/* 1, or a negative errno. */
+/* Go on to the next segment. Return 1 or a negative errno. */
 static int go_to_next_segment(struct mt_follower *follower, struct mt_trace_error *error)
 {
     struct mt_reader *next;
@@ -84,7 +84,7 @@ static int go_to_next_segment(struct mt_follower *follower, struct mt_trace_erro
     return 1;
 }
 
-/* No process writes it any more: its tail is the rest. 1, or a negative errno. */
+/* Take the tail, because no process writes the trace any more. Return 1 or a negative errno. */
 static int take_tail(struct mt_follower *follower, struct mt_trace_error *error)
 {
     struct mt_reader *reader = follower->reader;
@@ -93,15 +93,15 @@ static int take_tail(struct mt_follower *follower, struct mt_trace_error *error)
     follower->has_ended = true;
     mt_tail_clear(&reader->tail);
     int rc = mt_reader_read_tail(reader, follower->path, error);
-    if (reader->state == MT_TRACE_RUNNING) /* it ends just now */
+    if (reader->state == MT_TRACE_RUNNING) /* it is just ending */
         reader->state = reader->tail_next ? MT_TRACE_KILLED : MT_TRACE_OPEN;
     if (!rc && lseek(reader->fd, (off_t)reader->offset, SEEK_SET) < 0)
         rc = mt_reader_fail(error, MT_FAULT_SYSTEM, reader->offset, "%s", strerror(errno));
     return rc ? rc : 1;
 }
 
-/* Sees what has come since. 1: there may be something to read; 0: not yet; or a negative errno. What the
- * process wrote before it ended is found, since its signs of life are looked for first. */
+/* Look for new data. Return 1: there may be something to read; 0: not yet; or a negative errno.
+ * Look for the process's signs of life first, to find everything that it wrote before it ended. */
 static int look(struct mt_follower *follower, struct mt_trace_error *error)
 {
     struct mt_reader *reader = follower->reader;
