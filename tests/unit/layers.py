@@ -55,7 +55,7 @@ SUBFOLDERS = {
         "check",
         "history",
     ],
-    "planner": ["allocator"],
+    "planner": ["allocator", "changes"],
     "exchange": ["tables", "export", "reader"],
     "tools": ["completion", "terminal", "input", "launch", "serve", "top", "commands"],
     "simulator/core": ["base", "device", "memory", "streams", "process"],

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * torch.utils.checkpoint around modules: what they save in forward ends there, and is made again
+ * when their backward begins.
+ */
+#include "kinds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether the path begins with the pattern, in which a "*" stands for one part: bytes of the
+ * module's own path; 0: it does not. */
+static size_t match(const char *pattern, const char *path)
+{
+    const char *at = path;
+    for (;;) {
+        size_t wanted = strcspn(pattern, "."), size = strcspn(at, ".");
+        bool is_any = wanted == 1 && *pattern == '*';
+        if (!size || (!is_any && (wanted != size || strncmp(pattern, at, size) != 0)))
+            return 0;
+        pattern += wanted;
+        at += size;
+        if (!*pattern)
+            return (size_t)(at - path);
+        if (!*at)
+            return 0;
+        pattern++;
+        at++;
+    }
+}
+
+struct checkpoint {
+    struct mt_edits *edits;
+    uint32_t *of_frame; /* frame of a module -> number of the matching one, from 1 */
+    struct mt_module_calls calls;
+};
+
+static int find_modules(struct checkpoint *checkpoint, const char *pattern)
+{
+    const struct mt_recording *recording = checkpoint->edits->recording;
+    uint32_t limit = mt_definitions_frame_limit(recording->definitions), n = 0;
+    uint32_t *first = calloc(limit + 1, sizeof *first);
+    checkpoint->of_frame = calloc(limit + 1, sizeof *checkpoint->of_frame);
+    if (!first || !checkpoint->of_frame) {
+        free(first);
+        return -ENOMEM;
+    }
+    for (uint32_t frame = 1; frame < limit; frame++) {
+        const char *path = mt_recorded_module(recording, frame);
+        size_t size = match(pattern, path);
+        uint32_t other = 0;
+        for (; size && other < n; other++) {
+            const char *known = mt_recorded_module(recording, first[other]);
+            if (match(pattern, known) == size && !strncmp(known, path, size))
+                break;
+        }
+        if (size && other == n)
+            first[n++] = frame;
+        checkpoint->of_frame[frame] = size ? other + 1 : 0;
+    }
+    free(first);
+    return n ? 0 : -ENOENT;
+}
+
+/* The first block that was made at the event or after it. */
+static size_t first_from(const struct mt_recording *recording, uint64_t event)
+{
+    size_t low = 0, high = recording->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (recording->block[middle].begin < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* What it returns is not its own to give up: the output that was made last. */
+static uint64_t output_of(const struct mt_recording *recording, const struct mt_module_call *call)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < recording->n_nodes; i++)
+        if (recording->node[i].made >= call->forward &&
+            recording->node[i].made < call->forward_end && recording->node[i].output)
+            last = recording->node[i].output;
+    return last;
+}
+
+static bool may_go(const struct mt_recorded *block)
+{
+    return block->category != MT_CATEGORY_PARAMETERS && block->category != MT_CATEGORY_BUFFERS &&
+           block->category != MT_CATEGORY_WORKSPACE && block->category != MT_CATEGORY_GRADIENTS &&
+           block->category != MT_CATEGORY_OPTIMIZER_STATE;
+}
+
+static uint64_t last_save(const struct mt_recording *recording, const struct mt_module_call *call)
+{
+    uint64_t last = 0;
+    for (size_t i = first_from(recording, call->forward);
+         i < recording->n && recording->block[i].begin < call->forward_end; i++)
+        if (recording->block[i].saved > last && recording->block[i].saved < call->forward_end)
+            last = recording->block[i].saved;
+    return last;
+}
+
+/* A moment in the recomputation, for one in forward. */
+static uint64_t again(const struct mt_module_call *call, uint64_t event)
+{
+    uint64_t length = call->forward_end - call->forward + 2, place = event - call->forward + 1;
+    uint64_t room = MT_WITHIN - 4;
+    return mt_moment_of(call->backward) - MT_WITHIN + 1 +
+           (length < room ? place : place * room / length);
+}
+
+static void recompute(struct checkpoint *checkpoint, const struct mt_module_call *call,
+                      struct mt_modelled *change)
+{
+    struct mt_edits *edits = checkpoint->edits;
+    const struct mt_recording *recording = edits->recording;
+    uint64_t output = output_of(recording, call), last = last_save(recording, call);
+    for (size_t i = first_from(recording, call->forward);
+         i < recording->n && recording->block[i].begin < call->forward_end; i++) {
+        const struct mt_recorded *block = &recording->block[i];
+        if (!may_go(block))
+            continue;
+        bool lives_on = block->end > call->forward_end;
+        bool is_saved = block->saved && block->saved < call->forward_end;
+        change->operators += block->begin <= last;
+        if (block->begin > last || (lives_on && !is_saved))
+            continue; /* it is not made again: nobody saved anything after it */
+        uint64_t end = lives_on ? mt_moment_of(block->end) : again(call, block->end);
+        mt_edits_add(edits, again(call, block->begin), end, block->size);
+        if (!lives_on || block->begin == output)
+            continue;
+        const struct mt_turn *turn = mt_turn_after(recording, block->saved);
+        uint64_t gone = turn && turn->event < call->forward_end ? turn->event : call->forward_end;
+        edits->block[i].end = mt_moment_of(gone);
+    }
+}
+
+static int apply(struct checkpoint *checkpoint, const char *pattern, struct mt_modelled *change)
+{
+    bool has_backward = false;
+    int rc = find_modules(checkpoint, pattern);
+    change->why_not = rc == -ENOENT ? "no such module was called" : NULL;
+    if (!rc)
+        rc = mt_module_calls_find(&checkpoint->calls, checkpoint->edits->recording,
+                                  checkpoint->of_frame);
+    for (size_t i = 0; !rc && i < checkpoint->calls.n; i++)
+        if (checkpoint->calls.call[i].backward) {
+            recompute(checkpoint, &checkpoint->calls.call[i], change);
+            has_backward = true;
+        }
+    if (!rc && !has_backward) {
+        change->why_not = "no backward of it was recorded";
+        return -ENOENT;
+    }
+    return rc ? rc : checkpoint->edits->rc;
+}
+
+int mt_change_checkpoint(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    struct checkpoint checkpoint = {.edits = edits};
+    if (!*argument)
+        return -EINVAL;
+    int rc = apply(&checkpoint, argument, change);
+    free(checkpoint.of_frame);
+    free(checkpoint.calls.call);
+    return rc;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Another optimizer: its state for each trained parameter, and what its step needs in passing. */
+#include "kinds.h"
+
+#include <math.h>
+#include <string.h>
+
+enum state { STATE_NONE, STATE_ONE, STATE_TWO, STATE_EIGHT_BITS, STATE_FACTORED };
+
+/* What PyTorch's own (and bitsandbytes') do. */
+static const struct optimizer {
+    const char *name;
+    enum state state;
+    bool counts;   /* steps on the device, a number for each parameter */
+    unsigned all;  /* copies of all parameters that a step makes together */
+    unsigned each; /* copies of one parameter at a time; the last is kept until the next is done */
+} optimizers[] = {
+    {"adamw", STATE_TWO, false, 1, 0},          {"adamw-fused", STATE_TWO, true, 0, 0},
+    {"adamw-for-loop", STATE_TWO, false, 0, 2}, {"adam8bit", STATE_EIGHT_BITS, false, 0, 0},
+    {"adafactor", STATE_FACTORED, false, 0, 1}, {"sgd", STATE_NONE, false, 0, 0},
+    {"sgd-momentum", STATE_ONE, false, 0, 0},
+};
+
+/* bitsandbytes keeps fewer elements in 32 bits, and a scale for each block of the others. */
+#define EIGHT_BITS_LEAST 4096u
+#define EIGHT_BITS_BLOCK 256u
+
+/* A vector has no rows and columns; models have none of as many elements. */
+#define FACTORED_LEAST 65536u
+
+void mt_drop_block(struct mt_edits *edits, size_t block)
+{
+    edits->block[block].size = 0;
+}
+
+void mt_drop_optimizer(struct mt_edits *edits)
+{
+    const struct mt_recording *recording = edits->recording;
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded *block = &recording->block[i];
+        if ((block->category == MT_CATEGORY_OPTIMIZER_STATE && !block->is_master) ||
+            (block->step && block->category == MT_CATEGORY_TEMPORARIES))
+            mt_drop_block(edits, i);
+    }
+}
+
+static void add_state(struct mt_edits *edits, const struct optimizer *optimizer,
+                      const struct mt_recorded *parameter, uint64_t from)
+{
+    uint64_t elements = mt_recorded_elements(parameter),
+             size = elements * mt_recorded_width(parameter);
+    uint64_t to = mt_moment_of(parameter->end);
+    uint64_t scales = (elements + EIGHT_BITS_BLOCK - 1) / EIGHT_BITS_BLOCK * 4;
+    if (optimizer->counts)
+        mt_edits_add(edits, from, to, 4);
+    switch (optimizer->state) {
+    case STATE_NONE:
+        break;
+    case STATE_TWO:
+        mt_edits_add(edits, from, to, size);
+        /* fall through */
+    case STATE_ONE:
+        mt_edits_add(edits, from, to, size);
+        break;
+    case STATE_EIGHT_BITS:
+        for (unsigned i = 0; i < 2; i++) {
+            mt_edits_add(edits, from, to, elements < EIGHT_BITS_LEAST ? elements * 4 : elements);
+            mt_edits_add(edits, from, to, elements < EIGHT_BITS_LEAST ? 0 : scales);
+        }
+        break;
+    case STATE_FACTORED:
+        if (elements < FACTORED_LEAST) {
+            mt_edits_add(edits, from, to, size);
+            break;
+        }
+        for (unsigned i = 0; i < 2; i++) /* rows and columns of a square */
+            mt_edits_add(edits, from, to,
+                         (uint64_t)sqrt((double)elements) * mt_recorded_width(parameter));
+    }
+}
+
+static bool is_there(const struct mt_recorded *block, const struct mt_recorded_step *step)
+{
+    return mt_is_trained(block) && block->begin < step->begin && block->end > step->begin;
+}
+
+static void add_step(struct mt_edits *edits, const struct optimizer *optimizer,
+                     const struct mt_recorded_step *step)
+{
+    const struct mt_recording *recording = edits->recording;
+    uint64_t from = mt_moment_of(step->begin) + 1, to = mt_moment_of(step->end);
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded *block = &recording->block[i];
+        if (!is_there(block, step))
+            continue;
+        uint64_t size = mt_recorded_elements(block) * mt_recorded_width(block);
+        for (unsigned j = 0; j < optimizer->all; j++)
+            mt_edits_add(edits, from, to, size);
+        if (!optimizer->each || from + 4 > mt_moment_of(step->begin) + MT_WITHIN)
+            continue;
+        mt_edits_add(edits, from, from + 3, size);
+        for (unsigned j = 1; j < optimizer->each; j++)
+            mt_edits_add(edits, from, from + 1, size);
+        from += 2;
+    }
+}
+
+static void add_states(struct mt_edits *edits, const struct optimizer *optimizer)
+{
+    const struct mt_recording *recording = edits->recording;
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded *block = &recording->block[i];
+        for (size_t j = 0; j < recording->n_steps; j++) {
+            if (!is_there(block, &recording->step[j]))
+                continue;
+            add_state(edits, optimizer, block, mt_moment_of(recording->step[j].begin) + 1);
+            break;
+        }
+    }
+}
+
+int mt_change_optimizer(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    const struct optimizer *optimizer = optimizers,
+                           *end = optimizers + sizeof optimizers / sizeof *optimizers;
+    while (optimizer < end && strcmp(optimizer->name, argument))
+        optimizer++;
+    if (optimizer == end)
+        return -EINVAL;
+    change->why_not = edits->recording->n_steps ? NULL : "no optimizer's step was recorded";
+    if (change->why_not)
+        return -ENOENT;
+    mt_drop_optimizer(edits);
+    add_states(edits, optimizer);
+    for (size_t i = 0; i < edits->recording->n_steps; i++)
+        add_step(edits, optimizer, &edits->recording->step[i]);
+    return edits->rc;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A smaller batch, or a shorter sequence: what is neither the model's nor the optimizer's shrinks.
+ */
+#include "kinds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_size(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The sizes of all parameters, in order. NULL: no memory. */
+static uint64_t *parameter_sizes(const struct mt_recording *recording, size_t *n)
+{
+    uint64_t *sizes = calloc(recording->n + 1, sizeof *sizes);
+    *n = 0;
+    for (size_t i = 0; sizes && i < recording->n; i++)
+        if (recording->block[i].category == MT_CATEGORY_PARAMETERS)
+            sizes[(*n)++] = recording->block[i].size;
+    if (*n)
+        qsort(sizes, *n, sizeof *sizes, by_size);
+    return sizes;
+}
+
+/* Whether the batch says how large it is. What backward makes as large as a parameter is for one.
+ */
+static bool is_of_batch(const struct mt_recorded *block, const uint64_t *sizes, size_t n)
+{
+    switch (block->category) {
+    case MT_CATEGORY_PARAMETERS:
+    case MT_CATEGORY_BUFFERS:
+    case MT_CATEGORY_GRADIENTS:
+    case MT_CATEGORY_OPTIMIZER_STATE:
+    case MT_CATEGORY_WORKSPACE:
+    case MT_CATEGORY_COMMUNICATION:
+    case MT_CATEGORY_RUNTIME:
+        return false;
+    }
+    if (block->step)
+        return false;
+    bool is_model_sized = n && bsearch(&block->size, sizes, n, sizeof *sizes, by_size);
+    return !is_model_sized || block->category == MT_CATEGORY_ACTIVATIONS ||
+           block->category == MT_CATEGORY_INPUTS;
+}
+
+/* Scores of attention: as large as what a softmax makes in the same module, in this width or
+ * another. They grow with the square of the sequence. */
+struct scores {
+    struct mt_score {
+        const char *path;
+        uint64_t bytes;
+    } * of;
+    size_t n;
+};
+
+static bool is_softmax(const struct mt_recording *recording, uint32_t name)
+{
+    const char *text = mt_string(recording->definitions, name);
+    return name && strstr(text, "SoftmaxBackward") && !strstr(text, "LogSoftmax");
+}
+
+static int find_scores(struct scores *scores, const struct mt_recording *recording)
+{
+    scores->of = calloc(recording->n + 1, sizeof *scores->of);
+    for (size_t i = 0; scores->of && i < recording->n; i++) {
+        const struct mt_recorded *block = &recording->block[i];
+        if (!is_softmax(recording, block->output_of))
+            continue;
+        struct mt_score score = {mt_recorded_module(recording, block->module), block->size};
+        size_t j = 0;
+        while (j < scores->n &&
+               (scores->of[j].bytes != score.bytes || strcmp(scores->of[j].path, score.path) != 0))
+            j++;
+        if (j == scores->n)
+            scores->of[scores->n++] = score;
+    }
+    return scores->of ? 0 : -ENOMEM;
+}
+
+static bool is_score(const struct scores *scores, const struct mt_recording *recording,
+                     const struct mt_recorded *block)
+{
+    const char *path = scores->n ? mt_recorded_module(recording, block->module) : "";
+    for (size_t i = 0; i < scores->n; i++)
+        if ((block->size == scores->of[i].bytes ||
+             block->size == mt_block_of(scores->of[i].bytes / 4) ||
+             block->size == mt_block_of(scores->of[i].bytes / 2)) &&
+            !strcmp(path, scores->of[i].path))
+            return true;
+    return false;
+}
+
+static int scale(struct mt_edits *edits, double part, bool is_sequence)
+{
+    const struct mt_recording *recording = edits->recording;
+    struct scores scores = {0};
+    size_t n;
+    uint64_t *sizes = parameter_sizes(recording, &n);
+    int rc = sizes ? 0 : -ENOMEM;
+    if (!rc && is_sequence)
+        rc = find_scores(&scores, recording);
+    for (size_t i = 0; !rc && i < recording->n; i++) {
+        const struct mt_recorded *block = &recording->block[i];
+        if (is_of_batch(block, sizes, n))
+            edits->block[i].size =
+                mt_scaled(block->size, is_score(&scores, recording, block) ? part * part : part);
+    }
+    free(sizes);
+    free(scores.of);
+    return rc;
+}
+
+int mt_change_batch(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    double part = mt_change_part(argument);
+    (void)change;
+    return part > 0 ? scale(edits, part, false) : -EINVAL;
+}
+
+int mt_change_sequence(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    double part = mt_change_part(argument);
+    (void)change;
+    return part > 0 ? scale(edits, part, true) : -EINVAL;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sharding over ranks. Stage 1: an optimizer's state, parameter by parameter, as
+ * ZeroRedundancyOptimizer does. Stages 2 and 3: as FSDP2 does, each layer for itself and the rest
+ * of the model as one: parameters, gradients and state in parts, and parameters gathered, for each
+ * layer when it works (3), or from its forward to its backward (2).
+ */
+#include "kinds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int larger_first(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a < b) - (a > b);
+}
+
+/* The largest part that a rank has if each gets whole parameters, the largest first, always the one
+ * that has least so far. 0: no memory. */
+static double largest_share(const struct mt_recording *recording, uint64_t ranks)
+{
+    uint64_t *size = calloc(recording->n + 1, sizeof *size), *has = calloc(ranks, sizeof *has);
+    uint64_t whole = 0, most = 0;
+    size_t n = 0;
+    for (size_t i = 0; size && has && i < recording->n; i++)
+        if (mt_is_trained(&recording->block[i]) && recording->block[i].end == MT_EVER)
+            size[n++] = mt_recorded_elements(&recording->block[i]);
+    if (n)
+        qsort(size, n, sizeof *size, larger_first);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t least = 0;
+        for (uint64_t rank = 1; rank < ranks; rank++)
+            least = has[rank] < has[least] ? rank : least;
+        has[least] += size[i];
+        whole += size[i];
+        most = has[least] > most ? has[least] : most;
+    }
+    bool failed = !size || !has;
+    free(size);
+    free(has);
+    return failed ? 0 : whole ? (double)most / (double)whole : 1;
+}
+
+static bool is_of_optimizer(const struct mt_recorded *block)
+{
+    return block->category == MT_CATEGORY_OPTIMIZER_STATE ||
+           (block->step && block->category == MT_CATEGORY_TEMPORARIES);
+}
+
+#define RANKS_MOST 65536u
+
+int mt_change_zero1(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    uint64_t ranks = mt_change_number(argument);
+    if (!ranks || ranks > RANKS_MOST)
+        return -EINVAL;
+    change->why_not = edits->recording->n_steps ? NULL : "no optimizer's step was recorded";
+    if (change->why_not)
+        return -ENOENT;
+    double share = largest_share(edits->recording, ranks);
+    if (share <= 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < edits->recording->n; i++)
+        if (is_of_optimizer(&edits->recording->block[i]) && edits->block[i].size > 4096)
+            edits->block[i].size = mt_scaled(edits->block[i].size, share);
+    return 0;
+}
+
+/* What FSDP2 does, or its offloading. */
+struct sharding {
+    struct mt_edits *edits;
+    struct mt_shard_groups groups;
+    struct mt_module_calls calls;
+    uint64_t *bytes; /* of parameters, by group */
+    uint64_t ranks;
+    bool keeps;    /* parameters are gathered until backward */
+    bool offloads; /* parts lie in the host's memory */
+};
+
+static uint32_t group_of(const struct sharding *sharding, const struct mt_recorded *block)
+{
+    return block->module ? sharding->groups.of_frame[block->module] : 0;
+}
+
+static uint64_t part(const struct sharding *sharding, uint64_t bytes)
+{
+    return mt_block_of((bytes + sharding->ranks - 1) / sharding->ranks);
+}
+
+/* In backward, when a group's gradients are put together: after its last node. */
+static uint64_t gradients_at(const struct sharding *sharding, uint32_t group, uint64_t begin)
+{
+    const struct mt_recording *recording = sharding->edits->recording;
+    for (size_t i = 0; group && i < sharding->calls.n; i++) {
+        const struct mt_module_call *call = &sharding->calls.call[i];
+        if (call->group == group && call->backward && call->backward <= begin &&
+            begin <= call->backward_end)
+            return call->backward_end;
+    }
+    const struct mt_turn *turn = mt_turn_after(recording, begin);
+    for (const struct mt_turn *end = recording->turn + recording->n_turns; turn && turn < end;
+         turn++)
+        if (turn->phase != MT_PHASE_BACKWARD)
+            return turn->event;
+    return recording->events + 1;
+}
+
+/* A gradient is whole until its group's are scattered, from a copy of them. */
+static void shard_gradient(const struct sharding *sharding, size_t i)
+{
+    const struct mt_recorded *block = &sharding->edits->recording->block[i];
+    struct mt_edit *edit = &sharding->edits->block[i];
+    uint64_t at = mt_moment_of(gradients_at(sharding, group_of(sharding, block), block->begin));
+    if (at >= edit->end)
+        return;
+    if (!sharding->offloads)
+        mt_edits_add(sharding->edits, at + 1, edit->end, part(sharding, edit->size));
+    edit->end = at + 1;
+}
+
+static void shard_blocks(const struct sharding *sharding)
+{
+    const struct mt_recording *recording = sharding->edits->recording;
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded *block = &recording->block[i];
+        struct mt_edit *edit = &sharding->edits->block[i];
+        if (mt_is_trained(block)) {
+            sharding->bytes[group_of(sharding, block)] +=
+                mt_recorded_elements(block) * mt_recorded_width(block);
+            edit->size = sharding->offloads ? 0 : part(sharding, edit->size);
+        } else if (block->category == MT_CATEGORY_GRADIENTS)
+            shard_gradient(sharding, i);
+        else if (is_of_optimizer(block))
+            edit->size = sharding->offloads  ? 0
+                         : edit->size > 4096 ? part(sharding, edit->size)
+                                             : edit->size;
+    }
+}
+
+/* The gathered parameters of a group, and the buffer that they come through. It goes when they are
+ * copied; in forward when the next group's are. */
+static void gather(const struct sharding *sharding, uint32_t group, uint64_t from, uint64_t copied,
+                   uint64_t freed, uint64_t to)
+{
+    uint64_t bytes = sharding->bytes[group];
+    mt_edits_add(sharding->edits, copied, to, bytes);
+    mt_edits_add(sharding->edits, from, freed, sharding->ranks > 1 ? bytes : 0);
+}
+
+/* The next call in forward, or the call whose backward comes next; NULL: none in this iteration. */
+static const struct mt_module_call *next_forward(const struct sharding *sharding, size_t i)
+{
+    const struct mt_module_call *call = &sharding->calls.call[i];
+    bool is_next =
+        i + 1 < sharding->calls.n && (!call->backward || call[1].forward < call->backward);
+    return is_next ? &call[1] : NULL;
+}
+
+static const struct mt_module_call *next_backward(const struct sharding *sharding, size_t i)
+{
+    const struct mt_module_call *call = &sharding->calls.call[i];
+    return i && call[-1].backward > call->backward ? &call[-1] : NULL;
+}
+
+static const struct mt_module_call *last_backward(const struct sharding *sharding, size_t i)
+{
+    const struct mt_module_call *call = &sharding->calls.call[i];
+    return i + 1 < sharding->calls.n && call[1].backward && call[1].backward < call->backward
+               ? &call[1]
+               : NULL;
+}
+
+static void shard_call(const struct sharding *sharding, size_t i)
+{
+    const struct mt_module_call *call = &sharding->calls.call[i];
+    const struct mt_module_call *next = next_forward(sharding, i),
+                                *before = next_backward(sharding, i);
+    const struct mt_module_call *after = last_backward(sharding, i);
+    uint64_t forward = mt_moment_of(call->forward) - MT_WITHIN / 2;
+    uint64_t freed =
+        next ? mt_moment_of(next->forward) - MT_WITHIN / 2 + 2 : mt_moment_of(call->forward_end);
+    uint64_t end = mt_moment_of(call->backward_end);
+    bool stays = sharding->keeps && call->backward;
+    gather(sharding, call->group, forward, forward + 2, freed,
+           stays ? end : mt_moment_of(call->forward_end));
+    if (!call->backward)
+        return;
+    uint64_t backward = mt_moment_of(call->backward) - MT_WITHIN / 2;
+    if (!sharding->keeps)
+        gather(sharding, call->group,
+               after ? mt_moment_of(after->backward) - MT_WITHIN / 2 + 3 : backward, backward + 2,
+               backward + 2, end);
+    /* The copy of its gradients is there until the next group's is to be made. */
+    mt_edits_add(sharding->edits, end,
+                 before ? mt_moment_of(before->backward_end) : end + MT_WITHIN,
+                 sharding->ranks > 1 || !sharding->offloads ? sharding->bytes[call->group] : 0);
+}
+
+/* The rest of the model is gathered from the first line of forward to the last of backward. */
+static void shard_rest(const struct sharding *sharding)
+{
+    const struct mt_recording *recording = sharding->edits->recording;
+    uint64_t from = 0;
+    bool went_back = false;
+    for (size_t i = 0; i <= recording->n_turns; i++) {
+        const struct mt_turn *turn = i < recording->n_turns ? &recording->turn[i] : NULL;
+        bool is_of_model = turn && turn->phase == MT_PHASE_FORWARD;
+        went_back |= from && turn && turn->phase == MT_PHASE_BACKWARD;
+        if (!from && is_of_model)
+            from = turn->event;
+        else if (from && went_back && (!turn || turn->phase != MT_PHASE_BACKWARD)) {
+            uint64_t begin = mt_moment_of(from) - MT_WITHIN + 1,
+                     end = mt_moment_of(turn ? turn->event : recording->events + 1);
+            gather(sharding, 0, begin, begin + 1, begin + MT_WITHIN / 2 + 2, end);
+            mt_edits_add(sharding->edits, end, end + 2,
+                         sharding->ranks > 1 ? sharding->bytes[0] : 0);
+            from = is_of_model ? turn->event : 0;
+            went_back = false;
+        }
+    }
+}
+
+static int shard(struct sharding *sharding)
+{
+    const struct mt_recording *recording = sharding->edits->recording;
+    int rc = mt_shard_groups_find(&sharding->groups, recording);
+    sharding->bytes = rc ? NULL : calloc(sharding->groups.n, sizeof *sharding->bytes);
+    if (!rc)
+        rc = sharding->bytes
+                 ? mt_module_calls_find(&sharding->calls, recording, sharding->groups.of_frame)
+                 : -ENOMEM;
+    if (!rc) {
+        shard_blocks(sharding);
+        for (size_t i = 0; i < sharding->calls.n; i++)
+            shard_call(sharding, i);
+        shard_rest(sharding);
+    }
+    mt_shard_groups_clear(&sharding->groups);
+    free(sharding->calls.call);
+    free(sharding->bytes);
+    return rc ? rc : sharding->edits->rc;
+}
+
+static int by_stage(struct mt_edits *edits, const char *argument, struct mt_modelled *change,
+                    bool keeps)
+{
+    struct sharding sharding = {
+        .edits = edits, .ranks = mt_change_number(argument), .keeps = keeps};
+    if (!sharding.ranks || sharding.ranks > RANKS_MOST)
+        return -EINVAL;
+    (void)change;
+    return shard(&sharding);
+}
+
+int mt_change_zero2(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    return by_stage(edits, argument, change, true);
+}
+
+int mt_change_zero3(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    return by_stage(edits, argument, change, false);
+}
+
+int mt_offload_parameters(struct mt_edits *edits)
+{
+    return shard(&(struct sharding){.edits = edits, .ranks = 1, .offloads = true});
+}

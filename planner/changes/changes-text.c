@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/print/json.h"
+#include "changes.h"
+
+#include <string.h>
+
+static void put_row(FILE *out, const struct mt_modelled *change, const struct mt_style *style)
+{
+    char bytes[MT_SIZE_TEXT], peak[MT_SIZE_TEXT], name[MT_CHANGE_NAME], count[MT_SIZE_TEXT];
+    mt_safe_text(name, sizeof name, change->name, 0, MT_CUT_END, style);
+    if (change->why_not) {
+        fprintf(out, "%26s  %s: %s\n", "", name, change->why_not);
+        return;
+    }
+    mt_size_text(bytes, (uint64_t)(change->saves < 0 ? -change->saves : change->saves));
+    fprintf(out, "%c%11s  %12s  %s", change->saves < 0 ? '+' : '-', bytes,
+            mt_size_text(peak, change->peak), name);
+    if (change->operators)
+        fprintf(out, ", %s operators run again", mt_count_text(count, change->operators));
+    fputc('\n', out);
+}
+
+/* Each kind that there is says once what it assumes. */
+static void put_assumptions(FILE *out, const struct mt_modelled_changes *changes,
+                            const struct mt_style *style)
+{
+    for (const struct mt_change_kind *kind = mt_change_kinds; kind->name; kind++) {
+        size_t i = 0;
+        while (i < changes->n && (changes->change[i].kind != kind || changes->change[i].why_not))
+            i++;
+        if (i == changes->n)
+            continue;
+        char text[320];
+        snprintf(text, sizeof text, "  %s, within %u.%u %%: %s", kind->name, kind->error / 10,
+                 kind->error % 10, kind->assumes);
+        mt_put_wrapped(out, text, 80, style);
+    }
+}
+
+void mt_modelled_text(FILE *out, const struct mt_modelled_changes *changes,
+                      const struct mt_style *style)
+{
+    char peak[MT_SIZE_TEXT];
+    fprintf(out, "What would change the peak of %s (modelled, not run)\n",
+            mt_size_text(peak, changes->peak));
+    if (!changes->n) {
+        fputs("  nothing that memtap can model\n", out);
+        return;
+    }
+    fprintf(out, "%12s  %12s  change\n", "by", "to");
+    for (size_t i = 0; i < changes->n; i++)
+        put_row(out, &changes->change[i], style);
+    put_assumptions(out, changes, style);
+}
+
+void mt_change_names(FILE *out)
+{
+    for (const struct mt_change_kind *kind = mt_change_kinds; kind->name; kind++)
+        fprintf(out, "%s%s:%s", kind == mt_change_kinds ? "" : ", ", kind->name, kind->argument);
+}
+
+static json_t *change_json(const struct mt_modelled *change)
+{
+    json_t *name = mt_json_text(change->name);
+    if (change->why_not)
+        return json_pack("{s:o, s:s, s:n, s:s}", "change", name, "how", "modelled", "saves",
+                         "why_not", change->why_not);
+    return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:s, s:f}", "change", name, "how", "modelled",
+                     "saves", (json_int_t)change->saves, "new_peak", mt_json_number(change->peak),
+                     "peak_event", mt_json_number(change->moment), "operators_again",
+                     mt_json_number(change->operators), "assumes", change->kind->assumes, "error",
+                     (double)change->kind->error / 1000);
+}
+
+json_t *mt_modelled_json(const struct mt_modelled_changes *changes)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; all && i < changes->n; i++)
+        if (json_array_append_new(all, change_json(&changes->change[i]))) {
+            json_decref(all);
+            return NULL;
+        }
+    return all;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/grow.h"
+#include "kinds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off */
+const struct mt_change_kind mt_change_kinds[] = {
+    {"optimizer", "NAME", "adamw-fused adam8bit adafactor sgd",
+     "PyTorch's own optimizer of that name (8 bits: bitsandbytes'), for every trained parameter", 50,
+     mt_change_optimizer},
+    {"zero1", "RANKS", "8", "the optimizer's state goes to ranks by whole parameters; the largest part counts",
+     50, mt_change_zero1},
+    {"zero2", "RANKS", "8", "FSDP2 for each numbered layer, parameters gathered from forward to backward", 50,
+     mt_change_zero2},
+    {"zero3", "RANKS", "8", "FSDP2 for each numbered layer, parameters gathered for forward and again for backward",
+     50, mt_change_zero3},
+    {"precision", "TYPE", "autocast bf16", "autocast: products in 16 bits, what PyTorch keeps in 32 stays so; "
+     "bf16: every float of 32 bits has 16", 50, mt_change_precision},
+    {"checkpoint", "MODULE", NULL, "each call of the module runs again in backward, without reentry", 50,
+     mt_change_checkpoint},
+    {"offload", "WHAT", "optimizer activations parameters",
+     "what is offloaded is on the card only while it is used; optimizers step on the CPU", 50,
+     mt_change_offload},
+    {"lora", "RANK", "16", "adapters beside the linear layers of numbered modules, all else frozen", 50,
+     mt_change_lora},
+    {"batch", "PART", "1/2", "all that is neither the model's nor the optimizer's is for the batch", 50,
+     mt_change_batch},
+    {"sequence", "PART", "1/2", "likewise for the sequence; scores of attention by its square", 50,
+     mt_change_sequence},
+    {0},
+};
+/* clang-format on */
+
+uint64_t mt_change_number(const char *argument)
+{
+    char *end;
+    uint64_t number = *argument >= '0' && *argument <= '9' ? strtoull(argument, &end, 10) : 0;
+    return number && !*end ? number : 0;
+}
+
+double mt_change_part(const char *argument)
+{
+    char *end;
+    if (*argument < '0' || *argument > '9')
+        return 0;
+    double part = strtod(argument, &end);
+    uint64_t below = *end == '/' ? mt_change_number(end + 1) : 0;
+    part = *end == '/' && below ? part / (double)below : *end ? 0 : part;
+    return part > 0 && part <= 64 ? part : 0;
+}
+
+static const struct mt_change_kind *kind_of(const char *name)
+{
+    size_t size = strcspn(name, ":");
+    const struct mt_change_kind *kind = mt_change_kinds;
+    while (kind->name && (strncmp(kind->name, name, size) != 0 || kind->name[size]))
+        kind++;
+    return kind->name && name[size] == ':' ? kind : NULL;
+}
+
+static int apply(struct mt_modelled *change, const struct mt_recording *recording, uint64_t *before)
+{
+    struct mt_edits edits;
+    uint64_t moment;
+    const char *argument = strchr(change->name, ':') + 1;
+    int rc = mt_edits_begin(&edits, recording);
+    if (!rc && !*before)
+        rc = mt_edits_peak(&edits, before, &moment);
+    if (!rc)
+        rc = change->kind->apply(&edits, argument, change);
+    if (!rc)
+        rc = mt_edits_peak(&edits, &change->peak, &moment);
+    if (!rc)
+        change->moment = moment >> MT_WITHIN_BITS;
+    change->saves = rc ? 0 : (int64_t)(*before - change->peak);
+    mt_edits_clear(&edits);
+    return rc;
+}
+
+int mt_modelled_add(struct mt_modelled_changes *changes, const struct mt_recording *recording,
+                    const char *name)
+{
+    struct mt_modelled change = {.kind = kind_of(name)};
+    if (!change.kind || strlen(name) >= sizeof change.name)
+        return -EINVAL;
+    memcpy(change.name, name, strlen(name) + 1);
+    int rc = apply(&change, recording, &changes->peak);
+    if (rc && rc != -ENOENT)
+        return rc;
+    if (mt_grow(&changes->change, &changes->capacity, changes->n + 1, sizeof *changes->change))
+        return -ENOMEM;
+    changes->change[changes->n++] = change;
+    return 0;
+}
+
+/* What cannot be modelled is not worth a word where nobody asked; nor is what saves nothing. */
+static int try(struct mt_modelled_changes *changes, const struct mt_recording *recording,
+               const char *name)
+{
+    int rc = mt_modelled_add(changes, recording, name);
+    if (!rc &&
+        (changes->change[changes->n - 1].why_not || changes->change[changes->n - 1].saves <= 0))
+        changes->n--;
+    return rc == -EINVAL ? 0 : rc;
+}
+
+int mt_modelled_add_usual(struct mt_modelled_changes *changes, const struct mt_recording *recording)
+{
+    int rc = 0;
+    for (const struct mt_change_kind *kind = mt_change_kinds; !rc && kind->name; kind++)
+        for (const char *usual = kind->usual; !rc && usual && *usual;) {
+            char name[MT_CHANGE_NAME];
+            size_t size = strcspn(usual, " ");
+            snprintf(name, sizeof name, "%s:%.*s", kind->name, (int)size, usual);
+            rc = try(changes, recording, name);
+            usual += size + (usual[size] == ' ');
+        }
+    struct mt_module_patterns patterns;
+    if (!rc)
+        rc = mt_module_patterns_find(&patterns, recording);
+    for (size_t i = 0; !rc && i < patterns.n; i++) {
+        char name[MT_CHANGE_NAME];
+        snprintf(name, sizeof name, "checkpoint:%s", patterns.pattern[i]);
+        rc = try(changes, recording, name);
+    }
+    return rc;
+}
+
+static int by_savings(const void *left, const void *right)
+{
+    const struct mt_modelled *a = left, *b = right;
+    if (!a->why_not != !b->why_not)
+        return a->why_not ? 1 : -1;
+    if (a->saves != b->saves)
+        return a->saves > b->saves ? -1 : 1;
+    if (a->operators != b->operators)
+        return a->operators < b->operators ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+void mt_modelled_sort(struct mt_modelled_changes *changes)
+{
+    if (changes->n)
+        qsort(changes->change, changes->n, sizeof *changes->change, by_savings);
+}
+
+void mt_modelled_clear(struct mt_modelled_changes *changes)
+{
+    free(changes->change);
+    *changes = (struct mt_modelled_changes){0};
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "edits.h"
+#include "analyzer/support/grow.h"
+
+#include <stdlib.h>
+
+int mt_edits_begin(struct mt_edits *edits, const struct mt_recording *recording)
+{
+    *edits = (struct mt_edits){.recording = recording};
+    if (mt_grow(&edits->block, &edits->capacity, recording->n + 1, sizeof *edits->block))
+        return -ENOMEM;
+    edits->n = recording->n;
+    for (size_t i = 0; i < recording->n; i++)
+        edits->block[i] =
+            (struct mt_edit){mt_moment_of(recording->block[i].begin),
+                             mt_moment_of(recording->block[i].end), recording->block[i].size};
+    return 0;
+}
+
+void mt_edits_clear(struct mt_edits *edits)
+{
+    free(edits->block);
+    *edits = (struct mt_edits){0};
+}
+
+void mt_edits_add(struct mt_edits *edits, uint64_t begin, uint64_t end, uint64_t bytes)
+{
+    if (begin >= end || !bytes || edits->rc)
+        return;
+    if (mt_grow(&edits->block, &edits->capacity, edits->n + 1, sizeof *edits->block)) {
+        edits->rc = -ENOMEM;
+        return;
+    }
+    edits->block[edits->n++] = (struct mt_edit){begin, end, mt_block_of(bytes)};
+}
+
+struct rise {
+    uint64_t moment;
+    int64_t bytes;
+};
+
+/* What ends makes room for what begins at the same moment. */
+static int by_moment(const void *left, const void *right)
+{
+    const struct rise *a = left, *b = right;
+    if (a->moment != b->moment)
+        return a->moment < b->moment ? -1 : 1;
+    return (a->bytes > b->bytes) - (a->bytes < b->bytes);
+}
+
+int mt_edits_peak(const struct mt_edits *edits, uint64_t *bytes, uint64_t *moment)
+{
+    struct rise *rise = calloc(edits->n * 2 + 1, sizeof *rise);
+    size_t n = 0;
+    int64_t live = (int64_t)edits->recording->unseen;
+    *bytes = *moment = 0;
+    if (!rise || edits->rc) {
+        free(rise);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < edits->n; i++) {
+        const struct mt_edit *block = &edits->block[i];
+        if (!block->size || block->begin >= block->end)
+            continue;
+        rise[n++] = (struct rise){block->begin, (int64_t)block->size};
+        if (block->end != MT_EVER)
+            rise[n++] = (struct rise){block->end, -(int64_t)block->size};
+    }
+    qsort(rise, n, sizeof *rise, by_moment);
+    for (size_t i = 0; i < n; i++) {
+        live += rise[i].bytes;
+        if (live > (int64_t)*bytes) {
+            *bytes = (uint64_t)live;
+            *moment = rise[i].moment;
+        }
+    }
+    free(rise);
+    return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording's blocks as they would have been: smaller, shorter, gone, and others beside them; and
+ * the highest that they then reach together.
+ */
+#ifndef MT_EDITS_H
+#define MT_EDITS_H
+
+#include "recording.h"
+
+/* A moment: an event's number, and room for moments before the next one. */
+#define MT_WITHIN_BITS 20u
+#define MT_WITHIN (UINT64_C(1) << MT_WITHIN_BITS)
+static inline uint64_t mt_moment_of(uint64_t event)
+{
+    return event >= UINT64_MAX >> MT_WITHIN_BITS ? MT_EVER : event << MT_WITHIN_BITS;
+}
+
+struct mt_edit {
+    uint64_t begin, end; /* moments; MT_EVER: the trace ends before */
+    uint64_t size;       /* bytes */
+};
+
+struct mt_edits {
+    const struct mt_recording *recording;
+    struct mt_edit *block; /* the recording's, in its order; then those that are added */
+    size_t n, capacity;
+    int rc; /* -ENOMEM: some could not be added */
+};
+
+/* As it was recorded. 0 or -ENOMEM; to be cleared in any case. */
+int mt_edits_begin(struct mt_edits *edits, const struct mt_recording *recording);
+void mt_edits_clear(struct mt_edits *edits);
+
+/* One block more. Too little memory is told by edits->rc. */
+void mt_edits_add(struct mt_edits *edits, uint64_t begin, uint64_t end, uint64_t bytes);
+
+/* The most bytes that are live at one time, and when. 0 or -ENOMEM. */
+int mt_edits_peak(const struct mt_edits *edits, uint64_t *bytes, uint64_t *moment);
+
+/* What a tensor of so many bytes takes: PyTorch rounds blocks. */
+static inline uint64_t mt_block_of(uint64_t bytes)
+{
+    return (bytes + 511) & ~UINT64_C(511);
+}
+
+static inline uint64_t mt_scaled(uint64_t bytes, double factor)
+{
+    return mt_block_of((uint64_t)((double)bytes * factor));
+}
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kinds of changes, as mt_change_kind.apply has them; and what several of them need.
+ */
+#ifndef MT_CHANGE_KINDS_H
+#define MT_CHANGE_KINDS_H
+
+#include "changes.h"
+#include "edits.h"
+
+int mt_change_optimizer(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_zero1(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_zero2(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_zero3(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_checkpoint(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_offload(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_lora(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_batch(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_sequence(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_precision(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+
+/* A whole number from 1 up; 0: it is none. */
+uint64_t mt_change_number(const char *argument);
+
+/* A part of one, "0.5" or "1/2"; 0: it is none. */
+double mt_change_part(const char *argument);
+
+/* Takes the optimizer's state and what its steps make off the device. */
+void mt_drop_optimizer(struct mt_edits *edits);
+void mt_drop_block(struct mt_edits *edits, size_t block);
+
+/* Keeps parameters, gradients and state in the host's memory, as FSDP2 does. 0 or -ENOMEM. */
+int mt_offload_parameters(struct mt_edits *edits);
+
+/* Parameters are sharded by layers: each has one of these, the rest of the model is group 0. */
+struct mt_shard_groups {
+    uint32_t *of_frame; /* frame of a module -> group */
+    size_t n_frames;
+    size_t n;
+};
+
+/* 0 or -ENOMEM; to be freed by mt_shard_groups_clear. */
+int mt_shard_groups_find(struct mt_shard_groups *groups, const struct mt_recording *recording);
+void mt_shard_groups_clear(struct mt_shard_groups *groups);
+
+/* A layer's path, "layers.3" of "layers.3.mlp": bytes of it; 0: the path has no number. */
+size_t mt_layer_size(const char *path);
+
+/* Calls of modules: when each was in forward, and when in backward. */
+struct mt_module_call {
+    uint32_t group;
+    uint64_t forward, forward_end;   /* events */
+    uint64_t backward, backward_end; /* 0: it had none */
+};
+
+struct mt_module_calls {
+    struct mt_module_call *call; /* in the order of forward */
+    size_t n, capacity;
+};
+
+/* The calls of the groups that of_frame tells (0: of none), one after the other. */
+int mt_module_calls_find(struct mt_module_calls *calls, const struct mt_recording *recording,
+                         const uint32_t *of_frame);
+
+/* Modules that were called, "layers.*.mlp": every number is a "*". The likeliest to be
+ * checkpointed: those with most activations; at most MT_MODULE_PATTERNS. */
+#define MT_MODULE_PATTERNS 6u
+struct mt_module_patterns {
+    char pattern[MT_MODULE_PATTERNS][MT_CHANGE_NAME - 16];
+    uint64_t bytes[MT_MODULE_PATTERNS];
+    size_t n;
+};
+
+/* 0 or -ENOMEM. */
+int mt_module_patterns_find(struct mt_module_patterns *patterns,
+                            const struct mt_recording *recording);
+
+#endif

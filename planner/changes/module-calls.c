@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/grow.h"
+#include "kinds.h"
+
+#include <ctype.h>
+#include <string.h>
+
+size_t mt_layer_size(const char *path)
+{
+    for (const char *part = path; *part;) {
+        size_t size = strcspn(part, "."), digits = strspn(part, "0123456789");
+        if (size && digits == size)
+            return (size_t)(part - path) + size;
+        part += size + (part[size] == '.');
+    }
+    return 0;
+}
+
+int mt_shard_groups_find(struct mt_shard_groups *groups, const struct mt_recording *recording)
+{
+    const struct mt_definitions *definitions = recording->definitions;
+    uint32_t limit = mt_definitions_frame_limit(definitions),
+             *first = calloc(limit + 1, sizeof *first);
+    *groups = (struct mt_shard_groups){
+        .of_frame = calloc(limit + 1, sizeof *groups->of_frame), .n_frames = limit, .n = 1};
+    if (!first || !groups->of_frame) {
+        free(first);
+        return -ENOMEM;
+    }
+    for (uint32_t frame = 1; frame < limit; frame++) {
+        const char *path = mt_recorded_module(recording, frame);
+        size_t size = mt_layer_size(path), other = 1;
+        if (!size)
+            continue;
+        for (; other < groups->n; other++) {
+            const char *known = mt_recorded_module(recording, first[other]);
+            if (mt_layer_size(known) == size && !strncmp(known, path, size))
+                break;
+        }
+        if (other == groups->n)
+            first[groups->n++] = frame;
+        groups->of_frame[frame] = (uint32_t)other;
+    }
+    free(first);
+    return 0;
+}
+
+void mt_shard_groups_clear(struct mt_shard_groups *groups)
+{
+    free(groups->of_frame);
+    *groups = (struct mt_shard_groups){0};
+}
+
+static uint32_t group_of(const struct mt_turn *turn, const uint32_t *of_frame)
+{
+    return turn->module ? of_frame[turn->module] : 0;
+}
+
+/* Of this iteration, the last call of the group that had no backward yet; or else the one whose
+ * backward goes on. */
+static struct mt_module_call *awaited(const struct mt_module_calls *calls, size_t floor,
+                                      uint32_t group, uint64_t event)
+{
+    struct mt_module_call *goes_on = NULL;
+    for (size_t i = calls->n; i > floor; i--) {
+        struct mt_module_call *call = &calls->call[i - 1];
+        if (call->group != group)
+            continue;
+        if (!call->backward) {
+            call->backward = event;
+            return call;
+        }
+        goes_on = goes_on ? goes_on : call;
+    }
+    return goes_on;
+}
+
+static void end_call(struct mt_module_call *call, uint8_t phase, uint64_t event)
+{
+    if (call && phase == MT_PHASE_FORWARD)
+        call->forward_end = event;
+    else if (call)
+        call->backward_end = event;
+}
+
+int mt_module_calls_find(struct mt_module_calls *calls, const struct mt_recording *recording,
+                         const uint32_t *of_frame)
+{
+    struct mt_module_call *call = NULL;
+    uint32_t group = 0;
+    uint8_t phase = MT_PHASE_OUTSIDE;
+    bool went_back = false;
+    size_t floor = 0;
+    *calls = (struct mt_module_calls){0};
+    for (size_t i = 0; i < recording->n_turns; i++) {
+        const struct mt_turn *turn = &recording->turn[i];
+        bool is_forward = turn->phase == MT_PHASE_FORWARD,
+             is_back = turn->phase == MT_PHASE_BACKWARD;
+        uint32_t now = is_forward || is_back ? group_of(turn, of_frame) : 0;
+        went_back |= is_back;
+        if (now == group && turn->phase == phase)
+            continue;
+        end_call(call, phase, turn->event);
+        group = now;
+        phase = turn->phase;
+        call = now && is_back ? awaited(calls, floor, now, turn->event) : NULL;
+        if (!now || !is_forward)
+            continue;
+        if (mt_grow(&calls->call, &calls->capacity, calls->n + 1, sizeof *calls->call))
+            return -ENOMEM;
+        floor = went_back ? calls->n : floor;
+        went_back = false;
+        call = &calls->call[calls->n++];
+        *call = (struct mt_module_call){.group = now, .forward = turn->event};
+    }
+    end_call(call, phase, recording->events + 1);
+    return 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/grow.h"
+#include "kinds.h"
+
+#include <string.h>
+
+struct pattern {
+    char text[sizeof((struct mt_module_patterns *)0)->pattern[0]];
+    uint64_t bytes;
+    bool is_called; /* a list of modules is not */
+};
+
+struct list {
+    struct pattern *of;
+    size_t n, capacity;
+};
+
+#define PATTERNS_MOST 4096u
+
+static bool is_number(const char *part, size_t size)
+{
+    return size && strspn(part, "0123456789") >= size;
+}
+
+/* Adds the bytes to the module's pattern and to those of the modules around it. */
+static int add(struct list *list, const char *path, uint64_t bytes)
+{
+    char text[sizeof list->of->text];
+    size_t used = 0;
+    for (const char *part = path; *part;) {
+        size_t size = strcspn(part, "."), i = 0;
+        bool is_any = is_number(part, size);
+        if (used + size + 2 > sizeof text)
+            return 0;
+        if (used)
+            text[used++] = '.';
+        memcpy(text + used, is_any ? "*" : part, is_any ? 1 : size);
+        used += is_any ? 1 : size;
+        text[used] = '\0';
+        part += size + (part[size] == '.');
+        while (i < list->n && strcmp(list->of[i].text, text) != 0)
+            i++;
+        if (i == PATTERNS_MOST)
+            continue;
+        if (i == list->n) {
+            if (mt_grow(&list->of, &list->capacity, list->n + 1, sizeof *list->of))
+                return -ENOMEM;
+            memcpy(list->of[list->n++].text, text, used + 1);
+        }
+        list->of[i].bytes += bytes;
+        list->of[i].is_called |= !*part;
+    }
+    return 0;
+}
+
+static int most_first(const void *left, const void *right)
+{
+    const struct pattern *a = left, *b = right;
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return strcmp(a->text, b->text);
+}
+
+int mt_module_patterns_find(struct mt_module_patterns *patterns,
+                            const struct mt_recording *recording)
+{
+    uint32_t limit = mt_definitions_frame_limit(recording->definitions);
+    uint64_t *bytes = calloc(limit + 1, sizeof *bytes);
+    struct list list = {0};
+    int rc = bytes ? 0 : -ENOMEM;
+    *patterns = (struct mt_module_patterns){0};
+    for (size_t i = 0; !rc && i < recording->n; i++)
+        if (recording->block[i].category == MT_CATEGORY_ACTIVATIONS)
+            bytes[recording->block[i].maker] += recording->block[i].size;
+    for (uint32_t frame = 1; !rc && frame < limit; frame++)
+        if (*mt_recorded_module(recording, frame))
+            rc = add(&list, mt_recorded_module(recording, frame), bytes[frame]);
+    if (!rc && list.n)
+        qsort(list.of, list.n, sizeof *list.of, most_first);
+    for (size_t i = 0; !rc && i < list.n && list.of[i].bytes && patterns->n < MT_MODULE_PATTERNS;
+         i++) {
+        if (!list.of[i].is_called)
+            continue;
+        memcpy(patterns->pattern[patterns->n], list.of[i].text, sizeof list.of->text);
+        patterns->bytes[patterns->n++] = list.of[i].bytes;
+    }
+    free(list.of);
+    free(bytes);
+    return rc;
+}

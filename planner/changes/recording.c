@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recording.h"
+#include "analyzer/classify/modules.h"
+#include "analyzer/support/grow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t module_of(const struct mt_definitions *definitions, uint32_t stack)
+{
+    return mt_stack(definitions, stack)->call;
+}
+
+static void *one_more(struct mt_recording *recording, void *array, size_t *n, size_t *capacity,
+                      size_t size)
+{
+    char *first;
+    if (recording->rc || mt_grow(array, capacity, *n + 1, size)) {
+        recording->rc = -ENOMEM;
+        return NULL;
+    }
+    memcpy(&first, array, sizeof first);
+    return first + size * (*n)++;
+}
+
+#define ONE_MORE(recording, array, n)                                                              \
+    one_more(recording, &(recording)->array, &(recording)->n, &(recording)->array##s_capacity,     \
+             sizeof *(recording)->array)
+
+/* Whose module the program is at work for: in backward, that of the node's forward line. */
+static void see_turn(struct mt_recording *recording, const struct mt_replay *replay,
+                     const struct mt_event *event)
+{
+    const struct mt_thread_state *thread = replay->thread;
+    uint32_t stack =
+        thread->n_nodes ? thread->nodes[thread->n_nodes - 1].forward_stack : thread->python;
+    uint8_t phase = thread->n_nodes ? MT_PHASE_BACKWARD : thread->phase;
+    if ((!stack && thread->n_nodes) || (!thread->n_nodes && !thread->python))
+        return; /* what accumulates gradients is nobody's */
+    uint32_t module = module_of(replay->definitions, stack);
+    const struct mt_turn *last =
+        recording->n_turns ? &recording->turn[recording->n_turns - 1] : NULL;
+    if (last && last->module == module && last->phase == phase)
+        return;
+    struct mt_turn *turn = ONE_MORE(recording, turn, n_turns);
+    if (turn)
+        *turn = (struct mt_turn){replay->events, module, phase};
+    (void)event;
+}
+
+static void see_steps(struct mt_recording *recording, const struct mt_replay *replay)
+{
+    struct mt_recorded_step *last =
+        recording->n_steps ? &recording->step[recording->n_steps - 1] : NULL;
+    if (last && !last->end && replay->tracker.steps_ended >= recording->n_steps)
+        last->end = replay->events;
+    if (replay->tracker.steps_begun <= recording->n_steps)
+        return;
+    struct mt_recorded_step *step = ONE_MORE(recording, step, n_steps);
+    if (step)
+        *step = (struct mt_recorded_step){.begin = replay->events};
+}
+
+static uint64_t block_number(const struct mt_replay *replay, uint64_t address)
+{
+    const struct mt_block *block = mt_heap_at(&replay->blocks, address);
+    return block ? mt_block_event(block) : 0;
+}
+
+/* A tensor may be a view: then the block is not found, and another save of it may be. */
+static void see_save(struct mt_recording *recording, const struct mt_replay *replay,
+                     const struct mt_event *event)
+{
+    uint64_t block = block_number(replay, event->SAVED.address);
+    if (!block || replay->thread->n_nodes)
+        return;
+    uint32_t place = mt_address_map_get(&recording->saved, event->SAVED.address);
+    if (!place) {
+        if (!ONE_MORE(recording, saved_at, n_saved))
+            return;
+        place = (uint32_t)recording->n_saved;
+        if (mt_address_map_put(&recording->saved, event->SAVED.address, place))
+            recording->rc = -ENOMEM;
+    }
+    recording->saved_at[place - 1] = replay->events;
+    uint64_t *save = ONE_MORE(recording, save, n_saves);
+    if (save)
+        *save = block;
+    /* An output is saved after its node got it. */
+    if (save && event->SAVED.is_output && recording->n_nodes &&
+        recording->unclaimed + 1 == recording->n_saves) {
+        recording->node[recording->n_nodes - 1].n_saves++;
+        recording->unclaimed++;
+    }
+}
+
+/* What was saved since the node before it, it saved for itself. */
+static void see_node(struct mt_recording *recording, const struct mt_replay *replay,
+                     const struct mt_event *event)
+{
+    struct mt_recorded_node *node = ONE_MORE(recording, node, n_nodes);
+    if (!node)
+        return;
+    *node =
+        (struct mt_recorded_node){.output = block_number(replay, event->NODE_NEW.address),
+                                  .made = replay->events,
+                                  .module = module_of(replay->definitions, replay->thread->python),
+                                  .first_save = (uint32_t)recording->unclaimed,
+                                  .n_saves = (uint32_t)(recording->n_saves - recording->unclaimed)};
+    recording->unclaimed = recording->n_saves;
+    if (mt_address_map_put(&recording->nodes, event->NODE_NEW.node, (uint32_t)recording->n_nodes))
+        recording->rc = -ENOMEM;
+}
+
+static void see_run(struct mt_recording *recording, const struct mt_replay *replay,
+                    const struct mt_event *event)
+{
+    uint32_t place = mt_address_map_get(&recording->nodes, event->NODE_BEGIN.node);
+    struct mt_recorded_node *node = place ? &recording->node[place - 1] : NULL;
+    if (!node)
+        return;
+    if (event->kind == MT_NODE_END) {
+        node->end = replay->events;
+        return;
+    }
+    node->begin = replay->events;
+    node->name = event->NODE_BEGIN.name > UINT32_MAX ? 0 : (uint32_t)event->NODE_BEGIN.name;
+}
+
+static int saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_recording *recording = data;
+    see_steps(recording, replay);
+    switch (event->kind) {
+    case MT_SAVED:
+        see_save(recording, replay, event);
+        break;
+    case MT_NODE_NEW:
+        see_node(recording, replay, event);
+        break;
+    case MT_NODE_BEGIN:
+    case MT_NODE_END:
+        see_run(recording, replay, event);
+        break;
+    case MT_ALLOC:
+    case MT_FREE:
+        break;
+    default:
+        return 0;
+    }
+    if (event->kind != MT_NODE_END)
+        see_turn(recording, replay, event);
+    return recording->rc;
+}
+
+static void ended(void *data, const struct mt_replay *replay, const struct mt_block *block,
+                  const struct mt_rule *rule, int at_end)
+{
+    struct mt_recording *recording = data;
+    uint32_t place = mt_address_map_take(&recording->saved, block->address);
+    struct mt_recorded *recorded = one_more(recording, &recording->block, &recording->n,
+                                            &recording->capacity, sizeof *recording->block);
+    if (!recorded)
+        return;
+    const struct mt_verdict verdict = {block, rule};
+    *recorded = (struct mt_recorded){
+        .begin = mt_block_event(block),
+        .end = at_end ? MT_EVER : replay->events,
+        .size = block->size,
+        .elements = block->elements,
+        .saved = place ? recording->saved_at[place - 1] : 0,
+        .module = module_of(replay->definitions, mt_block_module(replay->definitions, &verdict)),
+        .maker = module_of(replay->definitions, block->stack),
+        .made_in = block->node_name,
+        .step = block->birth->step,
+        .evidence = block->evidence,
+        .device = block->device,
+        .category = (uint8_t)rule->category,
+        .phase = block->birth->when.phase,
+        .dtype = block->dtype,
+        .is_master = mt_rule_is_master(rule)};
+}
+
+void mt_recording_watch(struct mt_recording *recording, struct mt_question *question)
+{
+    recording->watcher = (struct mt_watcher){saw, recording};
+    recording->lives = (struct mt_life_watcher){ended, recording};
+    question->watcher = &recording->watcher;
+    question->lives = &recording->lives;
+}
+
+static int by_begin(const void *left, const void *right)
+{
+    const struct mt_recorded *a = left, *b = right;
+    return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *replay, int device)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < recording->n; i++)
+        if (recording->block[i].device == device && recording->block[i].size)
+            recording->block[n++] = recording->block[i];
+    recording->n = n;
+    if (n)
+        qsort(recording->block, n, sizeof *recording->block, by_begin);
+    for (size_t i = 0; i < recording->n_nodes; i++) {
+        struct mt_recorded *output = mt_recorded_at(recording, recording->node[i].output);
+        if (output && recording->node[i].name && !output->output_of)
+            output->output_of = recording->node[i].name;
+    }
+    for (size_t i = 0; i < recording->n_steps; i++)
+        if (!recording->step[i].end)
+            recording->step[i].end = replay->events;
+    recording->definitions = replay->definitions;
+    recording->device = device;
+    recording->unseen = replay->unseen[mt_device_slot(device)];
+    recording->events = replay->events;
+    return recording->rc;
+}
+
+void mt_recording_clear(struct mt_recording *recording)
+{
+    free(recording->block);
+    free(recording->node);
+    free(recording->save);
+    free(recording->turn);
+    free(recording->step);
+    free(recording->saved_at);
+    mt_address_map_clear(&recording->nodes);
+    mt_address_map_clear(&recording->saved);
+    memset(recording, 0, sizeof *recording);
+}
+
+struct mt_recorded *mt_recorded_at(const struct mt_recording *recording, uint64_t event)
+{
+    struct mt_recorded key = {.begin = event};
+    return event && recording->n
+               ? bsearch(&key, recording->block, recording->n, sizeof key, by_begin)
+               : NULL;
+}
+
+const char *mt_recorded_module(const struct mt_recording *recording, uint32_t frame)
+{
+    const struct mt_frame *call = frame ? mt_frame(recording->definitions, frame) : NULL;
+    return call && call->path ? call->path : "";
+}
+
+const struct mt_turn *mt_turn_after(const struct mt_recording *recording, uint64_t event)
+{
+    size_t low = 0, high = recording->n_turns;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (recording->turn[middle].event <= event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < recording->n_turns ? &recording->turn[low] : NULL;
+}
+
+bool mt_is_trained(const struct mt_recorded *block)
+{
+    return block->category == MT_CATEGORY_PARAMETERS &&
+           (block->evidence & (MT_SAW_LEAF | MT_SAW_STEPPED));
+}
+
+unsigned mt_recorded_width(const struct mt_recorded *block)
+{
+    unsigned bits = mt_dtype_bits(block->dtype);
+    return bits >= 8 ? bits / 8 : 4;
+}
+
+uint64_t mt_recorded_elements(const struct mt_recorded *block)
+{
+    uint64_t most = block->size / mt_recorded_width(block);
+    return block->elements && block->elements <= most ? block->elements : most;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every block that PyTorch's allocator handed out on one device, with what is known of it, and what
+ * the program was doing meanwhile. Modelled changes are made of it. Filled while a trace is
+ * replayed:
+ *
+ *     struct mt_recording recording = {0};
+ *     mt_recording_watch(&recording, &question);
+ *     mt_analysis_create(&analysis, path, &question);
+ *     mt_recording_finish(&recording, &analysis.replay, device);
+ *     ...
+ *     mt_recording_clear(&recording);
+ *
+ * Its memory grows with the events. It belongs to one thread at a time.
+ */
+#ifndef MT_RECORDING_H
+#define MT_RECORDING_H
+
+#include <stdbool.h>
+
+#include "analyzer/replay/replay.h"
+
+#define MT_EVER UINT64_MAX
+
+struct mt_recorded {
+    uint64_t begin, end; /* numbers of events; MT_EVER: it outlives the trace */
+    uint64_t size;       /* bytes */
+    uint64_t elements;   /* of its parameter; 0: not known */
+    uint64_t saved;      /* the last event in forward that saved it; 0: none */
+    uint32_t module;     /* frame of the torch.nn module that it belongs to; 0: not known */
+    uint32_t maker;      /* frame of the module at work when it was made; 0: none */
+    uint32_t output_of;  /* string id: type of the node whose output it is; 0: none */
+    uint32_t made_in;    /* string id: the backward node that ran when it was made; 0: none */
+    uint32_t step;       /* the optimizer's step that it was made in; 0: none */
+    uint32_t evidence;   /* enum mt_evidence */
+    int16_t device;
+    uint8_t category, phase, dtype;
+    bool is_master; /* a copy of a parameter, in higher precision */
+};
+
+/* A backward node: from forward, which made it. */
+struct mt_recorded_node {
+    uint64_t output;              /* event that made the block of its output; 0: not known */
+    uint64_t made;                /* event */
+    uint64_t begin, end;          /* events of its run in backward; 0: it did not run */
+    uint32_t name;                /* string id */
+    uint32_t module;              /* frame of the module that made it; 0: none */
+    uint32_t first_save, n_saves; /* places in recording->save */
+};
+
+/* From here on the program is at work for that module, in that phase. */
+struct mt_turn {
+    uint64_t event;
+    uint32_t module; /* a frame; 0: none */
+    uint8_t phase;   /* enum mt_phase */
+};
+
+struct mt_recorded_step {
+    uint64_t begin, end; /* events */
+};
+
+struct mt_recording {
+    const struct mt_definitions *definitions; /* the replay's */
+    int device;
+    uint64_t unseen;           /* bytes that were allocated before the recording began */
+    uint64_t events;           /* in the trace */
+    struct mt_recorded *block; /* after mt_recording_finish in the order of their begin */
+    size_t n, capacity;
+    struct mt_recorded_node *node;
+    size_t n_nodes, nodes_capacity;
+    uint64_t *save; /* the event that made the block, by node; 0: not known */
+    size_t n_saves, saves_capacity;
+    size_t unclaimed; /* saves up to here belong to nodes */
+    struct mt_turn *turn;
+    size_t n_turns, turns_capacity;
+    struct mt_recorded_step *step;
+    size_t n_steps, steps_capacity;
+    struct mt_address_map nodes; /* address -> 1 + place, those that live */
+    struct mt_address_map saved; /* address of a block -> its last save's place in saved_at */
+    uint64_t *saved_at;
+    size_t n_saved, saved_ats_capacity;
+    struct mt_watcher watcher;
+    struct mt_life_watcher lives;
+    int rc; /* -ENOMEM: the recording lacks blocks */
+};
+
+/* Asks the question's replay to fill in the recording, which is zeros and stays where it is. */
+void mt_recording_watch(struct mt_recording *recording, struct mt_question *question);
+
+/* Keeps what is of that device. 0 or -ENOMEM. */
+int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *replay, int device);
+void mt_recording_clear(struct mt_recording *recording);
+
+/* The block that the event made; NULL: none. */
+struct mt_recorded *mt_recorded_at(const struct mt_recording *recording, uint64_t event);
+
+/* The name of a module by its frame: "layers.3.mlp"; "": none. */
+const char *mt_recorded_module(const struct mt_recording *recording, uint32_t frame);
+
+/* The first turn after the event; NULL: there is none. */
+const struct mt_turn *mt_turn_after(const struct mt_recording *recording, uint64_t event);
+
+/* Whether it is a parameter that is trained; bytes of one of its elements, 4 where not known. */
+bool mt_is_trained(const struct mt_recorded *block);
+unsigned mt_recorded_width(const struct mt_recorded *block);
+
+/* Elements that a parameter has, or at most so many. */
+uint64_t mt_recorded_elements(const struct mt_recorded *block);
+
+#endif

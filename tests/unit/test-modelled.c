@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Modelled changes of a program of two layers, of which everything is known by hand. */
+#include "analyzed.h"
+#include "planner/changes/changes.h"
+#include "tests/support/run-tests.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MIB (UINT64_C(1) << 20)
+#define BASE UINT64_C(0x7f0000000000)
+#define USER "/home/u/train.py"
+#define TORCH "/v/torch/"
+#define FLOAT32 7u
+
+static struct mt_builder *builder;
+static struct mt_analysis analysis;
+static struct mt_recording recording;
+static struct mt_modelled_changes changes;
+
+static uint64_t at(unsigned place)
+{
+    return BASE + place * 64 * MIB;
+}
+
+enum { WEIGHT, STATE = 2, WIDE = 4, OUT = 6, GRADIENT = 8, PASSING = 10 };
+
+static uint32_t layer_stack(unsigned layer)
+{
+    char frame[96];
+    snprintf(frame, sizeof frame, TORCH "nn/modules/module.py:1787 Module._call_impl|Net|layers.%u",
+             layer);
+    return mt_build_stack(builder, USER ":9 main", frame, NULL);
+}
+
+/* 8 MiB are saved for backward, 4 MiB go on, 2 MiB are gone at once. */
+static void forward(unsigned layer)
+{
+    mt_build_on(builder, 0, 1, layer_stack(layer));
+    mt_build_event(builder, MT_LEAF, at(WEIGHT + layer), FLOAT32, 0);
+    mt_build_alloc(builder, at(WIDE + layer), 8 * MIB);
+    mt_build_event(builder, MT_SAVED, at(WIDE + layer), 0, FLOAT32);
+    mt_build_alloc(builder, at(PASSING), 2 * MIB);
+    mt_build_free(builder, at(PASSING));
+    mt_build_alloc(builder, at(OUT + layer), 4 * MIB);
+    mt_build_event(builder, MT_NODE_NEW, 0x1000 + layer, at(OUT + layer), 0);
+}
+
+static void backward(unsigned layer, uint32_t node)
+{
+    mt_build_on(
+        builder, 0, 1,
+        mt_build_stack(builder, USER ":10 main", TORCH "_tensor.py:5 Tensor.backward", NULL));
+    mt_build_event(builder, MT_NODE_BEGIN, 0x1000 + layer, node, 0);
+    mt_build_alloc(builder, at(GRADIENT + layer), 16 * MIB);
+    mt_build_event4(builder, MT_GRADIENT, at(GRADIENT + layer), FLOAT32, at(WEIGHT + layer), 0);
+    mt_build_free(builder, at(WIDE + layer));
+    mt_build_free(builder, at(OUT + layer));
+    mt_build_event(builder, MT_NODE_END, 0x1000 + layer, 0, 0);
+}
+
+/* Two steps of training: 32 MiB of weights, as much of gradients, and of the optimizer's state. */
+static void begin(void)
+{
+    builder = mt_builder_create();
+    uint32_t node = mt_build_string(builder, "N5torch8autograd9generated14AddmmBackward0E");
+    uint32_t step = mt_build_stack(
+        builder, USER ":11 main",
+        TORCH "optim/optimizer.py:485 Optimizer.profile_hook_step.<locals>.wrapper",
+        TORCH "optim/adam.py:228 Adam.step", TORCH "optim/adam.py:173 Adam._init_group", NULL);
+    uint32_t outside = mt_build_stack(builder, USER ":12 main", NULL);
+    for (unsigned layer = 0; layer < 2; layer++) {
+        mt_build_on(builder, 0, 1, outside);
+        mt_build_alloc(builder, at(WEIGHT + layer), 16 * MIB);
+        mt_build_event(builder, MT_SET_DATA, at(WEIGHT + layer), FLOAT32, 4 * MIB);
+    }
+    for (unsigned iteration = 0; iteration < 2; iteration++) {
+        forward(0);
+        forward(1);
+        backward(1, node);
+        backward(0, node);
+        mt_build_on(builder, 0, 1, step);
+        mt_build_event(builder, MT_STEP, 0, 0, 0);
+        for (unsigned layer = 0; layer < 2; layer++) {
+            if (!iteration)
+                mt_build_alloc(builder, at(STATE + layer), 16 * MIB);
+            mt_build_event4(builder, MT_STATE, at(STATE + layer), at(WEIGHT + layer), 0, 4 * MIB);
+        }
+        mt_build_on(builder, 0, 1, outside);
+        for (unsigned layer = 0; layer < 2; layer++)
+            mt_build_free(builder, at(GRADIENT + layer));
+    }
+    mt_build_end(builder);
+    struct mt_question question = {0};
+    mt_recording_watch(&recording, &question);
+    mt_analyze(&analysis, builder, &question);
+    ck_assert_int_eq(mt_recording_finish(&recording, &analysis.replay, 0), 0);
+}
+
+static void end(void)
+{
+    mt_modelled_clear(&changes);
+    mt_recording_clear(&recording);
+    mt_analysis_destroy(&analysis);
+    mt_builder_destroy(builder);
+}
+
+/* The peak with the change, in MiB. */
+static double peak(const char *name)
+{
+    mt_modelled_clear(&changes);
+    ck_assert_int_eq(mt_modelled_add(&changes, &recording, name), 0);
+    ck_assert_msg(!changes.change->why_not, "%s: %s", name, changes.change->why_not);
+    ck_assert_uint_eq(changes.peak, analysis.replay.peak[1].allocated);
+    ck_assert_int_eq(changes.change->saves, (int64_t)changes.peak - (int64_t)changes.change->peak);
+    return (double)changes.change->peak / MIB;
+}
+
+/* Weights and state 64, gradients 32; the last layer's gradient meets both layers' 12, the first's
+ * comes when 12 are left. */
+START_TEST(the_peak_moves)
+{
+    ck_assert_double_eq(peak("batch:1"), 64 + 32 + 12);
+    ck_assert_double_eq(peak("batch:1/2"), 64 + 32 + 6);
+    ck_assert_double_eq(peak("batch:2"), 64 + 16 + 48);
+    ck_assert_double_eq(peak("sequence:0.5"), 64 + 32 + 6);
+}
+END_TEST
+
+START_TEST(optimizers_have_their_own_state)
+{
+    ck_assert_double_eq(peak("optimizer:sgd"), 32 + 32 + 12);
+    ck_assert_double_eq(peak("offload:optimizer"), 32 + 32 + 12);
+    ck_assert_double_eq(peak("optimizer:adamw-fused"), 96 + 32 + 12 + 2 * 512.0 / MIB);
+    ck_assert_double_eq(peak("optimizer:adamw"), 96 + 32 + 32);
+    ck_assert_double_eq(peak("zero1:2"), 32 + 32 + 12 + 16);
+    ck_assert_double_eq(peak("zero1:1"), 64 + 32 + 12);
+}
+END_TEST
+
+/* Layer 1 saves nothing over its forward, layer 0 neither: 8 are there in backward of one only. */
+START_TEST(checkpoints_run_again)
+{
+    ck_assert_double_eq(peak("checkpoint:layers.*"), 64 + 32 + 8 + 4);
+    ck_assert_double_eq(peak("checkpoint:layers.1"), 64 + 32 + 8 + 4);
+    ck_assert_uint_eq(changes.change->operators, 2 * 1);
+}
+END_TEST
+
+START_TEST(sixteen_bits_are_half)
+{
+    ck_assert_double_eq(peak("precision:bf16"), (64 + 32 + 12) / 2);
+}
+END_TEST
+
+START_TEST(what_makes_no_sense_is_refused)
+{
+    static const char *const wrong[] = {"",
+                                        "zero3",
+                                        "zero3:",
+                                        "zero3:0",
+                                        "zero3:-1",
+                                        "zero9:2",
+                                        "batch:0",
+                                        "batch:1/0",
+                                        "batch:half",
+                                        "optimizer:best",
+                                        "lora:0",
+                                        "offload:x",
+                                        "checkpoint:",
+                                        "precision:8",
+                                        "zero3:8x",
+                                        "zero1:99999999999999999999"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ck_assert_msg(mt_modelled_add(&changes, &recording, wrong[i]) == -EINVAL, "%s", wrong[i]);
+    ck_assert_int_eq(mt_modelled_add(&changes, &recording, "checkpoint:none.*"), 0);
+    ck_assert_str_eq(changes.change->why_not, "no such module was called");
+    ck_assert_int_eq(mt_modelled_add_usual(&changes, &recording), 0);
+    mt_modelled_sort(&changes);
+    ck_assert_uint_gt(changes.n, 8);
+    for (size_t i = 1; i + 1 < changes.n; i++)
+        ck_assert_int_ge(changes.change[i - 1].saves, changes.change[i].saves);
+    ck_assert_ptr_nonnull(changes.change[changes.n - 1].why_not);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *test = tcase_create("modelled");
+    tcase_add_checked_fixture(test, begin, end);
+    tcase_add_test(test, the_peak_moves);
+    tcase_add_test(test, optimizers_have_their_own_state);
+    tcase_add_test(test, checkpoints_run_again);
+    tcase_add_test(test, sixteen_bits_are_half);
+    tcase_add_test(test, what_makes_no_sense_is_refused);
+    return RUN_TESTS(test);
+}
