@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""(the program's arguments, the change that is asked for, the arguments with that change made). Those of one
+program stand together: it is recorded once."""
+CASES = []
+
+
+def of(base, *changes):
+    """Each change is its name and what is added to the arguments."""
+    CASES.extend((base, change, f"{base} {more}") for change, more in changes)
+
+
+of("gpt",
+   ("optimizer:sgd", "--optimizer sgd"),
+   ("optimizer:adam8bit", "--optimizer adam8bit"),
+   ("zero2:8", "--zero2 8"),
+   ("zero3:8", "--zero3 8"),
+   ("precision:autocast", "--autocast"),
+   ("precision:bf16", "--bf16"),
+   ("checkpoint:layers.*", "--checkpoint layers.*"),
+   ("checkpoint:layers.*.feed", "--checkpoint layers.*.feed"),
+   ("offload:activations", "--save-on-cpu"),
+   ("lora:16", "--lora 16"),
+   ("batch:1/2", "--batch 4"),
+   ("sequence:1/2", "--length 256 --longest 512"))
+of("gpt-small",
+   ("optimizer:sgd", "--optimizer sgd"),
+   ("optimizer:sgd-momentum", "--optimizer sgd-momentum"),
+   ("optimizer:adamw-fused", "--optimizer adamw-fused"),
+   ("optimizer:adamw-for-loop", "--optimizer adamw-for-loop"),
+   ("optimizer:adafactor", "--optimizer adafactor"),
+   ("optimizer:adam8bit", "--optimizer adam8bit"),
+   ("offload:optimizer", "--optimizer cpu"),
+   ("offload:parameters", "--offload-parameters 2"),
+   ("zero2:4", "--zero2 4"),
+   ("zero3:4", "--zero3 4"),
+   ("zero3:16", "--zero3 16"),
+   ("lora:8", "--lora 8"))
+of("gpt-small --ddp 8",
+   ("zero1:8", "--zero1 8"))
+of("gpt-small --accumulate 2",
+   ("zero3:8", "--zero3 8"),
+   ("optimizer:adam8bit", "--optimizer adam8bit"))
+of("gpt-small --autocast",
+   ("optimizer:adam8bit", "--optimizer adam8bit"),
+   ("zero3:8", "--zero3 8"),
+   ("checkpoint:layers.*", "--checkpoint layers.*"))
+of("llama --ddp 4",
+   ("zero1:4", "--zero1 4"))
+of("llama",
+   ("optimizer:adam8bit", "--optimizer adam8bit"),
+   ("zero3:8", "--zero3 8"),
+   ("precision:autocast", "--autocast"),
+   ("precision:bf16", "--bf16"),
+   ("checkpoint:layers.*", "--checkpoint layers.*"),
+   ("checkpoint:layers.*.attention", "--checkpoint layers.*.attention"),
+   ("offload:activations", "--save-on-cpu"),
+   ("lora:64", "--lora 64"),
+   ("sequence:1/4", "--length 256"),
+   ("batch:2", "--batch 8"))
+of("scores",
+   ("sequence:1/2", "--length 256 --longest 512"),
+   ("batch:1/4", "--batch 1"),
+   ("precision:autocast", "--autocast"),
+   ("checkpoint:layers.*.attention", "--checkpoint layers.*.attention"),
+   ("zero2:8", "--zero2 8"))
+of("experts",
+   ("optimizer:adafactor", "--optimizer adafactor"),
+   ("zero3:8", "--zero3 8"),
+   ("checkpoint:layers.*.feed", "--checkpoint layers.*.feed"),
+   ("offload:optimizer", "--optimizer cpu"),
+   ("batch:1/2", "--batch 4"))
+of("vit",
+   ("optimizer:sgd", "--optimizer sgd"),
+   ("precision:autocast", "--autocast"),
+   ("checkpoint:layers.*", "--checkpoint layers.*"),
+   ("batch:1/2", "--batch 16"),
+   ("offload:activations", "--save-on-cpu"))
+of("conv",
+   ("optimizer:sgd-momentum", "--optimizer sgd-momentum"),
+   ("precision:autocast", "--autocast"),
+   ("checkpoint:layers.*", "--checkpoint layers.*"),
+   ("batch:1/2", "--batch 16"))
+of("diffusion",
+   ("precision:bf16", "--bf16"),
+   ("checkpoint:layers.*", "--checkpoint layers.*"),
+   ("batch:1/2", "--batch 8"),
+   ("zero3:8", "--zero3 8"))
+of("lstm",
+   ("optimizer:adam8bit", "--optimizer adam8bit"),
+   ("batch:1/2", "--batch 16"),
+   ("sequence:1/2", "--length 128"))
+of("perceptron",
+   ("optimizer:adamw-for-loop", "--optimizer adamw-for-loop"),
+   ("precision:bf16", "--bf16"),
+   ("zero3:8", "--zero3 8"),
+   ("lora:32", "--lora 32"),
+   ("offload:parameters", "--offload-parameters 2"))

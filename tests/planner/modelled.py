@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far modelled changes are from the same changes made: records each program of models.py, asks for a change,
+makes that change in the program and runs it again, and compares the peaks. With --document it writes
+docs/modelled-changes.md; with names of cases ("gpt", "zero3") it runs those that have one of them."""
+import argparse
+import json
+import statistics
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "torch"))
+sys.path.insert(0, str(HERE))
+import harness  # noqa: E402
+from cases import CASES  # noqa: E402
+from harness import check  # noqa: E402
+
+CHANGED = HERE / "changed.py"
+DOCUMENT = harness.ROOT / "docs" / "modelled-changes.md"
+TABLE = "<!-- from here on written by tests/planner/modelled.py --document -->"
+MEDIAN, NINE_OF_TEN = 0.02, 0.05
+
+
+def peak(forks, trace, command):
+    trace.unlink(missing_ok=True)
+    code, output = forks.run(trace, CHANGED, *command)
+    found = [int(line.split()[1]) for line in output.splitlines() if line.startswith("peak ")]
+    if code or len(found) != 1:
+        print(output)
+        check(False, f"{' '.join(command)}: exit code {code}")
+        return None
+    return found[0]
+
+
+def modelled(tool, trace, change):
+    told = json.loads(harness.must_run([tool, trace, change]).stdout or "{}")
+    harness.equal("the blocks make the recorded peak", told["computed"], told["recorded"])
+    return told["changes"][0]
+
+
+def run(tool, wanted):
+    """(program, change, recorded peak, modelled peak, peak when run) of each case."""
+    rows, befores = [], {}
+    with harness.folder() as work, harness.Forks(CHANGED) as forks:
+        trace = Path(work) / "before.mtap"
+        recorded = None
+        for base, change, after in CASES:
+            if wanted and not wanted & {base, change, *base.split(), change.split(":")[0]}:
+                continue
+            if recorded != base:
+                befores[base] = peak(forks, trace, base.split())
+                recorded = base
+            told = modelled(tool, trace, change)
+            real = peak(forks, Path(work) / "after.mtap", after.split())
+            if "new_peak" not in told or not real or not befores[base]:
+                check(False, f"{base}, {change}: {told}")
+                continue
+            rows.append((base, change, befores[base], told["new_peak"], real))
+            print(line(rows[-1]), flush=True)
+    return rows
+
+
+def error(row):
+    return row[3] / row[4] - 1
+
+
+def line(row):
+    base, change, before, told, real = row
+    sizes = " | ".join(f"{size / 2**20:,.0f}" for size in (before, told, real))
+    return f"| {base} | {change} | {sizes} | {error(row):+.1%} |"
+
+
+def summary(rows):
+    errors = sorted(abs(error(row)) for row in rows)
+    return statistics.median(errors), errors[max(0, -(-len(errors) * 9 // 10) - 1)], errors[-1]
+
+
+def by_kind(rows):
+    kinds = {}
+    for row in rows:
+        kinds.setdefault(row[1].split(":")[0], []).append(row)
+    return kinds
+
+
+def document(rows):
+    text = DOCUMENT.read_text().split(TABLE)[0]
+    parts = [text, TABLE, "\n\n| change | cases | median | nine of ten | largest |\n|---|---|---|---|---|\n"]
+    for kind, some in [*by_kind(rows).items(), ("all", rows)]:
+        parts.append(f"| {kind} | {len(some)} | " + " | ".join(f"{part:.1%}" for part in summary(some)) + " |\n")
+    parts.append("\nPeaks of allocated memory in MiB:\n\n| program | change | recorded | modelled | run | error |\n"
+                 "|---|---|---|---|---|---|\n")
+    parts += [line(row) + "\n" for row in rows]
+    DOCUMENT.write_text("".join(parts))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tool", type=Path, help="build/tests/planner/model-changes")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--document", action="store_true")
+    args = parser.parse_args()
+    harness.need_torch()
+    rows = run(args.tool.resolve(), set(args.names))
+    for kind, some in by_kind(rows).items():
+        print(f"{kind}: {len(some)} cases, median {summary(some)[0]:.2%}, nine of ten {summary(some)[1]:.2%}, "
+              f"largest {summary(some)[2]:.2%}")
+    median, most, largest = summary(rows)
+    print(f"{len(rows)} cases: median {median:.2%}, nine of ten within {most:.2%}, largest {largest:.2%}")
+    check(median <= MEDIAN, f"the median is at most {MEDIAN:.0%}")
+    check(most <= NINE_OF_TEN, f"nine of ten are within {NINE_OF_TEN:.0%}")
+    if args.document:
+        document(rows)
+    harness.finish()
+
+
+if __name__ == "__main__":
+    main()
