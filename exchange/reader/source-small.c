@@ -96,6 +96,20 @@ static void put_process(const struct mt_moment_source *self, struct mt_columns *
     put_number(columns, MT_RANKS_STARTED_UNIX_NS, mt_info(d, "start_realtime_ns"));
 }
 
+/* How near the device is to being full, and what grows. */
+static void put_room(const struct mt_replay *replay, struct mt_columns *columns, const struct mt_device *device)
+{
+    unsigned slot = mt_device_slot(device->device);
+    const struct mt_balance *balance = &device->balance;
+    if (!device->of_cuda)
+        mt_columns_put(columns, MT_RANKS_MOST_RESERVED, (int64_t)replay->most_reserved[slot]);
+    if (replay->sample[slot].total)
+        mt_columns_put(columns, MT_RANKS_MEMORY, (int64_t)replay->sample[slot].total);
+    if (balance->known && balance->used >= balance->pytorch)
+        mt_columns_put(columns, MT_RANKS_OUTSIDE, (int64_t)(balance->used - balance->pytorch));
+    mt_columns_put(columns, MT_RANKS_GROWTH, (int64_t)device->growth.per_iteration);
+}
+
 static void put_peak(struct mt_columns *columns, const struct mt_device *device)
 {
     put_device(columns, MT_RANKS_DEVICE, device);
@@ -120,8 +134,10 @@ static int put_ranks(struct mt_moment_source *self, struct mt_columns *columns)
         if (!mt_columns_row(columns))
             return 0;
         put_process(self, columns);
-        if (n)
-            put_peak(columns, &self->analysis.devices[i]);
+        if (!n)
+            break;
+        put_peak(columns, &self->analysis.devices[i]);
+        put_room(&self->analysis.replay, columns, &self->analysis.devices[i]);
     }
     return 0;
 }

@@ -39,6 +39,7 @@ static mt_row_source_maker *const makers[MT_TABLES_N] = {
     [MT_TABLE_BLOCKS] = mt_row_source_blocks, [MT_TABLE_EVENTS] = mt_row_source_events,
     [MT_TABLE_STACKS] = mt_row_source_stacks, [MT_TABLE_CATEGORIES] = mt_row_source_categories,
     [MT_TABLE_PHASES] = mt_row_source_phases, [MT_TABLE_RANKS] = mt_row_source_ranks,
+    [MT_TABLE_SAMPLES] = mt_row_source_samples, [MT_TABLE_GROWTH] = mt_row_source_growth,
 };
 
 int mt_row_source_open(struct mt_row_source **out, const struct mt_row_source_question *question,

@@ -59,7 +59,8 @@ void mt_row_source_put_block(const struct mt_row_source *rows, struct mt_columns
 typedef int mt_row_source_maker(struct mt_row_source **out, const char *path,
                                 struct mt_trace_error *error);
 mt_row_source_maker mt_row_source_events, mt_row_source_stacks, mt_row_source_lives,
-    mt_row_source_blocks, mt_row_source_categories, mt_row_source_phases, mt_row_source_ranks;
+    mt_row_source_blocks, mt_row_source_categories, mt_row_source_phases, mt_row_source_ranks,
+    mt_row_source_samples, mt_row_source_growth;
 
 /* Tables of what an analysis has when it is done. put: adds rows from where it left off, until the
  * columns are full (1) or there are no more (0); or a negative errno. */

@@ -121,7 +121,38 @@ enum mt_column_type { MT_COLUMN_INT16, MT_COLUMN_INT32, MT_COLUMN_INT64, MT_COLU
     C(PEAK_EVENT, "peak_event", INT64, true, "", "the event after which it was")                   \
     C(PEAK_PHASE, "peak_phase", TEXT, true, "", "as in phases")                                    \
     C(PEAK_ITERATION, "peak_iteration", INT32, true, "", "from 1; null: start-up")                 \
-    C(ITERATIONS, "iterations", INT32, true, "", "how many there are")
+    C(ITERATIONS, "iterations", INT32, true, "", "how many there are")                             \
+    C(MOST_RESERVED, "most_reserved", INT64, true, "bytes", "the most that PyTorch had reserved")  \
+    C(MEMORY, "memory", INT64, true, "bytes", "that the device has; null: it was not asked")       \
+    C(OUTSIDE, "outside", INT64, true, "bytes", "taken on the device at the peak beside what PyTorch reserved") \
+    C(GROWTH, "growth", INT64, true, "bytes", "what each iteration leaves over; 0: nothing grows")
+
+/* Samples: at up to 64 places of the run, at equal numbers of events, the highest moment up to the next place: a
+ * row for each category that has something. */
+#define MT_SAMPLES_COLUMNS(C)                                                                      \
+    C(RANK, "rank", INT32, true, "", "the process's rank in its job")                              \
+    C(DEVICE, "device", INT16, true, "", "CUDA's index of the device")                             \
+    C(SAMPLE, "sample", INT32, false, "", "its number, from 0")                                    \
+    C(EVENT, "event", INT64, false, "", "the number of the first event that it covers")            \
+    C(SPAN_NS, "span_ns", INT64, true, "ns", "when the phase began in which that event is")        \
+    C(PHASE, "phase", TEXT, true, "", "that phase, as in phases")                                  \
+    C(ITERATION, "iteration", INT32, true, "", "that has begun at its end, from 1; null: start-up") \
+    C(CATEGORY, "category", TEXT, false, "", "what the bytes are used for")                        \
+    C(BYTES, "bytes", INT64, false, "bytes", "of the category at the highest moment")              \
+    C(ALLOCATED, "allocated", INT64, false, "bytes", "of all categories then")                     \
+    C(RESERVED, "reserved", INT64, true, "bytes", "what PyTorch had reserved then")
+#define MT_TABLES_SAMPLES 64u
+
+/* Growth: the lines whose blocks of three and more earlier iterations were live at the peak. */
+#define MT_GROWING_COLUMNS(C)                                                                       \
+    C(RANK, "rank", INT32, true, "", "the process's rank in its job")                              \
+    C(DEVICE, "device", INT16, true, "", "CUDA's index of the device")                             \
+    C(CATEGORY, "category", TEXT, false, "", "of one of these blocks")                             \
+    C(FUNCTION, "function", TEXT, true, "", "of the user's innermost line")                        \
+    C(FILE, "file", TEXT, true, "", "of that line")                                                \
+    C(LINE, "line", INT32, true, "", "its number")                                                 \
+    C(ITERATIONS, "iterations", INT32, false, "", "how many left blocks of it")                    \
+    C(BYTES, "bytes", INT64, false, "bytes", "of those blocks")
 /* clang-format on */
 
 #define MT_BLOCKS_ENUM(id, ...) MT_BLOCKS_##id,
@@ -130,18 +161,24 @@ enum mt_column_type { MT_COLUMN_INT16, MT_COLUMN_INT32, MT_COLUMN_INT64, MT_COLU
 #define MT_CATEGORIES_ENUM(id, ...) MT_CATEGORIES_##id,
 #define MT_PHASES_ENUM(id, ...) MT_PHASES_##id,
 #define MT_RANKS_ENUM(id, ...) MT_RANKS_##id,
+#define MT_SAMPLES_ENUM(id, ...) MT_SAMPLES_##id,
+#define MT_GROWING_ENUM(id, ...) MT_GROWING_##id,
 enum mt_blocks_column { MT_BLOCKS_COLUMNS(MT_BLOCKS_ENUM) MT_BLOCKS_N };
 enum mt_events_column { MT_EVENTS_COLUMNS(MT_EVENTS_ENUM) MT_EVENTS_N };
 enum mt_stacks_column { MT_STACKS_COLUMNS(MT_STACKS_ENUM) MT_STACKS_N };
 enum mt_categories_column { MT_CATEGORIES_COLUMNS(MT_CATEGORIES_ENUM) MT_CATEGORIES_N };
 enum mt_phases_column { MT_PHASES_COLUMNS(MT_PHASES_ENUM) MT_PHASES_N };
 enum mt_ranks_column { MT_RANKS_COLUMNS(MT_RANKS_ENUM) MT_RANKS_N };
+enum mt_samples_column { MT_SAMPLES_COLUMNS(MT_SAMPLES_ENUM) MT_SAMPLES_N };
+enum mt_growing_column { MT_GROWING_COLUMNS(MT_GROWING_ENUM) MT_GROWING_N };
 #undef MT_BLOCKS_ENUM
 #undef MT_EVENTS_ENUM
 #undef MT_STACKS_ENUM
 #undef MT_CATEGORIES_ENUM
 #undef MT_PHASES_ENUM
 #undef MT_RANKS_ENUM
+#undef MT_SAMPLES_ENUM
+#undef MT_GROWING_ENUM
 
 #define MT_COLUMNS_MOST 32u /* of a table */
 
@@ -165,6 +202,8 @@ enum mt_table_id {
     MT_TABLE_CATEGORIES,
     MT_TABLE_PHASES,
     MT_TABLE_RANKS,
+    MT_TABLE_SAMPLES,
+    MT_TABLE_GROWTH,
     MT_TABLES_N
 };
 extern const struct mt_table mt_tables[MT_TABLES_N];

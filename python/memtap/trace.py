@@ -132,6 +132,14 @@ class Trace:
         """Each process and device: the job's facts, how it ended, and its peak."""
         return self._table("ranks")
 
+    def samples(self) -> Table:
+        """What is allocated by category, and reserved, at up to 64 places of the run, each with its highest moment."""
+        return self._table("samples")
+
+    def growth(self) -> Table:
+        """The lines that leave blocks over, iteration by iteration."""
+        return self._table("growth")
+
     def report(self, at: str = "peak") -> Report:
         """What memtap report says of the moment; of several traces, of the one with the highest peak."""
         from .report import report

@@ -98,6 +98,11 @@ def check_small_tables():
         assert max((row["most"] for row in phases), default=0) == report.allocated, name
     job = memtap.open(["rank0.mtap", "rank1.mtap"])
     assert [row["rank"] for row in arrow.rows(job.ranks())] == [0, 1]
+    peaks = {row["rank"]: row["peak"] for row in arrow.rows(job.ranks())}
+    for rank, peak in peaks.items():
+        samples = [row for row in arrow.rows(job.samples()) if row["rank"] == rank]
+        assert max(row["allocated"] for row in samples) == peak
+        assert sum(row["bytes"] for row in samples if row["sample"] == 0) == samples[0]["allocated"]
     assert {row["rank"] for row in arrow.rows(job.events())} == {0, 1}
     assert sorted(job.report().ranks) == [0, 1]
 

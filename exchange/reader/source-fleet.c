@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables by which many ranks are compared: samples over the run, and what grows. */
+#include "analyzer/replay/timeline.h"
+#include "source.h"
+
+#include <stdlib.h>
+
+static void put_device(struct mt_columns *columns, unsigned column, const struct mt_device *device)
+{
+    if (device->device != MT_NO_DEVICE)
+        mt_columns_put(columns, column, device->device);
+}
+
+/* The last span that begins at an event or before it; NULL: there is none. */
+static const struct mt_span *span_of(const struct mt_spans *spans, uint64_t event)
+{
+    size_t low = 0, high = spans->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (spans->span[middle].event <= event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &spans->span[low - 1] : NULL;
+}
+
+struct sample {
+    size_t number;
+    uint64_t event;
+    const struct mt_timeline_at *at;
+    const struct mt_span *span;
+};
+
+static void put_sample(const struct mt_row_source *rows, struct mt_columns *columns, const struct mt_device *device,
+                       const struct sample *sample, unsigned category)
+{
+    if (!mt_columns_row(columns))
+        return;
+    mt_row_source_put_rank(rows, columns, MT_SAMPLES_RANK);
+    put_device(columns, MT_SAMPLES_DEVICE, device);
+    mt_columns_put(columns, MT_SAMPLES_SAMPLE, (int64_t)sample->number);
+    mt_columns_put(columns, MT_SAMPLES_EVENT, (int64_t)sample->event);
+    if (sample->span) {
+        mt_columns_put(columns, MT_SAMPLES_SPAN_NS, (int64_t)sample->span->time_ns);
+        mt_columns_text(columns, MT_SAMPLES_PHASE, mt_row_source_phase_names[sample->span->phase]);
+    }
+    if (sample->at->iterations)
+        mt_columns_put(columns, MT_SAMPLES_ITERATION, (int64_t)sample->at->iterations);
+    mt_columns_text(columns, MT_SAMPLES_CATEGORY, mt_categories[category].name);
+    mt_columns_put(columns, MT_SAMPLES_BYTES, (int64_t)sample->at->category[category]);
+    mt_columns_put(columns, MT_SAMPLES_ALLOCATED, (int64_t)mt_timeline_sum(sample->at));
+    if (!device->of_cuda)
+        mt_columns_put(columns, MT_SAMPLES_RESERVED, (int64_t)sample->at->reserved);
+}
+
+static void put_timeline(const struct mt_row_source *rows, struct mt_columns *columns, const struct mt_device *device,
+                         struct mt_timeline_at *at)
+{
+    const struct mt_timeline *timeline = device->timeline;
+    size_t points = timeline->points, n = points < MT_TABLES_SAMPLES ? points : MT_TABLES_SAMPLES;
+    n = mt_timeline_columns(timeline, 0, points, n, at);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t event = timeline->begin + ((uint64_t)((i * points + n - 1) / n) << timeline->shift);
+        struct sample sample = {i, event, &at[i], span_of(device->spans, event)};
+        for (unsigned category = 0; category < mt_n_categories; category++)
+            if (at[i].category[category])
+                put_sample(rows, columns, device, &sample, category);
+    }
+}
+
+static int put_samples(struct mt_moment_source *self, struct mt_columns *columns)
+{
+    struct mt_timeline_at *at = calloc(MT_TABLES_SAMPLES, sizeof *at);
+    if (!at) {
+        columns->lacks_memory = true;
+        return 0;
+    }
+    for (size_t i = 0; i < self->analysis.n_devices; i++)
+        if (self->analysis.devices[i].timeline && self->analysis.devices[i].timeline->change)
+            put_timeline(&self->rows, columns, &self->analysis.devices[i], at);
+    free(at);
+    return 0;
+}
+
+static void put_line(struct mt_columns *columns, const struct mt_definitions *definitions, uint32_t stack)
+{
+    uint32_t user = mt_stack(definitions, stack)->user;
+    const struct mt_frame *frame = mt_stack_frame(definitions, user ? user : stack);
+    if (frame->function[0] == '?' && !frame->function[1])
+        return;
+    mt_columns_text(columns, MT_GROWING_FUNCTION, frame->function);
+    mt_columns_text(columns, MT_GROWING_FILE, frame->file);
+    if (frame->line)
+        mt_columns_put(columns, MT_GROWING_LINE, frame->line);
+}
+
+static int put_growth(struct mt_moment_source *self, struct mt_columns *columns)
+{
+    for (size_t i = 0; i < self->analysis.n_devices; i++) {
+        const struct mt_device *device = &self->analysis.devices[i];
+        for (size_t k = 0; k < device->growth.n; k++) {
+            const struct mt_growth_site *site = &device->growth.site[k];
+            if (!mt_columns_row(columns))
+                return 0;
+            mt_row_source_put_rank(&self->rows, columns, MT_GROWING_RANK);
+            put_device(columns, MT_GROWING_DEVICE, device);
+            mt_columns_text(columns, MT_GROWING_CATEGORY, mt_categories[site->category].name);
+            put_line(columns, self->analysis.replay.definitions, site->stack);
+            mt_columns_put(columns, MT_GROWING_ITERATIONS, site->iterations);
+            mt_columns_put(columns, MT_GROWING_BYTES, (int64_t)site->bytes);
+        }
+    }
+    return 0;
+}
+
+int mt_row_source_samples(struct mt_row_source **out, const char *path, struct mt_trace_error *error)
+{
+    (void)path, (void)error;
+    return mt_moment_source_make(out, put_samples);
+}
+
+int mt_row_source_growth(struct mt_row_source **out, const char *path, struct mt_trace_error *error)
+{
+    (void)path, (void)error;
+    return mt_moment_source_make(out, put_growth);
+}
