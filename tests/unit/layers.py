@@ -57,7 +57,7 @@ SUBFOLDERS = {
     ],
     "planner": ["allocator", "changes"],
     "exchange": ["tables", "export", "reader"],
-    "tools": ["completion", "terminal", "input", "launch", "serve", "top", "commands"],
+    "tools": ["completion", "terminal", "input", "launch", "serve", "top", "fit", "commands"],
     "simulator/core": ["base", "device", "memory", "streams", "process"],
 }
 

@@ -28,6 +28,13 @@ const struct mt_command mt_commands[] = {
      "card does; kernels do nothing. It needs no GPU and no driver, but the CUDA build\n"
      "of PyTorch.",
      mt_simulate_options, 1, mt_run_simulate},
+    {"fit", "--simulate CARD[,CARD]... [OPTION]... [--] COMMAND...",
+     "find what fits a card: the largest batch, by runs",
+     "Runs a program again and again on simulated cards and finds the largest value that fits each\n"
+     "of them: memtap fit --simulate h100 --vary batch=1..512 -- train.py --batch {batch}.\n"
+     "Every answer is two runs: N fits, and N + 1 does not. The exit code is 1 if a card has no\n"
+     "value that fits, and 2 if memtap cannot tell.",
+     mt_fit_options, 1, mt_run_fit},
     {"report", "[OPTION]... [TRACE]...", "explain a trace: the peak, by category and call site",
      "Explains a trace: how much memory was allocated at the peak, what for, and by\n"
      "which lines. Several traces are the ranks of one job.",

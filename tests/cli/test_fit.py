@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_fit.py MEMTAP TO-FIT: memtap fit with a small C program: what it finds, what it says of programs that
+refuse values, catch errors, hang; and that nothing is left of it when it is interrupted or killed."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+
+MEMTAP, PROGRAM = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
+WORK = tempfile.TemporaryDirectory(prefix="memtap-test-")
+HERE = pathlib.Path(WORK.name)
+failures = 0
+T4, H100 = 15095 - 104 - 1, 81090 - 516  # MiB that a program may take, in pages of 2
+
+
+def check(good, what):
+    global failures
+    if not good:
+        failures += 1
+        print(f"FAILED: {what}")
+
+
+def command(*words):
+    return [MEMTAP, "fit", *map(str, words)]
+
+
+def fit(*words, **options):
+    environment = {**os.environ, "TMPDIR": WORK.name, "LC_ALL": "C.UTF-8"}
+    return subprocess.run(command(*words), capture_output=True, text=True, check=False, cwd=HERE,
+                          env=environment, timeout=240, **options)
+
+
+def found(*words, code=0):
+    done = fit("-q", "-f", "json", *words)
+    check(done.returncode == code, f"exit code {done.returncode} of {words}: {done.stderr}")
+    result = json.loads(done.stdout)
+    check(result["schema"] == "memtap.fit/1", "the schema")
+    return result
+
+
+def running():
+    """Processes of the program that are there."""
+    mine = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[0] == PROGRAM.encode():
+            mine.append(int(path.parent.name))
+    return mine
+
+
+def left():
+    return sorted(path.name for path in HERE.iterdir() if path.name.startswith("memtap-"))
+
+
+def nothing_is_left(what):
+    deadline = time.monotonic() + 30  # of processes that are killed; what is left stays for ever
+    while (running() or left()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    check(not running(), f"{what}: processes are left: {running()}")
+    check(not left(), f"{what}: files are left: {left()}")
+
+
+def test_border():
+    result = found("-s", "t4,h100", "--vary", "size=1..100000", PROGRAM, "{size}")
+    for card, most in zip(result["cards"], (T4, H100)):
+        check(card["fits"] == {"size": most}, f"{card['card']} fits {card['fits']}, not {most}")
+        check(card["fails"] == {"size": most + 1}, f"{card['card']} fails {card['fails']}")
+        check(card["peak_reserved"] == most << 20, f"the peak: {card['peak_reserved']}")
+        check(card["runs"] <= 12 and card["verdict"] == "border" and card["monotonous"], f"{card}")
+        for which, ended in (card["fits"], "fits"), (card["fails"], "out of memory"):
+            runs = [run for run in result["runs"] if run["card"] == card["card"] and run["values"] == which]
+            check([run["ended"] for run in runs] == [ended], f"{which} is proven by one run")
+            env = {**os.environ, "PATH": f"{pathlib.Path(MEMTAP).parent}:{os.environ['PATH']}"}
+            again = subprocess.run(["sh", "-c", runs[0]["command"]], cwd=HERE, env=env, check=False,
+                                   capture_output=True).returncode
+            check((again == 0) == (ended == "fits"), f"the same plain: {runs[0]['command']}: {again}")
+    for trace in HERE.glob("*.mtap*"):
+        trace.unlink()
+
+
+def test_steps():
+    result = found("-s", "t4", "--vary", "size=8..16000+8", PROGRAM, "{size}", "even")
+    card = result["cards"][0]
+    check(card["fits"] == {"size": T4 // 8 * 8} and card["fails"] == {"size": T4 // 8 * 8 + 8}, f"{card}")
+
+
+def test_list():
+    card = found("-s", "t4", "--vary", "size=20000,5,14000,15000", PROGRAM, "{size}")["cards"][0]
+    check(card["fits"] == {"size": 14000} and card["fails"] == {"size": 15000}, f"{card}")
+    check([line["verdict"] for line in card["frontier"]] == ["never", "always", "always", "never"], f"{card}")
+
+
+def test_lines():
+    result = found("-s", "t4", "--vary", "size=1..20000", "--vary", "TO_FIT_MORE=0,1000", "--vary", "how=,even",
+                   PROGRAM, "{size}", "{how}", code=2)
+    lines = result["cards"][0]["frontier"]
+    check([line["fits"] for line in lines[::2]] == [{"size": T4, "TO_FIT_MORE": 0, "how": ""},
+                                                    {"size": T4 - 1000, "TO_FIT_MORE": 1000, "how": ""}], f"{lines}")
+    check([line["verdict"] for line in lines[1::2]] == ["not known"] * 2, f"{lines}")
+
+
+def test_fraction():
+    card = found("-s", "t4", "--fraction", "0.5", "--vary", "size=1..20000", PROGRAM, "{size}")["cards"][0]
+    check(card["fits"] == {"size": (15095 // 2 - 104) // 2 * 2}, f"{card}")
+
+
+def test_ends_of_the_range():
+    card = found("-s", "t4", "--vary", "size=1..10", PROGRAM, "{size}")["cards"][0]
+    check(card["fits"] == {"size": 10} and card["fails"] is None and card["verdict"] == "always", f"{card}")
+    card = found("-s", "t4", "--vary", "size=16000..20000", PROGRAM, "{size}", code=1)["cards"][0]
+    check(card["fits"] is None and card["fails"] == {"size": 16000} and card["verdict"] == "never", f"{card}")
+    card = found("-s", "t4", "--vary", "size=7..7", PROGRAM, "{size}")["cards"][0]
+    check(card["fits"] == {"size": 7} and card["runs"] == 1, f"{card}")
+    card = found("-s", "t4", PROGRAM, "16000", code=1)["cards"][0]
+    check(card["fits"] is None and card["verdict"] == "never", f"{card}")
+
+
+def test_not_monotonous():
+    done = fit("-s", "t4,v100-16g", "--vary", "size=1..65536", PROGRAM, "{size}", "returns")
+    text = " ".join(done.stdout.split())
+    check(done.returncode == 0 and "not monotonous in size" in text, text)
+    check("size=65536 fits" in text and f"size={T4 + 1} does not fit" in text, text)
+    card = found("-s", "t4", "--vary", "size=1..65536", PROGRAM, "{size}", "falls")["cards"][0]
+    check(card["monotonous"] is False and card["fits"] == {"size": 65536}, f"{card}")
+
+
+def test_caught():
+    for how in "catches", "swallows":
+        done = fit("-s", "t4", "--vary", "size=14000,16000", PROGRAM, "{size}", how)
+        check(done.returncode == 0 and "counts as not fitting" in " ".join(done.stdout.split()), done.stdout)
+    card = found("-s", "t4", "--vary", "size=14000,16000", PROGRAM, "{size}", "catches")["cards"][0]
+    check(card["fits"] == {"size": 14000} and card["fails"] == {"size": 16000}, f"{card}")
+
+
+def test_refused():
+    done = fit("-s", "t4", "--vary", "size=1..9,", "true", "{size}")
+    check(done.returncode == 2 and "is not a range" in done.stderr, done.stderr)
+    done = fit("-s", "t4", "--vary", "size=3,5", PROGRAM, "{size}", "even")
+    check(done.returncode == 2 and "    it has to be even" in done.stdout, done.stdout)
+    check("size=3: the run ended with exit code 3" in done.stdout, done.stdout)
+    done = fit("-s", "t4", "--vary", "size=3,5", PROGRAM, "{size}", "none")
+    check(done.returncode == 2 and "used no GPU" in done.stdout, done.stdout)
+    done = fit("-s", "t4", "--vary", "size=3,5", PROGRAM, "{size}", "dies")
+    check(done.returncode == 2 and "signal 11" in done.stdout, done.stdout)
+    done = fit("-s", "t4", "--vary", "size=1..5", HERE / "nothing", "{size}")
+    check(done.returncode == 2 and "command not found" in done.stdout, done.stdout)
+
+
+def test_text():
+    done = fit("-s", "t4", "--vary", "size=16000", PROGRAM, "{size}", "prints")
+    check("\033" not in done.stdout + done.stderr, "what the program printed cannot act")
+    done = fit("-s", "t4,h100", "--vary", "size=16000,17000", "--picture", "p.svg", PROGRAM, "{size}")
+    check(done.returncode == 1 and "t4" in done.stdout, done.stdout)
+    xml.etree.ElementTree.parse(HERE / "p.svg")
+    done = fit("-s", "t4,h100", "--vary", "size=1..20000", "--picture", "p.svg", PROGRAM, "{size}", "<&\033>")
+    titles = [element.text for element in xml.etree.ElementTree.parse(HERE / "p.svg").iter() if element.text]
+    check(any(f"t4: {T4}" in text for text in titles), f"the picture names {T4}: {titles}")
+    (HERE / "p.svg").unlink()
+
+
+def test_kept():
+    done = fit("-q", "-s", "t4", "--folder", "kept", "--vary", "size=5,16000", PROGRAM, "{size}")
+    folders = sorted(path.name.partition("-")[2] for path in (HERE / "kept").iterdir())
+    check(done.returncode == 0 and "t4-size=5" in folders and "t4-size=16000" in folders, f"{folders}")
+    for folder in (HERE / "kept").iterdir():
+        check((folder / "output.txt").exists() and list(folder.glob("*.mtap")), f"{folder} has a trace")
+
+
+def test_left():
+    """A process that the program leaves ends with its run."""
+    found("-s", "t4", "--vary", "size=5,6", PROGRAM, "{size}", "leaves")
+    nothing_is_left("after its run")
+
+
+def test_timeout():
+    done = fit("-s", "t4", "--timeout", "1", "--vary", "size=5,6", PROGRAM, "{size}", "hangs")
+    check(done.returncode == 2 and "still ran after 1 s" in done.stdout, done.stdout)
+    nothing_is_left("after a timeout")
+
+
+def interrupted(number):
+    environment = {**os.environ, "TMPDIR": WORK.name}
+    words = command("-s", "t4", "--vary", "size=1..1000", PROGRAM, "{size}", "hangs")
+    process = subprocess.Popen(words, cwd=HERE, env=environment, stdout=subprocess.PIPE, text=True,
+                               stderr=subprocess.PIPE)
+    while not running():
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    return process.returncode, said
+
+
+def test_interrupted():
+    for number in signal.SIGINT, signal.SIGTERM:
+        code, said = interrupted(number)
+        check(code == 128 + number and "interrupted" in said, f"{code}: {said}")
+        nothing_is_left(f"after signal {number}")
+    code, _ = interrupted(signal.SIGKILL)
+    check(code == -signal.SIGKILL, f"{code}")
+    nothing_is_left("after a kill")
+
+
+for name, test in list(globals().items()):
+    if name.startswith("test_"):
+        test()
+nothing_is_left("at the end")
+print("failed" if failures else "passed")
+sys.exit(bool(failures))

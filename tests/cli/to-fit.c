@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * to-fit MIB [HOW]: takes so much memory of the card. HOW: even (it takes even numbers only), falls
+ * (the larger the number, the less), returns (beyond 60000 it takes 1 MiB), catches (half of it
+ * will do), swallows (exit code 0 whatever happens), hangs, leaves (a process that goes on), none
+ * (no memory), dies, prints.
+ */
+#include <cuda_runtime_api.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static void leave_child(void)
+{
+    if (fork())
+        return;
+    setsid();
+    signal(SIGTERM, SIG_IGN);
+    sleep(1000);
+    _exit(0);
+}
+
+static int take(size_t mib)
+{
+    void *at;
+    return cudaMalloc(&at, mib << 20) != cudaSuccess;
+}
+
+int main(int argc, char **argv)
+{
+    size_t mib = strtoul(argv[1], NULL, 10);
+    const char *how = argc > 2 ? argv[2] : "";
+    if (getenv("TO_FIT_MORE"))
+        mib += strtoul(getenv("TO_FIT_MORE"), NULL, 10);
+    if (!strcmp(how, "even") && mib % 2) {
+        fprintf(stderr, "the number is odd\nit has to be even\n");
+        return 3;
+    }
+    if (!strcmp(how, "none"))
+        return 0;
+    if (!strcmp(how, "leaves"))
+        leave_child();
+    if (!strcmp(how, "hangs"))
+        sleep(1000);
+    if (!strcmp(how, "dies"))
+        raise(SIGSEGV);
+    if (!strcmp(how, "prints"))
+        printf("\033[31mred\033[0m ::error::no\n");
+    if (!strcmp(how, "falls"))
+        mib = 100000 / mib;
+    if (!strcmp(how, "returns") && mib > 60000)
+        mib = 1;
+    int failed = take(mib);
+    if (failed && !strcmp(how, "catches"))
+        failed = take(mib / 2);
+    if (failed)
+        fprintf(stderr, "no memory\n");
+    return failed && strcmp(how, "swallows") && strcmp(how, "catches");
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "commands.h"
+#include "tools/fit/job/arguments.h"
+#include "tools/fit/show/show.h"
+#include "tools/launch/roster.h"
+#include "tools/launch/simulation.h"
+#include "tools/terminal/terminal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NOTHING_FITS = 1 };
+
+static void tell_nothing(const struct mt_fit *fit, const struct mt_attempt *attempt)
+{
+    (void)fit;
+    (void)attempt;
+}
+
+/* Whether the simulated device is there, and PyTorch can use it, is found in a child: it changes
+ * the environment. 0, or an exit code after a message. */
+static int try_simulation(const struct mt_command *command, const struct mt_job *job)
+{
+    const struct mt_simulation simulation = {.gpu = job->card[0].gpu->name};
+    int status;
+    pid_t pid = fork();
+    if (!pid)
+        _exit(mt_simulation_prepare(command, &simulation, job->words[0]));
+    if (pid < 0 || waitpid(pid, &status, 0) < 0)
+        return mt_fail("no process can be started: %s", strerror(errno));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : MT_EXIT_BAD;
+}
+
+/* Runs begin in the working directory, and may leave it. */
+static int make_absolute(const char *path, char out[PATH_MAX])
+{
+    return realpath(path, out) ? 0 : mt_fail("%s: %s", path, strerror(errno));
+}
+
+static int make_kept(struct mt_fit_arguments *arguments, char out[PATH_MAX])
+{
+    if (!arguments->folder)
+        return 0;
+    if (mkdir(arguments->folder, 0777) && errno != EEXIST)
+        return mt_fail("%s: %s", arguments->folder, strerror(errno));
+    arguments->job.kept = out;
+    return make_absolute(arguments->folder, out);
+}
+
+static int make_temporary(struct mt_job *job, char out[PATH_MAX])
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/memtap-fit-XXXXXX", mt_roster_folder()) >= (int)sizeof path)
+        return mt_fail("TMPDIR: the name is too long");
+    if (!mkdtemp(path))
+        return mt_fail(
+            "%s: no temporary folder can be made in it: %s; set TMPDIR to another folder",
+            mt_roster_folder(), strerror(errno));
+    job->temporary = out;
+    return make_absolute(path, out);
+}
+
+/* Hours of runs are not to end with a picture that cannot be written. */
+static int check_picture(const char *path)
+{
+    FILE *file = path ? fopen(path, "ae") : NULL;
+    if (path && !file)
+        return mt_fail("%s: %s", path, strerror(errno));
+    if (file)
+        fclose(file);
+    return 0;
+}
+
+static int draw(const struct mt_fit *fit, const char *path)
+{
+    int rc = path ? mt_fit_picture(fit, path) : 0;
+    return rc ? mt_fail("%s: %s", path, strerror(-rc)) : 0;
+}
+
+static int show(const struct mt_fit *fit, const struct mt_fit_arguments *arguments)
+{
+    struct mt_style style = mt_terminal_style();
+    int rc = arguments->is_json ? mt_fit_json(fit) : mt_fit_text(fit, &style);
+    if (rc)
+        return rc == -ENOMEM ? mt_fail("out of memory") : MT_EXIT_BAD;
+    return draw(fit, arguments->picture);
+}
+
+/* 2 where a run showed nothing, 1 where a card has no value that fits. */
+static int judge(const struct mt_fit *fit)
+{
+    int code = 0;
+    for (size_t card = 0; card < fit->job->n_cards; card++) {
+        int fits = 0;
+        for (size_t line = 0; line < fit->job->n_lines; line++) {
+            fits |= mt_fit_best(fit, line, card) != NULL;
+            if (mt_fit_verdict(fit, line, card) == MT_VERDICT_OPEN)
+                code = MT_EXIT_BAD;
+        }
+        if (!fits && !code)
+            code = NOTHING_FITS;
+    }
+    return code;
+}
+
+static int make(struct mt_fit_arguments *arguments)
+{
+    struct mt_fit fit = {.job = &arguments->job,
+                         .jobs = arguments->jobs,
+                         .tell = arguments->is_quiet ? tell_nothing : mt_fit_tell};
+    int rc = mt_fit_make(&fit), code;
+    if (rc == -EINTR)
+        mt_say("interrupted after %zu runs; all of them have ended", fit.n_attempts);
+    else if (rc)
+        mt_say("%s", strerror(-rc));
+    code = rc == -EINTR ? 128 + fit.signal : rc ? MT_EXIT_BAD : show(&fit, arguments);
+    if (!rc && !code)
+        code = judge(&fit);
+    mt_fit_clear(&fit);
+    return code;
+}
+
+int mt_run_fit(const struct mt_command *command, int argc, char **argv)
+{
+    struct mt_fit_arguments arguments;
+    char temporary[PATH_MAX], kept[PATH_MAX];
+    int code = mt_fit_arguments_read(&arguments, command, argc, argv);
+    if (!code && arguments.is_list) {
+        mt_simulation_list();
+    } else if (!code) {
+        code = try_simulation(command, &arguments.job);
+        if (!code)
+            code = check_picture(arguments.picture);
+        if (!code)
+            code = make_kept(&arguments, kept);
+        if (!code)
+            code = make_temporary(&arguments.job, temporary);
+        if (!code)
+            code = make(&arguments);
+        if (arguments.job.temporary)
+            rmdir(temporary);
+    }
+    mt_fit_arguments_clear(&arguments);
+    return code;
+}

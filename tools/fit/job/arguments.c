@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arguments.h"
+#include "cards.h"
+#include "tools/launch/program.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_TIMEOUT_S 1800
+
+enum { FRACTION = 256, STEPS, TIMEOUT, PROCESSES, PICTURE, FOLDER, ENVIRONMENT };
+
+/* clang-format off */
+const struct mt_option mt_fit_options[] = {
+    {'s', "simulate", "CARDS", "the cards, with commas between; all: every one; list: print\nthem",
+     "list all " MT_CARDS},
+    {'V', "vary", "NAME=VALUES", "the values of {NAME} in the command: a range (1..512, of\n"
+     "which the largest that fits is searched; 8..512+8) or a list\n"
+     "(0,1); may be repeated"},
+    {ENVIRONMENT, "env", "NAME", "this variable is one of the environment; names in capitals\n"
+     "are, unless the command has {NAME}"},
+    {FRACTION, "fraction", "F", "leave the rest of each card free: 0.95"},
+    {STEPS, "steps", "N", "end each run after N iterations of training, or all: at the\n"
+     "program's end; by default when its iterations repeat", "all"},
+    {TIMEOUT, "timeout", "TIME", "give a run up after this time: 90s, 20m (30m)"},
+    {'j', "jobs", "N", "make at most N runs at a time; by default as many as\nthere are processors and memory for"},
+    {PROCESSES, "nproc", "N", "start the command N times, as ranks of a job with a card\neach, as torchrun does; may be {NAME}"},
+    {'n', "gpus", "N", "simulate N cards for a run; may be {NAME}"},
+    {'m', "memory", "SIZE", "give the cards this memory instead of their own"},
+    {'f', "format", "FORMAT", "text (the default) or json", "text json"},
+    {PICTURE, "picture", "FILE", "draw what fits into an SVG file"},
+    {FOLDER, "folder", "FOLDER", "keep every run's traces and output there"},
+    {'q', "quiet", NULL, "print no line about each run"},
+    {0},
+};
+/* clang-format on */
+
+struct typed {
+    const struct mt_command *command;
+    const char *cards, *memory, *module;
+    const char *environment[MT_MOST_VARIABLES];
+    size_t n_environment;
+};
+
+static int read_fraction(const struct typed *typed, const char *text, double *fraction)
+{
+    char *end;
+    *fraction = strtod(text, &end);
+    if ((isdigit((unsigned char)*text) || *text == '.') && !*end && *fraction > 0 && *fraction <= 1)
+        return 0;
+    return mt_fail_usage(typed->command,
+                         "--fraction %s: not a number above 0 and up to 1, such as 0.95", text);
+}
+
+static int read_whole(const struct typed *typed, const char *option, const char *text,
+                      uint32_t *number)
+{
+    char *end;
+    unsigned long value = isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
+    if (value < 1 || value > 1000000000 || *end)
+        return mt_fail_usage(typed->command, "--%s %s: not a number from 1 on", option, text);
+    *number = (uint32_t)value;
+    return 0;
+}
+
+static int read_steps(const struct typed *typed, const char *text, uint32_t *steps)
+{
+    if (!strcmp(text, "all")) {
+        *steps = MT_ALL_STEPS;
+        return 0;
+    }
+    return read_whole(typed, "steps", text, steps);
+}
+
+static int read_time(const struct typed *typed, const char *text, double *seconds)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}};
+    char *end = NULL;
+    *seconds = isdigit((unsigned char)*text) ? strtod(text, &end) : 0;
+    for (size_t i = 0; end && i < sizeof units / sizeof *units; i++)
+        if (!strcmp(end, units[i].name) && isfinite(*seconds) && *seconds > 0) {
+            *seconds *= units[i].seconds;
+            return 0;
+        }
+    return mt_fail_usage(typed->command, "--timeout %s: not a time, such as 90s or 20m", text);
+}
+
+static int read_format(const struct typed *typed, const char *text, bool *is_json)
+{
+    *is_json = !strcmp(text, "json");
+    return *is_json || !strcmp(text, "text")
+               ? 0
+               : mt_fail_usage(typed->command, "--format %s: not text or json", text);
+}
+
+static int read_vary(struct mt_job *job, const struct typed *typed, const char *text)
+{
+    char wrong[128] = "";
+    if (job->n_variables == MT_MOST_VARIABLES)
+        return mt_fail_usage(typed->command, "more than %u variables", MT_MOST_VARIABLES);
+    struct mt_variable *variable = &job->variable[job->n_variables++];
+    int rc = mt_variable_read(variable, text, wrong, sizeof wrong);
+    if (rc == -ENOMEM)
+        return mt_fail("out of memory");
+    if (rc)
+        return mt_fail_usage(typed->command, "--vary %s %s", *text ? text : "''", wrong);
+    for (size_t i = 0; i + 1 < job->n_variables; i++)
+        if (!strcmp(job->variable[i].name, variable->name))
+            return mt_fail_usage(typed->command, "--vary %s: the variable is given twice",
+                                 variable->name);
+    return 0;
+}
+
+static int note_environment(struct typed *typed, const char *name)
+{
+    if (typed->n_environment == MT_MOST_VARIABLES)
+        return mt_fail_usage(typed->command, "more than %u variables", MT_MOST_VARIABLES);
+    typed->environment[typed->n_environment++] = name;
+    return 0;
+}
+
+static int read_one(struct mt_fit_arguments *arguments, struct typed *typed, int letter,
+                    const char *value)
+{
+    struct mt_job *job = &arguments->job;
+    switch (letter) {
+    case 's':
+        typed->cards = value;
+        return 0;
+    case 'V':
+        return read_vary(job, typed, value);
+    case ENVIRONMENT:
+        return note_environment(typed, value);
+    case FRACTION:
+        return read_fraction(typed, value, &job->fraction);
+    case STEPS:
+        return read_steps(typed, value, &job->steps);
+    case TIMEOUT:
+        return read_time(typed, value, &job->timeout_s);
+    case 'j':
+        return read_whole(typed, "jobs", value, &arguments->jobs);
+    case PROCESSES:
+        job->processes = value;
+        return 0;
+    case 'n':
+        job->gpus = value;
+        return 0;
+    case 'm':
+        typed->memory = value;
+        return 0;
+    case 'f':
+        return read_format(typed, value, &arguments->is_json);
+    case PICTURE:
+        arguments->picture = value;
+        return 0;
+    case FOLDER:
+        arguments->folder = value;
+        return 0;
+    default:
+        arguments->is_quiet = 1;
+        return 0;
+    }
+}
+
+/* Whether a word of the command, or what else is filled in, has the variable. */
+static bool has_place(const struct mt_job *job, const char *name)
+{
+    for (size_t i = 0; i < job->n_words; i++)
+        if (mt_has_place(job->words[i], name))
+            return 1;
+    return (job->processes && mt_has_place(job->processes, name)) ||
+           (job->gpus && mt_has_place(job->gpus, name));
+}
+
+static bool is_in_capitals(const char *name)
+{
+    for (; *name; name++)
+        if (!isupper((unsigned char)*name) && !isdigit((unsigned char)*name) && *name != '_')
+            return 0;
+    return 1;
+}
+
+/* A variable has its place in the command or in the environment. */
+static int place_variables(struct mt_job *job, const struct typed *typed)
+{
+    for (size_t i = 0; i < typed->n_environment; i++) {
+        size_t j = 0;
+        while (j < job->n_variables && strcmp(job->variable[j].name, typed->environment[i]))
+            j++;
+        if (j == job->n_variables)
+            return mt_fail_usage(typed->command, "--env %s: no --vary gives it values",
+                                 typed->environment[i]);
+        job->variable[j].is_environment = 1;
+    }
+    for (size_t i = 0; i < job->n_variables; i++) {
+        struct mt_variable *variable = &job->variable[i];
+        int is_there = has_place(job, variable->name);
+        variable->is_environment |= !is_there && is_in_capitals(variable->name);
+        if (!is_there && !variable->is_environment)
+            return mt_fail_usage(
+                typed->command,
+                "--vary %s: the command has no {%s}; write it where the value belongs, or "
+                "--env %s",
+                variable->name, variable->name, variable->name);
+    }
+    return 0;
+}
+
+static int finish(struct mt_fit_arguments *arguments, const struct typed *typed,
+                  char *const *operands)
+{
+    int code = 0, rc;
+    struct mt_job *job = &arguments->job;
+    arguments->program = mt_program_meant(typed->module, operands, &code);
+    if (code)
+        return code;
+    job->words = arguments->program;
+    while (job->words[job->n_words])
+        job->n_words++;
+    code = place_variables(job, typed);
+    if (code)
+        return code;
+    rc = mt_job_finish(job);
+    if (rc == -E2BIG)
+        return mt_fail_usage(
+            typed->command,
+            "more than %u combinations of values besides the range that is searched",
+            MT_MOST_LINES);
+    return rc ? mt_fail("out of memory") : 0;
+}
+
+int mt_fit_arguments_read(struct mt_fit_arguments *arguments, const struct mt_command *command,
+                          int argc, char **argv)
+{
+    struct typed typed = {.command = command};
+    const char *value;
+    int letter, operand, code = 0;
+    *arguments = (struct mt_fit_arguments){.job = {.fraction = 1, .timeout_s = DEFAULT_TIMEOUT_S}};
+    while (!typed.module && !code &&
+           (letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
+        if (letter == 'm' && mt_is_module(value, argv, operand))
+            typed.module = value;
+        else
+            code = read_one(arguments, &typed, letter, value);
+    }
+    if (code || letter < 0)
+        return MT_EXIT_BAD;
+    arguments->is_list = typed.cards && !strcmp(typed.cards, "list");
+    if (arguments->is_list)
+        return 0;
+    if (operand == argc && !typed.module)
+        return mt_fail_usage(command, "no command to run given");
+    code = mt_fit_cards_read(&arguments->job, command, typed.cards, typed.memory);
+    return code ? code : finish(arguments, &typed, argv + operand);
+}
+
+void mt_fit_arguments_clear(struct mt_fit_arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->job.n_variables; i++)
+        mt_variable_clear(&arguments->job.variable[i]);
+    free(arguments->program);
+}

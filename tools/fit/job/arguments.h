@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memtap fit's command line. */
+#ifndef MT_FIT_ARGUMENTS_H
+#define MT_FIT_ARGUMENTS_H
+
+#include "job.h"
+#include "tools/terminal/command.h"
+
+#include <stdbool.h>
+
+struct mt_fit_arguments {
+    struct mt_job job;
+    char **program; /* the command's words, of which the job has the array; to be freed */
+    const char *picture, *folder;    /* NULL: none */
+    unsigned jobs;                   /* 0: as many as there is room for */
+    bool is_json, is_quiet, is_list; /* is_list: the cards are to be listed, and nothing else */
+};
+
+extern const struct mt_option mt_fit_options[];
+
+/* 0, or an exit code after a message. To be cleared in any case. */
+int mt_fit_arguments_read(struct mt_fit_arguments *arguments, const struct mt_command *command,
+                          int argc, char **argv);
+void mt_fit_arguments_clear(struct mt_fit_arguments *arguments);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t mt_job_value(const struct mt_job *job, struct mt_choice choice, size_t i)
+{
+    size_t rest = choice.line;
+    if ((int)i == job->searched)
+        return choice.at;
+    for (size_t j = job->n_variables; j-- > i + 1;)
+        if ((int)j != job->searched)
+            rest /= job->variable[j].n;
+    return rest % job->variable[i].n;
+}
+
+size_t mt_job_positions(const struct mt_job *job)
+{
+    return job->searched < 0 ? 1 : job->variable[job->searched].n;
+}
+
+int mt_job_finish(struct mt_job *job)
+{
+    job->searched = -1;
+    job->n_lines = 1;
+    for (size_t i = 0; i < job->n_variables; i++) {
+        struct mt_variable *variable = &job->variable[i];
+        if (variable->is_ordered && job->searched < 0) {
+            job->searched = (int)i;
+            continue;
+        }
+        if (variable->is_ordered && !variable->has_step && mt_variable_double(variable))
+            return -ENOMEM;
+        if (variable->n > MT_MOST_LINES / job->n_lines)
+            return -E2BIG;
+        job->n_lines *= variable->n;
+    }
+    return 0;
+}
+
+const char *mt_choice_text(const struct mt_job *job, struct mt_choice choice,
+                           enum mt_choice_part part, char *out, size_t size)
+{
+    char room[MT_VALUE_TEXT];
+    size_t used = 0;
+    *out = '\0';
+    for (size_t i = 0; i < job->n_variables && used < size; i++) {
+        const struct mt_variable *variable = &job->variable[i];
+        if (part == MT_CHOICE_LINE && (int)i == job->searched)
+            continue;
+        used +=
+            (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? ", " : "", variable->name,
+                             mt_variable_text(variable, mt_job_value(job, choice, i), room));
+    }
+    return out;
+}
+
+/* The length of "{NAME}" at the begin of a text; 0: it is not there. */
+static size_t place_length(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    return *text == '{' && !strncmp(text + 1, name, n) && text[n + 1] == '}' ? n + 2 : 0;
+}
+
+int mt_has_place(const char *text, const char *name)
+{
+    for (; *text; text++)
+        if (place_length(text, name))
+            return 1;
+    return 0;
+}
+
+/* Writes the text with values; out NULL: says how long it gets. */
+static size_t fill(const struct mt_job *job, struct mt_choice choice, const char *text, char *out)
+{
+    char room[MT_VALUE_TEXT];
+    size_t n = 0;
+    while (*text) {
+        size_t length = 0, i = 0;
+        while (i < job->n_variables && !(length = place_length(text, job->variable[i].name)))
+            i++;
+        const char *piece =
+            length ? mt_variable_text(&job->variable[i], mt_job_value(job, choice, i), room) : text;
+        size_t n_piece = length ? strlen(piece) : 1;
+        if (out)
+            memcpy(out + n, piece, n_piece);
+        n += n_piece;
+        text += length ? length : 1;
+    }
+    return n;
+}
+
+char *mt_job_fill(const struct mt_job *job, struct mt_choice choice, const char *text)
+{
+    size_t n = fill(job, choice, text, NULL);
+    char *out = malloc(n + 1);
+    if (out) {
+        fill(job, choice, text, out);
+        out[n] = '\0';
+    }
+    return out;
+}
+
+char **mt_job_words(const struct mt_job *job, struct mt_choice choice)
+{
+    char **words = calloc(job->n_words + 1, sizeof *words);
+    size_t n = 0;
+    for (size_t i = 0; words && i < job->n_words; i++) {
+        char *word = mt_job_fill(job, choice, job->words[i]);
+        if (!word) {
+            mt_words_free(words);
+            return NULL;
+        }
+        if (*word || !*job->words[i])
+            words[n++] = word;
+        else
+            free(word);
+    }
+    return words;
+}
+
+void mt_words_free(char **words)
+{
+    for (size_t i = 0; words && words[i]; i++)
+        free(words[i]);
+    free(words);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "printed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MOST_BYTES (64 << 20)
+#define MOST_LINES 6
+
+int mt_printed_begin(const char *folder)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/" MT_PRINTED_FILE, folder) >= (int)sizeof path)
+        return -ENAMETOOLONG;
+    int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int failed = fd < 0 || nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 ||
+                 dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0;
+    int rc = failed ? -errno : fd;
+    if (nothing >= 0)
+        close(nothing);
+    return rc;
+}
+
+void mt_printed_bound(int fd)
+{
+    struct stat status;
+    if (!fstat(fd, &status) && status.st_size > MOST_BYTES && ftruncate(fd, 0))
+        return; /* it gets longer */
+}
+
+/* A line that a progress bar writes anew each time is many lines. */
+static void unite(char *text)
+{
+    size_t n = 0;
+    for (char *at = text; *at; at++) {
+        char byte = *at == '\r' ? '\n' : *at;
+        if (byte != '\n' || (n && text[n - 1] != '\n'))
+            text[n++] = byte;
+    }
+    while (n && text[n - 1] == '\n')
+        n--;
+    text[n] = '\0';
+}
+
+void mt_printed_last(int fd, char *out, size_t size)
+{
+    char text[8192];
+    struct stat status;
+    off_t begin = !fstat(fd, &status) && status.st_size >= (off_t)sizeof text
+                      ? status.st_size - (off_t)sizeof text + 1
+                      : 0;
+    ssize_t n = pread(fd, text, sizeof text - 1, begin);
+    text[n > 0 ? n : 0] = '\0';
+    unite(text);
+    const char *at = text + strlen(text);
+    for (int lines = 0; at > text && (size_t)(text + strlen(text) - at) < size - 1; at--)
+        if (at[-1] == '\n' && ++lines == MOST_LINES)
+            break;
+    snprintf(out, size, "%s", at);
+}
+
+bool mt_printed_is_of_memory(const char *text)
+{
+    static const char *const words[] = {
+        "CUDA out of memory",           "CUDA error: out of memory",    "cudaErrorMemoryAllocation",
+        "CUDA_ERROR_OUT_OF_MEMORY",     "CUBLAS_STATUS_ALLOC_FAILED",   "CUDNN_STATUS_ALLOC_FAILED",
+        "CUSOLVER_STATUS_ALLOC_FAILED", "CUSPARSE_STATUS_ALLOC_FAILED", "CUFFT_ALLOC_FAILED",
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(text, words[i]))
+            return 1;
+    return 0;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fit-text.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_COLUMNS (MT_MOST_VARIABLES + 6u)
+#define CELL 160u
+
+/* A table whose columns are as wide as they have to be. */
+struct table {
+    char (*cell)[CELL]; /* rows * columns */
+    size_t rows, columns;
+    bool is_right[MOST_COLUMNS];
+};
+
+static char *cell(struct table *table, size_t row, size_t column)
+{
+    return table->cell[row * table->columns + column];
+}
+
+static void add_heading(struct table *table, const char *name, int is_right)
+{
+    table->is_right[table->columns++] = is_right;
+    snprintf(table->cell[table->columns - 1], CELL, "%s", name);
+}
+
+/* Columns that a text takes: cells are ASCII, or what a user typed. */
+static int width_of(const char *text)
+{
+    int n = 0;
+    for (; *text; text++)
+        n += (*text & 0xc0) != 0x80;
+    return n;
+}
+
+static void put_table(struct table *table)
+{
+    int width[MOST_COLUMNS] = {0};
+    for (size_t row = 0; row < table->rows; row++)
+        for (size_t column = 0; column < table->columns; column++) {
+            int n = width_of(cell(table, row, column));
+            width[column] = n > width[column] ? n : width[column];
+        }
+    for (size_t row = 0; row < table->rows; row++) {
+        for (size_t column = 0; column < table->columns; column++) {
+            const char *text = cell(table, row, column);
+            int pad = width[column] - width_of(text), is_right = table->is_right[column];
+            if (column + 1 == table->columns && !is_right)
+                pad = 0;
+            printf("%s%*s%s%*s", column ? "  " : "", is_right ? pad : 0, "", text,
+                   is_right ? 0 : pad, "");
+        }
+        putchar('\n');
+    }
+}
+
+/* --- its rows ----------------------------------------------------------------------------------
+ */
+
+static void make_headings(struct table *table, const struct mt_job *job)
+{
+    char largest[CELL];
+    add_heading(table, "card", 0);
+    add_heading(table, job->is_smaller ? "may take" : "memory", 1);
+    for (size_t i = 0; i < job->n_variables; i++)
+        if ((int)i != job->searched)
+            add_heading(table, job->variable[i].name, 0);
+    if (job->searched >= 0) {
+        snprintf(largest, sizeof largest, "largest %s", job->variable[job->searched].name);
+        add_heading(table, largest, 1);
+    } else {
+        add_heading(table, "fits", 0);
+    }
+    add_heading(table, "peak", 1);
+    add_heading(table, "of it", 1);
+    add_heading(table, "reserved", 1);
+    add_heading(table, "runs", 1);
+}
+
+static void put_largest(char *out, const struct mt_fit *fit, size_t line, size_t card)
+{
+    char room[MT_VALUE_TEXT];
+    const struct mt_job *job = fit->job;
+    size_t largest = mt_search_largest(mt_fit_search(fit, line, card));
+    enum mt_fit_verdict verdict = mt_fit_verdict(fit, line, card);
+    if (verdict == MT_VERDICT_NONE)
+        snprintf(out, CELL, "%s", job->searched < 0 ? "no" : "none");
+    else if (verdict == MT_VERDICT_OPEN && largest != MT_NONE && job->searched >= 0)
+        snprintf(out, CELL, "%s or more",
+                 mt_variable_text(&job->variable[job->searched], largest, room));
+    else if (verdict == MT_VERDICT_OPEN)
+        snprintf(out, CELL, "not known");
+    else if (job->searched < 0)
+        snprintf(out, CELL, "yes");
+    else
+        snprintf(out, CELL, "%s", mt_variable_text(&job->variable[job->searched], largest, room));
+}
+
+/* Of a value that fits nowhere, what it took where it had room. */
+static const struct mt_outcome *peak_of(const struct mt_fit *fit, size_t line, size_t card)
+{
+    const struct mt_outcome *best = mt_fit_best(fit, line, card);
+    const struct mt_fit_line *of = &fit->line[line];
+    if (best || mt_fit_verdict(fit, line, card) != MT_VERDICT_NONE)
+        return best;
+    for (size_t i = 0; i < of->n_shared; i++)
+        if (of->shared[i].position == mt_fit_search(fit, line, card)->first &&
+            of->shared[i].outcome.end == MT_FIT_FITS)
+            return &of->shared[i].outcome;
+    return NULL;
+}
+
+static void put_figures(struct table *table, const struct mt_fit *fit, size_t row, size_t column,
+                        size_t line, size_t card)
+{
+    char size[MT_SIZE_TEXT];
+    const struct mt_outcome *peak = peak_of(fit, line, card);
+    uint64_t memory = fit->job->card[card].memory;
+    if (peak) {
+        snprintf(cell(table, row, column), CELL, "%s", mt_size_text(size, peak->used));
+        snprintf(cell(table, row, column + 1), CELL, "%.1f %%",
+                 100.0 * (double)peak->used / (double)memory);
+        snprintf(cell(table, row, column + 2), CELL, "%s", mt_size_text(size, peak->reserved));
+    }
+    snprintf(cell(table, row, column + 3), CELL, "%u", mt_fit_runs(fit, line, card));
+}
+
+static void make_row(struct table *table, const struct mt_fit *fit, size_t row, size_t line,
+                     size_t card)
+{
+    char size[MT_SIZE_TEXT], room[MT_VALUE_TEXT];
+    const struct mt_job *job = fit->job;
+    const struct mt_style style = {.utf8 = 1};
+    size_t column = 0;
+    snprintf(cell(table, row, column++), CELL, "%s", job->card[card].gpu->name);
+    snprintf(cell(table, row, column++), CELL, "%s", mt_size_text(size, job->card[card].memory));
+    for (size_t i = 0; i < job->n_variables; i++)
+        if ((int)i != job->searched)
+            mt_safe_text(cell(table, row, column++), CELL,
+                         mt_variable_text(&job->variable[i],
+                                          mt_job_value(job, (struct mt_choice){line, 0}, i), room),
+                         48, MT_CUT_END, &style);
+    put_largest(cell(table, row, column++), fit, line, card);
+    put_figures(table, fit, row, column, line, card);
+}
+
+int mt_fit_put_table(const struct mt_fit *fit)
+{
+    const struct mt_job *job = fit->job;
+    struct table table = {.rows = 1 + job->n_lines * job->n_cards};
+    table.cell = calloc(table.rows * MOST_COLUMNS, sizeof *table.cell);
+    if (!table.cell)
+        return -ENOMEM;
+    make_headings(&table, job);
+    size_t row = 1;
+    for (size_t card = 0; card < job->n_cards; card++)
+        for (size_t line = 0; line < job->n_lines; line++)
+            make_row(&table, fit, row++, line, card);
+    put_table(&table);
+    free(table.cell);
+    return 0;
+}

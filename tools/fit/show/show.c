@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fit-text.h"
+#include "tools/terminal/command.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PIPED_COLUMNS 100
+
+enum mt_fit_verdict mt_fit_verdict(const struct mt_fit *fit, size_t line, size_t card)
+{
+    const struct mt_card_search *search = mt_fit_search(fit, line, card);
+    if (search->top != MT_NONE)
+        return MT_VERDICT_ALL;
+    if (fit->line[line].is_refused || search->stopped_at != MT_NONE)
+        return MT_VERDICT_OPEN;
+    if (search->fits == MT_NONE)
+        return search->fails == search->first ? MT_VERDICT_NONE : MT_VERDICT_OPEN;
+    if (search->fails == MT_NONE)
+        return search->fits + 1 == mt_job_positions(fit->job) ? MT_VERDICT_ALL : MT_VERDICT_OPEN;
+    return search->fails == search->fits + 1 ? MT_VERDICT_BORDER : MT_VERDICT_OPEN;
+}
+
+const struct mt_outcome *mt_fit_obstacle(const struct mt_fit *fit, size_t line, size_t card,
+                                         struct mt_choice *choice)
+{
+    const struct mt_card_search *search = mt_fit_search(fit, line, card);
+    choice->line = line;
+    if (search->stopped_at != MT_NONE) {
+        choice->at = search->stopped_at;
+        return &search->at_stop;
+    }
+    choice->at = fit->line[line].refused_at;
+    return &fit->line[line].refusal;
+}
+
+const struct mt_outcome *mt_fit_best(const struct mt_fit *fit, size_t line, size_t card)
+{
+    const struct mt_card_search *search = mt_fit_search(fit, line, card);
+    return search->top != MT_NONE    ? &search->at_top
+           : search->fits != MT_NONE ? &search->at_fit
+                                     : NULL;
+}
+
+bool mt_fit_is_uneven(const struct mt_fit *fit, size_t line, size_t card)
+{
+    uint64_t smaller, larger;
+    return mt_fit_search(fit, line, card)->top != MT_NONE ||
+           mt_estimate_falls(&fit->line[line].estimate, &smaller, &larger);
+}
+
+const char *mt_fit_obstacle_text(char out[MT_OBSTACLE_TEXT], const struct mt_fit *fit,
+                                 const struct mt_outcome *outcome)
+{
+    switch (outcome->end) {
+    case MT_FIT_LATE:
+        snprintf(out, MT_OBSTACLE_TEXT, "still ran after %.0f s, %u iterations seen (--timeout)",
+                 fit->job->timeout_s, outcome->iterations);
+        break;
+    case MT_FIT_KILLED:
+        snprintf(out, MT_OBSTACLE_TEXT, "was killed; the host may be out of memory (--jobs 1)");
+        break;
+    case MT_FIT_UNSEEN:
+        snprintf(out, MT_OBSTACLE_TEXT, "used no GPU");
+        break;
+    case MT_FIT_BROKEN:
+        snprintf(out, MT_OBSTACLE_TEXT, "could not be made");
+        break;
+    case MT_FIT_FULL:
+        snprintf(out, MT_OBSTACLE_TEXT, "did not even fit %" PRIu64 " TiB", MT_HUGE_CARD >> 40);
+        break;
+    default:
+        if (outcome->signal)
+            snprintf(out, MT_OBSTACLE_TEXT, "was killed by signal %d", outcome->signal);
+        else
+            snprintf(out, MT_OBSTACLE_TEXT, "ended with exit code %d", outcome->exit_code);
+    }
+    return out;
+}
+
+/* --- of one run --------------------------------------------------------------------------------
+ */
+
+static void add_figures(char *out, size_t size, const struct mt_fit *fit,
+                        const struct mt_attempt *attempt)
+{
+    char used[MT_SIZE_TEXT], memory[MT_SIZE_TEXT];
+    const struct mt_outcome *outcome = attempt->outcome;
+    mt_size_text(used, outcome->used);
+    mt_size_text(memory, fit->job->card[attempt->card].memory);
+    if (attempt->is_huge)
+        snprintf(out, size, "takes %s", used);
+    else
+        snprintf(out, size, "fits: %s of %s", used, memory);
+}
+
+static void tell_how(char *out, size_t size, const struct mt_fit *fit,
+                     const struct mt_attempt *attempt)
+{
+    char text[MT_OBSTACLE_TEXT];
+    const struct mt_outcome *outcome = attempt->outcome;
+    if (outcome->end == MT_FIT_FITS)
+        add_figures(out, size, fit, attempt);
+    else if (outcome->end == MT_FIT_FULL && !attempt->is_huge)
+        snprintf(out, size, "does not fit%s", outcome->was_caught ? "; the program caught it" : "");
+    else
+        snprintf(out, size, "%s", mt_fit_obstacle_text(text, fit, outcome));
+}
+
+void mt_fit_tell(const struct mt_fit *fit, const struct mt_attempt *attempt)
+{
+    char values[400], how[200], iterations[64] = "";
+    const struct mt_outcome *outcome = attempt->outcome;
+    mt_choice_text(fit->job, attempt->choice, MT_CHOICE_ALL, values, sizeof values);
+    tell_how(how, sizeof how, fit, attempt);
+    if (outcome->was_stopped)
+        snprintf(iterations, sizeof iterations, ", ended after %u iterations", outcome->iterations);
+    mt_say("%s%s%s: %s%s (%.1f s)",
+           attempt->is_huge ? "unlimited card" : fit->job->card[attempt->card].gpu->name,
+           *values ? ", " : "", values, how, iterations, (double)outcome->wall_ns / 1e9);
+}
+
+int mt_fit_text(const struct mt_fit *fit, const struct mt_style *style)
+{
+    int rc = mt_fit_put_table(fit);
+    putchar('\n');
+    if (!rc)
+        mt_fit_put_notes(fit, style, style->columns ? style->columns : PIPED_COLUMNS);
+    return rc;
+}
