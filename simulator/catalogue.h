@@ -10,8 +10,8 @@
 
 /* One card. Everything is constant and lives as long as the process; all sizes in bytes. */
 struct sim_gpu {
-    const char *name;    /* what the user types: "h200" */
-    const char *product; /* what the driver reports: "NVIDIA H200" */
+    const char *name;    /* as the user types it: "h200" */
+    const char *product; /* as the driver reports it: "NVIDIA H200" */
     int major, minor;    /* compute capability */
     int sms;
     uint64_t l2;
@@ -24,10 +24,10 @@ struct sim_gpu {
     int memory_khz, core_khz;
 };
 
-/* The card of that name or alias, NULL when there is none. Case does not matter. */
+/* Return the card with this name or alias (in any case), NULL if there is none. */
 const struct sim_gpu *sim_gpu_find(const char *name);
 
-/* The card that is simulated when nobody names one. Never NULL. */
+/* Return the default card. Never NULL. */
 const struct sim_gpu *sim_gpu_default(void);
 
 /* The cards in catalogue order: 0 .. until NULL. Aliases are not listed. */

@@ -2,9 +2,9 @@
 /*
  * cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] [--copy-limit SIZE] -- COMMAND...
  *
- * The smallest launcher: the tests start programs with it, and it shows that the simulator can be
- * used without anything else. Exit codes: 2 for a wrong command line, 127 and 126 as a shell has
- * them, otherwise the command's own.
+ * The smallest launcher: the tests start programs with it, and it shows that the simulator needs
+ * nothing else. Exit codes: 2: a wrong command line; 127 and 126 as in a shell; otherwise the
+ * command's own.
  */
 #include <errno.h>
 #include <stdio.h>

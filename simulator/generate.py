@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Turns the entry-point lists into C.
+"""Generate C from the entry-point lists.
 
     generate.py stubs   SET LIST OUT   the C of every entry point that is not hand-written
     generate.py map     SET LIST OUT   the linker's version script: exactly the entry points
     generate.py lookup  SET LIST OUT   the table behind cuGetProcAddress
-    generate.py callbacks INCLUDE OUT      the names of the calls that CUPTI tells of, from its headers
+    generate.py callbacks INCLUDE OUT      the names of the calls that CUPTI reports, from its headers
     generate.py sonames SET,... OUT LIST...  the SONAMEs, in the order given, set after set
 
 SET names the SONAME set ("cuda13"). The lists explain themselves: entry-points/README.
@@ -60,7 +60,7 @@ class List:
 
 
 def stub(name, behaviour, where):
-    """The line of C for one entry point, '' when it is written by hand."""
+    """Return the line of C for one entry point, '' if it is written by hand."""
     effects, result, kind = [], '0', None
     for word in behaviour:
         out = OUT.match(word)
@@ -99,7 +99,7 @@ def effect(kind, argument, value, where):
     c_type = {'i8': 'char', 'i32': 'int', 'i64': 'long'}[kind]
     if not SUM.match(value):
         sys.exit(f'{where}: {kind}@{argument} takes numbers and argN, with + and *')
-    # Of an argument that is an int only the lower half is there.
+    # An int argument only has the lower half.
     value = re.sub(r'arg(\d+)', rf'(long)({c_type})a\1', value)
     return f'SIM_OUT({c_type}, {argument}, {value});'
 
@@ -122,13 +122,13 @@ def write_map(entries, out):
 
 
 def base_name(name):
-    """The name that cuGetProcAddress knows a symbol by."""
+    """Return a symbol's name for cuGetProcAddress."""
     name = re.sub(r'_(ptds|ptsz)\Z', '', name)
     return re.sub(r'_v\d+\Z', '', name)
 
 
 def write_lookup(entries, out):
-    """Sorted by base name, then newest first: the first that is not too new is the answer."""
+    """Sort by base name, then newest first: cuGetProcAddress takes the first that is not too new."""
     rows = []
     for name, (behaviour, _) in entries.entries.items():
         if re.search(r'_(ptds|ptsz)\Z', name):
@@ -142,7 +142,7 @@ def write_lookup(entries, out):
 
 
 def write_callbacks(include, out):
-    """The numbers are those of the headers that the rest is compiled with."""
+    """Write the names only: their numbers come from the headers that the rest is compiled with."""
     for domain in ('driver', 'runtime'):
         with open(f'{include}/cupti_{domain}_cbid.h') as header:
             for name in re.findall(r'_TRACE_CBID_(\w+) += +\d+', header.read()):

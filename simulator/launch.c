@@ -12,7 +12,7 @@
 
 /* Generated from the entry-point lists: the SONAMEs as strings, each followed by a comma. */
 static const char *const libraries[] = {
-    "libcudasim.so", /* the state behind them; preloaded itself for the sake of core/process/exit.c */
+    "libcudasim.so", /* the state behind them; preloaded for core/process/exit.c */
 #include "sonames.inc"
 };
 
@@ -47,7 +47,7 @@ const char *sim_launch_library(size_t index)
     return index < COUNT(libraries) ? libraries[index] : NULL;
 }
 
-/* The list has `item` between its separators (LD_PRELOAD takes colons and spaces). */
+/* Return whether the list has `item` (LD_PRELOAD separates by colons and spaces). */
 static int list_has(const char *list, const char *item)
 {
     size_t length = strlen(item);
@@ -94,7 +94,7 @@ static int check_device(const struct sim_gpu *gpu, const struct sim_launch *laun
     return 0;
 }
 
-/* The stand-ins behind what LD_PRELOAD has already. The caller frees it. */
+/* Return LD_PRELOAD's present value with the stand-ins behind it. The caller frees it. */
 static char *preload_list(const char *libdir)
 {
     const char *old = getenv("LD_PRELOAD");

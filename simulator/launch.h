@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a launcher needs to start a program on the simulated device: it prepares the environment
+ * For launchers, to start a program on the simulated device: prepare the environment
  * of the calling process, which then calls exec. (To prepare a child's, call it after fork.)
  */
 #ifndef SIM_LAUNCH_H
@@ -16,7 +16,7 @@ struct sim_launch {
     const char *libdir;         /* folder of the stand-in libraries; made absolute here */
     const struct sim_gpu *gpu;  /* NULL: the default card, sim_launch_default_gpu() */
     uint64_t memory;            /* the device's total in bytes; 0: the card's own */
-    unsigned gpus;              /* how many such cards; 0: one */
+    unsigned gpus;              /* number of cards; 0: one */
     const uint64_t *copy_limit; /* the largest copy to a card that is really made, in bytes; NULL:
                                    CUDASIM_COPY_LIMIT as it is, or 1 MiB */
 };
@@ -45,7 +45,7 @@ uint64_t sim_launch_least_memory(const struct sim_gpu *gpu);
  */
 int sim_launch_prepare(const struct sim_launch *launch, char *why, size_t why_size);
 
-/* How many cards a simulated machine can have. */
+/* The most cards of a simulated machine. */
 enum { SIM_MAX_GPUS = 16 };
 
 /* The file names of the stand-ins (their SONAMEs) in preload order: 0 .. until NULL. */

@@ -8,7 +8,7 @@
 
 enum { MAX_SHIFT = 40 };
 
-/* The power of two that a unit stands for, -1 when it is none. */
+/* Return the power of two of a unit, -1 if it is not a unit. */
 static int unit_shift(const char *unit)
 {
     static const char letters[] = "KMGT";

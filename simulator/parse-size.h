@@ -9,8 +9,8 @@
  * Units are binary and case does not matter: K, M, G and T with nothing, "B" or "iB" behind them.
  * The whole text must be the size.
  *
- * Returns 0 and sets *bytes; -EINVAL when the text is no size (empty, signed, a unit nobody
- * knows, more text behind it) and -ERANGE when it does not fit 63 bits. *bytes is then untouched.
+ * Returns 0 and sets *bytes; -EINVAL when the text is no size (empty, signed, an unknown
+ * unit, more text behind it) and -ERANGE when it does not fit 63 bits. *bytes is then untouched.
  */
 int sim_parse_size(const char *text, uint64_t *bytes);
 

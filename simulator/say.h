@@ -5,8 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* A line on stderr, "cudasim: ...". What somebody chose (names in the environment and on the command
- * line, errors of the loader) may not act on a terminal: what is not ASCII text becomes '?'. */
+/* Print a line on stderr, "cudasim: ...". Names from the environment and the command line, and
+ * errors of the loader, must not control a terminal: characters that are not ASCII text become
+ * '?'. */
 __attribute__((format(printf, 1, 0), unused)) static void sim_say_with(const char *format,
                                                                        va_list args)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the generated entry points are made of. They are called through the real prototypes, which
- * nobody needs to know here: an argument that is an integer or a pointer is a long in the calling
- * convention, and one that is not looked at may as well not have been passed.
+ * The parts of the generated entry points. Programs call them through the real prototypes, which
+ * nobody needs to know here: in the calling convention an integer or pointer argument is a long,
+ * and unused arguments do no harm.
  */
 #ifndef SIM_STUB_H
 #define SIM_STUB_H
@@ -37,11 +37,11 @@
         effects return (result);                                                                   \
     }
 
-/* Another name: the arguments stay where they are. */
+/* Another name: arguments stay in their registers. */
 #define SIM_ALIAS(name, other)                                                                     \
     __asm__(".globl " #name "\n.type " #name ", @function\n" #name ": jmp " #other "@PLT\n");
 
-/* Not modelled, and the caller may be misled: it names itself, once. */
+/* Not modelled, and the caller may be misled: print the name once. */
 #define SIM_NOTE(name)                                                                             \
     long name(void);                                                                               \
     long name(void)                                                                                \
@@ -51,7 +51,7 @@
         return 0;                                                                                  \
     }
 
-/* Not modelled, and going on makes no sense: it names itself and returns the library's error. */
+/* Not modelled, and going on makes no sense: print the name once and return the library's error. */
 #define SIM_REFUSE(name)                                                                           \
     long name(void);                                                                               \
     long name(void)                                                                                \

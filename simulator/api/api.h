@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the runtime and the driver have alike, under two names: the sources of this folder are
- * compiled into both libraries. Handles are the same types in both, and the codes of errors the
- * same numbers.
+ * Functions that the runtime and the driver share, under two names: the sources of this folder are
+ * compiled into both libraries. Handles have the same types in both, and error codes the same
+ * numbers.
  *
  *   API(name)      cudaName or cuName
  *   api_result     cudaError_t or CUresult

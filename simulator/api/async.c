@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory in the order of streams: out of pools, or, while a stream captures, of its graph. */
+/* Memory in stream order: from pools, or, while a stream captures, from its graph. */
 #include <errno.h>
 
 #include "api.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that CUPTI tells its subscriber of, under the names of CUPTI's headers. */
+/* Calls that CUPTI reports to its subscriber, under the names of CUPTI's headers. */
 #ifndef SIM_CALLS_H
 #define SIM_CALLS_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Capturing what streams are asked to do. */
+/* Stream capture. */
 #include "core/streams/capture.h"
 
 #include <errno.h>
 
 #include "graph.h"
 
-/* A thread's way of capturing, which programs exchange around calls that capture forbids. */
+/* A thread's capture mode. Programs exchange it around calls that a capture forbids. */
 api_result API(ThreadExchangeStreamCaptureMode)(api_capture_mode *mode)
 {
     int old = sim_thread.capture_mode;

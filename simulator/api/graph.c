@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs as a whole: made, asked, copied, launched. */
+/* Graphs as a whole: create, query, copy, launch. */
 #include "graph.h"
 
 #include <errno.h>
@@ -287,7 +287,7 @@ api_result API(GraphNodeGetEnabled)(api_executable executable, api_node node, un
     return api_code(API_SUCCESS);
 }
 
-/* 0: updated; 2: the topology is another */
+/* *result: 0: updated; 2: the topology differs */
 api_result API(GraphExecUpdate)(api_executable executable, api_graph graph, api_update_result *info)
 {
     const struct sim_node *culprit;

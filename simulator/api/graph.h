@@ -26,7 +26,7 @@ static inline struct sim_node *const *nodes_of(const api_node *handles)
     return (struct sim_node *const *)handles;
 }
 
-/* Work in the form of the API, and back. 0 or a negative errno. */
+/* Convert the API's parameters to work, and back. Return 0 or a negative errno. */
 #ifdef SIM_DRIVER
 typedef CUDA_KERNEL_NODE_PARAMS api_kernel;
 typedef CUDA_MEMCPY3D api_copy;
@@ -41,15 +41,15 @@ typedef struct cudaGraphNodeParams api_node_parameters;
 int work_of_copy(struct sim_work *work, const api_copy *copy);
 void copy_of_work(api_copy *copy, const struct sim_work *work);
 
-/* Adds work to a graph; changes that of a node, or of its copy in an executable graph. */
+/* Add work to a graph; change the work of a node, or of its copy in an executable graph. */
 api_result add_node(api_node *out, api_graph graph, const api_node *before, size_t count,
                     const struct sim_work *work);
 api_result change_node(api_node node, const struct sim_work *work);
 api_result change_executable(api_executable executable, api_node node, const struct sim_work *work);
-/* The work of a node of that type, NULL when it is another. */
+/* Return the work of a node, NULL if it has another type. */
 const struct sim_work *work_of_node(api_node node, enum sim_node_type type);
 
-/* What a node will allocate, which the caller holds. 0 or a negative errno. */
+/* Reserve memory that a node will allocate. The caller holds it. Return 0 or a negative errno. */
 int new_node_memory(const api_pool_properties *properties, size_t size,
                     struct sim_graph_memory **memory);
 

@@ -16,7 +16,7 @@ typedef enum cudaJitOption api_load_option;
 typedef enum cudaLibraryOption api_library_option;
 #endif
 
-/* What a failed load says: no such file, no memory. */
+/* Convert the error of a load: no such file, no memory. */
 static api_result loaded(int error)
 {
     return error == -ENOENT ? api_code(API_FILE_NOT_FOUND) : api_error(error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nodes of graphs: one kind after the other, each with its parameters. */
+/* The nodes of graphs: each kind with its parameters. */
 #include <errno.h>
 #include <string.h>
 
@@ -381,7 +381,7 @@ EVENT_NODES(Wait, SIM_NODE_WAIT)
 
 /* --- any of them, by one structure -------------------------------------------------------- */
 
-/* What a node of these parameters does; its memory, if it has any, is held for the caller. */
+/* Convert parameters to work. The caller holds its memory, if it has any. */
 static int work_of_parameters(struct sim_work *work, const api_node_parameters *parameters)
 {
     static _Atomic int told;

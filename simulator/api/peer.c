@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices that reach each other's memory: all of a machine can, once they are asked to. */
+/* Access between devices: on a machine all can reach each other's memory, once enabled. */
 #include <stdatomic.h>
 
 #include "api.h"
@@ -33,7 +33,7 @@ cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribu
     return api_code(API_SUCCESS);
 }
 
-/* Enables or disables; a bit for each peer. */
+/* Enable or disable access: one bit for each peer. */
 static int change(int device, int peer, bool enable)
 {
     uint32_t bit = (uint32_t)1 << peer, old;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory pools, and what is allocated in them. */
+/* Memory pools and their allocations. */
 #include "core/memory/pool.h"
 
 #include "api.h"
@@ -37,7 +37,7 @@ api_result API(DeviceSetMemPool)(int device, api_pool pool)
     return api_error(sim_pool_set_current(device, pool_of(pool)));
 }
 
-/* Pools of device memory only: those of the host and of managed memory are no part of a device. */
+/* Only pools of device memory are modelled. Host and managed memory take nothing of a device. */
 static bool is_device_memory(const api_location *location, api_allocation_type type)
 {
     return location && (int)location->type == ON_DEVICE && (int)type == PINNED;

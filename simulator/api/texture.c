@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Textures and surfaces: handles that know what they were made of. */
+/* Textures and surfaces: handles that keep their description. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The callback interface: one subscriber at a time, told of calls that allocate or free and of
+ * The callback interface: one subscriber at a time. It hears of calls that allocate or free, and of
  * contexts, streams and modules, in the form of CUPTI's headers.
  */
 #include <errno.h>
@@ -11,11 +11,11 @@
 #include "core/streams/stream.h"
 #include "result.h"
 
-/* Which of CUPTI's domains something ever comes of. */
+/* The domains of CUPTI that can have callbacks here. */
 static CUpti_CallbackDomain domains[] = {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API,
                                          CUPTI_CB_DOMAIN_RESOURCE};
 
-/* Subscribers are few, and a call may be on its way to one that has left: they are kept. */
+/* Subscribers are few, and a call may still use one that has left: keep them. */
 static struct sim_listener *of_handle(CUpti_SubscriberHandle handle)
 {
     struct sim_listener *listener = (struct sim_listener *)handle;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUPTI but for its callbacks. Activities may be asked for and none is ever recorded, because
+ * CUPTI except its callbacks. Programs can request activities, and none is ever recorded, because
  * nothing runs: profilers of PyTorch see the host's side only.
  */
 #include "core/streams/stream.h"
@@ -67,7 +67,7 @@ CUptiResult cuptiGetErrorMessage(CUptiResult result, const char **text)
     return CUPTI_SUCCESS;
 }
 
-/* Profilers mark what the host does; what they pushed they get back. */
+/* Profilers push marks of the host's work, and pop the same ones. */
 enum { MARKS = 64 };
 static _Thread_local struct {
     uint64_t ids[CUPTI_EXTERNAL_CORRELATION_KIND_SIZE][MARKS];

@@ -8,7 +8,7 @@
 #include "core/streams/capture.h"
 #include "driver.h"
 
-/* The bytes of one channel, 0 of a format that is none of the plain ones. */
+/* Return the bytes of one channel, 0 if the format is not a plain one. */
 static unsigned bytes_of(CUarray_format format)
 {
     switch (format) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts: the primary one of a device, which the runtime uses too, and those that are made. */
+/* Contexts: the primary context of a device, which the runtime uses too, and contexts that programs
+ * make. */
 #include <stdlib.h>
 
 #include "api/calls.h"
@@ -47,7 +48,7 @@ static CUresult release(CUdevice number)
         return CUDA_ERROR_INVALID_DEVICE;
     if (!device->primary.references)
         return CUDA_ERROR_INVALID_CONTEXT;
-    /* The runtime may still use it, and nobody counts that: it stays until it is reset. */
+    /* The runtime may still use it, without a reference: it stays until it is reset. */
     device->primary.references--;
     return CUDA_SUCCESS;
 }
@@ -117,7 +118,7 @@ CUresult cuCtxPopCurrent(CUcontext *context)
     return CUDA_SUCCESS;
 }
 
-/* A context of its own counts like the primary one: it is a second one on the device. */
+/* A further context counts like the primary one: it is a second one on the device. */
 static CUresult create(CUcontext *out, CUdevice number)
 {
     struct sim_device *device = sim_device(number);

@@ -11,10 +11,10 @@
 
 enum { SIM_DRIVER_VERSION = 13020 };
 
-/* What the core returned (a negative errno) as the driver's code. */
+/* Convert the core's result (a negative errno) to the driver's code. */
 CUresult driver_result(int error);
 
-/* The current context is there: the driver binds none by itself. */
+/* Check that there is a current context: the driver binds none by itself. */
 static inline CUresult driver_enter(void)
 {
     return sim_thread.context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
@@ -26,8 +26,8 @@ static inline void *driver_pointer(CUdeviceptr address)
 }
 
 /*
- * The function of that base name for a program of that CUDA version: *out is NULL and *status
- * says why when there is none.
+ * Find the function with this base name for a program of this CUDA version. *out NULL: none;
+ * *status says why.
  */
 CUresult driver_find(const char *name, void **out, int version,
                      CUdriverProcAddressQueryResult *status);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver.h"
 
-/* Some codes of the runtime have no name of their own here: they stand behind the unknown error. */
+/* Some codes of the runtime have no name of their own here: in the table they follow the unknown
+ * error. */
 static const struct {
     int code;
     const char *name, *text;

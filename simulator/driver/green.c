@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Green contexts: a share of a device's multiprocessors. They keep its primary context, and take no
- * memory besides. */
+ * further memory. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ CUresult cuDeviceGetDevResource(CUdevice number, CUdevResource *resource, CUdevR
     return CUDA_SUCCESS;
 }
 
-/* As many groups as are wanted and fit; with no room for them, how many that are. */
+/* Make as many groups as are wanted and fit; without room, count them. */
 CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *groups,
                                      const CUdevResource *input, CUdevResource *rest,
                                      unsigned int flags, unsigned int least)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions about kernels. Nothing is known of them: the answers are those of a modest one. */
+/* Attributes of kernels. Nothing is known of them: the answers describe a modest kernel. */
 #include <errno.h>
 
 #include "core/streams/capture.h"
@@ -153,7 +153,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, CUfunction func
     return result;
 }
 
-/* The linker's result: an image that is as empty as what is done with it. */
+/* The linker's result: an empty image. Nothing runs it. */
 CUresult cuLinkComplete(CUlinkState state, void **image, size_t *size)
 {
     static char empty[16];

@@ -24,7 +24,7 @@ static const struct {
 
 static const size_t table_size = sizeof(table) / sizeof(table[0]);
 
-/* The first row of that name, table_size when there is none. */
+/* Return the first row with this name, table_size if there is none. */
 static size_t first_of(const char *name)
 {
     size_t low = 0, high = table_size;
@@ -61,7 +61,7 @@ CUresult driver_find(const char *name, void **out, int version,
     return CUDA_SUCCESS;
 }
 
-/* NVIDIA's runtime asks for tables that NVIDIA's driver has, and makes sure of whose they are. */
+/* NVIDIA's runtime asks for tables of NVIDIA's driver, and checks that they are its own. */
 CUresult cuGetExportTable(const void **out, const CUuuid *id)
 {
     static _Atomic int told;

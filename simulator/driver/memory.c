@@ -149,7 +149,7 @@ CUresult cuMemGetInfo(size_t *available, size_t *total)
     return CUDA_SUCCESS;
 }
 
-/* The allocation, or the mapping, that holds the address. */
+/* Return the start and size of the allocation, or of the mapping, that holds the address. */
 static CUresult base_of(CUdeviceptr address, uintptr_t *start, size_t *size)
 {
     struct sim_range range;

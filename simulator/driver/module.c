@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules: loaded code of a context. */
+/* CUDA modules: loaded code of a context. */
 #include <errno.h>
 
 #include "api/calls.h"

@@ -7,7 +7,7 @@ static unsigned type_of(const struct sim_range *range)
     return range->kind & (SIM_HOST | SIM_REGISTERED) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 }
 
-/* The range behind an address; of a reservation, the mapping, if there is one. */
+/* Return the range behind an address; in a reservation, the mapping, if there is one. */
 static bool find(CUdeviceptr address, struct sim_range *range)
 {
     if (!sim_find(driver_pointer(address), range))
@@ -72,7 +72,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     return attribute_of(data, attribute, address, &range);
 }
 
-/* Of memory that nobody knows every answer is zero, and no error. */
+/* For unknown memory every answer is zero, and no error. */
 CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data,
                                 CUdeviceptr address)
 {

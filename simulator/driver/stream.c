@@ -66,7 +66,7 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
     return CUDA_SUCCESS;
 }
 
-/* Work is done, unless it was captured: nobody can wait for that. */
+/* Work is done at once, except captured work: nobody can wait for that. */
 static CUresult wait(CUstream stream)
 {
     return sim_capture_spoil(sim_stream(stream)) ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
@@ -175,7 +175,7 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int fla
     return record(event, stream, flags);
 }
 
-/* What was recorded is done; while others capture nobody may ask. */
+/* Recorded work is done at once. While others capture, the call is forbidden. */
 static CUresult wait_event(CUevent event)
 {
     if (!event)

@@ -118,7 +118,7 @@ static CUresult reserve(CUdeviceptr *out, size_t size, size_t alignment, unsigne
 CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment, CUdeviceptr wanted,
                              unsigned long long flags)
 {
-    /* The address is a wish: the driver too may give another. */
+    /* The wanted address is only a hint, for the driver too. */
     return DRIVER_CALL(cuMemAddressReserve, (out, size, alignment, wanted, flags),
                        reserve(out, size, alignment, flags));
 }

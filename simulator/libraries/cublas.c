@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuBLAS keeps two modes that programs set, read back and restore. They belong to the handle;
- * programs use one handle a thread, so here they belong to the thread.
+ * cuBLAS keeps two modes that programs set, read back and restore. They belong to the handle.
+ * Programs use one handle a thread, so here they belong to the thread.
  */
 #include "core/device/device.h"
 #include "core/memory/memory.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cublasLt: programs ask which algorithms there are, and give up when there is none. */
+/* cublasLt: programs ask for algorithms, and give up if there is none. */
 #include <string.h>
 
 #include "core/device/device.h"
 #include "core/memory/memory.h"
 
-/* The answer to that question, as the library lays it out. */
+/* The answer, in the library's layout. */
 struct lt_result {
     uint64_t algorithm[8];
     size_t workspace;

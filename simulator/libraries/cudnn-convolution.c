@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions by the interface of cuDNN 7: a program asks which algorithms there are. There is one
- * for each direction, deterministic and without a workspace; what it is called is a number.
+ * Convolutions by the interface of cuDNN 7: a program asks for algorithms. There is one for each
+ * direction, deterministic and without a workspace. Its name is a number.
  */
 #include "cudnn.h"
 
-/* The answer, as the library lays it out. */
+/* The answer, in the library's layout. */
 struct answer {
     int algorithm, status;
     float time;
@@ -14,7 +14,7 @@ struct answer {
     int reserved[3];
 };
 
-/* Both kinds of question, for each direction: the arguments stand in the same places. */
+/* Both functions for each direction: the arguments are in the same places. */
 #define CONVOLUTION(direction)                                                                     \
     int cudnnGetConvolution##direction##Algorithm_v7(void *handle, void *a, void *b, void *c,      \
                                                      void *d, int wanted, int *count,              \
@@ -40,7 +40,7 @@ struct answer {
 
 static int answer(int wanted, int *count, struct answer *answers)
 {
-    enum { ALGORITHM = 1 }; /* by implicit matrices, or the first that keeps the order of sums */
+    enum { ALGORITHM = 1 }; /* by implicit matrices, or the first with a fixed order of sums */
 
     if (wanted < 1 || !count || !answers)
         return CUDNN_BAD_PARAM;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuDNN's recurrent networks: how large the weights are and where each of them lies, and what a
- * pass takes. Weights are exact: all matrices, layer after layer, then all biases. What a pass
- * takes is an estimate.
+ * cuDNN's recurrent networks: the size of the weights, the place of each, and the memory of a pass.
+ * Weights are exact: all matrices, layer after layer, then all biases. The memory of a pass is an
+ * estimate.
  */
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static int64_t pseudo_layers(const struct cudnn_rnn *rnn)
     return rnn->layers * rnn->directions;
 }
 
-/* Where the matrices of a pseudo-layer begin, in elements. */
+/* Return the place of a pseudo-layer's matrices, in elements. */
 static int64_t matrices_at(const struct cudnn_rnn *rnn, int64_t layer)
 {
     int64_t at = 0;
@@ -58,8 +58,8 @@ static int64_t matrices_at(const struct cudnn_rnn *rnn, int64_t layer)
 }
 
 /*
- * One matrix: first those that the input goes through, a gate each, then those of the recurrence,
- * last the projection. Returns where it lies in its pseudo-layer.
+ * Find one matrix: first the input's matrices, one a gate, then the recurrence's, last the
+ * projection. Return its place in its pseudo-layer.
  */
 static int64_t find_matrix(const struct cudnn_rnn *rnn, int64_t layer, int64_t id, int sizes[3])
 {
@@ -73,7 +73,7 @@ static int64_t find_matrix(const struct cudnn_rnn *rnn, int64_t layer, int64_t i
     return rnn->hidden * (of_input * input + of_recurrence * rnn->projection);
 }
 
-/* One bias, -1: there is none. */
+/* Return the place of one bias, -1: none. */
 static int64_t find_bias(const struct cudnn_rnn *rnn, int64_t id)
 {
     int64_t gates = gates_of(rnn);
@@ -150,8 +150,8 @@ int cudnnGetRNNWeightSpaceSize(void *handle, const struct cudnn_rnn *rnn, size_t
     return CUDNN_SUCCESS;
 }
 
-/* While it works: what the gates of one layer get. To go back: every layer's gates, and its states.
- */
+/* Workspace: the gates of one layer. Reserve, for the backward pass: every layer's gates, and its
+ * states. */
 int cudnnGetRNNTempSpaceSizes(void *handle, const struct cudnn_rnn *rnn, int forward,
                               const struct cudnn_rnn_data *data, size_t *workspace, size_t *reserve)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recurrent networks of cuDNN 7, which its release 8 still has: the same, but the type and the
- * inputs are told with each call.
+ * The recurrent networks of cuDNN 7, which release 8 still has: the same, but each call gives the
+ * type and the inputs.
  */
 #include "cudnn.h"
 
@@ -22,7 +22,7 @@ int cudnnGetRNNLinLayerBiasParams(void *handle, const struct cudnn_rnn *rnn, int
                                   const struct cudnn_tensor *x, const struct cudnn_tensor *filter,
                                   char *weights, int id, struct cudnn_tensor *bias, void **at);
 
-/* With what `x`, a batch by its inputs, says. */
+/* Add the type and inputs of `x`, a batch. */
 static struct cudnn_rnn complete(const struct cudnn_rnn *rnn, const struct cudnn_tensor *x)
 {
     struct cudnn_rnn whole = *rnn;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuDNN's graph interface. A program describes a computation by descriptors, asks which engines
- * can do it and how much workspace a plan wants. Here one engine can do everything, without any.
+ * cuDNN's graph interface. A program describes a computation by descriptors, then asks for engines
+ * and for the workspace of a plan. Here one engine can do everything, without a workspace.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,7 @@ int cudnnBackendSetAttribute(struct descriptor *descriptor, int name, int type, 
     return descriptor ? CUDNN_SUCCESS : CUDNN_BAD_PARAM;
 }
 
-/* How many values an attribute has; lists that say what is special about an engine are empty. */
+/* Return the number of an attribute's values; lists of an engine's properties are empty. */
 static int64_t values_of(int name)
 {
     switch (name) {
@@ -76,8 +76,7 @@ static int64_t values_of(int name)
 }
 
 /*
- * Descriptors that are read are the program's own, which it passes in and wants filled: there is
- * nothing in them. Numbers are zero.
+ * The program passes its own descriptors to be filled: they stay empty. Numbers are zero.
  */
 int cudnnBackendGetAttribute(const struct descriptor *descriptor, int name, int type,
                              int64_t wanted, int64_t *count, void *elements)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of cuDNN share: results, and the descriptors that one function fills and another
+/* Shared by the parts of cuDNN: results, and descriptors, which one function fills and another
  * reads. */
 #ifndef SIM_CUDNN_H
 #define SIM_CUDNN_H
@@ -25,7 +25,7 @@ struct cudnn_rnn {
     enum cudnn_rnn_mode mode;
     enum cudnn_rnn_bias bias;
     int directions, type;
-    int64_t input, hidden, projection, layers; /* projection: hidden, where there is none */
+    int64_t input, hidden, projection, layers; /* projection: = hidden if there is none */
 };
 
 /* Sequences, as a pass gets them. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuFFT: plans, and their work areas: an estimate, as large as the signals in complex numbers. */
+/* cuFFT: plans and their work areas (estimated: as large as the signals in complex numbers). */
 #include "core/device/device.h"
 #include "core/memory/memory.h"
 
@@ -19,7 +19,7 @@ int cufftCreate(int *plan)
     return SUCCESS;
 }
 
-/* The bytes of a complex number of that precision. */
+/* Return the bytes of a complex number of this precision. */
 static size_t complex_size(int type)
 {
     enum { REAL_64 = 1, REAL_16 = 2, COMPLEX_64 = 5, COMPLEX_16 = 6 };

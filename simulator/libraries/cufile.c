@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuFile: between files and device memory. What is read follows the rule for copies to a device. */
+/* cuFile: copies between files and device memory. Reads follow the rule for copies to a device. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ void cuFileHandleDeregister(struct file *file);
 ssize_t cuFileRead(struct file *file, void *base, size_t size, off_t at, off_t in_device);
 ssize_t cuFileWrite(struct file *file, const void *base, size_t size, off_t at, off_t in_device);
 
-/* The same file again, but not past the host's cache, which would ask for whole blocks. */
+/* Open the file again, through the host's cache: without it, reads must be whole blocks. */
 static int open_again(int descriptor)
 {
     char name[32];
@@ -69,7 +69,7 @@ void cuFileHandleDeregister(struct file *file)
     free(file);
 }
 
-/* What there is of the file from `at` on, at most `size`; -1 and errno. */
+/* Return how many bytes the file has from `at` on, at most `size`; -1 and errno. */
 static ssize_t available(const struct file *file, size_t size, off_t at)
 {
     struct stat status;

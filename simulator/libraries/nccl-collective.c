@@ -22,8 +22,8 @@ int ncclRedOpDestroy(int operator, struct nccl_comm * comm);
 
 enum { OPERATORS = 5, SCALAR_OF_DEVICE = 0 };
 
-/* Whether contents are moved: what is large, or cannot be computed, is not, nor what is captured.
- */
+/* Return whether to move contents: not large ones, not types that cannot be added, not captured
+ * work. */
 static bool moves(const struct nccl_operation *operation, void *stream)
 {
     bool reduces = operation->kind <= NCCL_REDUCE_SCATTER;
@@ -109,7 +109,7 @@ int ncclRecv(void *to, size_t count, int type, int peer, STREAM)
     return SUBMIT(NCCL_RECEIVE, .to = to, .root = peer);
 }
 
-/* A sum whose terms a rank multiplies with its factor. */
+/* A sum; each rank multiplies its terms by its factor. */
 int ncclRedOpCreatePreMulSum(int *operator, void * scalar, int type, int residence,
                              struct nccl_comm *comm)
 {

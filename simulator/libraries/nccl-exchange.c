@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages go out and come in, all at once, so that no order of the ranks' calls can block them. */
+/* Send and receive messages all at once, so that no order of the ranks' calls can block them. */
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static struct nccl_message *take(struct nccl_queue *queue)
     return message;
 }
 
-/* What is said of an operation that both ends must agree on: a send meets a receive. */
+/* The kind that the peer must send: a receive needs a send. */
 static uint32_t expected(uint32_t kind)
 {
     return kind == NCCL_RECEIVE ? NCCL_SEND : kind;
@@ -55,7 +55,7 @@ static size_t rest(const struct nccl_message *message)
     return sizeof(message->header) + message->size - message->done;
 }
 
-/* Where the rest of a message comes from or goes to. */
+/* Return the place of a message's rest. */
 static char *at(struct nccl_message *message)
 {
     return (char *)message + offsetof(struct nccl_message, header) + message->done;
@@ -86,7 +86,7 @@ static enum nccl_result send_out(struct nccl_comm *comm, int rank)
 
     while (peer->out.first) {
         struct nccl_message *message = peer->out.first;
-        /* In one piece: who reads a wrong header may end before the bytes would come. */
+        /* In one piece: a peer that reads a wrong header may end before the bytes come. */
         ssize_t sent = send(peer->socket, at(message), rest(message), MSG_DONTWAIT | MSG_NOSIGNAL);
 
         if (later(sent))
@@ -100,7 +100,7 @@ static enum nccl_result send_out(struct nccl_comm *comm, int rank)
     return NCCL_SUCCESS;
 }
 
-/* Headers are small, and come in one piece: they are read when all of one is there. */
+/* Headers are small and come in one piece: read one when all of it is there. */
 static enum nccl_result receive_header(struct nccl_comm *comm, int rank,
                                        struct nccl_message *message, ssize_t *got)
 {
@@ -139,7 +139,7 @@ static enum nccl_result receive_in(struct nccl_comm *comm, int rank)
     return NCCL_SUCCESS;
 }
 
-/* From a rank to itself no socket is needed. */
+/* A rank needs no socket to itself. */
 static enum nccl_result pass_on(struct nccl_comm *comm)
 {
     struct nccl_peer *self = &comm->peers[comm->rank];
@@ -175,7 +175,7 @@ static enum nccl_result move(struct nccl_comm *comm)
     return result;
 }
 
-/* What there is to wait for, at most one entry a peer; how many. */
+/* Set the events to wait for, at most one entry a peer. Return their number. */
 static size_t waits_of(const struct nccl_comm *comm, struct pollfd *waits)
 {
     size_t count = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations. Each is messages between ranks: who sends, who receives, and whether a part goes to
- * each peer or all get the same is a row of a table. Within a group nothing is waited for before
- * everything has been said.
+ * Operations. Each is messages between ranks. A row of a table says which ranks send and receive,
+ * and whether each peer gets its own part or all get the same. A group waits for nothing before all
+ * its messages are queued.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,9 @@ int ncclGroupSimulateEnd(void *info);
 enum { OPERATOR_AVERAGE = 4, OPERATORS = 5 };
 
 static const struct {
-    bool root_sends, root_receives; /* only the root, else everybody */
+    bool root_sends, root_receives; /* only the root, else every rank */
     bool parts_out, parts_in;       /* peer r has its own part, at r * size */
-    bool reduces;                   /* what comes is combined */
+    bool reduces;                   /* received parts are combined */
 } kinds[] = {
     [NCCL_ALL_REDUCE] = {.reduces = true},
     [NCCL_REDUCE] = {.root_receives = true, .reduces = true},
@@ -30,7 +30,7 @@ static const struct {
     [NCCL_SCATTER] = {.root_sends = true, .parts_out = true},
 };
 
-/* What the thread collects. */
+/* The thread's open group. */
 static _Thread_local struct {
     int depth;
     struct nccl_operation *first, **last;
@@ -104,7 +104,7 @@ static enum nccl_result begin(struct nccl_operation *operation)
     return result;
 }
 
-/* All contributions become the first one. */
+/* Combine all contributions into the first. */
 static void reduce(struct nccl_operation *operation)
 {
     char *into = operation->in[0].message->bytes;
@@ -210,7 +210,7 @@ enum nccl_result nccl_submit(const struct nccl_operation *operation)
     return NCCL_SUCCESS;
 }
 
-/* Everybody is called before anybody is waited for: some may be this thread's own. */
+/* Connect to all ranks before waiting for any: some may be this thread's own. */
 static enum nccl_result join(struct nccl_comm **comms, size_t count)
 {
     enum nccl_result result = NCCL_SUCCESS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ranks of a communicator find each other, and have a socket for each of the others. */
+/* Connect the ranks of a communicator: each has a socket to each of the others. */
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ int nccl_milliseconds_left(uint64_t deadline)
     return now < deadline ? (int)((deadline - now) / 1000000 + 1) : 0;
 }
 
-/* A name that is gone with the socket: its first byte is 0. */
+/* A name that ends with its socket: its first byte is 0. */
 static socklen_t address_of(const struct nccl_comm *comm, int rank, struct sockaddr_un *address)
 {
     char *name = address->sun_path + 1;
@@ -80,7 +80,7 @@ static enum nccl_result nobody(const struct nccl_comm *comm, int rank)
                      comm->rank, comm->size, rank);
 }
 
-/* Ranks start when they like: one that is not there yet refuses. */
+/* Ranks start at any time: one that has not started yet refuses. */
 static enum nccl_result connect_to(struct nccl_comm *comm, int rank, uint64_t deadline)
 {
     static const struct timespec pause = {.tv_nsec = 2000000};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NCCL computes: counts, norms and flags that programs add up over ranks and read back. */
+/* NCCL's arithmetic: programs add up counts, norms and flags over ranks and read them back. */
 #include <string.h>
 
 #include "nccl.h"
@@ -26,7 +26,7 @@ enum { BFLOAT16 = 9 };
     }                                                                                              \
     break;
 
-/* Integers are added as unsigned ones are: overflow wraps. */
+/* Integers add like unsigned ones: overflow wraps. */
 #define DEFINE(number, name, type)                                                                 \
     __attribute__((no_sanitize("signed-integer-overflow"))) static void combine_##name(            \
         type *into, const type *from, size_t count, int operator)                                  \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL's communicators: who takes part, and what they take of the device. */
+/* NCCL's communicators: their ranks and their memory on the device. */
 #include "nccl.h"
 
 #include <errno.h>
@@ -34,10 +34,10 @@ int ncclGroupStart(void);
 int ncclGroupEnd(void);
 
 /*
- * What a communicator takes of a device, an estimate. For each channel of a connection NCCL keeps
- * the buffers of its three protocols (9.7 MiB, in a block of 10 MiB) and a page for the other side;
- * a ring has one connection. Cards with NVLink, which are those with HBM, use 24 channels,
- * others 2.
+ * Return a communicator's memory on a device, an estimate. For each channel of a connection NCCL
+ * keeps the buffers of its three protocols (9.7 MiB, in a block of 10 MiB) and a page for the other
+ * side; a ring has one connection. Cards with NVLink (the cards with HBM) use 24 channels, others
+ * 2.
  */
 static uint64_t buffers(const struct sim_device *device, int size)
 {
@@ -151,17 +151,17 @@ int ncclCommInitAll(struct nccl_comm **out, int size, const int *devices)
         result = create(&out[rank], size, id, rank, devices ? devices[rank] : rank);
         rank += !result;
     }
-    /* Those that are there would wait for the others at the end of the group. */
+    /* The ranks made so far would wait for the others at the end of the group. */
     while (result && rank > 0)
         ncclCommAbort(out[--rank]);
     ended = (enum nccl_result)ncclGroupEnd();
     return (int)(result ? result : ended);
 }
 
-/* What each rank says of itself when a communicator is divided. */
+/* A rank's message when a communicator is divided. */
 struct member {
     int color, key;
-    struct nccl_id id; /* that of the part, if this rank becomes its first */
+    struct nccl_id id; /* the part's id, if this rank becomes its first */
 };
 
 static bool goes_before(const struct member *all, int a, int b)
@@ -169,7 +169,7 @@ static bool goes_before(const struct member *all, int a, int b)
     return all[a].key != all[b].key ? all[a].key < all[b].key : a < b;
 }
 
-/* The communicator of those with the color of this rank, ordered by key. */
+/* Make the communicator of the ranks with this rank's color, ordered by key. */
 static enum nccl_result divide(struct nccl_comm *whole, const struct member *all,
                                struct nccl_comm **out)
 {
@@ -206,8 +206,8 @@ int ncclCommSplit(struct nccl_comm *whole, int color, int key, struct nccl_comm 
 }
 
 /*
- * Those who remain cannot ask the others, who may have ended: the new name follows from the old
- * one and who is left.
+ * The remaining ranks cannot ask the others, which may have ended: the new name follows from the
+ * old one and the ranks that left.
  */
 int ncclCommShrink(struct nccl_comm *whole, const int *left_out, int count, struct nccl_comm **out,
                    void *config, int flags)
@@ -261,7 +261,7 @@ int ncclCommDestroy(struct nccl_comm *comm)
     return NCCL_SUCCESS;
 }
 
-/* Also from another thread, while one waits for a peer. */
+/* May be called while another thread waits for a peer. */
 int ncclCommAbort(struct nccl_comm *comm)
 {
     ncclCommRevoke(comm, 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NCCL between processes. The ranks of a communicator are connected by unix sockets without a
- * name in the file system: nothing is left behind when a rank is killed, and its peers see the end
- * of the stream instead of waiting for ever. What is small enough (CUDASIM_COPY_LIMIT) is really
- * sent; what is larger has contents that nobody computed, and is not.
+ * NCCL between processes. Unix sockets without a name in the file system connect the ranks of a
+ * communicator: a killed rank leaves nothing behind, and its peers see the end of the stream
+ * instead of waiting for ever. Contents up to CUDASIM_COPY_LIMIT are really sent. Larger ones are
+ * not: no kernel computed them.
  *
  * Functions return an NCCL result: 0, or one of these.
  */
@@ -29,12 +29,12 @@ struct nccl_id {
 };
 enum { NCCL_ID_RANDOM = 16 };
 
-/* What is to go to a peer or come from one, first in first out. */
+/* A message to or from a peer, first in first out. */
 struct nccl_message {
     struct nccl_message *next;
     size_t done; /* of header and bytes */
     size_t size;
-    uint32_t header[2]; /* the kind of operation, and the bytes, which follow it when it is sent */
+    uint32_t header[2]; /* the kind of operation, and the number of bytes that follow */
     char bytes[];
 };
 
@@ -47,15 +47,15 @@ struct nccl_peer {
     struct nccl_queue out, in;
 };
 
-enum { NCCL_SCALARS = 16 }; /* operators of a communicator's own that it can have at a time */
+enum { NCCL_SCALARS = 16 }; /* own operators of a communicator at a time */
 
 struct nccl_comm {
     int size, rank, device;
     uint64_t taken; /* bytes of the device */
     struct nccl_id id;
-    int listener; /* until everybody is there */
+    int listener; /* until all ranks are connected */
     _Atomic bool aborted;
-    _Atomic unsigned references; /* the program's, and one an operation under way */
+    _Atomic unsigned references; /* the program's, and one for each running operation */
     struct nccl_peer *peers;
     struct nccl_scalar {
         bool used;
@@ -76,7 +76,7 @@ enum nccl_kind {
     NCCL_RECEIVE,
 };
 
-/* One call of the program. `size` is the bytes of a part: what goes from one rank to another. */
+/* One call of the program. `size`: bytes that go from one rank to another. */
 struct nccl_operation {
     struct nccl_operation *next;
     struct nccl_comm *comm;
@@ -92,43 +92,43 @@ struct nccl_operation {
     } in[];            /* one a rank */
 };
 
-/* Why a call failed, for the program to ask (ncclGetLastError) and on stderr; returns `result`. */
+/* Keep the reason of a failure for ncclGetLastError and print it on stderr. Return `result`. */
 enum nccl_result nccl_fail(enum nccl_result result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 const char *nccl_last_error(void);
 
-/* Takes the name of a rank, so that others can find it; then waits until all are there. */
+/* Take the name of a rank, so that others can find it; then wait until all ranks are connected. */
 enum nccl_result nccl_mesh_open(struct nccl_comm *comm);
-enum nccl_result nccl_mesh_connect(struct nccl_comm *comm); /* to the ranks below */
-enum nccl_result nccl_mesh_accept(struct nccl_comm *comm);  /* those above */
+enum nccl_result nccl_mesh_connect(struct nccl_comm *comm); /* to the lower ranks */
+enum nccl_result nccl_mesh_accept(struct nccl_comm *comm);  /* of the higher ranks */
 /* Wake the threads that wait for a message. Any thread. */
 void nccl_mesh_shut(struct nccl_comm *comm);
 void nccl_mesh_close(struct nccl_comm *comm);
-/* When a thread that waits from now on gives up (CUDASIM_NCCL_TIMEOUT), in ns of sim_now(). */
+/* Return when a wait that begins now ends (CUDASIM_NCCL_TIMEOUT), in ns of sim_now(). */
 uint64_t nccl_deadline(void);
-/* What is left until then, as poll wants it. */
+/* Return the time left until then, for poll. */
 int nccl_milliseconds_left(uint64_t deadline);
 
 /* A message of `size` bytes, zero, at the end of a queue; NULL: no memory. */
 struct nccl_message *nccl_queue_add(struct nccl_queue *queue, enum nccl_kind kind, size_t size);
-/* Sends and receives until the queues of all these communicators are empty. Messages that came are
- * the caller's to free; those that were sent are freed. */
+/* Send and receive until the queues of all these communicators are empty. The caller frees received
+ * messages; sent messages are freed here. */
 enum nccl_result nccl_exchange(struct nccl_comm **comms, size_t count);
-/* Empties the queues after an error. */
+/* Empty the queues after an error. */
 void nccl_forget(struct nccl_comm *comm);
 
 /* Runs an operation, or keeps it for the end of the thread's group. Takes its own copy. */
 enum nccl_result nccl_submit(const struct nccl_operation *operation);
 /* Waits for the ranks of a new communicator, or at the end of the group. */
 enum nccl_result nccl_join(struct nccl_comm *comm);
-/* Every rank's `size` bytes, in the order of the ranks; now, whatever the group. */
+/* Gather every rank's `size` bytes, in rank order, at once, even in a group. */
 enum nccl_result nccl_gather_now(struct nccl_comm *comm, const void *mine, size_t size, void *all);
 void nccl_retain(struct nccl_comm *comm);
 void nccl_release(struct nccl_comm *comm);
 
-/* The size of an element, 0 for a type that there is not. */
+/* Return the size of an element, 0 for an unknown type. */
 size_t nccl_type_size(int type);
-/* Whether elements of that type can be added here; 8-bit floats cannot. */
+/* Return whether elements of this type can be added here; 8-bit floats cannot. */
 bool nccl_type_adds(int type);
 /* into[i] = into[i] OPERATOR from[i]; operators beyond the named ones add. */
 void nccl_combine(void *into, const void *from, size_t count, int type, int operator);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVSHMEM's memory: it is this process's, the other ranks are only counted. (The real library takes
- * its memory out of a symmetric heap, which grows with what is asked for.)
+ * NVSHMEM's memory, of this process only; other ranks are only counted. (The real library takes its
+ * memory from a symmetric heap, which grows with the requests.)
  */
 #include <stdatomic.h>
 
@@ -44,7 +44,7 @@ void nvshmem_free(void *address)
         sim_release(address, SIM_DEVICE);
 }
 
-/* Another rank's memory cannot be reached by address, as between machines. */
+/* Another rank's memory has no address here, as between machines. */
 void *nvshmem_ptr(const void *address, int rank)
 {
     return rank == own_rank ? (void *)(uintptr_t)address : NULL;

@@ -35,7 +35,7 @@ struct sim_device *nvml_device(const void *handle, int *ordinal)
     if (!number || number > (uintptr_t)sim_machine_count())
         return NULL;
     *ordinal = (int)number - 1;
-    /* All cards are the same, but what is used is counted by the program's numbers. */
+    /* All cards are the same, but used memory is counted by the program's numbers. */
     for (int i = 0; i < sim_device_count(); i++)
         if (sim_device_ordinal(i) == *ordinal)
             return sim_device(i);

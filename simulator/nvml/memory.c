@@ -12,13 +12,13 @@ int nvmlDeviceGetComputeRunningProcesses_v2(const void *handle, unsigned *count,
 int nvmlDeviceGetComputeRunningProcesses_v3(const void *handle, unsigned *count,
                                             struct nvml_process_v2 *processes);
 
-/* What the board holds beyond what programs can get; none when the size is a made-up one. */
+/* Return the board's memory that programs cannot get; 0 if the total was made up. */
 static uint64_t reserved(const struct sim_device *device)
 {
     return device->total == device->gpu->memory ? device->gpu->board - device->gpu->memory : 0;
 }
 
-/* Version 1 counts what is reserved as used. */
+/* Version 1 counts reserved memory as used. */
 int nvmlDeviceGetMemoryInfo(const void *handle, struct nvml_memory *memory)
 {
     int ordinal;
@@ -47,8 +47,8 @@ int nvmlDeviceGetMemoryInfo_v2(const void *handle, struct nvml_memory_v2 *memory
 }
 
 /*
- * Who uses a device: this process, and one that stands for all others (CUDASIM_OTHERS). Returns a
- * code; *count is how many there are, and the caller's room first.
+ * Find the processes on a device: this one, and one that stands for all others (CUDASIM_OTHERS).
+ * *count: the caller's room, then the number of processes. Return a code.
  */
 static int find_processes(const void *handle, unsigned *count, const void *to,
                           struct nvml_process_v1 found[2])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays, and the handles by which kernels would look into them. */
+/* Arrays and their handles. */
 #include "core/memory/array.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "copy.h"
 #include "core/streams/capture.h"
 
-/* 0 or a negative errno; *direction is what the kind says. */
+/* Set *direction by the kind. 0 or a negative errno. */
 static int read_kind(enum cudaMemcpyKind kind, enum sim_direction *direction)
 {
     static const enum sim_direction directions[] = {
@@ -104,7 +104,7 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
     return copy_bytes(to, from, size, cudaMemcpyDeviceToDevice, stream);
 }
 
-#if SIM_CUDA >= 13 /* it had another form in CUDA 12 */
+#if SIM_CUDA >= 13 /* CUDA 12's has other parameters */
 cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes,
                                  size_t count, struct cudaMemcpyAttributes *attributes,
                                  size_t *attribute_starts, size_t attribute_count,

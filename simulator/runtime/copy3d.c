@@ -25,7 +25,7 @@ static struct sim_side side_of(cudaArray_t array, const struct cudaPos *at,
                              .z = at->z};
 }
 
-/* The size of an element that the extent is counted in. */
+/* Return the unit of the extent: an array's element, or a byte. */
 static unsigned unit_of(cudaArray_t to, cudaArray_t from)
 {
     return to ? array_of(to)->element : from ? array_of(from)->element : 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What CUDA 12's runtime has in another form than CUDA 13's. The headers declare the newer form of
- * these names: no header of CUDA is included here.
+ * Functions of CUDA 12's runtime with other parameters than CUDA 13's. The headers declare the
+ * newer form of these names: no header of CUDA is included here.
  */
 #include "core/device/device.h"
 #include "core/memory/memory.h"

@@ -62,7 +62,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     return record(event, stream, flags);
 }
 
-/* What was recorded is done; while others capture nobody may ask. */
+/* Recorded work is done at once. While others capture, the call is forbidden. */
 static cudaError_t wait(cudaEvent_t event)
 {
     if (!event)

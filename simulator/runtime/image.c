@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registration happens tens of thousands of times before main(), so it only appends; what was
- * registered is sorted, and images are looked into, when somebody asks. Libraries such as CUB
- * choose among their kernels by what a kernel was compiled for, so that has to be right.
+ * Programs register tens of thousands of kernels before main(), so registration only appends. The
+ * first query sorts the kernels and reads the images. Libraries such as CUB choose among their
+ * kernels by the architecture that a kernel was compiled for, so the answer must be right.
  */
 #include "image.h"
 
@@ -14,7 +14,7 @@
 #include "core/process/module.h"
 #include "runtime.h"
 
-/* What nvcc's host code calls; no header declares it. */
+/* Called by nvcc's host code; no header declares these. */
 
 void **__cudaRegisterFatBinary(void *image);
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
@@ -65,7 +65,7 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
             registry.room = room;
         }
     }
-    /* Without memory it stays unknown, and is taken to fit the card. */
+    /* Without memory the kernel stays unknown: it is assumed to fit the card. */
     if (registry.used < registry.room)
         registry.kernels[registry.used++] =
             (struct kernel){host, (const struct sim_image_wrapper *)handle, name};
@@ -98,7 +98,8 @@ static bool find(const void *function, struct kernel *found)
     return kernel;
 }
 
-/* A binary runs on cards of its generation that are not older; PTX on all that are not older. */
+/* A binary runs on cards of its own generation that are not older; PTX runs on all that are not
+ * older. */
 static void consider(const struct image_header *image, int capability, struct sim_code *best)
 {
     int architecture = (int)image->architecture;

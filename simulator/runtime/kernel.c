@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels are never run; what can be asked about them is answered. */
+/* Kernels: they never run, but queries about them are answered. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +8,15 @@
 #include "image.h"
 #include "runtime.h"
 
-/* What nvcc's host code calls; no header declares it. */
+/* Called by nvcc's host code; no header declares these. */
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *);
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters,
                                size_t shared, cudaStream_t stream);
 
-/* A launch in <<<>>> pushes its shape and the stub that it calls pops it: one a thread is enough.
- */
+/* A launch in <<<>>> pushes its shape, and the stub that it calls pops it: one a thread is
+ * enough. */
 static _Thread_local struct {
     dim3 grid, block;
     size_t shared;

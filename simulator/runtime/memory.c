@@ -7,8 +7,8 @@
 #include "runtime.h"
 
 /*
- * The driver's call under the runtime's, of which CUPTI tells too. Its result is the driver's code,
- * which is what `error` stands for.
+ * The driver's call under the runtime's: CUPTI reports it too. Its result is the driver's code for
+ * `error`.
  */
 static CUresult driver_code(int error)
 {
@@ -198,7 +198,7 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
     return cudaSuccess;
 }
 
-/* Memory that we know, by the type that the runtime gives it. */
+/* Return the runtime's type of known memory. */
 static enum cudaMemoryType type_of(const struct sim_range *range)
 {
     switch (range->kind) {

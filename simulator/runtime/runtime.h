@@ -3,9 +3,9 @@
 #define SIM_RUNTIME_H
 
 /*
- * SIM_CUDA is the major version that this build of the library stands in for. The code is written
- * against the newest headers; what CUDA 12 had by another name is renamed here, and what it had in
- * another form is in cuda12.c.
+ * SIM_CUDA is the major version that this build of the library stands in for. The code uses the
+ * newest headers. Functions with another name in CUDA 12 are renamed here; functions with other
+ * parameters are in cuda12.c.
  */
 #if SIM_CUDA < 13
 #define cudaGetDeviceProperties cudaGetDeviceProperties_v2
@@ -37,10 +37,10 @@ static inline cudaError_t runtime_result(cudaError_t code)
     return code;
 }
 
-/* The same for what the core returned: a negative errno. */
+/* The same for the core's result, a negative errno. */
 cudaError_t runtime_error(int error);
 
-/* The current device with its context up; *device is it. */
+/* Bring up the current device's context; *device is the device. */
 cudaError_t runtime_enter(struct sim_device **device);
 
 #endif

@@ -64,7 +64,7 @@ cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device)
     return cudaSuccess;
 }
 
-/* Work is done, unless it was captured: nobody can wait for that. */
+/* Work is done at once, except captured work: nobody can wait for that. */
 static cudaError_t wait(cudaStream_t stream)
 {
     return runtime_result(sim_capture_spoil(sim_stream(stream)) ? cudaErrorStreamCaptureUnsupported
@@ -96,7 +96,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     return error == -EXDEV ? runtime_result(cudaErrorStreamCaptureIsolation) : runtime_error(error);
 }
 
-/* All work before it is done: the callback's turn has come, or comes when the graph is launched. */
+/* All earlier work is done, so call the callback now; while capturing, when the graph is
+ * launched. */
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
 {
     struct sim_work work = {.type = SIM_NODE_HOST, .host = {function, data}};

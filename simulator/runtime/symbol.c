@@ -12,7 +12,7 @@ struct variable {
     struct variable *next;
     const void *host;
     size_t size;
-    void *memory; /* one for all devices, made when it is first asked for */
+    void *memory; /* one for all devices, made at the first request */
 };
 
 static struct variable *variables;
@@ -30,7 +30,7 @@ void __cudaRegisterVar(void **handle, char *host, char *device_address, const ch
     (void)constant;
     (void)global;
     if (!variable)
-        return; /* the program will hear that it does not exist */
+        return; /* later calls say that it does not exist */
     variable->host = host;
     variable->size = size;
     pthread_mutex_lock(&lock);
@@ -40,8 +40,8 @@ void __cudaRegisterVar(void **handle, char *host, char *device_address, const ch
 }
 
 /*
- * The variable with memory behind it. On a card it lies in the module, which the context's share
- * stands for: it is not counted.
+ * Return the variable with its memory. On a card it is in the CUDA module, which the context's size
+ * includes: it is not counted.
  */
 static struct variable *find(const void *host)
 {

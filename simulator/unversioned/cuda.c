@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is looked up in this library is found in the one that it needs; this makes it need it. */
+/* Make this library need the driver's: lookups here then find its functions. */
 int cuInit(unsigned flags);
 
 __attribute__((used)) static int (*const driver)(unsigned flags) = cuInit;

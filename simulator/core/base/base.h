@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all parts of libcudasim.so share. It is one state for all stand-in libraries of a process,
- * and speaks errno, bytes and its own types; the runtime and the driver translate.
- *
- * Functions return 0 or a negative errno, and are thread-safe unless they say otherwise.
+ * Shared by all parts of libcudasim.so, the one state for all stand-in libraries of a process. It
+ * uses errno, bytes and its own types; the runtime and the driver translate. Functions return 0 or
+ * a negative errno, and are thread-safe unless they say otherwise.
  */
 #ifndef SIM_BASE_H
 #define SIM_BASE_H
@@ -15,16 +14,16 @@
 
 #define SIM_API __attribute__((visibility("default")))
 #define SIM_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
-#define SIM_PAGE ((uint64_t)2 << 20) /* what the driver hands out: 2 MiB */
+#define SIM_PAGE ((uint64_t)2 << 20) /* the driver's unit: 2 MiB */
 
-/* A handle that was never given out before and points nowhere. */
+/* Return a new handle, which points nowhere. */
 SIM_API void *sim_new_handle(void);
-/* Say once on stderr what nobody modelled; *told belongs to the entry point. */
+/* Say once on stderr that an entry point is not modelled; *told belongs to it. */
 SIM_API void sim_note_success(const char *name, _Atomic int *told);
 SIM_API void sim_note_refusal(const char *name, _Atomic int *told);
-/* Says a line on stderr when CUDASIM_VERBOSE is set. */
+/* Print a line on stderr if CUDASIM_VERBOSE is set. */
 SIM_API void sim_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* A number from the environment (decimal), `otherwise` when it is not set or is none. */
+/* Return a number from the environment (decimal), `otherwise` if it is not set or invalid. */
 SIM_API uint64_t sim_environment(const char *name, uint64_t otherwise);
 
 #endif

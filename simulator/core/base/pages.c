@@ -17,7 +17,7 @@ static void *map_with(void *at, size_t size, bool usable, int how)
 
     if (address == MAP_FAILED)
         return NULL;
-    /* One byte written must not commit 2 MiB, nor a byte read. */
+    /* A written byte must not commit 2 MiB; nor must a read byte. */
     madvise(address, size, MADV_NOHUGEPAGE);
     /* A core dump of a 141 GB device helps nobody. */
     madvise(address, size, MADV_DONTDUMP);
@@ -49,7 +49,7 @@ void *sim_pages_map(size_t size, size_t alignment, bool usable)
 
 void *sim_pages_rising(size_t size, bool reserves)
 {
-    /* Far from where Linux puts programs, libraries and stacks, on x86-64 and aarch64. */
+    /* Far from the places of programs, libraries and stacks on Linux, on x86-64 and aarch64. */
     static const uint64_t first[2] = {UINT64_C(0x100000000000), UINT64_C(0x300000000000)};
     static const uint64_t room = UINT64_C(0x200000000000);
     static _Atomic uint64_t used[2];
@@ -79,9 +79,9 @@ int sim_pages_protect(void *address, size_t size, bool usable)
     return mprotect(address, size, usable ? PROT_READ | PROT_WRITE : PROT_NONE) ? -ENOMEM : 0;
 }
 
-/* --- pages that other processes can have too ---------------------------------------------- */
+/* --- pages shared with other processes ---------------------------------------------------- */
 
-enum { HOST_PAGE = 4096, CHUNK = 512 }; /* pages that are looked at in one go */
+enum { HOST_PAGE = 4096, CHUNK = 512 }; /* pages that one call examines */
 
 int sim_pages_file(size_t size, const char *name)
 {

@@ -6,7 +6,7 @@
 
 #define A(name) CU_DEVICE_ATTRIBUTE_##name
 
-/* What is the same on every card of the catalogue. */
+/* Attributes with the same value on every card of the catalogue. */
 static const struct {
     int attribute, value;
 } common[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices of this process, as the environment describes them, and what they have left. */
+/* The devices of this process, as the environment describes them, and their free memory. */
 #include "device.h"
 #include "say.h"
 #include "trace.h"
@@ -32,7 +32,7 @@ static const struct sim_gpu *chosen_gpu(void)
     return gpu ? gpu : sim_gpu_default();
 }
 
-/* CUDA_VISIBLE_DEVICES as the driver reads it: the list ends at the first that is none. */
+/* Read CUDA_VISIBLE_DEVICES as the driver does: the list ends at the first invalid entry. */
 static int read_visible(const char *list, int machine, int *visible)
 {
     int count = 0;

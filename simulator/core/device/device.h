@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices of this process, their contexts, and how much memory they have left. */
+/* The devices of this process, their contexts and their free memory. */
 #ifndef SIM_DEVICE_H
 #define SIM_DEVICE_H
 
@@ -20,17 +20,17 @@ struct sim_device {
     uint64_t total;         /* bytes */
     _Atomic uint64_t used;  /* contexts and allocations, whole pages, and these two: */
     uint64_t others;        /* of another process */
-    uint64_t unowned;       /* of no process that NVML tells of */
+    uint64_t unowned;       /* of no process that NVML lists */
     _Atomic bool alive;     /* the primary context exists */
-    _Atomic uint32_t peers; /* whose memory it may use: a bit each */
+    _Atomic uint32_t peers; /* devices whose memory it may use: a bit each */
     struct sim_context primary;
 };
 
-/* What a thread carries. Initial-exec TLS: reading it costs one instruction. */
+/* The state of a thread. Initial-exec TLS: reading it costs one instruction. */
 struct sim_thread {
     int device;                  /* the runtime's current device */
     int error;                   /* the runtime's last error */
-    int capture_mode;            /* what it minds while others capture: capture.h */
+    int capture_mode;            /* its mode while others capture: capture.h */
     struct sim_context *context; /* the driver's current context, NULL: none yet */
 };
 SIM_API extern _Thread_local struct sim_thread sim_thread
@@ -40,7 +40,7 @@ SIM_API extern _Thread_local struct sim_thread sim_thread
 SIM_API int sim_device_count(void);
 /* All devices of the machine, whatever the program sees. */
 SIM_API int sim_machine_count(void);
-/* A device by its number in the program; NULL when there is none. Lives for ever. */
+/* Return a device by its number in the program; NULL if there is none. It lives for ever. */
 SIM_API struct sim_device *sim_device(int number);
 /* A device that the program does not see, by its number in the machine. Never NULL. */
 SIM_API struct sim_device *sim_machine_device(int ordinal);
@@ -54,18 +54,18 @@ SIM_API int sim_device_pci_name(int ordinal, char *name, int size);
 SIM_API int sim_device_pci_bus(int ordinal);
 /* An attribute by its CUDA number (the runtime's and the driver's are the same); 0 if unknown. */
 SIM_API int sim_device_attribute(const struct sim_device *device, int attribute);
-/* How many blocks of that shape fit one multiprocessor, at least 1. */
+/* Return how many blocks of this shape fit one multiprocessor, at least 1. */
 SIM_API int sim_occupancy(const struct sim_device *device, int threads, size_t shared);
 
-/* Makes the calling thread's device ready for use: the primary context is there and bound. */
+/* Bring up and bind the primary context of the calling thread's device. */
 SIM_API int sim_enter_slow(void);
 static inline int sim_enter(void)
 {
     return sim_thread.context ? 0 : sim_enter_slow();
 }
-/* Brings up the primary context of a device: -ENOMEM when it does not fit, -ENODEV. */
+/* Bring up the primary context of a device. -ENOMEM: it does not fit; -ENODEV. */
 SIM_API int sim_primary_up(int device);
-/* Takes it down; `forget` drops what lives in it, and may not take or lose contexts. */
+/* Take it down. `forget` drops the context's objects; it must not make or end contexts. */
 void sim_primary_end(int device, void (*forget)(int device));
 /* Takes `bytes` (whole pages) of a device, or gives them back. -ENOMEM: beyond its capacity. */
 SIM_API int sim_take(struct sim_device *device, uint64_t bytes);

@@ -40,28 +40,28 @@ struct sim_listener {
     _Atomic unsigned char wanted[SIM_DOMAINS][SIM_CALLS_MAX];
 };
 
-/* The one that listens now, or NULL. */
+/* The present listener, or NULL. */
 SIM_API extern struct sim_listener *_Atomic sim_listener;
 
-/* Replaces nobody: -EBUSY when somebody listens. The listener lives for ever. */
+/* Install the only listener, which lives for ever. -EBUSY: there is one. */
 SIM_API int sim_listen(struct sim_listener *listener);
 SIM_API int sim_unlisten(struct sim_listener *listener);
-/* Tells the listener of a call, if it wants to hear of it: true if its end is to be told too. */
+/* Report a call to the listener, if it wants to hear of it. true: its end is to be reported too. */
 SIM_API bool sim_call_begin(struct sim_call *call);
 SIM_API void sim_call_end(struct sim_call *call);
-/* Something has come to be, or will cease to. */
+/* Report that a resource was made, or will end. */
 SIM_API void sim_tell_resource(enum sim_resource_event event, struct sim_context *context,
                                void *resource);
 
 /*
- * Loads the library that CUDA_INJECTION64_PATH names and calls its InitializeInjection, once: the
- * driver's first call does that.
+ * Load the library that CUDA_INJECTION64_PATH names and call its InitializeInjection, once. The
+ * driver's first call does this.
  */
 SIM_API void sim_inject(void);
 
 /*
- * The result of `expression`, a call that a listener may hear of. `parameters` is the structure of
- * CUDA's headers, `arguments` its fields, in brackets.
+ * Return the result of `expression`, a call that a listener may hear of. `parameters` is the
+ * structure of CUDA's headers, `arguments` its fields, in brackets.
  */
 #define SIM_CALL(domain_, id_, name_, type, structure, arguments, expression)                      \
     ({                                                                                             \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays (what textures look into) and copies in three dimensions. */
+/* Arrays (the memory of textures) and copies in three dimensions. */
 #ifndef SIM_ARRAY_H
 #define SIM_ARRAY_H
 
 #include "content.h"
 #include "memory.h"
 
-/* An array is rows of elements in device memory that only its handle leads to. */
+/* An array is rows of elements in device memory; only its handle leads to it. */
 struct sim_array {
-    size_t width, height, depth; /* elements, rows, planes or layers; 0: that dimension is not */
+    size_t width, height, depth; /* elements, rows, planes or layers; 0: no such dimension */
     unsigned element;            /* bytes */
     unsigned flags;
     int format, channels; /* the driver's numbers */
@@ -23,17 +23,16 @@ struct sim_mipmaps {
     struct sim_array levels[16];
 };
 
-/* The fields above `pitch` are given. -EINVAL: an empty one, or an odd element. -ENOMEM. */
+/* The caller gives the fields above `pitch`. -EINVAL: an empty one, or an odd element. -ENOMEM. */
 SIM_API int sim_array_create(const struct sim_array *shape, struct sim_array **out);
 SIM_API int sim_array_destroy(struct sim_array *array);
 SIM_API int sim_mipmaps_create(const struct sim_array *shape, unsigned levels,
                                struct sim_mipmaps **out);
 SIM_API int sim_mipmaps_destroy(struct sim_mipmaps *mipmaps);
-/* What the array takes of the device, in bytes. */
+/* Return the array's size on the device, in bytes. */
 SIM_API size_t sim_array_size(const struct sim_array *array);
 
-/* One side of a copy: an array, or memory with a pitch. Where it begins is in bytes, rows, planes.
- */
+/* One side of a copy: an array, or memory with a pitch. Its begin is in bytes, rows, planes. */
 struct sim_side {
     struct sim_array *array;
     void *address;
@@ -48,9 +47,9 @@ struct sim_copy3d {
     enum sim_direction direction;
 };
 
-/* -EINVAL: it does not fit an array, or a device's side is no device memory. */
+/* -EINVAL: the copy does not fit an array, or a device side is not device memory. */
 SIM_API int sim_copy_3d(const struct sim_copy3d *copy);
-/* A copy of plain bytes, in that form. */
+/* Return a copy of plain bytes in this form. */
 static inline struct sim_copy3d sim_copy_rows(void *to, size_t to_pitch, const void *from,
                                               size_t from_pitch, size_t width, size_t height,
                                               enum sim_direction direction)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contents. The rule: host memory is committed only where a program could tell the difference. So
- * a page is written only when it would change, and what is large is not written at all.
+ * Contents. The rule: commit host memory only where a program could tell the difference. So write a
+ * page only if it changes, and do not write large contents at all.
  */
 #include "content.h"
 
@@ -37,7 +37,7 @@ static size_t to_page_end(const char *address, size_t size)
     return rest < size ? rest : size;
 }
 
-/* Copies page by page, and only what differs: reading commits nothing, writing does. */
+/* Copy page by page, and only pages that differ: reading commits nothing, writing does. */
 static void copy_differing(char *to, const char *from, size_t size)
 {
     while (size) {
@@ -76,13 +76,13 @@ void sim_clear(void *address, size_t size)
         return;
     }
     clear_differing(start, (size_t)(first - start));
-    /* Of a file that is shared, the pages; else our own. */
+    /* Drops the pages of a shared file; else our own. */
     if (madvise(first, (size_t)(last - first), MADV_REMOVE))
         madvise(first, (size_t)(last - first), MADV_DONTNEED);
     clear_differing(last, (size_t)(end - last));
 }
 
-/* All of it is memory that a device may use. */
+/* Return whether a device may use all of it. */
 static bool on_device(const void *address, size_t size)
 {
     uintptr_t start = (uintptr_t)address;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What memory holds. */
+/* The contents of memory. */
 #ifndef SIM_CONTENT_H
 #define SIM_CONTENT_H
 
@@ -14,16 +14,16 @@ enum sim_direction {
 };
 
 /*
- * Copies `height` rows of `width` bytes. What comes from a device is always copied; what goes to
- * one only up to CUDASIM_COPY_LIMIT bytes in all. -EINVAL: the device side is no device memory.
+ * Copy `height` rows of `width` bytes. Copies from a device are always made; copies to one only up
+ * to CUDASIM_COPY_LIMIT bytes in all. -EINVAL: the device side is not device memory.
  */
 SIM_API int sim_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, enum sim_direction direction);
-/* CUDASIM_COPY_LIMIT: contents beyond this many bytes are not moved. */
+/* Return CUDASIM_COPY_LIMIT: larger contents are not copied. */
 SIM_API size_t sim_copy_limit(void);
-/* Sets `count` elements of `element` (1, 2 or 4) bytes; larger ones only if they are zero. */
+/* Set `count` elements of `element` (1, 2 or 4) bytes; larger fills only if they are zero. */
 SIM_API int sim_set(void *to, unsigned value, size_t element, size_t count);
-/* Makes our own memory read as zero and commits none of it. */
+/* Clear our own memory: it reads as zero and nothing of it is committed. */
 void sim_clear(void *address, size_t size);
 
 #endif

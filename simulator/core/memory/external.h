@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of another interface (Vulkan, say), as a descriptor. Nobody else's device is simulated: it
- * is what stands behind the descriptor, where that can be mapped, and else pages that begin as
- * zeros. It takes nothing of this process's devices.
+ * Memory of another interface (Vulkan, say), as a descriptor. No other interface's device is
+ * simulated: this is the memory behind the descriptor if it can be mapped, and else pages that
+ * begin as zeros. It takes nothing of this process's devices.
  */
 #ifndef SIM_EXTERNAL_H
 #define SIM_EXTERNAL_H
@@ -11,9 +11,9 @@
 
 struct sim_external;
 
-/* The descriptor is ours from then on. -EINVAL: it is none, or the size is 0. */
+/* Take over the descriptor. -EINVAL: it is invalid, or the size is 0. */
 SIM_API int sim_external_import(int fd, size_t size, struct sim_external **out);
-/* A part of it gets an address on the thread's device, for sim_release. -EINVAL: not within it. */
+/* Map a part of it on the thread's device. Free with sim_release. -EINVAL: not within it. */
 SIM_API int sim_external_map(const struct sim_external *external, size_t offset, size_t size,
                              void **out);
 SIM_API void sim_external_destroy(struct sim_external *external);

@@ -10,10 +10,11 @@
 
 static const size_t stretch_size = (size_t)1 << 30;
 
-/* Blocks tile a stretch: the one without a `before` begins it. No two free ones are neighbours. */
+/* Blocks tile a stretch: the block without a `before` begins it. Two free blocks are never
+ * neighbours. */
 struct sim_block {
     struct sim_block *before, *after;
-    struct sim_block *next, **link; /* among the free ones */
+    struct sim_block *next, **link; /* of free blocks */
     uintptr_t start;
     size_t size;
 };
@@ -67,7 +68,7 @@ static struct sim_block *best_fit(const struct sim_heap *heap, size_t size)
     return best;
 }
 
-/* Cuts what is behind `size` bytes off; without memory for that the block stays too long. */
+/* Cut a block after `size` bytes. Without memory for the rest it stays too long. */
 static void cut(struct sim_heap *heap, struct sim_block *block, size_t size)
 {
     struct sim_block *rest = block->size > size ? calloc(1, sizeof(*rest)) : NULL;
@@ -99,7 +100,7 @@ struct sim_block *sim_heap_take(struct sim_heap *heap, size_t size, uintptr_t *a
     return block;
 }
 
-/* Adds the block behind to this one; neither is among the free ones. */
+/* Merge with the next block; neither is in the list of free blocks. */
 static void merge(struct sim_block *block)
 {
     struct sim_block *gone = block->after;
@@ -123,7 +124,7 @@ void sim_heap_give(struct sim_heap *heap, struct sim_block *block)
         set_taken(block);
         merge(block);
     }
-    /* A stretch that is all free goes, unless it is the last: addresses are used again. */
+    /* Unmap a stretch that is all free, unless it is the last: addresses are used again. */
     if (block->before || block->after || !heap->free) {
         set_free(heap, block);
         return;

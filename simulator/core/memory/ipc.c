@@ -15,7 +15,7 @@
 
 enum { MEMORY_MAGIC = 0x6d6d6973 };
 
-/* Memory of another process that is open here: what sim_range.inside is. */
+/* Memory of another process, opened here: sim_range.inside. */
 struct opened {
     dev_t file_device;
     ino_t file;
@@ -24,7 +24,7 @@ struct opened {
 
 _Static_assert(sizeof(struct sim_ipc_memory) == 64, "as large as CUDA's");
 
-/* Puts a file behind the pages, unless there is one. With the range lock held. */
+/* Put a file behind the pages, unless there is one. Needs the range lock. */
 static int share(struct sim_range *range, int *file, uintptr_t *start)
 {
     size_t size = (range->size + SIM_PAGE - 1) & ~(SIM_PAGE - 1);
@@ -72,7 +72,7 @@ static int number_of(int ordinal)
     return -1;
 }
 
-/* The range of a file that is open already. With the range lock held. */
+/* Return the range of a file that is open already. Needs the range lock. */
 static struct sim_range *find(const struct stat *file)
 {
     struct sim_range *range;

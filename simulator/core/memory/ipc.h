@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that other processes of the machine can open. What is exported gets a file behind it; the
- * others find the file among the descriptors of the process that exports. It counts on the device
- * of that process only.
+ * Memory that other processes of the machine can open. Exported memory gets a file behind it; the
+ * others find the file among the exporting process's descriptors. It counts only on that process's
+ * device.
  */
 #ifndef SIM_IPC_H
 #define SIM_IPC_H
@@ -17,9 +17,9 @@ struct sim_ipc_memory {
     char reserved[40];
 };
 
-/* -EINVAL: the address is not in memory of cudaMalloc. */
+/* -EINVAL: the address is not in memory from cudaMalloc. */
 SIM_API int sim_ipc_export(void *address, struct sim_ipc_memory *handle);
-/* -EINVAL: no handle; -EDEADLK: it is of this process; -ENOENT: its memory is gone. */
+/* -EINVAL: no handle; -EDEADLK: a handle of this process; -ENOENT: its memory is gone. */
 SIM_API int sim_ipc_open(const struct sim_ipc_memory *handle, void **out);
 SIM_API int sim_ipc_close(void *address);
 

@@ -14,7 +14,7 @@ static size_t whole_pages(size_t size)
     return (size + SIM_PAGE - 1) & ~(SIM_PAGE - 1);
 }
 
-/* What page-locked memory is rounded to: the host's pages. */
+/* Round to the host's pages, as page-locked memory is. */
 static size_t host_pages(size_t size)
 {
     return (size + 4095) & ~(size_t)4095;

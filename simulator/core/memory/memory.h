@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that a program allocates by its size, and the range of addresses that each is. */
+/* Memory that a program allocates by size, each allocation with its range of addresses. */
 #ifndef SIM_MEMORY_H
 #define SIM_MEMORY_H
 
@@ -13,36 +13,36 @@ enum sim_kind {
     SIM_RESERVED = 16,  /* addresses without memory: cuMemAddressReserve */
 };
 
-/* Where it comes from, and goes back to. */
+/* The place that a range comes from and goes back to. */
 enum sim_place { SIM_ALONE, SIM_IN_SLAB, SIM_IN_POOL, SIM_IN_GRAPH, SIM_OPENED, SIM_EXTERNAL };
 
 struct sim_range {
     uintptr_t start;
-    size_t size; /* what was asked for, in bytes */
+    size_t size; /* requested bytes */
     enum sim_kind kind;
     enum sim_place place;
     int device;
     unsigned flags;
     uint64_t id;  /* unique in the process */
-    void *inside; /* what `place` names, or the reservation */
-    int file;     /* of one that stands alone: behind its pages; 0: none */
-    /* Frees it, with the range lock held, where that is not for sim_release; NULL: it is. */
+    void *inside; /* the object of `place`, or the reservation */
+    int file;     /* SIM_ALONE: the file behind its pages; 0: none */
+    /* Frees it, if sim_release cannot; NULL: it can. Called with the range lock held. */
     int (*release)(const struct sim_range *range);
 };
 
 /*
- * Allocates. Device memory reads as zero, is never committed before it is touched, and lies on
- * 512 bytes (small ones) or 2 MiB. *out is the address. -ENOMEM, or -EINVAL for a size of 0.
+ * Allocate. Device memory reads as zero, is only committed when touched, and is aligned to 512
+ * bytes (small sizes) or 2 MiB. *out is the address. -ENOMEM, or -EINVAL for a size of 0.
  */
 SIM_API int sim_allocate(enum sim_kind kind, int device, size_t size, unsigned flags, void **out);
-/* Frees what sim_allocate gave, if it is of one of `kinds`; else -EINVAL. */
+/* Free memory from sim_allocate, if it is of one of `kinds`; else -EINVAL. */
 SIM_API int sim_release(void *address, int kinds);
-/* Notes memory of the program as page-locked; -EINVAL when a part of it is already known. */
+/* Register memory of the program as page-locked. -EINVAL: a part of it is already known. */
 SIM_API int sim_register(void *address, size_t size, unsigned flags);
 SIM_API int sim_unregister(void *address);
-/* The range that holds the address: true and a copy of it. */
+/* Copy the range that holds the address. false: none. */
 SIM_API bool sim_find(const void *address, struct sim_range *range);
-/* Frees all device memory of a device (its context is gone). */
+/* Free all memory of a device (its context is gone). */
 SIM_API void sim_release_all(int device);
 
 #endif

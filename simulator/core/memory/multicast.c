@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Multicast objects: to each of its devices memory is bound, which the object keeps, and what is
- * written to where the object is mapped would come to all of it. Here nothing is written to the
- * others; a mapping of the object has contents of its own.
+ * Multicast objects. Memory is bound to each of an object's devices, and the object keeps it. On a
+ * card a write to a mapping of the object reaches all bound memory. Here a mapping has contents of
+ * its own, and nothing is written to the bound memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ int sim_multicast_add(struct sim_physical *object, int device)
     return error;
 }
 
-/* The binding of that device's memory that begins there; team->used: none. */
+/* Return the binding of the device's memory that begins there; team->used: none. */
 static size_t find(const struct sim_team *team, int device, size_t at)
 {
     size_t i = 0;
@@ -82,7 +82,7 @@ static size_t find(const struct sim_team *team, int device, size_t at)
     return i;
 }
 
-/* The driver would wait until all devices were added: what comes from another process, maybe. */
+/* The driver would wait until all devices were added, maybe by another process. */
 static int bind(struct sim_physical *object, struct binding binding, size_t offset)
 {
     struct sim_team *team = object ? object->team : NULL;

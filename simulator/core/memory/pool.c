@@ -12,7 +12,7 @@
 static const uint64_t piece = (uint64_t)32 << 20;
 
 struct sim_pool {
-    struct sim_pool *next; /* among all */
+    struct sim_pool *next; /* list of all pools */
     int device;
     bool builtin, destroyed, keeps; /* keeps: only trimming makes it shrink */
     unsigned live;                  /* allocations */
@@ -23,7 +23,7 @@ struct sim_pool {
     unsigned char access[SIM_DEVICES_MAX];
 };
 
-/* An allocation: what sim_range.inside is. */
+/* An allocation: sim_range.inside. */
 struct pooled {
     struct sim_pool *pool;
     struct sim_block *block;
@@ -32,7 +32,7 @@ struct pooled {
 
 static struct sim_pool *pools;
 static struct sim_pool *own[SIM_DEVICES_MAX], *current[SIM_DEVICES_MAX], *graphs[SIM_DEVICES_MAX];
-/* How many pools hold more than they should when something is waited for. */
+/* How many pools hold more than their threshold and shrink at the next wait. */
 static _Atomic int unsettled;
 
 /* --- counting: with the range lock held --------------------------------------------------- */
@@ -79,7 +79,7 @@ static int grow(struct sim_pool *pool, uint64_t least)
         sim_pools_empty(pool->device); /* this one too */
         more = up(least - pool->reserved, piece);
         if (sim_take(device, more)) {
-            more = up(least - pool->reserved, SIM_PAGE); /* the last of a device */
+            more = up(least - pool->reserved, SIM_PAGE); /* no whole piece is left */
             if (sim_take(device, more))
                 return -ENOMEM;
         }
@@ -201,7 +201,8 @@ int sim_pool_create(int device, uint64_t limit, struct sim_pool **out)
     return *out ? 0 : -ENOMEM;
 }
 
-/* With the range lock held: gone when the program has destroyed it and freed what is in it. */
+/* Free a pool that the program has destroyed, once all its allocations are freed. Needs the range
+ * lock. */
 static void drop_if_over(struct sim_pool *pool)
 {
     struct sim_pool **link = &pools;

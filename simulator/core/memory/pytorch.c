@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What PyTorch hands out again reads as zero.
- *
- * PyTorch keeps freed blocks and makes tensors of them without a word to CUDA. On a card a kernel
- * then fills such a tensor; here it would keep what was copied to the block's last owner, and a
- * program that asks how many elements are not zero would be told the bits of an old 1.0. So its
- * allocator is listened to, where it reports each block to PyTorch's profiler.
+ * Clear blocks that PyTorch's allocator uses again. PyTorch keeps freed blocks and makes tensors of
+ * them without a call of CUDA. On a card a kernel then fills the tensor. Here it would keep
+ * contents that were copied to the block's last owner: a program that counts the elements that are
+ * not zero would find the bits of an old 1.0. So this file listens where the allocator reports each
+ * block to PyTorch's profiler.
  */
 #include <dlfcn.h>
 

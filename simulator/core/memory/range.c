@@ -21,7 +21,7 @@ void sim_range_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The index of the first range that starts behind the address. */
+/* Return the index of the first range that starts after the address. */
 static size_t after(uintptr_t address)
 {
     size_t low = 0, high = used;

@@ -9,7 +9,7 @@ void sim_range_lock(void);
 void sim_range_unlock(void);
 /* Adds a range and gives it its id. -EEXIST: it overlaps another; -ENOMEM. */
 int sim_range_add(struct sim_range range);
-/* The range that holds the address, NULL when none does. Valid until the table changes. */
+/* Return the range that holds the address, or NULL. Valid until the table changes. */
 struct sim_range *sim_range_at(uintptr_t address);
 void sim_range_remove(struct sim_range *range);
 /* The ranges in order: 0 .. until NULL. */

@@ -27,7 +27,7 @@ static unsigned units_of(size_t size)
     return (unsigned)((size + UNIT - 1) / UNIT);
 }
 
-/* The first run of free units that is long enough, UNITS when there is none. */
+/* Return the first long enough run of free units, UNITS if there is none. */
 static unsigned find_run(const struct sim_slab *slab, unsigned wanted)
 {
     unsigned run = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small allocations, carved out of pages of 2 MiB at 512 bytes like the driver does. Everything
+ * Small allocations, cut from pages of 2 MiB in units of 512 bytes, as the driver does. Everything
  * needs the range lock.
  */
 #ifndef SIM_SLAB_H
@@ -17,7 +17,7 @@ int sim_slab_take(int device, size_t size, struct sim_slab **slab, uintptr_t *ad
 /* Gives them back, cleared; an empty slab goes back to the device. */
 void sim_slab_give(struct sim_slab *slab, uintptr_t address, size_t size);
 
-/* The page that holds an address of the slab, and the file behind it: -1, or what is stored. */
+/* Return the slab's page, and the file behind it: -1: none, or the stored one. */
 uintptr_t sim_slab_start(const struct sim_slab *slab);
 int *sim_slab_file(struct sim_slab *slab);
 

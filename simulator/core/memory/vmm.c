@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Virtual-memory management: physical memory, addresses, and mappings between them. A physical
- * piece counts on its device from its making until it is neither held nor mapped anywhere.
- * Contents belong to the mapping: what was written is lost when it is unmapped, unless the piece
- * was exported to other processes: then they are in a file.
+ * piece counts on its device until it is neither held nor mapped anywhere. Contents belong to the
+ * mapping: unmapping loses them, unless the piece was exported to other processes: then they are in
+ * a file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ struct mapping {
     uintptr_t start;
     size_t size, offset; /* offset: in the physical piece */
     struct sim_physical *physical;
-    bool allowed; /* somebody may read and write it */
+    bool allowed; /* some device may read and write it */
 };
 
 /* The mappings of one reservation, sorted by start. */
@@ -46,8 +46,7 @@ int sim_physical_create(int number, size_t size, struct sim_physical **out)
 
     if (!device || !is_whole(size))
         return -EINVAL;
-    /* A program that allocates has a context, and its share must not be gone when it is asked for.
-     */
+    /* A program that allocates has a context: the context must fit, too, when it comes up. */
     if (sim_primary_up(number))
         return -ENOMEM;
     physical = calloc(1, sizeof(*physical));
@@ -120,7 +119,7 @@ int sim_address_reserve(size_t size, size_t alignment, void **out)
     return error;
 }
 
-/* The reservation that holds all of [start, start + size), NULL when none does. */
+/* Return the reservation that holds all of [start, start + size), or NULL. */
 static struct reservation *reservation_of(uintptr_t start, size_t size)
 {
     struct sim_range *range = sim_range_at(start);
@@ -151,7 +150,7 @@ int sim_address_free(void *address, size_t size)
     return error;
 }
 
-/* The index of the first mapping that ends behind the address. */
+/* Return the index of the first mapping that ends after the address. */
 static size_t mapping_from(const struct reservation *reservation, uintptr_t address)
 {
     size_t low = 0, high = reservation->used;
@@ -208,7 +207,7 @@ int sim_map(void *address, size_t size, size_t offset, struct sim_physical *phys
     return error;
 }
 
-/* The mappings that tile the range exactly: the first one's index and how many. */
+/* Return whether mappings tile the range exactly: the first one's index and their number. */
 static bool tiles(const struct reservation *reservation, uintptr_t start, size_t size,
                   size_t *first, size_t *count)
 {
@@ -277,7 +276,7 @@ bool sim_mapped(const struct sim_range *range, uintptr_t start, size_t size)
     return false;
 }
 
-/* The mapping that holds the address, NULL when there is none. Needs the lock. */
+/* Return the mapping that holds the address, or NULL. Needs the lock. */
 static const struct mapping *mapping_of(uintptr_t address)
 {
     struct reservation *reservation = reservation_of(address, 1);
@@ -329,9 +328,9 @@ int sim_physical_retain(const void *address, struct sim_physical **out)
 
 /* --- other processes ---------------------------------------------------------------------- */
 
-static const char file_name[] = "cudasim-device-%d"; /* by which an import knows the device */
+static const char file_name[] = "cudasim-device-%d"; /* an import reads the device from this name */
 
-/* Moves what is mapped of the piece into its file. With the range lock held. */
+/* Move the piece's mapped contents into its file. Needs the range lock. */
 static int move_mappings(const struct sim_physical *physical)
 {
     struct sim_range *range;
@@ -380,7 +379,7 @@ int sim_physical_export(struct sim_physical *physical, int *fd)
     return error ? error : *fd < 0 ? -ENOMEM : 0;
 }
 
-/* The number in the machine of the device whose memory the file is, -1 of another file. */
+/* Return the machine's number of the device whose memory the file holds, -1: another file. */
 static int device_of(int fd)
 {
     char path[32], link[64], expected[64];

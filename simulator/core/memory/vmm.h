@@ -9,7 +9,8 @@ struct sim_physical; /* memory without an address: cuMemCreate */
 SIM_API int sim_physical_create(int device, size_t size, struct sim_physical **out);
 SIM_API int sim_physical_retain(const void *address, struct sim_physical **out);
 SIM_API int sim_physical_release(struct sim_physical *physical);
-/* An object that takes no memory, and what is bound to it: of as many devices as were added. */
+/* Multicast objects, which take no memory, and their bindings: memory of as many devices as were
+ * added. */
 SIM_API int sim_multicast_create(unsigned devices, size_t size, struct sim_physical **out);
 SIM_API int sim_multicast_add(struct sim_physical *object, int device);
 SIM_API int sim_multicast_bind(struct sim_physical *object, size_t at,
@@ -18,18 +19,18 @@ SIM_API int sim_multicast_bind_address(struct sim_physical *object, size_t at, c
                                        size_t size);
 SIM_API int sim_multicast_unbind(struct sim_physical *object, int device, size_t at, size_t size);
 SIM_API int sim_physical_device(const struct sim_physical *physical);
-/* *fd is the caller's: other processes import it. */
+/* *fd is the caller's, for other processes to import. */
 SIM_API int sim_physical_export(struct sim_physical *physical, int *fd);
-/* -EINVAL: the descriptor is not of such memory, or of a device that is not visible here. */
+/* -EINVAL: the descriptor is not of exported memory, or of a device that is not visible here. */
 SIM_API int sim_physical_import(int fd, struct sim_physical **out);
 SIM_API int sim_address_reserve(size_t size, size_t alignment, void **out);
 SIM_API int sim_address_free(void *address, size_t size);
 SIM_API int sim_map(void *address, size_t size, size_t offset, struct sim_physical *physical);
 SIM_API int sim_unmap(void *address, size_t size);
 SIM_API int sim_set_access(void *address, size_t size, bool allowed);
-/* The mapping that holds the address: its start, size and device. -EINVAL: nothing is there. */
+/* Return the start, size and device of the mapping that holds the address. -EINVAL: none. */
 SIM_API int sim_mapping_at(const void *address, uintptr_t *start, size_t *size, int *device);
-/* Called with the range lock held: all of it has memory that may be used. */
+/* Return whether usable memory is mapped to all of it. Needs the range lock. */
 bool sim_mapped(const struct sim_range *reservation, uintptr_t start, size_t size);
 
 #endif

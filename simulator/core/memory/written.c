@@ -22,7 +22,7 @@ static _Atomic uint64_t *make_words(void)
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (made == MAP_FAILED)
-        return NULL; /* then contents stay where they are */
+        return NULL; /* no memory: contents stay */
     madvise(made, WORDS * sizeof(uint64_t), MADV_NOHUGEPAGE);
     if (!atomic_compare_exchange_strong(&words, &none, (_Atomic uint64_t *)made)) {
         munmap(made, WORDS * sizeof(uint64_t));
@@ -41,7 +41,7 @@ static uint64_t bit_of(uintptr_t address)
     return (uint64_t)1 << address / CHUNK % CHUNKS_A_WORD;
 }
 
-/* The end of the aligned piece of `size` bytes that the address is in, at most `end`. */
+/* Return the end of the aligned piece of `size` bytes that holds the address, at most `end`. */
 static uintptr_t piece_end(uintptr_t address, uintptr_t size, uintptr_t end)
 {
     uintptr_t next = address / size * size + size;
@@ -63,7 +63,7 @@ void sim_mark_written(const void *address, size_t size)
 
 static void clear_chunk(_Atomic uint64_t *word, uintptr_t at, uintptr_t end)
 {
-    /* A chunk that is not ours alone stays marked. */
+    /* A chunk that is only partly ours stays marked. */
     if (end - at == CHUNK)
         atomic_fetch_and(word, ~bit_of(at));
     sim_clear((void *)at, end - at);

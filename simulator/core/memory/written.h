@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where copies and fills have left contents: one bit for 64 KiB of addresses. Thread-safe. */
+/* The places where copies and fills left contents: one bit for 64 KiB of addresses. Thread-safe. */
 #ifndef SIM_WRITTEN_H
 #define SIM_WRITTEN_H
 
@@ -7,7 +7,7 @@
 
 /* Call before the memory is written. */
 void sim_mark_written(const void *address, size_t size);
-/* Makes memory of ours read as zero, looking only at what was marked. */
+/* Clear memory of ours. Only marked parts are examined. */
 void sim_clear_written(void *address, size_t size);
 
 #endif

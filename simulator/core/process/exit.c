@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A clean end for Python programs.
- *
- * When Python (up to 3.13) shuts down, a thread that still wants the interpreter's lock is ended by
- * pthread_exit. PyTorch's autograd thread wants it, to drop its last reference after backward(),
- * and has C++ frames on its stack that must not be unwound: the process aborts with "terminate
- * called without an active exception". On a card the program mostly waits for the device before it
- * ends, and the thread gets its turn; here there is nothing to wait for.
- *
- * So such a thread stops where it is, as it does by itself from Python 3.14 on, and the end of the
- * process takes it along.
+ * A clean end for Python programs. When Python (up to 3.13) shuts down, it ends a thread that still
+ * wants the interpreter's lock by pthread_exit. PyTorch's autograd thread wants the lock, to drop
+ * its last reference after backward(), and has C++ frames on its stack that must not be unwound:
+ * the process aborts with "terminate called without an active exception". On a card the program
+ * mostly waits for the device before it ends, and the thread gets its turn; here nothing waits. So
+ * such a thread stops where it is, as it does by itself from Python 3.14 on, and ends with the
+ * process.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,7 +15,7 @@
 
 #include "../base/base.h"
 
-/* Python's own question, under the name that it had until 3.12 or has since. */
+/* Python's own function, under its name until 3.12 or its later name. */
 static bool python_is_finalizing(void)
 {
     int (*is_finalizing)(void) = (int (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "Py_IsFinalizing");

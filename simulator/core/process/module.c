@@ -23,7 +23,7 @@ static struct {
     uint32_t last_number;
 } loaded = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The tables of a cubin stand at its end. */
+/* A cubin's tables are at its end. */
 static size_t size_of_cubin(const void *image)
 {
     Elf64_Ehdr elf;
@@ -35,7 +35,7 @@ static size_t size_of_cubin(const void *image)
     return sections > segments ? sections : segments;
 }
 
-/* PTX is compiled; what comes of it is taken to be as long. */
+/* PTX is compiled; the result is assumed to be as long. */
 static size_t size_of_text(const char *image)
 {
     static const char *const begins[] = {".version", "//"};
@@ -46,7 +46,7 @@ static size_t size_of_text(const char *image)
     return 0;
 }
 
-/* 0: nothing that is known. */
+/* Return the size of an image, 0: an unknown format. */
 static size_t size_of(const void *image)
 {
     struct sim_image_wrapper wrapper;

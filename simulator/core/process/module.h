@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loaded code: it is never run, and takes as much memory of its device as its image is long. */
+/* Loaded code, which never runs. It takes as much device memory as its image is long. */
 #ifndef SIM_MODULE_H
 #define SIM_MODULE_H
 
 #include "../base/base.h"
 
-/* What the compiler puts into a program, per source file: a wrapper around a list of images. */
+/* The compiler puts this into a program, once a source file: a wrapper around a list of images. */
 struct sim_image_wrapper {
     uint32_t magic, version;
     const unsigned char *list;
@@ -20,7 +20,7 @@ struct sim_image_list {
 #define SIM_WRAPPER_MAGIC 0x466243b1u
 #define SIM_LIST_MAGIC 0xba55ed50u
 
-/* What CUPTI tells of one: CUpti_ModuleResourceData. */
+/* CUPTI's description of a CUDA module: CUpti_ModuleResourceData. */
 struct sim_module_told {
     uint32_t number;
     size_t size;
@@ -29,11 +29,11 @@ struct sim_module_told {
 
 struct sim_module;
 
-/* An image (a cubin, a list of them, its wrapper, PTX) on the thread's device, or
- * one in a file. -ENOMEM, -ENOENT. */
+/* Load an image (a cubin, a list of cubins, its wrapper, PTX) on the thread's device, or one in a
+ * file. -ENOMEM, -ENOENT. */
 SIM_API int sim_module_load(const void *image, struct sim_module **out);
 SIM_API int sim_module_load_file(const char *path, struct sim_module **out);
-/* -EINVAL: there is no such module. */
+/* -EINVAL: no such CUDA module. */
 SIM_API int sim_module_unload(struct sim_module *module);
 /* The device's context is gone, and all memory with it. */
 void sim_modules_reset(int device);

@@ -10,12 +10,12 @@
 #include "../device/device.h"
 
 struct sim_capture {
-    struct sim_capture *next; /* among all that are going on */
+    struct sim_capture *next; /* list of all captures */
     struct sim_stream *origin, *joined;
     struct sim_graph *graph;
     uint64_t id;
     enum sim_capture_mode mode;
-    pthread_t thread; /* that began it */
+    pthread_t thread; /* the thread that began it */
     bool invalid, borrowed;
 };
 
@@ -102,7 +102,7 @@ int sim_capture_begin(struct sim_stream *stream, enum sim_capture_mode mode,
     return error;
 }
 
-/* What a stream did must lead to what the origin did last. */
+/* Return whether the stream's last work leads to the origin's last work. */
 static bool is_joined(const struct sim_stream *stream, const struct sim_stream *origin)
 {
     for (size_t i = 0; i < stream->tips.count; i++) {
@@ -129,7 +129,7 @@ static int check_end(const struct sim_stream *stream)
     return 0;
 }
 
-/* Takes it off the list and frees its streams. -ECHILD: one of them was not joined. */
+/* Remove it from the list and free its streams. -ECHILD: one of them was not joined. */
 static int close_capture(struct sim_capture *capture)
 {
     struct sim_capture **link = &captures;
@@ -209,7 +209,7 @@ bool sim_capture_spoil(struct sim_stream *stream)
     return capture;
 }
 
-/* The calling thread's mode says what it minds, the capture's whom it minds. */
+/* The calling thread's mode says which captures count; the capture's mode says which threads. */
 static bool minds(const struct sim_capture *capture)
 {
     if (capture->mode == SIM_CAPTURE_RELAXED)

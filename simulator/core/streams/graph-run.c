@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a graph does when it is launched, and the memory that it brings along. */
+/* The launch of a graph, and the memory of graphs. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -44,7 +44,7 @@ int sim_graph_memory_create(int device, size_t size, struct sim_graph_memory **o
     return error;
 }
 
-/* With the range lock held: nobody refers to it, and it is not in use. */
+/* Free it if nothing refers to it and it is not in use. Needs the range lock. */
 static void drop_if_over(struct sim_graph_memory *memory)
 {
     if (memory->references || memory->live)
@@ -90,7 +90,7 @@ int sim_graph_memory_begin(struct sim_graph_memory *memory)
     return error;
 }
 
-/* With the range lock held. */
+/* Needs the range lock. */
 static int end(struct sim_graph_memory *memory, struct sim_pool *pool)
 {
     if (!memory->live)
@@ -111,7 +111,7 @@ int sim_graph_memory_end(struct sim_graph_memory *memory)
     return error;
 }
 
-/* cudaFree of such memory; the range lock is held. */
+/* cudaFree of a graph's memory. Needs the range lock. */
 static int free_memory(const struct sim_range *range)
 {
     struct sim_graph_memory *memory = range->inside;
@@ -162,7 +162,7 @@ static int work(struct sim_node *node, const struct sim_graph *graph)
     }
 }
 
-/* Nodes are mostly added after those that they wait for: then one round does all. */
+/* Nodes are mostly added after the nodes that they wait for: then one round does all. */
 int sim_graph_launch(struct sim_graph *graph)
 {
     size_t done = 0;

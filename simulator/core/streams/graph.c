@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more pointer in a list that grows. */
+/* Make room for one more pointer in a growing list. */
 static int make_room(void *list, size_t count, size_t *room)
 {
     size_t wanted = *room ? *room * 2 : 4;
@@ -49,7 +49,7 @@ void sim_graph_destroy(struct sim_graph *graph)
 
 /* --- nodes ------------------------------------------------------------------------------- */
 
-/* What a node keeps of its work: children are copied, memory is held once more. */
+/* Take what a node keeps of its work: copy children, hold memory once more. */
 static int keep_work(struct sim_node *node, const struct sim_work *work)
 {
     node->work = *work;
@@ -134,7 +134,7 @@ void sim_node_remove(struct sim_node *node)
     free_node(node);
 }
 
-/* Graphs may be deep, the machine's stack is not: the walk keeps its own. */
+/* Graphs may be deep, and the thread's stack is not: the walk keeps its own. */
 bool sim_node_leads_to(const struct sim_node *node, struct sim_node *later)
 {
     struct sim_node **open = malloc((later->graph->count + 1) * sizeof(*open));
@@ -201,7 +201,7 @@ struct sim_graph *sim_graph_clone(const struct sim_graph *graph)
         if (!error)
             copy->nodes[i]->origin = graph->nodes[i];
     }
-    /* A node's mark is its place while the copies of those that it waits for are looked up. */
+    /* A node's mark is its place, to look up the copies of the nodes that it waits for. */
     for (size_t i = 0; !error && i < graph->count; i++)
         graph->nodes[i]->mark = (unsigned)i;
     for (size_t i = 0; !error && i < graph->count; i++) {
@@ -230,7 +230,7 @@ struct sim_node *sim_graph_copy_of(const struct sim_graph *copy, const struct si
     return NULL;
 }
 
-/* The copies are of the nodes in the same places, so places are compared. */
+/* Copies keep the order of the nodes, so places are compared. */
 int sim_graph_update(struct sim_graph *executable, const struct sim_graph *graph,
                      const struct sim_node **culprit)
 {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphs: nodes of work and what they wait for. Copies, fills, callbacks and memory are done when
- * a graph is launched; kernels are only kept. A graph that is launched is a copy of the one that it
- * was made of (its nodes know their origin).
- *
- * Like CUDA's, graphs are not protected against threads that change the same one.
+ * Graphs: nodes of work, which wait for other nodes. A launch does copies, fills, callbacks and
+ * memory; kernels are only kept. A graph that is launched is a copy of the original (its nodes know
+ * their origin). As in CUDA, threads that change the same graph must not do so at once.
  */
 #ifndef SIM_GRAPH_H
 #define SIM_GRAPH_H
@@ -30,7 +28,7 @@ enum sim_node_type {
 struct sim_kernel {
     void *function;
     unsigned grid[3], block[3], shared;
-    void **parameters, **extra; /* the program's; after a capture nothing is known of them */
+    void **parameters, **extra; /* the program's; unknown after a capture */
 };
 
 struct sim_fill {
@@ -45,7 +43,7 @@ struct sim_host_call {
     void *data;
 };
 
-/* What a node does; which field counts is the type's. */
+/* The work of a node; its type says which field counts. */
 struct sim_work {
     enum sim_node_type type;
     union {
@@ -61,16 +59,16 @@ struct sim_work {
 
 struct sim_node {
     struct sim_graph *graph;
-    const struct sim_node *origin; /* that it is a copy of; only to compare */
+    const struct sim_node *origin; /* the original, only to compare */
     struct sim_work work;
-    struct sim_node **before; /* what it waits for */
+    struct sim_node **before; /* nodes that it waits for */
     size_t count, room;
     bool disabled;
-    unsigned mark; /* of the walk that saw it last */
+    unsigned mark; /* the last walk that saw it */
 };
 
 struct sim_graph {
-    struct sim_node **nodes; /* in the order that they were added */
+    struct sim_node **nodes; /* in order of addition */
     size_t count, room;
     unsigned marks;
     uint64_t flags;           /* of an executable one */
@@ -79,35 +77,35 @@ struct sim_graph {
 
 SIM_API struct sim_graph *sim_graph_create(void);
 SIM_API void sim_graph_destroy(struct sim_graph *graph);
-/* A copy with nodes that name their origin; NULL: out of memory. */
+/* Copy a graph; the nodes name their origin. NULL: out of memory. */
 SIM_API struct sim_graph *sim_graph_clone(const struct sim_graph *graph);
-/* Adds a node that waits for others of the same graph. A child graph is copied. -EINVAL: one of
+/* Add a node that waits for other nodes of the same graph. A child graph is copied. -EINVAL: one of
  * them is of another graph. */
 SIM_API int sim_graph_add(struct sim_graph *graph, const struct sim_work *work,
                           struct sim_node *const *before, size_t count, struct sim_node **out);
 SIM_API void sim_node_remove(struct sim_node *node);
-/* -EINVAL: not of one graph, there already, or the nodes would wait for each other. */
+/* -EINVAL: not of one graph, already connected, or the nodes would wait for each other. */
 SIM_API int sim_graph_connect(struct sim_node *from, struct sim_node *to);
 SIM_API int sim_graph_disconnect(struct sim_node *from, struct sim_node *to);
-/* The copy of a node in a graph that is a copy of its graph; NULL when there is none. */
+/* Return the copy of a node in a copy of its graph, or NULL. */
 SIM_API struct sim_node *sim_graph_copy_of(const struct sim_graph *copy,
                                            const struct sim_node *node);
-/* Whether `node` is `later`, or `later` waits for it. */
+/* Return whether `node` is `later`, or `later` waits for it. */
 SIM_API bool sim_node_leads_to(const struct sim_node *node, struct sim_node *later);
-/* Gives a node other work of the same type. -EINVAL: another type, or memory. */
+/* Give a node other work of the same type. -EINVAL: another type, or memory. */
 SIM_API int sim_node_change(struct sim_node *node, const struct sim_work *work);
 /*
- * Makes an executable graph do what another one says. *culprit is the node of that one that does
- * not fit; -EINVAL: the graphs are not alike.
+ * Update an executable graph to another graph's work. -EINVAL: the graphs are not alike; *culprit
+ * is the first node of the other graph that does not fit.
  */
 SIM_API int sim_graph_update(struct sim_graph *executable, const struct sim_graph *graph,
                              const struct sim_node **culprit);
-/* Does the work. -ENOMEM; -EINVAL: memory of the last launch was not freed. */
+/* Do the work. -ENOMEM; -EINVAL: memory of the last launch was not freed. */
 SIM_API int sim_graph_launch(struct sim_graph *graph);
-/* Writes it in the language of dot. A negative errno when the file cannot be written. */
+/* Write the graph in dot's language. A negative errno: the file cannot be written. */
 SIM_API int sim_graph_draw(const struct sim_graph *graph, const char *path);
 
-/* Instantiation flag: what a launch has not freed is freed by the next one. */
+/* Instantiation flag: a launch first frees memory that the last one has not freed. */
 enum { SIM_GRAPH_AUTO_FREE = 1 };
 
 /* Memory of a graph: it has an address when the node is made, and memory from launch to free. */
@@ -119,10 +117,10 @@ struct sim_graph_memory {
     void *address;
     struct sim_block *block;
 };
-/* *out belongs to the node that it is given to. */
+/* *out belongs to the node that gets it. */
 SIM_API int sim_graph_memory_create(int device, size_t size, struct sim_graph_memory **out);
 SIM_API void sim_graph_memory_release(struct sim_graph_memory *memory);
-/* The memory of a graph that begins at that address, held; NULL when it is none. */
+/* Return a graph's memory that begins at the address, held; NULL if there is none. */
 SIM_API struct sim_graph_memory *sim_graph_memory_at(void *address);
 int sim_graph_memory_begin(struct sim_graph_memory *memory);
 int sim_graph_memory_end(struct sim_graph_memory *memory);
@@ -132,7 +130,7 @@ struct sim_object;
 SIM_API struct sim_object *sim_object_create(void *data, void (*destroy)(void *), unsigned count);
 SIM_API int sim_object_retain(struct sim_object *object, unsigned count);
 SIM_API int sim_object_release(struct sim_object *object, unsigned count);
-/* The graph holds `count` more references, or that many fewer. move: they were the caller's. */
+/* Let the graph hold `count` more references, or fewer. move: they were the caller's. */
 SIM_API int sim_graph_hold(struct sim_graph *graph, struct sim_object *object, unsigned count,
                            bool move);
 SIM_API int sim_graph_let_go(struct sim_graph *graph, struct sim_object *object, unsigned count);

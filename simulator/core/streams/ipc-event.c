@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events that other processes open: whatever was recorded is done, in every process. */
+/* Events that other processes open: all recorded work is done, in every process. */
 #include "ipc-event.h"
 
 #include <errno.h>

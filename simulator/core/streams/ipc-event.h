@@ -12,7 +12,7 @@ struct sim_ipc_event {
     char reserved[48];
 };
 
-/* -EINVAL: the event was not made for that. */
+/* -EINVAL: the event was not made for other processes. */
 SIM_API int sim_ipc_export_event(const struct sim_event *event, struct sim_ipc_event *handle);
 SIM_API int sim_ipc_open_event(const struct sim_ipc_event *handle, struct sim_event **out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* User objects: what a program gives a graph to keep, and destroys when nobody needs it. */
+/* User objects: a program gives them to a graph; the last reference destroys them. */
 #include <errno.h>
 #include <stdlib.h>
 

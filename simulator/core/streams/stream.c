@@ -25,7 +25,7 @@ struct sim_stream *sim_stream(void *handle)
     return (uintptr_t)handle <= 2 ? &default_stream : handle;
 }
 
-/* Whole pages. */
+/* Return a stream's size, in whole pages. */
 static uint64_t memory_of_one(void)
 {
     return sim_environment("CUDASIM_STREAM", 0) & ~(SIM_PAGE - 1);

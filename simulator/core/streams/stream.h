@@ -15,7 +15,7 @@ struct sim_stream {
     int device, priority;
     unsigned flags;
     uint64_t id;
-    struct sim_capture *_Atomic capture; /* that it takes part in, or NULL */
+    struct sim_capture *_Atomic capture; /* its capture, or NULL */
     struct sim_stream *next_joined;
     struct sim_tips tips;
 };
@@ -23,9 +23,9 @@ struct sim_stream {
 struct sim_event {
     int device;
     unsigned flags;
-    uint64_t capture;      /* it was recorded in that one, 0: in none */
-    struct sim_tips tips;  /* of the stream, then */
-    _Atomic uint64_t time; /* ns of the monotonic clock, 0: never recorded */
+    uint64_t capture;      /* the capture that it was recorded in, 0: none */
+    struct sim_tips tips;  /* the stream's, at that time */
+    _Atomic uint64_t time; /* ns of CLOCK_MONOTONIC, 0: never recorded */
 };
 
 /* The stream behind a handle: 0, 1 (legacy) and 2 (per thread) are the default stream. */
