@@ -52,14 +52,16 @@ static void unknown(struct mt_builder *builder)
 static void numbers(struct mt_builder *builder)
 {
     mt_build_alloc(builder, 0x7f0000000000, MT_MIB);
-    mt_build_on(builder, MT_NO_DEVICE, 1, mt_build_stack(builder, "/home/user/train.py:7 log", NULL));
+    mt_build_on(builder, MT_NO_DEVICE, 1,
+                mt_build_stack(builder, "/home/user/train.py:7 log", NULL));
     mt_build_event4(builder, MT_CUDA_MALLOC, 0x10000000, 1, 0, MT_API_CUDA_HOST_ALLOC);
 }
 
 static void pinned(struct mt_builder *builder)
 {
     numbers(builder);
-    mt_build_on(builder, MT_NO_DEVICE, 1, mt_build_stack(builder, "/home/user/train.py:9 load", NULL));
+    mt_build_on(builder, MT_NO_DEVICE, 1,
+                mt_build_stack(builder, "/home/user/train.py:9 load", NULL));
     mt_build_event4(builder, MT_CUDA_MALLOC, 0x20000000, 2 * MT_MIB, 0, MT_API_CUDA_HOST_ALLOC);
     mt_build_end(builder);
 }
@@ -93,6 +95,47 @@ static void first_rank(struct mt_builder *builder)
 static void second_rank(struct mt_builder *builder)
 {
     mt_scenario_rank(builder, 1);
+}
+
+/* A block of PyTorch's, in a segment that CUDA gives for it or one that is there. */
+static uint64_t planned_alloc(struct mt_builder *builder, uint64_t address, uint64_t requested,
+                              uint64_t size, uint64_t allocated, uint64_t reserved)
+{
+    mt_build_event(builder, MT_REQUEST, size - requested, 0, 0);
+    mt_build_event4(builder, MT_ALLOC, address, size, allocated + size, reserved);
+    return allocated + size;
+}
+
+/* Three segments, each pinned by a block; what is free in them does not make one for the last
+ * request, with PyTorch 2.15 on a card of 100 MiB. */
+static void planned(struct mt_builder *builder)
+{
+    enum { BLOCK = 20971520, PIN = 12000256, SEGMENTS = 3 };
+    const uint64_t base = 0x7f0000000000, reserved = (uint64_t)SEGMENTS * BLOCK;
+    uint64_t allocated = 0;
+    mt_build_info(builder, "command=python pins.py");
+    mt_build_info(builder, "torch=2.15.0+cu132");
+    mt_build_on(builder, 0, 0, 0);
+    mt_build_event4(builder, MT_DEVICE_MEMORY, 100 * MT_MIB, 84 * MT_MIB, 16 * MT_MIB, 0);
+    mt_build_on(builder, 0, 1, mt_build_stack(builder, "/home/user/pins.py:3 main", NULL));
+    mt_build_event(builder, MT_REQUEST_STREAM, 0, 0, 0);
+    for (unsigned i = 0; i < SEGMENTS; i++) {
+        uint64_t address = base + (uint64_t)i * BLOCK;
+        mt_build_event4(builder, MT_CUDA_MALLOC, address, BLOCK, 0, MT_API_CUDA_MALLOC);
+        allocated =
+            planned_alloc(builder, address, 20000000, BLOCK, allocated, (uint64_t)(i + 1) * BLOCK);
+    }
+    for (unsigned i = 0; i < SEGMENTS; i++) {
+        allocated -= BLOCK;
+        mt_build_event4(builder, MT_FREE, base + (uint64_t)i * BLOCK, BLOCK, allocated, reserved);
+    }
+    for (unsigned i = 0; i < SEGMENTS; i++)
+        allocated =
+            planned_alloc(builder, base + (uint64_t)i * BLOCK, 12000000, PIN, allocated, reserved);
+    mt_build_on(builder, 0, 1, mt_build_stack(builder, "/home/user/pins.py:9 main", NULL));
+    mt_build_event4(builder, MT_CUDA_MALLOC, 0, 27262976, 2, MT_API_CUDA_MALLOC);
+    mt_build_event(builder, MT_OOM, 26000384, allocated, reserved);
+    mt_build_end(builder);
 }
 
 /* A program that was killed: its trace ends in the middle, the rest is in the tail. */
@@ -151,6 +194,7 @@ int main(int argc, char **argv)
                   {"idle.mtap", mt_scenario_idle},
                   {"hostile.mtap", hostile},
                   {"unknown.mtap", unknown},
+                  {"planned.mtap", planned},
                   {"item.mtap", item},
                   {"pinned.mtap", pinned},
                   {"vast/old.mtap", little},

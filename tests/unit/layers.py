@@ -55,7 +55,7 @@ SUBFOLDERS = {
         "check",
         "history",
     ],
-    "planner": ["allocator", "changes"],
+    "planner": ["allocator", "requests", "changes", "plan"],
     "exchange": ["tables", "export", "reader"],
     "tools": ["completion", "terminal", "input", "launch", "serve", "top", "fit", "commands"],
     "simulator/core": ["base", "device", "memory", "streams", "process"],

@@ -52,6 +52,12 @@ const struct mt_command mt_commands[] = {
      "Explains why a program ran out of memory the last time: what was requested, and by\n"
      "which line; what was live; why the free memory did not help; what would help.",
      mt_oom_options, 0, mt_run_oom},
+    {"plan", "[OPTION]... [TRACE]", "replay the run under other settings of PyTorch's allocator",
+     "Replays a trace's requests under other settings of PyTorch's allocator, and on other\n"
+     "cards: what each would have reserved, whether it fits, and where it would not; how\n"
+     "much of the memory any allocator could have avoided. The exit code is 1 if no setting\n"
+     "fits.",
+     mt_plan_options, 0, mt_run_plan},
     {"diff", "[OPTION]... OLD NEW", "compare two runs: what changed, and which lines did it",
      "Compares two runs of a program: how the peak changed, and which categories, phases\n"
      "and call sites changed it. OLD and NEW are traces, or folders of traces. Several of\n"

@@ -89,9 +89,22 @@ static int read_count(const struct mt_command *command, const char *text, unsign
     char *end;
     unsigned long number = text ? strtoul(text, &end, 10) : 1;
     if (text && (*text < '0' || *text > '9' || *end || number < 1 || number > SIM_MAX_GPUS))
-        return mt_fail_usage(command, "'%s' is not a number of GPUs from 1 to %d", text, SIM_MAX_GPUS);
+        return mt_fail_usage(command, "'%s' is not a number of GPUs from 1 to %d", text,
+                             SIM_MAX_GPUS);
     *count = (unsigned)number;
     return 0;
+}
+
+int mt_simulation_card(const struct mt_command *command, const struct mt_simulation *simulation,
+                       const char **name, uint64_t *memory)
+{
+    struct sim_launch launch = {0};
+    if (simulation->gpu && !(launch.gpu = sim_gpu_find(simulation->gpu)))
+        return unknown_gpu(command, simulation->gpu);
+    int rc = read_size(command, simulation->memory, &launch.memory);
+    *name = launch.gpu ? launch.gpu->product : NULL;
+    *memory = simulation->memory ? launch.memory : launch.gpu ? launch.gpu->memory : 0;
+    return rc;
 }
 
 static bool is_supported(void)

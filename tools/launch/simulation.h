@@ -6,6 +6,7 @@
 #define MT_SIMULATION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "tools/terminal/command.h"
 
@@ -18,6 +19,11 @@ bool mt_simulation_is_list(const struct mt_simulation *simulation);
 
 /* Prints the cards. */
 void mt_simulation_list(void);
+
+/* The card that the user names, and its memory in bytes; NULL and 0 where neither was given. 0, or MT_EXIT_BAD
+ * after a message. */
+int mt_simulation_card(const struct mt_command *command, const struct mt_simulation *simulation,
+                       const char **name, uint64_t *memory);
 
 /* Prepares the environment for a program. 0, or MT_EXIT_BAD after a message. */
 int mt_simulation_prepare(const struct mt_command *command, const struct mt_simulation *simulation,

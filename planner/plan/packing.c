@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "packing.h"
+#include "gaps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UNIT 512u /* blocks begin at multiples of it, as PyTorch's do */
+#define MOST_LARGE 16384u
+
+/* A block's life, from one request to another. */
+struct life {
+    uint64_t size, place; /* bytes */
+    size_t begin, end;    /* requests */
+    bool is_large;
+};
+
+static uint64_t rounded(uint64_t size)
+{
+    return size > UINT64_MAX - UNIT ? size : (size + UNIT - 1) / UNIT * UNIT;
+}
+
+static size_t most_blocks(const struct mt_asked *asked)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < asked->n; i++)
+        if (asked->request[i].block >= most)
+            most = (size_t)asked->request[i].block + 1;
+    return most;
+}
+
+/* The lives in the order of their begins: n of them, asked->allocs at most and what ran out of
+ * memory. of: each request's, 0: none; else its number, and 1. */
+static size_t find_lives(const struct mt_asked *asked, struct life *lives, size_t *of, size_t *now)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < asked->n; i++) {
+        const struct mt_request *request = &asked->request[i];
+        size_t *current = &now[request->block];
+        of[i] = 0;
+        if (request->kind == MT_REQUEST_ALLOCATE) {
+            lives[n] = (struct life){.size = rounded(request->size), .begin = i, .end = asked->n};
+            of[i] = *current = ++n;
+        } else if ((request->kind == MT_REQUEST_FREE || request->kind == MT_REQUEST_COMPLETE) &&
+                   *current) {
+            lives[*current - 1].end = i; /* of a block that waits, it comes twice */
+            of[i] = *current;
+        }
+    }
+    return n;
+}
+
+static int larger(const void *left, const void *right)
+{
+    const struct life *a = *(struct life *const *)left, *b = *(struct life *const *)right;
+    if (a->size != b->size)
+        return a->size > b->size ? -1 : 1;
+    return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+static bool meet(const struct life *a, const struct life *b)
+{
+    return a->begin < b->end && b->begin < a->end;
+}
+
+/* The lowest place beside those that are placed already, which stand in the order of places. */
+static uint64_t lowest_place(struct life *const *placed, size_t n, const struct life *life)
+{
+    uint64_t place = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!meet(placed[i], life))
+            continue;
+        if (placed[i]->place >= place && placed[i]->place - place >= life->size)
+            break;
+        if (place < placed[i]->place + placed[i]->size)
+            place = placed[i]->place + placed[i]->size;
+    }
+    return place;
+}
+
+static void insert(struct life **placed, size_t n, struct life *life)
+{
+    size_t at = n;
+    while (at && placed[at - 1]->place > life->place)
+        at--;
+    memmove(&placed[at + 1], &placed[at], (n - at) * sizeof *placed);
+    placed[at] = life;
+}
+
+/* Places the largest: the bytes that they need. */
+static uint64_t place_large(struct life **sorted, size_t n, struct life **placed)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < n; i++) {
+        sorted[i]->is_large = true;
+        sorted[i]->place = lowest_place(placed, i, sorted[i]);
+        insert(placed, i, sorted[i]);
+        if (most < sorted[i]->place + sorted[i]->size)
+            most = sorted[i]->place + sorted[i]->size;
+    }
+    return most;
+}
+
+/* Packs the others as they come: the bytes that they need; UINT64_MAX: out of memory. */
+static uint64_t place_small(struct life *lives, const size_t *of, size_t n)
+{
+    struct mt_gaps gaps = {0};
+    uint64_t most = 0;
+    for (size_t i = 0; i < n && most != UINT64_MAX; i++) {
+        struct life *life = of[i] ? &lives[of[i] - 1] : NULL;
+        if (!life || life->is_large)
+            continue;
+        if (life->begin == i)
+            life->place = mt_gaps_take(&gaps, life->size);
+        else if (life->end == i && mt_gaps_give(&gaps, life->place, life->place + life->size))
+            most = UINT64_MAX;
+        if (most < gaps.top)
+            most = gaps.top;
+    }
+    mt_gaps_clear(&gaps);
+    return most;
+}
+
+/* Where the large ones are so few that each small one counts, all are placed by size. */
+uint64_t mt_packing(const struct mt_asked *asked)
+{
+    size_t blocks = most_blocks(asked), room = asked->allocs + asked->ooms + 1;
+    struct life *lives = calloc(room, sizeof *lives), **sorted = calloc(room, sizeof *sorted);
+    struct life **placed = calloc(MOST_LARGE + 1, sizeof *placed);
+    size_t *of = calloc(asked->n + 1, sizeof *of), *now = calloc(blocks + 1, sizeof *now);
+    uint64_t need = 0;
+    if (lives && sorted && placed && of && now) {
+        size_t n = find_lives(asked, lives, of, now);
+        for (size_t i = 0; i < n; i++)
+            sorted[i] = &lives[i];
+        if (n)
+            qsort(sorted, n, sizeof *sorted, larger);
+        uint64_t large = place_large(sorted, n < MOST_LARGE ? n : MOST_LARGE, placed);
+        uint64_t small = place_small(lives, of, asked->n);
+        need = small == UINT64_MAX ? 0 : large + small;
+    }
+    free(lives);
+    free(sorted);
+    free(placed);
+    free(of);
+    free(now);
+    return need;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans for people and for programs. */
+#ifndef MT_PLAN_REPORT_H
+#define MT_PLAN_REPORT_H
+
+#include <stdio.h>
+
+#include "analyzer/findings/analysis.h"
+#include "analyzer/support/text.h"
+#include "plan.h"
+
+/* Writes the plans of all devices, for a terminal. */
+void mt_plan_text(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
+                  FILE *out, const struct mt_style *style);
+
+/* Writes {"schema": "memtap.plan/1", ...}; memtap-plan(1) has its members. 0, -EIO or -ENOMEM. */
+int mt_plan_json(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
+                 FILE *out);
+
+/* The plan of the device with the highest peak. */
+const struct mt_plan *mt_plan_main(const struct mt_plan *plans, size_t n);
+
+/* Whether some setting fits on every device. */
+bool mt_plan_fits(const struct mt_plan *plans, size_t n);
+
+/* Where in the run an event is: "in the forward of iteration 2 of 2". Returns out. */
+#define MT_PLAN_PHASE 96
+const char *mt_plan_phase(char out[MT_PLAN_PHASE], const struct mt_analysis *analysis, int device,
+                          uint64_t event);
+
+/* The stack whose innermost frame is the user's line behind a request; 0: not known. */
+uint32_t mt_plan_line(const struct mt_analysis *analysis, const struct mt_asked_at *at);
+
+#endif

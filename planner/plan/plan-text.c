@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "analyzer/print/page.h"
+#include "plan-report.h"
+
+#define SETTINGS_SHOWN 8u
+
+static const char *conf_text(const struct mt_plan_setting *setting)
+{
+    return *setting->conf ? setting->conf : "PyTorch's defaults";
+}
+
+static void put_wrapped(FILE *out, const struct mt_style *style, const char *text)
+{
+    mt_put_wrapped(out, text, 80, style);
+}
+
+static const char *allocations_text(char out[MT_SIZE_TEXT], uint64_t n)
+{
+    char count[MT_SIZE_TEXT];
+    snprintf(out, MT_SIZE_TEXT, "%.16s allocation%s", mt_count_text(count, n), n == 1 ? "" : "s");
+    return out;
+}
+
+static const char *times_text(char out[MT_SIZE_TEXT], uint64_t n)
+{
+    char count[MT_SIZE_TEXT];
+    snprintf(out, MT_SIZE_TEXT, "%.16s time%s", mt_count_text(count, n), n == 1 ? "" : "s");
+    return out;
+}
+
+/* What the answers stand on. */
+static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
+{
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], text[900];
+    const struct mt_plan_check *check = &plan->check;
+    const struct mt_asked *asked = plan->asked;
+    if (plan->is_exact) {
+        snprintf(
+            text, sizeof text,
+            "Replayed: with the recorded setting the replay is equal to the byte, allocated and "
+            "reserved, after all %s allocations and frees.",
+            mt_count_text(a, check->compared));
+        put_wrapped(out, style, text);
+        return;
+    }
+    snprintf(text, sizeof text,
+             "Modelled: with the recorded setting the model's totals are equal after %s of %s "
+             "allocations and frees; reserved is off by up to %s.",
+             mt_count_text(a, check->equal), mt_count_text(b, check->compared),
+             mt_size_text((char[MT_SIZE_TEXT]){0}, check->most));
+    put_wrapped(out, style, text);
+    if (plan->conf_problem[0]) {
+        snprintf(text, sizeof text, "The recorded setting cannot be replayed: %s.",
+                 plan->conf_problem);
+        put_wrapped(out, style, text);
+    }
+    if (check->ooms != asked->ooms) {
+        snprintf(text, sizeof text, "Memory ran out %s in the run, and %s in its replay.",
+                 times_text(a, asked->ooms), times_text(b, check->ooms));
+        put_wrapped(out, style, text);
+    }
+    if (asked->unknown) {
+        snprintf(text, sizeof text,
+                 "Of %s%s the trace does not say what was requested: the size of the block stands "
+                 "for it, and one stream and pool for all.",
+                 asked->unknown == asked->allocs ? "all " : "",
+                 allocations_text(a, asked->unknown));
+        put_wrapped(out, style, text);
+    }
+    if (asked->from_before) {
+        snprintf(text, sizeof text, "The trace lacks %s made before it begins.",
+                 allocations_text(a, asked->from_before));
+        put_wrapped(out, style, text);
+    }
+    if (!plan->knows_release)
+        put_wrapped(out, style,
+                    "The trace does not name PyTorch's release; the newest is assumed.");
+}
+
+static void print_card(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
+{
+    char card[MT_SIZE_TEXT], others[MT_SIZE_TEXT], device[MT_SIZE_TEXT], text[400], name[200];
+    mt_device_text(device, plan->asked->device);
+    mt_size_text(card, plan->card.total);
+    if (plan->card.name)
+        snprintf(name, sizeof name, "%s with %s", plan->card.name, card);
+    else
+        snprintf(name, sizeof name, "a card of %s", card);
+    if (!plan->card.total)
+        snprintf(text, sizeof text,
+                 "%s, a card whose size is not known; give one with --gpu or --memory", device);
+    else if (plan->asked->knows_others)
+        snprintf(text, sizeof text, "%s, %s, of which up to %s are not PyTorch's", device, name,
+                 mt_size_text(others, plan->asked->most_others));
+    else
+        snprintf(text, sizeof text, "%s, %s; what else is on it is not known", device, name);
+    putc('\n', out);
+    put_wrapped(out, style, text);
+}
+
+/* alike: how many more settings have the same result. */
+static void print_row(const struct mt_plan *plan, const struct mt_plan_setting *setting,
+                      uint64_t recorded, size_t alike, FILE *out, const struct mt_style *style)
+{
+    char reserved[MT_SIZE_TEXT], change[MT_SIZE_TEXT], unused[MT_SIZE_TEXT], name[256];
+    bool is_less = recorded > setting->peak_reserved;
+    uint64_t difference =
+        is_less ? recorded - setting->peak_reserved : setting->peak_reserved - recorded;
+    mt_safe_text(name, sizeof name, conf_text(setting), 34, MT_CUT_END, style);
+    fprintf(out, "%11s %c%10s %11s  %-4s  %s%s", mt_size_text(reserved, setting->peak_reserved),
+            !difference ? ' '
+            : is_less   ? '-'
+                        : '+',
+            difference ? mt_size_text(change, difference) : "",
+            mt_size_text(unused, setting->peak_reserved - setting->peak_allocated),
+            !plan->card.total ? "?"
+            : setting->fits   ? "yes"
+                              : "no",
+            name,
+            setting->is_recorded ? " *"
+            : setting->is_async  ? " (modelled)"
+                                 : "");
+    if (alike)
+        fprintf(out, " +%zu", alike);
+    putc('\n', out);
+}
+
+static bool are_alike(const struct mt_plan_setting *a, const struct mt_plan_setting *b)
+{
+    return a->fits == b->fits && a->peak_reserved == b->peak_reserved && a->is_async == b->is_async;
+}
+
+static bool has_own_row(const struct mt_plan_setting *setting)
+{
+    return setting->is_recorded || setting->is_asked || !*setting->conf;
+}
+
+/* Settings that have the result of the one at i and no rows of their own. */
+static size_t count_alike(const struct mt_plan *plan, size_t i)
+{
+    size_t n = 0;
+    for (size_t j = i + 1; j < plan->n && are_alike(&plan->setting[i], &plan->setting[j]); j++)
+        n += !has_own_row(&plan->setting[j]);
+    return n;
+}
+
+static void print_settings(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
+{
+    const struct mt_plan_setting *recorded = mt_plan_recorded(plan), *before = NULL;
+    uint64_t base = recorded ? recorded->peak_reserved : plan->asked->peak_reserved;
+    size_t shown = 0, left = 0;
+    fputs("\n   reserved      change      unused  fits  setting (*: recorded; +N: N more alike)\n",
+          out);
+    for (size_t i = 0; i < plan->n; i++) {
+        const struct mt_plan_setting *setting = &plan->setting[i];
+        bool is_alike = before && are_alike(before, setting);
+        if (!is_alike)
+            before = setting;
+        if (has_own_row(setting) || (!is_alike && shown < SETTINGS_SHOWN)) {
+            print_row(plan, setting, base, is_alike ? 0 : count_alike(plan, i), out, style);
+            shown++;
+        } else if (!is_alike) {
+            left += 1 + count_alike(plan, i);
+        }
+    }
+    if (plan->n && !plan->setting[plan->n - 1].fits)
+        fputs("             (what does not fit: as an endless card would have it)\n", out);
+    if (left)
+        fprintf(out, "%11s  settings reserve more; --format json has them\n",
+                mt_count_text((char[MT_SIZE_TEXT]){0}, left));
+}
+
+static void print_floor(const struct mt_plan *plan, FILE *out)
+{
+    char live[MT_SIZE_TEXT], packed[MT_SIZE_TEXT], avoidable[MT_SIZE_TEXT];
+    const struct mt_plan_setting *recorded = mt_plan_recorded(plan);
+    uint64_t base = recorded ? recorded->peak_reserved : plan->asked->peak_reserved;
+    uint64_t floor = plan->floor.packing ? plan->floor.packing : plan->floor.live;
+    fprintf(out, "\n%11s  live at the peak, as requested: no allocator needs less\n",
+            mt_size_text(live, plan->floor.live));
+    if (plan->floor.packing)
+        fprintf(out, "%11s  needed at least by what was found to hold the recorded lives\n",
+                mt_size_text(packed, plan->floor.packing));
+    if (base > floor)
+        fprintf(out, "%11s  avoidable: %.1f %% of what the recorded setting needs\n",
+                mt_size_text(avoidable, base - floor),
+                100.0 * (double)(base - floor) / (double)base);
+}
+
+static const char *const bars[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
+                                   "\u2585", "\u2586", "\u2587", "\u2588"};
+static const char *const plain[] = {" ", ".", ".", ":", ":", "+", "+", "#", "#"};
+
+static void print_line(const struct mt_plan_setting *setting, uint64_t most, FILE *out,
+                       const struct mt_style *style)
+{
+    for (unsigned i = 0; i < MT_PLAN_POINTS; i++) {
+        unsigned height = (unsigned)((double)setting->unused[i] / (double)most * 8 + 0.5);
+        fputs((style->utf8 ? bars : plain)[height > 8 ? 8 : height], out);
+    }
+}
+
+/* Unused while reserved, of the recorded setting and of the best. */
+static void print_time(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
+{
+    char size[MT_SIZE_TEXT];
+    const struct mt_plan_setting *recorded = mt_plan_recorded(plan), *best = plan->setting;
+    uint64_t most = 0;
+    if (!recorded || !plan->n)
+        return;
+    for (unsigned i = 0; i < MT_PLAN_POINTS; i++) {
+        most = most < recorded->unused[i] ? recorded->unused[i] : most;
+        most = most < best->unused[i] ? best->unused[i] : most;
+    }
+    if (!most)
+        return;
+    fprintf(out, "\nReserved but unused, over the run (full height: %s)\n",
+            mt_size_text(size, most));
+    fputs("  recorded ", out);
+    print_line(recorded, most, out, style);
+    if (best != recorded) {
+        fputs("\n  the best ", out);
+        print_line(best, most, out, style);
+    }
+    putc('\n', out);
+}
+
+/* Where the recorded setting, or the best, runs out of memory. */
+static void print_oom(const struct mt_plan *plan, const struct mt_plan_setting *setting,
+                      const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
+{
+    char wanted[MT_SIZE_TEXT], left[MT_SIZE_TEXT], place[512], safe[512], phase[MT_PLAN_PHASE];
+    if (!setting || setting->fits || !plan->card.total)
+        return;
+    uint32_t line = mt_plan_line(analysis, setting->oom_at);
+    mt_place_text(place, sizeof place, analysis->replay.definitions, line);
+    mt_safe_text(safe, sizeof safe, line ? place : "a line that is not known", 66, MT_CUT_END,
+                 style);
+    mt_safe_text(place, sizeof place, conf_text(setting), 50, MT_CUT_END, style);
+    mt_plan_phase(phase, analysis, plan->asked->device, setting->oom_at->event);
+    fprintf(out, "\nDoes not fit with %s:\n  %s requested %s%sby %s;\n  PyTorch asks CUDA for %s, ",
+            place, mt_size_text(wanted, setting->oom.requested), phase, *phase ? "\n  " : "", safe,
+            mt_size_text((char[MT_SIZE_TEXT]){0}, setting->oom.wanted));
+    fprintf(out, "%s are free on the card\n", mt_size_text(left, setting->oom.card_free));
+}
+
+static void print_advice(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
+{
+    const struct mt_plan_setting *best = plan->setting, *recorded = mt_plan_recorded(plan);
+    char safe[MT_PLAN_CONF + 8];
+    if (!plan->n || !best->fits || best->is_async) {
+        if (plan->n && plan->card.total && !best->fits)
+            fputs("\nNo setting fits this card.\n", out);
+        return;
+    }
+    if (recorded && recorded->fits && best->peak_reserved >= recorded->peak_reserved) {
+        fputs("\nNo setting reserves less than the recorded one.\n", out);
+        return;
+    }
+    mt_safe_text(safe, sizeof safe, best->conf, 0, MT_CUT_END, style);
+    if (*best->conf)
+        fprintf(out, "\nTo use the best one:\n    export %s=%s\n", mt_plan_variable(plan), safe);
+    else
+        fprintf(out, "\nTo use the best one:\n    unset %s\n", mt_plan_variable(plan));
+}
+
+static void print_plan(const struct mt_plan *plan, const struct mt_analysis *analysis, FILE *out,
+                       const struct mt_style *style)
+{
+    const struct mt_plan_setting *recorded = mt_plan_recorded(plan);
+    print_card(plan, out, style);
+    print_check(plan, out, style);
+    if (plan->n)
+        print_settings(plan, out, style);
+    print_floor(plan, out);
+    print_time(plan, out, style);
+    print_oom(plan, recorded, analysis, out, style);
+    if (plan->n && plan->setting != recorded)
+        print_oom(plan, plan->setting, analysis, out, style);
+    if (plan->asked->ooms)
+        put_wrapped(out, style,
+                    "The run itself ran out of memory: what would have come after that is not in "
+                    "the trace.");
+    print_advice(plan, out, style);
+}
+
+void mt_plan_text(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
+                  FILE *out, const struct mt_style *style)
+{
+    struct mt_page page = mt_page_of(analysis, out, style);
+    mt_page_ended(&page);
+    mt_page_head(&page);
+    for (size_t i = 0; i < n; i++)
+        print_plan(&plans[i], analysis, out, style);
+    mt_page_notes(&page);
+}

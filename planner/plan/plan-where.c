@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/trace/definitions.h"
+#include "plan-report.h"
+
+static const struct mt_device *device_of(const struct mt_analysis *analysis, int index)
+{
+    for (size_t i = 0; i < analysis->n_devices; i++)
+        if (analysis->devices[i].device == index)
+            return &analysis->devices[i];
+    return NULL;
+}
+
+/* The last span that begins up to an event. */
+static const struct mt_span *span_of(const struct mt_spans *spans, uint64_t event)
+{
+    const struct mt_span *found = NULL;
+    for (size_t i = 0; i < spans->n && spans->span[i].event <= event; i++)
+        found = &spans->span[i];
+    return found;
+}
+
+const char *mt_plan_phase(char out[MT_PLAN_PHASE], const struct mt_analysis *analysis, int device,
+                          uint64_t event)
+{
+    const struct mt_device *found = device_of(analysis, device);
+    const struct mt_spans *spans = found ? found->spans : NULL;
+    const struct mt_span *span = spans && event ? span_of(spans, event) : NULL;
+    out[0] = '\0';
+    if (!span)
+        return out;
+    if (mt_span_is_beside(spans, span))
+        snprintf(out, MT_PLAN_PHASE, "in the evaluation after iteration %u", span->iteration);
+    else if (span->iteration)
+        snprintf(out, MT_PLAN_PHASE, "in the %s of iteration %u of %u",
+                 mt_phase_names[span->phase].label, span->iteration, spans->iterations);
+    else
+        snprintf(out, MT_PLAN_PHASE, "in %s", mt_phase_names[span->phase].label);
+    return out;
+}
+
+uint32_t mt_plan_line(const struct mt_analysis *analysis, const struct mt_asked_at *at)
+{
+    const struct mt_definitions *d = analysis->replay.definitions;
+    uint32_t user = mt_stack(d, at->stack)->user;
+    return user ? user : mt_stack(d, at->forward)->user;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan.h"
+#include "analyzer/support/grow.h"
+#include "candidates.h"
+#include "packing.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENDLESS (UINT64_C(1) << 60) /* bytes of a card on which memory does not run out */
+
+/* What a replay tells while it runs. */
+struct watch {
+    const struct mt_asked *asked;
+    struct mt_plan_setting *setting; /* NULL: nothing of it is wanted */
+    struct mt_plan_check *check;     /* likewise */
+    uint64_t peak;                   /* reserved so far */
+    size_t end;                      /* after the last allocation */
+};
+
+static void compare(struct mt_plan_check *check, const struct mt_asked_at *recorded,
+                    const struct mt_allocator_state *now)
+{
+    uint64_t off = now->reserved > recorded->reserved ? now->reserved - recorded->reserved
+                                                      : recorded->reserved - now->reserved;
+    bool is_equal = !off && now->allocated == recorded->allocated;
+    check->compared++;
+    check->equal += is_equal;
+    if (check->most < off)
+        check->most = off;
+    if (!is_equal && !check->first_event)
+        check->first_event = recorded->event;
+}
+
+static void see(void *context, size_t index, const struct mt_request *request,
+                const struct mt_allocator_state *now, bool out_of_memory)
+{
+    struct watch *watch = context;
+    const struct mt_asked_at *recorded = &watch->asked->recorded[index];
+    struct mt_plan_setting *setting = watch->setting;
+    bool is_block = request->kind == MT_REQUEST_ALLOCATE || request->kind == MT_REQUEST_FREE;
+    if (watch->check)
+        watch->check->ooms = now->ooms;
+    if (watch->check && is_block && recorded->reserved && !out_of_memory)
+        compare(watch->check, recorded, now);
+    if (!setting)
+        return;
+    if (now->reserved > watch->peak) {
+        watch->peak = now->reserved;
+        setting->peak_reserved = now->reserved;
+        setting->peak_event = recorded->event;
+    }
+    if (setting->peak_allocated < now->allocated)
+        setting->peak_allocated = now->allocated;
+    if (index >= watch->end)
+        return;
+    uint64_t *unused = &setting->unused[index * MT_PLAN_POINTS / watch->end];
+    if (*unused < now->reserved - now->allocated)
+        *unused = now->reserved - now->allocated;
+}
+
+/* A release as the program's; of one that is not known, the newest. */
+static struct mt_torch_release release_of(const char *text, bool *is_known)
+{
+    struct mt_torch_release release = {2, 15};
+    *is_known = text && mt_torch_read_release(text, &release);
+    return release;
+}
+
+/* One replay on a card of that many bytes. 0 or a negative errno. */
+static int replay(const struct mt_plan *plan, const struct mt_alloc_conf *conf, uint64_t total,
+                  struct watch *watch)
+{
+    const struct mt_asked *asked = plan->asked;
+    struct mt_allocator_card card = {.total = total ? total : ENDLESS};
+    struct mt_allocator *allocator = mt_allocator_create(conf, plan->release, &card);
+    if (!allocator)
+        return -ENOMEM;
+    int rc = mt_allocator_feed_watched(allocator, asked->request, asked->n, see, watch);
+    const struct mt_allocator_oom *oom = mt_allocator_first_oom(allocator);
+    if (watch->setting) {
+        watch->setting->fits = !oom;
+        watch->setting->retries = mt_allocator_now(allocator)->retries;
+        watch->setting->oom = oom ? *oom : (struct mt_allocator_oom){0};
+        watch->setting->oom_at = oom ? &asked->recorded[oom->index] : NULL;
+    }
+    mt_allocator_destroy(allocator);
+    return rc;
+}
+
+/* After a program's last allocation there is only its end. */
+static size_t end_of(const struct mt_asked *asked)
+{
+    size_t end = asked->n;
+    while (end && asked->request[end - 1].kind != MT_REQUEST_ALLOCATE)
+        end--;
+    return end;
+}
+
+/* On the card; and where it does not fit, what it would need. */
+static int try_setting(const struct mt_plan *plan, struct mt_plan_setting *setting,
+                       const struct mt_alloc_conf *conf)
+{
+    struct mt_plan_setting endless = *setting;
+    struct watch watch = {.asked = plan->asked, .setting = setting, .end = end_of(plan->asked)};
+    setting->is_async = conf->async;
+    int rc = replay(plan, conf, plan->card.total, &watch);
+    if (rc || setting->fits)
+        return rc;
+    watch = (struct watch){.asked = plan->asked, .setting = &endless, .end = end_of(plan->asked)};
+    rc = replay(plan, conf, 0, &watch);
+    setting->peak_reserved = endless.peak_reserved;
+    setting->peak_allocated = endless.peak_allocated;
+    setting->peak_event = endless.peak_event;
+    memcpy(setting->unused, endless.unused, sizeof endless.unused);
+    return rc;
+}
+
+static const struct mt_plan_setting *find(const struct mt_plan *plan, const char *conf)
+{
+    for (size_t i = 0; i < plan->n; i++)
+        if (!strcmp(plan->setting[i].conf, conf))
+            return &plan->setting[i];
+    return NULL;
+}
+
+/* -EINVAL: the release does not have it. */
+static int add(struct mt_plan *plan, size_t *capacity, const char *text, bool is_asked,
+               struct mt_alloc_conf_error *error)
+{
+    struct mt_alloc_conf conf;
+    mt_alloc_conf_init(&conf);
+    int rc = mt_alloc_conf_read(&conf, plan->release, text, error);
+    if (rc || find(plan, text))
+        return rc;
+    if (strlen(text) >= MT_PLAN_CONF) {
+        snprintf(error->text, sizeof error->text, "the setting is too long; at most %d bytes",
+                 MT_PLAN_CONF - 1);
+        return -EINVAL;
+    }
+    if (mt_grow(&plan->setting, capacity, plan->n + 1, sizeof *plan->setting))
+        return -ENOMEM;
+    struct mt_plan_setting *setting = &plan->setting[plan->n++];
+    *setting =
+        (struct mt_plan_setting){.is_asked = is_asked, .is_recorded = !strcmp(text, plan->conf)};
+    snprintf(setting->conf, sizeof setting->conf, "%s", text);
+    return try_setting(plan, setting, &conf);
+}
+
+/* Those that fit first, then by what they reserve; of equals the recorded one, then the shorter. */
+static int better(const void *left, const void *right)
+{
+    const struct mt_plan_setting *a = left, *b = right;
+    if (a->fits != b->fits)
+        return b->fits - a->fits;
+    if (a->is_async != b->is_async)
+        return a->is_async - b->is_async;
+    if (a->peak_reserved != b->peak_reserved)
+        return a->peak_reserved < b->peak_reserved ? -1 : 1;
+    if (a->is_recorded != b->is_recorded)
+        return b->is_recorded - a->is_recorded;
+    size_t x = strlen(a->conf), y = strlen(b->conf);
+    return x != y ? (x > y) - (x < y) : strcmp(a->conf, b->conf);
+}
+
+/* The recorded setting on the recorded card, against the trace; and the floor. */
+static int check(struct mt_plan *plan)
+{
+    struct mt_alloc_conf conf;
+    struct mt_alloc_conf_error error;
+    mt_alloc_conf_init(&conf);
+    int rc = mt_alloc_conf_read(&conf, plan->release, plan->conf, &error);
+    if (rc)
+        snprintf(plan->conf_problem, sizeof plan->conf_problem, "%s", error.text);
+    struct watch watch = {.asked = plan->asked, .check = &plan->check};
+    uint64_t total = plan->asked->knows_others ? plan->asked->card : 0;
+    rc = replay(plan, &conf, total, &watch);
+    plan->is_exact = !rc && !plan->asked->unknown && !plan->asked->from_before && !conf.async &&
+                     plan->knows_release && !plan->conf_problem[0] &&
+                     plan->check.equal == plan->check.compared &&
+                     plan->check.ooms == plan->asked->ooms;
+    return rc == -EINVAL ? 0 : rc;
+}
+
+/* The most that is live at once, as it was requested. */
+static uint64_t live_peak(const struct mt_asked *asked)
+{
+    uint64_t now = 0, most = 0;
+    size_t blocks = 0;
+    for (size_t i = 0; i < asked->n; i++)
+        if (asked->request[i].block >= blocks)
+            blocks = (size_t)asked->request[i].block + 1;
+    uint64_t *size = calloc(blocks + 1, sizeof *size);
+    for (size_t i = 0; size && i < asked->n; i++) {
+        const struct mt_request *request = &asked->request[i];
+        if (request->kind == MT_REQUEST_ALLOCATE) {
+            size[request->block] = request->size;
+            now += request->size;
+        } else if (request->kind == MT_REQUEST_FREE) {
+            now -= size[request->block];
+            size[request->block] = 0;
+        }
+        most = most < now ? now : most;
+    }
+    free(size);
+    return most;
+}
+
+/* What a setting needs, holds the recorded lives, too. */
+static uint64_t least(const struct mt_plan *plan, uint64_t packing)
+{
+    for (size_t i = 0; i < plan->n; i++)
+        if (!plan->setting[i].is_async && (!packing || plan->setting[i].peak_reserved < packing))
+            packing = plan->setting[i].peak_reserved;
+    return packing;
+}
+
+static int try_all(struct mt_plan *plan, const struct mt_plan_question *question, size_t *wrong,
+                   struct mt_alloc_conf_error *error)
+{
+    size_t capacity = 0;
+    struct mt_alloc_conf_error unused;
+    int rc = plan->conf_problem[0] ? 0 : add(plan, &capacity, plan->conf, false, error);
+    for (size_t i = 0; i < question->n_wanted && !rc; i++) {
+        *wrong = i;
+        rc = add(plan, &capacity, question->wanted[i], true, error);
+    }
+    for (size_t i = 0; !question->n_wanted && mt_plan_candidates[i] && !rc; i++)
+        if ((rc = add(plan, &capacity, mt_plan_candidates[i], false, &unused)) == -EINVAL)
+            rc = 0;
+    return rc;
+}
+
+int mt_plan_make(struct mt_plan *plan, const struct mt_asked *asked,
+                 const struct mt_plan_question *question, size_t *wrong,
+                 struct mt_alloc_conf_error *error)
+{
+    *plan = (struct mt_plan){.asked = asked, .card = question->card};
+    plan->release = release_of(question->torch, &plan->knows_release);
+    plan->is_other_card = question->card.total != 0;
+    if (!plan->is_other_card)
+        plan->card.total = asked->knows_others ? asked->card : 0;
+    snprintf(plan->conf, sizeof plan->conf, "%s", question->conf ? question->conf : "");
+    int rc = check(plan);
+    if (!rc)
+        rc = try_all(plan, question, wrong, error);
+    if (rc)
+        return rc;
+    plan->floor.live = live_peak(asked);
+    if (plan->n)
+        qsort(plan->setting, plan->n, sizeof *plan->setting, better);
+    plan->floor.packing = least(plan, mt_packing(asked));
+    return 0;
+}
+
+void mt_plan_clear(struct mt_plan *plan)
+{
+    free(plan->setting);
+    plan->setting = NULL;
+    plan->n = 0;
+}
+
+const char *mt_plan_how(const struct mt_plan *plan, const struct mt_plan_setting *setting)
+{
+    return plan->is_exact && !setting->is_async ? "replayed" : "modelled";
+}
+
+const char *mt_plan_variable(const struct mt_plan *plan)
+{
+    return mt_torch_has(plan->release, MT_HAS_ALLOC_CONF) ? "PYTORCH_ALLOC_CONF"
+                                                          : "PYTORCH_CUDA_ALLOC_CONF";
+}
+
+const struct mt_plan_setting *mt_plan_recorded(const struct mt_plan *plan)
+{
+    for (size_t i = 0; i < plan->n; i++)
+        if (plan->setting[i].is_recorded)
+            return &plan->setting[i];
+    return NULL;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gather.h"
+#include "inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct mt_gathering *mt_gathering_create(void)
+{
+    struct mt_gathering *g = calloc(1, sizeof *g);
+    for (unsigned slot = 0; g && slot < MT_DEVICES; slot++)
+        g->device[slot].others = UINT64_MAX; /* to be told */
+    return g;
+}
+
+void mt_gathering_destroy(struct mt_gathering *g)
+{
+    if (!g)
+        return;
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
+        struct mt_asking *asking = &g->device[slot];
+        free(asking->asked.request);
+        free(asking->asked.recorded);
+        free(asking->free_number);
+        mt_address_map_clear(&asking->streams);
+        mt_address_map_clear(&asking->pools);
+    }
+    mt_address_map_clear(&g->threads);
+    mt_address_map_clear(&g->live);
+    mt_address_map_clear(&g->waiting);
+    mt_address_map_clear(&g->segments);
+    free(g->thread);
+    free(g->segment);
+    free(g->result);
+    free(g);
+}
+
+int mt_gather_ask(struct mt_asking *asking, const struct mt_gather_at *at,
+                  struct mt_request request)
+{
+    struct mt_asked *asked = &asking->asked;
+    if (mt_grow(&asked->request, &asking->requests_capacity, asked->n + 1, sizeof request) ||
+        mt_grow(&asked->recorded, &asking->recorded_capacity, asked->n + 1,
+                sizeof *asked->recorded))
+        return -ENOMEM;
+    asked->request[asked->n] = request;
+    asked->recorded[asked->n++] =
+        (struct mt_asked_at){at->event, at->allocated, at->reserved, at->stack, at->forward};
+    return 0;
+}
+
+static struct mt_gather_thread *thread_of(struct mt_gathering *g, uint32_t thread)
+{
+    uint32_t index = mt_address_map_get(&g->threads, thread);
+    if (index)
+        return &g->thread[index - 1];
+    if (mt_grow(&g->thread, &g->threads_capacity, g->n_threads + 1, sizeof *g->thread) ||
+        mt_address_map_put(&g->threads, thread, (uint32_t)g->n_threads + 1))
+        return NULL;
+    g->thread[g->n_threads] = (struct mt_gather_thread){.stream = MT_STREAM_UNKNOWN};
+    return &g->thread[g->n_threads++];
+}
+
+/* The number of a handle, from 1 on, in the order in which they come; `most` stands for all after
+ * it. */
+static int number_of(struct mt_address_map *map, uint64_t handle, unsigned most, unsigned *number)
+{
+    *number = handle ? mt_address_map_get(map, handle) : 0;
+    if (!handle || *number)
+        return 0;
+    *number = map->used + 1 < most ? (unsigned)map->used + 1 : most;
+    return mt_address_map_put(map, handle, *number);
+}
+
+/* A number for a block, as small as it can be. */
+static uint32_t new_number(struct mt_asking *asking)
+{
+    return asking->n_free ? asking->free_number[--asking->n_free] : asking->next_number++;
+}
+
+static int give_back_number(struct mt_asking *asking, uint32_t number)
+{
+    if (mt_grow(&asking->free_number, &asking->free_capacity, asking->n_free + 1, sizeof number))
+        return -ENOMEM;
+    asking->free_number[asking->n_free++] = number;
+    return 0;
+}
+
+/* Memory of the card that is not PyTorch's, as CUDA's calls tell it: what the samples tell besides
+ * is added at the end. */
+static int see_others(struct mt_asking *asking, const struct mt_replay *replay, unsigned slot,
+                      const struct mt_gather_at *at)
+{
+    uint64_t cuda = replay->cuda_now[slot].allocated;
+    uint64_t others = cuda > at->reserved ? cuda - at->reserved : 0;
+    if (others == asking->others)
+        return 0;
+    asking->others = others;
+    struct mt_gather_at base = {
+        .event = at->event, .allocated = asking->base, .reserved = asking->has_base};
+    return mt_gather_ask(asking, &base,
+                         (struct mt_request){.size = others, .kind = MT_REQUEST_OTHERS});
+}
+
+static int free_block(struct mt_gathering *g, struct mt_asking *asking,
+                      const struct mt_gather_at *at, uint64_t address, bool waits)
+{
+    uint32_t number = mt_address_map_take(&g->live, address);
+    if (!number) {
+        asking->asked.from_before++;
+        return 0;
+    }
+    number--;
+    asking->asked.frees++;
+    if (waits) { /* which stream it is, does not count: another one */
+        asking->asked.waits++;
+        struct mt_request use = {
+            .block = number, .stream = MT_GATHER_OTHER_STREAM, .kind = MT_REQUEST_RECORD_STREAM};
+        if (mt_gather_ask(asking, &(struct mt_gather_at){.event = at->event}, use) ||
+            mt_address_map_put(&g->waiting, address, number + 1))
+            return -ENOMEM;
+    } else if (give_back_number(asking, number)) {
+        return -ENOMEM;
+    }
+    return mt_gather_ask(asking, at, (struct mt_request){.block = number, .kind = MT_REQUEST_FREE});
+}
+
+/* The block that waited at an address does so no more. */
+static int end_wait(struct mt_gathering *g, struct mt_asking *asking, uint64_t event,
+                    uint64_t address)
+{
+    uint32_t number = mt_address_map_take(&g->waiting, address);
+    if (!number)
+        return 0;
+    struct mt_request done = {.block = number - 1, .kind = MT_REQUEST_COMPLETE};
+    return mt_gather_ask(asking, &(struct mt_gather_at){.event = event}, done)
+               ? -ENOMEM
+               : give_back_number(asking, number - 1);
+}
+
+static int begin_pool(struct mt_asking *asking, const struct mt_gather_at *at, unsigned pool)
+{
+    if (!pool || pool <= asking->n_pools)
+        return 0;
+    asking->n_pools = pool;
+    struct mt_request create = {.pool = pool & MT_GATHER_MOST_POOLS,
+                                .kind = MT_REQUEST_POOL_CREATE};
+    return mt_gather_ask(asking, &(struct mt_gather_at){.event = at->event}, create);
+}
+
+/* What the thread asks for: bytes, of a block that has `size`. */
+static uint64_t requested(struct mt_asking *asking, const struct mt_gather_thread *thread,
+                          const struct mt_event *event, uint64_t size)
+{
+    bool is_known = thread->stream != MT_STREAM_UNKNOWN && thread->device == event->device;
+    asking->asked.unknown += !is_known;
+    return is_known && thread->unused < size ? size - thread->unused : size ? size : 1;
+}
+
+static int on_request(struct mt_gathering *g, struct mt_asking *asking,
+                      struct mt_gather_thread *thread, const struct mt_event *event,
+                      const struct mt_gather_at *at, uint64_t bytes, uint32_t *number)
+{
+    unsigned stream = 0, pool = 0;
+    bool is_known = thread->stream != MT_STREAM_UNKNOWN && thread->device == event->device;
+    if (is_known &&
+        (number_of(&asking->streams, thread->stream, MT_GATHER_OTHER_STREAM - 1, &stream) ||
+         number_of(&asking->pools, thread->pool, MT_GATHER_MOST_POOLS, &pool)))
+        return -ENOMEM;
+    asking->asked.others_streams += stream != 0;
+    asking->asked.private_allocs += pool != 0;
+    if (mt_gather_segment(g, thread, event, pool) || begin_pool(asking, at, pool))
+        return -ENOMEM;
+    *number = new_number(asking);
+    return mt_gather_ask(asking, at,
+                         (struct mt_request){.size = bytes,
+                                             .block = *number,
+                                             .stream = (uint16_t)stream,
+                                             .pool = pool & MT_GATHER_MOST_POOLS,
+                                             .kind = MT_REQUEST_ALLOCATE});
+}
+
+static struct mt_gather_at place_of(const struct mt_replay *replay, const struct mt_event *event,
+                                    uint64_t allocated, uint64_t reserved)
+{
+    const struct mt_thread_state *thread = replay->thread;
+    uint32_t forward =
+        thread && thread->n_nodes ? thread->nodes[thread->n_nodes - 1].forward_stack : 0;
+    return (struct mt_gather_at){replay->events, allocated, reserved, event->stack, forward};
+}
+
+static int on_alloc(struct mt_gathering *g, struct mt_asking *asking,
+                    struct mt_gather_thread *thread, const struct mt_replay *replay,
+                    const struct mt_event *event)
+{
+    uint32_t number;
+    unsigned slot = mt_device_slot(event->device);
+    struct mt_gather_at at = place_of(replay, event, event->ALLOC.allocated, event->ALLOC.reserved);
+    struct mt_asked *asked = &asking->asked;
+    if (mt_gather_end_frees(g, thread) || see_others(asking, replay, slot, &at) ||
+        end_wait(g, asking, at.event, event->address))
+        return -ENOMEM;
+    if (mt_address_map_get(&g->live, event->address) && /* its free is missing */
+        free_block(g, asking, &(struct mt_gather_at){.event = at.event}, event->address, false))
+        return -ENOMEM;
+    uint64_t bytes = requested(asking, thread, event, event->size);
+    thread->unused = 0;
+    asked->allocs++;
+    if (asked->peak_allocated < at.allocated)
+        asked->peak_allocated = at.allocated;
+    if (asked->peak_reserved < at.reserved)
+        asked->peak_reserved = at.reserved;
+    return on_request(g, asking, thread, event, &at, bytes, &number) ||
+                   mt_address_map_put(&g->live, event->address, number + 1)
+               ? -ENOMEM
+               : 0;
+}
+
+/* PyTorch reports the size rounded. What it was for would have lived from here on; nobody knows how
+ * long. */
+static int on_oom(struct mt_gathering *g, struct mt_asking *asking, struct mt_gather_thread *thread,
+                  const struct mt_replay *replay, const struct mt_event *event)
+{
+    uint32_t number;
+    unsigned slot = mt_device_slot(event->device);
+    struct mt_gather_at at = place_of(replay, event, event->OOM.allocated, event->OOM.reserved);
+    thread->frees = 0; /* those of the request itself */
+    asking->asked.ooms++;
+    if (see_others(asking, replay, slot, &at) ||
+        on_request(g, asking, thread, event, &at, event->OOM.size ? event->OOM.size : 1, &number))
+        return -ENOMEM;
+    struct mt_request free = {.block = number, .kind = MT_REQUEST_FREE};
+    return mt_gather_ask(asking, &(struct mt_gather_at){.event = at.event}, free)
+               ? -ENOMEM
+               : give_back_number(asking, number);
+}
+
+/* What the device itself says is taken, beyond what CUDA's calls told: contexts, other processes.
+ */
+static void on_sample(struct mt_asking *asking, const struct mt_replay *replay,
+                      const struct mt_event *event)
+{
+    uint64_t used = event->DEVICE_MEMORY.total - event->DEVICE_MEMORY.free;
+    uint64_t cuda = replay->cuda_now[mt_device_slot(event->device)].allocated;
+    if (event->DEVICE_MEMORY.free > event->DEVICE_MEMORY.total)
+        return;
+    asking->asked.card = event->DEVICE_MEMORY.total;
+    asking->base = used > cuda ? used - cuda : 0;
+    if (!asking->has_base)
+        asking->first_base = asking->base;
+    asking->has_base = true;
+    asking->others = UINT64_MAX; /* to be told again */
+}
+
+static int on_event_of_pytorch(struct mt_gathering *g, struct mt_gather_thread *thread,
+                               const struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_asking *asking = &g->device[mt_device_slot(event->device)];
+    asking->asked.device = event->device;
+    struct mt_gather_at at = {.event = replay->events,
+                              .allocated = event->FREE.allocated,
+                              .reserved = event->FREE.reserved};
+    bool waits = thread->waits;
+    switch (event->kind) {
+    case MT_ALLOC:
+        return on_alloc(g, asking, thread, replay, event);
+    case MT_OOM:
+        return on_oom(g, asking, thread, replay, event);
+    case MT_FREE:
+        thread->waits = false;
+        return mt_gather_end_frees(g, thread) || free_block(g, asking, &at, event->address, waits)
+                   ? -ENOMEM
+                   : 0;
+    default:
+        return end_wait(g, asking, replay->events, event->FREE_DONE.address);
+    }
+}
+
+int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_gathering *g = data;
+    struct mt_gather_thread *thread;
+    switch (event->kind) {
+    case MT_ALLOC:
+    case MT_FREE:
+    case MT_OOM:
+    case MT_FREE_DONE:
+    case MT_REQUEST:
+    case MT_REQUEST_STREAM:
+    case MT_FREE_WAITS:
+    case MT_CUDA_MALLOC:
+    case MT_CUDA_FREE:
+    case MT_CUDA_MAP:
+    case MT_CUDA_UNMAP:
+        thread = thread_of(g, event->thread);
+        break;
+    case MT_DEVICE_MEMORY:
+        on_sample(&g->device[mt_device_slot(event->device)], replay, event);
+        return 0;
+    default:
+        return 0;
+    }
+    if (!thread)
+        return -ENOMEM;
+    switch (event->kind) {
+    case MT_REQUEST:
+        thread->unused = event->REQUEST.unused;
+        return 0;
+    case MT_REQUEST_STREAM:
+        thread->stream = event->REQUEST_STREAM.stream;
+        thread->pool = event->REQUEST_STREAM.pool;
+        thread->device = event->device;
+        return 0;
+    case MT_FREE_WAITS:
+        thread->waits = true;
+        return 0;
+    case MT_ALLOC:
+    case MT_FREE:
+    case MT_OOM:
+    case MT_FREE_DONE:
+        return on_event_of_pytorch(g, thread, replay, event);
+    default:
+        return mt_gather_cuda(g, thread, replay, event);
+    }
+}
+
+/* Adds what the samples told to what CUDA's calls did. */
+static void finish_others(struct mt_asking *asking)
+{
+    struct mt_asked *asked = &asking->asked;
+    asked->knows_others = asking->has_base;
+    for (size_t i = 0; i < asked->n; i++)
+        if (asked->request[i].kind == MT_REQUEST_OTHERS) {
+            struct mt_asked_at *base = &asked->recorded[i];
+            asked->request[i].size += base->reserved ? base->allocated : asking->first_base;
+            base->allocated = base->reserved = 0;
+            if (asked->most_others < asked->request[i].size)
+                asked->most_others = asked->request[i].size;
+        }
+}
+
+const struct mt_asked *mt_gathering_finish(struct mt_gathering *g, size_t *n)
+{
+    *n = 0;
+    for (size_t i = 0; i < g->n_threads; i++)
+        mt_gather_end_frees(g, &g->thread[i]);
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
+        struct mt_asking *asking = &g->device[slot];
+        finish_others(asking);
+        if (!asking->asked.allocs && !asking->asked.ooms)
+            continue;
+        if (mt_grow(&g->result, &g->results_capacity, *n + 1, sizeof *g->result))
+            return NULL;
+        g->result[(*n)++] = asking->asked;
+    }
+    return g->result;
+}

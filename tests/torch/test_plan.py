@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_plan.py [SETTING...]: what memtap plan says of a recorded run under another setting, against a
+run with that setting: whether it fits, and the peaks, to the byte. And the recorded setting, replayed,
+is equal after every allocation and free. With arguments: all scripts, with these settings."""
+import json
+import sys
+from pathlib import Path
+
+import harness
+from harness import MEMTAP, PYTHON, ZOO, check, equal
+
+QUICK = {
+    "qwen_adamw.py": (["--layers", "2", "--batch", "2"], "h100"),
+    "fragmentation_oom.py": ([], "h100"),
+    "graph_capture.py": ([], "h100"),
+}
+ALL = {
+    **QUICK,
+    "diffusion_unet.py": (["--batch", "4"], "h100"),
+    "conv_vs_linear.py": ([], "h100"),
+    "linear_loop.py": ([], "h100"),
+    "checkpointing.py": ([], "h100"),
+    "amp.py": ([], "h100"),
+    "kv_cache.py": (["--tokens", "32", "--every", "8"], "h100"),
+    "plain_oom.py": ([], "rtx4090"),
+    "dataloader_workers.py": ([], "h100"),
+}
+SETTINGS = ["expandable_segments:True", "max_split_size_mb:64", "roundup_power2_divisions:4"]
+
+
+def record(work, script, arguments, gpu, setting):
+    """The trace of a run with a setting; None: the program refuses it."""
+    trace = Path(work) / "t.mtap"
+    trace.unlink(missing_ok=True)
+    harness.run([*harness.recorded(trace, gpu=gpu), PYTHON, ZOO / script, *arguments],
+                env={"PYTORCH_CUDA_ALLOC_CONF": setting})
+    return trace if trace.exists() else None
+
+
+def plan(trace, setting):
+    done = harness.run([MEMTAP, "plan", "--format", "json", "--conf", setting, trace])
+    if not check(done.returncode in (0, 1), f"memtap plan --conf '{setting}': {done.stderr}"):
+        return None
+    return json.loads(done.stdout)
+
+
+def of(found, setting):
+    return [row for row in found["settings"] if row["conf"] == setting][0]
+
+
+def exact(what, found):
+    counts = found["check"]
+    print(f"{what}: {counts['equal']} of {counts['events']} events equal, "
+          f"reserved off by {counts['reserved_off_by']}")
+    equal(f"{what}: events that are equal", counts["equal"], counts["events"])
+    check(counts["exact"], f"{what}: replayed")
+
+
+def compare(script, setting, said, real):
+    """Where the run with that setting ended early, for lack of memory, its trace has less."""
+    names = ["fits", "peak_reserved", "peak_allocated", "retries"]
+    if not real["fits"] or not said["fits"]:
+        names = ["fits"]
+    for name in names:
+        equal(f"{script} {setting}: {name}", said[name], real[name])
+
+
+def test(work, script, arguments, gpu, settings):
+    trace = record(work, script, arguments, gpu, "")
+    kept = trace.rename(Path(work) / "default.mtap")
+    for setting in settings:
+        found = plan(kept, setting)
+        if not found:
+            continue
+        exact(f"{script} as recorded", found)
+        other = record(work, script, arguments, gpu, setting)
+        if not check(other, f"{script} {setting}: there is a trace"):
+            continue
+        again = plan(other, setting)
+        exact(f"{script} {setting}", again)
+        compare(script, setting, of(found, setting), of(again, setting))
+
+
+def main():
+    harness.need_torch()
+    scripts = ALL if sys.argv[1:] else QUICK
+    with harness.folder() as work:
+        for script, (arguments, gpu) in scripts.items():
+            test(work, script, arguments, gpu, sys.argv[1:] or SETTINGS)
+    harness.finish()
+
+
+main()

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "commands.h"
+#include "planner/plan/plan-report.h"
+#include "simulator/catalogue.h"
+#include "tools/input/trace-arguments.h"
+#include "tools/launch/simulation.h"
+#include "tools/terminal/command.h"
+#include "tools/terminal/terminal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONF = 256, DEVICE, COLOR };
+#define MOST_CONFS 64u
+
+const struct mt_option mt_plan_options[] = {
+    {'f', "format", "FORMAT", "text (the default) or json", "text json"},
+    {CONF, "conf", "SETTING",
+     "try this setting instead of memtap's list, such as\nmax_split_size_mb:64; may be given "
+     "again"},
+    {'g', "gpu", "NAME", "for another card: h200 ...; list prints all of them", "list " MT_CARDS},
+    {'m', "memory", "SIZE", "for a card of this memory, such as 24G or 512MiB"},
+    {DEVICE, "device", "N", "show only CUDA's device N"},
+    {COLOR, "color", "WHEN", "use colours: auto (the default), always or never",
+     "auto always never"},
+    {0},
+};
+
+/* What the printer needs besides; arguments comes first. */
+struct plan_arguments {
+    struct mt_trace_arguments trace;
+    const struct mt_command *command;
+    struct mt_gathering *gathering;
+    struct mt_watcher watcher;
+    const char *conf[MOST_CONFS];
+    size_t n_confs;
+    struct mt_simulation card;
+    struct mt_plan_card asked_card;
+};
+
+static const char *info(const struct mt_analysis *analysis, const char *key)
+{
+    return mt_info(analysis->replay.definitions, key);
+}
+
+/* The settings that PyTorch read when the run began. */
+static const char *recorded_conf(const struct mt_analysis *analysis)
+{
+    struct mt_torch_release release;
+    const char *torch = info(analysis, "torch");
+    const char *conf = info(analysis, "env.PYTORCH_ALLOC_CONF");
+    bool reads_new = !torch || !mt_torch_read_release(torch, &release) ||
+                     mt_torch_has(release, MT_HAS_ALLOC_CONF);
+    return conf && reads_new ? conf : info(analysis, "env.PYTORCH_CUDA_ALLOC_CONF");
+}
+
+static int make_plans(const struct mt_analysis *analysis, const struct plan_arguments *arguments,
+                      const struct mt_asked *asked, size_t n, struct mt_plan *plans)
+{
+    struct mt_alloc_conf_error error = {""};
+    size_t wrong = 0;
+    struct mt_plan_question question = {.torch = info(analysis, "torch"),
+                                        .conf = recorded_conf(analysis),
+                                        .wanted = arguments->conf,
+                                        .n_wanted = arguments->n_confs,
+                                        .card = arguments->asked_card};
+    for (size_t i = 0; i < n; i++) {
+        int rc = mt_plan_make(&plans[i], &asked[i], &question, &wrong, &error);
+        if (rc == -EINVAL && *error.text)
+            return mt_fail("--conf %s: %s", arguments->conf[wrong], error.text);
+        if (rc)
+            return rc == -EINVAL
+                       ? mt_fail("%s: its requests do not fit together; run memtap report",
+                                 arguments->trace.path)
+                       : rc;
+    }
+    return 0;
+}
+
+static int show(const struct mt_analysis *analysis, const struct plan_arguments *arguments,
+                const struct mt_plan *plans, size_t n)
+{
+    struct mt_style style = mt_terminal_style();
+    if (arguments->trace.format == MT_FORMAT_JSON) {
+        int rc = mt_plan_json(plans, n, analysis, stdout);
+        if (rc == -ENOMEM)
+            return rc;
+    } else {
+        mt_plan_text(plans, n, analysis, stdout, &style);
+    }
+    return mt_finish_output(mt_plan_fits(plans, n) ? MT_EXIT_OK : 1);
+}
+
+/* Only the device that is asked for. */
+static size_t choose(const struct mt_trace_arguments *arguments, const struct mt_asked **asked,
+                     size_t n)
+{
+    if (!arguments->question.one_device)
+        return n;
+    for (size_t i = 0; i < n; i++)
+        if ((*asked)[i].device == arguments->question.device) {
+            *asked += i;
+            return 1;
+        }
+    return 0;
+}
+
+static int print(const struct mt_analysis *analysis, const struct mt_trace_arguments *trace)
+{
+    const struct plan_arguments *arguments = (const struct plan_arguments *)(const void *)trace;
+    size_t n;
+    if (mt_compact_of(analysis->replay.definitions))
+        return mt_fail("%s: a compact copy has not all requests; give memtap plan the trace that "
+                       "it was made of",
+                       trace->path);
+    if (info(analysis, "env.PYTORCH_NO_CUDA_MEMORY_CACHING"))
+        return mt_fail("%s: the run did without PyTorch's cache (PYTORCH_NO_CUDA_MEMORY_CACHING); "
+                       "record it without that variable",
+                       trace->path);
+    const struct mt_asked *asked = mt_gathering_finish(arguments->gathering, &n);
+    if (!n)
+        return mt_fail(
+            "%s: PyTorch's allocator was not used; memtap plan replays its requests only",
+            trace->path);
+    n = choose(trace, &asked, n);
+    if (!n)
+        return mt_fail("%s: PyTorch allocated nothing on device %d", trace->path,
+                       trace->question.device);
+    struct mt_plan *plans = calloc(n, sizeof *plans);
+    if (!plans)
+        return -ENOMEM;
+    int rc = make_plans(analysis, arguments, asked, n, plans);
+    if (!rc)
+        rc = show(analysis, arguments, plans, n);
+    for (size_t i = 0; i < n; i++)
+        mt_plan_clear(&plans[i]);
+    free(plans);
+    return rc;
+}
+
+static int read_device(const struct mt_command *command, const char *value,
+                       struct mt_question *question)
+{
+    char *end;
+    long number = strtol(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || number > INT16_MAX)
+        return mt_fail_usage(command, "'%s' is not a device number", value);
+    question->one_device = 1;
+    question->device = (int)number;
+    return 0;
+}
+
+static int read_option(const struct mt_command *command, int letter, const char *value,
+                       struct plan_arguments *arguments)
+{
+    switch (letter) {
+    case 'f':
+        arguments->trace.format = !strcmp(value, "json") ? MT_FORMAT_JSON : MT_FORMAT_TEXT;
+        return !strcmp(value, "json") || !strcmp(value, "text")
+                   ? 0
+                   : mt_fail_usage(command, "unknown format '%s'; use text (the default) or json",
+                                   value);
+    case CONF:
+        if (arguments->n_confs == MOST_CONFS)
+            return mt_fail_usage(command, "more than %u settings", MOST_CONFS);
+        arguments->conf[arguments->n_confs++] = value;
+        return 0;
+    case 'g':
+        arguments->card.gpu = value;
+        return 0;
+    case 'm':
+        arguments->card.memory = value;
+        return 0;
+    case DEVICE:
+        return read_device(command, value, &arguments->trace.question);
+    default:
+        return mt_read_colour(command, value) ? MT_EXIT_BAD : 0;
+    }
+}
+
+/* The trace: an operand, of a folder the newest, or the newest of the current one. */
+static int find_trace(const struct mt_command *command, char **operands, int n,
+                      struct mt_trace_arguments *arguments)
+{
+    if (n > 1)
+        return mt_fail_usage(command, "unexpected argument '%s'; give one trace at a time",
+                             operands[1]);
+    int rc = !n || mt_is_folder(*operands)
+                 ? mt_trace_list_add_newest(&arguments->found, n ? *operands : ".")
+                 : mt_trace_list_add(&arguments->found, operands, n);
+    if (rc)
+        return MT_EXIT_BAD;
+    arguments->paths = arguments->found.path;
+    arguments->n_paths = 1;
+    arguments->path = *arguments->paths;
+    return 0;
+}
+
+static int run(const struct mt_command *command, struct plan_arguments *arguments)
+{
+    arguments->gathering = mt_gathering_create();
+    if (!arguments->gathering)
+        return mt_fail("out of memory");
+    arguments->watcher = (struct mt_watcher){mt_gather, arguments->gathering};
+    arguments->trace.question.watcher = &arguments->watcher;
+    (void)command;
+    int code = mt_on_trace(&arguments->trace, print);
+    mt_gathering_destroy(arguments->gathering);
+    return code;
+}
+
+int mt_run_plan(const struct mt_command *command, int argc, char **argv)
+{
+    struct plan_arguments arguments = {.command = command};
+    const char *value;
+    int operand, letter, rc = 0;
+    while (!rc && (letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
+        rc = read_option(command, letter, value, &arguments);
+    if (rc || letter < 0)
+        return MT_EXIT_BAD;
+    if (mt_simulation_is_list(&arguments.card)) {
+        mt_simulation_list();
+        return MT_EXIT_OK;
+    }
+    rc = mt_simulation_card(command, &arguments.card, &arguments.asked_card.name,
+                            &arguments.asked_card.total);
+    if (!rc)
+        rc = find_trace(command, argv + operand, argc - operand, &arguments.trace);
+    if (!rc)
+        rc = run(command, &arguments);
+    else
+        mt_trace_arguments_clear(&arguments.trace);
+    return rc;
+}
