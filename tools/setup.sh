@@ -85,6 +85,7 @@ install_build_packages() {
     need libzstd-dev pkg-config --exists libzstd
     need libjansson-dev pkg-config --exists jansson
     need libdw-dev pkg-config --exists libdw
+    need zlib1g-dev pkg-config --exists zlib
     need libmd-dev pkg-config --exists libmd
     need libsqlite3-dev pkg-config --exists sqlite3
     need check pkg-config --exists check

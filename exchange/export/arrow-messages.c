@@ -114,7 +114,8 @@ static int64_t padded(int64_t size)
 }
 
 /* The lengths of what is in the body. */
-static uint32_t batch(struct mt_flat *flat, const struct mt_arrow_array *arrays, size_t n, int64_t *body)
+static uint32_t batch(struct mt_flat *flat, const struct mt_arrow_array *arrays, size_t n,
+                      int64_t *body)
 {
     int64_t nodes[MT_COLUMNS_MOST][2], buffers[MT_COLUMNS_MOST * 3][2];
     size_t n_buffers = 0;
@@ -158,8 +159,8 @@ int mt_arrow_batch(struct mt_sink *sink, struct mt_flat *flat, const struct mt_a
         mt_flat_place(flat, 1, content);
         content = mt_flat_end(flat);
     }
-    int rc = put_message(sink, flat, dictionary >= 0 ? HEADER_DICTIONARY : HEADER_BATCH, content, body,
-                         place);
+    int rc = put_message(sink, flat, dictionary >= 0 ? HEADER_DICTIONARY : HEADER_BATCH, content,
+                         body, place);
     for (size_t i = 0; i < n && !rc; i++)
         put_body(sink, &arrays[i]);
     return rc;

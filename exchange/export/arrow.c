@@ -163,11 +163,13 @@ static int open_rows(struct arrow *arrow, const struct mt_export *export, const 
                      struct mt_rows **rows, struct mt_export_error *error)
 {
     struct mt_trace_error fault;
-    int rc = mt_export_note(error, path, &fault, mt_rows_open(rows, path, &export->question, &fault));
+    int rc =
+        mt_export_note(error, path, &fault, mt_rows_open(rows, path, &export->question, &fault));
     return rc ? rc : learn_texts(arrow, *rows, export->table);
 }
 
-/* Everything before the rows. *rows: those of the only trace; of several, NULL: each is read once more. */
+/* Everything before the rows. *rows: those of the only trace; of several, NULL: each is read once
+ * more. */
 static int put_begin(struct arrow *arrow, const struct mt_export *export, struct mt_rows **rows,
                      struct mt_export_error *error)
 {
@@ -190,7 +192,8 @@ static int put_begin(struct arrow *arrow, const struct mt_export *export, struct
     return rc;
 }
 
-static int put_all(struct arrow *arrow, const struct mt_export *export, struct mt_export_error *error)
+static int put_all(struct arrow *arrow, const struct mt_export *export,
+                   struct mt_export_error *error)
 {
     struct mt_rows *rows;
     int rc = put_begin(arrow, export, &rows, error);
@@ -216,15 +219,16 @@ int mt_export_arrow_stream(const struct mt_export *export, struct mt_sink *sink,
     return rc;
 }
 
-int mt_export_arrow(const struct mt_export *export, struct mt_sink *sink, struct mt_export_error *error)
+int mt_export_arrow(const struct mt_export *export, struct mt_sink *sink,
+                    struct mt_export_error *error)
 {
     struct arrow arrow = {.sink = sink, .table = &mt_tables[export->table]};
     mt_sink_put(sink, "ARROW1\0", 8);
     int rc = put_all(&arrow, export, error);
     mt_arrow_end(sink);
     if (!rc)
-        rc = mt_arrow_footer(sink, &arrow.flat, arrow.table, arrow.dictionaries, arrow.n_dictionaries,
-                             arrow.batches, arrow.n_batches);
+        rc = mt_arrow_footer(sink, &arrow.flat, arrow.table, arrow.dictionaries,
+                             arrow.n_dictionaries, arrow.batches, arrow.n_batches);
     clear_columns(&arrow);
     return rc;
 }

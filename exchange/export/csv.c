@@ -82,7 +82,8 @@ static int write_trace(const struct mt_export *export, const char *path, struct 
 {
     struct mt_rows *rows;
     struct mt_trace_error fault;
-    int rc = mt_export_note(error, path, &fault, mt_rows_open(&rows, path, &export->question, &fault));
+    int rc =
+        mt_export_note(error, path, &fault, mt_rows_open(&rows, path, &export->question, &fault));
     for (unsigned i = 0; i < csv->table->n_columns && !rc; i++)
         if (csv->table->column[i].type == MT_COLUMN_TEXT)
             rc = quote_column(&csv->quoted[i], rows, export->table, i);
@@ -93,7 +94,8 @@ static int write_trace(const struct mt_export *export, const char *path, struct 
     return rc;
 }
 
-int mt_export_csv(const struct mt_export *export, struct mt_sink *sink, struct mt_export_error *error)
+int mt_export_csv(const struct mt_export *export, struct mt_sink *sink,
+                  struct mt_export_error *error)
 {
     struct csv csv = {.sink = sink, .table = &mt_tables[export->table]};
     for (size_t i = 0; i < csv.table->n_columns; i++) {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int mt_export_note(struct mt_export_error *error, const char *path, const struct mt_trace_error *fault,
-                   int rc)
+int mt_export_note(struct mt_export_error *error, const char *path,
+                   const struct mt_trace_error *fault, int rc)
 {
     if (!error->path && (rc || fault->fault)) {
         error->path = path;
@@ -22,8 +22,8 @@ static int lacks(struct mt_export_error *error, const char *path, const char *wh
     return -ENODATA;
 }
 
-int mt_export_analyze(const struct mt_export *export, const char *path, struct mt_analysis *analysis,
-                      struct mt_export_error *error)
+int mt_export_analyze(const struct mt_export *export, const char *path,
+                      struct mt_analysis *analysis, struct mt_export_error *error)
 {
     int rc = mt_analysis_create(analysis, path, &export->question);
     mt_export_note(error, path, &analysis->fault, rc);
@@ -32,7 +32,8 @@ int mt_export_analyze(const struct mt_export *export, const char *path, struct m
     if (export->question.moment.kind == MT_AT_OOM && !analysis->replay.n_ooms)
         return lacks(error, path, "the program never ran out of memory; use --at peak");
     if (analysis->has_no_step)
-        return lacks(error, path, "the trace does not have this iteration; memtap report lists them");
+        return lacks(error, path,
+                     "the trace does not have this iteration; memtap report lists them");
     return 0;
 }
 
@@ -71,5 +72,6 @@ int mt_export_rows(const struct mt_export *export, struct mt_rows *rows, const c
         take = take_between;
         data = &between;
     }
-    return mt_export_note(error, path, &fault, mt_rows_read(rows, export->table, take, data, &fault));
+    return mt_export_note(error, path, &fault,
+                          mt_rows_read(rows, export->table, take, data, &fault));
 }

@@ -43,7 +43,8 @@ static void push_place(struct mt_flat *flat, uint32_t place)
     push(flat, &distance, 4);
 }
 
-uint32_t mt_flat_vector(struct mt_flat *flat, const void *elements, size_t n, size_t size, size_t align)
+uint32_t mt_flat_vector(struct mt_flat *flat, const void *elements, size_t n, size_t size,
+                        size_t align)
 {
     uint32_t count = (uint32_t)n;
     pad(flat, 4, n * size);

@@ -11,6 +11,10 @@ const struct mt_export_format mt_export_formats[] = {
     {"arrow", true, TABLE, mt_export_arrow},
     {"arrow_stream", true, TABLE, mt_export_arrow_stream},
     {"csv", false, TABLE, mt_export_csv},
+    {"folded", false, MOMENT, mt_export_folded},
+    {"memory_viz", true, MT_TAKES_MOMENT | MT_TAKES_NEWEST, mt_export_memory_viz},
+    {"pprof", true, MOMENT, mt_export_pprof},
+    {"speedscope", false, MOMENT, mt_export_speedscope},
     {0}};
 
 const struct mt_export_format *mt_export_format_find(const char *name)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MT_SINK_ROOM (1u << 18)
+#define MT_SINK_ROOM (1u << 20)
 
 struct mt_sink {
     int fd;

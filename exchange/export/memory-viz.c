@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PyTorch's snapshot: {"device_traces": [[entry, ...], ...], "segments": [...], ...}. The entries
+ * of each device are written as its events are read, and then what is left at the end.
+ */
+#include "viz.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void clear_story(struct mt_viz *viz)
+{
+    free(viz->segments);
+    free(viz->requests);
+    free(viz->threads);
+    free(viz->pending);
+    mt_address_map_clear(&viz->by_address);
+    mt_address_map_clear(&viz->pools);
+    viz->segments = NULL;
+    viz->requests = NULL;
+    viz->threads = NULL;
+    viz->pending = NULL;
+    viz->n_segments = viz->segments_capacity = viz->n_requests = viz->requests_capacity = 0;
+    viz->n_threads = viz->threads_capacity = viz->n_pending = viz->pending_capacity = 0;
+    viz->free_request = viz->n_pools = 0;
+    viz->entries = viz->reserved = viz->n_freed = 0;
+}
+
+static int make_memos(struct mt_viz *viz)
+{
+    const struct mt_definitions *d = mt_rows_replay(viz->rows)->definitions;
+    viz->stacks = calloc((size_t)mt_definitions_stack_limit(d) + 1, sizeof *viz->stacks);
+    viz->forward = calloc((size_t)mt_definitions_stack_limit(d) + 1, sizeof *viz->forward);
+    viz->frames = calloc((size_t)mt_definitions_frame_limit(d) + 1, sizeof *viz->frames);
+    return viz->stacks && viz->forward && viz->frames ? 0 : -ENOMEM;
+}
+
+/* How many entries there are, for the newest of them. */
+static int count(struct mt_viz *viz, struct mt_export_error *error)
+{
+    struct mt_pickle *pickle = viz->pickle;
+    viz->pickle = NULL;
+    viz->skip = 0;
+    int rc = mt_viz_trace(viz, error);
+    viz->pickle = pickle;
+    viz->skip = viz->entries > viz->export->newest ? viz->entries - viz->export->newest : 0;
+    clear_story(viz);
+    return rc;
+}
+
+/* PyTorch's recorder ends with such an entry; here it gives memory_viz its category "unknown". */
+static void put_last(struct mt_viz *viz)
+{
+    mt_pickle_item(viz->pickle, &viz->list);
+    mt_pickle_dict(viz->pickle);
+    mt_pickle_key(viz->pickle, "action");
+    mt_pickle_key(viz->pickle, "snapshot");
+    mt_pickle_key(viz->pickle, "addr");
+    mt_pickle_number(viz->pickle, 0);
+    mt_pickle_key(viz->pickle, "size");
+    mt_pickle_number(viz->pickle, 0);
+    mt_pickle_key(viz->pickle, "stream");
+    mt_pickle_number(viz->pickle, 0);
+    mt_pickle_key(viz->pickle, "time_us");
+    mt_pickle_number(viz->pickle, viz->start_us + mt_rows_replay(viz->rows)->time_ns / 1000);
+    mt_viz_frames(viz, "frames", 0);
+    mt_viz_category(viz, -1);
+    mt_pickle_dict_end(viz->pickle);
+}
+
+/* Of a moment there are no entries: all are left out, and the segments stay. */
+static int put_device(struct mt_viz *viz, unsigned slot, struct mt_export_error *error)
+{
+    int rc = 0;
+    viz->slot = slot;
+    viz->skip = viz->export->has_moment ? UINT64_MAX : 0;
+    if (viz->export->newest && !viz->export->has_moment)
+        rc = count(viz, error);
+    mt_pickle_list(viz->pickle, &viz->list);
+    if (!rc)
+        rc = mt_viz_trace(viz, error);
+    if (!rc && !viz->export->has_moment)
+        put_last(viz);
+    mt_pickle_list_end(viz->pickle, &viz->list);
+    return rc;
+}
+
+static bool is_asked(const struct mt_viz *viz, unsigned slot)
+{
+    const struct mt_question *question = &viz->export->question;
+    return mt_rows_replay(viz->rows)->peak[slot].event &&
+           (!question->one_device || mt_device_slot(question->device) == slot);
+}
+
+/* The last event that counts on the device, by the analysis of the moment; 0: none does. */
+static uint64_t until(const struct mt_analysis *analysis, unsigned slot)
+{
+    for (size_t i = 0; i < analysis->n_devices; i++)
+        if (mt_device_slot(analysis->devices[i].device) == slot)
+            return analysis->devices[i].at.event;
+    return 0;
+}
+
+/* Each device's segments follow from its entries, and are written after all of these: the stories
+ * are kept, which are as large as what is live. */
+static int put_devices(struct mt_viz *viz, const struct mt_analysis *analysis,
+                       struct mt_export_error *error)
+{
+    struct mt_viz *stories = calloc(MT_DEVICES, sizeof *stories);
+    struct mt_pickle_list devices, segments;
+    unsigned last = 1;
+    int rc = stories ? 0 : -ENOMEM;
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        last = is_asked(viz, slot) && slot > last ? slot : last;
+    mt_pickle_key(viz->pickle, "device_traces");
+    mt_pickle_list(viz->pickle, &devices);
+    for (unsigned slot = 1; slot <= last && !rc; slot++) {
+        mt_pickle_item(viz->pickle, &devices);
+        if (is_asked(viz, slot)) {
+            viz->until = analysis ? until(analysis, slot) : UINT64_MAX;
+            rc = put_device(viz, slot, error);
+        } else {
+            mt_pickle_list(viz->pickle, &segments);
+        }
+        stories[slot] = *viz;
+        *viz = (struct mt_viz){.export = viz->export,
+                               .rows = viz->rows,
+                               .path = viz->path,
+                               .pickle = viz->pickle,
+                               .start_us = viz->start_us,
+                               .stacks = viz->stacks,
+                               .frames = viz->frames,
+                               .forward = viz->forward,
+                               .texts = viz->texts,
+                               .text_memos = viz->text_memos,
+                               .text_memos_capacity = viz->text_memos_capacity};
+    }
+    mt_pickle_list_end(viz->pickle, &devices);
+    mt_pickle_key(viz->pickle, "segments");
+    mt_pickle_list(viz->pickle, &segments);
+    for (unsigned slot = 1; slot <= last && stories; slot++) {
+        if (!rc && is_asked(viz, slot))
+            rc = mt_viz_segments(&stories[slot], &segments);
+        clear_story(&stories[slot]);
+    }
+    mt_pickle_list_end(viz->pickle, &segments);
+    free(stories);
+    return rc;
+}
+
+static void put_annotation(struct mt_viz *viz, struct mt_pickle_list *list, const char *stage,
+                           const char *name, unsigned slot, uint64_t time_ns)
+{
+    struct mt_pickle *pickle = viz->pickle;
+    mt_pickle_item(pickle, list);
+    mt_pickle_dict(pickle);
+    mt_pickle_key(pickle, "stage");
+    mt_pickle_key(pickle, stage);
+    mt_pickle_key(pickle, "name");
+    mt_pickle_text(pickle, name);
+    mt_pickle_key(pickle, "device");
+    mt_pickle_number(pickle, slot ? slot - 1 : 0);
+    mt_pickle_key(pickle, "time_us");
+    mt_pickle_number(pickle, viz->start_us + time_ns / 1000);
+    mt_pickle_dict_end(pickle);
+}
+
+/* The run's phases: "iteration 3 forward". */
+static void put_annotations(struct mt_viz *viz)
+{
+    const struct mt_replay *replay = mt_rows_replay(viz->rows);
+    struct mt_pickle_list list;
+    mt_pickle_key(viz->pickle, "external_annotations");
+    mt_pickle_list(viz->pickle, &list);
+    for (unsigned slot = 1; slot < MT_DEVICES; slot++)
+        for (size_t i = 0; i < replay->spans[slot].n && is_asked(viz, slot); i++) {
+            const struct mt_span *span = &replay->spans[slot].span[i];
+            bool is_last = i + 1 == replay->spans[slot].n;
+            char name[64] = "start-up";
+            if (span->iteration)
+                snprintf(name, sizeof name, "iteration %u %s", span->iteration,
+                         span->is_evaluation ? "evaluation" : mt_phase_names[span->phase].name);
+            put_annotation(viz, &list, "START", name, slot, span->time_ns);
+            put_annotation(viz, &list, "END", name, slot,
+                           is_last ? replay->time_ns : span[1].time_ns);
+        }
+    mt_pickle_list_end(viz->pickle, &list);
+}
+
+static int put_snapshot(struct mt_viz *viz, struct mt_export_error *error)
+{
+    struct mt_analysis analysis;
+    int rc = make_memos(viz);
+    if (!rc && viz->export->has_moment)
+        rc = mt_export_analyze(viz->export, viz->path, &analysis, error);
+    if (rc) {
+        if (viz->export->has_moment && viz->frames)
+            mt_analysis_destroy(&analysis);
+        return rc;
+    }
+    mt_pickle_dict(viz->pickle);
+    rc = put_devices(viz, viz->export->has_moment ? &analysis : NULL, error);
+    put_annotations(viz);
+    mt_pickle_key(viz->pickle, "allocator_settings");
+    mt_pickle_dict(viz->pickle);
+    mt_pickle_dict_end(viz->pickle);
+    mt_pickle_dict_end(viz->pickle);
+    if (viz->export->has_moment)
+        mt_analysis_destroy(&analysis);
+    return rc;
+}
+
+int mt_export_memory_viz(const struct mt_export *export, struct mt_sink *sink,
+                         struct mt_export_error *error)
+{
+    const char *path = export->paths[0];
+    struct mt_trace_error fault;
+    struct mt_rows *rows;
+    struct mt_texts texts = {0};
+    struct mt_pickle pickle;
+    int rc =
+        mt_export_note(error, path, &fault, mt_rows_open(&rows, path, &export->question, &fault));
+    if (rc)
+        return rc;
+    const char *start = mt_info(mt_rows_replay(rows)->definitions, "start_realtime_ns");
+    struct mt_viz viz = {.export = export,
+                         .rows = rows,
+                         .path = path,
+                         .pickle = &pickle,
+                         .start_us = start ? strtoull(start, NULL, 10) / 1000 : 0,
+                         .texts = &texts};
+    mt_pickle_begin(&pickle, sink);
+    rc = put_snapshot(&viz, error);
+    mt_pickle_end(&pickle);
+    free(viz.stacks);
+    free(viz.frames);
+    free(viz.forward);
+    free(viz.text_memos);
+    mt_texts_clear(&texts);
+    mt_rows_close(rows);
+    return rc;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pprof's profile.proto, gzipped: what is live at a moment, by stack, with labels. */
+#include "analyzer/findings/job.h"
+#include "analyzer/support/demangle.h"
+#include "exchange/tables/texts.h"
+#include "proto.h"
+#include "shares.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+/* Fields of its messages. */
+enum { SAMPLE_TYPE = 1, SAMPLE = 2, LOCATION = 4, FUNCTION = 5, STRING = 6 };
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+enum { LABEL_KEY = 1, LABEL_TEXT = 2, LABEL_NUMBER = 3 };
+
+struct pprof {
+    struct mt_proto proto;
+    struct mt_texts strings;   /* the first is "" */
+    struct mt_texts functions; /* "name place, file place" */
+    struct mt_texts locations; /* "function place, line" */
+    int rc;
+};
+
+static uint32_t place(struct pprof *to, struct mt_texts *texts, const char *text)
+{
+    uint32_t index = 0;
+    if (mt_texts_add(texts, text, &index))
+        to->rc = -ENOMEM;
+    return index;
+}
+
+static uint32_t string(struct pprof *to, const char *text)
+{
+    return place(to, &to->strings, text);
+}
+
+/* A location's id, from 1. */
+static uint32_t location(struct pprof *to, const struct mt_frame *frame)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%u %u", string(to, frame->function),
+             string(to, strcmp(frame->file, "?") ? frame->file : ""));
+    uint32_t function = place(to, &to->functions, key);
+    snprintf(key, sizeof key, "%u %u", function + 1, frame->line);
+    return place(to, &to->locations, key) + 1;
+}
+
+static void label(struct pprof *to, const char *key, const char *text)
+{
+    if (!*text || !strcmp(text, "?"))
+        return;
+    uint32_t key_place = string(to, key), text_place = string(to, text);
+    size_t begin = mt_proto_begin(&to->proto, SAMPLE_LABEL);
+    mt_proto_number(&to->proto, LABEL_KEY, key_place);
+    mt_proto_number(&to->proto, LABEL_TEXT, text_place);
+    mt_proto_end(&to->proto, begin);
+}
+
+static void number_label(struct pprof *to, const char *key, long number)
+{
+    if (number < 0)
+        return;
+    uint32_t key_place = string(to, key);
+    size_t begin = mt_proto_begin(&to->proto, SAMPLE_LABEL);
+    mt_proto_number(&to->proto, LABEL_KEY, key_place);
+    mt_proto_number(&to->proto, LABEL_NUMBER, (uint64_t)number);
+    mt_proto_end(&to->proto, begin);
+}
+
+static void put_sample(struct pprof *to, const struct mt_analysis *analysis,
+                       const struct mt_device *device, const struct mt_live_share *share)
+{
+    const struct mt_definitions *d = analysis->replay.definitions;
+    char operator[256] = "";
+    if (share->operator)
+        mt_short_type_name(mt_string(d, share->operator), operator, sizeof operator);
+    size_t begin = mt_proto_begin(&to->proto, SAMPLE);
+    size_t ids = mt_proto_begin(&to->proto, SAMPLE_LOCATION);
+    for (uint32_t stack = share->stack; mt_stack(d, stack)->depth;
+         stack = mt_stack(d, stack)->parent)
+        mt_proto_varint(&to->proto, location(to, mt_named_frame(d, mt_stack(d, stack)->frame)));
+    mt_proto_end(&to->proto, ids);
+    size_t values = mt_proto_begin(&to->proto, SAMPLE_VALUE);
+    mt_proto_varint(&to->proto, share->blocks);
+    mt_proto_varint(&to->proto, share->bytes);
+    mt_proto_end(&to->proto, values);
+    label(to, "category", mt_categories[share->category].name);
+    label(to, "phase",
+          share->phase == MT_PHASE_OUTSIDE ? "outside" : mt_phase_names[share->phase].name);
+    label(to, "module", mt_stack_module(d, share->module));
+    label(to, "operator", operator);
+    number_label(to, "device", device->device);
+    number_label(to, "rank", mt_rank(analysis));
+    mt_proto_end(&to->proto, begin);
+}
+
+static int show(void *data, const struct mt_analysis *analysis, const char *path)
+{
+    struct pprof *to = data;
+    (void)path;
+    for (size_t i = 0; i < analysis->n_devices && !to->rc; i++) {
+        struct mt_live_share *shares;
+        size_t n;
+        to->rc = mt_live_shares(analysis, &analysis->devices[i], &shares, &n);
+        for (size_t j = 0; j < n && !to->rc; j++)
+            put_sample(to, analysis, &analysis->devices[i], &shares[j]);
+        free(shares);
+    }
+    return to->rc;
+}
+
+static void put_type(struct pprof *to, const char *type, const char *unit)
+{
+    uint32_t type_place = string(to, type), unit_place = string(to, unit);
+    size_t begin = mt_proto_begin(&to->proto, SAMPLE_TYPE);
+    mt_proto_number(&to->proto, 1, type_place);
+    mt_proto_number(&to->proto, 2, unit_place);
+    mt_proto_end(&to->proto, begin);
+}
+
+/* What samples refer to. */
+static void put_definitions(struct pprof *to)
+{
+    struct mt_proto *proto = &to->proto;
+    char *rest;
+    for (size_t i = 0; i < to->locations.n; i++) {
+        size_t begin = mt_proto_begin(proto, LOCATION);
+        mt_proto_number(proto, 1, i + 1);
+        size_t line = mt_proto_begin(proto, 4);
+        mt_proto_number(proto, 1, strtoull(to->locations.text[i], &rest, 10));
+        mt_proto_number(proto, 2, strtoull(rest, NULL, 10));
+        mt_proto_end(proto, line);
+        mt_proto_end(proto, begin);
+    }
+    for (size_t i = 0; i < to->functions.n; i++) {
+        size_t begin = mt_proto_begin(proto, FUNCTION);
+        uint64_t name = strtoull(to->functions.text[i], &rest, 10);
+        mt_proto_number(proto, 1, i + 1);
+        mt_proto_number(proto, 2, name);
+        mt_proto_number(proto, 3, name);
+        mt_proto_number(proto, 4, strtoull(rest, NULL, 10));
+        mt_proto_end(proto, begin);
+    }
+    for (size_t i = 0; i < to->strings.n; i++)
+        mt_proto_text(proto, STRING, to->strings.text[i]);
+}
+
+static int put_gzipped(struct mt_sink *sink, const struct mt_proto *proto)
+{
+    z_stream stream = {.next_in = proto->bytes, .avail_in = (uInt)proto->n};
+    if (proto->n > UINT32_MAX)
+        return -EFBIG;
+    if (deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return -ENOMEM;
+    unsigned char out[16384];
+    int rc = Z_OK;
+    while (rc != Z_STREAM_END) {
+        stream.next_out = out;
+        stream.avail_out = sizeof out;
+        rc = deflate(&stream, Z_FINISH);
+        mt_sink_put(sink, out, sizeof out - stream.avail_out);
+    }
+    deflateEnd(&stream);
+    return 0;
+}
+
+int mt_export_pprof(const struct mt_export *export, struct mt_sink *sink,
+                    struct mt_export_error *error)
+{
+    struct pprof to = {.rc = 0};
+    string(&to, "");
+    put_type(&to, "blocks", "count");
+    put_type(&to, "space", "bytes");
+    mt_proto_number(&to.proto, 14, string(&to, "space"));
+    int rc = mt_export_each(export, show, &to, error);
+    put_definitions(&to);
+    if (!rc)
+        rc = to.proto.has_no_memory ? -ENOMEM : to.rc;
+    if (!rc)
+        rc = put_gzipped(sink, &to.proto);
+    mt_proto_clear(&to.proto);
+    mt_texts_clear(&to.strings);
+    mt_texts_clear(&to.functions);
+    mt_texts_clear(&to.locations);
+    return rc;
+}

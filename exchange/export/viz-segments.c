@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A snapshot's segments: what PyTorch has from CUDA, and the blocks that tile it. */
+#include "viz.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define SMALL_SEGMENT (UINT64_C(2) << 20)
+
+static int by_address(const void *left, const void *right)
+{
+    const struct mt_viz_request *a = *(struct mt_viz_request *const *)left,
+                                *b = *(struct mt_viz_request *const *)right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+static void put_pair(struct mt_viz *viz, const char *key, uint64_t number)
+{
+    mt_pickle_key(viz->pickle, key);
+    mt_pickle_number(viz->pickle, number);
+}
+
+static void put_block(struct mt_viz *viz, struct mt_pickle_list *list, uint64_t address,
+                      uint64_t size, const struct mt_viz_request *request)
+{
+    struct mt_pickle *pickle = viz->pickle;
+    mt_pickle_item(pickle, list);
+    mt_pickle_dict(pickle);
+    put_pair(viz, "address", address);
+    put_pair(viz, "size", size);
+    put_pair(viz, "requested_size", request ? size - request->unused : 0);
+    mt_pickle_key(pickle, "state");
+    mt_pickle_key(pickle, !request            ? "inactive"
+                          : request->is_freed ? "active_pending_free"
+                                              : "active_allocated");
+    mt_viz_frames(viz, "frames", request ? request->stack : 0);
+    if (request)
+        mt_viz_category(viz, request->rule);
+    mt_pickle_dict_end(pickle);
+}
+
+struct sums {
+    uint64_t allocated, active, requested;
+};
+
+static struct sums sum_up(struct mt_viz_request *const *request, size_t n)
+{
+    struct sums sums = {0};
+    for (size_t i = 0; i < n; i++) {
+        sums.active += request[i]->size;
+        sums.allocated += request[i]->is_freed ? 0 : request[i]->size;
+        sums.requested += request[i]->size - request[i]->unused;
+    }
+    return sums;
+}
+
+static void put_segment(struct mt_viz *viz, struct mt_pickle_list *list,
+                        const struct mt_viz_segment *segment, struct mt_viz_request *const *request,
+                        size_t n)
+{
+    struct mt_pickle *pickle = viz->pickle;
+    struct sums sums = sum_up(request, n);
+    bool is_small = segment->size == SMALL_SEGMENT ||
+                    (n && request[0]->size <= SMALL_SEGMENT / 2 && segment->is_expandable);
+    mt_pickle_item(pickle, list);
+    mt_pickle_dict(pickle);
+    put_pair(viz, "device", viz->slot ? viz->slot - 1 : 0);
+    put_pair(viz, "address", segment->address);
+    put_pair(viz, "total_size", segment->size);
+    put_pair(viz, "allocated_size", sums.allocated);
+    put_pair(viz, "active_size", sums.active);
+    put_pair(viz, "requested_size", sums.requested);
+    put_pair(viz, "stream", segment->stream);
+    mt_pickle_key(pickle, "segment_type");
+    mt_pickle_key(pickle, is_small ? "small" : "large");
+    mt_viz_pool(viz, "segment_pool_id", segment->pool);
+    mt_pickle_key(pickle, "is_expandable");
+    mt_pickle_bool(pickle, segment->is_expandable);
+    mt_viz_frames(viz, "frames", segment->stack);
+    mt_pickle_key(pickle, "blocks");
+    struct mt_pickle_list blocks;
+    uint64_t at = segment->address, end = segment->address + segment->size;
+    mt_pickle_list(pickle, &blocks);
+    for (size_t i = 0; i < n; i++) {
+        if (request[i]->address > at)
+            put_block(viz, &blocks, at, request[i]->address - at, NULL);
+        put_block(viz, &blocks, request[i]->address, request[i]->size, request[i]);
+        at = request[i]->address + request[i]->size;
+    }
+    if (at < end)
+        put_block(viz, &blocks, at, end - at, NULL);
+    mt_pickle_list_end(pickle, &blocks);
+    mt_pickle_dict_end(pickle);
+}
+
+/* Pieces of an expandable segment that lie side by side are one. */
+static void join(struct mt_viz *viz)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < viz->n_segments; i++) {
+        struct mt_viz_segment *last = n ? &viz->segments[n - 1] : NULL;
+        const struct mt_viz_segment *next = &viz->segments[i];
+        if (last && last->is_expandable && next->is_expandable && last->stream == next->stream &&
+            last->pool == next->pool && last->address + last->size == next->address)
+            last->size += next->size;
+        else
+            viz->segments[n++] = *next;
+    }
+    viz->n_segments = n;
+}
+
+/* Blocks that lie in no segment (the trace does not have its begin) are segments of their own. */
+int mt_viz_segments(struct mt_viz *viz, struct mt_pickle_list *list)
+{
+    struct mt_viz_request **live = calloc(viz->n_requests + 1, sizeof *live);
+    size_t n = 0, next = 0;
+    if (!live)
+        return -ENOMEM;
+    for (size_t i = 0; i < viz->n_requests; i++)
+        if (viz->requests[i].address)
+            live[n++] = &viz->requests[i];
+    qsort(live, n, sizeof(struct mt_viz_request *), by_address);
+    join(viz);
+    for (size_t i = 0; i <= viz->n_segments; i++) {
+        const struct mt_viz_segment *segment = i < viz->n_segments ? &viz->segments[i] : NULL;
+        for (; next < n && (!segment || live[next]->address < segment->address); next++)
+            put_segment(viz, list,
+                        &(struct mt_viz_segment){live[next]->address, live[next]->size,
+                                                 live[next]->stream, live[next]->pool, 0, false},
+                        &live[next], 1);
+        size_t first = next;
+        while (segment && next < n && live[next]->address < segment->address + segment->size &&
+               live[next]->size <= segment->address + segment->size - live[next]->address &&
+               (next == first ||
+                live[next]->address >= live[next - 1]->address + live[next - 1]->size))
+            next++;
+        if (segment)
+            put_segment(viz, list, segment, &live[first], next - first);
+    }
+    free(live);
+    return viz->rc;
+}

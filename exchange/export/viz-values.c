@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of a snapshot's pickle that come again and again: written once. */
+#include "viz.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void put_frame(struct mt_viz *viz, uint32_t id)
+{
+    struct mt_pickle *pickle = viz->pickle;
+    if (viz->frames[id]) {
+        mt_pickle_get(pickle, viz->frames[id] - 1);
+        return;
+    }
+    const struct mt_frame *frame = mt_named_frame(mt_rows_replay(viz->rows)->definitions, id);
+    mt_pickle_dict(pickle);
+    mt_pickle_key(pickle, "name");
+    mt_pickle_text(pickle, frame->function);
+    mt_pickle_key(pickle, "filename");
+    mt_pickle_text(pickle, frame->file);
+    mt_pickle_key(pickle, "line");
+    mt_pickle_number(pickle, frame->line);
+    mt_pickle_dict_end(pickle);
+    viz->frames[id] = mt_pickle_memoize(pickle) + 1;
+}
+
+void mt_viz_frames(struct mt_viz *viz, const char *key, uint32_t stack)
+{
+    const struct mt_definitions *d = mt_rows_replay(viz->rows)->definitions;
+    struct mt_pickle *pickle = viz->pickle;
+    struct mt_pickle_list list;
+    mt_pickle_key(pickle, key);
+    if (stack >= mt_definitions_stack_limit(d))
+        stack = 0;
+    if (viz->stacks[stack]) {
+        mt_pickle_get(pickle, viz->stacks[stack] - 1);
+        return;
+    }
+    mt_pickle_list(pickle, &list);
+    for (uint32_t at = stack; mt_stack(d, at)->depth; at = mt_stack(d, at)->parent) {
+        mt_pickle_item(pickle, &list);
+        put_frame(viz, mt_stack(d, at)->frame);
+    }
+    mt_pickle_list_end(pickle, &list);
+    viz->stacks[stack] = mt_pickle_memoize(pickle) + 1;
+}
+
+/* A list of texts, as PyTorch has it. */
+void mt_viz_forward_frames(struct mt_viz *viz, uint32_t stack)
+{
+    const struct mt_definitions *d = mt_rows_replay(viz->rows)->definitions;
+    struct mt_pickle *pickle = viz->pickle;
+    struct mt_pickle_list list;
+    if (!stack || stack >= mt_definitions_stack_limit(d))
+        return;
+    mt_pickle_key(pickle, "forward_frames");
+    if (viz->forward[stack]) {
+        mt_pickle_get(pickle, viz->forward[stack] - 1);
+        return;
+    }
+    mt_pickle_list(pickle, &list);
+    for (uint32_t at = stack; mt_stack(d, at)->depth; at = mt_stack(d, at)->parent) {
+        const struct mt_frame *frame = mt_named_frame(d, mt_stack(d, at)->frame);
+        char *text = NULL;
+        mt_pickle_item(pickle, &list);
+        if (asprintf(&text, "%s:%u:%s", frame->file, frame->line, frame->function) < 0)
+            text = NULL;
+        mt_pickle_text(pickle, text ? text : frame->function);
+        free(text);
+    }
+    mt_pickle_list_end(pickle, &list);
+    viz->forward[stack] = mt_pickle_memoize(pickle) + 1;
+}
+
+/* memory_viz has a colour for each, and one that is called so. */
+void mt_viz_category(struct mt_viz *viz, int rule)
+{
+    const struct mt_user_rules *user = viz->export->question.rules;
+    enum mt_category category =
+        rule < 0 ? MT_CATEGORY_OTHER : mt_rule_at(user, (size_t)rule)->category;
+    mt_pickle_key(viz->pickle, "category");
+    mt_pickle_key(viz->pickle,
+                  category == MT_CATEGORY_OTHER ? "unknown" : mt_categories[category].name);
+}
+
+static void put_text(struct mt_viz *viz, const char *text)
+{
+    uint32_t place = 0;
+    if (mt_texts_add(viz->texts, text, &place) ||
+        mt_grow(&viz->text_memos, &viz->text_memos_capacity, (size_t)place + 1,
+                sizeof *viz->text_memos)) {
+        viz->rc = -ENOMEM;
+        return;
+    }
+    if (viz->text_memos[place]) {
+        mt_pickle_get(viz->pickle, viz->text_memos[place] - 1);
+        return;
+    }
+    mt_pickle_text(viz->pickle, text);
+    viz->text_memos[place] = mt_pickle_memoize(viz->pickle) + 1;
+}
+
+/* "activations: has a grad_fn (certain); forward; layers.0.mlp". */
+void mt_viz_metadata(struct mt_viz *viz, const struct mt_block *block, int rule)
+{
+    const struct mt_replay *replay = mt_rows_replay(viz->rows);
+    char text[1024];
+    if (rule < 0 || !block)
+        return;
+    const struct mt_rule *found = mt_rule_at(viz->export->question.rules, (size_t)rule);
+    uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
+    const char *module = mt_stack_module(replay->definitions, stack);
+    enum mt_phase phase = (enum mt_phase)block->birth->when.phase;
+    int n = snprintf(text, sizeof text, "%s: %s (%s)", mt_categories[found->category].label,
+                     found->name, mt_certainty_name(found->certainty));
+    if (phase != MT_PHASE_OUTSIDE && n < (int)sizeof text)
+        n += snprintf(text + n, sizeof text - (size_t)n, "; %s", mt_phase_names[phase].name);
+    if (*module && n < (int)sizeof text)
+        snprintf(text + n, sizeof text - (size_t)n, "; %s", module);
+    mt_pickle_key(viz->pickle, "user_metadata");
+    put_text(viz, text);
+}
+
+void mt_viz_pool(struct mt_viz *viz, const char *key, uint64_t pool)
+{
+    mt_pickle_key(viz->pickle, key);
+    mt_pickle_number(viz->pickle, 0);
+    mt_pickle_number(viz->pickle, pool);
+    mt_pickle_pair(viz->pickle);
+}

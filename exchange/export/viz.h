@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of memory-viz.c share: one device's story, as PyTorch's allocator would have noted it. */
+#ifndef MT_VIZ_H
+#define MT_VIZ_H
+
+#include "analyzer/support/grow.h"
+#include "exchange/tables/texts.h"
+#include "export.h"
+#include "pickle.h"
+
+/* PyTorch has it from CUDA. */
+struct mt_viz_segment {
+    uint64_t address, size, stream, pool;
+    uint32_t stack;
+    bool is_expandable; /* a piece of one */
+};
+
+/* What a request said of a block that is there. */
+struct mt_viz_request {
+    uint64_t address, size, unused, stream, pool;
+    uint32_t stack;
+    bool is_freed; /* waits for other streams */
+    int rule;      /* -1: not known */
+};
+
+/* What a thread said before its next alloc or free. */
+struct mt_viz_thread {
+    uint64_t unused, stream, pool;
+    bool waits;
+};
+
+/* CUDA gave it to a thread; PyTorch's, if its total grows by it. */
+struct mt_viz_pending {
+    struct mt_viz_segment segment;
+    struct mt_event event;
+};
+
+struct mt_viz {
+    const struct mt_export *export;
+    const struct mt_rows *rows;
+    const char *path;
+    struct mt_pickle *pickle; /* NULL: entries are only counted */
+    unsigned slot;
+    uint64_t start_us;  /* unix time of the recording's begin */
+    uint64_t until;     /* the last event that counts; UINT64_MAX: all */
+    uint64_t skip;      /* entries that are left out, the oldest */
+    uint64_t entries;   /* so far */
+    uint64_t reserved;  /* PyTorch's total, as far as segments are known */
+    struct mt_pickle_list list;
+    struct mt_viz_segment *segments; /* in the order of addresses */
+    size_t n_segments, segments_capacity;
+    struct mt_viz_request *requests; /* of live blocks; places are used again */
+    size_t n_requests, requests_capacity;
+    size_t n_freed; /* of them wait for other streams */
+    uint32_t free_request; /* place + 1, by `size`; 0: none */
+    struct mt_address_map by_address; /* place + 1 */
+    struct mt_viz_thread *threads;
+    size_t n_threads, threads_capacity;
+    struct mt_viz_pending *pending;
+    size_t n_pending, pending_capacity;
+    struct mt_address_map pools; /* address -> number */
+    uint32_t n_pools;
+    bool is_over; /* the pass ended before the trace: it has all */
+    int rc;
+    /* what the pickle has, by number: memo + 1 */
+    uint32_t *stacks, *frames, *forward;
+    struct mt_texts *texts; /* metadata, each memoized at its first use */
+    uint32_t *text_memos;
+    size_t text_memos_capacity;
+};
+
+/* Values of the pickle that come again and again. */
+void mt_viz_frames(struct mt_viz *viz, const char *key, uint32_t stack);
+void mt_viz_forward_frames(struct mt_viz *viz, uint32_t stack);
+void mt_viz_category(struct mt_viz *viz, int rule);
+void mt_viz_metadata(struct mt_viz *viz, const struct mt_block *block, int rule);
+void mt_viz_pool(struct mt_viz *viz, const char *key, uint64_t pool);
+
+/* The device's entries, in order. As mt_export_writer. */
+int mt_viz_trace(struct mt_viz *viz, struct mt_export_error *error);
+
+/* Its segments with their blocks, after mt_viz_trace. 0 or -ENOMEM. */
+int mt_viz_segments(struct mt_viz *viz, struct mt_pickle_list *list);
+
+#endif
