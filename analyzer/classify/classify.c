@@ -8,7 +8,7 @@ static int saw(const struct mt_block *block, uint32_t evidence)
     return (block->evidence & evidence) != 0;
 }
 
-/* Whether the block was allocated in a phase, an enum mt_mark. */
+/* Return whether the block was allocated in a phase, an enum mt_mark. */
 static int made_in(const struct mt_rule_context *context, const struct mt_block *block,
                    uint32_t mark)
 {
@@ -21,15 +21,15 @@ static int made_under(const struct mt_rule_context *context, const struct mt_blo
     return (mt_stack(context->definitions, block->stack)->marks & mark) != 0;
 }
 
-/* A tensor that was detached from the graph to begin a new one (checkpointing) is a leaf as well,
- * but no parameter. */
+/* A tensor that was detached from the graph to begin a new one (checkpointing) is a leaf too, but
+ * not a parameter. */
 static int true_leaf(const struct mt_block *block)
 {
     return saw(block, MT_SAW_LEAF) && !saw(block, MT_SAW_LEAF_OF_GRAPH);
 }
 
-/* Where the operator that saves the tensor also made it, as a mask or a mean for itself, or where
- * a module did. */
+/* Return whether the operator that saves the tensor also made it, as a mask or a mean for itself,
+ * or a module did. */
 static int made_to_be_saved(const struct mt_rule_context *context, const struct mt_block *block)
 {
     uint32_t maker = mt_stack(context->definitions, block->stack)->python;
@@ -37,13 +37,14 @@ static int made_to_be_saved(const struct mt_rule_context *context, const struct 
            made_in(context, block, MT_MARK_MODULE_CALL);
 }
 
-/* Made while the program was in this phase. */
+/* Return whether the block was made in this phase of the program. */
 static int born(const struct mt_block *block, enum mt_phase phase)
 {
     return block->birth->when.phase == phase;
 }
 
-/* Freed before the phase that it was made in was over. Nodes of one backward may be interrupted. */
+/* Return whether the block was freed before its phase ended. Nodes of one backward may be
+ * interrupted. */
 static int died_in_phase(const struct mt_block *block)
 {
     if (!saw(block, MT_SAW_END))
@@ -58,7 +59,7 @@ static int saw_forward_begin(const struct mt_block *block)
     return mt_block_ended(block)->calls > block->birth->when.calls;
 }
 
-/* The program's own code made it before the model ran, at least for the first time. */
+/* Return whether the program's own code made it outside modules and optimizer steps. */
 static int made_outside(const struct mt_block *block)
 {
     return born(block, MT_PHASE_OUTSIDE) && !block->birth->step;
@@ -74,19 +75,19 @@ static bool is_unlabelled(const struct mt_block *block)
     return !saw(block, MT_SAW_SAVED | MT_SAW_GRAPH_OUTPUT | MT_SAW_LEAF | MT_SAW_GRADIENT);
 }
 
-/* Within rounding, and what the allocator leaves with a large block. */
+/* Allow for rounding, and for the rest that the allocator leaves in a large block. */
 static bool is_about(uint64_t size, uint64_t wanted)
 {
     return size >= wanted && size - wanted <= wanted / 64 + (1u << 20);
 }
 
-/* The stack from the innermost frame of Python on. */
+/* Return the stack from the innermost Python frame on. */
 static uint32_t python_stack(const struct mt_rule_context *context, const struct mt_block *block)
 {
     return mt_stack(context->definitions, block->stack)->python;
 }
 
-/* Of Module._apply, where it called the function that made the block; 0: another did. */
+/* Return the line of Module._apply that called the function that made the block; 0: it did not. */
 static uint32_t apply_line(const struct mt_rule_context *context, const struct mt_block *block)
 {
     uint32_t caller = mt_stack(context->definitions, python_stack(context, block))->parent;
@@ -99,7 +100,7 @@ static enum mt_copy copy_kind(const struct mt_rule_context *context, const struc
     return mt_copy_kind(&context->copies, block, python_stack(context, block));
 }
 
-/* By a line that had made what was seen to be of that kind. */
+/* Return whether a line made the block that had made a block with this evidence before. */
 static int made_like(const struct mt_rule_context *context, const struct mt_block *block,
                      uint32_t evidence)
 {
@@ -120,7 +121,7 @@ bool mt_is_kept_by_backward(const struct mt_block *block)
     return born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) && !went_to_another(block);
 }
 
-/* Not a copy of one parameter, which has as many elements. */
+/* Return whether no parameter has as many elements: the block is not a copy of one. */
 static bool is_of_no_parameter(const struct mt_rule_context *context, const struct mt_block *block)
 {
     return context->numels && context->numels->used && block->elements &&
@@ -138,8 +139,8 @@ static bool is_of_no_parameter(const struct mt_rule_context *context, const stru
 RULE(is_parameter, saw(block, MT_SAW_PARAMETER))
 RULE(is_buffer, saw(block, MT_SAW_BUFFER))
 RULE(is_gradient, saw(block, MT_SAW_GRADIENT))
-/* The innermost frames say so: Python has no part in it, and native frames of the two kinds are
- * never callers of PyTorch. */
+/* The innermost frames show it: Python is not involved, and these two kinds of native frames never
+ * call PyTorch. */
 RULE(made_by_library, made_under(context, block, MT_MARK_MATH_LIBRARY))
 RULE(made_by_nccl, made_under(context, block, MT_MARK_NCCL))
 RULE(is_workspace, saw(block, MT_SAW_WORKSPACE))
@@ -148,20 +149,20 @@ RULE(is_modules_buffer, saw(block, MT_SAW_MODULES_BUFFER))
 RULE(made_like_buffer, made_like(context, block, MT_SAW_MODULES_BUFFER))
 RULE(made_like_state, made_like(context, block, MT_SAW_STATE))
 RULE(made_like_gradient, made_like(context, block, MT_SAW_GRADIENT))
-/* Else copies in higher precision, which are no leaves of the graph. */
+/* Copies in higher precision are not leaves of the graph. */
 RULE(is_stepped, saw(block, MT_SAW_STEPPED) && saw(block, MT_SAW_LEAF))
 RULE(is_stepped_copy, saw(block, MT_SAW_STEPPED) && !saw(block, MT_SAW_SET_DATA) &&
                           !is_of_no_parameter(context, block))
-/* A flat one of several, or a rank's part of these. */
+/* A flat tensor of several parameters, or a rank's part of one. */
 RULE(is_stepped_flat, saw(block, MT_SAW_STEPPED) && !saw(block, MT_SAW_SET_DATA))
 RULE(is_data, saw(block, MT_SAW_SET_DATA))
 RULE(is_leaf_again, true_leaf(block) && saw(block, MT_SAW_LEAF_AGAIN) && !context->saw_stepped)
-/* That it outlived a step would say nothing: the last iteration's inputs do too.
- * Older PyTorch does not say which tensors are parameters: then leaves are. */
+/* Outliving a step would show nothing: the last iteration's inputs do too. Older PyTorch does not
+ * say which tensors are parameters: then leaves are. */
 RULE(is_leaf, true_leaf(block) && !context->saw_parameters && !context->saw_stepped)
 RULE(is_leaf_input, true_leaf(block) && (context->saw_parameters || context->saw_stepped))
 RULE(made_by_optimizer, !block->birth->step && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
-/* What is left in a module, where its parameters are known, and where they are not. */
+/* The other tensors of a module: first where its parameters are known, then where they are not. */
 RULE(was_moved, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_APPLY))
 RULE(was_constructed, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_INIT))
 RULE(was_copied, made_under(context, block, MT_MARK_COPY_DICT) &&
@@ -176,15 +177,16 @@ RULE(was_constructed_unlabelled, made_in(context, block, MT_MARK_MODULE_INIT))
 RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
 RULE(survived_step, saw(block, MT_SAW_STEP_SURVIVED))
 RULE(died_in_step, saw(block, MT_SAW_STEP_DIED))
-/* These two: the trace ends inside the step. */
+/* For these two the trace ends inside the step. */
 RULE(made_as_state, (block->birth->step) && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
 RULE(in_open_step, block->birth->step != 0)
 RULE(is_gradient_copy, copy_kind(context, block) && block->birth->when.after == MT_PHASE_BACKWARD &&
                            mt_block_ended(block)->backwards == block->birth->when.backwards)
-/* What an optimizer puts aside for one more backward (SAM); averages are made after steps. */
+/* Copies that an optimizer keeps for one more backward (SAM); averages are made after steps. */
 RULE(is_put_aside, copy_kind(context, block) && block->birth->when.after == MT_PHASE_BACKWARD)
 RULE(is_master, copy_kind(context, block) == MT_WIDER_COPY)
-/* PyTorch's optimizers keep their state themselves; else it is one that is written out. */
+/* Optimizers of PyTorch's kind keep their state themselves; without one, this is a hand-written
+ * optimizer's state. */
 RULE(is_average, copy_kind(context, block) && context->saw_steps)
 RULE(is_own_state, copy_kind(context, block))
 RULE(was_gathered, is_unlabelled(block) && made_under(context, block, MT_MARK_GATHER))
@@ -195,12 +197,12 @@ RULE(is_bucket_of_gradients,
      context->lacks_gradients && is_unlabelled(block) &&
          mt_stack_frame(context->definitions, python_stack(context, block))->marks &
              MT_MARK_BUCKETS)
-/* Of their precision, or of twice as many bytes. */
+/* In the parameters' precision, or with twice as many bytes. */
 RULE(is_flat_gradient, context->lacks_gradients && made_outside(block) && is_unlabelled(block) &&
                            mt_block_ended(block)->backwards > block->birth->when.backwards + 1 &&
                            (is_about(block->size, context->parameter_bytes) ||
                             is_about(block->size, 2 * context->parameter_bytes)))
-/* A rank's part of a gradient, which was added up and scattered. */
+/* A rank's part of a gradient, after a sum over the ranks (reduce-scatter). */
 RULE(is_scattered_gradient,
      is_unlabelled(block) && born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
          mt_block_ended(block)->backwards <= block->birth->when.backwards + 1 &&
@@ -216,29 +218,30 @@ RULE(in_backward,
 /* Activations are saved before the next backward, and freed by it. */
 RULE(saved_for_several,
      saw(block, MT_SAW_SAVED_LATER) && !block->node_name && made_to_be_saved(context, block))
-/* An optimizer that steps in backward makes several of one: so forward has to have come again. */
+/* An optimizer that steps in backward splits one backward into several: so require another
+ * forward. */
 RULE(there_for_several, born(block, MT_PHASE_FORWARD) && saw(block, MT_SAW_LATER_STEP) &&
                             mt_block_ended(block)->backwards > block->birth->when.backwards + 3 &&
                             mt_block_ended(block)->calls > block->birth->when.calls + 1)
-/* Where nothing is trained. What is gathered call by call has its first part among these. */
+/* Where nothing is trained. The first part of a cache that grows call by call is among these. */
 RULE(there_since_first, born(block, MT_PHASE_FORWARD) && is_unlabelled(block) &&
                             !mt_block_ended(block)->backwards && block->birth->when.calls <= 1 &&
                             mt_block_ended(block)->calls > 3)
 RULE(saved_by_maker, saw(block, MT_SAW_SAVED) && made_to_be_saved(context, block))
 RULE(saved, saw(block, MT_SAW_SAVED))
-/* No leaf's gradient, and no later backward replaces it: a hook keeps it, or a library. */
+/* Not a leaf's gradient, and no later backward replaces it: a hook or a library keeps it. */
 RULE(kept_ever_after, born(block, MT_PHASE_BACKWARD) && context->saw_gradients &&
                           block->node_name && mt_block_ended(block)->backwards > block->birth->when.backwards + 1)
 RULE(outlived_backward, born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
                             (mt_block_ended(block)->phase != MT_PHASE_BACKWARD ||
                              mt_block_ended(block)->backwards > block->birth->when.backwards))
-/* What autograd.grad() gives may be part of a loss: the gradient of a gradient goes through it. */
-/* The sum of several micro-batches, which DDP and FSDP take over in the last one's backward. Else
- * gradients are freed outside of backward, and this is a gradient of a gradient. */
+/* The sum of several micro-batches, which DDP and FSDP take over in the last one's backward.
+ * Otherwise gradients are freed outside backward, and this is a gradient of a gradient: a result of
+ * autograd.grad() may be part of a loss. */
 RULE(went_through_forward, !context->saw_gradients && context->is_distributed &&
                                went_to_another(block) && saw_forward_begin(block))
 RULE(went_to_another_backward, went_to_another(block))
-/* Where no module has moved or made them: stacked ones, those of a checkpoint. */
+/* Where no module moved or made them: stacked parameters, or a checkpoint's. */
 RULE(is_like_gradient, context->lacks_parameters && context->gradients && made_outside(block) &&
                            mt_block_ended(block)->backwards > block->birth->when.backwards + 1 &&
                            mt_equal_sets_has_size(context->gradients, block->size))
@@ -246,13 +249,13 @@ RULE(began_backward,
      born(block, MT_PHASE_BACKWARD) && made_under(context, block, MT_MARK_FIRST_GRADIENT))
 RULE(in_open_backward, born(block, MT_PHASE_BACKWARD))
 RULE(in_forward, born(block, MT_PHASE_FORWARD) && died_in_phase(block))
-/* Until the next forward replaces it: what its program keeps goes when forward is over, activations
+/* Kept until the next forward replaces it. The program's own tensors end after forward, activations
  * in backward. */
 RULE(kept_by_module, saw(block, MT_SAW_END) && born(block, MT_PHASE_FORWARD) &&
                          mt_block_ended(block)->phase == MT_PHASE_FORWARD && !context->saw_parameters &&
                          mt_block_ended(block)->backwards > block->birth->when.backwards)
 RULE(outlived_forward, born(block, MT_PHASE_FORWARD))
-/* Losses and the like, where autograd does not say. */
+/* Losses and similar tensors, where autograd does not label them. */
 RULE(went_to_backward, made_outside(block) && !context->saw_parameters &&
                            block->birth->when.after == MT_PHASE_FORWARD &&
                            mt_block_ended(block)->backwards > block->birth->when.backwards)
@@ -427,8 +430,8 @@ static bool has_parameters(const struct mt_verdict *verdicts, size_t n)
     return false;
 }
 
-/* Where labels tell of gradients, sizes need not. Those that backward keeps are as large as
- * parameters, or a part of them. */
+/* With labels of gradients, sizes are not needed. Gradients that backward keeps are as large as
+ * parameters, or as parts of them. */
 static void look_for_gradients(struct mt_rule_context *context, const struct mt_verdict *verdicts,
                                size_t n)
 {
@@ -445,7 +448,7 @@ static void look_for_gradients(struct mt_rule_context *context, const struct mt_
     context->parameter_bytes = bytes;
 }
 
-/* What says of one block what it is depends on how others were made. */
+/* Collect facts about all blocks that the rules for one block need. */
 static void look_at_makers(struct mt_rule_context *context, const struct mt_verdict *verdicts,
                            size_t n)
 {
@@ -462,8 +465,8 @@ static void look_at_makers(struct mt_rule_context *context, const struct mt_verd
     context->first_apply_line = first;
 }
 
-/* The first verdicts say which blocks are parameters; only what the program's own code made can be
- * a copy of them. */
+/* Classify twice: the first verdicts show the parameters, which the rules for copies need. Only
+ * blocks that the program's own code made can be copies. */
 int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts, size_t n)
 {
     int rc = 0, some_trained = 0;

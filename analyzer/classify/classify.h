@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From evidence to a category: one table of named rules, the strongest first. What no rule knows is
- * `other`.
+ * From evidence to a category: one table of named rules, the strongest first. A block that no rule
+ * knows is `other`.
  */
 #ifndef MT_CLASSIFY_H
 #define MT_CLASSIFY_H
@@ -15,34 +15,34 @@
 #include "analyzer/trace/definitions.h"
 #include "user-rules.h"
 
-/* What rules may look at besides the block. */
+/* Facts for the rules besides the block. */
 struct mt_rule_context {
     const struct mt_definitions *definitions;
-    const struct mt_ranges *ranges;     /* that blocks were made in */
+    const struct mt_ranges *ranges;     /* ranges around allocations */
     const struct mt_address_map *lines; /* the tracker's */
     const struct mt_address_map *numels; /* likewise: NULL: none */
-    int saw_parameters;                 /* the trace tells which tensors are parameters */
-    int saw_gradients;                  /* and which are gradients */
-    int saw_stepped;                    /* and on what optimizers work */
-    int saw_steps;                      /* an optimizer of PyTorch's kind was at work */
-    int lacks_parameters;               /* no other rule finds any at the moment in question */
-    int lacks_gradients;                /* backward keeps none: they have memory of before it */
-    uint64_t parameter_bytes;           /* of all of them, where they lack gradients */
-    bool is_distributed;                /* DDP or FSDP made something that is there */
-    uint32_t first_apply_line;          /* of Module._apply, where it moves parameters; 0: not seen */
-    const struct mt_equal_sets *gradients; /* sizes of what lifetimes show to be gradients */
+    int saw_parameters;                  /* the trace labels parameters, */
+    int saw_gradients;                   /* gradients, */
+    int saw_stepped;                     /* and tensors that optimizers update */
+    int saw_steps;                       /* an optimizer of PyTorch's kind ran */
+    int lacks_parameters;                /* no other rule finds parameters at the moment */
+    int lacks_gradients;                 /* backward keeps none: their memory is older */
+    uint64_t parameter_bytes;            /* of all parameters, if they lack gradients */
+    bool is_distributed;                 /* DDP or FSDP made a live block */
+    uint32_t first_apply_line;           /* of Module._apply: moves parameters; 0: not seen */
+    const struct mt_equal_sets *gradients; /* sizes of gradients, by lifetimes */
     struct mt_equal_sets copies;
     const struct mt_user_rules *user; /* NULL: none */
 };
 
 enum mt_certainty {
-    MT_CERTAIN, /* PyTorch said so */
-    MT_LIKELY,  /* where it was made says so, or what was done with it */
-    MT_GUESS,   /* how long it lived, or its size */
+    MT_CERTAIN, /* PyTorch labelled it */
+    MT_LIKELY,  /* its place in the program shows it, or its use */
+    MT_GUESS,   /* its lifetime or its size */
 };
 
 struct mt_rule {
-    const char *name; /* says why, in a few words: "kept as a leaf's gradient" */
+    const char *name; /* the reason in a few words: "kept as a leaf's gradient" */
     enum mt_category category;
     enum mt_certainty certainty;
     int (*holds)(const struct mt_rule_context *context, const struct mt_block *block);
@@ -58,19 +58,21 @@ size_t mt_rule_index(const struct mt_user_rules *user, const struct mt_rule *rul
 int mt_rule_holds(const struct mt_rule_context *context, size_t index,
                   const struct mt_block *block);
 
-/* Whether it knows copies of parameters that an optimizer works on instead: in higher precision. */
+/* Return whether the rule finds copies of parameters, in higher precision, that an optimizer
+ * updates instead. */
 bool mt_rule_is_master(const struct mt_rule *rule);
 
-/* Whether it knows copies of parameters that the program keeps beside them: averages. */
+/* Return whether the rule finds copies of parameters that the program keeps beside them:
+ * averages. */
 bool mt_rule_is_average(const struct mt_rule *rule);
 
-/* Whether the block, which has ended, was made in backward and kept as gradients are. */
+/* Return whether the block, which has ended, was made in backward and kept like gradients. */
 bool mt_is_kept_by_backward(const struct mt_block *block);
 
 /* "certain", "likely", "guess". */
 const char *mt_certainty_name(enum mt_certainty certainty);
 
-/* The first rule that holds; never NULL. */
+/* Return the first rule that holds; never NULL. */
 const struct mt_rule *mt_classify(const struct mt_rule_context *context,
                                   const struct mt_block *block);
 
@@ -80,19 +82,19 @@ struct mt_verdict {
     const struct mt_rule *rule;
 };
 
-/* Whether it says what it does not know: "other" says nothing. */
+/* Return whether the rule is a guess; "other" claims nothing. */
 static inline int mt_rule_guesses(const struct mt_rule *rule)
 {
     return rule->certainty == MT_GUESS && rule->category != MT_CATEGORY_OTHER;
 }
 
-/* The rule's name where it guesses, which lives as long as the program; else NULL. */
+/* Return the rule's name if it is a guess, else NULL. It lives as long as the program. */
 static inline const char *mt_guess_of(const struct mt_verdict *verdict)
 {
     return mt_rule_guesses(verdict->rule) ? verdict->rule->name : NULL;
 }
 
-/* Fills in the rules of all blocks of a device, which also say something of each other. 0 or
+/* Fill in the rules of all blocks of a device together: blocks are evidence for each other. 0 or
  * -ENOMEM. */
 int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts, size_t n);
 

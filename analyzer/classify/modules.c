@@ -16,8 +16,8 @@ static bool has_module(const struct mt_definitions *d, uint32_t stack)
     return mt_stack(d, stack)->call != 0;
 }
 
-/* A gradient or a state is its parameter's wherever it was made; a parameter is the one's that
- * moved it to the device, else the one's that first used it. */
+/* A gradient or a state belongs to its parameter's module, wherever it was made. A parameter
+ * belongs to the module that moved it to the device, else to the first that used it. */
 uint32_t mt_block_module(const struct mt_definitions *d, const struct mt_verdict *verdict)
 {
     const struct mt_block *block = verdict->block;
@@ -27,7 +27,7 @@ uint32_t mt_block_module(const struct mt_definitions *d, const struct mt_verdict
         is_of_leaf ? block->leaf_stack : 0, block->stack, block->forward_stack, block->leaf_stack,
         verdict->rule->category == MT_CATEGORY_PARAMETERS ? block->save_stack : 0};
     if (verdict->rule->category == MT_CATEGORY_WORKSPACE)
-        return 0; /* whoever needed it first, it is for all */
+        return 0; /* shared by all modules */
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
         if (has_module(d, stacks[i]))
             return stacks[i];
@@ -47,13 +47,13 @@ static uint64_t key_of(uint32_t parent, const char *name, size_t size)
     return hash;
 }
 
-/* The part of a module with that name: its index, or 0: no memory. */
+/* Return the index of the part of a module with this name, or 0: no memory. */
 static uint32_t part_of(struct mt_module_tree *tree, uint32_t parent, const char *name, size_t size)
 {
     uint64_t key = key_of(parent, name, size);
     uint32_t child = mt_address_map_get(&tree->by_name, key);
     if (child && (tree->node[child].parent != parent || !is_named(&tree->node[child], name, size)))
-        for (child = tree->node[parent].first_child; /* two have one hash */
+        for (child = tree->node[parent].first_child; /* a hash collision */
              child && !is_named(&tree->node[child], name, size);)
             child = tree->node[child].next;
     if (child || tree->n == MOST_NODES ||
@@ -95,7 +95,7 @@ static int add(struct mt_module_tree *tree, const struct mt_frame *call,
     }
 }
 
-/* The number of a layer; -1: it is none. */
+/* Return the number of a layer; -1: it is not a layer. */
 static long number_of(const struct mt_module_node *node)
 {
     char *end;
@@ -103,7 +103,7 @@ static long number_of(const struct mt_module_node *node)
     return isdigit((unsigned char)*node->name) && !*end && number < MOST_LAYERS ? (long)number : -1;
 }
 
-/* Layers by their numbers after all others, which are by bytes. */
+/* Layers by number, after all other parts, which are by bytes. */
 static int by_rank(const void *left, const void *right, void *nodes)
 {
     const struct mt_module_node *a = (struct mt_module_node *)nodes + *(const uint32_t *)left;
@@ -136,7 +136,7 @@ static int sort_children(struct mt_module_tree *tree, uint32_t parent)
     return 0;
 }
 
-/* Whether the blocks of two modules may be those of equal tensors. */
+/* Return whether the blocks of two modules may hold equal tensors. */
 static bool has_alike_blocks(const struct mt_module_node *left, const struct mt_module_node *right)
 {
     uint64_t more = left->large_bytes > right->large_bytes
@@ -147,7 +147,8 @@ static bool has_alike_blocks(const struct mt_module_node *left, const struct mt_
            more <= left->large_blocks * MT_LARGE_OVER;
 }
 
-/* Whether two modules have the same parts with the same blocks; their children are in order. */
+/* Return whether two modules have the same parts with the same blocks; their children are in
+ * order. */
 static bool is_alike(const struct mt_module_tree *tree, uint32_t a, uint32_t b)
 {
     const struct mt_module_node *left = &tree->node[a], *right = &tree->node[b];
@@ -177,7 +178,7 @@ static void take_in(struct mt_module_tree *tree, uint32_t to, uint32_t from)
         take_in(tree, to, from);
 }
 
-/* Puts runs of layers that are alike together. */
+/* Merge runs of equal layers. */
 static void fold(struct mt_module_tree *tree, uint32_t parent)
 {
     for (uint32_t at = tree->node[parent].first_child; at; at = tree->node[at].next) {
@@ -211,7 +212,7 @@ int mt_modules_collect(struct mt_module_tree *tree, const struct mt_definitions 
         else
             tree->unknown += verdicts[i].block->size;
     }
-    for (size_t i = tree->n; i-- > 0 && !rc;) { /* parts come after what has them */
+    for (size_t i = tree->n; i-- > 0 && !rc;) { /* parts come after their module */
         rc = sort_children(tree, (uint32_t)i);
         if (!rc)
             fold(tree, (uint32_t)i);

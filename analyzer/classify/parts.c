@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BITS 48 /* of elements: more are damage */
+#define MOST_BITS 48 /* elements: more mean damage */
 
 void mt_parts_clear(struct mt_parts *parts)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parameters of which this process has a part (a shard): how large they are as a whole, over all
- * processes, and the blocks that hold the parts.
+ * Parameters of which this process has a part (a shard): their whole size over all processes, and
+ * the blocks that hold the parts.
  */
 #ifndef MT_PARTS_H
 #define MT_PARTS_H
@@ -15,20 +15,20 @@ struct mt_parts {
         uint64_t whole; /* elements */
     } *part;
     size_t n, capacity;
-    uint64_t changes; /* how often something was learned */
+    uint64_t changes; /* number of changes */
 };
 
 /* A table of zeros is empty. */
 void mt_parts_clear(struct mt_parts *parts);
 
-/* The block with that number has a part of the parameter. 0 or -ENOMEM. */
+/* Note that the block with this number has a part of the parameter. 0 or -ENOMEM. */
 int mt_parts_add(struct mt_parts *parts, uint64_t parameter, uint64_t block, uint64_t whole);
 
-/* All parts, by the numbers of their blocks; the caller frees them. NULL: there are none, or no
+/* Return all parts, by their blocks' numbers; the caller frees them. NULL: there are none, or no
  * memory (-ENOMEM in *rc). */
 struct mt_shard *mt_parts_in_order(const struct mt_parts *parts, int *rc);
 
-/* Elements of the whole parameters that the block has parts of; 0: none is known. */
+/* Return the elements of the whole parameters that the block has parts of; 0: none is known. */
 uint64_t mt_parts_whole(const struct mt_shard *in_order, size_t n, uint64_t block);
 
 #endif

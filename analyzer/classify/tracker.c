@@ -48,7 +48,7 @@ static void end_step(struct mt_tracker *tracker, struct mt_thread_state *thread)
 }
 
 /* A step ends with the thread's first event outside the optimizer. Events without a stack, such as
- * those of autograd's own threads, say nothing. */
+ * autograd's threads', show nothing. */
 static void follow_step(struct mt_tracker *tracker, struct mt_thread_state *thread)
 {
     int inside = (thread->marks & MT_MARK_OPTIMIZER) != 0;
@@ -62,7 +62,7 @@ static void follow_step(struct mt_tracker *tracker, struct mt_thread_state *thre
     thread->step_depth = (uint32_t)thread->n_nodes;
 }
 
-/* What this thread is doing. Autograd's threads have no Python of their own: hooks and functions
+/* Return the thread's phase. Autograd's threads have no Python of their own: hooks and functions
  * that they call are part of backward. */
 static enum mt_phase thread_phase(const struct mt_thread_state *thread)
 {
@@ -73,7 +73,7 @@ static enum mt_phase thread_phase(const struct mt_thread_state *thread)
     return thread->phase_marks & MT_MARK_MODULE_CALL ? MT_PHASE_FORWARD : MT_PHASE_OUTSIDE;
 }
 
-/* What a program is doing, its Python stack says; in a thread without one, nothing does. */
+/* The phase comes from the Python stack. A thread without one has none. */
 static void look_at_stack(const struct mt_tracker *tracker, struct mt_thread_state *thread,
                           uint32_t stack)
 {
@@ -105,7 +105,7 @@ struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct
     follow_step(tracker, thread);
     thread->phase = (uint8_t)thread_phase(thread);
     if (event->thread >= MT_THREAD_LIMIT)
-        forget_birth(thread); /* it may be another thread's */
+        forget_birth(thread); /* threads beyond the limit share this state */
     return thread;
 }
 
@@ -135,8 +135,8 @@ static int node_new(struct mt_tracker *tracker, const struct mt_event *event, ui
     return 0;
 }
 
-/* What accumulates gradients is made without a call that the trace has: an earlier node at its
- * address would lend it a wrong forward line. */
+/* The trace does not have the call that makes an accumulator: an earlier node at its address would
+ * lend it a wrong forward line. */
 static bool is_accumulator(struct mt_tracker *tracker, uint32_t name)
 {
     unsigned place = name % MT_NODE_NAMES;
@@ -165,8 +165,8 @@ static int node_begin(struct mt_tracker *tracker, struct mt_thread_state *thread
     return 0;
 }
 
-/* Ends the node and, should their ends be missing, those inside it. An optimizer that ran in one
- * of its hooks has ended too. */
+/* End the node, and nodes inside it whose ends are missing. An optimizer that ran in one of its
+ * hooks has ended too. */
 static void node_end(struct mt_tracker *tracker, struct mt_thread_state *thread, uint64_t node)
 {
     size_t i = thread->n_nodes;
@@ -200,7 +200,7 @@ static void saw_requires_grad(struct mt_tracker *tracker, struct mt_block *block
         block->evidence |= MT_SAW_BUFFER;
 }
 
-/* PyTorch without its own allocator has its tensors in what CUDA handed out. */
+/* Without its own allocator PyTorch has its tensors in CUDA's blocks. */
 static struct mt_block *block_around(struct mt_tracker *tracker, uint64_t address)
 {
     struct mt_block *block = address ? mt_heap_around(tracker->heap, address) : NULL;
@@ -213,7 +213,7 @@ static void saw_elements(struct mt_block *block, uint64_t elements)
         block->elements = elements;
 }
 
-/* A parameter's: copies of it have as many. */
+/* Note a parameter's elements: its copies have as many. */
 static int saw_numel(struct mt_tracker *tracker, struct mt_block *block, uint64_t elements)
 {
     saw_elements(block, elements);
@@ -228,7 +228,8 @@ static void saw_dtype(struct mt_block *block, uint64_t dtype)
         block->dtype = (uint8_t)dtype;
 }
 
-/* Of a leaf: where forward used it first, or where its data was put on the device for a module. */
+/* Return a leaf's stack: its first use in forward, or the place where its data was put on the
+ * device for a module. */
 static uint32_t first_use(struct mt_tracker *tracker, uint64_t leaf)
 {
     const struct mt_block *block = block_around(tracker, leaf);
@@ -237,8 +238,8 @@ static uint32_t first_use(struct mt_tracker *tracker, uint64_t leaf)
     return mt_stack(tracker->definitions, block->stack)->call ? block->stack : block->leaf_stack;
 }
 
-/* What an optimizer keeps for all parameters together, it may keep in the name of one, which is
- * smaller then. Older PyTorch does not tell how many elements there are. */
+/* An optimizer may keep state for all parameters under one of them, which is then smaller. Older
+ * PyTorch does not give the number of elements. */
 static bool is_of_one(const struct mt_block *state, uint64_t elements,
                       const struct mt_block *parameter)
 {
@@ -246,8 +247,8 @@ static bool is_of_one(const struct mt_block *state, uint64_t elements,
                                            : state->size <= parameter->size;
 }
 
-/* What modules, optimizers and leaves have is looked at from time to time only. What the program's
- * own code made of it, it makes again by the same line. */
+/* Modules, optimizers and leaves are only examined from time to time. A line of the program that
+ * made a buffer, a state or a gradient once makes it again. */
 static int saw_line(struct mt_tracker *tracker, const struct mt_block *block, uint32_t evidence)
 {
     if (block->birth->when.phase != MT_PHASE_OUTSIDE &&
@@ -277,7 +278,7 @@ static int saw_state(struct mt_tracker *tracker, struct mt_block *block,
     return saw_line(tracker, block, MT_SAW_STATE);
 }
 
-/* Evidence from a label on the tensor at `address`, which may be a view into its block. */
+/* Add the evidence of a label on the tensor at `address`, which may be a view into its block. */
 static int label(struct mt_tracker *tracker, const struct mt_event *event, uint64_t address,
                  uint32_t stack)
 {
@@ -355,7 +356,7 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
     return rc;
 }
 
-/* Autograd's threads work for the one that trains. */
+/* Autograd's threads work for the thread that trains. */
 static uint32_t range_around(const struct mt_tracker *tracker, const struct mt_thread_state *thread)
 {
     return thread->is_autograds ? mt_ranges_of_thread(&tracker->ranges, tracker->leader) : 0;
@@ -388,7 +389,7 @@ int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
         node_end(tracker, thread, event->NODE_END.node);
         return 0;
     case MT_LOST:
-        thread->n_nodes = 0; /* ends of nodes may be among what was lost */
+        thread->n_nodes = 0; /* ends of nodes may be lost */
         return 0;
     }
     return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gathers evidence about blocks while events go by: what autograd says of their tensors, which
- * backward node made them, and whether they outlived an optimizer's step. It follows each thread:
- * the nodes that run on it, one inside the other, and the step that it is in.
+ * Gather evidence about blocks, event by event: autograd's labels of their tensors, the backward
+ * node that made them, and whether they outlived an optimizer step. Follow each thread: its running
+ * nodes, one inside the other, and its step.
  */
 #ifndef MT_TRACKER_H
 #define MT_TRACKER_H
@@ -18,7 +18,7 @@
 
 #define MT_NODE_NAMES 64u
 
-#define MT_THREAD_LIMIT 65536u /* beyond it only damaged traces go */
+#define MT_THREAD_LIMIT 65536u /* only damaged traces have more */
 
 struct mt_running_node {
     uint64_t node;
@@ -27,25 +27,25 @@ struct mt_running_node {
 };
 
 struct mt_thread_state {
-    int known;        /* has had an event */
-    bool is_autograds; /* one of those that autograd makes, one a device, to run backward */
-    uint32_t stack;   /* of the last event, */
+    int known;         /* it has had an event */
+    bool is_autograds; /* one of autograd's threads, one a device, which run backward */
+    uint32_t stack;    /* the last event's, */
     uint32_t python;  /* from its innermost frame of Python on, */
-    uint32_t marks;   /* of that, as mt_stack has them */
+    uint32_t marks;   /* mt_stack's marks of it */
     uint32_t phase_marks;
-    size_t n_stacked;    /* the nodes that ran then, */
-    uint8_t phase;       /* and what that made the thread's phase */
+    size_t n_stacked;    /* the running nodes then, */
+    uint8_t phase;       /* and the thread's phase then */
     uint32_t step;       /* 0: in none */
     uint32_t step_depth; /* nodes that ran when the step began */
     struct mt_running_node *nodes;
     size_t n_nodes, nodes_capacity;
-    struct mt_birth *birth; /* of the block that it made last; NULL: of none */
+    struct mt_birth *birth; /* the last block's; NULL: none */
 };
 
 struct mt_tracker {
     const struct mt_definitions *definitions; /* the caller's */
     struct mt_heap *heap;                     /* PyTorch's blocks; the caller's */
-    struct mt_heap *cuda;                     /* CUDA's, for tensors in none of these */
+    struct mt_heap *cuda;                     /* CUDA's, for tensors in no PyTorch block */
     struct mt_thread_state *threads;
     size_t n_threads, threads_capacity;
     struct mt_address_map forward; /* node -> stack where it was made */
@@ -53,21 +53,21 @@ struct mt_tracker {
     struct mt_deaths deaths; /* of blocks */
     struct mt_ranges ranges;
     struct mt_storages storages;
-    struct mt_parts parts; /* of parameters, which this process has */
-    uint32_t leader; /* the thread that runs the training loop: it was last in forward or a step */
+    struct mt_parts parts; /* this process's parts of parameters */
+    uint32_t leader;       /* the thread of the training loop: the last in forward or a step */
     uint32_t steps_begun, steps_ended;
     struct {
         uint32_t name; /* string id */
         bool is_accumulator;
-    } node_names[MT_NODE_NAMES]; /* by id, those that were asked for last */
-    struct mt_address_map lines; /* mt_line_of -> evidence of what the program makes itself */
-    struct mt_address_map numels; /* how many elements parameters have -> 1 */
-    int saw_parameters;          /* the trace tells which tensors are parameters */
-    int saw_stepped;             /* and which optimizers work on */
+    } node_names[MT_NODE_NAMES];  /* by id, the last queries */
+    struct mt_address_map lines;  /* mt_line_of -> evidence on the program's own blocks */
+    struct mt_address_map numels; /* numbers of elements of parameters -> 1 */
+    int saw_parameters;           /* the trace labels parameters */
+    int saw_stepped;              /* and tensors that optimizers update */
 };
 
-/* A key for the line in Python that made a block, and its size: what a program makes by it in one
- * iteration, it makes in the next one. */
+/* Return a key of the Python line that made a block, and of its size: a program makes the same
+ * again in the next iteration. */
 static inline uint64_t mt_line_of(const struct mt_definitions *definitions,
                                   const struct mt_block *block)
 {
@@ -75,14 +75,15 @@ static inline uint64_t mt_line_of(const struct mt_definitions *definitions,
            (uint32_t)(block->size >> 9);
 }
 
-/* A tracker of zeros, but for definitions and the heaps, is new. */
+/* A tracker of zeros, except definitions and the heaps, is new. */
 void mt_tracker_clear(struct mt_tracker *tracker);
 
-/* The event's thread does something else than before. Its state; NULL: no memory. */
+/* Update the event's thread, which changed its stack or its nodes. Return its state; NULL: no
+ * memory. */
 struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct mt_event *event);
 
-/* A node that is made outside of modules makes it forward all the same. Threads besides the one
- * that trains (loaders of data) say nothing of the program's phase by working outside. */
+/* A node made outside modules means forward too. Threads other than the training thread (data
+ * loaders) do not change the program's phase by working outside. */
 static inline void mt_tracker_follow_phase(struct mt_tracker *tracker,
                                            const struct mt_thread_state *thread,
                                            const struct mt_event *event)
@@ -93,7 +94,7 @@ static inline void mt_tracker_follow_phase(struct mt_tracker *tracker,
     if (phase == MT_PHASE_FORWARD || phase == MT_PHASE_STEP)
         tracker->leader = event->thread;
     if (phase == MT_PHASE_STEP && thread->n_nodes)
-        phase = MT_PHASE_BACKWARD; /* a hook's: backward goes on */
+        phase = MT_PHASE_BACKWARD; /* in a hook: backward goes on */
     if (phase == MT_PHASE_OUTSIDE && (!thread->python || event->thread != tracker->leader))
         return;
     if (thread->python)
@@ -101,8 +102,8 @@ static inline void mt_tracker_follow_phase(struct mt_tracker *tracker,
     mt_when_enter(&tracker->now, phase);
 }
 
-/* Takes note of an event, of any kind, before anything else is done with it. The state of its
- * thread until the next event; NULL: no memory. */
+/* Follow an event of any kind, before anything else uses it. Return its thread's state, valid until
+ * the next event; NULL: no memory. */
 static inline struct mt_thread_state *mt_tracker_follow(struct mt_tracker *tracker,
                                                         const struct mt_event *event)
 {
@@ -116,23 +117,23 @@ static inline struct mt_thread_state *mt_tracker_follow(struct mt_tracker *track
     return thread;
 }
 
-/* What an event says that is no allocation or free. 0 or -ENOMEM. */
+/* Handle an event that is not an allocation or free. 0 or -ENOMEM. */
 int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
                      const struct mt_event *event);
 
 uint32_t mt_tracker_find_range(const struct mt_tracker *tracker, uint32_t thread);
 
-/* The path of ranges that the thread works in; 0: none. */
+/* Return the path of the thread's open ranges; 0: none. */
 static inline uint32_t mt_tracker_range(const struct mt_tracker *tracker, uint32_t thread)
 {
     return tracker->ranges.n_ranges ? mt_tracker_find_range(tracker, thread) : 0;
 }
 
-/* Another birth for the thread's next blocks than the last. 0 or -ENOMEM. */
+/* Begin a new birth for the thread's next blocks. 0 or -ENOMEM. */
 int mt_tracker_new_birth(struct mt_tracker *tracker, struct mt_thread_state *thread,
                          const struct mt_event *event, uint64_t number, uint32_t step);
 
-/* Fills in what is known of a block without a birth that an event of the thread, of that number, has
+/* Fill in the known facts of a block without a birth that the thread's event of this number has
  * just made. 0 or -ENOMEM. */
 static inline int mt_tracker_made(struct mt_tracker *tracker, struct mt_thread_state *thread,
                                   struct mt_block *block, const struct mt_event *event,
@@ -158,8 +159,8 @@ static inline int mt_tracker_made(struct mt_tracker *tracker, struct mt_thread_s
     return 0;
 }
 
-/* A hook that runs when a leaf has got its gradient may use it and give it up at once, before
- * autograd tells of it: an optimizer's step in backward. */
+/* A hook that runs when a leaf has its gradient may use it and free it at once, before autograd
+ * reports it: an optimizer step in backward. */
 static inline bool mt_is_freed_by_leafs_hook(const struct mt_thread_state *thread,
                                              const struct mt_block *block)
 {
@@ -167,7 +168,8 @@ static inline bool mt_is_freed_by_leafs_hook(const struct mt_thread_state *threa
            block->node_name && block->node_name != thread->nodes[thread->n_nodes - 1].name;
 }
 
-/* Fills in what a block's end shows, or the end of the trace before its own (at_end). 0 or -ENOMEM. */
+/* Fill in the facts at a block's end, or at the end of the trace before it (at_end). 0 or
+ * -ENOMEM. */
 static inline int mt_tracker_ended(const struct mt_tracker *tracker, struct mt_block *block,
                                     int at_end)
 {
@@ -190,7 +192,7 @@ static inline int mt_tracker_ended(const struct mt_tracker *tracker, struct mt_b
     return 0;
 }
 
-/* What was known when somebody asked last (keep-plan.h): zeros before. */
+/* The state at the last query (keep-plan.h), zeros at first. */
 struct mt_tracker_seen {
     struct mt_when now;
     uint32_t leader, steps_begun, steps_ended;
@@ -199,10 +201,10 @@ struct mt_tracker_seen {
     uint64_t storages, parts;
 };
 
-/* Whether something else is known since, other than about a block. */
+/* Return whether the state changed since, other than of a block. */
 bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_seen *seen);
 
-/* What the label that was learned last says besides its block's own. */
+/* Effects of the last label beyond its own block. */
 struct mt_label_tells {
     int of_storage, of_part; /* the block's storage, or the parameter that it is a part of */
     int of_others;           /* blocks of the same line, size or storage */
@@ -210,7 +212,7 @@ struct mt_label_tells {
 struct mt_label_tells mt_tracker_label_tells(const struct mt_tracker *tracker,
                                              struct mt_tracker_seen *seen);
 
-/* The program has ended: so have the steps it was in. */
+/* End the steps that ran at the program's end. */
 void mt_tracker_finish(struct mt_tracker *tracker);
 
 #endif

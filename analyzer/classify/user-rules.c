@@ -40,8 +40,8 @@ static const struct {
 
 struct condition {
     enum condition_kind kind;
-    char *pattern;        /* of texts */
-    uint64_t least, most; /* of numbers */
+    char *pattern;        /* text conditions */
+    uint64_t least, most; /* number conditions */
 };
 
 struct user_rule {
@@ -62,7 +62,7 @@ struct parser {
     struct mt_rules_error *error;
 };
 
-/* Always -EINVAL. The column is where `at` stands. */
+/* Return -EINVAL. The column is that of `at`. */
 __attribute__((format(printf, 3, 4))) static int wrong(struct parser *parser, const char *at,
                                                        const char *format, ...)
 {
@@ -353,7 +353,7 @@ const struct mt_rule *mt_user_rule(const struct mt_user_rules *rules, size_t ind
     return &rules->rule[index].rule;
 }
 
-/* One frame of the stack has to meet all conditions on frames. */
+/* Return whether one frame of the stack meets all conditions on frames. */
 static int frame_meets(const struct user_rule *rule, const struct mt_frame *frame)
 {
     for (size_t i = 0; i < rule->n; i++) {
@@ -375,7 +375,7 @@ static int stack_meets(const struct user_rule *rule, const struct mt_definitions
     return 0;
 }
 
-/* Any of the ranges that were open around the block's allocation may be meant. */
+/* Return whether any range that was open around the block's allocation meets the condition. */
 static int range_meets(const struct condition *condition, const struct mt_rule_context *context,
                        uint32_t path)
 {

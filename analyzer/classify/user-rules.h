@@ -14,19 +14,20 @@ struct mt_rule_context;
 struct mt_user_rules;
 
 struct mt_rules_error {
-    unsigned line, column; /* from 1; 0: of the whole file */
-    char text[200];        /* what is wrong, and what to do */
+    unsigned line, column; /* from 1; 0: the whole file */
+    char text[200];        /* the error and its remedy */
 };
 
-/* Reads a file of rules, and with it the list of the user's categories. 0, or a negative errno with *error filled. */
+/* Read a rules file, and the list of the user's categories in it. 0, or a negative errno with
+ * *error filled. */
 int mt_user_rules_read(struct mt_user_rules **out, const char *path, struct mt_rules_error *error);
 
-/* The same from a text of so many bytes. */
+/* The same from a text with its number of bytes. */
 int mt_user_rules_parse(struct mt_user_rules **out, const char *text, size_t size,
                         struct mt_rules_error *error);
 void mt_user_rules_destroy(struct mt_user_rules *rules);
 
-/* All answer for NULL: no rules. */
+/* NULL: no rules. */
 size_t mt_user_rules_count(const struct mt_user_rules *rules);
 const struct mt_rule *mt_user_rule(const struct mt_user_rules *rules, size_t index);
 int mt_user_rule_holds(const struct mt_user_rules *rules, size_t index,

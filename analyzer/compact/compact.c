@@ -13,7 +13,7 @@
 
 struct work {
     const struct mt_keep_plan *plan;
-    struct mt_encoder *definitions, *events; /* what is used stands before */
+    struct mt_encoder *definitions, *events; /* definitions come before their use */
     uint64_t number;                         /* of the last event */
     FILE *out;
 };
@@ -24,7 +24,7 @@ static int end_events(struct work *work)
     return rc ? rc : mt_write_block(work->out, work->events);
 }
 
-/* A free of nothing: of PyTorch's with the totals after it, or of CUDA's. */
+/* Make it an empty free: PyTorch's keeps the totals after it; or CUDA's. */
 static void empty(struct mt_event *event)
 {
     switch (event->kind) {
@@ -44,7 +44,7 @@ static void empty(struct mt_event *event)
     }
 }
 
-/* An event whose block is not kept says nothing of it. */
+/* Write an event without its block, unless the block is kept. */
 static int write_event(struct work *work, const struct mt_event *event)
 {
     struct mt_event kept = *event;
@@ -98,7 +98,7 @@ static int write_begin(struct work *work)
     snprintf(text, sizeof text, MT_STATE_INFO "%s", mt_trace_state_names[work->plan->state]);
     if (!rc && work->plan->is_whole_but_end)
         rc = write_info(work, text);
-    if (!rc && work->plan->ended.how == MT_ENDED_RUNNING) /* nobody sees it by the copy itself */
+    if (!rc && work->plan->ended.how == MT_ENDED_RUNNING) /* the copy itself does not show it */
         rc = write_info(work, MT_ENDED_INFO "running");
     for (size_t i = 0; !rc && i < work->plan->summaries.n; i++)
         rc = write_summary(work, &work->plan->summaries.part[i]);

@@ -44,7 +44,7 @@ void mt_keep_life_touch(struct mt_keep_lives *lives, uint32_t index, uint64_t nu
     life->last_touch = touch;
 }
 
-/* Whether the label on a block says what was not known; then it is. */
+/* Return whether the label on a block is news, and note it. */
 static bool is_news(struct mt_keep_life *life, const struct mt_block *block)
 {
     if (life->known.elements == block->elements && life->known.evidence == block->evidence &&
@@ -93,7 +93,7 @@ int mt_keep_life_begin(struct mt_keep_lives *lives, struct mt_address_map *by_ad
                        uint64_t address, uint64_t number, size_t moments, bool is_wanted)
 {
     uint32_t before = mt_address_map_take(by_address, address);
-    if (before) /* its free is missing: this event has to end it */
+    if (before) /* its free is missing: this event must end it */
         is_wanted |= mt_keep_life_end(lives, before, moments);
     uint32_t index = new_life(lives);
     if (!index || mt_address_map_put(by_address, address, index))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that are live, and which events of them have to be kept if they are: what made them, the
- * labels that said something new, and when they were touched.
+ * Live blocks, and the events to keep if a block is kept: its allocation, the labels with news, and
+ * its touches.
  */
 #ifndef MT_KEEP_LIVES_H
 #define MT_KEEP_LIVES_H
@@ -15,13 +15,13 @@ struct mt_keep_life {
     struct mt_candidate *event;
     size_t n, capacity;
     struct mt_candidate first_touch, last_touch;
-    size_t moments; /* that had passed when it was made */
-    bool is_wanted; /* kept, however long it lives */
+    size_t moments; /* that had passed at its allocation */
+    bool is_wanted; /* kept, even if short-lived */
     struct {
         uint64_t elements;
         uint32_t evidence, save_stack, name, dtype;
     } known;       /* by the labels so far */
-    uint32_t next; /* that is free */
+    uint32_t next; /* in the list of free ones */
 };
 
 struct mt_keep_lives {
@@ -31,22 +31,22 @@ struct mt_keep_lives {
     size_t capacity;
 };
 
-/* Lives of zeros, but for nodes, are none. */
+/* Lives of zeros, except nodes, are empty. */
 void mt_keep_lives_clear(struct mt_keep_lives *lives);
 
-/* The last event, of this number, makes a block. The map has those at one level by their addresses.
- * 0 or -ENOMEM. */
+/* Begin a block that the last event, of this number, makes. The map has one level's lives by
+ * address. 0 or -ENOMEM. */
 int mt_keep_life_begin(struct mt_keep_lives *lives, struct mt_address_map *by_address,
                        uint64_t address, uint64_t number, size_t moments, bool is_wanted);
 
-/* It ends after so many moments. Whether it is kept. */
+/* End a life after so many moments. Return whether it is kept. */
 int mt_keep_life_end(struct mt_keep_lives *lives, uint32_t index, size_t moments);
 
-/* The trace ends: what is live is kept. */
+/* At the end of the trace keep all live blocks. */
 void mt_keep_lives_finish(struct mt_keep_lives *lives);
 
-/* The last event says more of it: in any case, if the block has learned something, or as one that
- * touches it. 0 or -ENOMEM. */
+/* Add the last event to a life: in any case; only if the block learned something; or as a touch. 0
+ * or -ENOMEM. */
 int mt_keep_life_add(struct mt_keep_lives *lives, uint32_t index, uint64_t number);
 int mt_keep_life_label(struct mt_keep_lives *lives, uint32_t index, const struct mt_block *block,
                        uint64_t number);

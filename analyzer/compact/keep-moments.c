@@ -4,21 +4,21 @@
 
 #include <errno.h>
 
-/* So many events may go to moments besides peaks: each keeps what is live at it, of which most is
- * live at others too. A block takes about four: it is made, labelled, freed. */
+/* So many events may go to moments besides peaks: a moment keeps all its live blocks, most of which
+ * other moments keep too. A block takes about four events: allocation, labels, free. */
 #define EVENTS_OF(events) ((events) / 250 > 4000 ? (events) / 250 : 4000)
 #define EVENTS_A_BLOCK 4u
 #define LEAST_STEPS 3u
 #define MOST_STEPS 16u
 
-/* What is live after the event, and how much that is. */
+/* Keep the live blocks after the event, and their totals. */
 static int add_whole(struct mt_keep_moments *moments, uint64_t number)
 {
     int rc = mt_marks_add(&moments->after_event, number);
     return rc ? rc : mt_marks_add(&moments->totals, number);
 }
 
-/* The highest moment of an iteration, and where it and the next one begin. */
+/* Add the highest moment of an iteration, and its begin and the next one's. */
 static int add_step(struct mt_keep_moments *moments, const struct mt_spans *spans, size_t number)
 {
     const struct mt_span *highest = mt_spans_of_iteration(spans, number);
@@ -31,7 +31,7 @@ static int add_step(struct mt_keep_moments *moments, const struct mt_spans *span
     return rc;
 }
 
-/* The first, the last, and others evenly between. */
+/* Add the first iteration, the last, and others evenly between. */
 static int add_steps(struct mt_keep_moments *moments, const struct mt_spans *spans, size_t n)
 {
     int rc = 0;
@@ -44,7 +44,8 @@ static int add_steps(struct mt_keep_moments *moments, const struct mt_spans *spa
     return rc;
 }
 
-/* The highest moment of each phase: two runs are compared there if their peaks are elsewhere. */
+/* Add the highest moment of each phase: compare needs it if the two runs' peaks are in different
+ * phases. */
 static int add_phases(struct mt_keep_moments *moments, const struct mt_spans *spans)
 {
     const struct mt_span *highest[MT_PHASE_STEP + 1] = {NULL};
@@ -72,7 +73,7 @@ static int choose_on_device(struct mt_keep_moments *moments, const struct mt_rep
     const struct mt_totals *peak = of_cuda ? &replay->cuda_peak[slot] : &replay->peak[slot];
     if (!peak->event)
         return 0;
-    /* They say when the device was used last. */
+    /* These two events show the device's last use. */
     if (of_cuda && (mt_marks_add(&moments->totals, replay->cuda_now[slot].event) ||
                     mt_marks_add(&moments->totals, scout->before_oom[slot])))
         return -ENOMEM;
@@ -93,7 +94,7 @@ static int choose_on_device(struct mt_keep_moments *moments, const struct mt_rep
     return rc;
 }
 
-/* The sample before a moment, and the one after it. */
+/* Add the sample before a moment, and the one after it. */
 static int add_samples_around(struct mt_marks_list *to, const struct mt_marks_list *samples,
                               uint64_t moment)
 {
@@ -109,8 +110,8 @@ static int add_samples_around(struct mt_marks_list *to, const struct mt_marks_li
     return rc || low == samples->n ? rc : mt_marks_add(to, samples->number[low]);
 }
 
-/* What CUDA had handed out when the device was asked has to be known where a moment is told with
- * it. All of PyTorch's segments are kept. */
+/* A report at a moment shows a sample of the device, and needs CUDA's blocks at that sample. All of
+ * PyTorch's segments are kept. */
 static int add_samples(struct mt_keep_moments *moments, const struct mt_replay *replay,
                        const struct mt_keep_scout *scout)
 {
@@ -122,7 +123,7 @@ static int add_samples(struct mt_keep_moments *moments, const struct mt_replay *
         for (size_t i = 0; !rc && i < n; i++)
             rc = add_samples_around(&moments->after_event, &scout->samples[slot],
                                     moments->after_event.number[i]);
-        /* The first one, and the last. */
+        /* The first sample, and the last. */
         if (!rc)
             rc = add_samples_around(&moments->after_event, &scout->samples[slot], 0);
         if (!rc)

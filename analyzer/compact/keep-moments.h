@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The moments of a trace that are worth to be kept when single events are not: each device's peak,
- * the highest and the begin of iterations; and the events that carry totals, which are looked at
- * between.
+ * The moments of a trace to keep when not all events are kept: each device's peak, and iterations'
+ * highest moments and begins; and events that carry the totals between them.
  */
 #ifndef MT_KEEP_MOMENTS_H
 #define MT_KEEP_MOMENTS_H
@@ -11,11 +10,11 @@
 
 struct mt_keep_moments {
     struct mt_marks_list after_event; /* numbers of events, from 1 */
-    struct mt_marks_list totals;      /* numbers of events that are the highest of something */
+    struct mt_marks_list totals;      /* numbers of events with a highest total */
 };
 
-/* Takes them from the replay of a whole trace, and what was noted in it; the scout's lists are
- * sorted. 0 or -ENOMEM; to be cleared in any case. */
+/* Choose from the replay of a whole trace and the scout's notes. The scout's lists are sorted.
+ * Return 0 or -ENOMEM. Call mt_keep_moments_clear in any case. */
 int mt_keep_moments_choose(struct mt_keep_moments *moments, const struct mt_replay *replay,
                            const struct mt_keep_scout *scout);
 void mt_keep_moments_clear(struct mt_keep_moments *moments);

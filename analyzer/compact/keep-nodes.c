@@ -2,16 +2,16 @@
 #include "keep-nodes.h"
 #include "analyzer/support/grow.h"
 
-/* As in the tracker, which is to see the same nodes. */
+/* As in the tracker, which must see the same nodes. */
 #define THREAD_LIMIT 65536u
 #define NESTING_LIMIT 4096u
 
 struct mt_keep_node {
     uint64_t address, begin, end; /* numbers of events; end 0: it still runs */
-    struct mt_candidate made;     /* where: of this node's own reference */
-    uint32_t outer;               /* the node that it is in, or the next that is free */
-    uint32_t references;          /* candidates, nodes in it, and its thread while it runs */
-    uint32_t waiting;             /* the next whose maker is to be looked at too */
+    struct mt_candidate made;     /* its NODE_NEW event, with a reference of this node's own */
+    uint32_t outer;               /* the outer node, or the next free one */
+    uint32_t references;          /* candidates, inner nodes, and its thread while it runs */
+    uint32_t waiting;             /* the next in the list to visit */
     bool is_kept;
 };
 
@@ -54,7 +54,8 @@ void mt_keep_nodes_clear(struct mt_keep_nodes *nodes)
     *nodes = (struct mt_keep_nodes){.kept = nodes->kept};
 }
 
-/* What goes takes what it is in and what it was made in along, however long that chain is. */
+/* A node that goes drops its outer node and the node that it was made in, along chains of any
+ * length. */
 static void drop_node(struct mt_keep_nodes *nodes, uint32_t index)
 {
     for (uint32_t waiting = 0;;) {
@@ -74,8 +75,8 @@ static void drop_node(struct mt_keep_nodes *nodes, uint32_t index)
     }
 }
 
-/* What a node is needed for: its begin, its end, where it was made, and all of this of what is
- * around it. */
+/* Keep a node: its begin, its end and its NODE_NEW event, and the same of the nodes around
+ * these. */
 static void keep_node(struct mt_keep_nodes *nodes, uint32_t index)
 {
     for (uint32_t waiting = 0;;) {
@@ -178,7 +179,7 @@ static int begin(struct mt_keep_nodes *nodes, struct mt_keep_thread *thread, uin
     return 0;
 }
 
-/* The thread leaves its innermost node, by this event. */
+/* Leave the thread's innermost node, by this event. */
 static void leave(struct mt_keep_nodes *nodes, struct mt_keep_thread *thread, uint64_t number)
 {
     uint32_t index = thread->innermost;
@@ -191,7 +192,7 @@ static void leave(struct mt_keep_nodes *nodes, struct mt_keep_thread *thread, ui
     drop_node(nodes, index);
 }
 
-/* Nodes inside it whose ends are missing have ended too. */
+/* End a node, and nodes inside it whose ends are missing. */
 static void end(struct mt_keep_nodes *nodes, struct mt_keep_thread *thread, uint64_t address,
                 uint64_t number)
 {
@@ -205,7 +206,7 @@ static void end(struct mt_keep_nodes *nodes, struct mt_keep_thread *thread, uint
         leave(nodes, thread, number);
 }
 
-/* The begin and the end of a node are in it themselves. */
+/* A node's begin and end events are inside it. */
 static void enter(struct mt_keep_nodes *nodes, uint32_t index)
 {
     if (index)
@@ -231,7 +232,7 @@ int mt_keep_nodes_event(struct mt_keep_nodes *nodes, const struct mt_event *even
     case MT_NODE_END:
         end(nodes, thread, event->NODE_END.node, number);
         return 0;
-    case MT_LOST: /* as the tracker */
+    case MT_LOST: /* as in the tracker */
         while (thread->innermost)
             leave(nodes, thread, number);
         return 0;

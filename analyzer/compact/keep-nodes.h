@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which events around an event are needed to know where it was: the backward nodes that ran on its
- * thread, and where each of them had been made.
+ * The events that show an event's place: the backward nodes that ran on its thread, and the places
+ * where they were made.
  */
 #ifndef MT_KEEP_NODES_H
 #define MT_KEEP_NODES_H
@@ -11,14 +11,14 @@
 #include "analyzer/support/address-map.h"
 #include "trace-format/model.h"
 
-/* Which events are kept: a bit each, by number, from 1. */
+/* The kept events: a bit each, by number, from 1. */
 struct mt_kept {
-    unsigned char *bits, *totals; /* totals: only for the totals that it carries */
+    unsigned char *bits, *totals; /* totals: kept only for its totals */
     size_t capacity;              /* bytes of each */
     uint64_t n;
 };
 
-/* Room for an event of this number. 0 or -ENOMEM. */
+/* Make room for an event of this number. 0 or -ENOMEM. */
 int mt_kept_reach(struct mt_kept *kept, uint64_t number);
 void mt_kept_clear(struct mt_kept *kept);
 
@@ -27,8 +27,8 @@ static inline bool mt_kept_has(const unsigned char *bits, uint64_t number)
     return bits[number / 8] >> number % 8 & 1;
 }
 
-/* An event that may turn out to be needed. index: of the node that it is in, and of which it holds
- * a reference; 0: none. */
+/* An event that may be needed later. node: the node that it is in, with a reference to it; 0:
+ * none. */
 struct mt_candidate {
     uint64_t number; /* 0: none */
     uint32_t node;
@@ -45,18 +45,18 @@ struct mt_keep_nodes {
     struct mt_keep_thread *threads;
     size_t threads_capacity;
     struct mt_address_map made;   /* a node's address -> index of made_at */
-    struct mt_candidate *made_at; /* the last event that told of it */
+    struct mt_candidate *made_at; /* the last event that made it */
     size_t n_made, made_capacity;
-    uint32_t around; /* the node that the last event was in: with a reference */
+    uint32_t around; /* the node of the last event, with a reference */
 };
 
-/* Nodes of zeros, but for kept, are none. */
+/* Nodes of zeros, except kept, are empty. */
 void mt_keep_nodes_clear(struct mt_keep_nodes *nodes);
 
-/* The next event. 0 or -ENOMEM. */
+/* Handle the next event. 0 or -ENOMEM. */
 int mt_keep_nodes_event(struct mt_keep_nodes *nodes, const struct mt_event *event, uint64_t number);
 
-/* The last event as a candidate, to be given back by one of the two: kept, or not. */
+/* Take the last event as a candidate. Give it back by one of the two: keep or drop. */
 struct mt_candidate mt_candidate_take(struct mt_keep_nodes *nodes, uint64_t number);
 void mt_candidate_keep(struct mt_keep_nodes *nodes, struct mt_candidate candidate);
 void mt_candidate_drop(struct mt_keep_nodes *nodes, struct mt_candidate candidate);

@@ -8,21 +8,21 @@
 #include "keep-moments.h"
 #include "trace-format/cuda-apis.h"
 
-/* What each device has had so far. */
+/* The state of a device so far. */
 struct device_state {
-    size_t spans; /* that were seen of it */
+    size_t spans; /* spans seen so far */
     bool has_least;
     uint64_t reserved;
 };
 
 struct planner {
     struct mt_keep_plan *plan;
-    const struct mt_replay *whole; /* of the first pass */
-    struct mt_keep_scout *scout;   /* of it too */
+    const struct mt_replay *whole; /* the first pass */
+    struct mt_keep_scout *scout;   /* the first pass too */
     struct mt_keep_moments moments;
     struct mt_keep_nodes nodes;
     struct mt_keep_lives lives;
-    struct mt_address_map blocks, cuda; /* PyTorch's, and what CUDA handed out: lives by address */
+    struct mt_address_map blocks, cuda; /* PyTorch's and CUDA's blocks: lives by address */
     struct device_state device[MT_DEVICES];
     int after_oom, saw_gradient, saw_touch;
     struct mt_tracker_seen seen; /* after the last event */
@@ -33,7 +33,7 @@ static void keep_event(struct planner *p, uint64_t number)
     mt_candidate_keep(&p->nodes, mt_candidate_take(&p->nodes, number));
 }
 
-/* The event is needed for what it says besides its block, which is not kept for it. */
+/* Keep an event for its totals, not for its block. */
 static void keep_totals(struct planner *p, uint64_t number)
 {
     unsigned char bit = (unsigned char)(1 << number % 8);
@@ -43,14 +43,14 @@ static void keep_totals(struct planner *p, uint64_t number)
     p->plan->kept.totals[number / 8] |= bit;
 }
 
-/* Moments at which all that is live is kept, so far. */
+/* Return the number of passed moments. At a moment all live blocks are kept. */
 static size_t moments_passed(struct planner *p, uint64_t number)
 {
     return mt_marks_below(&p->moments.after_event, number);
 }
 
-/* The life of the block around an address at one level; 0: none is known. The heaps are looked
- * through, as the tracker does it: that changes nothing of what is in them. */
+/* Return the life of the block around an address at one level; 0: unknown. Like the tracker, only
+ * search the heaps: their contents stay. */
 static uint32_t life_around(const struct mt_heap *heap, const struct mt_address_map *by_address,
                             uint64_t address, const struct mt_block **block)
 {
@@ -72,13 +72,13 @@ static int see_label(struct planner *p, const struct mt_replay *replay,
         return mt_keep_life_add(&p->lives, index, number);
     if (index)
         return mt_keep_life_label(&p->lives, index, block, number);
-    if ((block && event->kind == MT_NAMED) || /* a segment, which is kept in any case */
+    if ((block && event->kind == MT_NAMED) || /* a segment: always kept */
         mt_replay_is_of_cuda(replay, mt_device_slot(event->device)))
         keep_event(p, number);
     return 0;
 }
 
-/* The first of a phase, its lowest, and what is the highest of something. */
+/* The first event of a phase, its lowest, and the highest of any total. */
 static bool has_totals(struct planner *p, const struct mt_replay *replay,
                        const struct mt_event *event, uint64_t number)
 {
@@ -98,8 +98,8 @@ static bool has_totals(struct planner *p, const struct mt_replay *replay,
     return is_first || is_least || is_highest || mt_marks_has(&p->moments.totals, number);
 }
 
-/* The first event of a device tells what was there before; an allocation after memory ran out, that
- * the program went on. */
+/* The first event of a device shows the memory before it. An allocation after an out-of-memory
+ * shows that the program went on. */
 static int see_block(struct planner *p, const struct mt_replay *replay,
                      const struct mt_event *event, uint64_t number, size_t moments)
 {
@@ -121,8 +121,8 @@ static int see_block(struct planner *p, const struct mt_replay *replay,
     return rc;
 }
 
-/* Memory whose events come and go with it: it is one block, at one address. What is mapped is kept
- * in any case, and so are PyTorch's segments, which tell its blocks' pools. */
+/* Return whether memory is one block at one address, whose events are only needed with it. Mappings
+ * are always kept, and so are PyTorch's segments, which show the pools of its blocks. */
 static int comes_and_goes(const struct planner *p, const struct mt_event *event, uint64_t api)
 {
     switch (mt_cuda_api_space(api)) {
@@ -151,7 +151,8 @@ static int see_cuda_malloc(struct planner *p, const struct mt_event *event, uint
     return mt_keep_life_begin(&p->lives, &p->cuda, event->address, number, moments, is_wanted);
 }
 
-/* A free that fails belongs to the life that goes on, and so does what says that it did. */
+/* A failed free belongs to the life that goes on, and so does the event that reports the
+ * failure. */
 static int see_cuda_free(struct planner *p, const struct mt_event *event, uint64_t number,
                          size_t moments)
 {
@@ -165,7 +166,7 @@ static int see_cuda_free(struct planner *p, const struct mt_event *event, uint64
     return 0;
 }
 
-/* A phase has an event of each device that was used in it. */
+/* Keep an event of each device that was used in a phase. */
 static int see_cuda(struct planner *p, const struct mt_replay *replay, const struct mt_event *event,
                     uint64_t number, size_t moments)
 {
@@ -190,7 +191,7 @@ static void see_touch(struct planner *p, const struct mt_replay *replay, uint64_
         mt_keep_life_touch(&p->lives, index, number);
     else if (block && mt_replay_is_of_cuda(p->whole, mt_device_slot(block->device)))
         keep_event(p, number);
-    if (!p->saw_touch) /* that there are any tells that what has none is idle */
+    if (!p->saw_touch) /* memory without touches is only idle if there are touches */
         keep_event(p, number);
     p->saw_touch = 1;
 }
@@ -228,7 +229,7 @@ static int see_kind(struct planner *p, const struct mt_replay *replay, const str
     case MT_OOM:
         p->after_oom = 1;
         break;
-    case MT_REQUEST: /* for a replay, which takes all of them */
+    case MT_REQUEST: /* a replay of the allocator needs all of them */
     case MT_REQUEST_STREAM:
     case MT_FREE_WAITS:
     case MT_FREE_DONE:
@@ -249,7 +250,7 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
         return -ENOMEM;
     size_t moments = moments_passed(p, number);
     int rc = see_kind(p, replay, event, number, moments);
-    /* The last event says how long it was recorded. */
+    /* The last event gives the duration. */
     if (mt_tracker_has_changed(&replay->tracker, &p->seen) || number == p->whole->events)
         keep_totals(p, number);
     return rc;

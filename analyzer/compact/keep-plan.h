@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which events of a trace make a compact one: those of the blocks that are live at a moment that is
- * kept, with all that was said of them; what changes the phase that the program is in; PyTorch's
- * segments and what is mapped; and for the highest and the lowest of each phase an event that
- * carries the totals.
+ * The events of a trace for its compact copy: the events of blocks that are live at a kept moment;
+ * events that change the program's phase; PyTorch's segments and mappings; and for the highest and
+ * the lowest of each phase an event with the totals.
  */
 #ifndef MT_KEEP_PLAN_H
 #define MT_KEEP_PLAN_H
@@ -18,17 +17,17 @@
 struct mt_keep_plan {
     struct mt_kept kept;
     uint64_t events, bytes; /* of the whole trace */
-    bool is_compact;        /* it was already: there is no plan */
+    bool is_compact;        /* it is compact already: no plan */
     bool is_complete;       /* the recording was closed: end */
-    bool is_whole_but_end;  /* it was not, yet nothing is missing */
+    bool is_whole_but_end;  /* it was not, yet nothing else is missing */
     enum mt_trace_state state;
     struct mt_ended ended;
     struct mt_end end;
-    struct mt_summaries summaries; /* what only all events can tell */
+    struct mt_summaries summaries; /* figures that need all events */
 };
 
-/* Reads a trace twice. 0, or a negative errno, with *error filled where the trace cannot be read or
- * is not sound (-EINVAL). To be cleared in any case. */
+/* Read a trace twice. Return 0, or a negative errno, with *error filled if the trace cannot be read
+ * or is invalid (-EINVAL). Call mt_keep_plan_clear in any case. */
 int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_trace_error *error);
 void mt_keep_plan_clear(struct mt_keep_plan *plan);
 

@@ -40,7 +40,7 @@ static void note_free(struct mt_keep_scout *scout, uint64_t address, uint64_t nu
     scout->recent[at].number = number;
 }
 
-/* The newest free of the address is the one that failed. */
+/* The newest free of the address failed. */
 static int note_failure(struct mt_keep_scout *scout, uint64_t address)
 {
     for (unsigned i = 1; i <= MT_SCOUT_RECENT; i++) {

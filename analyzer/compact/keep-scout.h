@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a first pass over a trace has to note so that a second one knows which events of CUDA's own
- * memory to keep: their ends lie ahead of them.
+ * Notes of a first pass over a trace, with which the second knows which events of CUDA's memory to
+ * keep: failures and samples come after these events.
  */
 #ifndef MT_KEEP_SCOUT_H
 #define MT_KEEP_SCOUT_H
@@ -10,7 +10,7 @@
 
 #include "analyzer/replay/replay.h"
 
-/* Numbers, in rising order once sorted, and how many of them have passed. */
+/* Numbers, in rising order once sorted, and how many have passed. */
 struct mt_marks_list {
     uint64_t *number;
     size_t n, capacity, passed;
@@ -19,11 +19,11 @@ struct mt_marks_list {
 /* 0 or -ENOMEM. */
 int mt_marks_add(struct mt_marks_list *list, uint64_t number);
 
-/* Sorts it; what is in it twice is so once. */
+/* Sort the list and remove duplicates. */
 void mt_marks_sort(struct mt_marks_list *list);
 void mt_marks_clear(struct mt_marks_list *list);
 
-/* How many of the list are below a number, which never falls. */
+/* Return how many of the list are below a number, which never falls. */
 static inline size_t mt_marks_below(struct mt_marks_list *list, uint64_t number)
 {
     while (list->passed < list->n && list->number[list->passed] < number)
@@ -31,7 +31,7 @@ static inline size_t mt_marks_below(struct mt_marks_list *list, uint64_t number)
     return list->passed;
 }
 
-/* Whether the number, which never falls, is in the list. */
+/* Return whether the number, which never falls, is in the list. */
 static inline bool mt_marks_has(struct mt_marks_list *list, uint64_t number)
 {
     mt_marks_below(list, number);
@@ -42,16 +42,16 @@ static inline bool mt_marks_has(struct mt_marks_list *list, uint64_t number)
 
 struct mt_keep_scout {
     struct mt_marks_list failed;              /* frees that ended nothing */
-    struct mt_marks_list samples[MT_DEVICES]; /* when devices were asked what they have */
-    uint64_t last_oom;                        /* the last event that told of it */
-    uint64_t before_oom[MT_DEVICES];          /* the last of CUDA's memory on each device */
+    struct mt_marks_list samples[MT_DEVICES]; /* samples of the devices' memory */
+    uint64_t last_oom;                        /* the last out-of-memory event */
+    uint64_t before_oom[MT_DEVICES];          /* the last event of CUDA's memory on each device */
     struct {
         uint64_t address, number;
-    } recent[MT_SCOUT_RECENT]; /* frees that may turn out to have failed */
+    } recent[MT_SCOUT_RECENT]; /* frees that may have failed */
     unsigned next;
 };
 
-/* A watcher's function: data is a scout, of zeros at first. */
+/* A watcher's function; data is a scout, zeros at first. */
 int mt_keep_scout_saw(void *data, const struct mt_replay *replay, const struct mt_event *event);
 void mt_keep_scout_clear(struct mt_keep_scout *scout);
 

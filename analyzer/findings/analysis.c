@@ -31,7 +31,7 @@ static bool is_of(const struct mt_heap *heap, uint32_t index, unsigned slot)
     return mt_heap_is_remembered(heap, block) && mt_device_slot(block->device) == slot;
 }
 
-/* The verdicts on the blocks that a heap remembers. */
+/* Judge the blocks that a heap remembers. */
 static int judge(struct mt_device *device, const struct mt_heap *heap, unsigned slot,
                  struct mt_rule_context *context)
 {
@@ -49,7 +49,7 @@ static int judge(struct mt_device *device, const struct mt_heap *heap, unsigned 
     return mt_classify_all(context, device->verdicts, device->n_verdicts);
 }
 
-/* PyTorch's blocks where it ever used the device, else CUDA's. */
+/* Choose PyTorch's blocks if it ever used the device, else CUDA's. */
 static void choose_level(struct mt_device *device, const struct mt_replay *replay, unsigned slot)
 {
     device->device = (int)slot - 1;
@@ -169,8 +169,8 @@ static unsigned highest_slot(const struct mt_replay *replay)
     return best;
 }
 
-/* Which events an iteration has is known at the trace's end only: it is read once more. Where the
- * iteration is not there, the replay is that of the peak. */
+/* The events of an iteration are only known at the trace's end: replay once more. If the iteration
+ * does not exist, the replay stays at the peak. */
 static int replay_step(struct mt_analysis *analysis, const char *path,
                        const struct mt_question *question)
 {

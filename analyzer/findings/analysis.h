@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that a report is made of: the replayed trace, and the verdicts on the blocks that were
- * live on each device at the moment in question.
+ * All data of a report: the replayed trace, and the verdicts on the blocks that were live on each
+ * device at the moment.
  */
 #ifndef MT_ANALYSIS_H
 #define MT_ANALYSIS_H
@@ -25,61 +25,62 @@ struct mt_share {
 };
 
 struct mt_device {
-    int device;                /* CUDA's index, MT_NO_DEVICE: not known */
-    int of_cuda;               /* no PyTorch block was seen: blocks are what CUDA handed out */
-    bool is_peak;              /* the moment in question is the peak */
+    int device;                /* CUDA's index, MT_NO_DEVICE: unknown */
+    int of_cuda;               /* no PyTorch block was seen: blocks are CUDA's */
+    bool is_peak;              /* the moment is the peak */
     struct mt_totals at, peak; /* at the moment, and at the peak */
     uint64_t cached;           /* reserved - allocated */
-    uint64_t unseen; /* allocated, but before the recording began, or while it lost events */
+    uint64_t unseen;           /* allocated before the recording began, or while it lost events */
     struct mt_share category[MT_CATEGORY_ROOM];
-    struct mt_share *by_rule;    /* index as of mt_rule_at; NULL: nothing was ever on the device */
-    struct mt_verdict *verdicts; /* on every block, in the order of addresses */
+    struct mt_share *by_rule;    /* indexed like mt_rule_at; NULL: the device was never used */
+    struct mt_verdict *verdicts; /* on every block, by address */
     size_t n_verdicts;
-    const struct mt_verdict *shown; /* those that the question's filter lets through */
+    const struct mt_verdict *shown; /* the ones that pass the question's filter */
     size_t n_shown;
-    struct mt_verdict *own_shown; /* where these are not all; NULL: they are */
+    struct mt_verdict *own_shown; /* if they are not all; NULL: they are */
     struct mt_sites sites;
     struct mt_groups groups; /* unless question.by is MT_BY_SITE */
     const struct mt_spans *spans;
     const struct mt_timeline *timeline;
     const struct mt_worst *worst; /* fragmentation */
-    const struct mt_span *span;   /* of the moment */
-    const struct mt_span *next;   /* the highest of another phase than that one's */
+    const struct mt_span *span;   /* the moment's */
+    const struct mt_span *next;   /* the highest in another phase than that */
     struct mt_growth growth;
-    struct mt_segments segments; /* of PyTorch's; none on a device of CUDA's level */
+    struct mt_segments segments; /* PyTorch's; none if of_cuda */
     struct mt_balance balance;
-    struct mt_private_pools private_pools; /* none on a device of CUDA's level */
-    struct mt_origins leaks;               /* on a device of CUDA's level */
+    struct mt_private_pools private_pools; /* none if of_cuda */
+    struct mt_origins leaks;               /* if of_cuda */
     struct mt_idle idle;                   /* the same */
-    struct mt_pins pins;                   /* of both pools */
+    struct mt_pins pins;                   /* in both pools */
     struct mt_precision precision;
-    struct mt_rule_context context; /* of the verdicts */
+    struct mt_rule_context context; /* the verdicts' */
 };
 
 struct mt_analysis {
     struct mt_replay replay;
-    struct mt_device *devices; /* those on which memory was ever allocated, by index */
+    struct mt_device *devices; /* devices on which memory was ever allocated, by index */
     size_t n_devices;
-    struct mt_origins host;      /* page-locked memory of the host that was live at the moment */
-    bool has_no_step;            /* the iteration that is asked for is not in the trace */
-    struct mt_trace_error fault; /* where the trace stops being sound; MT_FAULT_NONE: nowhere */
+    struct mt_origins host;      /* live page-locked host memory at the moment */
+    bool has_no_step;            /* the wanted iteration is not in the trace */
+    struct mt_trace_error fault; /* where the trace becomes invalid; MT_FAULT_NONE: nowhere */
 };
 
-/* How the moment lies to device->span, which is there: in its phase; after it, in the program's own
+/* The moment's relation to device->span, which exists: in its phase; after it, in the program's own
  * code; or in an evaluation beside the training. */
 enum mt_span_part { MT_PART_IN, MT_PART_AFTER, MT_PART_EVALUATION };
 enum mt_span_part mt_device_part(const struct mt_device *device);
 extern const char *const mt_part_names[]; /* JSON's */
 
-/* Analyzes a trace. 0, also when it is sound only up to analysis->fault; otherwise a negative errno
- * and why in analysis->fault (text empty: out of memory). To be destroyed in any case. */
+/* Analyze a trace. Return 0, also if it is only valid up to analysis->fault; otherwise a negative
+ * errno and the reason in analysis->fault (empty text: out of memory). Call mt_analysis_destroy in
+ * any case. */
 int mt_analysis_create(struct mt_analysis *analysis, const char *path,
                        const struct mt_question *question);
 void mt_analysis_destroy(struct mt_analysis *analysis);
 
 struct mt_ended mt_analysis_ended(const struct mt_analysis *analysis);
 
-/* The device with the highest peak; NULL: no memory was allocated. */
+/* Return the device with the highest peak; NULL: no memory was allocated. */
 const struct mt_device *mt_analysis_main_device(const struct mt_analysis *analysis);
 
 #endif

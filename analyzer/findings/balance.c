@@ -13,8 +13,8 @@ struct parts {
     size_t n, capacity;
 };
 
-/* The library that wanted the memory: that of the innermost native frame which is neither CUDA's
- * runtime nor PyTorch's own. Without one: the user's line of Python, or else the call. */
+/* Name the library that requested the memory: the innermost native frame's, except CUDA's runtime
+ * and PyTorch's own. Without one: the user's Python line, or else the call. */
 static void name_of(char *out, size_t size, const struct mt_definitions *d,
                     const struct mt_block *block)
 {
@@ -47,7 +47,7 @@ static int comes_from_pytorch(const struct mt_definitions *d, uint32_t stack)
     return 0;
 }
 
-/* Whether any of PyTorch's blocks begins in it. */
+/* Return whether any PyTorch block begins in it. */
 static int holds_blocks(const struct mt_block *block, const struct mt_verdict *verdicts, size_t n)
 {
     size_t low = 0, high = n;
@@ -61,8 +61,8 @@ static int holds_blocks(const struct mt_block *block, const struct mt_verdict *v
     return low < n && verdicts[low].block->address - block->address < block->size;
 }
 
-/* A segment that is wholly cached shows by its frames, or else by its size, as long as PyTorch has
- * reserved more than there is otherwise. */
+/* Recognize a segment without blocks by its frames, or else by its size, while PyTorch has reserved
+ * more than its other segments. */
 static bool is_segment(const struct mt_replay *replay, const struct mt_block *block,
                        const struct mt_segments *segments, uint64_t *empty)
 {
@@ -117,7 +117,7 @@ static int find_parts(struct parts *parts, struct parts *empty_parts,
             continue;
         bool is_empty = n && is_segment(replay, block, segments, &empty);
         if (is_empty && block->api == MT_API_CU_MEM_CREATE)
-            continue; /* a piece of one that may hold blocks elsewhere */
+            continue; /* a piece of a segment that may hold blocks elsewhere */
         if (is_empty)
             mt_segment_text(name, sizeof name, replay, block);
         else
@@ -128,7 +128,7 @@ static int find_parts(struct parts *parts, struct parts *empty_parts,
     return 0;
 }
 
-/* The largest first: how many. */
+/* Copy the largest parts, the largest first. Return their number. */
 static size_t take_parts(struct mt_balance_part *out, struct parts *parts)
 {
     if (parts->n)
@@ -145,7 +145,8 @@ static uint64_t less(uint64_t from, uint64_t bytes)
     return from > bytes ? from - bytes : 0;
 }
 
-/* Of this process, and of other processes where NVML does not tell them apart. */
+/* Return this process's runtime memory, including other processes' if NVML does not tell them
+ * apart. */
 static uint64_t runtime_of(const struct mt_sample *sample)
 {
     uint64_t own =
@@ -153,8 +154,8 @@ static uint64_t runtime_of(const struct mt_sample *sample)
     return less(own, sample->cuda_bytes);
 }
 
-/* The device was asked a little after the moment, or before it: what CUDA handed out and took back
- * in between is known exactly. */
+/* The sample is from a little after the moment, or before it. CUDA's allocations and frees in
+ * between are known exactly. */
 static void find_rest(struct mt_balance *balance, const struct mt_sample *sample,
                       const struct mt_sample *first, uint64_t cuda_bytes)
 {

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a text is like a pattern in which '*' stands for anything. */
+/* Return whether a text matches a pattern; '*' stands for any characters. */
 static int matches(const char *pattern, const char *text)
 {
-    const char *star = NULL, *from = NULL; /* the last '*', and what it stands for begins there */
+    const char *star = NULL, *from = NULL; /* the last '*', and the begin of its text */
     while (*text) {
         if (*pattern == '*') {
             star = pattern++;
@@ -146,7 +146,7 @@ static int compare_blocks(const void *left, const void *right, void *data)
 struct mt_verdict *mt_filtered_rows(const struct mt_device *device, const struct mt_filter *filter,
                                     const struct mt_definitions *definitions, size_t *n)
 {
-    /* The first rows of those by address would be any: the largest are meant. */
+    /* The first rows by address would be arbitrary: take the largest. */
     enum mt_sort by = filter->sort == MT_SORT_USUAL && filter->top ? MT_SORT_BYTES : filter->sort;
     struct order order = {by, definitions};
     struct mt_verdict *rows = calloc(device->n_shown + 1, sizeof *rows);

@@ -25,7 +25,7 @@ static int by_bytes(const void *left, const void *right)
     return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
-/* The blocks of earlier iterations, those of one stack together. */
+/* Collect the blocks of earlier iterations, sorted by stack. */
 static size_t collect(struct remnant *remnants, const struct mt_spans *spans, uint32_t iteration,
                       const struct mt_verdict *verdicts, size_t n)
 {

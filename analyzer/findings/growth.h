@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is left over from iteration to iteration: the lines of which blocks from several earlier
- * iterations were live at the moment.
+ * Memory left from iteration to iteration: the lines with blocks from several earlier iterations
+ * that are live at the moment.
  */
 #ifndef MT_GROWTH_H
 #define MT_GROWTH_H
@@ -12,8 +12,8 @@
 struct mt_growth_site {
     uint32_t stack;
     enum mt_category category; /* of one of its blocks */
-    uint32_t iterations;       /* that left blocks of it */
-    uint64_t bytes;            /* of those blocks */
+    uint32_t iterations;       /* that left blocks */
+    uint64_t bytes;            /* of these blocks */
 };
 
 struct mt_growth {
@@ -22,8 +22,8 @@ struct mt_growth {
     size_t n;
 };
 
-/* Looks at a device's blocks at a moment of an iteration. 0 or -ENOMEM. Cleared with
- * mt_growth_clear. */
+/* Find growth among a device's blocks at a moment of an iteration. 0 or -ENOMEM. Call
+ * mt_growth_clear in any case. */
 int mt_growth_find(struct mt_growth *growth, const struct mt_spans *spans, uint32_t iteration,
                    const struct mt_verdict *verdicts, size_t n);
 void mt_growth_clear(struct mt_growth *growth);

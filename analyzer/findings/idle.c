@@ -13,7 +13,7 @@ const char *mt_idle_name(enum mt_idle_kind kind)
     return names[kind];
 }
 
-/* Whether every copy of the program's would be in the trace. */
+/* Return whether the trace has every copy of the program. */
 static bool is_known(const struct mt_replay *replay, const char *unseen)
 {
     const struct mt_survey *survey = &replay->survey;
@@ -22,8 +22,8 @@ static bool is_known(const struct mt_replay *replay, const char *unseen)
            !mt_info(replay->definitions, "dropped") && !unseen;
 }
 
-/* MT_IDLE_KINDS: it was in use, or nothing can be said. What the moment itself brought is not idle
- * yet. */
+/* Return the kind of a block; MT_IDLE_KINDS: it was in use, or unknown. A block allocated at the
+ * moment is not idle yet. */
 static enum mt_idle_kind kind_of(const struct mt_replay *replay, const struct mt_block *block,
                                  uint64_t moment_ns)
 {

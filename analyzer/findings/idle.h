@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that a program without PyTorch had at the moment in question, and did not use then, as far
- * as copies and sets of memory show it. What kernels do with memory is not in a trace: nothing here
- * is certain, but that no copy or set was seen.
+ * Memory that a program without PyTorch had at the moment and did not use then, as far as copies
+ * and sets of memory show it. A trace does not have the kernels' use of memory: the only certain
+ * fact is that no copy or set was seen.
  */
 #ifndef MT_IDLE_MEMORY_H
 #define MT_IDLE_MEMORY_H
@@ -12,9 +12,9 @@
 #include "analyzer/replay/replay.h"
 
 enum mt_idle_kind {
-    MT_IDLE_NEVER, /* nothing touches it, ever: perhaps it is not needed */
-    MT_IDLE_AFTER, /* the last touch was before the moment: perhaps it is freed late */
-    MT_IDLE_UNTIL, /* the first touch comes after it: perhaps it is allocated early */
+    MT_IDLE_NEVER, /* never touched: perhaps not needed */
+    MT_IDLE_AFTER, /* last touched before the moment: perhaps freed late */
+    MT_IDLE_UNTIL, /* first touched after it: perhaps allocated early */
     MT_IDLE_KINDS,
 };
 
@@ -27,8 +27,9 @@ struct mt_idle {
 /* "never", "after", "until". */
 const char *mt_idle_name(enum mt_idle_kind kind);
 
-/* moment_ns: when the moment was on that device. verdicts: on what was live then. Memory that has
- * no address, or that the host can touch, is left out. 0 or -ENOMEM; to be cleared in any case. */
+/* moment_ns: the time of the moment on this device. verdicts: on the live blocks. Memory without an
+ * address, or that the host can touch, is left out. Return 0 or -ENOMEM. Call mt_idle_clear in any
+ * case. */
 int mt_idle_find(struct mt_idle *idle, const struct mt_replay *replay, uint64_t moment_ns,
                  const struct mt_verdict *verdicts, size_t n);
 void mt_idle_clear(struct mt_idle *idle);

@@ -70,7 +70,7 @@ int mt_same_job(const struct mt_analysis *a, const struct mt_analysis *b, const 
         *why = "both have the same rank";
         return 0;
     }
-    /* Without ranks: processes that one process has started. */
+    /* Without ranks: processes with the same parent. */
     if (mt_rank(a) < 0 && (strcmp(info(a, "host"), info(b, "host")) ||
                            strcmp(info(a, "parent_pid"), info(b, "parent_pid")))) {
         *why = "neither has a rank, and their parent processes differ";

@@ -16,7 +16,7 @@ static bool is_live_on(const struct mt_block *block, unsigned slot)
     return block->state == MT_BLOCK_LIVE && mt_device_slot(block->device) == slot;
 }
 
-/* The ends of copies are none. */
+/* Release the copies' ends, which are not real ends. */
 static void give_back(struct mt_block *blocks, size_t n)
 {
     for (size_t i = 0; blocks && i < n; i++)
@@ -25,7 +25,7 @@ static void give_back(struct mt_block *blocks, size_t n)
     free(blocks);
 }
 
-/* Copies of the live blocks, each with what it would show if the trace ended here. */
+/* Copy the live blocks, each as if the trace ended here. */
 static struct mt_block *copy_blocks(const struct mt_heap *heap, const struct mt_replay *replay,
                                     unsigned slot, size_t *n)
 {
@@ -57,7 +57,7 @@ static int judge(struct mt_look *look, const struct mt_replay *replay, struct mt
     struct mt_verdict *verdicts = calloc(n + 1, sizeof *verdicts);
     if (!verdicts)
         return -ENOMEM;
-    qsort(blocks, n, sizeof *blocks, by_address); /* as everywhere: rules may look at neighbours */
+    qsort(blocks, n, sizeof *blocks, by_address); /* as everywhere: rules may read neighbours */
     for (size_t i = 0; i < n; i++)
         verdicts[i].block = &blocks[i];
     int rc = mt_classify_all(&context, verdicts, n);

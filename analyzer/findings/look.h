@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is live on a device just now, in a replay that goes on (follow.h): by category and by call site, as
- * a report at the end would say it if the trace ended here. The replay stays as it is.
+ * The live blocks on a device now, in a replay that goes on (follow.h): by category and by call
+ * site, as in a report if the trace ended here. The replay stays as it is.
  */
 #ifndef MT_LOOK_H
 #define MT_LOOK_H
@@ -12,18 +12,18 @@
 #include "sites.h"
 
 struct mt_look {
-    int of_cuda; /* no PyTorch block was seen: blocks are what CUDA handed out */
+    int of_cuda; /* no PyTorch block was seen: blocks are CUDA's */
     struct mt_totals now, peak;
-    uint64_t unseen; /* allocated, but before the recording began, or while it lost events */
+    uint64_t unseen; /* allocated before the recording began, or while it lost events */
     uint64_t category[MT_CATEGORY_ROOM];
     size_t blocks;
     struct mt_sites sites;
 };
 
-/* Whether memory was ever allocated on the device of that slot. */
+/* Return whether memory was ever allocated on the slot's device. */
 bool mt_look_is_used(const struct mt_replay *replay, unsigned slot);
 
-/* Looks at the device of that slot. 0 or -ENOMEM; to be cleared in any case. */
+/* Look at the slot's device. Return 0 or -ENOMEM. Call mt_look_clear in any case. */
 int mt_look_take(struct mt_look *look, const struct mt_replay *replay, unsigned slot);
 void mt_look_clear(struct mt_look *look);
 

@@ -20,7 +20,7 @@ static uint64_t bytes_of(const struct mt_oom_story *story, enum mt_category cate
     return story->device->category[category].bytes;
 }
 
-/* Pieces of the right pool that were large enough and not taken all the same. */
+/* Sum up pieces of the right pool that were large enough and yet not used. */
 static void find_fitting(struct mt_oom_story *story)
 {
     const struct mt_segments *segments = &story->device->segments;
@@ -36,7 +36,7 @@ static void advise(struct mt_oom_story *story, const char *what, uint64_t bytes)
         story->advice[story->n_advice++] = (struct mt_advice){what, bytes};
 }
 
-/* What is kept in 4 bytes an element, but master weights, which stay as they are. */
+/* Return the optimizer state with 4 bytes an element, without master weights: these stay. */
 static uint64_t wide_state(const struct mt_oom_story *story)
 {
     const struct mt_precision *precision = &story->device->precision;
@@ -47,7 +47,7 @@ static uint64_t wide_state(const struct mt_oom_story *story)
     return bytes;
 }
 
-/* Only what the numbers show. */
+/* Only give advice that the numbers support. */
 static void find_advice(struct mt_oom_story *story)
 {
     uint64_t passing =
@@ -70,7 +70,7 @@ static void find_advice(struct mt_oom_story *story)
            wide_state(story) / 4 * 3);
 }
 
-/* What CUDA had left. A device that has as much as was asked of it refuses for another reason. */
+/* Return CUDA's free memory. A device with enough free memory refused for another reason. */
 static uint64_t free_on_card(const struct mt_oom_story *story)
 {
     const struct mt_balance *balance = &story->device->balance;
@@ -87,7 +87,7 @@ static uint64_t find_usable(const struct mt_oom_story *story)
     return story->cached > kept ? story->cached - kept : 0;
 }
 
-/* Of pieces that are free; not where there was one that is large enough: something else kept it. */
+/* Judge by the free pieces. If one was large enough, there is another cause. */
 static void find_verdict(struct mt_oom_story *story)
 {
     uint64_t free = story->usable + story->on_card;
@@ -99,7 +99,7 @@ static void compare_iterations(struct mt_oom_story *story)
 {
     const struct mt_spans *spans = story->device->spans;
     if (!story->span || story->span->iteration < 2)
-        return; /* before the first is the start-up */
+        return; /* the start-up is before the first */
     for (size_t i = 0; i < spans->n; i++) {
         const struct mt_span *span = &spans->span[i];
         uint64_t *most = span->iteration == story->span->iteration       ? &story->this_most
@@ -129,7 +129,7 @@ int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysi
     story->oom = oom;
     story->device = device_of(analysis, oom->device);
     if (!story->device)
-        story->device = &nothing; /* nothing was ever allocated on it */
+        story->device = &nothing; /* it was never used */
     story->pool = mt_pool_of(oom->wanted);
     story->segment = oom->of_cuda
                          ? oom->wanted

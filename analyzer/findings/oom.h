@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why memory ran out: the last out-of-memory of an analysis whose moment is MT_AT_OOM.
+ * The cause of the last out-of-memory in an analysis whose moment is MT_AT_OOM.
  */
 #ifndef MT_OOM_H
 #define MT_OOM_H
@@ -9,39 +9,40 @@
 
 #define MT_ADVICE_KEPT 6u
 
-/* The stack from whose first frame the user's line on is: where it ran out, or else where the
- * backward node that ran was made; 0: neither is known. */
+/* Return the stack that begins with the user's line: of the failed request, or else of the running
+ * backward node's forward call; 0: neither is known. */
 uint32_t mt_oom_line(const struct mt_definitions *definitions, const struct mt_oom *oom);
 
-/* The forward line of the node that ran, where that is another; 0: none, or not known. */
+/* Return the forward line of the running node, if it differs; 0: none, or unknown. */
 uint32_t mt_oom_forward_line(const struct mt_definitions *definitions, const struct mt_oom *oom);
 
 struct mt_advice {
     const char *what;
-    uint64_t bytes; /* that it would save */
+    uint64_t bytes; /* savings */
 };
 
 struct mt_oom_story {
     const struct mt_oom *oom;
     const struct mt_device *device;
     enum mt_pool pool;
-    uint64_t segment;   /* bytes that PyTorch had to ask CUDA for */
+    uint64_t segment;   /* bytes that PyTorch had to request from CUDA */
     uint64_t cached;    /* reserved - allocated */
-    uint64_t usable;    /* of that, what is not in private pools of graphs and MemPools, nor known
+    uint64_t usable;    /* the part that is not in private pools of graphs and MemPools, nor known
                          * to be in the pool for blocks of other sizes */
-    uint64_t on_card;   /* bytes free there beside what PyTorch reserved; 0: none, not known */
-    uint64_t missed_by; /* bytes that are too few even when all that is usable counts; 0: none */
-    int would_fit_expandable; /* as far as is known: without the segments, it is not */
+    uint64_t on_card;   /* free bytes there, besides PyTorch's reserved ones; 0: none, unknown */
+    uint64_t missed_by; /* missing bytes even if all usable ones counted; 0: none */
+    int would_fit_expandable; /* only known with the segments */
     int knows_pieces; /* the segments are in the trace */
-    uint64_t fitting; /* bytes in pieces that were large enough: of other streams or pools */
+    uint64_t fitting; /* bytes in large enough pieces: of other streams or pools */
     struct mt_pins pins;
     struct mt_advice advice[MT_ADVICE_KEPT];
     size_t n_advice;
-    const struct mt_span *span;    /* where the program was */
-    uint64_t this_most, last_most; /* the most that this iteration and the one before reached */
+    const struct mt_span *span;    /* the program's span */
+    uint64_t this_most, last_most; /* the highest of this iteration and of the one before */
 };
 
-/* 0, -ENOENT where memory never ran out, -ENOMEM. It points into the analysis. */
+/* Explain the last out-of-memory. 0, -ENOENT: there was none, -ENOMEM. The story points into the
+ * analysis. */
 int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysis);
 
 #endif

@@ -2,10 +2,10 @@
 #include "pins.h"
 #include "analyzer/support/grow.h"
 
-/* A segment is pinned where no more than this part of it is used. */
+/* A segment is pinned if at most 1 / PINNED_PART of it is used. */
 #define PINNED_PART 2u
 
-/* The block that stands for what keeps a segment: the largest. */
+/* Return the block that stands for the segment's blocks: the largest. */
 static const struct mt_verdict *keeper(const struct mt_segment *segment,
                                        const struct mt_verdict *verdicts)
 {

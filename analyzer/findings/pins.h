@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which lines keep memory from going back to CUDA: those of blocks in segments that are mostly
+ * The lines that keep memory from returning to CUDA: their blocks are in segments that are mostly
  * free.
  */
 #ifndef MT_PINS_H
@@ -14,15 +14,15 @@ struct mt_pin {
     uint32_t stack;
     enum mt_category category;
     uint64_t segments, blocks, bytes; /* bytes of the blocks */
-    uint64_t free;                    /* bytes that are free in these segments */
+    uint64_t free;                    /* free bytes in these segments */
 };
 
 struct mt_pins {
-    struct mt_pin pin[MT_PINS_KEPT]; /* those that keep most free, first */
+    struct mt_pin pin[MT_PINS_KEPT]; /* the most free bytes first */
     size_t n;
 };
 
-/* verdicts: those that the segments were found with. pools: bits of enum mt_pool. 0 or -ENOMEM. */
+/* verdicts: the same as for the segments. pools: bits of enum mt_pool. 0 or -ENOMEM. */
 int mt_pins_find(struct mt_pins *pins, const struct mt_segments *segments, unsigned pools,
                  const struct mt_verdict *verdicts, const struct mt_definitions *definitions);
 

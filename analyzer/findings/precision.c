@@ -17,7 +17,7 @@ const struct mt_role_name mt_role_names[MT_ROLES] = {
     [MT_ROLE_STATE] = {"optimizer_state", "optimizer state"},
 };
 
-/* PyTorch rounds blocks to 512 bytes; from a large one it cuts no rest of up to 1 MiB. */
+/* PyTorch rounds blocks to 512 bytes, and does not split a rest of up to 1 MiB from a large one. */
 #define LARGE (1u << 20)
 
 struct counts {
@@ -25,7 +25,7 @@ struct counts {
     size_t n;
 };
 
-/* The blocks of one device, and what is known of the parameters in them. */
+/* The blocks of one device, and facts about their parameters. */
 struct finder {
     const struct mt_definitions *definitions;
     const struct mt_verdict *verdicts;
@@ -33,10 +33,10 @@ struct finder {
     struct mt_shard *part; /* in order */
     size_t n_parts;
     struct counts counts;  /* of weights */
-    struct counts trained; /* of those that are trained */
-    bool has_copies;       /* of all that is trained */
-    bool has_model;        /* weights that a module works with and no optimizer does */
-    unsigned narrowest;    /* bytes an element of these */
+    struct counts trained; /* of trained weights */
+    bool has_copies;       /* of all trained weights */
+    bool has_model;        /* weights that a module uses and no optimizer updates */
+    unsigned narrowest;    /* bytes an element of these weights */
 };
 
 static unsigned width_of(unsigned dtype)
@@ -44,13 +44,13 @@ static unsigned width_of(unsigned dtype)
     return mt_dtype_bits(dtype) / 8;
 }
 
-/* Whether a tensor of so many bytes fills the block but for rounding. */
+/* Return whether a tensor of so many bytes fills the block, except for rounding. */
 static int fills(uint64_t bytes, uint64_t block)
 {
     return bytes && bytes <= block && block - bytes <= (block > LARGE ? LARGE : 511);
 }
 
-/* By its label, where its tensor is all there is in the block: many may share a flat one. */
+/* Take the label's number if its tensor fills the block: many tensors may share a flat one. */
 static uint64_t elements_of_weight(const struct mt_block *block)
 {
     unsigned width = width_of(block->dtype);
@@ -82,8 +82,8 @@ static uint64_t whole_of(const struct finder *finder, const struct mt_block *blo
     return mt_parts_whole(finder->part, finder->n_parts, mt_block_event(block));
 }
 
-/* FSDP empties the storages of what it has gathered; ZeRO-3 gives its parameters other data in
- * forward and backward. */
+/* FSDP empties the storages of gathered weights; ZeRO-3 gives its parameters other data in forward
+ * and backward. */
 static bool is_gathered(const struct finder *finder, const struct mt_block *block)
 {
     bool is_late = block->birth->when.phase == MT_PHASE_FORWARD ||
@@ -94,21 +94,21 @@ static bool is_gathered(const struct finder *finder, const struct mt_block *bloc
            (finder->n_parts && is_late && saw(block, MT_SAW_SET_DATA) && !saw(block, MT_SAW_STEPPED));
 }
 
-/* In the model, and copied from there by what optimizers work on. */
+/* Return whether it is a weight of the model that optimizers update through a copy. */
 static bool is_models(const struct finder *finder, const struct mt_block *block)
 {
     return !saw(block, MT_SAW_STEPPED) && !is_gathered(finder, block) &&
            (saw(block, MT_SAW_LEAF) || whole_of(finder, block));
 }
 
-/* That it is a leaf says less: to write it to the model's weights may make it one. */
+/* Being a leaf alone shows less: writing it to the model's weights may make it one. */
 static bool is_used_by_module(const struct finder *finder, const struct mt_block *block)
 {
     return saw(block, MT_SAW_LEAF) &&
            mt_stack(finder->definitions, block->leaf_stack)->phase & MT_MARK_MODULE_CALL;
 }
 
-/* An optimizer works on it, and no module does. */
+/* Return whether an optimizer updates it and no module uses it. */
 static bool is_master(const struct finder *finder, const struct mt_block *block)
 {
     unsigned width = width_of(block->dtype);
@@ -123,7 +123,8 @@ static int has(const struct counts *counts, uint64_t elements)
            bsearch(&elements, counts->of, counts->n, sizeof *counts->of, by_number) != NULL;
 }
 
-/* By copy.deepcopy, and never trained, where a parameter of that size is. */
+/* Return whether copy.deepcopy made it, it is never trained, and a trained parameter has its
+ * size. */
 static bool may_be_copy(const struct finder *finder, const struct mt_block *block)
 {
     uint32_t marks = mt_stack(finder->definitions, block->stack)->marks;
@@ -136,7 +137,7 @@ static bool is_parameter(const struct mt_verdict *verdict)
     return verdict->rule->category == MT_CATEGORY_PARAMETERS;
 }
 
-/* An average has a copy of all that is trained; some layers that are frozen are no copies. */
+/* An average has a copy of all trained weights; a few frozen layers are not copies. */
 static void look_for_copies(struct finder *finder)
 {
     uint64_t copied = 0, trained = 0;
@@ -180,7 +181,7 @@ static int role_of(const struct finder *finder, const struct mt_verdict *verdict
     }
 }
 
-/* Each number once, in order. */
+/* Sort, and keep each number once. */
 static void put_in_order(struct counts *counts)
 {
     size_t kept = 0;
@@ -204,7 +205,7 @@ static void add_count(struct counts *counts, uint64_t elements)
     counts->n += elements > 0;
 }
 
-/* What says of one block what it is for depends on what others are there. */
+/* Collect facts about all blocks that the role of one block needs. */
 static void look_around(struct finder *finder)
 {
     for (size_t i = 0; i < finder->n; i++) {
@@ -245,8 +246,8 @@ static void count_weights(struct mt_precision *precision, struct finder *finder)
     put_in_order(&finder->counts);
 }
 
-/* The bytes of a tensor in the block that has as many elements, of that width, as one of the
- * parameters; 0: none does. */
+/* Return the bytes of a tensor in the block with this width and as many elements as one of the
+ * parameters; 0: none fits. */
 static uint64_t match(const struct counts *counts, uint64_t block, unsigned width)
 {
     size_t low = 0, high = counts->n;
@@ -260,7 +261,7 @@ static uint64_t match(const struct counts *counts, uint64_t block, unsigned widt
     return low && fills(counts->of[low - 1] * width, block) ? counts->of[low - 1] * width : 0;
 }
 
-/* The row's key and the tensor's bytes for one block. */
+/* Return the row's key and the tensor's bytes for one block. */
 static struct mt_precision_row measure(const struct counts *counts, enum mt_role role,
                                        const struct mt_block *block)
 {
@@ -286,7 +287,7 @@ static void add(struct mt_precision *precision, const struct mt_precision_row *o
            (row->role != one->role || row->dtype != one->dtype || row->width != one->width))
         row++;
     if (row == end && precision->n == MT_PRECISION_ROWS)
-        row--; /* more types than anybody mixes */
+        row--; /* too many types: add to the last row */
     else if (row == end) {
         *row = *one;
         precision->n++;

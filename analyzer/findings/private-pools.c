@@ -25,7 +25,7 @@ static int begins(const struct mt_definitions *d, uint32_t string, const char *b
     return string && !strncmp(mt_string(d, string), beginning, strlen(beginning));
 }
 
-/* As the recording names them: preload/torch/hooks-pools.c, hooks-capture.c. */
+/* By the names that the recording gives: preload/torch/hooks-pools.c, hooks-capture.c. */
 static bool is_private(const struct mt_replay *replay, const struct mt_block *segment)
 {
     const struct mt_definitions *d = replay->definitions;
@@ -39,12 +39,12 @@ static bool is_private(const struct mt_replay *replay, const struct mt_block *se
     return false;
 }
 
-/* How much of the memory blocks take. */
+/* Return the bytes of the memory that blocks use. */
 static uint64_t used_of(const struct mt_block *memory, const struct mt_verdict *verdicts, size_t n)
 {
     uint64_t end = memory->address + memory->size, used = 0;
     size_t low = 0, high = n;
-    while (low < high) { /* the first block that ends in it or behind it */
+    while (low < high) { /* the first block that ends in it or after it */
         size_t middle = low + (high - low) / 2;
         if (verdicts[middle].block->address + verdicts[middle].block->size <= memory->address)
             low = middle + 1;
@@ -81,7 +81,7 @@ static int add(struct found *found, const struct mt_replay *replay, const struct
     return 0;
 }
 
-/* Of an expandable segment, memory is where it is mapped. */
+/* An expandable segment's memory has the addresses of its mappings. */
 static bool has_address(const struct mt_block *memory)
 {
     return memory->api != MT_API_CU_MEM_CREATE && mt_cuda_api_space(memory->api) != MT_SPACE_TEAM;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Segments that PyTorch's allocator keeps for one use: a CUDA graph's, a torch.cuda.MemPool's. What
- * is free in them serves nothing else.
+ * Segments that PyTorch's allocator keeps for one use: a CUDA graph, a torch.cuda.MemPool. Free
+ * memory in them serves nothing else.
  */
 #ifndef MT_PRIVATE_POOLS_H
 #define MT_PRIVATE_POOLS_H
@@ -14,17 +14,17 @@ struct mt_private_pools {
     struct mt_private_pool {
         char name[96];
         uint64_t reserved, used; /* bytes */
-    } pool[MT_PRIVATE_POOLS];    /* those with most reserved, the largest first */
+    } pool[MT_PRIVATE_POOLS];    /* the largest reserved first */
     size_t n;
-    uint64_t free; /* in all of them, also those that there is no room for */
+    uint64_t free; /* in all of them, also pools without room here */
 };
 
-/* Of the device of that slot at the moment in question; verdicts: on its blocks in the order of
- * addresses. 0 or -ENOMEM. */
+/* Find the private pools of the slot's device at the moment; verdicts: on its blocks by address. 0
+ * or -ENOMEM. */
 int mt_private_pools_find(struct mt_private_pools *pools, const struct mt_replay *replay,
                           unsigned slot, const struct mt_verdict *verdicts, size_t n);
 
-/* What the segment was asked for: its MemPool, or else the range, or the line, or the call. */
+/* Name the purpose of a segment: its MemPool, or else the range, or the line, or the call. */
 void mt_segment_text(char *out, size_t size, const struct mt_replay *replay,
                      const struct mt_block *segment);
 

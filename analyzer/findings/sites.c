@@ -8,12 +8,12 @@
 
 struct entry {
     struct mt_site site;
-    uint64_t largest;         /* block, which has site.stack */
-    uint64_t largest_guessed; /* and the one that has site.guess */
-    uint32_t frame;           /* of site.stack */
+    uint64_t largest;         /* block, the one with site.stack */
+    uint64_t largest_guessed; /* and the one with site.guess */
+    uint32_t frame;           /* site.stack's */
 };
 
-/* Put together from time to time, so that there is room for few more than there are sites. */
+/* Merged from time to time, so that there is only room for a few more entries than sites. */
 struct entries {
     struct entry *entry;
     size_t n, capacity;
@@ -50,7 +50,7 @@ static int by_key(const void *left, const void *right)
         order = COMPARE(a->site.node_name, b->site.node_name);
     if (!order)
         order = COMPARE(a->site.name, b->site.name);
-    if (!order) /* the stack that stands for the site: the largest block's */
+    if (!order) /* the site's stack is the largest block's */
         order = COMPARE(b->largest, a->largest);
     return order ? order : COMPARE(a->site.stack, b->site.stack);
 }
@@ -97,7 +97,8 @@ static void put_together(struct entries *all)
     all->n = n;
 }
 
-/* Room for one more entry: of so many as sites, each is put in order a few times only. */
+/* Make room for one more entry. The room doubles with the sites, so each entry is only sorted a few
+ * times. */
 static int make_room(struct entries *all)
 {
     if (all->n < all->capacity)
