@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Borders that memtap fit finds, each checked by two plain runs: the largest value has to run to its end, the
+next one has to run out of memory. By hand; it takes minutes a program.
+
+    python3 tests/fit/borders.py --memtap build/tools/memtap --python .venv/bin/python [--public FOLDER] [NAME]...
+
+FOLDER has check-outs of the public programs (nanoGPT, minGPT, examples); the Python then needs torchvision,
+einops, ema-pytorch, accelerate, denoising-diffusion-pytorch and tqdm too."""
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+ZOO = pathlib.Path(__file__).resolve().parents[1] / "zoo"
+SMALL, MIDDLE, LARGE = "t4,rtx4090,a100-40g", "rtx4090,a100-40g,h100", "a100-40g,h100,b200"
+
+# name: cards, --vary, the program's words; Z/ is the zoo, F/ the folder of public programs
+PROGRAMS = {
+    "amp": (SMALL, "batch=1..4096", "python Z/amp.py --batch {batch}"),
+    "checkpointing": (SMALL, "batch=1..65536", "python Z/checkpointing.py --batch {batch}"),
+    "compiled": (SMALL, "batch=1..4096", "python Z/compiled.py --depth 1 --batch {batch}"),
+    "dataloader_workers": (SMALL, "size=1..4096", "python Z/dataloader_workers.py --images 4096 --batch {size}"),
+    "ddp_two_ranks": (SMALL, "batch=1..4096", "torchrun --nproc-per-node 2 Z/ddp_two_ranks.py --batch {batch}"),
+    "diffusion_unet": (MIDDLE, "batch=1..4096", "python Z/diffusion_unet.py --batch {batch}"),
+    "gpt2_xl": (LARGE, "batch=1..4096", "python Z/gpt2_xl.py --batch {batch}"),
+    "gpt2_xl --checkpointing": (LARGE, "batch=1..4096", "python Z/gpt2_xl.py --checkpointing --batch {batch}"),
+    "graph_capture": (SMALL, "batch=1..1000000", "python Z/graph_capture.py --batch {batch}"),
+    "kv_cache": (SMALL, "batch=1..4096", "python Z/kv_cache.py --tokens 32 --batch {batch}"),
+    "linear_loop": (SMALL, "batch=1..1000000", "python Z/linear_loop.py --batch {batch}"),
+    "plain_oom": (SMALL, "batch=1..4096", "python Z/plain_oom.py --steps 3 --batch {batch}"),
+    "qwen_adamw": (LARGE, "batch=1..4096", "python Z/qwen_adamw.py --batch {batch}"),
+    "qwen_adamw, length": (LARGE, "length=16..4096+16", "python Z/qwen_adamw.py --batch 8 --length {length}"),
+    "nanoGPT": (MIDDLE, "batch=1..4096",
+                "python F/nanoGPT/train.py F/nanoGPT/config/train_gpt2.py --wandb_log=False --compile=False --max_iters=8 "
+                "--eval_iters=1 --eval_interval=100 --gradient_accumulation_steps=1 --out_dir=out --batch_size={batch}"),
+    "minGPT adder": (SMALL, "batch=1..4096",
+                     "python F/minGPT/projects/adder/adder.py --trainer.max_iters=8 --trainer.num_workers=0 "
+                     "--model.model_type=gpt2-medium --trainer.batch_size={batch}"),
+    "Transformer": (SMALL, "batch=1..4096",
+                    "python F/examples/word_language_model/main.py --accel --data DATA --model Transformer --epochs 1 "
+                    "--emsize 512 --nhid 2048 --nhead 8 --nlayers 6 --dry-run --batch_size {batch}"),
+    "LSTM": (SMALL, "batch=1..4096",
+             "python F/examples/word_language_model/main.py --accel --data DATA --model LSTM --epochs 1 "
+             "--emsize 1024 --nhid 1024 --nlayers 4 --dry-run --batch_size {batch}"),
+    "DCGAN": ("t4,rtx3060,l4", "batch=1..1000",
+              "python F/examples/dcgan/main.py --dataset fake --accel --niter 1 --workers 0 --ngf 256 --ndf 256 "
+              "--imageSize 64 --batchSize {batch}"),
+    "diffusion": (MIDDLE, "batch=1..4096", "python DIFFUSION {batch}"),
+}
+PUBLIC = list(PROGRAMS)[list(PROGRAMS).index("nanoGPT"):]
+DIFFUSION = """
+import sys
+from denoising_diffusion_pytorch import GaussianDiffusion, Trainer, Unet
+model = Unet(dim=64, dim_mults=(1, 2, 4, 8), flash_attn=False)
+Trainer(GaussianDiffusion(model, image_size=64, timesteps=1000), sys.argv[2], train_batch_size=int(sys.argv[1]),
+        train_num_steps=4, gradient_accumulate_every=1, calculate_fid=False, save_and_sample_every=1000).train()
+"""
+
+
+def write_data(args, work):
+    """Random words, tokens and pictures, in the shapes that the programs read."""
+    words = [f"w{i}" for i in range(20000)]
+    (work / "words").mkdir()
+    for name, n in (("train", 3000), ("valid", 40), ("test", 40)):
+        text = "\n".join(" ".join(random.choices(words, k=300)) for _ in range(n))
+        (work / "words" / f"{name}.txt").write_text(text + "\n")
+    folder = args.public / "nanoGPT" / "data" / "openwebtext"
+    for name in "train.bin", "val.bin":
+        if folder.is_dir() and not (folder / name).exists():
+            (folder / name).write_bytes(random.randbytes(20_000_000).translate(bytes(b % 128 for b in range(256))))
+    (work / "pictures").mkdir()
+    make = ("import sys\nfrom PIL import Image\nimport os\nfor i in range(120):\n"
+            "    Image.frombytes('RGB', (64, 64), os.urandom(3 * 64 * 64)).save(f'{sys.argv[1]}/{i}.png')\n")
+    subprocess.run([args.python, "-c", make, work / "pictures"], check=True)
+    (work / "diffusion.py").write_text(DIFFUSION)
+
+
+def words_of(args, work, text):
+    places = {"DATA": str(work / "words"), "DIFFUSION": str(work / "diffusion.py")}
+    words = [places.get(word, word) for word in text.split()]
+    words = [word.replace("Z/", f"{ZOO}/").replace("F/", f"{args.public}/") for word in words]
+    if words[0] == "torchrun":
+        words[:1] = ["python", "-m", "torch.distributed.run", "--standalone"]
+    return [str(args.python) if word == "python" else word for word in words] + (
+        [str(work / "pictures")] if "DIFFUSION" in text else [])
+
+
+def plain(args, work, env, command):
+    """Whether a run as a user would make it ends well: True; False: out of memory; None: something else."""
+    command = re.sub(r"memtap run ", f"{args.memtap} run -q --stacks none -o '{work}/t-%p.mtap' ", command, count=1)
+    done = subprocess.run(["sh", "-c", command], cwd=work, env=env, capture_output=True, text=True, errors="replace",
+                          check=False)
+    for trace in work.glob("t-*.mtap*"):
+        trace.unlink(missing_ok=True)
+    said = done.stdout + done.stderr
+    return True if not done.returncode else False if re.search("out of memory|OutOfMemory", said) else None
+
+
+def try_one(args, work, name):
+    cards, vary, text = PROGRAMS[name]
+    gpus = ["--gpus", "2"] if text.startswith("torchrun") else []
+    env = {**os.environ, "PYTHONPATH": str(args.public / "minGPT")}
+    command = [args.memtap, "fit", "-q", "-f", "json", "-s", cards, *gpus, "-V", vary, "--",
+               *words_of(args, work, text)]
+    done = subprocess.run([str(word) for word in command], cwd=work, env=env, capture_output=True, text=True, check=False)
+    if not done.stdout:
+        print(f"{name}: {done.stderr}")
+        return 1
+    result, faults = json.loads(done.stdout), 0
+    for card in result["cards"]:
+        runs = {}
+        for run in result["runs"]:
+            if run["card"] == card["card"]:
+                runs[json.dumps(run["values"])] = run
+        sides = [card[side] and runs[json.dumps(card[side])]["command"] for side in ("fits", "fails")]
+        with ThreadPoolExecutor(args.jobs) as pool:
+            got = list(pool.map(lambda line: line and plain(args, work, env, line), sides))
+        right = got == [None if side is None else good for side, good in zip(sides, (True, False))]
+        faults += not right or card["verdict"] == "not known"
+        value = [str(next(iter(card[side].values()))) if card[side] else "–" for side in ("fits", "fails")]
+        peak = f"{card['peak_reserved'] / 2**30:.2f}" if card["peak_reserved"] else "–"
+        said = {True: "runs", False: "out of memory", None: "?"}
+        confirmed = ", ".join(said[one] for one, side in zip(got, sides) if side)
+        print(f"| {name} | `{card['card']}` | {vary.replace('=', ' ')} | {value[0]} | {value[1]} | {peak} | {card['runs']} | "
+              f"{confirmed}{'' if right else ' **WRONG**'} | {result['seconds']:.0f} |", flush=True)
+    if any(card["verdict"] == "not known" for card in result["cards"]):
+        print(*(run["last_lines"] for run in result["runs"] if run["ended"] == "refused"), sep="\n")
+    return faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--memtap", type=pathlib.Path, default="build/tools/memtap")
+    parser.add_argument("--python", type=pathlib.Path, default=sys.executable)
+    parser.add_argument("--public", type=pathlib.Path, default="/nonexistent")
+    parser.add_argument("--jobs", type=int, default=2, help="plain runs at a time")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    args.memtap, args.python, args.public = args.memtap.resolve(), args.python.absolute(), args.public.resolve()
+    names = args.names or [name for name in PROGRAMS if name not in PUBLIC or args.public.is_dir()]
+    with tempfile.TemporaryDirectory() as folder:
+        work = pathlib.Path(folder)
+        if set(names) & set(PUBLIC):
+            write_data(args, work)
+        print("| program | card | range | fits | does not | reserved, GiB | runs | two plain runs | seconds |")
+        print("|---|---|---|---|---|---|---|---|---|")
+        faults = sum(try_one(args, work, name) for name in names)
+    print(f"\n{faults} borders of {len(names)} programs were not confirmed")
+    sys.exit(bool(faults))
+
+
+main()

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""memtap fit with a real PyTorch: the border is one, a training without an end is ended when it repeats, memory
+that ran out is seen whatever the program makes of it, and all ranks have to fit."""
+import json
+from pathlib import Path
+
+from harness import MEMTAP, PYTHON, ZOO, check, equal, finish, folder, must_run, need_torch, run
+
+PROGRAM = Path(__file__).with_name("to_fit.py")
+
+
+def fit(*words, ends=0):
+    done = must_run([MEMTAP, "fit", "-q", "-f", "json", "-s", "t4", *words], ends=ends, cwd=work.name)
+    return json.loads(done.stdout)
+
+
+def card_of(*words, ends=0):
+    return fit(*words, ends=ends)["cards"][0]
+
+
+def is_border():
+    """An endless training; its border by plain runs, which have an end."""
+    result = fit("--vary", "size=7000..8000+20", "--", PYTHON, PROGRAM, "--steps", "0", "--size", "{size}")
+    card = result["cards"][0]
+    equal("the verdict", card["verdict"], "border")
+    equal("the step", card["fails"]["size"] - card["fits"]["size"], 20)
+    check(all(run["stopped"] and run["iterations"] >= 3 for run in result["runs"] if run["ended"] == "fits"),
+          f"runs are ended when they repeat: {result['runs']}")
+    for side, code in ("fits", 0), ("fails", 1):
+        done = run([MEMTAP, "run", "-q", "--simulate", "t4", "--", PYTHON, PROGRAM, "--steps", "6", "--size",
+                    card[side]["size"]], cwd=work.name)
+        equal(f"the exit code of {card[side]}", done.returncode, code)
+
+
+def knows_the_end():
+    """What comes after the training counts where runs go on to the end."""
+    words = ["--vary", "size=5000", "--", PYTHON, PROGRAM, "--how", "evaluates", "--size", "{size}", "--steps"]
+    equal("ended early", card_of(*words, "1000000")["verdict"], "always")
+    equal("to the end", card_of("--steps", "all", *words, "8", ends=1)["verdict"], "never")
+
+
+def sees_what_is_caught():
+    for how in "catches", "swallows":
+        card = card_of("--vary", "size=5000,9000", "--", PYTHON, PROGRAM, "--how", how, "--size", "{size}")
+        equal(how, (card["fits"], card["fails"]), ({"size": 5000}, {"size": 9000}))
+        check(card["frontier"][1]["caught"], f"{how}: {card['frontier'][1]}")
+
+
+def takes_environment():
+    result = fit("--vary", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,backend:cudaMallocAsync", "--", PYTHON, "-c",
+                 "import torch; torch.zeros(1, device='cuda'); print(torch.cuda.memory.get_allocator_backend())")
+    values = [line["fits"]["PYTORCH_CUDA_ALLOC_CONF"] for line in result["cards"][0]["frontier"]]
+    equal("the values", values, ["expandable_segments:True", "backend:cudaMallocAsync"])
+
+
+def counts_all_ranks():
+    """Rank 1 has two sequences more than rank 0."""
+    result = fit("--nproc", "2", "--vary", "batch=2,60", "--", PYTHON, ZOO / "ddp_two_ranks.py", "--layers", "6",
+                 "--batch", "{batch}")
+    card = result["cards"][0]
+    equal("two ranks", (card["fits"], card["fails"]), ({"batch": 2}, {"batch": 60}))
+
+
+need_torch()
+work = folder()
+is_border()
+knows_the_end()
+sees_what_is_caught()
+takes_environment()
+counts_all_ranks()
+finish()

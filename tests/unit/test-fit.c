@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memtap fit: variables, commands with their places, and the search, with runs that are made up
+ * here. */
+#include "simulator/catalogue.h"
+#include "tests/support/run-tests.h"
+#include "tools/fit/search/crew.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GIB ((double)((uint64_t)1 << 30))
+#define N_MODELS 24u
+
+/* A made-up program: what a value takes, and how much of PyTorch's cache has to be there. */
+static struct {
+    double base, each, bend; /* bytes: at 0, of a value, and more of its square */
+    double cache;            /* part of the rest that PyTorch keeps */
+    double needed;           /* of that, what it cannot do without: 0 to 1 */
+    uint64_t refused_below;
+} program;
+
+static double floor_of(double value)
+{
+    return program.base + program.each * value + program.bend * value * value;
+}
+
+static double needed_of(double value)
+{
+    return floor_of(value) * (1 + program.cache * program.needed);
+}
+
+static uint64_t value_of(const struct mt_job *job, struct mt_choice choice)
+{
+    uint64_t value = 0;
+    mt_variable_number(&job->variable[job->searched], choice.at, &value);
+    return value;
+}
+
+/* In the place of run/attempt.c: the outcome is there at once, and the keeper's end is a process's.
+ */
+int mt_attempt_start(struct mt_attempt *attempt, const struct mt_job *job)
+{
+    uint64_t value = value_of(job, attempt->choice);
+    double room = attempt->is_huge ? 1e18 : (double)mt_room_of_card(job, attempt->card);
+    double context = (double)job->card[attempt->card].gpu->context;
+    double used = floor_of((double)value) * (1 + program.cache);
+    attempt->outcome = calloc(1, sizeof *attempt->outcome);
+    attempt->outcome->end = value < program.refused_below      ? MT_FIT_REFUSED
+                            : needed_of((double)value) <= room ? MT_FIT_FITS
+                                                               : MT_FIT_FULL;
+    attempt->outcome->used = (uint64_t)((used < room ? used : room) + context);
+    attempt->outcome->floor = (uint64_t)(floor_of((double)value) + context);
+    attempt->keeper = fork();
+    if (!attempt->keeper)
+        _exit(0);
+    return 0;
+}
+
+void mt_attempt_end(const struct mt_attempt *attempt)
+{
+    (void)attempt;
+}
+
+void mt_attempt_clear(struct mt_attempt *attempt)
+{
+    free(attempt->outcome);
+    attempt->outcome = NULL;
+}
+
+static void tell(const struct mt_fit *fit, const struct mt_attempt *attempt)
+{
+    (void)fit;
+    (void)attempt;
+}
+
+static const char *const cards[] = {"t4", "rtx4090", "h100"};
+
+static void search(struct mt_job *job, struct mt_fit *fit, const char *values)
+{
+    char wrong[128];
+    *job = (struct mt_job){.fraction = 1, .n_variables = 1};
+    ck_assert_int_eq(mt_variable_read(&job->variable[0], values, wrong, sizeof wrong), 0);
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
+        const struct sim_gpu *gpu = sim_gpu_find(cards[i]);
+        job->card[job->n_cards++] = (struct mt_fit_card){gpu, gpu->memory};
+    }
+    ck_assert_int_eq(mt_job_finish(job), 0);
+    *fit = (struct mt_fit){.job = job, .jobs = 3, .tell = tell};
+    ck_assert_int_eq(mt_fit_make(fit), 0);
+}
+
+static void clear(struct mt_job *job, struct mt_fit *fit)
+{
+    mt_fit_clear(fit);
+    mt_variable_clear(&job->variable[0]);
+}
+
+/* What is found is the border, and by at most so many runs. */
+static void check_card(const struct mt_job *job, const struct mt_fit *fit, size_t card,
+                       unsigned most)
+{
+    const struct mt_card_search *found = mt_fit_search(fit, 0, card);
+    double room = (double)mt_room_of_card(job, card);
+    size_t n = mt_job_positions(job);
+    unsigned runs = mt_fit_runs(fit, 0, card);
+    ck_assert_msg(runs <= most, "%s: %u runs: base %.2f, each %.4f GiB, cache %.2f", cards[card],
+                  runs, program.base / GIB, program.each / GIB, program.cache);
+    ck_assert(found->fits != MT_NONE || found->fails == found->first);
+    ck_assert(found->fails != MT_NONE || found->fits == n - 1);
+    if (found->fits != MT_NONE && found->fails != MT_NONE)
+        ck_assert_uint_eq(found->fits + 1, found->fails);
+    if (found->fits != MT_NONE)
+        ck_assert(needed_of((double)value_of(job, (struct mt_choice){0, found->fits})) <= room);
+    if (found->fails != MT_NONE)
+        ck_assert(needed_of((double)value_of(job, (struct mt_choice){0, found->fails})) > room);
+}
+
+/* Numbers by chance, the same each time. */
+static double chance(unsigned i, unsigned of)
+{
+    uint64_t state = (i + 1) * 0x9e3779b97f4a7c15u + of * 0xd1342543de82ef95u;
+    state = (state ^ state >> 32) * 0x9e3779b97f4a7c15u;
+    return (double)(state >> 40) / (double)(1 << 24);
+}
+
+START_TEST(a_border_takes_at_most_twelve_runs)
+{
+    struct mt_job job;
+    struct mt_fit fit;
+    for (unsigned i = 0; i < N_MODELS; i++) {
+        double border = 1 + 4000 * chance(i, 0) * chance(i, 1); /* on the second card */
+        program.base = 20 * GIB * chance(i, 2) * chance(i, 3);
+        program.each = (23 * GIB - program.base) / border;
+        program.bend = i % 3 ? 0 : program.each / border / 10;
+        program.cache = 0.1 * chance(i, 4) * chance(i, 5);
+        program.needed = chance(i, 6);
+        program.refused_below = 0;
+        search(&job, &fit, "batch=1..4096");
+        for (size_t card = 0; card < job.n_cards; card++)
+            check_card(&job, &fit, card, 12);
+        clear(&job, &fit);
+    }
+}
+END_TEST
+
+START_TEST(the_smallest_values_may_be_refused)
+{
+    struct mt_job job;
+    struct mt_fit fit;
+    program.base = 1 * GIB;
+    program.each = GIB / 10;
+    program.bend = program.cache = 0;
+    program.refused_below = 3;
+    search(&job, &fit, "batch=1..4096");
+    for (size_t card = 0; card < job.n_cards; card++)
+        check_card(&job, &fit, card, 14);
+    clear(&job, &fit);
+    program.refused_below = 1000000;
+    search(&job, &fit, "batch=1..4096");
+    ck_assert(fit.line[0].is_refused);
+    ck_assert_uint_le(fit.n_attempts, MT_SHARED_RUNS);
+    clear(&job, &fit);
+}
+END_TEST
+
+START_TEST(what_no_value_can_exceed_takes_one_run_a_card)
+{
+    struct mt_job job;
+    struct mt_fit fit;
+    program.base = 1 * GIB;
+    program.each = 1;
+    program.refused_below = 0;
+    search(&job, &fit, "batch=1..4096");
+    for (size_t card = 0; card < job.n_cards; card++)
+        check_card(&job, &fit, card, 4);
+    clear(&job, &fit);
+    program.base = 100 * GIB;
+    search(&job, &fit, "batch=1..4096");
+    for (size_t card = 0; card < job.n_cards; card++)
+        check_card(&job, &fit, card, 4);
+    clear(&job, &fit);
+}
+END_TEST
+
+static void has_values(const char *text, size_t n, const char *first, const char *last)
+{
+    char wrong[128], room[MT_VALUE_TEXT];
+    struct mt_variable variable;
+    ck_assert_int_eq(mt_variable_read(&variable, text, wrong, sizeof wrong), 0);
+    ck_assert_uint_eq(variable.n, n);
+    ck_assert_str_eq(mt_variable_text(&variable, 0, room), first);
+    ck_assert_str_eq(mt_variable_text(&variable, n - 1, room), last);
+    mt_variable_clear(&variable);
+}
+
+START_TEST(ranges_and_lists_have_their_values)
+{
+    has_values("a=1..512", 512, "1", "512");
+    has_values("a=8..20+8", 2, "8", "16");
+    has_values("a=1..20*2", 6, "1", "20");
+    has_values("a=0..8*2", 5, "0", "8");
+    has_values("a=7..7", 1, "7", "7");
+    has_values("a=0,1", 2, "0", "1");
+    has_values("a=,--x", 2, "", "--x");
+    has_values("a=b\\,c,d", 2, "b,c", "d");
+    has_values("a=../x", 1, "../x", "../x");
+}
+END_TEST
+
+START_TEST(places_are_filled)
+{
+    static char python[] = "python", script[] = "{script}", b[] = "--b={b}x{b}", c[] = "{c}",
+                other[] = "{other}", none[] = "";
+    char *words[] = {python, script, b, c, other, none, NULL};
+    char wrong[128];
+    struct mt_job job = {.words = words, .n_words = 6, .n_variables = 2};
+    ck_assert_int_eq(mt_variable_read(&job.variable[0], "b=4..9", wrong, sizeof wrong), 0);
+    ck_assert_int_eq(mt_variable_read(&job.variable[1], "c=,--c {b}", wrong, sizeof wrong), 0);
+    ck_assert_int_eq(mt_job_finish(&job), 0);
+    ck_assert_uint_eq(job.n_lines, 2);
+    char **filled = mt_job_words(&job, (struct mt_choice){0, 1});
+    ck_assert_str_eq(filled[2], "--b=5x5");
+    ck_assert_str_eq(filled[3], "{other}"); /* the word before it is empty, and left out */
+    ck_assert_str_eq(filled[4], "");
+    ck_assert_ptr_null(filled[5]);
+    mt_words_free(filled);
+    filled = mt_job_words(&job, (struct mt_choice){1, 1});
+    ck_assert_str_eq(filled[3], "--c {b}"); /* a value is not looked at again */
+    mt_words_free(filled);
+    mt_variable_clear(&job.variable[0]);
+    mt_variable_clear(&job.variable[1]);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *searches = tcase_create("searches"), *words = tcase_create("words");
+    tcase_add_test(searches, a_border_takes_at_most_twelve_runs);
+    tcase_add_test(searches, the_smallest_values_may_be_refused);
+    tcase_add_test(searches, what_no_value_can_exceed_takes_one_run_a_card);
+    tcase_add_test(words, ranges_and_lists_have_their_values);
+    tcase_add_test(words, places_are_filled);
+    return RUN_TESTS(searches, words);
+}
