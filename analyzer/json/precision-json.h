@@ -6,7 +6,7 @@
 #include "analyzer/findings/precision.h"
 #include "analyzer/print/json.h"
 
-/* null where nothing is known; NULL: no memory. */
+/* Return null if nothing is known; NULL: no memory. */
 json_t *mt_json_precision(const struct mt_precision *precision);
 
 #endif

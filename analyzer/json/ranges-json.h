@@ -6,7 +6,7 @@
 #include "analyzer/classify/classify.h"
 #include "analyzer/print/json.h"
 
-/* Every path of ranges that the device of that slot was used in. NULL: no memory. */
+/* Return every path of ranges that used the slot's device. NULL: no memory. */
 json_t *mt_json_ranges(const struct mt_rule_context *context, unsigned slot);
 
 json_t *mt_json_marks(const struct mt_definitions *definitions, const struct mt_ranges *ranges);

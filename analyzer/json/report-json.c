@@ -88,7 +88,7 @@ static json_t *growth(const struct mt_definitions *definitions, const struct mt_
                      sites);
 }
 
-/* Over the whole run. */
+/* The worst fragmentation of the whole run. */
 static json_t *worst(const struct mt_definitions *definitions, const struct mt_worst *worst)
 {
     if (!worst->times)

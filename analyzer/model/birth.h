@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What many blocks have in common is kept once: what the program was doing when they were made, and
- * when they ended. Both live as long as somebody uses them.
+ * Data that many blocks share is kept once: the program's state at their allocation, and at their
+ * end. Both live as long as they have users.
  */
 #ifndef MT_BIRTH_H
 #define MT_BIRTH_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* When blocks ended: those that did between two changes of phase. */
+/* Ends of blocks: one for all blocks that ended between two changes of phase. */
 struct mt_deaths {
     struct mt_death {
         struct mt_when when;
@@ -24,21 +24,21 @@ struct mt_deaths {
     uint32_t latest, first_free; /* 0: none */
 };
 
-/* Of blocks that one thread made, one after the other, in the same phase. */
+/* The shared birth of blocks that one thread made in a row in the same phase. */
 struct mt_birth {
-    struct mt_deaths *deaths; /* which theirs are among */
-    uint64_t time_ns, event;  /* of the first: a block has the distance to it */
+    struct mt_deaths *deaths; /* with these blocks' ends */
+    uint64_t time_ns, event;  /* the first block's: a block has its distance to it */
     struct mt_when when;
     uint32_t thread;
     uint32_t step;         /* the optimizer step they were made in; 0: none */
     uint32_t steps_before; /* optimizer steps that had ended by then */
-    uint32_t users;        /* blocks, and who may need it for the next one */
+    uint32_t users;        /* blocks, and holders that may need it for the next block */
 };
 
-/* Of a block that nobody made: zeros. */
+/* The birth of a block that was never made: zeros. */
 extern struct mt_birth mt_no_birth;
 
-/* One user has it. NULL: no memory. */
+/* Make a birth with one user, the caller. NULL: no memory. */
 struct mt_birth *mt_birth_new(const struct mt_birth *like);
 void mt_birth_free(struct mt_birth *birth);
 
@@ -48,19 +48,19 @@ static inline void mt_birth_drop(struct mt_birth *birth)
         mt_birth_free(birth);
 }
 
-/* Whether a block that is made at this time, by this event, has a distance that can be kept. */
+/* Return whether a block of this time and event is near enough to store its distance. */
 static inline bool mt_birth_is_near(const struct mt_birth *birth, uint64_t time_ns, uint64_t event)
 {
     return ((time_ns - birth->time_ns) | (event - birth->event)) <= UINT32_MAX;
 }
 
-/* Deaths of zeros are none. */
+/* Deaths of zeros are empty. */
 void mt_deaths_clear(struct mt_deaths *deaths);
 
-/* A place for another end than the latest. 0 or -ENOMEM. */
+/* Add an end. 0 or -ENOMEM. */
 int mt_deaths_add(struct mt_deaths *deaths, const struct mt_when *when);
 
-/* *place is that of an end now, which has one user more. 0 or -ENOMEM. */
+/* Set *place to the end of now, with one user more. 0 or -ENOMEM. */
 static inline int mt_deaths_take(struct mt_deaths *deaths, const struct mt_when *when, uint32_t *place)
 {
     if ((!deaths->latest || deaths->death[deaths->latest].when.epoch != when->epoch) &&

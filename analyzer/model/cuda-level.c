@@ -22,7 +22,7 @@ void mt_cuda_clear(struct mt_cuda_level *level)
     memset(level, 0, sizeof *level);
 }
 
-/* Whether it takes memory of a device that is counted nowhere else. */
+/* Return whether a call takes device memory that is counted nowhere else. */
 static bool is_counted(uint64_t api)
 {
     switch (mt_cuda_api_space(api)) {
@@ -84,12 +84,12 @@ static struct mt_physical_use *use_of(const struct mt_cuda_level *level,
     return mt_physical_use(&level->physical, mt_heap_index(&level->heap, memory));
 }
 
-/* The memory of a piece, where nothing else keeps it. */
+/* Return a piece's memory if nothing else keeps it. */
 static struct mt_block *last_of(const struct mt_cuda_level *level, const struct mt_block *piece)
 {
     struct mt_block *memory = mt_heap_at(&level->heap, handle_of_piece(level, piece));
     if (!memory || memory->api != MT_API_CU_MEM_CREATE)
-        return NULL; /* of a damaged trace */
+        return NULL; /* a damaged trace */
     const struct mt_physical_use *use = use_of(level, memory);
     return !use->handles && use->maps == 1 ? memory : NULL;
 }
@@ -110,7 +110,7 @@ static int end_piece(struct mt_cuda_level *level, struct mt_block *piece,
     return rc;
 }
 
-/* What is bound to a multicast object by its address is known by where it is mapped. */
+/* Memory that is bound to a multicast object by address is found by its mapping. */
 static uint64_t handle_of(const struct mt_cuda_level *level, const struct mt_event *map)
 {
     if (map->CUDA_MAP.api != MT_API_CU_MULTICAST_BIND_ADDRESS)
@@ -119,7 +119,7 @@ static uint64_t handle_of(const struct mt_cuda_level *level, const struct mt_eve
     return piece ? handle_of_piece(level, piece) : 0;
 }
 
-/* Whose memory it is, its handle says; the call itself may be made with any device current. */
+/* Map memory. The handle gives its device; any device may be current at the call. */
 static int on_map(struct mt_cuda_level *level, const struct mt_event *event,
                   const struct mt_cuda_change *change)
 {
@@ -141,7 +141,7 @@ static int on_map(struct mt_cuda_level *level, const struct mt_event *event,
                               memory->address, mt_heap_index(&level->mapped, piece));
 }
 
-/* One call may take the addresses of several neighbours. */
+/* One call may unmap several neighbours. */
 static int on_unmap(struct mt_cuda_level *level, const struct mt_event *event,
                     const struct mt_cuda_change *change)
 {
@@ -155,7 +155,8 @@ static int on_unmap(struct mt_cuda_level *level, const struct mt_event *event,
     return rc;
 }
 
-/* Physical memory that is mapped stays, or that has another handle. */
+/* Return the block that a free ends; NULL: none. Physical memory stays while it is mapped or has
+ * another handle. */
 static struct mt_block *ended_by_free(const struct mt_cuda_level *level, uint64_t address)
 {
     struct mt_block *block = mt_heap_at(&level->heap, address);
@@ -178,7 +179,7 @@ static int remember(struct mt_cuda_level *level, const struct mt_block *block)
     return 0;
 }
 
-/* Nothing is there. Should the call fail, which it does, nothing comes back to life. */
+/* Handle a free of nothing. The call fails, and its failure must not bring anything back. */
 static int on_bad_free(struct mt_cuda_level *level, uint64_t address)
 {
     uint32_t place = mt_address_map_get(&level->freed, address);
@@ -205,14 +206,14 @@ static int end_freed(struct mt_cuda_level *level, struct mt_block *block,
     return end(level, block, change);
 }
 
-/* The memory of a handle that was made here; NULL: it is imported, or gone. */
+/* Return the memory of a handle that was made here; NULL: imported, or gone. */
 static struct mt_block *memory_of(const struct mt_cuda_level *level, uint64_t handle)
 {
     struct mt_block *memory = mt_heap_at(&level->heap, handle);
     return memory && memory->api == MT_API_CU_MEM_CREATE ? memory : NULL;
 }
 
-/* One more handle to memory that is there: it is to be released once more. */
+/* Count one more handle to memory: it needs one more release. */
 static void on_retain(struct mt_cuda_level *level, uint64_t handle)
 {
     const struct mt_block *memory = memory_of(level, handle);
@@ -220,7 +221,7 @@ static void on_retain(struct mt_cuda_level *level, uint64_t handle)
         use_of(level, memory)->handles++;
 }
 
-/* Older traces do not have what retains a handle: there may be one release more. */
+/* Older traces lack the calls that retain a handle: there may be one release more. */
 static int on_release(struct mt_cuda_level *level, uint64_t handle,
                       const struct mt_cuda_change *change)
 {
@@ -238,7 +239,7 @@ static int on_free(struct mt_cuda_level *level, const struct mt_event *event,
                    const struct mt_cuda_change *change)
 {
     if (!event->address)
-        return 0; /* allowed, and does nothing */
+        return 0; /* allowed: does nothing */
     struct mt_block *block = mt_heap_at(&level->heap, event->address);
     if (!block)
         return on_bad_free(level, event->address);
@@ -248,7 +249,7 @@ static int on_free(struct mt_cuda_level *level, const struct mt_event *event,
     return end_freed(level, block, change);
 }
 
-/* The memory that was freed last there is live after all, unless something else is there by now. */
+/* The memory that was last freed there is live after all, unless something else is there now. */
 static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *event,
                           struct mt_cuda_change *change)
 {
@@ -266,7 +267,8 @@ static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *ev
     return 0;
 }
 
-/* A handle that comes back to the process that made it is one more handle of its own memory. */
+/* Return whether the handle was made by this process: an import is then one more handle of its own
+ * memory. */
 static bool is_own(const struct mt_cuda_level *level, const struct mt_event *event)
 {
     return mt_heap_at(&level->heap, event->address) != NULL;

@@ -23,7 +23,7 @@ static void count(struct mt_cuda_objects *objects, const struct mt_cuda_object *
     now->code += by > 0 ? object->code : -object->code;
 }
 
-/* Its place + 1; 0: no memory. */
+/* Return a free place + 1; 0: no memory. */
 static uint32_t find_place(struct mt_cuda_objects *objects)
 {
     uint32_t place = objects->first_free;
@@ -46,7 +46,8 @@ static void end(struct mt_cuda_objects *objects, uint64_t handle)
     objects->first_free = place;
 }
 
-/* A context is retained again, a library loaded by the runtime's call and the driver's inside. */
+/* Ignore a known handle: a context that is retained again, or a library that the runtime's call and
+ * the driver's inside it both load. */
 static int on_made(struct mt_cuda_objects *objects, const struct mt_event *event,
                    enum mt_space space)
 {
@@ -63,20 +64,20 @@ static int on_made(struct mt_cuda_objects *objects, const struct mt_event *event
     return mt_address_map_put(&objects->by_handle, event->CUDA_OBJECT.handle, place);
 }
 
-/* All that is there is the device's, and goes with its context. */
+/* End all objects of the device, with its context. */
 static void on_reset(struct mt_cuda_objects *objects, unsigned slot)
 {
     for (size_t i = 0; i < objects->by_handle.capacity;) {
         const struct mt_address_slot *at = &objects->by_handle.slots[i];
         const struct mt_cuda_object *object = at->value ? &objects->object[at->value - 1] : NULL;
         if (object && object->slot == slot)
-            end(objects, at->address); /* another may move here */
+            end(objects, at->address); /* another entry may move here */
         else
             i++;
     }
 }
 
-/* A primary context is released once by each that has retained it, and stays meanwhile. */
+/* Each holder releases a primary context once; it stays meanwhile. */
 static void on_gone(struct mt_cuda_objects *objects, const struct mt_event *event)
 {
     switch (event->CUDA_OBJECT.api) {

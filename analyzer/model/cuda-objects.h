@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What takes memory of a device and is no allocation: contexts, modules and streams, those that are
- * there. CUDA tells the size of none; of a module it is known how long its image is.
+ * Live contexts, CUDA modules and streams: they use device memory and are not allocations. CUDA
+ * gives the size of none; for a module the length of its image is known.
  */
 #ifndef MT_OBJECTS_H
 #define MT_OBJECTS_H
@@ -11,14 +11,14 @@
 
 struct mt_cuda_object_counts {
     uint64_t contexts, modules, streams;
-    uint64_t code; /* bytes of the modules' images, for all architectures that they have */
+    uint64_t code; /* bytes of the modules' images, for all their architectures */
 };
 
 struct mt_cuda_objects {
     struct mt_address_map by_handle; /* place + 1 */
     struct mt_cuda_object {
         uint64_t code;
-        uint32_t next; /* of free records */
+        uint32_t next; /* in the list of free records */
         uint8_t space; /* enum mt_space */
         uint8_t slot;
     } * object;
@@ -30,10 +30,10 @@ struct mt_cuda_objects {
 /* One of zeros is empty. */
 void mt_cuda_objects_clear(struct mt_cuda_objects *objects);
 
-/* Takes a CUDA_OBJECT or CUDA_OBJECT_GONE into account. 0 or -ENOMEM. */
+/* Handle a CUDA_OBJECT or CUDA_OBJECT_GONE. 0 or -ENOMEM. */
 int mt_cuda_objects_event(struct mt_cuda_objects *objects, const struct mt_event *event);
 
-/* On the device of that slot: modules and streams that belong to no device are on each. */
+/* Return the counts on the slot's device. Modules and streams of no device count on each. */
 struct mt_cuda_object_counts mt_cuda_objects_on(const struct mt_cuda_objects *objects,
                                                 unsigned slot);
 

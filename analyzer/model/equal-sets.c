@@ -2,8 +2,8 @@
 #include "equal-sets.h"
 #include "analyzer/support/grow.h"
 
-/* A set has next to nothing else in it, and a block for most of the parameters: one block may be as
- * large as a parameter by chance. */
+/* A set has almost nothing else, and a block for most of the parameters: a single block may have a
+ * parameter's size by chance. */
 #define LEAST_PART_MATCHED 0.9
 #define LEAST_BLOCKS 2u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Equal-size sets: a line that makes a block for every parameter that is trained, of its size or
- * of another precision, makes copies of the parameters, whatever its program calls them.
+ * Equal-size sets: a line that makes a block for every trained parameter, of its size or in another
+ * precision, makes copies of the parameters, whatever the program names them.
  */
 #ifndef MT_EQUAL_SETS_H
 #define MT_EQUAL_SETS_H
@@ -12,13 +12,13 @@
 #include "heap.h"
 
 struct mt_equal_sets {
-    struct mt_address_map sizes; /* of parameters */
+    struct mt_address_map sizes; /* parameters' */
     size_t parameters;
     struct mt_address_map sites; /* stack -> index of its counts, from 1 */
     struct mt_copy_site {
-        uint64_t bytes, same, wider; /* of all its blocks, of those of a parameter's size, and of
-                                      * those of double that */
-        size_t blocks;               /* that matched */
+        uint64_t bytes, same, wider; /* of all its blocks, of blocks of a parameter's size, and of
+                                      * blocks of double that */
+        size_t blocks;               /* matched ones */
     } * site;
     size_t n_sites, capacity;
 };
@@ -26,15 +26,15 @@ struct mt_equal_sets {
 /* A table of zeros is empty. */
 void mt_equal_sets_clear(struct mt_equal_sets *sets);
 
-/* First every parameter, then every block that may be a copy; site: the stack of its line in
- * Python, 0: none. 0 or -ENOMEM. */
+/* Add first every parameter, then every block that may be a copy; site: the stack of its Python
+ * line, 0: none. 0 or -ENOMEM. */
 int mt_equal_sets_add_parameter(struct mt_equal_sets *sets, const struct mt_block *block);
 int mt_equal_sets_add(struct mt_equal_sets *sets, const struct mt_block *block, uint32_t site);
 
-/* Whether a parameter is as large as that. */
+/* Return whether a parameter has this size. */
 bool mt_equal_sets_has_size(const struct mt_equal_sets *sets, uint64_t size);
 
-/* What set of copies the block is of. */
+/* The kind of copies that the block belongs to. */
 enum mt_copy { MT_NO_COPY, MT_COPY, MT_WIDER_COPY };
 enum mt_copy mt_copy_kind(const struct mt_equal_sets *sets, const struct mt_block *block,
                           uint32_t site);

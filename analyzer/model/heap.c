@@ -101,7 +101,7 @@ uint32_t mt_heap_index(const struct mt_heap *heap, const struct mt_block *block)
     return 0;
 }
 
-/* Puts all blocks into a table of so many slots, by this factor. */
+/* Move all blocks to a table with so many slots, hashed by this factor. */
 static int move(struct mt_heap *heap, uint32_t n_slots, uint64_t factor)
 {
     uint32_t *old = heap->slots, mask = heap->mask;
@@ -126,11 +126,11 @@ int mt_heap_mix(struct mt_heap *heap)
 {
     uint64_t factor;
     if (getrandom(&factor, sizeof factor, 0) != sizeof factor)
-        factor = heap->factor * GOLDEN_FACTOR; /* at least another one */
+        factor = heap->factor * GOLDEN_FACTOR; /* a different one at least */
     return move(heap, heap->mask + 1, factor | 1);
 }
 
-/* Room for so many records, each of which may be live. */
+/* Make room for so many records, all of which may be live. */
 static int enlarge(struct mt_heap *heap, uint32_t n)
 {
     uint32_t slots = heap->slots ? heap->mask + 1 : 0;
@@ -160,8 +160,8 @@ int mt_heap_new_record(struct mt_heap *heap)
     return 0;
 }
 
-/* An entry further on that a search from its home would not reach any more moves into it, which
- * makes the next gap. */
+/* Close a gap: a later entry that a search from its home would miss moves into it and leaves the
+ * next gap. */
 void mt_heap_close_gap(struct mt_heap *heap, uint32_t gap)
 {
     uint32_t mask = heap->mask, slot;
@@ -210,7 +210,7 @@ int mt_block_set_event(struct mt_block *block, uint64_t event)
         return -ENOMEM;
     mt_birth_drop(block->birth);
     mt_block_give_birth(block, birth, like.time_ns, event);
-    mt_birth_drop(birth); /* the block alone has it */
+    mt_birth_drop(birth); /* the block is its only user */
     return 0;
 }
 
@@ -234,7 +234,7 @@ static int bring_word(struct mt_heap *heap, uint32_t first, uint64_t *word)
     return 0;
 }
 
-/* At the end: records that were made first come first, which most often have lower addresses. */
+/* Append the chunk: older records come first, which mostly have lower addresses. */
 void mt_heap_list_pending(struct mt_heap *heap, uint32_t number)
 {
     heap->chunks[number]->next_pending = 0;
@@ -274,7 +274,7 @@ void mt_heap_remove_from_order(struct mt_heap *heap, uint64_t address)
     mt_ordered_remove(&heap->ordered, keys(heap), address);
 }
 
-/* All that live are remembered: so they may count as the oldest. */
+/* All live blocks are remembered: they may count as the oldest. */
 static __attribute__((cold)) void begin_moments_anew(struct mt_heap *heap, unsigned slot)
 {
     for (uint32_t i = 1; i < heap->n_records; i++) {

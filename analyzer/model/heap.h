@@ -2,8 +2,8 @@
 /*
  * The live blocks of one level of allocation (PyTorch's blocks, or CUDA's allocations) on all
  * devices. One address space: CUDA's unified addresses are unique in a process over its devices.
- * Its memory grows with what is live, now or at the moment that it remembers, never with the
- * events.
+ * The heap's memory grows with the blocks that are live now or at the remembered moment, never with
+ * the events.
  */
 #ifndef MT_HEAP_H
 #define MT_HEAP_H
@@ -16,7 +16,8 @@
 #include "trace-format/dtypes.h"
 #include "trace-format/model.h"
 
-/* Tables by device: slot 0 is "not known", 1 the device 0 and so on; what is further is slot 0. */
+/* Tables by device: slot 0 is unknown, 1 is device 0 and so on; devices beyond the last slot use
+ * slot 0. */
 #ifndef MT_DEVICES /* tools/fuzz has few: these tables are most of a small trace's time */
 #define MT_DEVICES 65u
 #endif
@@ -26,14 +27,14 @@ static inline unsigned mt_device_slot(int device)
     return device >= 0 && device + 1 < (int)MT_DEVICES ? (unsigned)device + 1 : 0;
 }
 
-/* What is known about a block besides where it is. */
+/* Known facts about a block besides its place. */
 enum mt_evidence {
     MT_SAW_PARAMETER = 1 << 0,       /* wrapped in nn.Parameter */
     MT_SAW_BUFFER = 1 << 1,          /* wrapped in nn.Buffer */
     MT_SAW_SET_DATA = 1 << 2,        /* became a tensor's .data */
     MT_SAW_LEAF = 1 << 3,            /* a leaf that needs a gradient */
     MT_SAW_LEAF_AGAIN = 1 << 4,      /* in more than one graph */
-    MT_SAW_LEAF_OF_GRAPH = 1 << 5,   /* first an output of the graph, detached then */
+    MT_SAW_LEAF_OF_GRAPH = 1 << 5,   /* first an output of the graph, then detached */
     MT_SAW_GRADIENT = 1 << 6,        /* kept as a leaf's gradient */
     MT_SAW_SAVED = 1 << 7,           /* saved for backward */
     MT_SAW_GRAPH_OUTPUT = 1 << 8,    /* has a grad_fn */
@@ -41,19 +42,20 @@ enum mt_evidence {
     MT_SAW_STEP_DIED = 1 << 10,      /* made in an optimizer step, freed before its end */
     MT_SAW_LATER_STEP = 1 << 11,     /* lived past the end of an optimizer step */
     MT_SAW_NEEDS_GRAD = 1 << 12,     /* requires_grad was set to true */
-    MT_SAW_END = 1 << 13,            /* it was freed: else the trace ends before it */
-    MT_SAW_WORKSPACE = 1 << 14,      /* given to a library of CUDA's to work in */
+    MT_SAW_END = 1 << 13,            /* it was freed; else the trace ends first */
+    MT_SAW_WORKSPACE = 1 << 14,      /* work memory of a CUDA library */
     MT_SAW_LEAF_HOOK = 1 << 17,      /* made in backward, freed by a hook on a leaf's gradient */
-    MT_SAW_STEPPED = 1 << 16,        /* an optimizer works on it */
-    MT_SAW_STATE = 1 << 15,          /* among an optimizer's state */
+    MT_SAW_STEPPED = 1 << 16,        /* an optimizer updates it */
+    MT_SAW_STATE = 1 << 15,          /* in an optimizer's state */
     MT_SAW_MODULES_BUFFER = 1 << 18, /* among a module's buffers */
     MT_SAW_EMPTIED = 1 << 19,        /* its storage gives memory back from time to time */
     MT_SAW_SAVED_LATER = 1 << 22,    /* saved for backward in a later forward than its own */
 };
 
 /*
- * A block, in few bytes: there may be millions. What it has in common with others is in its birth.
- * mt_block_time, mt_block_event and mt_block_ended read what is kept as a distance or a number.
+ * A block, in few bytes: there may be millions. Data shared with other blocks is in its birth.
+ * mt_block_time, mt_block_event and mt_block_ended read values that are stored as a distance or a
+ * place.
  */
 struct mt_block {
     uint64_t address, size;
@@ -61,20 +63,20 @@ struct mt_block {
     uint32_t since, nth;    /* ns and events after its birth's first */
     uint32_t stack;         /* of the allocation */
     uint32_t save_stack;    /* of the first save */
-    uint32_t leaf_stack;    /* of a leaf, its first use in forward; of others, their leaf's */
-    uint32_t node_name;     /* string id: the backward node that was running; 0: none */
-    uint32_t forward_stack; /* where that node was made */
-    uint32_t range;         /* the path of ranges that it was made in (ranges.h); 0: none */
-    uint32_t name;          /* string id: what the program calls it; 0: nothing */
+    uint32_t leaf_stack;    /* a leaf's: its first use in forward; others': their leaf's */
+    uint32_t node_name;     /* string id: the running backward node; 0: none */
+    uint32_t forward_stack; /* where this node was made */
+    uint32_t range;         /* the path of ranges of its allocation (ranges.h); 0: none */
+    uint32_t name;          /* string id: the program's name for it; 0: none */
     uint32_t ended;         /* place of its end, or of the trace's; 0: not yet */
     union {
         uint32_t moment; /* live: moments remembered on its device before it was made */
-        uint32_t next;   /* of free or kept records */
+        uint32_t next;   /* in the list of free or kept records */
     };
     uint32_t evidence : 24; /* enum mt_evidence */
     uint32_t api : 8;       /* CUDA's level: enum mt_cuda_api */
-    uint64_t elements : 40; /* of the largest parameter in it whose label tells; 0: not known */
-    uint64_t dtype : 6;     /* of a tensor in it, by its first label that tells; 0: not known */
+    uint64_t elements : 40; /* of the largest labelled parameter in it; 0: unknown */
+    uint64_t dtype : 6;     /* of a tensor in it, by its first label with one; 0: unknown */
     uint64_t state : 2;     /* enum mt_block_state */
     int16_t device;
 };
@@ -82,7 +84,7 @@ struct mt_block {
 _Static_assert(sizeof(struct mt_block) <= 80, "a live block is to cost less than 96 bytes in all");
 _Static_assert(MT_DTYPE_LIMIT <= 1 << 6 && MT_API_LIMIT <= 1 << 8, "these have places");
 
-#define MT_BLOCK_ELEMENTS (UINT64_C(1) << 40) /* as many or more, no tensor has */
+#define MT_BLOCK_ELEMENTS (UINT64_C(1) << 40) /* no tensor has as many */
 
 enum mt_block_state { MT_BLOCK_UNUSED, MT_BLOCK_LIVE, MT_BLOCK_KEPT };
 
@@ -91,13 +93,13 @@ static inline uint64_t mt_block_time(const struct mt_block *block)
     return block->birth->time_ns + block->since;
 }
 
-/* Its allocation's number in the trace, from 1; 0: not known. */
+/* Return its allocation's number in the trace, from 1; 0: unknown. */
 static inline uint64_t mt_block_event(const struct mt_block *block)
 {
     return block->birth->event + block->nth;
 }
 
-/* When it ended, or the trace did; zeros: not yet. */
+/* Return its end, or the trace's; zeros: not yet. */
 static inline const struct mt_when *mt_block_ended(const struct mt_block *block)
 {
     return &block->birth->deaths->death[block->ended].when;
@@ -118,9 +120,9 @@ void mt_block_copy(struct mt_block_copy *copy, const struct mt_block *block);
 
 struct mt_heap_chunk {
     struct mt_block record[MT_HEAP_CHUNK];
-    /* Bits of the records that are not yet in heap->ordered, and of the words that may have any. */
+    /* Bits of records that are not yet in heap->ordered, and of words that may have any. */
     uint64_t pending[MT_HEAP_CHUNK / 64], words;
-    uint32_t next_pending; /* chunk + 1 of another one that has words; 0: none */
+    uint32_t next_pending; /* chunk + 1 of the next one with words; 0: none */
 };
 
 struct mt_heap_total {
@@ -130,27 +132,27 @@ struct mt_heap_total {
 #define MT_HEAP_RECENT 4u
 
 /*
- * One moment on each device is remembered, the latest that mt_heap_remember was called at: the
- * records of blocks that were live then are kept after their end. So the peak can be explained in
- * one pass, in which every moment that is higher than all before it takes the place of the last.
+ * Each device has one remembered moment, the last call of mt_heap_remember: records of blocks that
+ * were live then are kept after their end. So one pass can explain the peak: each new highest
+ * moment replaces the last one.
  */
 struct mt_heap {
     struct mt_heap_chunk **chunks;
     size_t n_chunks, chunks_capacity;
-    uint32_t n_records;  /* ever in use at once, index 0 included, which is none */
+    uint32_t n_records;  /* ever in use at once, with index 0, which is unused */
     uint32_t first_free; /* index, 0: none */
-    /* By address: the record's index and, above it, the bits of the address's hash that do not say
-     * the slot's place. 0: free. */
+    /* By address: the record's index and, above it, the bits of the address's hash that the slot's
+     * place does not give. 0: free. */
     uint32_t *slots;
-    uint32_t mask;   /* of an index: 2^n - 1 of as many slots, at most four fifths used */
-    uint64_t factor; /* odd; another one where addresses were chosen so that they meet */
-    /* Few searches need order: blocks enter it at the first one after their allocation. */
+    uint32_t mask;   /* of an index: the number of slots (2^n) - 1; at most four fifths are used */
+    uint64_t factor; /* odd; replaced if addresses were chosen to collide */
+    /* Few searches need order: blocks enter it at the first search after their allocation. */
     struct mt_ordered ordered;
     uint32_t first_pending, last_pending; /* chunks + 1; 0: none */
     struct mt_heap_total total[MT_DEVICES];
-    struct mt_block none;                    /* zeros, ever */
-    struct mt_birth *recent[MT_HEAP_RECENT]; /* of mt_heap_add, by thread */
-    struct mt_deaths deaths;                 /* of these */
+    struct mt_block none;                    /* always zeros */
+    struct mt_birth *recent[MT_HEAP_RECENT]; /* mt_heap_add's, by thread */
+    struct mt_deaths deaths;                 /* theirs */
     struct {
         uint32_t moments;    /* remembered so far */
         uint32_t first_kept; /* index, 0: none */
@@ -160,24 +162,24 @@ struct mt_heap {
 /* A heap of zeros is empty. */
 void mt_heap_clear(struct mt_heap *heap);
 
-/* Every record, to look for live or remembered blocks: index 1 .. heap->n_records - 1. */
+/* Return a record, to visit live or remembered blocks: index 1 .. heap->n_records - 1. */
 static inline struct mt_block *mt_heap_record(const struct mt_heap *heap, uint32_t index)
 {
     return &heap->chunks[index / MT_HEAP_CHUNK]->record[index % MT_HEAP_CHUNK];
 }
 
-/* The index of a record. */
+/* Return the index of a record. */
 uint32_t mt_heap_index(const struct mt_heap *heap, const struct mt_block *block);
 
-/* Fibonacci hashing: addresses are multiples of 512 and more, the product's high bits mix them. The
- * highest are to be the lowest, which say the place. */
+/* Fibonacci hashing: addresses are multiples of 512 and more; the product's high bits mix them. The
+ * highest bits become the lowest, which give the place. */
 static inline uint32_t mt_heap_hash(const struct mt_heap *heap, uint64_t address)
 {
     return __builtin_bswap32((uint32_t)(address * heap->factor >> 32));
 }
 
-/* The slot of the live block that begins at the address, or the free one where it would go. There
- * always is a free one. */
+/* Return the slot of the live block that begins at the address, or the free slot where it would go.
+ * There is always a free one. */
 static inline uint32_t *mt_heap_locate(const struct mt_heap *heap, uint64_t address)
 {
     uint32_t hash = mt_heap_hash(heap, address), slot;
@@ -189,46 +191,46 @@ static inline uint32_t *mt_heap_locate(const struct mt_heap *heap, uint64_t addr
     return &heap->slots[at];
 }
 
-/* The live block that begins at the address; NULL: none. */
+/* Return the live block that begins at the address; NULL: none. */
 static inline struct mt_block *mt_heap_at(const struct mt_heap *heap, uint64_t address)
 {
     uint32_t slot = heap->slots ? *mt_heap_locate(heap, address) : 0;
     return slot ? mt_heap_record(heap, slot & heap->mask) : NULL;
 }
 
-/* The address is about to be asked for: memory may bring its slot while other work is done. */
+/* Prefetch the slot of an address that will be searched soon. */
 static inline void mt_heap_expect_slot(const struct mt_heap *heap, uint64_t address)
 {
     if (heap->slots)
         __builtin_prefetch(&heap->slots[mt_heap_hash(heap, address) & heap->mask]);
 }
 
-/* The block at the address, if there is one, is about to be looked at. Its place is expected. */
+/* Prefetch the block at an address that will be searched soon. Its slot was prefetched before. */
 static inline void mt_heap_expect(const struct mt_heap *heap, uint64_t address)
 {
     uint32_t hash = mt_heap_hash(heap, address);
     uint32_t slot = heap->slots ? heap->slots[hash & heap->mask] : 0;
     if (!slot || (slot ^ hash) > heap->mask)
-        return; /* or it lies further on, which is rare */
+        return; /* or it is in a later slot, which is rare */
     const char *block = (const char *)mt_heap_record(heap, slot & heap->mask);
     for (size_t at = 0; at < sizeof(struct mt_block); at += 64)
         __builtin_prefetch(block + at);
 }
 
-/* The live block that the address points into, but not to its begin; NULL: none. */
+/* Return the live block that the address points into, but not to its begin; NULL: none. */
 struct mt_block *mt_heap_within(struct mt_heap *heap, uint64_t address);
 
-/* The live block that the address points into; NULL: none. */
+/* Return the live block that the address points into; NULL: none. */
 static inline struct mt_block *mt_heap_around(struct mt_heap *heap, uint64_t address)
 {
     struct mt_block *block = mt_heap_at(heap, address);
     return block ? block : mt_heap_within(heap, address);
 }
 
-/* Remembers what is live now on the device of that slot, instead of what was remembered. */
+/* Remember the slot's device now, in place of its last remembered moment. */
 void mt_heap_remember(struct mt_heap *heap, unsigned slot);
 
-/* Whether the block was live at its device's remembered moment. */
+/* Return whether the block was live at its device's remembered moment. */
 static inline bool mt_heap_is_remembered(const struct mt_heap *heap, const struct mt_block *block)
 {
     return block->state == MT_BLOCK_KEPT ||
@@ -236,13 +238,13 @@ static inline bool mt_heap_is_remembered(const struct mt_heap *heap, const struc
             block->moment < heap->memory[mt_device_slot(block->device)].moments);
 }
 
-/* Makes a record that never was in use the first free one. 0 or -ENOMEM. */
+/* Make a new record the first free one. 0 or -ENOMEM. */
 int mt_heap_new_record(struct mt_heap *heap);
 
-/* Puts all blocks elsewhere, by a factor that nobody could know. 0 or -ENOMEM. */
+/* Rehash all blocks by a random factor. 0 or -ENOMEM. */
 int mt_heap_mix(struct mt_heap *heap);
 
-/* Empties a slot. What a search would not find any more behind it moves. */
+/* Empty a slot. Later entries that a search would miss move. */
 void mt_heap_close_gap(struct mt_heap *heap, uint32_t gap);
 static inline void mt_heap_empty_slot(struct mt_heap *heap, uint32_t *slot)
 {
@@ -253,7 +255,7 @@ static inline void mt_heap_empty_slot(struct mt_heap *heap, uint32_t *slot)
         *slot = 0;
 }
 
-/* A block without a birth uses this one from now on. */
+/* Give a block without a birth this one. */
 static inline void mt_block_give_birth(struct mt_block *block, struct mt_birth *birth,
                                        uint64_t time_ns, uint64_t event)
 {
@@ -273,7 +275,7 @@ static inline void mt_heap_give_record(struct mt_heap *heap, struct mt_block *bl
     heap->first_free = index;
 }
 
-/* The chunk of that number has records that are not in heap->ordered, the first since it was. */
+/* List a chunk, by number, that now has records that are not in heap->ordered. */
 void mt_heap_list_pending(struct mt_heap *heap, uint32_t number);
 
 static inline void mt_heap_await_order(struct mt_heap *heap, struct mt_heap_chunk *chunk,
@@ -298,18 +300,18 @@ static inline void mt_heap_leave_order(struct mt_heap *heap, uint64_t address, u
         mt_heap_remove_from_order(heap, address);
 }
 
-/* A run this long comes about by chance next to never. */
+/* Runs this long almost never occur by chance. */
 #define MT_HEAP_RUN 512u
 
-/* There is a record for one more block, and a slot. 0 or -ENOMEM. */
+/* Make room for one more block: a record and a slot. 0 or -ENOMEM. */
 static inline int mt_heap_make_room(struct mt_heap *heap)
 {
     return heap->first_free ? 0 : mt_heap_new_record(heap);
 }
 
-/* Adds a block at its address of its size as the event says, in a free slot that mt_heap_locate
- * found after mt_heap_make_room. It has no birth yet. NULL: no memory. Inline, as mt_heap_end_slot:
- * most events are one or the other. */
+/* Add the event's block in a free slot, which mt_heap_locate found after mt_heap_make_room. It has
+ * no birth yet. NULL: no memory. Inline, like mt_heap_end_slot: most events are one or the
+ * other. */
 static inline struct mt_block *mt_heap_add_unborn(struct mt_heap *heap, uint32_t *slot,
                                                   const struct mt_event *event)
 {
@@ -318,7 +320,7 @@ static inline struct mt_block *mt_heap_add_unborn(struct mt_heap *heap, uint32_t
     struct mt_heap_chunk *chunk = heap->chunks[index / MT_HEAP_CHUNK];
     struct mt_block *block = &chunk->record[index % MT_HEAP_CHUNK];
     heap->first_free = block->next;
-    *block = heap->none; /* known zeros gcc fills in by `rep stos`, which is slow to begin */
+    *block = heap->none; /* gcc fills in constant zeros by `rep stos`, which starts slowly */
     block->state = MT_BLOCK_LIVE;
     block->address = event->address;
     block->size = event->size;
@@ -335,14 +337,13 @@ static inline struct mt_block *mt_heap_add_unborn(struct mt_heap *heap, uint32_t
     return block;
 }
 
-/* Adds a block where none begins, with a birth that says the event's time and thread. NULL: no
- * memory. */
+/* Add a block where none begins, with a birth of the event's time and thread. NULL: no memory. */
 struct mt_block *mt_heap_add(struct mt_heap *heap, const struct mt_event *event);
 
-/* The block came to be by the event of that number. 0 or -ENOMEM. */
+/* Set the number of the event that made the block. 0 or -ENOMEM. */
 int mt_block_set_event(struct mt_block *block, uint64_t event);
 
-/* Notes that a block has ended, or the trace. 0 or -ENOMEM. */
+/* Note the end of a block, or of the trace. 0 or -ENOMEM. */
 static inline int mt_block_end(struct mt_block *block, const struct mt_when *when)
 {
     struct mt_deaths *deaths = block->birth->deaths;
@@ -355,7 +356,7 @@ static inline int mt_block_end(struct mt_block *block, const struct mt_when *whe
     return 0;
 }
 
-/* Ends the life of the block in a slot. */
+/* End the block in a slot. */
 static inline __attribute__((always_inline)) void mt_heap_end_slot(struct mt_heap *heap,
                                                                    uint32_t *slot)
 {
@@ -375,7 +376,7 @@ static inline __attribute__((always_inline)) void mt_heap_end_slot(struct mt_hea
     heap->memory[device].first_kept = index;
 }
 
-/* Ends a block's life. */
+/* End a block. */
 static inline void mt_heap_end(struct mt_heap *heap, const struct mt_block *block)
 {
     mt_heap_end_slot(heap, mt_heap_locate(heap, block->address));

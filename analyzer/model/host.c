@@ -43,7 +43,7 @@ static void on_free(struct mt_host *host, const struct mt_event *event)
     struct mt_block *block = mt_heap_at(&host->heap, event->address);
     host->freed.kind = 0;
     if (!block)
-        return; /* of before the recording */
+        return; /* from before the recording */
     host->freed = (struct mt_event){.time_ns = mt_block_time(block),
                                     .CUDA_MALLOC = {block->address, block->size, 0, block->api},
                                     .thread = block->birth->thread,

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* One process may open the same memory several times, and gets one address. */
+/* A process may open the same memory several times, and gets one address. */
 static int on_import(struct mt_heap *heap, const struct mt_event *event)
 {
     if (!event->address || mt_heap_at(heap, event->address))

@@ -11,7 +11,7 @@ static const char *const names[] = {
 
 static const struct {
     const char *name;
-    unsigned digits; /* of a ns that one has after the point */
+    unsigned digits; /* decimals down to 1 ns */
 } units[] = {{"s", 9}, {"ms", 6}, {"us", 3}, {"ns", 0}};
 
 static int append_digit(uint64_t *value, unsigned digit)
@@ -20,7 +20,7 @@ static int append_digit(uint64_t *value, unsigned digit)
            __builtin_add_overflow(*value, digit, value);
 }
 
-/* The decimal number at *text in 10^-digits of it, exactly; digits after these are cut. */
+/* Read the decimal number at *text in units of 10^-digits, exactly; further digits are cut. */
 static int parse_decimal(const char **text, unsigned digits, uint64_t *value)
 {
     const char *at = *text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The moment of a trace that is asked about, and how much memory there was on a device then.
+ * The moment of a trace that a report shows, and a device's totals at a moment.
  */
 #ifndef MT_MOMENT_H
 #define MT_MOMENT_H
@@ -10,14 +10,14 @@
 #include "phase.h"
 
 enum mt_moment_kind {
-    MT_AT_PEAK,  /* each device's own: the first, should there be several */
+    MT_AT_PEAK,  /* each device's own: the first if there are several */
     MT_AT_END,   /* after the last event */
     MT_AT_OOM,   /* the last out-of-memory */
     MT_AT_TIME,  /* after the last event up to value ns */
     MT_AT_EVENT, /* after event number value, from 1 */
     MT_AT_BEGIN, /* before the first event of iteration number value, from 1, on the device with the
                   * highest peak */
-    MT_AT_STEP,  /* when most was allocated in it */
+    MT_AT_STEP,  /* at the iteration's highest total */
 };
 
 struct mt_moment {
@@ -25,8 +25,8 @@ struct mt_moment {
     uint64_t value;
 };
 
-/* Reads "peak", "end", "oom", a time with its unit ("1.5s", "20ms", "7us", "8000ns"), "event:N",
- * "begin:N" or "step:N". 0, or -EINVAL where the text is none of them. */
+/* Read "peak", "end", "oom", a time with its unit ("1.5s", "20ms", "7us", "8000ns"), "event:N",
+ * "begin:N" or "step:N". 0, or -EINVAL for other text. */
 int mt_moment_parse(const char *text, struct mt_moment *moment);
 
 /* "peak", "end", "oom", "time", "event", "begin" or "step". */
@@ -34,16 +34,16 @@ const char *mt_moment_name(enum mt_moment_kind kind);
 
 struct mt_totals {
     struct mt_when when;
-    uint32_t range; /* the path of ranges that were open (ranges.h); 0: none */
-    uint64_t event; /* the number in the trace of the last event before, from 1; 0: none yet */
+    uint32_t range; /* the path of open ranges (ranges.h); 0: none */
+    uint64_t event; /* number of the last event before, from 1; 0: none yet */
     uint64_t time_ns;
     uint64_t allocated;   /* bytes, after the event */
-    uint64_t reserved;    /* by PyTorch; 0 for CUDA's level */
-    uint64_t known_bytes; /* the sum of the blocks that the trace knows */
-    uint64_t cuda_bytes;  /* what CUDA had handed out on the device */
+    uint64_t reserved;    /* by PyTorch; 0 on CUDA's level */
+    uint64_t known_bytes; /* the sum of the known blocks */
+    uint64_t cuda_bytes;  /* CUDA's allocations on the device */
 };
 
-/* Whether a total is the highest so far. */
+/* Return whether a total is the highest so far. */
 static inline bool mt_is_new_peak(const struct mt_totals *peak, uint64_t allocated)
 {
     return !peak->event || allocated > peak->allocated;

@@ -5,7 +5,7 @@
 int mt_origins_add(struct mt_origins *origins, uint32_t stack, uint64_t bytes)
 {
     uint64_t key = (uint64_t)stack + 1;
-    uint32_t place = mt_address_map_get(&origins->by_stack, key); /* and 1 */
+    uint32_t place = mt_address_map_get(&origins->by_stack, key); /* plus 1 */
     if (!place) {
         if (mt_grow(&origins->origin, &origins->capacity, origins->n + 1,
                     sizeof *origins->origin) ||

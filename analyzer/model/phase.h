@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the program is doing: forward, backward, an optimizer's step, or something outside of
- * these; and where in the run of these phases a moment lies.
+ * The program's phase: forward, backward, an optimizer step, or code outside these; and the place
+ * of a moment in the run of these phases.
  */
 #ifndef MT_PHASE_H
 #define MT_PHASE_H
@@ -16,20 +16,20 @@ enum mt_phase {
     MT_PHASE_STEP,
 };
 
-/* Counts of phases that have begun, so that two moments can be compared. */
+/* Counts of begun phases, to compare two moments. */
 struct mt_when {
     uint32_t epoch; /* changes of phase so far */
-    uint32_t run;   /* those of `after`; before the first backward also entries into forward */
+    uint32_t run;   /* changes of `after`; before the first backward also entries into forward */
     uint32_t forwards, backwards, steps;
-    uint32_t calls; /* entries into forward, also where nothing else came between two */
+    uint32_t calls; /* entries into forward, also two in a row */
     uint8_t phase;  /* enum mt_phase */
     uint8_t after;  /* the last phase that was not OUTSIDE; OUTSIDE: none yet */
     uint8_t is_evaluation;
-    uint8_t trained; /* what `after` was when evaluation began */
+    uint8_t trained; /* `after` when evaluation began */
 };
 
-/* Takes into account whether a framework's loop of evaluation runs. What comes after it follows on
- * what was before. */
+/* Note whether a framework's evaluation loop runs. The phases after it continue the ones before
+ * it. */
 static inline void mt_when_evaluate(struct mt_when *now, bool is_evaluation)
 {
     if (now->is_evaluation == is_evaluation)
@@ -44,7 +44,7 @@ static inline void mt_when_evaluate(struct mt_when *now, bool is_evaluation)
         now->after = now->trained;
 }
 
-/* Takes into account that the program is now in a phase. */
+/* Note that the program is now in a phase. */
 static inline void mt_when_enter(struct mt_when *now, enum mt_phase phase)
 {
     if (now->phase == phase)

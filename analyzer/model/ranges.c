@@ -4,13 +4,13 @@
 
 #include <stdio.h>
 
-/* Beyond these only damaged traces go, and programs that never close what they open. */
+/* Only damaged traces have more, and programs that never close ranges. */
 #define THREAD_LIMIT 65536u
 #define NESTING_LIMIT 512u
 #define PATH_LIMIT (1u << 20)
 
 struct open_range {
-    uint64_t number; /* of a started one; 0: it was pushed */
+    uint64_t number; /* a started range's; 0: it was pushed */
     uint32_t name, domain, path;
 };
 
@@ -50,13 +50,13 @@ static struct mt_range_thread *thread_of(struct mt_ranges *ranges, uint32_t thre
     return &ranges->threads[thread];
 }
 
-/* A key of 64 bits: 20 for the path around, 24 for the name, 20 for the domain. */
+/* Return a key of 64 bits: 20 for the outer path, 24 for the name, 20 for the domain. */
 static uint64_t key_of(uint32_t parent, uint32_t name, uint32_t domain)
 {
     return (uint64_t)parent << 44 | (uint64_t)(name & 0xffffff) << 20 | (domain & 0xfffff);
 }
 
-/* The path of a range inside another; that other one where there are too many. 0: no memory. */
+/* Return the path of a range inside another; the outer path if there are too many. 0: no memory. */
 static uint32_t path_of(struct mt_ranges *ranges, uint32_t parent, uint32_t name, uint32_t domain)
 {
     uint64_t key = key_of(parent, name, domain);
@@ -98,7 +98,7 @@ static int open_range(struct mt_ranges *ranges, uint32_t thread, uint32_t around
     return 0;
 }
 
-/* Those that were opened inside it stay open, without it around them. */
+/* Close a range. Ranges that were opened inside it stay open, without it around them. */
 static int close_range(struct mt_ranges *ranges, struct mt_range_thread *t, size_t at)
 {
     uint32_t around = ranges->range[t->open[at].path].parent;

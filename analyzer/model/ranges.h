@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Phases that the program names (NVTX, memtap.h): which are open where, as paths, and the most that
- * a device had allocated in each. A range belongs to the thread that opens it; autograd's threads
- * work inside those of the thread that trains.
+ * Ranges that the program names (NVTX, memtap.h): the open ones as paths, and the highest total of
+ * a device in each. A range belongs to the thread that opens it; autograd's threads work inside the
+ * training thread's ranges.
  */
 #ifndef MT_RANGES_H
 #define MT_RANGES_H
@@ -11,14 +11,14 @@
 #include "analyzer/trace/definitions.h"
 #include "heap.h"
 
-/* A path of ranges, one in the other, known by its innermost. */
+/* A path of nested ranges, identified by its innermost. */
 struct mt_range {
-    uint32_t parent;       /* the path around it; always a smaller number. 0: none */
+    uint32_t parent;       /* the outer path; always a smaller number. 0: none */
     uint32_t name, domain; /* string ids */
-    uint64_t times;        /* that it was opened */
+    uint64_t times;        /* it was opened */
 };
 
-/* What a device had when most was allocated in a range or one within it. event 0: nothing was. */
+/* A device's highest total in a range or inside it. event 0: none. */
 struct mt_range_most {
     uint64_t bytes, time_ns, event;
 };
@@ -44,31 +44,31 @@ struct mt_ranges {
     } device[MT_DEVICES];
 };
 
-/* Ranges of zeros are none. */
+/* Ranges of zeros are empty. */
 void mt_ranges_clear(struct mt_ranges *ranges);
 
-/* Takes an event of any kind into account. around: the path that its thread works in besides what
- * it opens itself. 0 or -ENOMEM. */
+/* Handle an event of any kind. around: the outer path of its thread, besides its own open ranges. 0
+ * or -ENOMEM. */
 int mt_ranges_event(struct mt_ranges *ranges, const struct mt_event *event, uint32_t around);
 
-/* The path of what the thread has open, 0: nothing. */
+/* Return the path of the thread's open ranges, 0: none. */
 uint32_t mt_ranges_of_thread(const struct mt_ranges *ranges, uint32_t thread);
 
-/* So much is allocated on the device of that slot, in a path. 0 or -ENOMEM. */
+/* Note a total of the slot's device in a path. 0 or -ENOMEM. */
 int mt_ranges_see(struct mt_ranges *ranges, unsigned slot, uint32_t path,
                   const struct mt_range_most *now);
 
-/* What was seen of the device of that slot does not count. */
+/* Forget all totals of the slot's device. */
 void mt_ranges_forget(struct mt_ranges *ranges, unsigned slot);
 
-/* All was seen: what was the most in a range is so in those around it too. */
+/* At the end: the highest total of a range also counts for its outer ranges. */
 void mt_ranges_finish(struct mt_ranges *ranges);
 
 /* "step > forward"; a range of a domain as "domain: name". "no range" for 0. */
 void mt_range_text(char *out, size_t size, const struct mt_definitions *definitions,
                    const struct mt_ranges *ranges, uint32_t path);
 
-/* The same of the innermost range alone, and of a mark. */
+/* The same for the innermost range alone, and for a mark. */
 void mt_range_name_text(char *out, size_t size, const struct mt_definitions *definitions,
                         uint32_t name, uint32_t domain);
 

@@ -2,9 +2,9 @@
 #include "spans.h"
 #include "analyzer/support/grow.h"
 
-/* The first iterations make state, and the last one may be cut short. So few leave hardly any
- * others: then the second one counts, and what is left over has to be the same each time, but for
- * what the allocator rounds up. */
+/* The first iterations make state, and the last one may be cut short. With only a few, hardly any
+ * remain: then the second one counts, and the growth must be the same each time, except for the
+ * allocator's rounding. */
 #define FIRST_STEADY 3u
 #define FEW_ITERATIONS 8u
 
@@ -50,9 +50,9 @@ static int only_evaluates(const struct mt_spans *spans)
     return 1;
 }
 
-/* An optimizer's step ends an iteration. One without a backward since then is none yet: where the
- * model is called by the step (a closure, as Lightning has it), its own code comes first. After it
- * forward begins the next: a second backward, or one whose hooks step, does not. */
+/* An optimizer step ends an iteration. A step without a backward before it does not: if the step
+ * calls the model (a closure, as in Lightning), its own code comes first. After a step, forward
+ * begins the next iteration; a second backward, or one whose hooks step, does not. */
 static uint32_t number_by_steps(struct mt_spans *spans)
 {
     bool has_forward = has_phase(spans, MT_PHASE_FORWARD), has_ended = false;
@@ -76,7 +76,7 @@ static uint32_t number_by_steps(struct mt_spans *spans)
     return iteration;
 }
 
-/* Forward after backward begins an iteration; without backward each forward does. */
+/* Number iterations: forward after backward begins one; without backward each forward does. */
 static uint32_t number_by(struct mt_spans *spans, enum mt_phase last)
 {
     uint32_t iteration = 0;
@@ -96,7 +96,7 @@ static uint32_t number_by(struct mt_spans *spans, enum mt_phase last)
     return iteration;
 }
 
-/* The forwards after the last backward are those of a validation. */
+/* The forwards after the last backward are a validation. */
 static void take_back_last(struct mt_spans *spans)
 {
     size_t first = spans->n;
@@ -161,7 +161,7 @@ const struct mt_span *mt_spans_begin_of(const struct mt_spans *spans, uint64_t i
     return NULL;
 }
 
-/* The least that was allocated in an iteration whose spans begin at *i, which moves on. */
+/* Return the lowest total in the iteration whose spans begin at *i, and move *i past it. */
 static uint64_t iteration_floor(const struct mt_spans *spans, size_t *i)
 {
     uint32_t iteration = spans->span[*i].iteration;
@@ -172,7 +172,7 @@ static uint64_t iteration_floor(const struct mt_spans *spans, size_t *i)
     return least;
 }
 
-/* Of FEW_ITERATIONS at most. */
+/* Growth over at most FEW_ITERATIONS iterations. */
 static uint64_t growth_of_few(const struct mt_spans *spans)
 {
     uint64_t least[FEW_ITERATIONS + 1] = {0};
@@ -216,7 +216,7 @@ uint64_t mt_spans_growth(const struct mt_spans *spans)
     return steps && rises * 10 >= steps * 9 && before > first ? (before - first) / steps : 0;
 }
 
-/* Of an iteration, at its highest moment. */
+/* Return the free part of the reserved memory at an iteration's highest moment. */
 static double free_part(const struct mt_spans *spans, uint32_t iteration)
 {
     const struct mt_span *highest = mt_spans_of_iteration(spans, iteration);

@@ -2,7 +2,7 @@
 #include "storages.h"
 #include "analyzer/support/grow.h"
 
-/* What a tensor is, not what was done with one of its blocks. */
+/* Evidence on a tensor itself, not on one of its blocks. */
 #define LASTING                                                                                    \
     (MT_SAW_PARAMETER | MT_SAW_BUFFER | MT_SAW_SET_DATA | MT_SAW_LEAF | MT_SAW_LEAF_AGAIN |        \
      MT_SAW_LEAF_OF_GRAPH | MT_SAW_STEPPED | MT_SAW_STATE | MT_SAW_MODULES_BUFFER)
@@ -29,14 +29,14 @@ static int add(struct mt_storages *storages, uint64_t storage, struct mt_kept_ev
     return 0;
 }
 
-/* PyTorch's allocator leaves a rest of less than 1 MiB with a block, and may be told to round to
- * powers of two. */
+/* Return whether the storage had this size. PyTorch's allocator leaves a rest of less than 1 MiB in
+ * a block, and can be set to round to powers of two. */
 static bool had_that_size(const struct mt_kept_evidence *kept, uint64_t size)
 {
     return size <= kept->size && kept->size / 2 <= size + (1u << 20);
 }
 
-/* Another storage may be at the address now, of another size. */
+/* Another storage, of another size, may be at the address now. */
 int mt_storages_empty(struct mt_storages *storages, uint64_t storage,
                       const struct mt_block *block)
 {

@@ -13,7 +13,7 @@ static int touch(struct mt_touches *touches, struct mt_heap *heap, uint64_t addr
 {
     const struct mt_block *block = mt_heap_around(heap, address);
     if (!block)
-        return 0; /* the host's, or not known */
+        return 0; /* the host's, or unknown */
     uint32_t index = mt_heap_index(heap, block);
     if (mt_grow(&touches->touch, &touches->n, index + (size_t)1, sizeof *touches->touch))
         return -ENOMEM;

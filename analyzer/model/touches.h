@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When copies and sets of memory touched what CUDA had handed out, by the numbers of its records in
- * the heap.
+ * Times when copies and sets touched CUDA's allocations, by the numbers of their records in the
+ * heap.
  */
 #ifndef MT_TOUCHES_H
 #define MT_TOUCHES_H
@@ -12,22 +12,22 @@
 
 struct mt_touch {
     uint64_t first_ns, last_ns;
-    bool is_seen; /* 0: there was none, nor are there times */
+    bool is_seen; /* 0: never touched, no times */
 };
 
 struct mt_touches {
     struct mt_touch *touch;
-    size_t n; /* there is room for, of zeros at first */
+    size_t n; /* room, zeros at first */
 };
 
 /* Touches of zeros are empty. */
 void mt_touches_clear(struct mt_touches *touches);
 
-/* The event, a copy or a set, touches what its addresses point into. 0 or -ENOMEM. */
+/* Note that a copy or a set touches the blocks that its addresses point into. 0 or -ENOMEM. */
 int mt_touches_event(struct mt_touches *touches, struct mt_heap *heap,
                      const struct mt_event *event);
 
-/* The record of that index is another block's from now on. */
+/* Forget a record's touches: it is another block's from now on. */
 void mt_touches_forget(struct mt_touches *touches, uint32_t index);
 
 struct mt_touch mt_touches_of(const struct mt_touches *touches, uint32_t index);

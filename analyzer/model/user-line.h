@@ -6,8 +6,8 @@
 #include "analyzer/trace/definitions.h"
 #include "heap.h"
 
-/* The stack whose innermost frame is the user's line behind a block: where it was allocated, or
- * where the backward node was made; 0: not known. */
+/* Return the stack whose innermost frame is the user's line behind a block: of its allocation, or
+ * of the backward node's forward call; 0: unknown. */
 uint32_t mt_line_stack(const struct mt_definitions *definitions, const struct mt_block *block);
 
 #endif

@@ -99,8 +99,8 @@ json_t *mt_json_process(const struct mt_definitions *definitions)
     return process;
 }
 
-/* Of what jansson writes, the bytes of a character that is escaped, which says the same: one that
- * may act where it is printed (safe-text.h). 0: it stays as it is. */
+/* Return the bytes of a character in jansson's text that must be escaped, which means the same: one
+ * that may control a terminal (safe-text.h). 0: it stays. */
 static size_t acting(const char *text, size_t size, uint32_t *number)
 {
     char next[8] = "";

@@ -15,7 +15,7 @@ struct mt_page mt_page_of(const struct mt_analysis *analysis, FILE *out,
                             style->columns > WIDTH ? style->columns : WIDTH};
 }
 
-/* An info record's value as text that fits the line; NULL where there is none. */
+/* Return an info record's value as text that fits the line; NULL if there is none. */
 static const char *fit(const struct mt_page *page, const char *value, char *out, size_t size)
 {
     if (!value || !*value)
@@ -101,7 +101,7 @@ static void print_bar(const struct mt_page *page, uint64_t part, uint64_t whole,
 {
     static const char *const eighth[] = {"",       "\u258f", "\u258e", "\u258d",
                                          "\u258c", "\u258b", "\u258a", "\u2589"};
-    double share = (double)part / (double)whole; /* over 1 where a damaged trace's sums wrap */
+    double share = (double)part / (double)whole; /* over 1 if a damaged trace's sums wrap */
     unsigned units = (unsigned)((share < 1 ? share : 1) * BAR_WIDTH * 8 + 0.5);
     if (!page->style->utf8)
         units += 4;
@@ -129,7 +129,7 @@ static void print_share(const struct mt_page *page, const char *label, uint64_t 
 
 #define GUESSES_SHOWN 4u
 
-static const struct mt_device *sorted; /* qsort has no argument for it; one thread prints */
+static const struct mt_device *sorted; /* qsort passes no argument; one thread prints */
 
 static int by_share(const void *left, const void *right)
 {
@@ -138,7 +138,7 @@ static int by_share(const void *left, const void *right)
     return x != y ? (x < y) - (x > y) : (a > b) - (a < b);
 }
 
-/* The largest ones, as there may be a dozen. */
+/* Only the largest: there may be a dozen. */
 static void print_guesses(const struct mt_page *page, const struct mt_device *device)
 {
     uint64_t below = UINT64_MAX;
@@ -173,7 +173,7 @@ void mt_page_categories(const struct mt_page *page, const struct mt_device *devi
     uint64_t whole = device->unseen;
     for (unsigned i = 0; i < mt_n_categories; i++) {
         order[i] = i;
-        whole += device->category[i].bytes; /* the peak, if the trace is sound */
+        whole += device->category[i].bytes; /* the peak, if the trace is valid */
     }
     sorted = device;
     qsort(order, mt_n_categories, sizeof *order, by_share);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of a page for people share (report-text.c, report-phases.c, oom-text.c).
+ * Shared by the parts of a page for people (report-text.c, report-phases.c, oom-text.c).
  */
 #ifndef MT_PAGE_H
 #define MT_PAGE_H
@@ -25,36 +25,36 @@ static inline const struct mt_filter *mt_page_filter(const struct mt_page *page)
     return &page->analysis->replay.question.filter;
 }
 
-/* How it ended, where that is to be said. */
+/* How the run ended, unless it ended normally. */
 void mt_page_ended(const struct mt_page *page);
 
 /* The sentences of mt_headline, wrapped, and an empty line. */
 void mt_page_headline(const struct mt_page *page);
 
-/* The program, and how much was recorded. */
+/* The program, and the extent of the recording. */
 void mt_page_head(const struct mt_page *page);
 
-/* Where allocations come from, a list, without places of less than so many bytes. */
+/* A list of the places of allocations, without places of fewer bytes than `least`. */
 void mt_page_origins(const struct mt_page *page, const struct mt_origins *origins, uint64_t least);
 
 /* A bar for each category that has bytes. */
 void mt_page_categories(const struct mt_page *page, const struct mt_device *device);
 
-/* "train.py:42 main", of a stack's innermost frame, in at most that many columns. */
+/* "train.py:42 main", a stack's innermost frame, in at most that many columns. */
 void mt_page_place(const struct mt_page *page, uint32_t stack, char *out, size_t size,
                    size_t columns);
 
-/* "step > forward" of a path of ranges, in at most that many columns. */
+/* "step > forward", a path of ranges, in at most that many columns. */
 void mt_page_range_text(const struct mt_page *page, uint32_t path, char *out, size_t size,
                         size_t columns);
 
-/* What does not fit together in the trace. */
+/* Contradictions in the trace. */
 void mt_page_notes(const struct mt_page *page);
 
-/* Frees that are none, and by other threads, of programs without PyTorch. */
+/* Invalid frees, and frees by other threads, of programs without PyTorch. */
 void mt_page_frees(const struct mt_page *page);
 
-/* Where in the program's phases the moment lies; what lies below the peak; growth; a chart. */
+/* The moment's place in the program's phases; the next lower peaks; growth; a chart. */
 void mt_page_phase(const struct mt_page *page, const struct mt_device *device);
 void mt_page_movement(const struct mt_page *page, const struct mt_device *device);
 void mt_page_growth(const struct mt_page *page, const struct mt_device *device);

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_EACH 16384u /* events between two looks at how much memory there is */
+#define LOOK_EACH 16384u /* events between two checks of the machine's memory */
 
 struct mt_follow {
     char *path;
     struct mt_question question;
     struct mt_follower *follower;
     struct mt_replay replay;
-    struct mt_trace_error fault; /* where the trace stops being sound */
+    struct mt_trace_error fault; /* where the trace becomes invalid */
     unsigned restarts;
 };
 
@@ -41,7 +41,7 @@ int mt_follow_open(struct mt_follow **out, const char *path, const struct mt_que
     return rc;
 }
 
-/* With what is there now of a recording that dropped what comes next. */
+/* Begin anew with the present contents of a recording that dropped the next events. */
 static int begin_anew(struct mt_follow *follow, struct mt_trace_error *error)
 {
     mt_follower_close(follow->follower);

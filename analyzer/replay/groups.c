@@ -12,7 +12,7 @@
 typedef void group_namer(char *out, size_t size, const struct mt_rule_context *context,
                          const struct mt_verdict *verdict);
 
-/* The user's own line, for what backward made that of its forward call. */
+/* Return the frame of the user's own line; for blocks from backward, the forward call's. */
 static const struct mt_frame *user_frame(const struct mt_definitions *d,
                                          const struct mt_block *block)
 {
@@ -21,7 +21,8 @@ static const struct mt_frame *user_frame(const struct mt_definitions *d,
     return mt_stack_frame(d, user ? user : stack);
 }
 
-/* Labels know types: what is in no parameter, gradient or graph has none. */
+/* Types come from labels: blocks without a parameter, a gradient or a tensor of a graph have
+ * none. */
 static void name_dtype(char *out, size_t size, const struct mt_rule_context *context,
                        const struct mt_verdict *verdict)
 {
@@ -79,7 +80,7 @@ static void name_rule(char *out, size_t size, const struct mt_rule_context *cont
     snprintf(out, size, "%s", verdict->rule->name);
 }
 
-/* What autograd's own threads make has the stack of its forward call. */
+/* Blocks that autograd's own threads make have their forward call's stack. */
 static uint32_t stack_of(const struct mt_rule_context *context, const struct mt_block *block)
 {
     return mt_stack(context->definitions, block->stack)->depth ? block->stack

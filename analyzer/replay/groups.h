@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's blocks put together by something that they have in common (report --by).
+ * A device's blocks grouped by a common property (report --by).
  */
 #ifndef MT_GROUPS_H
 #define MT_GROUPS_H
@@ -22,13 +22,13 @@
 /* clang-format on */
 
 enum mt_group_by {
-    MT_BY_SITE, /* mt_sites does that */
+    MT_BY_SITE, /* done by mt_sites */
 #define MT_GROUP_ENUM(id, name, function) MT_BY_##id,
     MT_GROUPINGS(MT_GROUP_ENUM)
 #undef MT_GROUP_ENUM
 };
 
-/* "file", "function" ...; 0, or -EINVAL where the text is none of them. */
+/* Read "file", "function" ...; 0, or -EINVAL for other text. */
 int mt_group_by_parse(const char *text, enum mt_group_by *by);
 const char *mt_group_by_name(enum mt_group_by by);
 
@@ -38,7 +38,7 @@ const char *mt_group_by_list(void);
 struct mt_group {
     char *name;
     uint64_t bytes, blocks;
-    uint32_t stack; /* by stack: what the name is the number of; 0: none is known */
+    uint32_t stack; /* by stack: the stack that the name numbers; 0: unknown */
 };
 
 struct mt_groups {
@@ -46,7 +46,8 @@ struct mt_groups {
     size_t n;
 };
 
-/* Files and functions are those of the user's own line. 0 or -ENOMEM; to be cleared in any case. */
+/* Group the blocks. Files and functions are of the user's own line. Return 0 or -ENOMEM. Call
+ * mt_groups_clear in any case. */
 int mt_groups_collect(struct mt_groups *groups, const struct mt_rule_context *context,
                       enum mt_group_by by, const struct mt_verdict *verdicts, size_t n);
 void mt_groups_clear(struct mt_groups *groups);

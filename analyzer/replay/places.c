@@ -54,7 +54,7 @@ void mt_places_ended(struct mt_places *places, const struct mt_definitions *defi
 {
     uint32_t stack = mt_line_stack(definitions, block);
     struct mt_place *place = find(places, key_of(definitions, stack, block->node_name));
-    if (!place || place->live < block->size) /* the table was begun anew since */
+    if (!place || place->live < block->size) /* the table was cleared since */
         return;
     place->phases += mt_block_ended(block)->run - block->birth->when.run;
     if (!at_end)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Over a whole run: how many blocks each line of the user's code has asked for, and the most that
- * was live of them at one time. One table for each device; only kept where a question asks for it.
+ * Over a whole run: how many blocks each line of the user's code requested, and the most of its
+ * bytes that were live at one time. One table for each device; only if the question wants it.
  */
 #ifndef MT_PLACES_H
 #define MT_PLACES_H
@@ -11,11 +11,11 @@
 #include "analyzer/trace/definitions.h"
 
 struct mt_place {
-    uint32_t stack;     /* one whose innermost frame is the line; 0: not known */
+    uint32_t stack;     /* a stack whose innermost frame is the line; 0: unknown */
     uint32_t node_name; /* string id of the backward node's type: stack is its forward line */
     uint64_t allocations;
     uint64_t live, most; /* bytes */
-    uint64_t phases;     /* changes of phase that blocks lived through, those of all blocks */
+    uint64_t phases;     /* changes of phase that blocks lived through, summed over all blocks */
 };
 
 struct mt_places {
@@ -27,13 +27,14 @@ struct mt_places {
 /* A table of zeros is empty. */
 void mt_places_clear(struct mt_places *places);
 
-/* A block was made (0 or -ENOMEM) / has ended, or lives at the trace's end (at_end). */
+/* Note that a block was made (0 or -ENOMEM); that it has ended, or lives at the trace's end
+ * (at_end). */
 int mt_places_made(struct mt_places *places, const struct mt_definitions *definitions,
                    const struct mt_block *block);
 void mt_places_ended(struct mt_places *places, const struct mt_definitions *definitions,
                      const struct mt_block *block, int at_end);
 
-/* Adds what a compact copy says of a place that is not there. 0 or -ENOMEM. */
+/* Add a compact copy's record of a place, if the place is new. 0 or -ENOMEM. */
 int mt_places_add(struct mt_places *places, const struct mt_definitions *definitions,
                   const struct mt_place *place);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The replay's part about memory that CUDA itself hands out. */
+/* The replay's part for CUDA's own memory. */
 #include "analyzer/trace/cuda-oom.h"
 #include "replay-parts.h"
 
 #include <errno.h>
 
-/* CUDA's peak counts where PyTorch has none. */
+/* CUDA's peak counts if PyTorch has none on the device. */
 static int see_cuda_total(struct mt_replay *replay, const struct mt_event *event, unsigned slot)
 {
     struct mt_totals *now = &replay->cuda_now[slot];
@@ -34,11 +34,11 @@ static int reach(struct mt_replay *replay, unsigned slot)
 
 struct ending {
     struct mt_replay *replay;
-    unsigned slot; /* of what ends */
+    unsigned slot; /* of the block that ends */
 };
 
-/* The device of a free is its block's: the call may be made with another one current. So may an
- * allocation be at the address of another device's block, in a damaged trace. */
+/* A free has its block's device: any device may be current at the call. In a damaged trace an
+ * allocation may also be at the address of another device's block. */
 static int ends(void *data, struct mt_block *block)
 {
     struct ending *ending = data;
@@ -67,7 +67,7 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
             rc = mt_block_set_event(again, replay->events);
     }
     if (block && mt_replay_is_of_cuda(replay, slot)) {
-        mt_birth_drop(block->birth); /* that of the heap */
+        mt_birth_drop(block->birth); /* the heap's */
         block->birth = NULL;
         rc = mt_replay_begin_life(replay, block, event);
         mt_replay_went_on(replay);
@@ -87,7 +87,7 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
     return rc;
 }
 
-/* An unmap may be of several pieces, each of which may end some memory's life. */
+/* An unmap may cover several pieces, each of which may end a block. */
 int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_event left = *event;

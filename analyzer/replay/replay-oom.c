@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the replay does with events that say how full a device is: out of memory, and samples. */
+/* The replay's part for out-of-memory events and samples of devices. */
 #include "replay-parts.h"
 
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
@@ -9,7 +9,7 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
         replay->n_ooms ? &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT] : NULL;
     if (last && last->of_cuda && !last->went_on && last->device == oom->device &&
         (!oom->of_cuda || last->wanted == oom->wanted))
-        replay->n_ooms--; /* one and the same: tried again, or PyTorch says what CUDA said before */
+        replay->n_ooms--; /* the same one: tried again, or PyTorch's report of CUDA's failure */
     else
         mt_replay_went_on(replay);
     struct mt_oom *kept = &replay->ooms[replay->n_ooms++ % MT_OOMS_KEPT];
@@ -22,8 +22,8 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
         mt_replay_take_all(replay);
 }
 
-/* What was cached has just been given back to CUDA. The program may have come to another phase since
- * the last allocation: where backward's first one fails, nothing else says that it has begun. */
+/* PyTorch has just freed its cache. The program may be in another phase than at the last
+ * allocation: if backward's first allocation fails, nothing else shows that backward has begun. */
 static int see_oom(struct mt_replay *replay, unsigned slot, const struct mt_event *event)
 {
     struct mt_totals *now = &replay->now[slot];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the replay's own files share; for the others there is replay.h.
+ * Shared by the replay's own files; others use replay.h.
  */
 #ifndef MT_REPLAY_PARTS_H
 #define MT_REPLAY_PARTS_H
@@ -9,18 +9,17 @@
 
 #include "replay.h"
 
-/* Whether the blocks on the device of that slot are CUDA's: PyTorch's allocator does not use it. */
+/* Return whether the slot's device has CUDA's blocks: PyTorch's allocator does not use it. */
 static inline bool mt_replay_is_of_cuda(const struct mt_replay *replay, unsigned slot)
 {
     return !replay->now[slot].event;
 }
 
-/* The moment in question is now, on the device of that slot. */
+/* Take now as the moment, on the slot's device. */
 void mt_replay_take_device(struct mt_replay *replay, unsigned slot);
-void mt_replay_take_all(struct mt_replay *replay); /* on all devices, and of the host */
+void mt_replay_take_all(struct mt_replay *replay); /* on all devices and the host */
 
-/* There is an event on the device of that slot, before which so much was allocated. 0 or -ENOMEM.
- */
+/* Begin an event on the slot's device; bytes: allocated before it. 0 or -ENOMEM. */
 int mt_replay_go_on(struct mt_replay *replay, unsigned slot, uint64_t bytes);
 static inline int mt_replay_reach(struct mt_replay *replay, unsigned slot, uint64_t bytes)
 {
@@ -29,18 +28,18 @@ static inline int mt_replay_reach(struct mt_replay *replay, unsigned slot, uint6
                : 0;
 }
 
-/* Takes note of a block that an event has just made. 0 or -ENOMEM. */
+/* Note a block that an event has just made. 0 or -ENOMEM. */
 int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block,
                          const struct mt_event *event);
 
-/* Takes note of what a block's end shows, before the heap forgets it; at_end: the trace ends, and
- * the block does not. 0 or -ENOMEM. */
+/* Note the facts at a block's end, before the heap forgets it; at_end: at the end of the trace,
+ * before the block's. 0 or -ENOMEM. */
 int mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end);
 
-/* Of mt_replay_see, in a range. */
+/* mt_replay_see's part for ranges. */
 int mt_replay_see_range(struct mt_replay *replay, unsigned slot, const struct mt_totals *now);
 
-/* What is allocated on the device of that slot, at its level. 0 or -ENOMEM. */
+/* Note the totals of the slot's device at its level. 0 or -ENOMEM. */
 static inline int mt_replay_see(struct mt_replay *replay, unsigned slot,
                                 const struct mt_totals *now)
 {
@@ -51,12 +50,11 @@ static inline int mt_replay_see(struct mt_replay *replay, unsigned slot,
                         now->allocated, now->reserved);
 }
 
-/* PyTorch had no memory for an allocation (0 or -ENOMEM); what a device has, free or taken by anybody.
- */
+/* Handle an out-of-memory of PyTorch (0 or -ENOMEM); handle a sample of a device's memory. */
 int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event);
 void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event);
 
-/* Memory ran out; and then the program allocated all the same. */
+/* Note an out-of-memory; note that the program allocated after it. */
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom);
 static inline void mt_replay_went_on(struct mt_replay *replay)
 {
@@ -64,7 +62,7 @@ static inline void mt_replay_went_on(struct mt_replay *replay)
         replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT].went_on = 1;
 }
 
-/* An event of CUDA's own memory. 0 or -ENOMEM. */
+/* Handle an event of CUDA's own memory. 0 or -ENOMEM. */
 int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event);
 
 #endif

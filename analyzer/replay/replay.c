@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* PyTorch counts too: after each event its total has to have moved by the event's size. */
+/* Compare with PyTorch's own total: each event must change it by the event's size. */
 static void compare_total(struct mt_replay *replay, unsigned slot, const struct mt_event *event)
 {
     uint64_t change = event->kind == MT_ALLOC ? event->ALLOC.size : -event->FREE.size;
@@ -40,13 +40,13 @@ __attribute__((cold)) void mt_replay_take_all(struct mt_replay *replay)
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_replay_take_device(replay, slot);
     mt_host_take(&replay->host);
-    replay->taken = replay->question.moment.kind != MT_AT_OOM; /* the last one counts */
+    replay->taken = replay->question.moment.kind != MT_AT_OOM; /* the last one counts: take again */
     replay->awaits_moment = 0;
     replay->at_event = replay->events;
     replay->at_time_ns = replay->time_ns;
 }
 
-/* Whether the event lies after a moment that is given by its time or its number. */
+/* Return whether the event is after a moment that is given by time or number. */
 static bool is_past(const struct mt_replay *replay, const struct mt_event *event)
 {
     const struct mt_moment *moment = &replay->question.moment;
@@ -59,7 +59,7 @@ static int saw_gradients(const struct mt_replay *replay)
     return replay->survey.kinds[MT_GRADIENT] && !replay->question.no_labels;
 }
 
-/* Brings it up to what was read. */
+/* Update the context to the events read so far. */
 static void update_context(struct mt_rule_context *context, const struct mt_replay *replay)
 {
     context->saw_parameters = replay->tracker.saw_parameters;
@@ -82,7 +82,7 @@ static void draw_one(struct mt_replay *replay, struct mt_timeline *timeline,
                     mt_block_event(block), end);
 }
 
-/* What is known of the block when it ends has to do here: no other blocks are looked at. */
+/* Classify the block by what is known at its end: other blocks are not considered. */
 static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end)
 {
     struct mt_timeline *timeline = &replay->timeline[mt_device_slot(block->device)];
@@ -113,7 +113,8 @@ int mt_replay_go_on(struct mt_replay *replay, unsigned slot, uint64_t bytes)
     return mt_timeline_go_on(&replay->timeline[slot], replay->events, bytes);
 }
 
-/* Keeps a copy of a block that has ended, or lives at the trace's end, if it is asked for. */
+/* Keep a copy of an ended block, or of one that lives at the trace's end, if the question watches
+ * its address. */
 static void watch(struct mt_replay *replay, const struct mt_block *block)
 {
     if (!replay->question.address || replay->question.address - block->address >= block->size)
@@ -122,7 +123,7 @@ static void watch(struct mt_replay *replay, const struct mt_block *block)
     replay->n_watched++;
 }
 
-/* Too little memory makes one less. */
+/* Without memory one is missing. */
 static void see_gradient(struct mt_replay *replay, const struct mt_block *block)
 {
     if (mt_is_kept_by_backward(block))
@@ -164,7 +165,7 @@ int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block,
                : 0;
 }
 
-/* What is in a slot, which is freed as a block of that size. */
+/* End the block in a slot; size: the free's. */
 static inline __attribute__((always_inline)) int end_block(struct mt_replay *replay, uint32_t *slot,
                                                            uint64_t size)
 {
@@ -176,8 +177,7 @@ static inline __attribute__((always_inline)) int end_block(struct mt_replay *rep
     return 0;
 }
 
-/* Something else is allocated there: the free of what is in the slot is missing. The slot for the
- * new block; NULL: no memory. */
+/* Replace a block whose free is missing. Return the slot for the new block; NULL: no memory. */
 static __attribute__((cold)) uint32_t *replace_block(struct mt_replay *replay, uint32_t *slot)
 {
     const struct mt_block *block = mt_heap_record(&replay->blocks, *slot & replay->blocks.mask);
@@ -192,7 +192,8 @@ int mt_replay_see_range(struct mt_replay *replay, unsigned slot, const struct mt
     return mt_ranges_see(&replay->tracker.ranges, slot, now->range, &most);
 }
 
-/* What is reserved changes. Where it grows though as much as was wanted lay free, in pieces. */
+/* Note a change of reserved memory. If it grows although enough was free, the free memory was in
+ * pieces. */
 static __attribute__((cold)) void see_reserved(struct mt_replay *replay,
                                                const struct mt_totals *before,
                                                const struct mt_event *event,
@@ -205,7 +206,7 @@ static __attribute__((cold)) void see_reserved(struct mt_replay *replay,
                         replay->events);
     if (!made || event->ALLOC.reserved < before->reserved || before->reserved < before->allocated ||
         lay_free < event->size ||
-        event->size <= MT_SMALL_BLOCK) /* small ones have a pool of their own */
+        event->size <= MT_SMALL_BLOCK) /* small blocks have their own pool */
         return;
     worst->times++;
     if (lay_free > worst->lay_free)
@@ -238,7 +239,7 @@ static inline __attribute__((always_inline)) int see_total(struct mt_replay *rep
     uint64_t allocated = event->ALLOC.allocated, reserved = event->ALLOC.reserved;
     if (reserved != now->reserved)
         see_reserved(replay, now, event, made);
-    /* One by one: gcc makes a compound literal elsewhere first, and waits for it to be copied. */
+    /* One by one: gcc builds a compound literal elsewhere first, and waits for the copy. */
     now->when = replay->tracker.now;
     now->range = mt_tracker_range(&replay->tracker, event->thread);
     now->event = replay->events;
@@ -254,7 +255,7 @@ static inline __attribute__((always_inline)) int see_total(struct mt_replay *rep
     return mt_replay_see(replay, slot, now);
 }
 
-/* PyTorch begins to use a device: what CUDA hands out on it is no block of its own any more. */
+/* PyTorch begins to use a device: CUDA's allocations on it are no longer its blocks. */
 static __attribute__((cold)) void begin_blocks(struct mt_replay *replay, unsigned slot)
 {
     mt_spans_clear(&replay->spans[slot]);
@@ -263,7 +264,7 @@ static __attribute__((cold)) void begin_blocks(struct mt_replay *replay, unsigne
     mt_ranges_forget(&replay->tracker.ranges, slot);
 }
 
-/* Before what an event on the device of that slot does. 0 or -ENOMEM. */
+/* Prepare for an event on the slot's device. 0 or -ENOMEM. */
 static inline __attribute__((always_inline)) int reach(struct mt_replay *replay, unsigned slot,
                                                        const struct mt_event *event)
 {
@@ -353,8 +354,8 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
 }
 
 /*
- * What most events need first is brought from memory in time: the place in a table of the address
- * that they begin with, and then, where a block is there, what is known of it; and their stack.
+ * Prefetch what most events need first: the slot of their address, then the block in it; and their
+ * stack.
  */
 #define PLACES_AHEAD 16
 #define BLOCKS_AHEAD 8
@@ -410,7 +411,7 @@ static void number_iterations(struct mt_replay *replay, unsigned slot)
     mt_timeline_finish(&replay->timeline[slot], replay->events);
 }
 
-/* The blocks that are still live have reached the end of what is known of them. */
+/* Conclude the blocks that are still live at the end of the trace. */
 static int finish(struct mt_replay *replay)
 {
     int rc = 0;
@@ -487,7 +488,7 @@ void mt_replay_clear(struct mt_replay *replay)
     }
     mt_heap_clear(&replay->blocks);
     mt_cuda_clear(&replay->cuda);
-    mt_tracker_clear(&replay->tracker); /* after the blocks, whose ends it has */
+    mt_tracker_clear(&replay->tracker); /* after the blocks: it has their ends */
     mt_host_clear(&replay->host);
     mt_cuda_objects_clear(&replay->objects);
     mt_summaries_clear(&replay->summaries);

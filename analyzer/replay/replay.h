@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replays a trace with all evidence, in one pass. The heaps remember what was live on each device
- * at the moment in question; the records of those blocks go on gathering evidence until they are
- * freed.
+ * Replay a trace with all evidence, in one pass. The heaps remember the blocks that were live on
+ * each device at the moment; their records gather evidence until they are freed.
  */
 #ifndef MT_REPLAY_H
 #define MT_REPLAY_H
@@ -21,30 +20,30 @@
 #include "places.h"
 #include "timeline.h"
 
-/* Sees each event after it has been taken into account. Returns 0 or -ENOMEM. */
+/* Sees each event after the replay has handled it. Returns 0 or -ENOMEM. */
 struct mt_replay;
 struct mt_watcher {
     int (*saw)(void *data, const struct mt_replay *replay, const struct mt_event *event);
     void *data;
 };
 
-/* Sees each block when it ends, or the trace does, with the rule that holds for it then. */
+/* Sees each block at its end, or at the trace's, with the rule that holds for it then. */
 struct mt_life_watcher {
     void (*ended)(void *data, const struct mt_replay *replay, const struct mt_block *block,
                   const struct mt_rule *rule, int at_end);
     void *data;
 };
 
-/* What is asked of a trace. */
+/* A question to a trace. */
 struct mt_question {
     struct mt_moment moment;
     const struct mt_user_rules *rules; /* the caller's; NULL: none */
     uint64_t address;                  /* of a block to watch; 0: none */
-    enum mt_group_by by;               /* what a report puts blocks together by */
-    struct mt_filter filter;           /* what tables show */
-    int one_device, device;            /* only this one, where one_device is set */
+    enum mt_group_by by;               /* a report's grouping of blocks */
+    struct mt_filter filter;           /* contents of tables */
+    int one_device, device;            /* only this one, if one_device is set */
     int whole_run;                     /* places, which takes a little longer */
-    int no_labels;                    /* do without what autograd says: stacks and lifetimes only */
+    int no_labels;                     /* ignore autograd's labels: stacks and lifetimes only */
     const struct mt_watcher *watcher; /* the caller's; NULL: none */
     const struct mt_life_watcher *lives; /* likewise */
 };
@@ -52,58 +51,58 @@ struct mt_question {
 struct mt_oom {
     uint64_t time_ns, wanted, allocated, reserved;
     uint32_t stack;
-    uint32_t node_name, forward_stack; /* of the backward node that ran: ids; 0: none, not known */
+    uint32_t node_name, forward_stack; /* of the running backward node: ids; 0: none, unknown */
     int16_t device;
-    int of_cuda; /* a CUDA call failed, on a device that PyTorch's allocator does not use */
+    int of_cuda; /* a CUDA call failed on a device that PyTorch's allocator does not use */
     int went_on; /* the program caught it: it allocated later */
 };
 
 #define MT_OOMS_KEPT 8u
 
-/* What a device said of its memory (device_memory). */
+/* A device's own figures of its memory (device_memory). */
 struct mt_sample {
-    uint64_t time_ns; /* 0: it was not asked */
+    uint64_t time_ns; /* 0: no sample */
     uint64_t total, free, own, others;
-    uint64_t cuda_bytes; /* what CUDA had handed out then */
+    uint64_t cuda_bytes; /* CUDA's allocations then */
     struct mt_cuda_object_counts objects;
 };
 
-/* PyTorch asked CUDA for more though as many bytes lay free in its pools: the time when the most
- * did. */
+/* PyTorch requested memory from CUDA although as many bytes were free in its pools: the case with
+ * the most free bytes. */
 struct mt_worst {
-    uint64_t times; /* that it happened; 0: never */
+    uint64_t times; /* it happened; 0: never */
     uint64_t time_ns, event;
     uint64_t wanted, lay_free, reserved; /* before it */
     uint32_t stack, node_name;           /* the line of the request, as in mt_site */
-    uint32_t unlabelled;                 /* its stack when nothing is known of backward nodes */
+    uint32_t unlabelled;                 /* its stack if backward nodes are unknown */
 };
 
-/* What did not fit together. None of it is expected in a trace that lost nothing. */
+/* Contradictions. A trace that lost nothing should have none. */
 struct mt_oddities {
-    uint64_t replaced;   /* allocations at an address that was live */
-    uint64_t unknown;    /* frees of what was not live */
+    uint64_t replaced;   /* allocations at a live address */
+    uint64_t unknown;    /* frees of memory that was not live */
     uint64_t wrong_size; /* frees with another size than the allocation's */
-    uint64_t drift;      /* events after which PyTorch's own total moved by something else */
+    uint64_t drift;      /* events after which PyTorch's own total changed by another amount */
 };
 
 struct mt_replay {
     struct mt_question question;
     struct mt_survey survey;
     struct mt_definitions *definitions;
-    struct mt_summaries summaries; /* of a compact copy */
+    struct mt_summaries summaries; /* a compact copy's */
     struct mt_heap blocks; /* PyTorch's */
     struct mt_cuda_level cuda;
     struct mt_tracker tracker;
     struct mt_totals now[MT_DEVICES];      /* PyTorch's, after the last event */
     struct mt_totals cuda_now[MT_DEVICES]; /* CUDA's */
     struct mt_totals peak[MT_DEVICES], cuda_peak[MT_DEVICES];
-    /* At the moment in question, which the heaps remember. event 0: nothing had happened yet. */
+    /* At the moment, which the heaps remember. event 0: nothing had happened yet. */
     struct mt_totals at[MT_DEVICES], cuda_at[MT_DEVICES];
-    /* Of PyTorch's blocks, or of CUDA's where PyTorch's allocator does not use the device. */
+    /* Of PyTorch's blocks, or of CUDA's if PyTorch's allocator does not use the device. */
     struct mt_spans spans[MT_DEVICES];
     struct mt_timeline timeline[MT_DEVICES];
-    struct mt_places places[MT_DEVICES]; /* of question.whole_run */
-    struct mt_equal_sets gradients;      /* where no labels tell of them */
+    struct mt_places places[MT_DEVICES]; /* if question.whole_run */
+    struct mt_equal_sets gradients;      /* without labels of gradients */
     uint64_t most_reserved[MT_DEVICES];
     struct mt_worst worst[MT_DEVICES];
     struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
@@ -114,33 +113,33 @@ struct mt_replay {
     struct mt_sample sample[MT_DEVICES];    /* the last one */
     struct mt_sample sample_at[MT_DEVICES]; /* the nearest to the moment */
     struct mt_oddities oddities;
-    uint64_t unseen[MT_DEVICES];   /* bytes that were allocated before the recording began */
-    uint64_t at_event, at_time_ns; /* when the moment was, but for peaks: each device has its own */
-    struct mt_block_copy watched;  /* the last one that held question.address; size 0: none did */
+    uint64_t unseen[MT_DEVICES];   /* bytes allocated before the recording began */
+    uint64_t at_event, at_time_ns; /* the moment, except peaks: each device has its own */
+    struct mt_block_copy watched;  /* the last block around question.address; size 0: none */
     uint64_t n_watched;
     /* the pass's own */
     uint64_t events;                /* so far */
     uint64_t time_ns;               /* of the last one */
-    struct mt_thread_state *thread; /* of the one that is looked at */
+    struct mt_thread_state *thread; /* the present event's */
     struct mt_rule_context context;
     int taken;         /* the moment has passed */
-    int awaits_moment; /* of an event or a time, and it has not */
+    int awaits_moment; /* it is an event or a time, and has not passed */
     uint8_t awaits_sample[MT_DEVICES];
-    uint64_t taken_ns[MT_DEVICES]; /* when the device's moment was */
+    uint64_t taken_ns[MT_DEVICES]; /* time of the device's moment */
 };
 
-/* Replays a whole trace. Returns as mt_scan does; to be cleared in any case. */
+/* Replay a whole trace. Return mt_scan's result. Call mt_replay_clear in any case. */
 int mt_replay(const char *path, const struct mt_question *question, struct mt_replay *replay,
               struct mt_trace_error *error);
 void mt_replay_clear(struct mt_replay *replay);
 
-/* The pieces of it, for other passes (follow.h): its begin, each batch in order, and the end, after which
- * there is nothing but mt_replay_clear. `replay`: a struct mt_replay. 0 or -ENOMEM. */
+/* Its parts, for other passes (follow.h): the begin, each batch in order, and the end, after which
+ * only mt_replay_clear may follow. `replay`: a struct mt_replay. 0 or -ENOMEM. */
 int mt_replay_begin(struct mt_replay *replay, const char *path, const struct mt_question *question);
 int mt_replay_batch(void *replay, const struct mt_batch *batch);
 int mt_replay_end(struct mt_replay *replay);
 
-/* What the rules may look at, as far as the trace has been read. */
+/* Return the facts for rules, as far as the trace has been read. */
 struct mt_rule_context mt_replay_context(const struct mt_replay *replay);
 
 #endif

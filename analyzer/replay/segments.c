@@ -32,7 +32,7 @@ static int collect(struct mt_segments *segments, size_t *capacity, const struct 
     for (uint32_t i = 1; i < heap->n_records; i++) {
         const struct mt_block *block = mt_heap_record(heap, i);
         if (!mt_heap_is_remembered(heap, block) || mt_device_slot(block->device) != slot ||
-            block->api == MT_API_CU_MEM_CREATE || /* it is where it is mapped */
+            block->api == MT_API_CU_MEM_CREATE || /* its mappings have the addresses */
             mt_cuda_api_space(block->api) == MT_SPACE_TEAM)
             continue;
         if (mt_grow(&segments->segment, capacity, segments->n + 1, sizeof *segments->segment))
@@ -45,8 +45,8 @@ static int collect(struct mt_segments *segments, size_t *capacity, const struct 
     return 0;
 }
 
-/* An expandable segment is mapped in pieces, one after the other, and a block may lie across them.
- * The pool is that of the pieces: those of the small one are as large as its segments. */
+/* Join the pieces of expandable segments, which are mapped one after the other: a block may span
+ * several. The pieces show the pool: in the small pool they have the size of its segments. */
 static void join(struct mt_segments *segments, size_t first)
 {
     struct mt_segment *segment = segments->segment;
@@ -54,7 +54,7 @@ static void join(struct mt_segments *segments, size_t first)
     if (segments->n > first)
         qsort(segment + first, segments->n - first, sizeof *segment, by_address);
     for (size_t i = first; i < segments->n; i++) {
-        struct mt_segment *last = &segment[kept - 1]; /* looked at only where there is one */
+        struct mt_segment *last = &segment[kept - 1]; /* only used if there is one */
         if (kept > first && last->address + last->size == segment[i].address &&
             last->pool == segment[i].pool)
             last->size += segment[i].size;
@@ -94,7 +94,7 @@ static void see_piece(struct mt_segments *segments, struct mt_segment *segment, 
         segment->largest_free = size;
 }
 
-/* Goes through the blocks of a segment, from verdicts[*next] on. */
+/* Visit the blocks of a segment, from verdicts[*next] on. */
 static void fill(struct mt_segments *segments, struct mt_segment *segment,
                  const struct mt_verdict *verdicts, size_t n, size_t *next)
 {
@@ -103,7 +103,7 @@ static void fill(struct mt_segments *segments, struct mt_segment *segment,
     for (; *next < n && verdicts[*next].block->address < end; (*next)++) {
         const struct mt_block *block = verdicts[*next].block;
         if (block->address < at || block->size > end - block->address)
-            continue; /* of a damaged trace */
+            continue; /* a damaged trace */
         see_piece(segments, segment, block->address - at);
         at = block->address + block->size;
         segment->used += block->size;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What PyTorch got from CUDA on a device at the moment in question, and the free pieces between the
- * blocks in it. A piece serves requests of its pool only, and a segment goes back to CUDA only when
- * it has no block left.
+ * PyTorch's segments on a device at the moment, and the free pieces between their blocks. A piece
+ * only serves requests of its pool, and a segment only returns to CUDA when it has no block left.
  */
 #ifndef MT_SEGMENTS_H
 #define MT_SEGMENTS_H
@@ -10,7 +9,7 @@
 #include "analyzer/classify/classify.h"
 #include "analyzer/model/cuda-level.h"
 
-/* PyTorch's allocator: up to this a block comes from segments of the small pool, 2 MiB each. */
+/* PyTorch's allocator: blocks up to this size come from segments of the small pool, 2 MiB each. */
 #define MT_SMALL_BLOCK (1u << 20)
 #define MT_SMALL_SEGMENT (2u << 20)
 
@@ -24,21 +23,22 @@ struct mt_segment {
 };
 
 struct mt_segments {
-    struct mt_segment *segment; /* those with blocks, in the order of addresses */
+    struct mt_segment *segment; /* the ones with blocks, by address */
     size_t n;
     struct mt_pool_state {
         uint64_t reserved, free, largest_free, pieces, segments;
     } pool[MT_POOLS];
-    size_t expandable; /* how many of all were mapped piece by piece */
-    uint64_t unplaced; /* bytes of blocks that lie in no segment: the trace lacks some */
+    size_t expandable; /* number that were mapped piece by piece */
+    uint64_t unplaced; /* bytes of blocks in no segment: the trace lacks some */
 };
 
-/* verdicts: a device's blocks in the order of addresses; cuda: the level below. 0 or -ENOMEM. */
+/* verdicts: a device's blocks by address; cuda: the level below. 0 or -ENOMEM. */
 int mt_segments_find(struct mt_segments *segments, const struct mt_cuda_level *cuda, unsigned slot,
                      const struct mt_verdict *verdicts, size_t n);
 void mt_segments_clear(struct mt_segments *segments);
 
-/* The pool that serves a request, and the bytes that PyTorch asks CUDA for when it has to. */
+/* Return the pool that serves a request; return the bytes that PyTorch requests from CUDA for it if
+ * necessary. */
 enum mt_pool mt_pool_of(uint64_t bytes);
 uint64_t mt_segment_size_for(uint64_t bytes, int expandable);
 

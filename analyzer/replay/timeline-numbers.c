@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A timeline as a list of numbers: begin, shift, points, and then for each group of points its
- * first point, and what changes with it: of each category, of what is reserved, and iterations. It
- * has memtap's own categories: rules of users are for who reads. */
+ * first point and its changes: of each category, of reserved memory, and of iterations. It has
+ * memtap's own categories: readers apply users' rules. */
 #include "timeline.h"
 
 #include <errno.h>
 
 #define GROUPS 256u
-#define STARTUP_GROUPS (GROUPS / 8) /* the chart gives it as much */
+#define STARTUP_GROUPS (GROUPS / 8) /* its part of the chart */
 #define HEAD 3u
 #define VALUES (MT_CATEGORY_COUNT + 2u)
 
@@ -32,7 +32,7 @@ static int tell_group(struct teller *to, size_t point, struct mt_timeline_at *at
     return mt_numbers_add(to->numbers, number, 1 + VALUES);
 }
 
-/* Columns are what is told, so that reading them gives the same ones. */
+/* Write columns, so that reading them gives the same columns. */
 static int tell_part(struct teller *to, const struct mt_timeline *timeline, size_t from, size_t end,
                      size_t most)
 {

@@ -45,7 +45,7 @@ void mt_timeline_forget_high(struct mt_timeline_high *high)
     high->differs = 0;
 }
 
-/* The highest moment of two points, the second of which ends with these changes. */
+/* Return the highest moment of two points, the second of which ends with these changes. */
 static struct mt_timeline_high higher(const struct mt_timeline_high *first,
                                       const struct mt_timeline_high *second,
                                       const struct mt_timeline_at *change)
@@ -58,7 +58,7 @@ static struct mt_timeline_high higher(const struct mt_timeline_high *first,
     return high;
 }
 
-/* Point 2i and 2i + 1 become point i. */
+/* Merge points 2i and 2i + 1 into point i. */
 static void halve(struct mt_timeline *timeline)
 {
     for (size_t i = 0; i < MT_TIMELINE_POINTS / 2; i++) {
@@ -76,7 +76,7 @@ static void halve(struct mt_timeline *timeline)
     timeline->shift++;
 }
 
-/* The first event of a point, and perhaps of some before it, in which nothing has happened. */
+/* Begin a point at its first event, and any points before it, in which nothing happened. */
 static void begin_point(struct mt_timeline *timeline, size_t point, uint64_t event, uint64_t bytes)
 {
     for (size_t i = timeline->reached + 1; i < point; i++)

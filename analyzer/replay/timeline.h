@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was allocated by category, and reserved, at a fixed number of points. They lie at equal
- * numbers of events, not of ns: start-up may take long, and training is where things happen. A
- * block's category is known when it ends; then it is added where it began and taken away where it
- * ended. That is what is there at a point's end; how its highest moment differs is kept beside it.
- * When events run over the last point, every two become one. Where iterations begin is known at the
- * end.
+ * Allocated memory by category, and reserved memory, at a fixed number of points. Points are at
+ * equal numbers of events, not of ns: start-up may take long, and most happens in training. A
+ * block's category is known at its end: then it is added at its begin and subtracted at its end.
+ * This gives the state at a point's end; the difference of its highest moment is kept beside it.
+ * When events run past the last point, every two points become one. The begins of iterations are
+ * known at the end.
  */
 #ifndef MT_TIMELINE_H
 #define MT_TIMELINE_H
@@ -23,50 +23,49 @@
 #endif
 #define MT_TIMELINE_WAITING 64u
 
-/* A moment: bytes, and how many iterations have begun. */
+/* A moment: bytes, and the number of begun iterations. */
 struct mt_timeline_at {
     uint64_t category[MT_CATEGORY_ROOM];
     uint64_t reserved, iterations;
 };
 
-/* The highest moment from a point on up to the next one. */
+/* The highest moment from a point up to the next one. */
 struct mt_timeline_high {
-    uint64_t event, above;      /* after it; more than the bytes that were allocated then, by 1 */
-    struct mt_timeline_at more; /* than there is at the point's end, modulo 2^64 */
+    uint64_t event, above;      /* after it; above: the allocated bytes then, plus 1 */
+    struct mt_timeline_at more; /* than at the point's end, modulo 2^64 */
     int differs;                /* more is not zeros */
 };
 
 struct mt_timeline {
     struct mt_timeline_at *change; /* by point, modulo 2^64; NULL: nothing yet */
     struct mt_timeline_high *high; /* by point */
-    uint64_t begin, next;          /* numbers of events: the first point's, and that of the one
-                                    * after the last that was reached */
-    size_t reached;                /* the latter */
-    /* Blocks of that point only, which ended after its highest moment. They are added when it is
-     * certain that there is none that is higher, which most often there is. */
+    uint64_t begin, next;          /* numbers of events: the first point's, and the one after the
+                                    * last reached point's */
+    size_t reached;                /* the last reached point */
+    /* Blocks of this point only, which ended after its highest moment. They are added once there is
+     * certainly no higher moment; mostly there is one. */
     struct mt_block_copy *waiting;
     size_t n_waiting;
     unsigned shift; /* point i is at begin + (i << shift) */
     size_t points;  /* after mt_timeline_finish */
 };
 
-/* A timeline of zeros is empty. mt_timeline_make gives it points without anything. 0 or -ENOMEM. */
+/* A timeline of zeros is empty. mt_timeline_make allocates empty points. 0 or -ENOMEM. */
 int mt_timeline_make(struct mt_timeline *timeline);
 void mt_timeline_clear(struct mt_timeline *timeline);
 
 void mt_timeline_forget_high(struct mt_timeline_high *high);
 
-/* There is an event of that number, before which so much was allocated. None may be waiting. 0 or
- * -ENOMEM. */
+/* Reach an event; bytes: allocated before it. No block may be waiting. 0 or -ENOMEM. */
 int mt_timeline_go_on(struct mt_timeline *timeline, uint64_t event, uint64_t bytes);
 
-/* Whether an event lies after the last point that was reached. */
+/* Return whether an event is after the last reached point. */
 static inline bool mt_timeline_is_beyond(const struct mt_timeline *timeline, uint64_t event)
 {
     return event >= timeline->next;
 }
 
-/* After an event that was reached, so much is allocated. */
+/* Note the allocated bytes after a reached event. */
 static inline void mt_timeline_see(struct mt_timeline *timeline, uint64_t event, uint64_t bytes)
 {
     struct mt_timeline_high *high = timeline->high + timeline->reached;
@@ -76,22 +75,22 @@ static inline void mt_timeline_see(struct mt_timeline *timeline, uint64_t event,
     high->event = event;
     timeline->n_waiting = 0;
     if (high->differs)
-        mt_timeline_forget_high(high); /* what ends from now on will tell */
+        mt_timeline_forget_high(high); /* blocks that end from now on show it */
 }
 
-/* The point that an event falls to, which may be none of them. */
+/* Return the point of an event, which may be beyond the last. */
 static inline size_t mt_timeline_point(const struct mt_timeline *timeline, uint64_t event)
 {
     return event <= timeline->begin ? 0 : (event - timeline->begin) >> timeline->shift;
 }
 
-/* Whether a block that lived from one event to the last that was reached is seen at any point. */
+/* Return whether any point shows a block that lived from `from` to the last reached event. */
 static inline int mt_timeline_sees(const struct mt_timeline *timeline, uint64_t from)
 {
     return timeline->change && from <= timeline->high[timeline->reached].event;
 }
 
-/* Whether it lived in that one's point only: then it may wait, if there is room. */
+/* Return whether it only lived in the last reached point: then it may wait, if there is room. */
 static inline bool mt_timeline_may_wait(const struct mt_timeline *timeline, uint64_t from)
 {
     return timeline->n_waiting < MT_TIMELINE_WAITING &&
@@ -103,33 +102,32 @@ static inline void mt_timeline_wait(struct mt_timeline *timeline, const struct m
     mt_block_copy(&timeline->waiting[timeline->n_waiting++], block);
 }
 
-/* Adds a block; to: an event of the last point that was reached, or UINT64_MAX: it is live at the
- * end. */
+/* Add a block; to: an event of the last reached point, or UINT64_MAX: it is live at the end. */
 void mt_timeline_add(struct mt_timeline *timeline, enum mt_category category, uint64_t bytes,
                      uint64_t from, uint64_t to);
 
-/* What is reserved changes by so much, modulo 2^64, with an event that was reached. Before
+/* Change the reserved memory by `change`, modulo 2^64, at a reached event. Call before
  * mt_timeline_see. */
 void mt_timeline_reserve(struct mt_timeline *timeline, uint64_t change, uint64_t event);
 
-/* An iteration begins with an event; or the last event of all is this. */
+/* Note the event that begins an iteration; note the last event of all. */
 void mt_timeline_iteration(struct mt_timeline *timeline, uint64_t event);
 void mt_timeline_finish(struct mt_timeline *timeline, uint64_t event);
 
-/* The point at which the first iteration begins; 0: there is none, or nothing before it. */
+/* Return the point where the first iteration begins; 0: there is none, or nothing before it. */
 size_t mt_timeline_training(const struct mt_timeline *timeline);
 
-/* Each of n columns from the point `from` up to the point `to`: what the highest moment has of the
- * points that the column has, and iterations up to its end; where there are fewer points, one has
- * several columns. n, or 0 where there is no point. */
+/* Fill n columns from point `from` up to point `to`: the highest moment of a column's points, and
+ * the iterations up to its end; if there are fewer points, a point has several columns. Return n,
+ * or 0 if there is no point. */
 size_t mt_timeline_columns(const struct mt_timeline *timeline, size_t from, size_t to, size_t n,
                            struct mt_timeline_at *columns);
 
-/* What is allocated, of all categories. */
+/* Return the allocated bytes of all categories. */
 uint64_t mt_timeline_sum(const struct mt_timeline_at *at);
 
-/* Adds it as numbers that mt_timeline_take reads: of each group of points the highest. Numbers that
- * are no timeline (-EINVAL) leave it as it was. */
+/* Add it as numbers for mt_timeline_take: the highest moment of each group of points. Invalid
+ * numbers (-EINVAL) leave the timeline as it was. */
 int mt_timeline_tell(const struct mt_timeline *timeline, struct mt_numbers *numbers);
 int mt_timeline_take(struct mt_timeline *timeline, const struct mt_numbers *numbers);
 
