@@ -19,7 +19,7 @@ static int get_oddities(const struct mt_replay *replay, unsigned slot, size_t i,
     return 1;
 }
 
-/* Those of the whole trace, since totals leap where blocks are missing. */
+/* Take the whole trace's: in the copy, totals jump where blocks are missing. */
 static int take_oddities(struct mt_replay *replay, unsigned slot, const uint64_t *number)
 {
     (void)slot;
@@ -86,7 +86,7 @@ static void clear_places(struct mt_replay *replay, unsigned slot)
         mt_places_clear(&replay->places[slot]);
 }
 
-/* Of a device that PyTorch does not use, what of a phase only all of its memory shows. */
+/* Get a phase's totals of a device that PyTorch does not use: they need all of its memory. */
 static int get_span(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     const struct mt_spans *spans = &replay->spans[slot];
@@ -124,7 +124,7 @@ static int get_range(const struct mt_replay *replay, unsigned slot, size_t i, ui
     return 1;
 }
 
-/* Where the copy has as much at another time, that of the whole trace was before it. */
+/* If the copy has the same total at another time, the whole trace's came earlier. */
 static int take_range(struct mt_replay *replay, unsigned slot, const uint64_t *number)
 {
     struct mt_ranges *ranges = &replay->tracker.ranges;
@@ -136,7 +136,7 @@ static int take_range(struct mt_replay *replay, unsigned slot, const uint64_t *n
     return mt_ranges_see(ranges, slot, (uint32_t)number[0], &most);
 }
 
-/* What CUDA had handed out when memory ran out: PyTorch tells that itself. */
+/* CUDA's allocated bytes at an out-of-memory; PyTorch's events have their own. */
 static int get_oom(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     if (slot || i >= MT_OOMS_KEPT || i >= replay->n_ooms)
@@ -208,8 +208,8 @@ static void clear_by_others(struct mt_replay *replay, unsigned slot)
     mt_origins_clear(&replay->cuda.by_others);
 }
 
-/* Where copies of older format versions have a list: in one info record, in one for each device, or
- * in several for each, numbered from 0. */
+/* The place of a list in copies of older format versions: one info record, one for each device, or
+ * several for each, numbered from 0. */
 enum in_text { ONE, EACH_DEVICE, PARTS };
 
 static const struct list {
@@ -220,7 +220,7 @@ static const struct list {
     int (*take)(struct mt_replay *replay, unsigned slot, const uint64_t *number);
     void (*clear)(struct mt_replay *replay, unsigned slot); /* before the first is taken */
     bool is_told_empty;                                     /* of slot 0 */
-    bool is_of_used; /* told of devices that something is allocated on */
+    bool is_of_used;                                        /* written for used devices */
 } lists[] = {
     {MT_SUMMARY_ODDITIES, ONE, 4, get_oddities, take_oddities, NULL, 0, 0},
     {MT_SUMMARY_CHART, EACH_DEVICE, 0, NULL, NULL, NULL, 0, 1},
@@ -268,7 +268,7 @@ int mt_whole_tell(const struct mt_replay *whole, mt_tell *tell, void *data)
     return rc;
 }
 
-/* The value of an info record of an older copy; NULL: there is none. */
+/* Return the value of an info record of an older copy; NULL: none. */
 static const char *text_of(const struct mt_replay *replay, const struct list *list, unsigned slot,
                            unsigned part)
 {
@@ -285,7 +285,7 @@ static const char *text_of(const struct mt_replay *replay, const struct list *li
     return mt_info(replay->definitions, key);
 }
 
-/* 1, 0 where the copy does not have the list, or -ENOMEM. */
+/* Return 1; 0: the copy does not have the list; or -ENOMEM. */
 static int find(const struct mt_replay *replay, const struct list *list, unsigned slot,
                 struct mt_numbers *numbers)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What only all events of a trace can tell: a compact copy has it as lists of numbers (FORMAT.md,
+ * Figures that need all events of a trace: a compact copy has them as lists of numbers (FORMAT.md,
  * "Summary blocks").
  */
 #ifndef MT_WHOLE_H
@@ -10,11 +10,11 @@
 
 typedef int mt_tell(void *data, const struct mt_definition *definition);
 
-/* Tells each list of a trace that was replayed with whole_run. Returns what tell returns where that
- * is not 0. */
+/* Report each list of a trace that was replayed with whole_run. Return tell's result if it is not
+ * 0. */
 int mt_whole_tell(const struct mt_replay *whole, mt_tell *tell, void *data);
 
-/* At the end of a replay of a compact copy: takes them for what the copy itself showed. 0 or
+/* At the end of a replay of a compact copy, put the lists in place of the copy's own figures. 0 or
  * -ENOMEM. */
 int mt_whole_take(struct mt_replay *replay);
 

@@ -30,7 +30,7 @@ static void print_parts(const struct mt_page *page, const struct mt_balance *bal
         print_row(page, "  others", rest, balance->used);
 }
 
-/* Appends; the text is cut where it is full. */
+/* Append to a text, and cut it at its end. */
 __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size,
                                                          const char *format, ...)
 {
@@ -64,7 +64,8 @@ static void name_since(char *text, size_t size, const struct mt_cuda_object_coun
     }
 }
 
-/* The first sample holds the context; later samples add what was made, or loaded at its first use. */
+/* The first sample has the context; later samples add new objects, and code that was loaded at its
+ * first use. */
 static void print_runtime(const struct mt_page *page, const struct mt_balance *balance)
 {
     char text[128], name[PART_WIDTH * 4 + 1];
@@ -118,7 +119,7 @@ static void print_balance(const struct mt_page *page, const struct mt_device *de
     if (balance->known)
         print_sample(page, device);
     else if (device->of_cuda)
-        return; /* the report says it above */
+        return; /* said above in the report */
     else
         fputs(
             "\nThe whole device was not sampled: contexts and other processes are unknown.\n",

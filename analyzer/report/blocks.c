@@ -14,13 +14,13 @@
 #define BEFORE_PLACE 97 /* columns of a row */
 #define MOST_PLACE 200
 
-/* How long a block had lived at the moment. */
+/* Return a block's age at the moment. */
 static uint64_t age(const struct mt_device *device, const struct mt_block *block)
 {
     return device->at.time_ns > mt_block_time(block) ? device->at.time_ns - mt_block_time(block) : 0;
 }
 
-/* The line that stands for a block in a table: the user's where there is one. */
+/* Return the line for a block in a table: the user's if there is one. */
 static uint32_t line_stack(const struct mt_definitions *definitions, const struct mt_block *block)
 {
     uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
@@ -110,7 +110,7 @@ void mt_blocks_csv(const struct mt_analysis *analysis, FILE *out)
     }
 }
 
-/* "17":[{function, file, line}, ...innermost first], of each stack that blocks have. */
+/* Print "17":[{function, file, line}, ...innermost first] for each stack of a block. */
 static int print_stacks(const struct mt_definitions *d, const unsigned char *is_used,
                         uint32_t n_stacks, FILE *out)
 {
@@ -169,7 +169,7 @@ static void note_stack(unsigned char *is_used, const struct mt_definitions *d, u
         is_used[stack] = true;
 }
 
-/* Block by block: they may be many more than there is room for as text. */
+/* Print block by block: all of them may not fit in memory as text. */
 static int print_device(const struct mt_analysis *analysis, const struct mt_device *device,
                         unsigned char *is_used, FILE *out)
 {

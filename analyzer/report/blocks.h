@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every live block of an analysis, in the order of addresses: as a table, as comma-separated
- * values, or as JSON.
+ * Every live block of an analysis, by address: as a table, as comma-separated values, or as JSON.
  */
 #ifndef MT_BLOCKS_H
 #define MT_BLOCKS_H

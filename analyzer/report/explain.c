@@ -109,7 +109,7 @@ static void print_evidence(const struct mt_page *page, const struct mt_block *bl
 
 #define RULE_NAME 512
 
-/* Those of a user's file may be called anything. Returns out. */
+/* Make a rule's name safe to print: names in a user's file may be any text. Return out. */
 static const char *name_of(const struct mt_page *page, const struct mt_rule *rule,
                            char out[RULE_NAME])
 {

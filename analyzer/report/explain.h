@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reasoning behind a verdict: what was seen of a block, and what each rule says of it.
+ * The reasons for a verdict: the evidence on a block, and each rule's result.
  */
 #ifndef MT_EXPLAIN_H
 #define MT_EXPLAIN_H
@@ -8,12 +8,12 @@
 #include "analyzer/findings/analysis.h"
 #include "analyzer/support/text.h"
 
-/* The block that question.address points into: the one that was live at the moment, else the last
- * one that was there. 0, or -ENOENT where there never was one. */
+/* Explain the block that question.address points into: the one that was live at the moment, else
+ * the last one there. 0, or -ENOENT: there was none. */
 int mt_explain_address(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
 
-/* All blocks of a stack that were live at the moment, and the reasoning about the largest. 0, or
- * -ENOENT where there is none. */
+/* Count the blocks of a stack that were live at the moment, and explain the largest. 0, or -ENOENT:
+ * none. */
 int mt_explain_stack(const struct mt_analysis *analysis, uint32_t stack, FILE *out,
                      const struct mt_style *style);
 

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define MUCH_FREE 5 /* a fifth of what is reserved */
+#define MUCH_FREE 5 /* a fifth of the reserved memory */
 
 static void put_line(FILE *out, const struct mt_definitions *definitions, uint32_t stack)
 {
@@ -46,7 +46,7 @@ static const struct mt_site *largest_of(const struct mt_device *device, enum mt_
     return NULL;
 }
 
-/* "most of it from train.py:12 main", where one line has more than half of the bytes. */
+/* "most of it from train.py:12 main", if one line has more than half of the bytes. */
 static void say_line(const struct mt_analysis *analysis, const struct mt_site *site,
                      uint64_t bytes, FILE *out)
 {
@@ -56,7 +56,7 @@ static void say_line(const struct mt_analysis *analysis, const struct mt_site *s
     put_line(out, analysis->replay.definitions, site->stack);
 }
 
-/* What no rule knows is no answer: then only the line is. */
+/* "other" explains nothing: then only name the line. */
 static void say_what_fills(const struct mt_analysis *analysis, const struct mt_device *device,
                            FILE *out)
 {
@@ -98,7 +98,7 @@ static void say_growth(const struct mt_analysis *analysis, const struct mt_devic
     fputs("; memtap stacks --at end shows what is left.\n", out);
 }
 
-/* Of a program without PyTorch, which should have freed all. */
+/* Report leaks of a program without PyTorch, which should have freed everything. */
 static void say_leaks(const struct mt_analysis *analysis, const struct mt_device *device, FILE *out)
 {
     char bytes[MT_SIZE_TEXT], count[MT_SIZE_TEXT];

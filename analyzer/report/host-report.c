@@ -4,7 +4,7 @@
 #include "analyzer/print/page.h"
 #include "report.h"
 
-#define PAGE_BYTES 4096u /* what less than that comes from is not worth a line */
+#define PAGE_BYTES 4096u /* places with less are not worth a line */
 
 void mt_page_host(const struct mt_page *page)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report's part about memory that no copy or set was seen to use at the moment. */
+/* The report's part on idle memory: no copy or set used it at the moment. */
 #include "analyzer/print/page.h"
 
 static const char *const titles[] = {

@@ -8,7 +8,7 @@
 #include "analyzer/findings/job.h"
 #include "analyzer/support/text.h"
 
-/* A line for each process, and then the whole page of the one with the highest peak. */
+/* Write a line for each process, then the whole page of the one with the highest peak. */
 void mt_job_text(const struct mt_analysis *analyses, size_t n, FILE *out,
                  const struct mt_style *style);
 

@@ -37,7 +37,7 @@ static void print_line(const struct mt_analysis *analysis, FILE *out, const stru
             mt_size_text(of, device->category[most].bytes), mt_categories[most].label);
 }
 
-/* First, of one that is not whole. */
+/* Print the end of a process that did not end normally, before everything else. */
 static void print_ended(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
 {
     char text[MT_ENDED_TEXT], safe[MT_ENDED_TEXT];
@@ -55,7 +55,7 @@ static void print_ended(const struct mt_analysis *analysis, FILE *out, const str
     putc('\n', out);
 }
 
-/* Against the rank in the middle: the mean would hide one that is far off. */
+/* Compare with the median rank: a mean would hide an outlier. */
 static void print_imbalance(const struct mt_analysis *analyses, size_t n, FILE *out)
 {
     char above[MT_SIZE_TEXT], middle[MT_SIZE_TEXT], most[MT_SIZE_TEXT];

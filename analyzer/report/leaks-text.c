@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report's part about what was never freed, or not as it should be. */
+/* The report's part on leaks and invalid frees. */
 #include "analyzer/print/page.h"
 
 static void print_list(const struct mt_page *page, const char *what,

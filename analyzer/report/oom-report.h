@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why memory ran out, for people and for programs. */
+/* The cause of an out-of-memory, for people and for programs. */
 #ifndef MT_OOM_REPORT_H
 #define MT_OOM_REPORT_H
 

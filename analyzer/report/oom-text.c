@@ -6,7 +6,7 @@
 
 static const char *const pool_names[MT_POOLS] = {"small", "large"};
 
-/* The backward node that ran, and its line of forward where that is not the one above. */
+/* Print the running backward node, and its forward line if it is another than `line`. */
 static void print_backward(const struct mt_page *page, const struct mt_oom *oom, uint32_t line)
 {
     const struct mt_definitions *d = page->definitions;
@@ -25,7 +25,7 @@ static void print_backward(const struct mt_page *page, const struct mt_oom *oom,
     fprintf(page->out, "     in the backward of %s, %s\n", where, name);
 }
 
-/* The requesting line, with its text where it can be had. */
+/* Print the requesting line, with its text if available. */
 static void print_line(const struct mt_page *page, uint32_t line, const char *where)
 {
     char text[512], safe[512];

@@ -9,7 +9,7 @@
 #define CALLERS 3u
 #define BEFORE_PLACE 22u
 
-/* A Python frame before a native one. */
+/* Return the stack to begin with: a Python frame is better than a native one. */
 static uint32_t begin_of(const struct mt_definitions *definitions, uint32_t stack)
 {
     const struct mt_stack *known = mt_stack(definitions, stack);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report's chart. Its columns are equal numbers of events, so that what is done often has room;
- * start-up, which may have many, has at most an eighth of it.
+ * The report's chart. Its columns are equal numbers of events, so that frequent work gets room.
+ * Start-up, which may have many events, gets at most an eighth.
  */
 #include "analyzer/print/page.h"
 
@@ -13,14 +13,14 @@
 #define MARGIN 12u
 #define MOST_COLUMNS 200u
 #define STARTUP_PART 8u
-#define CACHED MT_CATEGORY_ROOM /* the layer above those of the categories */
+#define CACHED MT_CATEGORY_ROOM /* the layer above the categories' */
 
 struct chart {
     struct mt_timeline_at columns[MOST_COLUMNS];
-    size_t n, startup; /* columns; those of start-up */
+    size_t n, startup; /* columns; columns of start-up */
 };
 
-/* From the bottom of the chart to its top: what stays, then what comes and goes. */
+/* From the bottom of the chart to its top: first lasting memory, then changing memory. */
 static const struct {
     enum mt_category category;
     char letter;
@@ -33,7 +33,7 @@ static const struct {
     {MT_CATEGORY_OTHER, '.'},
 };
 
-/* The user's categories are above memtap's, in the order in which they were named. */
+/* The user's categories are above memtap's, in order of definition. */
 static unsigned category_of(unsigned layer)
 {
     return layer < MT_CATEGORY_COUNT ? own_layers[layer].category : layer;
@@ -59,7 +59,7 @@ static const char *label_of(int layer)
     return layer == (int)CACHED ? "cached" : mt_categories[category_of((unsigned)layer)].label;
 }
 
-/* The layer of a column at a height in bytes; -1: above them all. */
+/* Return the layer of a column at a height in bytes; -1: above all. */
 static int layer_at(const struct mt_timeline_at *bytes, uint64_t height)
 {
     uint64_t sum = 0;
@@ -128,8 +128,8 @@ static void fill(struct chart *chart, const struct mt_timeline *timeline, size_t
                                                     chart->columns + chart->startup);
 }
 
-/* The iteration to name at a column: one that begins in it and can be divided by `every`, or the
- * first of all. 0: none. */
+/* Return the iteration to name at a column: one that begins in it and is a multiple of `every`, or
+ * the first of all. 0: none. */
 static uint64_t iteration_at(const struct chart *chart, size_t x, uint64_t every)
 {
     uint64_t before = x ? chart->columns[x - 1].iterations : 0;
@@ -146,7 +146,7 @@ static uint64_t next_round(uint64_t number)
     return digit == 2 ? number / 2 * 5 : number * 2;
 }
 
-/* Where iterations begin, as many as there is room for. */
+/* Print the begins of iterations, as many as fit. */
 static void print_iterations(const struct mt_page *page, const struct chart *chart)
 {
     uint64_t every = 1, n = chart->columns[chart->n - 1].iterations;
@@ -166,7 +166,8 @@ static void print_iterations(const struct mt_page *page, const struct chart *cha
     putc('\n', page->out);
 }
 
-/* In bytes. A large cache is cut, that what is allocated has half of it. */
+/* Return the chart's height in bytes. Cut a large cache, so that allocated memory gets half of the
+ * height. */
 static uint64_t height_of(const struct chart *chart)
 {
     uint64_t allocated = 0, reserved = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pages' parts about free pieces in segments. */
+/* The pages' parts on free pieces in segments. */
 #include "analyzer/print/page.h"
 #include "analyzer/support/demangle.h"
 

@@ -20,7 +20,7 @@ static int by_bytes(const void *left, const void *right, void *nodes)
     return a < b ? -1 : a > b; /* a module comes before its parts */
 }
 
-/* What is in the tree once alike layers are together, without node 0. */
+/* List the nodes of the tree after equal layers were merged, without node 0. */
 static size_t list(const struct mt_module_tree *tree, uint32_t parent, uint32_t *out, size_t n)
 {
     for (uint32_t at = tree->node[parent].first_child; at; at = tree->node[at].next) {
@@ -30,7 +30,7 @@ static size_t list(const struct mt_module_tree *tree, uint32_t parent, uint32_t 
     return n;
 }
 
-/* Marks the largest, with which all that they are parts of is shown too: how many are left out. */
+/* Mark the largest modules; the modules around them are marked too. Count the ones left out. */
 static int choose(struct mt_module_tree *tree, const struct mt_filter *filter, char *is_shown,
                   size_t *left_out)
 {
@@ -49,7 +49,7 @@ static int choose(struct mt_module_tree *tree, const struct mt_filter *filter, c
     return 0;
 }
 
-/* "layers.0-23", after the name of what it is part of. */
+/* Append "layers.0-23" to the name of its parent. */
 static void append_name(char *out, size_t size, const struct mt_module_node *node)
 {
     size_t used = strlen(out);
@@ -93,7 +93,7 @@ static uint32_t only_part(const struct mt_module_tree *tree, uint32_t at)
                                                                                              : 0;
 }
 
-/* of: the path of the parent, "" for an outermost module, whose class is no part of paths. */
+/* of: the path of the parent; "" for an outermost module, whose class does not belong to paths. */
 static void print_parts(const struct mt_page *page, const struct mt_module_tree *tree,
                         const char *is_shown, uint32_t parent, const char *of)
 {

@@ -38,7 +38,7 @@ void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
     putc('\n', page->out);
 }
 
-/* What is made anew in every iteration, and so may be made less. */
+/* Return the largest category that every iteration makes anew, and that can be reduced. */
 static enum mt_category largest_passing(const struct mt_device *device)
 {
     static const enum mt_category passing[] = {MT_CATEGORY_ACTIVATIONS, MT_CATEGORY_GRADIENTS,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report's parts about what the program itself has names for: ranges and marks. */
+/* The report's parts on the program's own names: ranges and marks. */
 #include "analyzer/print/page.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static int by_most(const void *left, const void *right)
     return (a->path > b->path) - (a->path < b->path);
 }
 
-/* Those just inside a path in which the device was in use. */
+/* Collect the ranges directly inside a path that used the device. */
 static size_t inside(const struct mt_ranges *ranges, unsigned slot, uint32_t parent,
                      struct row *rows)
 {
@@ -40,7 +40,8 @@ static size_t inside(const struct mt_ranges *ranges, unsigned slot, uint32_t par
     return n;
 }
 
-/* The outermost ranges of which there are several: what is around them all says nothing. */
+/* Choose the outermost level with several ranges: a single range around all of them shows
+ * nothing. */
 static size_t choose(const struct mt_ranges *ranges, unsigned slot, uint32_t *around,
                      struct row *rows)
 {

@@ -53,7 +53,7 @@ static void print_peak(const struct mt_page *page, const struct mt_device *devic
             mt_size_text(size, device->at.reserved), mt_size_text(more, device->cached));
 }
 
-/* The text of the line, where it can be had. */
+/* Print the text of the line, if available. */
 static void print_source(const struct mt_page *page, uint32_t stack)
 {
     char text[512], safe[512];
@@ -99,7 +99,8 @@ static void print_site_place(const struct mt_page *page, const struct mt_site *s
     fprintf(page->out, "%*sfrom %s\n", (int)BEFORE_PLACE, "", text);
 }
 
-/* The frames of a stack, the innermost first: all but the framework's, unless there are no others. */
+/* Print the frames of a stack, the innermost first: all except the framework's, unless there are no
+ * others. */
 static void print_frames(const struct mt_page *page, uint32_t stack)
 {
     const struct mt_definitions *d = page->definitions;
@@ -122,7 +123,7 @@ static void print_frames(const struct mt_page *page, uint32_t stack)
         fprintf(page->out, "%24sand %s outer frames\n", "", mt_count_text(count, more));
 }
 
-/* What the tables are of, where that is not everything. */
+/* Print the filter of the tables, if there is one. */
 static void print_filter(const struct mt_page *page, const struct mt_device *device)
 {
     const struct mt_filter *filter = mt_page_filter(page);
@@ -146,7 +147,7 @@ static void print_filter(const struct mt_page *page, const struct mt_device *dev
     fprintf(page->out, ": %s in %s blocks.\n", mt_size_text(size, bytes), mt_count_text(count, device->n_shown));
 }
 
-/* Rows that are left out. */
+/* Print the number of rows left out. */
 static void print_rest(const struct mt_page *page, size_t n)
 {
     char count[MT_SIZE_TEXT];

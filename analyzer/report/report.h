@@ -9,14 +9,14 @@
 #include "analyzer/print/json.h"
 #include "analyzer/support/text.h"
 
-/* The page for people, 80 columns wide or as wide as the terminal: how the run ended, what fills the
- * memory in a few sentences, and all the rest, which is mt_report_details alone. */
+/* Write the page for people, 80 columns wide or as wide as the terminal: how the run ended, the use
+ * of its memory in a few sentences, and the details, which mt_report_details writes alone. */
 void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
 void mt_report_details(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
 
-/* Bytes by category at the moment that was asked for, as an object; NULL: no memory. */
+/* Return bytes by category at the moment, as an object; NULL: no memory. */
 json_t *mt_categories_json(const struct mt_device *device);
-json_t *mt_rules_json(const struct mt_device *device); /* those that decided, with their bytes */
+json_t *mt_rules_json(const struct mt_device *device); /* the deciding ones, with their bytes */
 
 /* Page-locked memory of the host as an object; NULL: no memory. */
 json_t *mt_json_host(const struct mt_analysis *analysis);

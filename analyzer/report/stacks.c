@@ -7,18 +7,18 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-#define LEAST_PART 100u /* of all bytes */
-#define MOST_DEPTH 64u  /* of a tree */
+#define LEAST_PART 100u /* a hundredth of all bytes */
+#define MOST_DEPTH 64u  /* a tree's */
 
 /* All live blocks of one stack and category. */
 struct entry {
     uint32_t stack;
     enum mt_category category;
-    const char *guess; /* the rule by which that is guessed; NULL: it is none */
+    const char *guess; /* the rule that guessed the category; NULL: not a guess */
     uint64_t bytes, blocks;
     uint32_t *path; /* stacks whose innermost frames the tree shows, from its root on */
     uint32_t length;
-    uint32_t key; /* what it is sorted by at the moment */
+    uint32_t key; /* its present sort key */
 };
 
 struct entries {
@@ -45,7 +45,7 @@ static int by_bytes(const void *left, const void *right)
     return by_stack(left, right);
 }
 
-/* What backward made counts for the forward call. */
+/* Collect the blocks by stack. Blocks from backward count for the forward call. */
 static int collect(struct entries *entries, const struct mt_device *device)
 {
     *entries = (struct entries){.entry = calloc(device->n_shown + 1, sizeof *entries->entry)};
@@ -80,7 +80,7 @@ static void discard(struct entries *entries)
     free(entries->entry);
 }
 
-/* The frames that a tree shows: all but the framework's, unless there are no others, and gaps. */
+/* Return whether a tree shows a frame: all except the framework's, and gaps. */
 static bool is_shown(const struct mt_definitions *d, uint32_t stack)
 {
     const struct mt_frame *frame = mt_stack_frame(d, stack);
@@ -116,8 +116,8 @@ struct tree {
     const struct mt_definitions *definitions;
     FILE *out;
     const struct mt_style *style;
-    uint64_t whole, least; /* bytes of all, and of a branch that is shown */
-    struct entry **chosen; /* pointers that are sorted while the tree is walked */
+    uint64_t whole, least; /* bytes of all; least bytes of a shown branch */
+    struct entry **chosen; /* pointers, sorted while walking the tree */
 };
 
 static uint32_t frame_at(const struct tree *tree, const struct entry *entry, uint32_t depth)
@@ -134,7 +134,7 @@ static int by_key(const void *left, const void *right)
     return by_bytes(a, b);
 }
 
-/* Sorts entries by their frame at a depth. */
+/* Sort entries by their frame at a depth. */
 static void group(struct tree *tree, struct entry **entries, size_t n, uint32_t depth)
 {
     for (size_t i = 0; i < n; i++)
@@ -167,7 +167,7 @@ static void print_node(const struct tree *tree, const struct branch *branch, uin
             100.0 * (double)branch->bytes / (double)tree->whole, (int)indent, "", shown);
 }
 
-/* Prints the branches of some entries that agree up to a depth. 0 or -ENOMEM. */
+/* Print the branches of entries with the same path up to a depth. 0 or -ENOMEM. */
 static int walk(struct tree *tree, struct entry **entries, size_t n, uint32_t depth,
                 unsigned indent)
 {
@@ -246,7 +246,7 @@ static void fold_frame(const struct mt_definitions *d, uint32_t stack, FILE *out
     mt_put_text(out, place, MT_FOR_FOLDED);
 }
 
-/* From the outermost frame on. 0 or -ENOMEM. */
+/* Print a stack from its outermost frame on. 0 or -ENOMEM. */
 static int fold(const struct mt_definitions *d, uint32_t stack, FILE *out)
 {
     uint32_t depth = mt_stack(d, stack)->depth;
@@ -293,7 +293,7 @@ static int print_entry(const struct mt_definitions *d, const struct entry *entry
     return rc ? rc : ferror(out) ? -EIO : 0;
 }
 
-/* Stack by stack: all together may be more than there is room for as text. */
+/* Print stack by stack: all of them may not fit in memory as text. */
 static int print_device(const struct mt_analysis *analysis, const struct mt_device *device,
                         FILE *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was live, by whole stacks: as a tree from callers to what they call or the other way round,
- * folded for flame graphs, or as JSON.
+ * Live memory by whole stacks: as a tree from callers to callees or the other way round, folded for
+ * flame graphs, or as JSON.
  */
 #ifndef MT_STACKS_H
 #define MT_STACKS_H
@@ -11,8 +11,8 @@
 
 enum mt_direction { MT_TOP_DOWN, MT_BOTTOM_UP };
 
-/* Trees: framework frames and what has less than a hundredth of all bytes are left out. 0 or
- * -ENOMEM. */
+/* Print trees without framework frames and without branches of less than a hundredth of all bytes.
+ * 0 or -ENOMEM. */
 int mt_stacks_tree(const struct mt_analysis *analysis, enum mt_direction direction, FILE *out,
                    const struct mt_style *style);
 

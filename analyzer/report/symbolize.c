@@ -13,9 +13,9 @@
 
 struct work {
     struct mt_definitions *definitions;
-    uint64_t end_offset; /* of the end block: names go before it. 0: there is none */
+    uint64_t end_offset; /* of the end block: names go before it. 0: none */
     struct mt_encoder *encoder;
-    struct mt_address_map strings; /* a text's hash -> id of what was added */
+    struct mt_address_map strings; /* a text's hash -> id of its new definition */
     uint32_t last_string;
     FILE *out;
 };
@@ -31,7 +31,7 @@ static int read_batch(void *data, const struct mt_batch *batch)
     return 0;
 }
 
-/* The file's bytes from one offset to another, or to its end. */
+/* Copy the file's bytes from one offset to another, or to its end. */
 static int copy(struct work *work, FILE *in, uint64_t from, uint64_t to)
 {
     char buffer[1 << 16];
@@ -58,7 +58,7 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
-/* The id of a text, which is defined where it is new. */
+/* Return the id of a text; define it if it is new. */
 static int string_id(struct work *work, const char *text, uint32_t *id)
 {
     uint64_t hash = hash_of(text);

@@ -39,13 +39,13 @@ int mt_address_map_mix(struct mt_address_map *map)
 {
     uint64_t factor;
     if (getrandom(&factor, sizeof factor, 0) != sizeof factor)
-        factor = map->factor * GOLDEN_FACTOR; /* at least another one */
+        factor = map->factor * GOLDEN_FACTOR; /* a different one at least */
     return move(map, (struct mt_address_map){
                          .capacity = map->capacity, .shift = map->shift, .factor = factor | 1});
 }
 
-/* An entry further on that a search from its home would not reach any
- * more moves into it, which makes the next gap. */
+/* Close a gap: a later entry that a search from its home would miss moves into it and leaves the
+ * next gap. */
 void mt_address_map_close_gap(struct mt_address_map *map, size_t gap)
 {
     size_t mask = map->capacity - 1;

@@ -20,10 +20,10 @@ struct mt_address_map {
     size_t capacity; /* a power of two, or 0 */
     size_t used;
     unsigned shift;  /* 64 - log2(capacity) */
-    uint64_t factor; /* odd; another one where addresses were chosen so that they meet */
+    uint64_t factor; /* odd; replaced if addresses were chosen to collide */
 };
 
-/* More places in a row are looked at by chance next to never, in a table that is half full. */
+/* Longer runs almost never occur by chance in a table that is half full. */
 #define MT_ADDRESS_MAP_RUN 512u
 
 /* Fibonacci hashing: addresses are multiples of 512 and more, the product's high bits mix them. */
@@ -35,7 +35,7 @@ static inline size_t mt_address_map_home(const struct mt_address_map *map, uint6
 /* A map of zeros is empty. */
 void mt_address_map_clear(struct mt_address_map *map);
 
-/* The slot that holds the address, or the free one where it would go. There always is a free one:
+/* Return the slot of the address, or the free slot where it would go. There is always a free one:
  * at most half of the slots are used. */
 static inline struct mt_address_slot *mt_address_map_locate(const struct mt_address_map *map,
                                                             uint64_t address)
@@ -46,29 +46,29 @@ static inline struct mt_address_slot *mt_address_map_locate(const struct mt_addr
     return &map->slots[i];
 }
 
-/* The value at an address, 0 where there is none. */
+/* Return the value at an address, 0: none. */
 static inline uint32_t mt_address_map_get(const struct mt_address_map *map, uint64_t address)
 {
     return map->capacity ? mt_address_map_locate(map, address)->value : 0;
 }
 
-/* The address is about to be asked for: memory may bring its slot while other work is done. */
+/* Prefetch the slot of an address that will be searched soon. */
 static inline void mt_address_map_expect(const struct mt_address_map *map, uint64_t address)
 {
     if (map->capacity)
         __builtin_prefetch(&map->slots[mt_address_map_home(map, address)]);
 }
 
-/* Makes room for more. 0 or -ENOMEM. */
+/* Make room for more. 0 or -ENOMEM. */
 int mt_address_map_enlarge(struct mt_address_map *map);
 
-/* Puts everything elsewhere, by a factor that nobody could know. 0 or -ENOMEM. */
+/* Rehash everything by a random factor. 0 or -ENOMEM. */
 int mt_address_map_mix(struct mt_address_map *map);
 
-/* Empties a slot that is not the last of a run. */
+/* Empty a slot that is not the last of a run. */
 void mt_address_map_close_gap(struct mt_address_map *map, size_t gap);
 
-/* Sets a value, which is not 0. 0 or -ENOMEM. */
+/* Set a value, not 0. 0 or -ENOMEM. */
 static inline int mt_address_map_put(struct mt_address_map *map, uint64_t address, uint32_t value)
 {
     if ((map->used + 1) * 2 > map->capacity && mt_address_map_enlarge(map))
@@ -82,7 +82,7 @@ static inline int mt_address_map_put(struct mt_address_map *map, uint64_t addres
     return MT_UNLIKELY(run > MT_ADDRESS_MAP_RUN) ? mt_address_map_mix(map) : 0;
 }
 
-/* Takes an address out. Its value, 0 where there was none. */
+/* Remove an address. Return its value, 0: there was none. */
 static inline uint32_t mt_address_map_take(struct mt_address_map *map, uint64_t address)
 {
     if (!map->capacity)

@@ -4,8 +4,8 @@
 #include <sched.h>
 #include <stdbool.h>
 
-/* Hands the batch over and waits until it is taken: then the one before it is no longer in use, and
- * the reader may put the next in its place. Whether there is to be a next. */
+/* Hand the batch over and wait until it is taken: then the one before it is no longer in use, and
+ * the reader may reuse its place. Return whether to read a next one. */
 static int hand_over(struct mt_ahead *ahead, int rc, const struct mt_batch *batch,
                      const struct mt_trace_error *error)
 {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Names that reports, budgets and histories have for something else. */
+/* Names with another meaning in reports, budgets and histories. */
 static const char *const taken[] = {"cached", "category", "every", "peak", "reserved", "unseen"};
 
 static const unsigned colours[] = {75, 205, 112, 180, 99, 51, 167, 149,

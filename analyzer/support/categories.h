@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What device memory is used for, in the field's words: C(enumerator, JSON name, label, 256-colour
- * number). The order is the one in which reports list categories of equal size. After memtap's own
- * come those that a file of rules names, or a history: a process has one list of them.
+ * The uses of device memory, in the field's words: C(enumerator, JSON name, label, 256-colour
+ * number). Reports list categories of equal size in this order. The categories of a rules file or a
+ * history follow memtap's own: a process has one list of them.
  */
 #ifndef MT_CATEGORIES_H
 #define MT_CATEGORIES_H
@@ -40,20 +40,20 @@ struct mt_category_info {
     unsigned colour;
 };
 
-/* How many there are now, and what each is called. They change while a command line or a history
- * is read, by one thread, before any analysis. */
+/* The number and the names of the categories. They change while one thread reads a command line or
+ * a history, before any analysis. */
 extern unsigned mt_n_categories;
 extern struct mt_category_info mt_categories[MT_CATEGORY_ROOM];
 
-/* The category of that name; mt_n_categories: there is none. */
+/* Return the category of this name; mt_n_categories: none. */
 unsigned mt_category_find(const char *name, size_t size);
 
-/* Adds one of the user's. 0 and *category (NULL: not asked for); -EEXIST: memtap or the list has
- * the name; -EINVAL: it is none (a letter, then letters, digits and _, all small; of at most
+/* Add a user's category. 0 and *category (may be NULL); -EEXIST: memtap or the list has the name;
+ * -EINVAL: an invalid name (valid: a small letter, then small letters, digits and _, at most
  * MT_CATEGORY_NAME); -ENOSPC: there are MT_MOST_USER_CATEGORIES. */
 int mt_category_add(const char *name, size_t size, enum mt_category *category);
 
-/* Forgets the user's. */
+/* Forget the user's. */
 void mt_categories_reset(void);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads <length><letters>. The end of it, or NULL. */
+/* Read <length><letters>. Return its end, or NULL. */
 static const char *source_name(const char *at, const char **name, size_t *length)
 {
     size_t n = 0;
@@ -22,8 +22,8 @@ static const char *source_name(const char *at, const char **name, size_t *length
     return at + n;
 }
 
-/* A nested name is N <name>... E; a name's template arguments (I...E) come after it and end the
- * search: the name before them says enough. */
+/* A nested name is N <name>... E. A name's template arguments (I...E) come after it and end the
+ * search: the name alone is enough. */
 void mt_short_type_name(const char *mangled, char *out, size_t size)
 {
     const char *name = NULL, *at = mangled + (*mangled == '*');
@@ -41,8 +41,8 @@ void mt_short_type_name(const char *mangled, char *out, size_t size)
 
 typedef char *demangler(const char *mangled, char *buffer, size_t *size, int *status);
 
-/* The C++ runtime's own, where there is one: most machines have it, and the build needs no C++.
- * Traces may be read by several threads. */
+/* The C++ runtime's own, if there is one: most machines have it, and the build needs no C++.
+ * Several threads may read traces. */
 static demangler *demangle;
 
 static void find_demangler(void)
@@ -52,7 +52,7 @@ static void find_demangler(void)
         *(void **)&demangle = dlsym(library, "__cxa_demangle");
 }
 
-/* The end of the name, where its parameters begin: before the '(' of the last ')'. */
+/* Cut the name before its parameters: before the '(' of the last ')'. */
 static void cut_parameters(char *name)
 {
     char *clone = strstr(name, " [clone ");
@@ -69,8 +69,8 @@ static void cut_parameters(char *name)
         *at = '\0';
 }
 
-/* The begin of the name, after the type that a template returns: after the last space that is in no
- * brackets. What follows "operator" is part of the name, brackets and all. */
+/* Return the begin of the name, after a template's return type: after the last space outside
+ * brackets. Text after "operator" belongs to the name, with all brackets. */
 static const char *after_type(const char *name)
 {
     const char *begin = name;

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for `need` elements of `size` bytes in *array (realloc'ed; new elements are zero).
- * 0 or -ENOMEM, and then nothing has changed. */
+/* Make room for `need` elements of `size` bytes in *array (realloc'ed; new elements are zero). 0 or
+ * -ENOMEM: nothing changed. */
 static inline int mt_grow(void *array, size_t *capacity, size_t need, size_t size)
 {
     void *old, *bytes;

@@ -6,10 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The least first. */
+/* Sort, the least first. */
 void mt_sort_sizes(uint64_t *values, size_t n);
 
-/* Of n > 0 sorted values; of an even number, the mean of the two in the middle. */
+/* Return the median of n > 0 sorted values; of an even number, the mean of the two in the
+ * middle. */
 static inline uint64_t mt_median(const uint64_t *sorted, size_t n)
 {
     uint64_t low = sorted[(n - 1) / 2], high = sorted[n / 2];

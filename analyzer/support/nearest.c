@@ -19,10 +19,10 @@ static bool is_same(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* How many letters are wrong, missing, too many, or changed places with the next one. */
+/* Return how many letters are wrong, missing, extra, or swapped with the next one. */
 static unsigned distance(const char *a, size_t n_a, const char *b, size_t n_b)
 {
-    unsigned row[3][LONGEST + 1]; /* row i: of a's first i letters, to b's first j */
+    unsigned row[3][LONGEST + 1]; /* row i: from a's first i letters to b's first j */
     for (unsigned j = 0; j <= n_b; j++)
         row[0][j] = j;
     for (unsigned i = 1; i <= n_a; i++) {
@@ -39,7 +39,7 @@ static unsigned distance(const char *a, size_t n_a, const char *b, size_t n_b)
     return row[n_a % 3][n_b];
 }
 
-/* Two faults in a long word, one in a short one; or its begin. */
+/* Accept two faults in a long word, one in a short one; or the begin of a word. */
 void mt_nearest_offer(struct mt_nearest *nearest, const char *word)
 {
     size_t n = strlen(word);

@@ -7,7 +7,7 @@
 
 struct mt_nearest {
     const char *typed;
-    size_t length;     /* of what was typed; the rest of it is not looked at */
+    size_t length;     /* of the typed word; the rest of the text is ignored */
     const char *found; /* the nearest word so far; NULL: none is near */
     unsigned distance; /* of `found` */
 };

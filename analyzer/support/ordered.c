@@ -16,7 +16,7 @@ void mt_ordered_clear(struct mt_ordered *ordered)
     memset(ordered, 0, sizeof *ordered);
 }
 
-/* The number of pieces that begin at or below the address. */
+/* Return the number of pieces that begin at or below the address. */
 static size_t pieces_below(const struct mt_ordered *ordered, uint64_t address)
 {
     size_t low = 0, high = ordered->n_pieces;
@@ -36,7 +36,7 @@ static uint64_t address_at(const struct mt_ordered_piece *piece, struct mt_order
     return keys.address(keys.owner, piece->number[at]);
 }
 
-/* The number of entries of a piece at or below the address. */
+/* Return the number of entries of a piece at or below the address. */
 static unsigned entries_below(const struct mt_ordered_piece *piece, struct mt_ordered_keys keys,
                               uint64_t address)
 {
@@ -51,7 +51,7 @@ static unsigned entries_below(const struct mt_ordered_piece *piece, struct mt_or
     return low;
 }
 
-/* Makes an empty piece at an index. */
+/* Make an empty piece at an index. */
 static struct mt_ordered_piece *add_piece(struct mt_ordered *ordered, size_t index)
 {
     if (mt_grow(&ordered->pieces, &ordered->capacity, ordered->n_pieces + 1,
@@ -77,8 +77,7 @@ static void remove_piece(struct mt_ordered *ordered, size_t index)
             (ordered->n_pieces - index) * sizeof *ordered->pieces);
 }
 
-/* Moves what a full piece has from `keep` on into a new one after it, which may have nothing yet.
- */
+/* Move a full piece's entries from `keep` on into a new piece after it, which may stay empty. */
 static int split(struct mt_ordered *ordered, struct mt_ordered_keys keys, size_t index,
                  unsigned keep)
 {
@@ -103,7 +102,7 @@ static void insert(struct mt_ordered_piece *piece, unsigned at, uint64_t address
         piece->first = address;
 }
 
-/* Where they come in order, what is behind the new one stays as full as it is. */
+/* With entries in order, the pieces behind the new one stay full. */
 static unsigned kept_by_split(const struct mt_ordered *ordered, size_t index, unsigned at)
 {
     if (at == MT_ORDERED_PIECE && index + 1 == ordered->n_pieces)
@@ -132,7 +131,7 @@ int mt_ordered_put(struct mt_ordered *ordered, struct mt_ordered_keys keys, uint
     return 0;
 }
 
-/* Makes one of a piece and the next, where both have little. */
+/* Merge a piece and the next, if both have few entries. */
 static void join(struct mt_ordered *ordered, size_t index)
 {
     if (index + 1 >= ordered->n_pieces)

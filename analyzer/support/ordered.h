@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers in the order of their addresses, which their owner has: which is the last one at or below
- * an address? A sorted list of sorted pieces of at most MT_ORDERED_PIECE entries, so that a change
- * moves little memory. Pieces are about two thirds full, or full where addresses come in order.
+ * Numbers in order of their addresses, which their owner keeps: find the last one at or below an
+ * address. A sorted list of sorted pieces of at most MT_ORDERED_PIECE entries, so that a change
+ * moves little memory. Pieces are about two thirds full, or full if addresses come in order.
  */
 #ifndef MT_ORDERED_H
 #define MT_ORDERED_H
@@ -19,7 +19,7 @@ struct mt_ordered {
     size_t n_pieces, capacity;
 };
 
-/* Says the address of a number that is there. */
+/* Gives the address of a number in the list. */
 struct mt_ordered_keys {
     uint64_t (*address)(const void *owner, uint32_t number);
     const void *owner;
@@ -28,13 +28,13 @@ struct mt_ordered_keys {
 /* An mt_ordered of zeros is empty. */
 void mt_ordered_clear(struct mt_ordered *ordered);
 
-/* Adds a number, whose address no other has. 0 or -ENOMEM. */
+/* Add a number with a unique address. 0 or -ENOMEM. */
 int mt_ordered_put(struct mt_ordered *ordered, struct mt_ordered_keys keys, uint32_t number);
 
-/* Takes the number of an address out; nothing where it is not there. */
+/* Remove the number of an address, if it is there. */
 void mt_ordered_remove(struct mt_ordered *ordered, struct mt_ordered_keys keys, uint64_t address);
 
-/* 1 and *number of the greatest address that is not above this one; 0 where there is none. */
+/* Return 1 and *number of the greatest address that is not above this one; 0: none. */
 int mt_ordered_below(const struct mt_ordered *ordered, struct mt_ordered_keys keys,
                      uint64_t address, uint32_t *number);
 

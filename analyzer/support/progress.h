@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of a trace has been read: a line on stderr, if that is a terminal, after a second, which
- * goes when the trace has been read. */
+/* The progress of reading a trace: a line on stderr, if that is a terminal, after a second. It
+ * disappears at the end. */
 #ifndef MT_PROGRESS_H
 #define MT_PROGRESS_H
 

@@ -15,7 +15,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The first number of a file of the kernel's; UINT64_MAX: there is none, or it says "max". */
+/* Return the first number in a kernel file; UINT64_MAX: there is none, or it has "max". */
 static uint64_t number_in(const char *path)
 {
     char text[32], *end;

@@ -58,7 +58,7 @@ const char *mt_device_text(char out[MT_SIZE_TEXT], int device)
     return out;
 }
 
-/* The next character's bytes in the source, and whether they can be shown as they are. */
+/* Return the bytes of the next character, and whether it can be shown as it is. */
 static size_t next_character(const char *text, const struct mt_style *style, bool *shown)
 {
     size_t length = mt_safe_next(text, shown);
@@ -118,7 +118,7 @@ void mt_safe_text(char *out, size_t size, const char *text, size_t columns, enum
     *to.out = '\0';
 }
 
-/* The bytes up to where a line may end: a number stays with its unit. */
+/* Return the bytes up to the next possible line break: a number stays with its unit. */
 static size_t unbreakable(const char *text)
 {
     size_t n = strcspn(text, " \n");
@@ -149,8 +149,8 @@ void mt_put_wrapped(FILE *out, const char *text, unsigned width, const struct mt
         putc('\n', out);
 }
 
-/* How what has a meaning there is written: each of `special` by `format`, with the character; a ':'
- * that the text begins with, where that may be a line's begin. */
+/* How to write characters with a meaning in a place: each of `special` by `format`, with the
+ * character; a ':' at the text's begin by `colon`, if it may begin a line. */
 static const struct {
     const char *special, *format, *colon;
 } places[MT_TEXT_PLACES] = {
@@ -171,7 +171,7 @@ void mt_put_text(FILE *out, const char *text, enum mt_text_for place)
     bool is_safe;
     if (place == MT_FOR_CSV && *text && strchr("=+-@\t\r", *text))
         putc('\'', out);
-    const char *from = text; /* what is not written yet */
+    const char *from = text; /* not written yet */
     for (size_t length; (length = mt_safe_next(text, &is_safe)); text += length) {
         if (is_safe && text != colon && !strchr(places[place].special, *text))
             continue;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What the output can show. */
+/* Abilities of the output. */
 struct mt_style {
     int utf8;
     int colour;
@@ -32,22 +32,22 @@ const char *mt_time_text(char out[MT_SIZE_TEXT], uint64_t ns);
 /* "device 0", "an unknown device". Returns out. */
 const char *mt_device_text(char out[MT_SIZE_TEXT], int device);
 
-/* Copies text that somebody else chose (safe-text.h) so that it can be shown on a terminal: what is
- * not safe becomes '?'; so does all that is not ASCII where the style has no UTF-8, and a ':' that it
- * begins with. At most `columns` characters, 0: all: longer text loses its begin, or its end. */
+/* Copy foreign text (safe-text.h) to show it on a terminal: unsafe characters become '?', and so do
+ * all that are not ASCII if the style has no UTF-8, and a ':' at the begin. At most `columns`
+ * characters, 0: all: longer text loses its begin, or its end. */
 enum mt_cut { MT_CUT_BEGIN, MT_CUT_END };
 void mt_safe_text(char *out, size_t size, const char *text, size_t columns, enum mt_cut cut,
                   const struct mt_style *style);
 
-/* Writes lines of text so that none has more than `width` columns, unless a word has. What is not safe
- * becomes '?', as in mt_safe_text. */
+/* Write lines of text of at most `width` columns, unless a word is longer. Unsafe characters become
+ * '?', as in mt_safe_text. */
 void mt_put_wrapped(FILE *out, const char *text, unsigned width, const struct mt_style *style);
 
-/* Where a text goes that somebody else chose. */
+/* The place where a foreign text is written. */
 enum mt_text_for {
     MT_FOR_PLAIN,    /* a line of text in UTF-8 */
-    MT_FOR_CSV,      /* a field between quotation marks; what spreadsheets would calculate has a '
-                      * before it */
+    MT_FOR_CSV,      /* a field between quotation marks; a ' comes before text that spreadsheets
+                      * would calculate */
     MT_FOR_FOLDED,   /* a frame of a folded stack, between ';' */
     MT_FOR_MARKDOWN, /* a line, or a cell of a table */
     MT_FOR_CODE,     /* Markdown's code, between '`' */
@@ -58,11 +58,11 @@ enum mt_text_for {
     MT_TEXT_PLACES,
 };
 
-/* Writes the text so that nothing in it acts there: a '?' for what is not safe, and what has a
- * meaning there is escaped. What stands around the text (quotation marks) is the caller's. */
+/* Write the text so that nothing in it has an effect there: unsafe characters become '?', and
+ * characters with a meaning are escaped. The caller writes the text around it (quotation marks). */
 void mt_put_text(FILE *out, const char *text, enum mt_text_for place);
 
-/* Switches to a colour of the 256 and back (colour 0); nothing where the style has none. */
+/* Switch to a colour of the 256 and back (colour 0); write nothing if the style has no colours. */
 void mt_colour(FILE *out, const struct mt_style *style, unsigned colour);
 
 #endif

@@ -21,7 +21,7 @@ int mt_write_definition(FILE *out, struct mt_encoder *encoder,
                         const struct mt_definition *definition)
 {
     int rc = mt_encoder_definition(encoder, definition);
-    if (rc == -EINVAL && !(rc = mt_write_block(out, encoder))) /* of the other sort */
+    if (rc == -EINVAL && !(rc = mt_write_block(out, encoder))) /* the block has the other sort */
         rc = mt_encoder_definition(encoder, definition);
     return rc || !mt_encoder_full(encoder) ? rc : mt_write_block(out, encoder);
 }

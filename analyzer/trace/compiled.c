@@ -5,7 +5,7 @@
 
 static const char prefix[] = "torch_dynamo_resume_in_";
 
-/* Where "_at_LINE" begins at the end of a text; NULL: it does not end so. */
+/* Return the begin of "_at_LINE" at the end of a text; NULL: there is none. */
 static const char *find_line(const char *text)
 {
     const char *end = text + strlen(text), *at = end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a call of CUDA's ran out of memory. */
+/* Return whether a CUDA call ran out of memory. */
 #ifndef MT_ANALYZER_CUDA_OOM_H
 #define MT_ANALYZER_CUDA_OOM_H
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#define MT_CUDA_OUT_OF_MEMORY 2u /* the runtime's and the driver's number alike */
+#define MT_CUDA_OUT_OF_MEMORY 2u /* the same number in the runtime and the driver */
 static inline bool mt_cuda_is_oom(const struct mt_event *event)
 {
     return event->kind == MT_CUDA_MALLOC && event->CUDA_MALLOC.result == MT_CUDA_OUT_OF_MEMORY;

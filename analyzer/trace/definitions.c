@@ -13,10 +13,11 @@
 
 /* An id further than this beyond the last one can only come from damage. */
 #define ID_SLACK 65536u
-/* Nor may many such steps: a table has at most so many places for each definition, and these. */
+/* Many such steps mean damage, too: a table has at most so many places for each definition, and
+ * these. */
 #define ID_SPREAD 16u
 #define ID_START (1u << 20)
-/* memtap records 1,024 Python frames and 256 native ones of a stack: nobody has more to go through. */
+/* memtap records 1,024 Python frames and 256 native ones of a stack: stacks need no more. */
 #define DEPTH_LIMIT 2048u
 
 struct thread {
@@ -29,7 +30,7 @@ struct image {
 };
 
 struct mt_definitions {
-    size_t defined; /* of all that have ids */
+    size_t defined; /* definitions with ids */
     char **strings;
     size_t n_strings, strings_capacity; /* n_: one more than the highest id */
     struct image *images;
@@ -43,7 +44,7 @@ struct mt_definitions {
     struct mt_info *infos;
     size_t n_infos, infos_capacity;
     struct mt_address_map by_key; /* a key's hash -> 1 + the place of its value */
-    char **names; /* made up here */
+    char **names;                 /* made here */
     size_t n_names, names_capacity;
     struct mt_symbols *symbols;
 };
@@ -85,7 +86,7 @@ void mt_definitions_destroy(struct mt_definitions *d)
     free(d);
 }
 
-/* Makes element `id` of a table exist. */
+/* Make element `id` of a table. */
 static int reserve(struct mt_definitions *d, void *array, size_t *count, size_t *capacity,
                    uint32_t id, size_t size)
 {
@@ -111,7 +112,7 @@ static int add_string(struct mt_definitions *d, const struct mt_definition *defi
     return d->strings[definition->id] ? 0 : -ENOMEM;
 }
 
-/* A frame that was not defined yet, of Python or native: both have their ids from one space. */
+/* Make a frame that was not defined yet, Python or native: both share one space of ids. */
 static int new_frame(struct mt_definitions *d, uint32_t id, struct mt_frame **frame)
 {
     int rc = reserve(d, &d->frames, &d->n_frames, &d->frames_capacity, id, sizeof *d->frames);
@@ -151,7 +152,7 @@ static void inherit(struct mt_stack *stack, const struct mt_stack *parent,
                     const struct mt_frame *frame)
 {
     uint32_t marks = frame->marks;
-    /* A dict that is copied by itself is no object's attributes. */
+    /* A dict that is copied alone does not hold an object's attributes. */
     if (!(parent->marks & MT_MARK_COPY_OBJECT))
         marks &= ~(uint32_t)MT_MARK_COPY_DICT;
     stack->marks = parent->marks | marks;
@@ -168,7 +169,7 @@ static int add_module(struct mt_definitions *d, const struct mt_definition *defi
     return 0;
 }
 
-/* A text that lives as long as the definitions; NULL: no memory. */
+/* Make a text that lives as long as the definitions; NULL: no memory. */
 __attribute__((format(printf, 2, 3))) static const char *make_name(struct mt_definitions *d,
                                                                    const char *format, ...)
 {
@@ -214,7 +215,7 @@ static int add_symbol(struct mt_definitions *d, const struct mt_definition *defi
     return 0;
 }
 
-/* Whose line is shown for a stack. */
+/* Return the stack whose line is shown for a stack. */
 static uint32_t user_of(const struct mt_definitions *d, uint32_t id, const struct mt_frame *frame,
                         const struct mt_stack *parent)
 {
@@ -224,14 +225,14 @@ static uint32_t user_of(const struct mt_definitions *d, uint32_t id, const struc
     return id;
 }
 
-/* "Class.backward" or "Class.vjp", whose class is known only by its qualified name. */
+/* "Class.backward" or "Class.vjp": only the qualified name gives the class. */
 static bool is_backward_of_class(const struct mt_frame *frame)
 {
     const char *dot = strrchr(frame->function, '.');
     return dot && dot != frame->function && (!strcmp(dot, ".backward") || !strcmp(dot, ".vjp"));
 }
 
-/* A caller must be known before what it calls: no circle of callers can arise. */
+/* A caller must be defined before its callees: there can be no circles. */
 static int add_stack(struct mt_definitions *d, const struct mt_definition *definition)
 {
     int rc =
@@ -267,7 +268,7 @@ static int add_thread(struct mt_definitions *d, const struct mt_definition *defi
     char *name = strndup(definition->text_size ? definition->text : "", definition->text_size);
     if (!name)
         return -ENOMEM;
-    free(thread->name); /* a thread may be named anew */
+    free(thread->name); /* a thread may be renamed */
     thread->name = name;
     thread->os_thread = definition->os_thread;
     return 0;
@@ -281,7 +282,7 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
-/* Where a key's value is; NULL: it has none, or another key has its hash. */
+/* Return the place of a key's value; NULL: none, or another key has its hash. */
 static struct mt_info *info_of(const struct mt_definitions *d, const char *key)
 {
     uint32_t place = mt_address_map_get(&d->by_key, hash_of(key));
@@ -337,8 +338,8 @@ int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *def
     return -EINVAL;
 }
 
-/* The part of a qualified name before ".METHOD", as a hash together with the file. 0: the frame is
- * no such method. */
+/* Return a hash of the qualified name before ".METHOD" and of the file. 0: the frame is not this
+ * method. */
 static uint64_t class_of(const struct mt_frame *frame, const char *method)
 {
     const char *dot = strrchr(frame->function, '.');
@@ -353,7 +354,7 @@ static uint64_t class_of(const struct mt_frame *frame, const char *method)
 }
 
 /* A class is a module's if nn.Module calls its forward, or if it makes modules in its constructor
- * and is no optimizer. */
+ * and is not framework code. */
 static uint64_t module_class(const struct mt_definitions *d, const struct mt_stack *stack)
 {
     const struct mt_frame *frame = mt_frame(d, stack->frame);
@@ -365,7 +366,7 @@ static uint64_t module_class(const struct mt_definitions *d, const struct mt_sta
                : 0;
 }
 
-/* Whether modules of several classes, each with named parts, were called by the program itself. */
+/* Return whether the program itself called modules of several classes that have named parts. */
 static bool has_roots(const struct mt_definitions *d)
 {
     const char *root = NULL;
@@ -405,7 +406,7 @@ int mt_definitions_finish(struct mt_definitions *d)
         if (class && mt_address_map_get(&modules, class))
             frame->marks |= MT_MARK_MODULE_INIT;
     }
-    for (size_t i = 1; i < d->n_stacks && !rc; i++) /* callers have smaller ids */
+    for (size_t i = 1; i < d->n_stacks && !rc; i++) /* callers have lower ids */
         if (d->stacks[i].depth)
             inherit(&d->stacks[i], mt_stack(d, d->stacks[i].parent),
                     mt_frame(d, d->stacks[i].frame));

@@ -31,7 +31,7 @@ enum mt_ended_how mt_ended_find(const char *name, size_t size)
 
 /* --- from a trace --------------------------------------------------------------------------- */
 
-/* The number after a word, as in "signal 9"; -1: the text is another one. */
+/* Return the number after a word, as in "signal 9"; -1: other text. */
 static int number_after(const char *text, const char *word)
 {
     size_t n = strlen(word);
@@ -52,7 +52,7 @@ static enum mt_ended_how of_state(enum mt_trace_state state)
     return how[state];
 }
 
-/* A trace that an older memtap recovered does not say how it ended. */
+/* A trace that an older memtap recovered does not have its end. */
 static enum mt_ended_how of_recovered(const struct mt_survey *survey)
 {
     static const char whole_tail[] = " events from the tail";
@@ -64,8 +64,8 @@ static enum mt_ended_how of_recovered(const struct mt_survey *survey)
                                : MT_ENDED_KILLED;
 }
 
-/* How it ended but for running out of memory. What the process, or its parent, said of its end
- * counts more than that its trace was not closed. */
+/* Find how it ended, except out of memory. The process's or its parent's record of the end counts
+ * more than a trace that was not closed. */
 static enum mt_ended_how find_how(const struct mt_survey *survey, const struct mt_ended *ended)
 {
     enum mt_ended_how told = mt_ended_find(survey->ended, strlen(survey->ended));
@@ -79,13 +79,13 @@ static enum mt_ended_how find_how(const struct mt_survey *survey, const struct m
         return MT_ENDED_KILLED;
     if (ended->exit_code > 0)
         return MT_ENDED_EXIT;
-    if (!is_closed) /* with exit code 0 it was not killed, but nothing closed the trace */
+    if (!is_closed) /* with exit code 0 it was not killed, but the trace was not closed */
         return ended->exit_code < 0 ? of_state(survey->state) : MT_ENDED_OPEN;
     return ended->is_recovered ? of_recovered(survey) : MT_ENDED_WHOLE;
 }
 
-/* Memory ran out, and nothing was allocated after that: a bad end is by that, and so is one of which
- * nothing else is known. */
+/* Return whether the run ended because memory ran out: nothing was allocated after it, and the end
+ * was bad or is otherwise unknown. */
 static bool is_by_memory(const struct mt_survey *survey, const struct mt_ended *ended)
 {
     switch (ended->how) {
@@ -100,7 +100,7 @@ static bool is_by_memory(const struct mt_survey *survey, const struct mt_ended *
     }
 }
 
-/* Up to a ";", because advice for the reader of the trace follows. */
+/* Copy up to a ";": advice for the reader of the trace follows. */
 static void find_what(struct mt_ended *ended, const struct mt_survey *survey,
                       const struct mt_trace_error *fault)
 {
@@ -115,7 +115,7 @@ static void find_what(struct mt_ended *ended, const struct mt_survey *survey,
     mt_safe_text(ended->what, sizeof ended->what, first, 0, MT_CUT_END, &utf8);
 }
 
-/* What a trace that was not closed has. */
+/* Describe the contents of a trace that was not closed. */
 static const char *find_note(const struct mt_survey *survey, const struct mt_trace_error *fault)
 {
     static const char *const notes[MT_TRACE_STATES] = {
@@ -148,7 +148,7 @@ struct mt_ended mt_ended_of(const struct mt_survey *survey, const struct mt_trac
 
 /* --- in words ------------------------------------------------------------------------------- */
 
-/* Adds to what is in out already. */
+/* Append to out. */
 __attribute__((format(printf, 2, 3))) static void add(char out[MT_ENDED_TEXT], const char *format,
                                                       ...)
 {
@@ -176,7 +176,7 @@ static const char *signal_name(int number)
     return NULL;
 }
 
-/* "exit code 3", "killed by signal 9 (SIGKILL)"; nothing where neither is known. */
+/* "exit code 3", "killed by signal 9 (SIGKILL)"; nothing if both are unknown. */
 static void add_process_end(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
 {
     const char *name = signal_name(ended->signal);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a recorded run ended, for every command: E(enumerator, name for --allow-ended and JSON). Only a
- * run that is "whole" can be good.
+ * How a recorded run ended, for every command: E(enumerator, name for --allow-ended and JSON). Only
+ * a "whole" run can be good.
  */
 #ifndef MT_ENDED_H
 #define MT_ENDED_H
@@ -32,20 +32,20 @@ enum mt_ended_how {
 
 struct mt_ended {
     enum mt_ended_how how;
-    int exit_code;         /* -1: none, or not known */
-    int signal;            /* 0: none, or not known */
+    int exit_code;         /* -1: none, or unknown */
+    int signal;            /* 0: none, or unknown */
     uint64_t ooms;         /* how often memory ran out, caught or not */
     bool is_recovered;     /* by memtap recover */
-    char what[200];        /* executed: the program; stopped, cut: why; "": not known */
-    const char *note;      /* what is to be known of the trace, "its end may be missing"; "": nothing */
+    char what[200];        /* executed: the program; stopped, cut: why; "": unknown */
+    const char *note;      /* a note on the trace, "its end may be missing"; "": none */
 };
 
-/* Of a trace that was read to its end, or up to a fault (NULL: not known of any). */
+/* Find the end of a trace that was read to its end, or up to a fault (NULL: none known). */
 struct mt_ended mt_ended_of(const struct mt_survey *survey, const struct mt_trace_error *fault);
 
 const char *mt_ended_name(enum mt_ended_how how);
 
-/* The one of this name; MT_ENDED_COUNT: there is none. */
+/* Return the end of this name; MT_ENDED_COUNT: none. */
 enum mt_ended_how mt_ended_find(const char *name, size_t size);
 
 /* In words: "killed by signal 9 (SIGKILL)", "out of memory, not caught (exit code 1)", "whole".
@@ -53,16 +53,17 @@ enum mt_ended_how mt_ended_find(const char *name, size_t size);
 #define MT_ENDED_TEXT 400
 const char *mt_ended_text(char out[MT_ENDED_TEXT], const struct mt_ended *ended);
 
-/* The same as a sentence's begin, with what is to be known of the trace: "Ended: killed; ...". */
+/* The same as the begin of a sentence, with the note on the trace: "Ended: killed; ...". */
 const char *mt_ended_line(char out[MT_ENDED_TEXT], const struct mt_ended *ended);
 
-/* Whether there is anything to be said: it is not whole, or memory ran out on the way. */
+/* Return whether nothing needs to be said: the run is whole and not recovered, and memory never ran
+ * out. */
 static inline bool mt_ended_is_plain(const struct mt_ended *ended)
 {
     return ended->how == MT_ENDED_WHOLE && !ended->ooms && !ended->is_recovered;
 }
 
-/* What to run next to see why: "oom" or "report". */
+/* Return the command that shows the cause: "oom" or "report". */
 const char *mt_ended_command(const struct mt_ended *ended);
 
 #endif

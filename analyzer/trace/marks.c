@@ -54,7 +54,7 @@ static const struct {
     {"transformers/trainer.py", "prediction_loop", MT_MARK_EVALUATION},
 };
 
-/* Under torch/optim/, but no optimizers. */
+/* Files under torch/optim/ without optimizers. */
 static const char *const not_optimizers[] = {"lr_scheduler.py", "swa_utils.py"};
 
 static const char *last_part(const char *function)
@@ -75,7 +75,7 @@ static int file_matches(const char *file, const char *pattern)
     return pattern[n - 1] == '/' ? strstr(file, pattern) != NULL : ends_with(file, pattern);
 }
 
-/* Most differ in their first letter: that is seen without a call. */
+/* Most differ in their first letter: compare it without a call. */
 static int function_matches(const char *function, const char *pattern)
 {
     if (*function != *pattern && *pattern != '*')
@@ -92,7 +92,8 @@ static bool is_no_optimizer(const char *file)
     return false;
 }
 
-/* Whose code it is. "<string>" and the like are the user's, "<frozen importlib>" is Python's. */
+/* Return the owner of code. "<string>" and similar are the user's, "<frozen importlib>" is
+ * Python's. */
 static uint32_t owner(const char *file)
 {
     static const char *const packages[] = {"/site-packages/", "/dist-packages/"};
@@ -112,8 +113,8 @@ static uint32_t owner(const char *file)
     return 0;
 }
 
-/* Code that nobody has written: of torch.compile, torch.fx and dataclasses. The line that called it
- * is the user's. */
+/* Return whether code is generated: by torch.compile, torch.fx or dataclasses. The line that called
+ * it is the user's. */
 static bool is_generated(const char *function, const char *file)
 {
     if (*file != '<')
@@ -122,15 +123,15 @@ static bool is_generated(const char *function, const char *file)
            (!strcmp(file, "<string>") && !strncmp(function, "__create_fn__", 13));
 }
 
-/* Libraries (and programs) that a C program's or PyTorch's own way to an allocation goes through;
- * what stands before the first '.' or '-' of the file's name. */
+/* Libraries (and programs) that calls of a C program, or of PyTorch, pass through on the way to an
+ * allocation, by the text before the first '.' or '-' of the file's name. */
 static const char *const framework_modules[] = {
     "libc10",  "libc10_cuda", "libtorch",  "libtorch_cpu", "libtorch_cuda", "libtorch_python",
     "libcuda", "libcudart",   "libc",      "libm",         "libpthread",    "libdl",
     "ld",      "libgcc_s",    "libstdc++", "python3",      "python",        "libpython3",
 };
 
-/* Libraries that get memory for themselves: what they get is never a tensor. */
+/* Libraries that allocate memory for themselves: it is never a tensor. */
 static const struct {
     const char *begin; /* of the name */
     uint32_t marks;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python frames that mean something: where PyTorch's optimizers, modules and parameters are at
- * work, and which code is the user's own. One table of what is recognised, in marks.c.
+ * Python frames with a meaning: the code of PyTorch's optimizers, modules and parameters, and the
+ * user's own code. One table of them, in marks.c.
  */
 #ifndef MT_MARKS_H
 #define MT_MARKS_H
@@ -48,7 +48,7 @@ enum mt_mark {
 #undef MT_MARK_ENUM
 };
 
-/* Marks that say what a program is doing: the innermost of them on a stack is its phase. */
+/* Marks of phases: the innermost of them on a stack is its phase. */
 #define MT_PHASE_MARKS                                                                             \
     (MT_MARK_OPTIMIZER | MT_MARK_MODULE_CALL | MT_MARK_MODULE_APPLY | MT_MARK_MODULE_INIT |        \
      MT_MARK_BACKWARD)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stack's line of code, as reports name it. */
+/* A stack's line of code, in the words of reports. */
 #include "definitions.h"
 
 #include <stdbool.h>

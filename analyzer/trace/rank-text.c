@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Until there were keys for them, torchrun's variables told. */
+/* Older traces only have torchrun's variables. */
 static const char *const rank_keys[] = {"rank", "env.RANK"};
 static const char *const world_size_keys[] = {"world_size", "env.WORLD_SIZE"};
 

@@ -5,12 +5,12 @@
 
 #include "definitions.h"
 
-/* In the words of what launched it; NULL: the trace does not tell. They belong to the definitions.
- */
+/* Return the launcher's text; NULL: the trace does not have it. It lives as long as the
+ * definitions. */
 const char *mt_rank_text(const struct mt_definitions *definitions);
 const char *mt_world_size_text(const struct mt_definitions *definitions);
 
-/* Whether an info record tells the rank: then *value is it, of *size bytes. */
+/* Return whether an info record has the rank: *value is it, of *size bytes. */
 int mt_tells_rank(const struct mt_definition *definition, const char **value, size_t *size);
 
 #endif

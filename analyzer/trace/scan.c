@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Events between two looks at how much memory there is. */
+/* Events between two checks of the memory limit. */
 #define LOOK_EACH 16384u
 
 void mt_scan_tell_full(struct mt_trace_error *error, const struct mt_batch *batch)

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_BYTES (16u << 20) /* of a file; sources are smaller */
+#define MOST_BYTES (16u << 20) /* of a file: sources are smaller */
 
-/* A trace may come from anybody, and name any file: no others are opened. */
+/* A trace may come from anybody and name any file: only open source files. */
 static bool is_source(const char *path)
 {
     static const char *const endings[] = {".py", ".pyx", ".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hpp"};
@@ -24,7 +24,7 @@ static bool is_source(const char *path)
     return false;
 }
 
-/* A path means something else on another machine. */
+/* A path is a different file on another machine. */
 static bool is_this_machine(const struct mt_definitions *definitions)
 {
     char name[256] = "";
@@ -39,7 +39,7 @@ static bool is_this_machine(const struct mt_definitions *definitions)
     return *name && !strcmp(name, host);
 }
 
-/* A file that has not changed since the recording began; NULL: it has, or cannot be read. */
+/* Open a file that has not changed since the recording began; NULL: it has, or cannot be read. */
 static FILE *open_unchanged(const struct mt_definitions *definitions, const char *path)
 {
     struct stat status;
@@ -57,7 +57,7 @@ static FILE *open_unchanged(const struct mt_definitions *definitions, const char
     return file;
 }
 
-/* Skips lines, whatever they have in them. 0, or -1 where the file ends before. */
+/* Skip lines with any contents. 0, or -1: the file ends before. */
 static int skip_lines(FILE *file, uint32_t n)
 {
     for (int c; n; n -= c == '\n')

@@ -25,7 +25,7 @@ void mt_survey_begin(struct mt_survey *survey, const char *path)
         survey->bytes = (uint64_t)status.st_size;
 }
 
-/* What a compact copy says of the trace that it is of. */
+/* Read a compact copy's record of its original's state. */
 static void set_state(struct mt_survey *survey, const char *value)
 {
     for (unsigned i = 0; i < MT_TRACE_STATES; i++)
@@ -35,7 +35,7 @@ static void set_state(struct mt_survey *survey, const char *value)
         }
 }
 
-/* The value of an info record, cut where it does not fit: whether it has this key. */
+/* Copy the value of an info record, cut if it does not fit. Return whether it has this key. */
 static int read_info(char *out, size_t size, const struct mt_definition *definition, const char *key)
 {
     size_t at = strlen(key);
@@ -45,7 +45,7 @@ static int read_info(char *out, size_t size, const struct mt_definition *definit
     return 1;
 }
 
-/* What info records say of the end: of several of one key, the last. */
+/* Read the info records on the end: of several with one key, the last. */
 static void look_for_end(struct mt_survey *survey, const struct mt_definition *definition)
 {
     char state[16];
@@ -97,7 +97,7 @@ int mt_survey(const char *path, struct mt_survey *survey, struct mt_definitions 
     return mt_scan(path, handle, &pass, error);
 }
 
-/* Of a call that hands out memory of CUDA's. Page-locked memory of the host is another matter. */
+/* Note a CUDA allocation call. Page-locked host memory does not count. */
 static void see_cuda(struct mt_survey *survey, const struct mt_event *event)
 {
     if (event->kind == MT_CUDA_MALLOC && mt_cuda_api_space(event->CUDA_MALLOC.api) == MT_SPACE_HOST)
@@ -118,7 +118,7 @@ void mt_survey_rare(struct mt_survey *survey, const struct mt_event *event)
         see_cuda(survey, event);
 }
 
-/* Memory ran out, and PyTorch has allocated nothing since. */
+/* Return whether memory ran out and PyTorch has allocated nothing since. */
 static int torch_is_out_of_memory(const struct mt_survey *survey)
 {
     return survey->kinds[MT_OOM] && survey->allocs_at_oom == survey->kinds[MT_ALLOC];

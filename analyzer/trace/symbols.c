@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 
 struct function {
-    uint64_t start, size; /* size 0: not known */
+    uint64_t start, size; /* size 0: unknown */
     const char *name;     /* the file's */
 };
 
 struct file {
     struct mt_trace_image image;
-    Dwfl *dwfl; /* NULL: there is no such file any more */
+    Dwfl *dwfl; /* NULL: the file is gone or changed */
     Dwfl_Module *handle;
     uint64_t bias;              /* from its addresses to libdwfl's */
     struct function *functions; /* by address */
@@ -70,13 +70,13 @@ static bool has_build_id(Dwfl_Module *handle, const char *wanted)
     return !strcmp(text, wanted);
 }
 
-/* Whether the file at path is what the program ran. */
+/* Open the file at path. Return whether it is the one that the program ran. */
 static int open_path(struct file *file, const char *path)
 {
     GElf_Addr bias;
     struct stat status;
     if (stat(path, &status) || !S_ISREG(status.st_mode))
-        return 0; /* a trace may name anything */
+        return 0; /* a trace may name any file */
     file->dwfl = dwfl_begin(&callbacks);
     if (!file->dwfl)
         return 0;
@@ -124,7 +124,7 @@ static int read_functions(struct file *file)
     return 0;
 }
 
-/* At its path, or where distributions keep what they split off. */
+/* Open a file at its path, or in the folder where distributions keep split-off debug files. */
 static int open_file(struct file *file)
 {
     char path[256];
@@ -171,7 +171,7 @@ static const struct function *find_function(const struct file *file, uint64_t ad
     return function;
 }
 
-/* Keeps a text that was made for the caller. */
+/* Keep a text that was made for the caller. */
 static const char *keep(struct mt_symbols *symbols, char *text)
 {
     if (text && mt_grow(&symbols->texts, &symbols->texts_capacity, symbols->n_texts + 1,

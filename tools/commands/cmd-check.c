@@ -39,8 +39,8 @@ static int print(const struct mt_check *check, const struct mt_check_arguments *
     return rc ? MT_EXIT_BAD : check->broken ? BROKEN : MT_EXIT_OK;
 }
 
-/* What is to blame for a peak that has moved to another phase is found there: reads the baselines
- * at their highest moments in it. Whether there are any. */
+/* Read the baselines at their highest moments in a run's phase, to find the cause of a peak that
+ * moved to another phase. Return whether there are any. */
 static int find_moved(const struct mt_digests *runs, const struct mt_digests *baselines,
                       const struct mt_check_arguments *arguments)
 {
@@ -55,7 +55,7 @@ static int find_moved(const struct mt_digests *runs, const struct mt_digests *ba
     return found;
 }
 
-/* Runs are held to the limits even where events were lost, but then they cannot be found good. */
+/* Check runs even if events were lost, but then they cannot be good. */
 static int hold(const struct mt_check_arguments *arguments, const struct mt_digests *runs,
                 const struct mt_digests *baselines)
 {

@@ -45,7 +45,7 @@ static void tell(const char *output, const struct mt_keep_plan *plan)
            plan->bytes ? 100 * (double)bytes / (double)plan->bytes : 0);
 }
 
-/* A file that is there already may be all that is left of another trace. */
+/* Never overwrite a file: it may be the only copy of another trace. */
 static int write_copy(const char *trace, const char *output, const struct mt_keep_plan *plan)
 {
     struct mt_trace_error error = {0};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Completion for shells: the scripts of tools/completion/, and the list that they ask for, with a row
- * a line, its fields with a tab between them, "-" for an empty one:
+ * Completion for shells: the scripts of tools/completion/, and the list that they request, with a
+ * row a line, its fields with a tab between them, "-" for an empty one:
  *
  *     command  NAME  OPERANDS  WORDS  SUMMARY
  *     option  COMMAND  --NAME  -LETTER  SORT  WORDS  VALUE  HELP
  *
- * OPERANDS: what the command takes: a program, traces, words, verbs, or none of these. SORT: what an
- * option's value is: words, files, traces, anything; or "flag", it takes none. WORDS: what such words
- * can be. A verb's NAME has its command's before it: "history add".
+ * OPERANDS: the command takes a program, traces, words, verbs, or none of these. SORT: an option's
+ * value is words, files, traces, anything; or "flag", it takes none. WORDS: the possible words. A
+ * verb's NAME begins with its command's: "history add".
  */
 #include "commands.h"
 #include "simulator/catalogue.h"
@@ -19,7 +19,7 @@
 
 extern const char mt_completion_bash[], mt_completion_fish[], mt_completion_zsh[];
 
-/* On one line; "-": there is none. */
+/* Print a text on one line, "-" if there is none. */
 static void print_text(const char *text)
 {
     if (!text || !*text)
@@ -28,7 +28,7 @@ static void print_text(const char *text)
         putchar(*text == '\n' ? ' ' : *text);
 }
 
-/* The words that a value can be, with spaces between. */
+/* Print the possible words of a value, with spaces between. */
 static void print_choices(const char *text)
 {
     const char *cards = text ? strstr(text, MT_CARDS) : NULL;
@@ -77,7 +77,7 @@ static const char *operands_of(const struct mt_command *command)
     return strchr(command->operands, '|') ? "words" : "none";
 }
 
-/* Operands that are words stand in the usage line: bash|zsh|fish. */
+/* The usage line has operands that are words: bash|zsh|fish. */
 static void list_command(const struct mt_command *command)
 {
     const char *operands = operands_of(command);

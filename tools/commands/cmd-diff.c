@@ -31,7 +31,7 @@ struct arguments {
     struct mt_trace_list old, now;
     enum format format;
     const char *flame; /* NULL: none */
-    const char *html;  /* the page to be written; NULL: none */
+    const char *html;  /* the page to write; NULL: none */
     struct mt_user_rules *rules;
     int no_labels;
 };
@@ -70,7 +70,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
     return -1;
 }
 
-/* Options may stand anywhere. *operand: the first of the operands, which getopt has put last. */
+/* Read options, which may be anywhere. *operand: the first operand; getopt puts operands last. */
 static int read_options(const struct mt_command *command, int argc, char **argv, int *operand,
                         struct arguments *arguments)
 {
@@ -134,7 +134,7 @@ static int write_flame(const struct mt_diff *diff, const char *path)
     return MT_EXIT_OK;
 }
 
-/* The page, with the comparison as text for a browser that cannot draw it. */
+/* Write the page, with the comparison as text for a browser that cannot draw it. */
 static int save(const struct mt_diff *diff, const struct arguments *arguments)
 {
     char made[PATH_MAX], *text = NULL;
@@ -169,7 +169,7 @@ static int print(const struct mt_diff *diff, const struct arguments *arguments)
     return arguments->flame ? write_flame(diff, arguments->flame) : MT_EXIT_OK;
 }
 
-/* The first trace that could not be read; NULL: all could, to some place at least. */
+/* Return the first trace that could not be read at all; NULL: none. */
 static const struct mt_reading *first_failed(const struct mt_reading *readings, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -36,7 +36,7 @@ static char *copy_text(const struct mt_definition *definition)
     return strndup(definition->text_size ? definition->text : "", definition->text_size);
 }
 
-/* What a definition has besides its id and its text. */
+/* The fields of a definition besides its id and its text. */
 struct fields {
     unsigned n;
     struct {
@@ -96,7 +96,7 @@ static bool is_address(const char *field)
     return false;
 }
 
-/* The name behind a number, for fields that have names; NULL for others, and for a number that this
+/* Return the name of a number, for fields with names; NULL for others, and for a number that this
  * version does not know. */
 static const char *name_of(const char *field, uint64_t value)
 {
@@ -152,8 +152,8 @@ static int print_definition_text(const struct dump *dump, const struct mt_defini
     return 0;
 }
 
-/* JSON's readers have no integers over 2^63 - 1; the names of what is bound to multicast objects
- * are such ones. */
+/* JSON readers have no integers over 2^63 - 1; the names of memory that is bound to multicast
+ * objects are larger. */
 static void set(json_t *object, const char *key, uint64_t value)
 {
     char text[24];
@@ -256,7 +256,7 @@ static int print_batch(const struct dump *dump, const struct mt_batch *batch)
     return rc ? rc : ferror(stdout) ? -EIO : 0;
 }
 
-/* First, of a run that is not whole. */
+/* Print first how a run ended, if it is not whole. */
 static int print_ended(const struct dump *dump, const char *path, struct mt_trace_error *error)
 {
     char text[MT_ENDED_TEXT];
@@ -296,7 +296,7 @@ int mt_run_dump(const struct mt_command *command, int argc, char **argv)
         return MT_EXIT_BAD;
     struct dump dump = {arguments.format, mt_terminal_style()};
     int rc = print_trace(&dump, arguments.path, &error);
-    bool is_of_output = rc == -EIO && !error.fault; /* mt_finish_output tells about it */
+    bool is_of_output = rc == -EIO && !error.fault; /* mt_finish_output reports it */
     int code = (rc && !is_of_output) || error.fault ? mt_fail_trace(arguments.path, &error) : MT_EXIT_OK;
     mt_trace_arguments_clear(&arguments);
     return code;

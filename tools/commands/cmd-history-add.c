@@ -105,7 +105,7 @@ static int insert(struct arguments *arguments, const struct mt_new_trace *trace,
     return MT_EXIT_OK;
 }
 
-/* A trace that is not sound has a peak that may be any: it would be taken for a step. */
+/* An invalid trace may have any peak: trend would take it for a step. */
 static int analyze(struct arguments *arguments, struct mt_new_trace *trace, const char *path)
 {
     struct mt_trace_error error = {0};

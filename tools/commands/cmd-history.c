@@ -17,7 +17,7 @@
 
 #define SECOND UINT64_C(1000000000)
 #define DAY (86400 * SECOND)
-#define NIGHTS 60u /* that a trend begins with */
+#define NIGHTS 60u /* a trend's default */
 
 enum { ALLOW_ENDED = 255, BRANCH = 256, TAG, PROGRAM, SINCE, LAST, KEEP_LAST, OLDER_THAN };
 
@@ -56,7 +56,7 @@ static uint64_t now(void)
     return (uint64_t)time(NULL) * SECOND;
 }
 
-/* "90d": 0 where it is no time. */
+/* Read "90d"; 0: not a time. */
 static uint64_t read_age(const char *text)
 {
     static const struct {
@@ -82,7 +82,7 @@ static uint64_t read_since(const char *text)
     return age && age < now() ? now() - age : 0;
 }
 
-/* 0 where it is none. */
+/* Read a count; 0: invalid. */
 static uint64_t read_count(const char *text)
 {
     char *end;
@@ -157,8 +157,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     return 0;
 }
 
-/* What is done with an open history: an exit code, or a negative errno (-EIO may be the store's).
- */
+/* Work on an open history. Return an exit code, or a negative errno (-EIO may be the store's). */
 typedef int work(const struct mt_command *command, struct mt_store *store,
                  struct arguments *arguments);
 
@@ -231,7 +230,7 @@ static int trend(const struct mt_command *command, struct mt_store *store,
     return rc;
 }
 
-/* How many runs of the same program and branch are newer. */
+/* Return how many runs of the same program and branch are newer. */
 static uint64_t count_newer(const struct mt_runs *runs, size_t index)
 {
     const struct mt_run *run = &runs->run[index];
@@ -242,7 +241,7 @@ static uint64_t count_newer(const struct mt_runs *runs, size_t index)
     return newer;
 }
 
-/* Leaves in the list what is to be forgotten. */
+/* Keep only the runs to forget in the list. */
 static void choose(struct mt_runs *runs, const struct arguments *arguments)
 {
     size_t chosen = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs of memtap history have in common: which file, and how to open it. */
+/* Shared by the verbs of memtap history: the history's file, and how to open it. */
 #ifndef MT_CMD_HISTORY_H
 #define MT_CMD_HISTORY_H
 
@@ -26,12 +26,12 @@ struct mt_history_location {
         .wait_ms = 30000                                                                           \
     }
 
-/* Takes an option of MT_DB_OPTIONS, finds the file; 0, or -1 after a message. */
+/* Handle an option of MT_DB_OPTIONS; find the file. 0, or -1 after a message. */
 int mt_history_location_option(const struct mt_command *command, int letter, const char *value,
                                struct mt_history_location *place);
 int mt_history_location_find(const struct mt_command *command, struct mt_history_location *place);
 
-/* As mt_store_open; makes the folder of the default file, where that is to be written. */
+/* Like mt_store_open; make the folder of the default file if it is opened for writing. */
 int mt_history_location_open(const struct mt_history_location *place, struct mt_store *store,
                              enum mt_store_use use);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One night of a job: recorded, held to the nights before, kept as good or bad. It calls the other
- * commands as a user would. */
+/* One night of a job: record it, check it against earlier nights, keep it as good or bad. It calls
+ * the other commands like a user. */
 #include "cmd-history.h"
 #include "commands.h"
 #include "nightly/check/check-formats.h"
@@ -22,14 +22,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COMPARED 7 /* of the good nights: the newest */
+#define COMPARED 7 /* newest good nights */
 #define MOST_WORDS 64
 
 enum { BROKEN = 1, FOLDER = 256, BUDGET, SUMMARY, RULES };
 
 /* clang-format off */
 const struct mt_option mt_nightly_options[] = {
-    MT_MORE_SETTINGS(MT_SETTING_OPTION) /* its traces have names of their own */
+    MT_MORE_SETTINGS(MT_SETTING_OPTION) /* its traces have their own names */
     MT_SIMULATION_OPTIONS,
     {FOLDER, "folder", "FOLDER", "keep the nights there (default: memtap-nightly)"},
     {BUDGET, "budget", "FILE", "check against this budget: memtap-budget(5)"},
@@ -47,7 +47,7 @@ struct words {
 
 struct night {
     const char *folder, *budget, *rules;
-    struct words outputs; /* options of `check` about what it prints */
+    struct words outputs; /* output options of `check` */
     bool has_relative;    /* the budget, or the default one */
     char name[64];        /* its date */
     char path[PATH_MAX];  /* its folder */
@@ -63,7 +63,7 @@ static void add(struct words *words, const char *word)
         words->word[words->n++] = (char *)word;
 }
 
-/* Another command, which reads its options from the begin. */
+/* Call another command. It reads its options from the begin. */
 static int call(int (*run)(const struct mt_command *command, int argc, char **argv),
                 const struct mt_command *command, struct words *words)
 {
@@ -80,7 +80,7 @@ static const struct mt_command *find(const struct mt_command *commands, const ch
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-/* Adds "--NAME=VALUE"; kept for the life of the process. */
+/* Add "--NAME=VALUE"; kept for the life of the process. */
 static int add_option(struct words *words, const char *name, const char *value)
 {
     static struct words kept;
@@ -92,7 +92,7 @@ static int add_option(struct words *words, const char *name, const char *value)
     return 0;
 }
 
-/* How `check` is to print; read before the night, as the budget is. */
+/* Read how `check` will print, before the night, like the budget. */
 static int read_output(const struct mt_command *command, const struct mt_option *option,
                        const char *value, struct night *night)
 {
@@ -101,7 +101,7 @@ static int read_output(const struct mt_command *command, const struct mt_option 
     return code ? code : add_option(&night->outputs, option->name, value);
 }
 
-/* The words of `memtap run` that are options; the program's follow. */
+/* Read the options of `memtap run`; the program's words follow. */
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
                           struct night *night, struct words *run, int *operand)
 {
@@ -133,7 +133,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     return *night->folder ? 0 : mt_fail_usage(command, "the folder's name is empty");
 }
 
-/* Read before the night: else a mistake in them is told hours later. */
+/* Read the rules before the night: otherwise a mistake shows hours later. */
 static int look_at_rules(const struct night *night)
 {
     struct mt_user_rules *rules = NULL;
@@ -142,7 +142,7 @@ static int look_at_rules(const struct night *night)
     return rc ? MT_EXIT_BAD : 0;
 }
 
-/* The same, after the rules: they may name categories. */
+/* The same for the budget, after the rules: these may define categories. */
 static int look_at_budget(struct night *night)
 {
     struct mt_budget budget = {0};
@@ -184,7 +184,7 @@ static bool has_traces(const char *folder)
     return n > 0;
 }
 
-/* The newest good nights that have traces. */
+/* Find the newest good nights that have traces. */
 static int find_good(struct night *night)
 {
     char folder[PATH_MAX];
@@ -213,7 +213,7 @@ static int make_folder(const char *path)
     return mkdir(path, 0777) && errno != EEXIST ? mt_fail("%s: %s", path, strerror(errno)) : 0;
 }
 
-/* A night is bad until it is found good: one that is interrupted stays there. */
+/* A night is bad until it is found good: an interrupted one stays bad. */
 static int begin_night(struct night *night)
 {
     char good[PATH_MAX], bad[PATH_MAX], date[32];
@@ -253,12 +253,13 @@ static int move_to_good(struct night *night)
 
 extern char **environ;
 
-/* What `run` sets is for the program, not for what we start later (git). */
+/* Record the night. The variables that `run` sets are for the program, not for later commands
+ * (git). */
 static int record(struct night *night, struct words *run, char **program, int n_program)
 {
     char output[2 * PATH_MAX] = "--output=";
     size_t n = strlen(output), n_before = 0;
-    for (const char *at = night->path; *at; at++) { /* in a pattern % is doubled */
+    for (const char *at = night->path; *at; at++) { /* a pattern needs % doubled */
         output[n++] = *at;
         if (*at == '%')
             output[n++] = '%';
@@ -278,7 +279,7 @@ static int record(struct night *night, struct words *run, char **program, int n_
     memcpy(argv, run->word, (size_t)n_words * sizeof *argv);
     argv[n_words++] = output;
     if (strcmp(program[0], "-m"))
-        argv[n_words++] = (char *)"--"; /* what follows is no option of ours */
+        argv[n_words++] = (char *)"--"; /* the program's words are not our options */
     memcpy(argv + n_words, program, (size_t)n_program * sizeof *argv);
     optind = 0;
     int code = mt_run_run(find(mt_commands, "run"), n_words + n_program, argv);
@@ -287,8 +288,8 @@ static int record(struct night *night, struct words *run, char **program, int n_
     return code;
 }
 
-/* Whether every run is whole, whatever its size. Says why not only where no check of limits will.
- */
+/* Check that every run is whole, whatever its size. Print the reason if tell: if no check of limits
+ * will. */
 static int look_at_end(struct night *night, int tell)
 {
     struct mt_digests runs = {0};
@@ -338,8 +339,8 @@ static int check(const struct night *night, char *const *baselines, size_t n)
     return call(mt_run_check, find(mt_commands, "check"), &words);
 }
 
-/* The first night is its own baseline: then limits of the budget that are not relative still count,
- * and what is to be printed or written is. */
+/* Check the night. The first night is its own baseline: absolute limits of the budget still count,
+ * and all output is written. */
 static int hold(struct night *night)
 {
     char *own = night->path;
@@ -373,7 +374,7 @@ static int keep_in_history(const struct night *night)
     return code;
 }
 
-/* What has changed since the last good night, and since which commit. */
+/* Print the changes since the last good night, and their commits. */
 static void tell_why(const struct night *night)
 {
     char db[PATH_MAX + 16];
@@ -421,7 +422,7 @@ static int finish(struct night *night, int program)
     return program ? program : held ? held : kept;
 }
 
-/* There is nothing to look at. */
+/* Leave a night without traces. */
 static int leave(const struct night *night, int program)
 {
     rmdir(night->path);
@@ -438,7 +439,7 @@ int mt_run_nightly(const struct mt_command *command, int argc, char **argv)
     if (read_arguments(command, argc, argv, &night, &run, &operand) || look_at_rules(&night) ||
         look_at_budget(&night))
         return MT_EXIT_BAD;
-    /* No other command takes its name for an option. */
+    /* So that no other command takes its name for an option. */
     snprintf(folder, sizeof folder, "%s%s", *night.folder == '-' ? "./" : "", night.folder);
     night.folder = folder;
     if (begin_night(&night))

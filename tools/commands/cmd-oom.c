@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The page, with the story as text for a browser that cannot draw it. 0 or -ENOMEM; an exit code. */
+/* Write the page, with the story as text for a browser that cannot draw it. 0 or -ENOMEM; an exit
+ * code. */
 static int save(const struct mt_oom_story *story, const struct mt_analysis *analysis,
                 const struct mt_trace_arguments *arguments)
 {

@@ -22,17 +22,17 @@ const struct mt_option mt_recover_options[] = {
     {0},
 };
 
-/* What is to stand in the file: its first bytes, as they are, and others after them. */
+/* The new contents of the file: its first bytes unchanged, then others. */
 struct recovery {
     const char *path, *output; /* output NULL: in place */
     struct mt_encoder *encoder;
     struct mt_survey survey;
-    uint64_t sound;   /* bytes of the trace that stay */
+    uint64_t sound;   /* unchanged bytes of the trace */
     uint64_t of_tail; /* events */
-    bool has_older;   /* segment, which goes with a new file */
-    bool is_over;     /* nobody writes the trace any more, for certain */
+    bool has_older;   /* segment, which is copied with a new file */
+    bool is_over;     /* certainly no process writes the trace */
     struct mt_original original;
-    FILE *made; /* in memory: bytes, of which there are size once it is flushed */
+    FILE *made; /* in memory: `bytes` of `size` once flushed */
     char *bytes;
     size_t size;
 };
@@ -48,8 +48,8 @@ static int encode_batch(struct recovery *recovery, const struct mt_batch *batch)
     return rc ? rc : mt_write_block(recovery->made, recovery->encoder);
 }
 
-/* How the recording ended, which an end block would hide; a killed process's signal is known from
- * its tail, perhaps. */
+/* Write how the recording ended, since an end block hides it; a killed process's signal may be
+ * known from its tail. */
 static int encode_state(struct recovery *recovery, const struct mt_trace_error *error)
 {
     char text[64];
@@ -63,7 +63,7 @@ static int encode_state(struct recovery *recovery, const struct mt_trace_error *
     return mt_write_definition(recovery->made, recovery->encoder, &info);
 }
 
-/* What was done to the trace, and its end block. */
+/* Write a note on the recovery, and the end block. */
 static int encode_end(struct recovery *recovery, const struct mt_trace_error *error)
 {
     char text[64 + sizeof error->text], number[MT_SIZE_TEXT];
@@ -81,7 +81,7 @@ static int encode_end(struct recovery *recovery, const struct mt_trace_error *er
     return rc ? rc : mt_write_end(recovery->made, recovery->encoder, &end);
 }
 
-/* Reads the trace to its end, or to where it is no longer sound: error->fault. */
+/* Read the trace to its end, or up to a fault: error->fault. */
 static int read_trace(struct recovery *recovery, struct mt_reader *reader,
                       struct mt_trace_error *error)
 {
@@ -102,7 +102,7 @@ static int read_trace(struct recovery *recovery, struct mt_reader *reader,
     return rc;
 }
 
-/* The first bytes of a file, or all that there are. */
+/* Copy the first bytes of a file, or all of it. */
 static int copy(const char *path, int to, uint64_t most)
 {
     unsigned char bytes[65536];
@@ -128,7 +128,7 @@ struct beside {
     char path[PATH_MAX + 8];
 };
 
-/* What belongs to a trace, beside it. */
+/* Return the path of a file that belongs to a trace, beside it. */
 static struct beside beside(const char *path, const char *suffix)
 {
     char real[PATH_MAX];
@@ -171,8 +171,8 @@ static int write_new(const struct recovery *recovery)
     return rc;
 }
 
-/* A new file beside the trace, which then takes its place: if memtap is stopped on the way, it can begin
- * anew, and a program that lives after all has its files. */
+/* Write a new file beside the trace, then rename it over the trace: if memtap is stopped on the
+ * way, it can begin anew, and a program that still runs keeps its files. */
 static int write_in_place(const struct recovery *recovery)
 {
     char temporary[PATH_MAX];
@@ -187,7 +187,7 @@ static int write_in_place(const struct recovery *recovery)
     return rc;
 }
 
-/* What must not be done in place: 0, or MT_EXIT_BAD after a message. */
+/* Refuse changes that must not be made in place: 0, or MT_EXIT_BAD after a message. */
 static int check(const struct recovery *recovery, const struct mt_trace_error *error)
 {
     if (recovery->output)

@@ -17,7 +17,7 @@ static int by_rank(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* 1 where all traces are of one job; 0 after a message. */
+/* Return whether all traces are of one job; false after a message. */
 static bool are_one_job(const struct mt_trace_arguments *arguments,
                         const struct mt_analysis *analyses)
 {

@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A trace larger than this is not read through just to tell of it. */
+/* Larger traces are not read only to print their counts. */
 #define COUNTED_BYTES (256u << 20)
 #define ENDED_WELL "exit code 0"
 
@@ -41,7 +41,7 @@ struct arguments {
     struct mt_simulation simulation;
     int simulate;
     const char *module;                     /* of "-m MODULE" */
-    const char *setting[MT_SETTINGS_COUNT]; /* NULL: as the environment says */
+    const char *setting[MT_SETTINGS_COUNT]; /* NULL: as in the environment */
 };
 
 /* A setting and its option have one name. */
@@ -102,7 +102,7 @@ static int preload(void)
     return rc ? mt_fail("out of memory") : 0;
 }
 
-/* The shim would say so too, and take the default: but then for hours. */
+/* The shim would say so too, but then record with the default for hours. */
 static int check_setting(const struct mt_command *command, const struct mt_setting *setting,
                          const char *value)
 {
@@ -112,7 +112,7 @@ static int check_setting(const struct mt_command *command, const struct mt_setti
     return 0;
 }
 
-/* The working directory with its % doubled, since what follows is a pattern, and a slash. */
+/* Return the working directory with a slash, and its % doubled, since it begins a pattern. */
 static int working_directory(char *out, size_t size)
 {
     char folder[PATH_MAX];
@@ -129,8 +129,8 @@ static int working_directory(char *out, size_t size)
     return 0;
 }
 
-/* The folder that traces go to, where the pattern says it plainly, must be there: the program
- * would run for hours for nothing. */
+/* The traces' folder must exist, if the pattern names it without %: otherwise the program would run
+ * for hours in vain. */
 static int check_output(const char *output)
 {
     char folder[PATH_MAX];
@@ -154,7 +154,7 @@ static int check_output(const char *output)
     return 0;
 }
 
-/* With a limit of 0 neither a trace can be written, nor the roster that tells of it. */
+/* With a limit of 0 neither a trace nor the roster, which lists traces, can be written. */
 static int check_limit(void)
 {
     struct rlimit limit;
@@ -164,7 +164,8 @@ static int check_limit(void)
     return 0;
 }
 
-/* Its folder is looked at, and it is made absolute, since the program may go elsewhere. */
+/* Check the output's folder, and make its path absolute, since the program may change its
+ * directory. */
 static int set_output(const char *output)
 {
     char pattern[3 * PATH_MAX] = "";
@@ -180,7 +181,7 @@ static int set_output(const char *output)
                                                                        : 0;
 }
 
-/* What the environment says of a setting, if anything, else the default. */
+/* Return a setting's value in the environment, else its default. */
 static const char *in_environment(const struct mt_setting *setting)
 {
     const char *value = getenv(setting->variable);
@@ -203,15 +204,15 @@ static int set_settings(const struct mt_command *command, const struct arguments
     return rc;
 }
 
-/* Whether how it ended can be told without reading it through, which may take long: by far most
- * traces are large where all went well. */
+/* Return whether the trace is known to have ended well without reading all of it, which may take
+ * long: most large traces ended well. */
 static bool is_known_to_be_well(const char *trace, struct mt_reader *reader)
 {
     char how[MT_NOTED_END];
     return mt_reader_end(reader) && !mt_noted_end(trace, how) && !strcmp(how, ENDED_WELL);
 }
 
-/* How many events there are, and how it ended, as far as that does not take long. 0, or a negative
+/* Find the number of events and the end of a trace, if that does not take long. 0, or a negative
  * errno with *error filled. */
 static int look(const char *trace, struct mt_survey *survey, struct mt_ended *ended,
                 struct mt_trace_error *error)
@@ -301,8 +302,8 @@ struct telling {
     bool is_quiet;
 };
 
-/* What we saw of the program's end is written into the trace, if it is the one of our own child; of
- * another process, what the kernel says. */
+/* Write the program's end into its trace: for our own child as we saw it; for another process as
+ * the kernel reports it. */
 static void finish_trace(void *data, const char *trace, uint64_t cpu_ns)
 {
     struct telling *telling = data;

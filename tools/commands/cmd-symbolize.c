@@ -50,8 +50,8 @@ static void tell(const struct mt_symbolized *result)
            mt_count_text(named, result->named), mt_count_text(before, result->before));
 }
 
-/* Whether nobody writes the trace any more; in place of one that somebody does, there is no other:
- * 1, 0, or a negative exit code after a message. */
+/* Return 1 if certainly no process writes the trace, else 0; or a negative exit code after a
+ * message: a trace that is still written cannot be replaced. */
 static int check_over(const char *trace, bool is_in_place)
 {
     struct mt_reader *reader;
@@ -67,8 +67,8 @@ static int check_over(const char *trace, bool is_in_place)
     return is_over;
 }
 
-/* A new file beside the one that it is to become, which only then goes: whatever happens, one of
- * the two is whole. */
+/* Write a new file beside the final one, then rename it over that: at any time one of the two is
+ * whole. */
 static int symbolize(const char *trace, const char *final, bool is_in_place)
 {
     char temporary[PATH_MAX];

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #define TEXT_COLUMNS 100u
-#define PART_OF_A_CORE 100 /* looking and drawing take at most one of so many parts of the time */
+#define PART_OF_A_CORE 100 /* looking and drawing take at most 1/100 of the time */
 #define PAGE 10
-#define STILL 5 /* it is drawn every so many times, too, where nothing new was recorded */
+#define STILL 5 /* draw every so many times even without new events */
 
 enum { ONCE = 1000, INTERVAL, COLOUR_WHEN };
 
@@ -35,7 +35,7 @@ struct session {
     int interval_ms;
 };
 
-/* Reads what is new of all: whether there may be more at once. -1: no memory. */
+/* Read new events of all traces. Return whether there may be more at once. */
 static int read_all(struct session *session)
 {
     bool is_more = false;
@@ -52,7 +52,7 @@ static int look_at_all(struct session *session)
     return MT_EXIT_OK;
 }
 
-/* What a trace that no process writes any more says; after that nothing is left to watch. */
+/* Fail because no process writes the trace any more: nothing is left to watch. */
 static int fail_over(const struct mt_top *trace)
 {
     char text[MT_ENDED_TEXT];
@@ -63,7 +63,7 @@ static int fail_over(const struct mt_top *trace)
                    mt_ended_text(text, &ended), mt_ended_command(&ended));
 }
 
-/* Whether none is written any more, or can be read. */
+/* Return a trace if none is being written or can be read; NULL: one is. */
 static const struct mt_top *find_over(const struct session *session)
 {
     for (size_t i = 0; i < session->found.n; i++) {
@@ -107,7 +107,7 @@ static void draw(struct session *session)
     free(frame);
 }
 
-/* The next category that has lines; -1 after the last: all. */
+/* Return the next category with lines; -1 after the last: all. */
 static int next_category(const struct mt_top_view *view)
 {
     const struct mt_look *look = &view->traces[view->chosen].picture.look;
@@ -130,7 +130,7 @@ static void choose(struct mt_top_view *view, size_t by)
     view->scroll = 0;
 }
 
-/* 1: the picture is to be taken anew; 0: drawn; -1: the end. */
+/* Handle a key. 1: take the picture again; 0: it was drawn; -1: the end. */
 static int handle(struct session *session, int key)
 {
     struct mt_top_view *view = &session->view;
@@ -196,15 +196,15 @@ static double seconds_of(clockid_t clock)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* How long to wait so that it takes but a small part of a core. What reading takes goes by the events that
- * there are, however long one waits. */
+/* Return the pause that keeps the use of the core small. Reading costs the same for any pause: it
+ * depends on the number of events. */
 static int pause_ms(const struct session *session, double work_s)
 {
     double least = work_s * PART_OF_A_CORE * 1000;
     return least > session->interval_ms ? least < 60000 ? (int)least : 60000 : session->interval_ms;
 }
 
-/* Keys until it is time to read on. 0, or -1: the end. */
+/* Handle keys until it is time to read again. 0, or -1: the end. */
 static int wait_for_keys(struct session *session, int milliseconds)
 {
     double until = seconds_of(CLOCK_MONOTONIC) + milliseconds / 1e3;
@@ -222,7 +222,7 @@ static int wait_for_keys(struct session *session, int milliseconds)
     }
 }
 
-/* Until all is read that was there when it began, what there is, is shown twice a second. */
+/* Read the events from before the start, and draw the progress twice a second. */
 static int catch_up(struct session *session)
 {
     while (read_all(session)) {
@@ -235,7 +235,7 @@ static int catch_up(struct session *session)
     return 0;
 }
 
-/* Whether there is anything to draw: what was read, or how long nothing was. */
+/* Return whether there is anything to draw: new events, or the time without any. */
 static bool has_news(const struct session *session)
 {
     static unsigned times;
@@ -271,7 +271,7 @@ static void watch(struct session *session)
     } while (!wait_for_keys(session, pause));
 }
 
-/* What the last picture said stays on the terminal, in a line for each trace. */
+/* Leave a line for each trace on the terminal, from the last picture. */
 static void say_goodbye(const struct session *session)
 {
     for (size_t i = 0; i < session->found.n; i++) {

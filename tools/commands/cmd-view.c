@@ -24,7 +24,7 @@ const struct mt_option mt_view_options[] = {
      NULL},
     {0}};
 
-/* The browser is a process of its own: it outlives the command. 0, or -1 where there is none. */
+/* Start the browser as its own process, which outlives the command. 0, or -1: none. */
 static int open_browser(const char *path)
 {
     if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))

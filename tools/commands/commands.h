@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The subcommands, each of which is in cmd-NAME.c.
+ * The subcommands, each in its cmd-NAME.c.
  */
 #ifndef MT_COMMANDS_H
 #define MT_COMMANDS_H
 
 #include "tools/terminal/command.h"
 
-/* The table of memtap.c, which ends with a row of zeros. */
+/* The table in memtap.c, which ends with a row of zeros. */
 extern const struct mt_command mt_commands[];
 
 int mt_run_info(const struct mt_command *command, int argc, char **argv);

@@ -61,7 +61,7 @@ static void make_folders(const char *path)
     }
 }
 
-/* A limit on the size of files is to be an error like others. */
+/* A limit on file sizes must be an error like others. */
 int mt_history_location_open(const struct mt_history_location *place, struct mt_store *store,
                              enum mt_store_use use)
 {
