@@ -162,7 +162,7 @@ struct mt_alloc_block *mt_take_found(struct mt_allocator *allocator, struct mt_w
     }
     block->state = MT_BLOCK_LIVE;
     block->requested = requested;
-    block->is_complete = false;
+    block->is_complete = block->is_safe = false;
     now->allocated += block->size;
     now->active += block->size;
     now->requested += requested;

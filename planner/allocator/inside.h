@@ -36,6 +36,7 @@ struct mt_alloc_block {
     uint16_t stream;
     uint8_t state;    /* enum mt_piece_state */
     bool is_complete; /* what it waits for is done */
+    bool is_safe;     /* that was said within a capture: its graph keeps the order */
 };
 
 /* The blocks of one stream that can be had. */
@@ -160,6 +161,11 @@ void mt_wait_for_streams(struct mt_allocator *allocator, struct mt_alloc_block *
 void mt_wait_complete(struct mt_allocator *allocator, struct mt_alloc_block *block);
 /* What is complete becomes free. */
 void mt_process_waits(struct mt_allocator *allocator);
+/* graph_capture_record_stream_reuse: within a capture, what is complete becomes free all the same.
+ */
+void mt_process_captured(struct mt_allocator *allocator);
+/* And with its end, what no stream outside of it uses. */
+void mt_end_capture(struct mt_allocator *allocator, const struct mt_alloc_pool *pool);
 /* Waits for all; pool: NULL, or the blocks of that one only. */
 void mt_end_waits(struct mt_allocator *allocator, const struct mt_alloc_pool *pool);
 /* A capture holds waits and releases back. */

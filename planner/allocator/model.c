@@ -107,8 +107,10 @@ static bool allocate(struct mt_allocator *allocator, const struct mt_request *re
 
     if (!pool)
         return true;
-    if ((allocator->waiting.count || allocator->deferred.count) && !mt_is_held_back(allocator))
+    if (!mt_is_held_back(allocator))
         mt_process_waits(allocator);
+    else
+        mt_process_captured(allocator);
     wanted.size = mt_round_size(allocator, request->size);
     wanted.segment = mt_segment_size(allocator, wanted.size);
     wanted.side = wanted.size <= MT_SMALL_SIZE ? &pool->small : &pool->large;

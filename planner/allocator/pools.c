@@ -97,6 +97,8 @@ static int end(struct mt_allocator *allocator, struct mt_alloc_pool *pool)
     pool->begun--;
     allocator->begun--;
     allocator->capturing -= pool->captures;
+    if (pool->captures)
+        mt_end_capture(allocator, pool);
     pool->captures = false;
     return 0;
 }

@@ -49,6 +49,7 @@ void mt_wait_complete(struct mt_allocator *allocator, struct mt_alloc_block *blo
         (block->state != MT_BLOCK_WAITING && block->state != MT_BLOCK_DEFERRED))
         return;
     block->is_complete = true;
+    block->is_safe = mt_is_held_back(allocator);
     allocator->n_complete++;
 }
 
@@ -59,22 +60,58 @@ static void end_wait(struct mt_allocator *allocator, struct mt_alloc_block *bloc
     mt_block_free(allocator, block);
 }
 
+static bool is_used_outside(const struct mt_alloc_block *block)
+{
+    const struct mt_stream_use *use = block->uses;
+
+    while (use && use->in_capture)
+        use = use->next;
+    return use;
+}
+
 /* What a capture held back waits now: for the streams that were recorded outside of the capture. */
 static void wait_at_last(struct mt_allocator *allocator)
 {
     for (size_t i = 0; i < allocator->deferred.count; i++) {
         struct mt_alloc_block *block = allocator->deferred.block[i];
-        bool has_other = false;
 
-        for (const struct mt_stream_use *use = block->uses; use; use = use->next)
-            has_other |= !use->in_capture;
         block->state = MT_BLOCK_WAITING;
-        if (has_other)
+        if (is_used_outside(block))
             mt_block_list_add(allocator, &allocator->waiting, block);
         else
             end_wait(allocator, block);
     }
     allocator->deferred.count = 0;
+}
+
+/* Frees of the deferred ones those that are safe; or those of a pool that no other stream uses.
+ */
+static void end_deferred(struct mt_allocator *allocator, const struct mt_alloc_pool *pool)
+{
+    struct mt_block_list *deferred = &allocator->deferred;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < deferred->count; i++) {
+        struct mt_alloc_block *block = deferred->block[i];
+
+        if (pool ? block->side->pool == pool && !is_used_outside(block) : block->is_safe)
+            end_wait(allocator, block);
+        else
+            deferred->block[kept++] = block;
+    }
+    deferred->count = kept;
+}
+
+void mt_process_captured(struct mt_allocator *allocator)
+{
+    if (allocator->conf.record_stream_reuse && allocator->n_complete)
+        end_deferred(allocator, NULL);
+}
+
+void mt_end_capture(struct mt_allocator *allocator, const struct mt_alloc_pool *pool)
+{
+    if (allocator->conf.record_stream_reuse && allocator->captures_only)
+        end_deferred(allocator, pool);
 }
 
 void mt_process_waits(struct mt_allocator *allocator)

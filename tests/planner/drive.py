@@ -50,6 +50,7 @@ class Driver:
         free, self.total = torch.cuda.mem_get_info()
         self.others = self.total - free
         self.counts = [0] * 12
+        self.later = []  # freed in a capture, and to be completed after it
         self.ooms = 0
         self.size = sizes(self.random, max(65 * MIB, self.total // 8))
 
@@ -69,10 +70,11 @@ class Driver:
         stats = torch._C._cuda_memoryStats(0)
         # What was allocated before: as many requests of 8 bytes.
         count = stats["allocation"]["all"]["current"]
+        split = stats["inactive_split_bytes"]["all"]["current"] > 0  # not of expandable segments
         for number in range(count):
             self.requests += REQUEST.pack(8, number, 1, ALLOCATE << 12)
             self.states += STATE.pack(512 * (number + 1), 2 * MIB, 512 * (number + 1),
-                                      8 * (number + 1), 2 * MIB - 512 * (number + 1), 0)
+                                      8 * (number + 1), split * (2 * MIB - 512 * (number + 1)), 0)
         self.last_number = count
 
     def number(self):
@@ -116,12 +118,16 @@ class Driver:
             torch._C._cuda_cudaCachingAllocator_raw_delete(block)
             del block
             self.note(FREE, block=number)
+            self.numbers.append(number)
         else:
             del block
             self.note(FREE, block=number)
-            self.note(COMPLETE, block=number)  # streams of the simulated card are always done
+            if self.inside:
+                self.later.append(number)
+            else:
+                self.note(COMPLETE, block=number)  # streams of the simulated card are always done
+                self.numbers.append(number)
         self.held -= size
-        self.numbers.append(number)
 
     def pick(self):
         """The one that is freed: the last, the first, or any."""
@@ -167,6 +173,10 @@ class Driver:
         stream.__exit__(None, None, None)
         self.inside = None
         self.note(END, pool=pool)
+        for number in self.later:
+            self.note(COMPLETE, block=number)
+        self.numbers += self.later
+        self.later = []
 
     def release_graph(self):
         pool = self.random.choice(list(self.pools))
