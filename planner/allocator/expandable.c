@@ -40,9 +40,11 @@ static struct mt_alloc_block *new_segment(struct mt_allocator *allocator,
                                           const struct mt_wanted *wanted)
 {
     uint64_t size = addresses_of(allocator, wanted->side);
-    struct mt_alloc_block *block =
-        mt_block_new(allocator, wanted->side, wanted->stream, allocator->next_expandable, size);
+    struct mt_alloc_block *block;
 
+    if (wanted->size > size) /* by expandable_segments_reserve: one block has one segment */
+        return NULL;
+    block = mt_block_new(allocator, wanted->side, wanted->stream, allocator->next_expandable, size);
     if (!block)
         return NULL;
     allocator->next_expandable += size;

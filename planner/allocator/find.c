@@ -36,6 +36,8 @@ uint64_t mt_round_size(const struct mt_allocator *allocator, uint64_t size)
     divisions = divisions_of(allocator, size);
     if (divisions > 1 && size > MT_MIN_BLOCK * divisions)
         return to_division(size, divisions);
+    if (divisions == 1 && allocator->keeps_odd && size > MT_MIN_BLOCK)
+        return size;
     return (size + MT_MIN_BLOCK - 1) & ~(uint64_t)(MT_MIN_BLOCK - 1);
 }
 

@@ -70,7 +70,8 @@ struct mt_block_list {
 struct mt_allocator {
     struct mt_alloc_conf conf;
     struct mt_torch_release release;
-    bool captures_only, falls_back_early, has_limit, no_memory;
+    bool captures_only, falls_back_early, keeps_odd, expands_private; /* of the release */
+    bool has_limit, no_memory;
     uint64_t limit;               /* of the memory fraction, if has_limit */
     uint64_t total, others, held; /* of the card; held: by segments, in whole pages */
     uint64_t next_address, next_expandable;

@@ -263,6 +263,8 @@ struct mt_allocator *mt_allocator_create(const struct mt_alloc_conf *conf,
     allocator->others = card->others;
     allocator->captures_only = mt_torch_has(release, MT_CAPTURES_ONLY);
     allocator->falls_back_early = mt_torch_has(release, MT_FALLS_BACK_EARLY);
+    allocator->keeps_odd = !mt_torch_has(release, MT_HAS_ROUNDUP_0);
+    allocator->expands_private = mt_torch_has(release, MT_EXPANDS_PRIVATE);
     allocator->next_address = allocator->next_expandable = MT_PAGE;
     if (conf->memory_fraction < 1)
         set_limit(allocator, conf->memory_fraction);

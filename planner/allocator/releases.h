@@ -13,8 +13,11 @@ struct mt_torch_release {
 /* The columns of the table: what a release has, or does. A new one is a line here and a row there.
  */
 enum mt_torch_change {
-    MT_HAS_EXPANDABLE,     /* expandable_segments */
-    MT_HAS_ROUNDUP_0,      /* roundup_power2_divisions has intervals without divisions */
+    MT_HAS_EXPANDABLE, /* expandable_segments */
+    /* roundup_power2_divisions has intervals without divisions; and the sizes of an interval with
+     * one are rounded to 512 bytes, which were not rounded at all before */
+    MT_HAS_ROUNDUP_0,
+    MT_EXPANDS_PRIVATE,    /* private pools have expandable segments too */
     MT_HAS_MAX_NON_SPLIT,  /* max_non_split_rounding_mb */
     MT_HAS_RECORD_REUSE,   /* graph_capture_record_stream_reuse */
     MT_HAS_CONF_FRACTION,  /* per_process_memory_fraction in the settings */

@@ -51,13 +51,13 @@ bool mt_is_rejected(const struct mt_allocator *allocator, const struct mt_wanted
 
 bool mt_find_new(struct mt_allocator *allocator, struct mt_wanted *wanted)
 {
-    bool found;
+    bool found, expand;
 
     if ((allocator->has_limit && is_above(allocator, wanted, allocator->limit)) ||
         mt_is_rejected(allocator, wanted))
         return false;
-    found =
-        wanted->expandable ? mt_find_expandable(allocator, wanted) : cuda_malloc(allocator, wanted);
+    expand = wanted->expandable && (!wanted->side->pool->number || allocator->expands_private);
+    found = expand ? mt_find_expandable(allocator, wanted) : cuda_malloc(allocator, wanted);
     if (found)
         wanted->side->pool->segments++;
     return found;
