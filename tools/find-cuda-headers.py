@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the folder of CUDA's headers: of an installed CUDA Toolkit, else of NVIDIA's wheels in this
-Python (what pip puts beside a build of ours); an empty line where there are none."""
+"""Prints the folder of CUDA's headers: from an installed CUDA Toolkit, else from NVIDIA's wheels in this
+Python (pip puts them beside a build of ours); an empty line if there are none."""
 import importlib.util
 import os
 import pathlib
@@ -23,7 +23,7 @@ def candidates():
 
 
 def has_headers(folder):
-    """Whether they are all there, of CUDA 12 or newer."""
+    """Return whether the folder has all headers, of CUDA 12 or newer."""
     if not all((folder / name).exists() for name in ("cuda_runtime_api.h", "cupti.h", "crt/host_defines.h")):
         return False
     return re.search(r"^#define CUDA_VERSION 1[2-9]", (folder / "cuda.h").read_text(), re.M)

@@ -140,14 +140,14 @@ const struct mt_command mt_commands[] = {
 
 static const struct mt_command itself = {.name = ""};
 
-/* Of "history add" only "add". */
+/* Return the last word of a name: "add" of "history add". */
 static const char *word_of(const struct mt_command *command)
 {
     const char *space = strrchr(command->name, ' ');
     return space ? space + 1 : command->name;
 }
 
-/* Among the commands, or the verbs of one. */
+/* Find a command, or a command's verb, by name. */
 static const struct mt_command *find(const struct mt_command *commands, const char *name)
 {
     while (commands->name && strcmp(word_of(commands), name))
@@ -161,7 +161,7 @@ static int ends_with(const char *name, const char *end)
     return n > n_end && !strcmp(name + n - n_end, end);
 }
 
-/* A program, or a trace, where the command should be: the word that is missing. NULL: neither. */
+/* Return the missing command if the name is a program or a trace; NULL: neither. */
 static const char *missing_word(const char *name)
 {
     char path[PATH_MAX];
@@ -172,7 +172,7 @@ static const char *missing_word(const char *name)
     return NULL;
 }
 
-/* `command`: whose verb it is; `itself` for a command. */
+/* command: the verb's command; `itself` for a command. */
 static int fail_unknown(const struct mt_command *command, const struct mt_command *all,
                         const char *name)
 {
@@ -216,8 +216,7 @@ static void print_overview(void)
          "  memtap run python train.py");
 }
 
-/* --help and -h are taken out of the command's own arguments here; those of a program that it
- * starts are not looked at. */
+/* Look for --help and -h among the command's own arguments, not among a started program's. */
 static bool wants_help(const struct mt_command *command, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
@@ -297,6 +296,6 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    setlocale(LC_CTYPE, ""); /* only what can be printed: numbers stay as they are */
+    setlocale(LC_CTYPE, ""); /* only for printable characters: numbers stay as they are */
     return mt_finish_output(dispatch(argc, argv));
 }

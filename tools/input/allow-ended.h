@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --allow-ended HOW: ends of runs that a user takes for good. */
+/* --allow-ended HOW: the ends of a run that the user accepts. */
 #ifndef MT_ALLOW_ENDED_H
 #define MT_ALLOW_ENDED_H
 
@@ -15,7 +15,7 @@
      "running, executed, stopped, open or cut; may be repeated", MT_ALLOWED_CHOICES}
 /* clang-format on */
 
-/* Adds those that a value names, with commas between: 0, or -1 after a message. */
+/* Add the ends that a value names, separated by commas. Return 0, or -1 after a message. */
 int mt_read_allowed(const struct mt_command *command, const char *value, mt_allowed_ends *allowed);
 
 #endif

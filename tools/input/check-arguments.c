@@ -22,7 +22,7 @@ const struct mt_option mt_check_options[] = {
     {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
     {0}};
 
-/* What is known of the options while they are read. */
+/* The options read so far. */
 struct reading {
     struct mt_check_arguments *arguments;
     const struct mt_command *command;
@@ -30,7 +30,7 @@ struct reading {
     int year, month, day;
 };
 
-/* A shell makes many words of a pattern: all are baselines. */
+/* A shell expands a pattern to many words: all are baselines. */
 static int read_against(struct reading *reading, int argc, char **argv)
 {
     int begin = optind - 1;
@@ -137,7 +137,7 @@ static bool is_complete(const struct reading *reading)
     return false;
 }
 
-/* A step of a workflow shows its summary without being asked. */
+/* In a workflow's step, write the summary without being asked. */
 static void set_defaults(struct mt_check_arguments *arguments)
 {
     const char *summary = getenv("GITHUB_STEP_SUMMARY");

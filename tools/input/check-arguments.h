@@ -28,7 +28,7 @@ struct mt_check_arguments {
     struct mt_budget budget;
     struct mt_user_rules *rules;
     mt_allowed_ends allowed;
-    const char *summary; /* a file to add to; NULL: none is wanted */
+    const char *summary; /* a file to append to; NULL: none */
     struct {
         const struct mt_check_format *format;
         const char *path; /* "": stdout */
@@ -36,11 +36,11 @@ struct mt_check_arguments {
     size_t n_outputs;
 };
 
-/* Reads the value of --format. 0, or an exit code after a message. */
+/* Read the value of --format. Return 0, or an exit code after a message. */
 int mt_read_check_format(const struct mt_command *command, const char *value,
                          struct mt_check_arguments *arguments);
 
-/* 0, or -1 after a message. Cleared with mt_check_arguments_clear in any case. */
+/* Return 0, or -1 after a message. Call mt_check_arguments_clear in any case. */
 int mt_read_check_arguments(struct mt_check_arguments *arguments, const struct mt_command *command,
                             int argc, char **argv);
 void mt_check_arguments_clear(struct mt_check_arguments *arguments);

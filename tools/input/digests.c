@@ -41,7 +41,7 @@ void mt_digests_clear(struct mt_digests *digests)
     *digests = (struct mt_digests){0};
 }
 
-/* Of several, one process may have had nothing to do with the GPU. */
+/* One process of several may not have used the GPU. */
 static bool has_memory(const struct mt_digests *digests)
 {
     for (size_t i = 0; i < digests->n; i++)
@@ -94,7 +94,7 @@ static void tell_number(const struct mt_digest *run, const struct mt_digest *bas
     tell_text(run, baseline, what, is < 0 ? "" : now, was < 0 ? "" : before);
 }
 
-/* The first of each tells of all: they are of one job, and were made beside each other. */
+/* Compare only the first of each: the others belong to the same job. */
 void mt_tell_differences(const struct mt_digests *runs, const struct mt_digests *baselines)
 {
     const struct mt_digest *run = runs->digest, *baseline = baselines->digest;

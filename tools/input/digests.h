@@ -15,17 +15,17 @@ struct mt_digests {
     size_t n;
 };
 
-/* Reads all of them. 0, or -1 after a message. Cleared with mt_digests_clear in any case. */
+/* Read all digests. Return 0, or -1 after a message. Call mt_digests_clear in any case. */
 int mt_digests_read(struct mt_digests *digests, char *const *paths, size_t n,
                     const struct mt_user_rules *rules);
 void mt_digests_clear(struct mt_digests *digests);
 
-/* Whether each is of a whole run, or of one that is allowed; else the user has been told of the
- * first that is not, and what `it` (as "a baseline") therefore is not good for. */
+/* Return whether each digest is of a whole run, or of a run with an allowed end. Otherwise tell the
+ * user the first that is not, and what `it` (such as "a baseline") therefore cannot serve for. */
 bool mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allowed,
                           const char *it);
 
-/* Tells the user in what the runs are not comparable with their baselines. */
+/* Tell the user the differences that make runs and baselines incomparable. */
 void mt_tell_differences(const struct mt_digests *runs, const struct mt_digests *baselines);
 
 #endif

@@ -13,7 +13,7 @@ static const char *const sorts[] = {[MT_SORT_BYTES] = "bytes",
                                     [MT_SORT_ADDRESS] = "address",
                                     [MT_SORT_AGE] = "age"};
 
-/* Whether a value is among the words of an option. */
+/* Return whether a value is one of an option's choices. */
 static bool is_choice(const char *choices, const char *value)
 {
     const char *at = strstr(choices, value);
@@ -60,7 +60,7 @@ static int read_least(const struct mt_command *command, const char *value, uint6
     return 0;
 }
 
-/* "optimizer_state", or as reports have it: "optimizer state". */
+/* Accept "optimizer_state", or the reports' spelling: "optimizer state". */
 static unsigned find_category(const char *name, size_t n)
 {
     for (unsigned i = 0; i < mt_n_categories; i++)

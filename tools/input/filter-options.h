@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --top, --sort, --min-size, --category and --module: what tables show. */
+/* --top, --sort, --min-size, --category and --module: the options that filter tables. */
 #ifndef MT_FILTER_OPTIONS_H
 #define MT_FILTER_OPTIONS_H
 
@@ -9,11 +9,12 @@
 /* Letters of these options. */
 enum { MT_FILTER_TOP = 512, MT_FILTER_SORT, MT_FILTER_LEAST, MT_FILTER_CATEGORY, MT_FILTER_MODULE };
 
-/* Reads the value of --category, when all rules are read, which may have categories of their own. 0, or -1
+/* Read the value of --category, after all rules: a rule may define a category. Return 0, or -1
  * after a message. */
 int mt_read_categories(const struct mt_command *command, const char *value, uint32_t *categories);
 
-/* Reads the value of another one; the filter keeps pointers to it. 0, or -1 after a message. */
+/* Read the value of another filter option. The filter keeps pointers to the value. Return 0, or -1
+ * after a message. */
 int mt_read_filter(const struct mt_command *command, int letter, const char *value,
                    struct mt_filter *filter);
 

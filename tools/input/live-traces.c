@@ -32,7 +32,7 @@ static int find_of_process(struct mt_trace_list *list, const char *text)
     return n < 0 ? mt_fail("out of memory") : MT_EXIT_OK;
 }
 
-/* The traces of a folder that are still written. */
+/* Find the folder's traces that are still being written. */
 static int find_in_folder(struct mt_trace_list *list, const char *folder)
 {
     struct mt_trace_list all = {0};

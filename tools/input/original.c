@@ -56,7 +56,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Of the tail, the times of what is written to its mapping come late. */
+/* The tail is mapped: its modification time changes late. */
 static bool has_changed(const struct mt_original *original)
 {
     struct mt_original now;
@@ -80,7 +80,7 @@ int mt_original_begin(const struct mt_original *original, char temporary[PATH_MA
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    /* A user who may not change the owner stays its owner. */
+    /* A user without the right to change the owner remains the owner. */
     if (fchown(fd, original->trace.st_uid, original->trace.st_gid))
         errno = 0;
     if (fchmod(fd, original->trace.st_mode & 0777))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace that another file is to take the place of. Its program may live, whatever it looks like:
- * only what has not changed since it was looked at is replaced, and where it is not certain that
- * nobody writes it, it is kept beside.
+ * A trace to be replaced by another file. Its program may still live, whatever the trace says:
+ * replace the trace only if it has not changed since it was noted. Keep it beside the new one
+ * unless its writer has certainly ended.
  */
 #ifndef MT_TOOLS_ORIGINAL_H
 #define MT_TOOLS_ORIGINAL_H
@@ -18,22 +18,23 @@ struct mt_original {
     char path[PATH_MAX]; /* without symbolic links */
     struct stat trace, tail;
     bool has_tail;
-    uint64_t progress; /* of the tail: changes with each event, definition and block */
+    uint64_t progress; /* the tail's counter, which changes with each event, definition and block */
 };
 
-/* Looks at a trace, before it is read: 0, or a negative errno. */
+/* Note a trace's state, before it is read. Return 0 or a negative errno. */
 int mt_original_note(struct mt_original *original, const char *path);
 
-/* Whether the same file still has the trace's name. */
+/* Return whether the trace's name still belongs to the same file. */
 bool mt_original_is_there(const struct mt_original *original);
 
-/* Makes an empty file beside it, with its owner and mode, whose name goes to `temporary`: its
- * descriptor, or a negative errno. */
+/* Create an empty file beside the trace, with its owner and mode. Write its name to `temporary`.
+ * Return a descriptor or a negative errno. */
 int mt_original_begin(const struct mt_original *original, char temporary[PATH_MAX]);
 
-/* The temporary file takes the trace's name, and the tail goes. Not is_over: both stay, with
- * MT_KEPT_SUFFIX after the trace's name. 0; -EBUSY where the trace has changed; -EEXIST where that
- * name is taken; or another negative errno. Then all is as it was, but for the temporary file. */
+/* Rename the temporary file to the trace's name and delete the tail. Without is_over, keep both,
+ * with MT_KEPT_SUFFIX after the trace's name. Return 0, -EBUSY if the trace has changed, -EEXIST if
+ * the kept name is taken, or another negative errno. After an error all is as before, apart from
+ * the temporary file. */
 int mt_original_replace(const struct mt_original *original, const char *temporary, bool is_over);
 
 #endif

@@ -37,7 +37,7 @@ static bool has_pid(const struct pids *pids, pid_t pid)
     return false;
 }
 
-/* 0: not known. */
+/* 0: unknown. */
 static pid_t parent_of(const char *pid)
 {
     char path[64], text[512], state;
@@ -49,11 +49,12 @@ static pid_t parent_of(const char *pid)
     size_t n = fread(text, 1, sizeof text - 1, file);
     fclose(file);
     text[n] = '\0';
-    const char *end = strrchr(text, ')'); /* of its name, which may have anything */
+    const char *end = strrchr(text, ')'); /* the end of the name, which may contain anything */
     return end && sscanf(end + 1, " %c %d", &state, &parent) == 2 ? parent : 0;
 }
 
-/* One generation more: how many; -1: no memory. A list of processes may change while it is read. */
+/* Add one more generation. Return its size; -1: no memory. Processes may begin and end
+ * meanwhile. */
 static int add_children(struct pids *pids)
 {
     DIR *processes = opendir("/proc");
@@ -72,7 +73,8 @@ static int add_children(struct pids *pids)
     return rc ? -1 : (int)(pids->n - before);
 }
 
-/* Whether it is a trace's own file, not its tail: both have such a begin, but not the same. */
+/* Return whether a file is the trace itself, not its tail. Both begin alike, with different
+ * marks. */
 static bool is_trace_file(const char *path)
 {
     unsigned char magic[MT_FILE_MAGIC_SIZE];
@@ -106,7 +108,7 @@ static int add_path(struct mt_trace_list *list, const char *path)
     return 0;
 }
 
-/* The traces among the files that a process has open. 0, or -1: no memory. */
+/* Add the traces among a process's open files. Return 0; -1: no memory. */
 static int add_files(struct mt_trace_list *list, pid_t pid)
 {
     char folder[64], link[128], path[PATH_MAX];

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Of GitHub (of a pull request its own branch), GitLab, Jenkins, Buildkite, CircleCI, Azure
- * Pipelines, Bitbucket and Travis CI; the first that is set. */
+/* GitHub (a pull request's own branch), GitLab, Jenkins, Buildkite, CircleCI, Azure Pipelines,
+ * Bitbucket and Travis CI; the first that is set. */
 static const char *const commit_variables[] = {
     "GITHUB_SHA",       "CI_COMMIT_SHA", "GIT_COMMIT",
     "BUILDKITE_COMMIT", "CIRCLE_SHA1",   "BUILD_SOURCEVERSION",
@@ -32,7 +32,7 @@ static const char *first_set(const char *const *variables)
     return NULL;
 }
 
-/* Starts a program that writes to the pipe and tells nobody else anything. 0 or an errno. */
+/* Start a program with stdout in the pipe and stderr discarded. Return 0 or an errno. */
 static int start(pid_t *pid, char *const argv[], int to)
 {
     extern char **environ;
@@ -46,7 +46,7 @@ static int start(pid_t *pid, char *const argv[], int to)
     return rc;
 }
 
-/* The first line that a command prints; "" where it cannot be started or fails. */
+/* Write the first line of a command's output; "" if it cannot be started or fails. */
 static void first_line(char *out, size_t size, char *const argv[])
 {
     int ends[2], status = -1;

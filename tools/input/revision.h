@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which commit and branch the program is of that was recorded.
+ * The commit and branch of the recorded program.
  */
 #ifndef MT_REVISION_H
 #define MT_REVISION_H
 
 struct mt_revision {
-    char commit[256], branch[256]; /* "": not known */
+    char commit[256], branch[256]; /* "": unknown */
 };
 
-/* What is not given (NULL) comes from what a CI service sets, else from git of the working
- * directory. */
+/* Fill in what is NULL from a CI service's variables, else from git in the working directory. */
 void mt_revision_find(struct mt_revision *revision, const char *commit, const char *branch);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands that read a trace have in common on their command lines. */
+/* Command lines of the commands that read a trace. */
 #include "trace-arguments.h"
 #include "analyzer/findings/job.h"
 #include "filter-options.h"
@@ -38,7 +38,7 @@ enum { TOP = MT_FILTER_TOP, SORT = MT_FILTER_SORT, MIN_SIZE = MT_FILTER_LEAST, C
 #define MODULE_OPTION {MODULE, "module", "NAME", "only blocks of this module and its parts: layers.3, *.mlp"}
 #define TOP_OPTION {TOP, "top", "N", "rows of each table at most"}
 
-/* What is asked of the trace, for all that classify it. */
+/* The options of every command that classifies a trace. */
 #define QUESTION_OPTIONS AT_OPTION, DEVICE_OPTION, NO_LABELS_OPTION, RULES_OPTION, COLOR_OPTION
 
 const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) or json", "text json"), {0}};
@@ -72,7 +72,7 @@ static const char *const formats[] = {[MT_FORMAT_TEXT] = "text",
                                       [MT_FORMAT_CSV] = "csv",
                                       [MT_FORMAT_FOLDED] = "folded"};
 
-/* A command takes the formats that the help of its first option names. */
+/* A command accepts the formats in its first option's choices. */
 static int read_format(const struct mt_command *command, const char *value, enum mt_format *format)
 {
     for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++)
@@ -190,7 +190,7 @@ static void tell_no_step(const struct mt_analysis *analysis,
         mt_fail("%s: the trace has no iterations; use --at with a time", arguments->path);
 }
 
-/* Of a compact trace, moments between those that it was made for have not all blocks. Returns 1. */
+/* A compact trace has all blocks only at the moments for which it was made. Return 1. */
 static int tell_compact(const struct mt_analysis *analysis,
                         const struct mt_trace_arguments *arguments)
 {
@@ -228,7 +228,7 @@ void mt_trace_arguments_clear(struct mt_trace_arguments *arguments)
     mt_trace_list_clear(&arguments->found);
 }
 
-/* Makes the trace of the rank that is asked for the only one. */
+/* Keep only the trace of the chosen rank. */
 static int pick_rank(struct mt_trace_arguments *arguments)
 {
     char *const *found = NULL;
@@ -262,7 +262,7 @@ static int pick_rank(struct mt_trace_arguments *arguments)
     return 0;
 }
 
-/* A page shows all of a trace, as autograd's labels and memtap's own rules have it. */
+/* A page shows the whole trace, with autograd's labels and memtap's own rules only. */
 static bool is_whole_question(const struct mt_trace_arguments *arguments)
 {
     static const struct mt_filter everything;
@@ -272,7 +272,7 @@ static bool is_whole_question(const struct mt_trace_arguments *arguments)
            question->moment.kind == MT_AT_PEAK && arguments->format == MT_FORMAT_TEXT;
 }
 
-/* The traces that operands name. 0, or -1 after a message. */
+/* Find the operands' traces. Return 0, or -1 after a message. */
 static int find_traces(const struct mt_command *command, char **operands, int n,
                        struct mt_trace_arguments *arguments)
 {
@@ -294,7 +294,7 @@ static int find_traces(const struct mt_command *command, char **operands, int n,
     return rc ? rc : arguments->has_rank ? pick_rank(arguments) : 0;
 }
 
-/* explain: the last one is what to explain. */
+/* explain: the last operand is an address or a stack. */
 static int read_operands(const struct mt_command *command, char **operands, int n,
                          struct mt_trace_arguments *arguments)
 {

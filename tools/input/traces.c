@@ -34,7 +34,7 @@ static void clear(struct dirent **entries, int n)
     free(entries);
 }
 
-/* The traces of a folder by name: how many; -1 after a message where there is none. */
+/* List a folder's traces by name. Return how many; -1 after a message if there is none. */
 static int list_folder(const char *folder, struct dirent ***entries)
 {
     int n = scandir(folder, entries, is_trace, alphasort);
@@ -49,7 +49,8 @@ static int list_folder(const char *folder, struct dirent ***entries)
     return -1;
 }
 
-/* To be freed; NULL: no memory. In the current folder the name alone. */
+/* Return the path, malloc'ed, or NULL without memory. In the current folder it is the name
+ * alone. */
 static char *path_of(const char *folder, const struct dirent *entry)
 {
     char *path = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands that are traces, or folders of traces: those of a job's ranks, or of a night.
+ * Operands that are traces or folders of traces: a job's ranks, or a night's runs.
  */
 #ifndef MT_TRACES_H
 #define MT_TRACES_H
@@ -13,10 +13,10 @@ struct mt_trace_list {
     size_t n, capacity;
 };
 
-/* Adds operands; of a folder every *.mtap in it, by name. 0, or -1 after a message. */
+/* Add operands; for a folder every *.mtap in it, by name. Return 0, or -1 after a message. */
 int mt_trace_list_add(struct mt_trace_list *list, char *const *operands, int n);
-/* Adds the newest *.mtap of a folder ("." for the current one), and says which on stderr. 0, or -1
- * after a message. */
+/* Add the newest *.mtap of a folder ("." for the current one), and name it on stderr. Return 0, or
+ * -1 after a message. */
 int mt_trace_list_add_newest(struct mt_trace_list *list, const char *folder);
 
 bool mt_is_folder(const char *path);

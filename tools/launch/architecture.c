@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What stands at the same place in headers of 32 and of 64 bits. */
+/* The fields that headers of 32 and of 64 bits have at the same offsets. */
 struct head {
     unsigned char ident[EI_NIDENT];
     Elf64_Half type, machine;

@@ -19,8 +19,8 @@ static const int forwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUS
 static volatile sig_atomic_t child_pid;
 static pid_t group_sender; /* sends every signal to the child as well; 0: nobody */
 
-/* timeout(1) signals its command, and then its whole process group, in which the child is too;
- * unless it stays in the foreground. */
+/* timeout(1) signals its command and then its whole process group, including the child, unless it
+ * stays in the foreground. */
 static pid_t find_group_sender(void)
 {
     char path[64], name[64] = "", arguments[4096] = "";
@@ -37,8 +37,8 @@ static pid_t find_group_sender(void)
     return !strcmp(name, "timeout") && getpgid(0) == parent ? parent : 0;
 }
 
-/* The terminal sends its signals (Ctrl-C) to the child as well, those come from the kernel; what a
- * process sent to memtap is meant for the child. */
+/* The terminal signals (Ctrl-C) the child as well; these signals come from the kernel. A process's
+ * signal to memtap is meant for the child. */
 static void forward(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
@@ -48,7 +48,7 @@ static void forward(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* What memtap's parent had ignored (nohup) stays ignored, for the child too. */
+/* A signal that memtap's parent ignored (nohup) stays ignored, for the child too. */
 static void install(void)
 {
     group_sender = find_group_sender();
@@ -61,7 +61,7 @@ static void install(void)
     }
 }
 
-/* One that we may read. */
+/* Return whether the path is a file that we may read. */
 static bool is_file(const char *path)
 {
     struct stat status;
@@ -90,7 +90,7 @@ int mt_child_become(char *const argv[])
     return tell_failure(argv[0], errno);
 }
 
-/* In the child: on failure the error goes through the pipe, which a program that starts closes. */
+/* In the child: on failure write the error to the pipe. A program that starts closes the pipe. */
 static void start(char *const argv[], int pipe_end, const sigset_t *mask)
 {
     sigprocmask(SIG_SETMASK, mask, NULL);
@@ -127,7 +127,7 @@ int mt_child_run(char *const argv[], struct mt_child_end *end)
         return mt_fail("%s: cannot be run: %s", argv[0], strerror(errno));
     install();
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before); /* none is missed before the pid is known */
+    sigprocmask(SIG_SETMASK, &all, &before); /* miss no signal before the pid is known */
     pid_t pid = fork();
     if (pid == 0)
         start(argv, ends[1], &before);

@@ -12,7 +12,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define MOST 512 /* processes that are there at a time: each has a descriptor */
+#define MOST 512 /* processes at a time: each has a descriptor */
 
 struct process {
     char *trace;
@@ -43,7 +43,8 @@ static struct process *find(struct mt_ends *ends, const char *trace)
     return NULL;
 }
 
-/* One in the roster's list; only the first sight of a trace is of a process that has just begun. */
+/* Follow one line of the roster. Only a trace's first line is from a process that has just
+ * begun. */
 static void follow(void *data, const char *trace, uint64_t cpu_ns)
 {
     struct mt_ends *ends = data;
@@ -69,7 +70,7 @@ static void *watch(void *data)
     return NULL;
 }
 
-/* Signals are the first thread's, which passes them on. */
+/* Signals are for the first thread, which passes them on. */
 static int start(struct mt_ends *ends)
 {
     sigset_t all, before;

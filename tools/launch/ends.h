@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How recorded processes end that are not our children: a thread reads the roster while the program
- * runs, and holds a descriptor of each process that is in it.
+ * How recorded processes end that are not our children. While the program runs, a thread reads the
+ * roster and holds a descriptor of each process in it.
  */
 #ifndef MT_ENDS_H
 #define MT_ENDS_H
@@ -12,14 +12,14 @@
 
 struct mt_ends;
 
-/* Begins to look. NULL: nothing will be known. */
+/* Start the thread. NULL: all ends will be unknown. */
 struct mt_ends *mt_ends_watch(const struct mt_roster *roster);
 
-/* No new ones are looked for any more; the program has ended. */
+/* Stop looking for new processes: the program has ended. */
 void mt_ends_stop(struct mt_ends *ends);
 
-/* How the process that wrote this trace ended, in the words of trace-format/end-note.h; 0 and its
- * number; -1: not known. */
+/* Write how the process that wrote this trace ended, worded as in trace-format/end-note.h. Return 0
+ * and its pid; -1: unknown. */
 int mt_ends_of(struct mt_ends *ends, const char *trace, pid_t *pid, char how[32]);
 
 void mt_ends_destroy(struct mt_ends *ends);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_NAMED 3 /* more are told by a pattern, if there is one for them alone */
+#define MOST_NAMED 3 /* more are named by a pattern, if one matches them alone */
 
 const char *mt_short_path(const char *path)
 {
@@ -36,7 +36,7 @@ static bool is_plain(const char *name)
     return !strpbrk(name, " \t\n'\"$&;()*?[]{}<>|\\`!#~");
 }
 
-/* Letters that all names have at their begin, or at their end. */
+/* Return how many letters all names share at their begin, or at their end. */
 static size_t in_common(const struct mt_every_trace *every, int at_end, size_t most)
 {
     const char *first = every->name[0];
@@ -53,7 +53,8 @@ static size_t in_common(const struct mt_every_trace *every, int at_end, size_t m
     return common;
 }
 
-/* A pattern that a shell makes these traces of, and no others. 0, or -1 where there is none. */
+/* Write a shell pattern that matches these traces and no others. Return 0, or -1 if there is
+ * none. */
 static int find_pattern(const struct mt_every_trace *every, char out[PATH_MAX])
 {
     const char *first = every->name[0];
@@ -75,7 +76,7 @@ static void tell(const struct mt_every_trace *every)
     for (size_t i = 0; i < every->n; i++) {
         const char *name = every->name[i], *quote = is_plain(name) ? "" : "'";
         if (used + strlen(name) + 4 >= sizeof line)
-            return; /* no line to be copied */
+            return; /* no line for the user to copy */
         used += (size_t)snprintf(line + used, sizeof line - used, " %s%s%s", quote, name, quote);
     }
     mt_say("all together: memtap report%s", line);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The traces that a run has left, to be named in one command. */
+/* A run's traces, named in one command. */
 #ifndef MT_EVERY_TRACE_H
 #define MT_EVERY_TRACE_H
 
@@ -10,13 +10,13 @@ struct mt_every_trace {
     size_t n, capacity;
 };
 
-/* A path as a user in the working directory would write it. */
+/* Return a path as a user in the working directory would write it. */
 const char *mt_short_path(const char *path);
 
-/* Adds a trace by its short path. What there is no memory for is left out. */
+/* Add a trace by its short path. Without memory it is left out. */
 void mt_every_trace_add(struct mt_every_trace *every, const char *name);
 
-/* Of several, says the command that shows all of them. Frees them. */
+/* If there are several, print the command that shows all. Free them. */
 void mt_every_trace_tell(struct mt_every_trace *every);
 
 #endif

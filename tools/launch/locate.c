@@ -9,14 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* From the command's folder; the build folder's first. */
+/* Relative to the command's folder; the build folder's come first. */
 static const char *const shim_places[] = {"../preload", "../" MT_LIBDIR "/memtap", "../lib/memtap",
                                           NULL};
 static const char *const simulator_places[] = {
     "../simulator/lib", "../" MT_LIBDIR "/memtap/simulator", "../lib/memtap/simulator", NULL};
 static const char *const page_places[] = {"../page", "../share/memtap", NULL};
 
-/* The folder of the running command. */
+/* Find the folder of the running command. */
 static int own_folder(char out[PATH_MAX])
 {
     ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
@@ -28,7 +28,8 @@ static int own_folder(char out[PATH_MAX])
     return 0;
 }
 
-/* The first place that has the file; out is what is there under `name`, or the last place. */
+/* Find the first place that has the file. `out` is the path of `name` there, or in the last
+ * place. */
 static int locate(char out[MT_PLACE_SIZE], const char *const *places, const char *file,
                   const char *name)
 {
@@ -56,7 +57,7 @@ int mt_locate_shim(char out[MT_PLACE_SIZE])
                    rc ? "missing" : "built for another machine");
 }
 
-/* libcuda.so.1 stands for all of them. It may be a link to another folder. */
+/* libcuda.so.1 stands for all the libraries. It may be a link to another folder. */
 int mt_locate_simulator(char out[MT_PLACE_SIZE])
 {
     return locate(out, simulator_places, "libcuda.so.1", "");

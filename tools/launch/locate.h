@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where memtap's own libraries are: beside the command in a build folder, or installed.
+ * Finds memtap's own libraries: beside the command in a build folder, or installed.
  */
 #ifndef MT_LOCATE_H
 #define MT_LOCATE_H
@@ -9,14 +9,14 @@
 
 #define MT_PLACE_SIZE (2 * PATH_MAX)
 
-/* The recording library, absolute: 0; or MT_EXIT_BAD, and what is wrong with it was said. */
+/* Find the recording library's absolute path. Return 0, or MT_EXIT_BAD after a message. */
 int mt_locate_shim(char out[MT_PLACE_SIZE]);
 
-/* The folder of the simulated device's libraries, absolute: 0; or -ENOENT, with the place where it
- * should have been in out. */
+/* Find the absolute folder of the simulated device's libraries. Return 0, or -ENOENT with the
+ * expected place in `out`. */
 int mt_locate_simulator(char out[MT_PLACE_SIZE]);
 
-/* memtap.html: 0; or -ENOENT, with the place where it should have been in out. */
+/* Find memtap.html. Return 0, or -ENOENT with the expected place in `out`. */
 int mt_locate_page(char out[MT_PLACE_SIZE]);
 
 #endif

@@ -16,20 +16,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where the traces go in the page that is installed. */
+/* The place of the traces in the installed page. */
 static const char mark[] = "<!--TRACES-->";
 
-/* A page with more than that takes more memory than a browser's tab should have. */
+/* A larger page takes more memory than a browser's tab should have. */
 #define BYTES_MAX (256u << 20)
 
-/* Beyond that, reports are not written as text, too: reading takes longer than one wants to wait. */
+/* Beyond this size, no reports as text: the user would wait too long. */
 #define TEXT_BYTES_MAX (64u << 20)
 
-/* One of the traces in a page, as it is known there. */
+/* One trace in a page. */
 struct carried {
     const char *path, *label;
     int number;
-    const char *side; /* "old", "new"; "": it is not compared */
+    const char *side; /* "old", "new"; "": not compared */
 };
 
 static void put_base64(FILE *out, const unsigned char *bytes, size_t size)
@@ -51,7 +51,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* A trace's base name, or all of its path where another's is the same. */
+/* Return a trace's base name, or its whole path if another trace has the same base name. */
 static const char *label_of(const struct mt_page_content *content, int index)
 {
     const char *path = content->paths[index], *name = base_name(path);
@@ -61,7 +61,7 @@ static const char *label_of(const struct mt_page_content *content, int index)
     return name;
 }
 
-/* Copies a file into the page; one that is not there is left out. 0 or a negative errno. */
+/* Copy a file into the page, or leave it out if missing. Return 0 or a negative errno. */
 static int put_file(FILE *out, const struct carried *trace, const char *path, bool must_exist)
 {
     unsigned char bytes[3 << 14];
@@ -88,7 +88,7 @@ static int tell_too_large(const char *path, const char *what)
                    BYTES_MAX >> 20);
 }
 
-/* The bytes of a trace that can be read; 0 after a message. */
+/* Return a readable trace's size in bytes; 0 after a message. */
 static uint64_t size_of(const char *path)
 {
     struct mt_reader *reader;
@@ -102,7 +102,7 @@ static uint64_t size_of(const char *path)
     return size;
 }
 
-/* Whether all can be read and are not too large together; else the user has been told. */
+/* Return whether all traces can be read and fit together. Otherwise tell the user. */
 static bool are_fit(const struct mt_page_content *content)
 {
     uint64_t sum = 0;
@@ -135,7 +135,7 @@ static int put_trace(FILE *out, const struct mt_page_content *content, int index
     return rc ? mt_fail("%s: %s", trace.path, strerror(-rc)) : 0;
 }
 
-/* The reports as text. */
+/* Write the reports as text. */
 static int put_texts(FILE *out, const struct mt_page_content *content)
 {
     uint64_t sum = 0;
@@ -155,7 +155,7 @@ static int put_texts(FILE *out, const struct mt_page_content *content)
     return rc ? MT_EXIT_BAD : MT_EXIT_OK;
 }
 
-/* The page that is installed, as a text; NULL after a message. */
+/* Return the installed page's text; NULL after a message. */
 static char *read_empty(void)
 {
     char place[MT_PLACE_SIZE], *text = NULL;
@@ -193,7 +193,7 @@ static int write_page(FILE *out, const char *out_name, const struct mt_page_cont
     return code;
 }
 
-/* A new file of the user's own: beside the one that it takes the place of, or for a browser to read
+/* Create a file for the user alone: beside the page to be replaced, or for a browser that reads it
  * after the command has ended. */
 static FILE *make_file(char path[PATH_MAX], const char *output)
 {
@@ -216,7 +216,7 @@ static bool is_device(const char *path)
     return path && !stat(path, &status) && !S_ISREG(status.st_mode);
 }
 
-/* A page takes the place of an older one only when it is whole. */
+/* Replace an older page only when the new one is whole. */
 int mt_save_page(const char *output, const struct mt_page_content *content, char made[PATH_MAX])
 {
     bool is_direct = is_device(output);
@@ -234,7 +234,7 @@ int mt_save_page(const char *output, const struct mt_page_content *content, char
     return code;
 }
 
-/* Puts a text in the place of another, which is there once. */
+/* Replace a text, which occurs once. */
 static void put_instead(FILE *out, const char **page, const char *old, const char *new)
 {
     const char *at = strstr(*page, old);
@@ -255,7 +255,7 @@ char *mt_live_page_text(void)
         free(page);
         return NULL;
     }
-    /* a page that is a file asks nobody for anything; this one asks its server */
+    /* a page in a file needs no connection; this page asks its server */
     put_instead(out, &rest, "default-src 'none';", "default-src 'none'; connect-src 'self';");
     put_instead(out, &rest, mark, "<meta id=\"live\">");
     fputs(rest, out);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports as text in a page, for a browser that cannot draw its views, and for whoever reads the file.
+ * Reports as text in a page, for a browser that cannot draw its views and for readers of the file.
  */
 #ifndef MT_PAGE_TEXT_H
 #define MT_PAGE_TEXT_H
 
 #include <stdio.h>
 
-/* A text of ours, whose lines may have what others chose, as HTML that shows it. */
+/* Write our text as HTML. Its lines may contain foreign text. */
 void mt_put_page_text(FILE *out, const char *title, const char *text);
 
-/* What memtap report says of a trace. 0; a negative errno after a message. */
+/* Write the output of memtap report for a trace. Return 0, or a negative errno after a message. */
 int mt_put_page_report(FILE *out, const char *title, const char *path);
 
 #endif

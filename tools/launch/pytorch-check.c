@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks at files only; starting the interpreter to ask it would cost seconds. From the bin folder
- * of a Python, virtual environment or not, its packages are in ../lib/python3.x/site-packages
- * (Debian's own: dist-packages).
+ * Looks at files only: asking the interpreter would cost seconds. Relative to the bin folder of a
+ * Python or a virtual environment, packages are in ../lib/python3.x/site-packages (Debian's own:
+ * dist-packages).
  */
 #include "pytorch-check.h"
 
@@ -30,7 +30,7 @@ int mt_find_command(const char *command, char out[PATH_MAX])
     return 0;
 }
 
-/* Follows "#!INTERPRETER" once, if there is one. */
+/* Follow "#!INTERPRETER" once, if present. */
 static void follow_script(char path[PATH_MAX])
 {
     char line[PATH_MAX] = "";

@@ -4,11 +4,11 @@
 
 #include <limits.h>
 
-/* Where a shell would find a command: 1, or 0 where it is not. */
+/* Find a command as a shell would. Return 1, or 0 if there is none. */
 int mt_find_command(const char *command, char out[PATH_MAX]);
 
-/* Whether a command is a Python, or a script for one, whose PyTorch is built without CUDA: 1 and
- * the folder of that PyTorch. 0 where that is not so or cannot be seen from the files. */
+/* Return 1 and PyTorch's folder if a command is a Python, or a script for one, whose PyTorch is
+ * built without CUDA. Return 0 if it is not, or if the files do not say. */
 int mt_pytorch_without_cuda(const char *command, char folder[PATH_MAX]);
 
 #endif

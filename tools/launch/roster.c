@@ -27,7 +27,7 @@ int mt_roster_create(struct mt_roster *roster)
     return 0;
 }
 
-/* The next text; *trace is its path, *cpu_ns what it says before that. */
+/* Read the next line; *trace is its path, *cpu_ns the number before it. */
 static int next(FILE *file, char **text, size_t *size, const char **trace, uint64_t *cpu_ns)
 {
     char *path;
@@ -38,7 +38,7 @@ static int next(FILE *file, char **text, size_t *size, const char **trace, uint6
     return 1;
 }
 
-/* What a text begins with that is no trace's. */
+/* The first character of a failure's line. */
 #define MT_FAILURE '!'
 
 struct entry {
@@ -51,7 +51,7 @@ struct entries {
     size_t n, capacity;
 };
 
-/* What a trace that is there has cost; of several of one name, the last. */
+/* Add a listed trace's cost, to the last entry of that name. */
 static void add_cost(struct entries *entries, const char *trace, uint64_t cpu_ns)
 {
     for (size_t i = entries->n; i > 0; i--)
@@ -73,7 +73,7 @@ static int add_trace(struct entries *entries, const char *trace)
     return 0;
 }
 
-/* What there is no memory for is left out. */
+/* Without memory, entries are left out. */
 static void read_all(struct entries *entries, FILE *file)
 {
     char *text = NULL;

@@ -6,7 +6,7 @@
 #include "settings/table.h"
 #include "tools/terminal/command.h"
 
-/* The settings' options: without a short form they have numbers below all letters. */
+/* The settings' options. One without a short form has a number below all letters. */
 #define MT_SETTING_OPTION(name, letter, variable, otherwise, kind, choices, value, meaning)        \
     {(letter) ? (letter) : 2 + MT_ID_##name, #name, value, meaning, (value) ? (choices) : NULL},
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulated device, as the commands offer it.
+ * The commands' options for the simulated device.
  */
 #ifndef MT_SIMULATION_H
 #define MT_SIMULATION_H
@@ -14,18 +14,18 @@ struct mt_simulation {
     const char *gpu, *memory, *gpus, *copy_limit; /* as typed; NULL: the default */
 };
 
-/* Whether the user asks for the list of cards. */
+/* Return whether the user wants the list of cards. */
 bool mt_simulation_is_list(const struct mt_simulation *simulation);
 
-/* Prints the cards. */
+/* Print the cards. */
 void mt_simulation_list(void);
 
-/* The card that the user names, and its memory in bytes; NULL and 0 where neither was given. 0, or MT_EXIT_BAD
- * after a message. */
+/* Find the user's card and its memory in bytes; NULL and 0 if neither was given. Return 0, or
+ * MT_EXIT_BAD after a message. */
 int mt_simulation_card(const struct mt_command *command, const struct mt_simulation *simulation,
                        const char **name, uint64_t *memory);
 
-/* Prepares the environment for a program. 0, or MT_EXIT_BAD after a message. */
+/* Prepare the environment for a program. Return 0, or MT_EXIT_BAD after a message. */
 int mt_simulation_prepare(const struct mt_command *command, const struct mt_simulation *simulation,
                           const char *program);
 

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* At most so much of a file is given at once; the page asks again. */
+/* The most bytes of a file in one answer; the page asks again. */
 #define PIECE_MAX (16u << 20)
 
 struct live {
@@ -25,7 +25,7 @@ struct live {
     void (*ready)(const char *url);
 };
 
-/* The files that belong to a trace; what the page calls them is where they stand here. */
+/* A trace's files. The page names them by their index here. */
 static const char *const suffixes[] = {"", MT_TAIL_SUFFIX, MT_OLDER_SUFFIX};
 enum { FILES = sizeof suffixes / sizeof *suffixes };
 
@@ -53,11 +53,11 @@ static void take_json(struct mt_answer *answer, json_t *object)
     json_decref(object);
 }
 
-/* {"running": true, "files": [{"file", "name", "size", "id"}]}; id: it changes where another file
- * takes the name, as bounded recordings do. */
+/* {"running": true, "files": [{"file", "name", "size", "id"}]}. The id changes when another file
+ * takes the name, as in bounded recordings. */
 static void tell_state(const struct live *live, struct mt_answer *answer)
 {
-    /* asked first: what has ended does not grow afterwards */
+    /* ask first: the files do not grow after the end */
     int running = is_running(live);
     json_t *files = json_array();
     for (unsigned i = 0; i < FILES; i++) {
@@ -69,7 +69,7 @@ static void tell_state(const struct live *live, struct mt_answer *answer)
         const char *slash = strrchr(path, '/');
         snprintf(id, sizeof id, "%llx-%llx", (unsigned long long)status.st_dev,
                  (unsigned long long)status.st_ino);
-        json_t *name = json_string(slash ? slash + 1 : path); /* NULL: it is not UTF-8 */
+        json_t *name = json_string(slash ? slash + 1 : path); /* NULL: not UTF-8 */
         json_array_append_new(files,
                               json_pack("{s:i, s:o, s:I, s:s}", "file", (int)i, "name",
                                         name ? name : json_sprintf("trace.mtap%s", suffixes[i]),
@@ -125,7 +125,7 @@ static void ready(void *data, const char *url)
     live->ready(url);
 }
 
-/* Whether there is a trace, or the beginning of one; else the user has been told. */
+/* Return whether there is a trace, or the beginning of one. Otherwise tell the user. */
 static bool is_trace(const char *path)
 {
     struct mt_reader *reader;
@@ -145,7 +145,7 @@ int mt_serve_live_page(const char *trace, void (*tell)(const char *url))
     struct live live = {trace, tell};
     if (!is_trace(trace))
         return MT_EXIT_BAD;
-    char *page = mt_live_page_text(); /* where there is none, that is said before anything else */
+    char *page = mt_live_page_text(); /* report a missing page before anything else */
     if (!page)
         return MT_EXIT_BAD;
     free(page);

@@ -5,7 +5,8 @@
 #ifndef MT_LIVE_PAGE_H
 #define MT_LIVE_PAGE_H
 
-/* Serves the page until a signal ends it. ready: where it is. An exit code: MT_EXIT_BAD after a message. */
+/* Serve the page until a signal ends it. Call ready with its address. Return an exit code:
+ * MT_EXIT_BAD after a message. */
 int mt_serve_live_page(const char *trace, void (*ready)(const char *url));
 
 #endif

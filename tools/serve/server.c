@@ -18,7 +18,7 @@
 #define TOKEN_BYTES 16u
 #define CONNECTIONS 32u
 #define REQUEST_MAX 8192u
-#define PATIENCE_S 10 /* with a browser that says nothing, or does not read */
+#define PATIENCE_S 10 /* for a browser that sends or reads nothing */
 
 struct connection {
     int fd; /* -1: none */
@@ -52,7 +52,7 @@ static int make_token(char out[2 * TOKEN_BYTES + 1])
     return 0;
 }
 
-/* The listening socket, or a negative errno. */
+/* Return the listening socket, or a negative errno. */
 static int listen_at_loopback(int *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -75,7 +75,7 @@ static void send_all(int fd, const char *bytes, size_t size)
     while (size) {
         ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
         if (sent <= 0)
-            return; /* the browser has gone, or does not read */
+            return; /* the browser is gone or does not read */
         bytes += sent;
         size -= (size_t)sent;
     }
@@ -101,8 +101,8 @@ static void refuse(int fd, const char *status)
     reply(fd, status, &answer);
 }
 
-/* Whether the request names this machine and port: a page of elsewhere cannot make a browser do so.
- */
+/* Return whether the request names this machine and port: a page from elsewhere cannot make a
+ * browser do so. */
 static bool is_for_us(const struct server *server, const char *request)
 {
     char host[64];
@@ -120,7 +120,7 @@ static bool is_for_us(const struct server *server, const char *request)
     return false;
 }
 
-/* A comparison whose time does not tell how much of the word was right. */
+/* Compare in constant time, which does not reveal how much of the word was right. */
 static bool has_token(const struct server *server, const char *target)
 {
     size_t n = strlen(server->token);
@@ -162,7 +162,7 @@ static void end(struct connection *connection)
     connection->fd = -1;
 }
 
-/* Takes what the browser has sent; a whole request is answered. */
+/* Receive from the browser and answer a whole request. */
 static void hear(const struct server *server, struct connection *connection)
 {
     ssize_t n = recv(connection->fd, connection->request + connection->n,
@@ -220,7 +220,7 @@ static void one_round(struct server *server, int listening, const sigset_t *duri
         welcome(server, listening);
 }
 
-/* Signals come only while one waits for browsers. */
+/* Let signals in only while we wait for browsers. */
 static void hold_signals(sigset_t *during)
 {
     static const int ending[] = {SIGINT, SIGTERM, SIGHUP};

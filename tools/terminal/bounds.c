@@ -15,7 +15,7 @@
 #define LEAST_MEMORY (64u << 20)
 
 static struct {
-    uint64_t memory, output; /* bytes; 0: by the machine */
+    uint64_t memory, output; /* bytes; 0: choose by the machine */
     uint64_t written;
 } limits;
 
@@ -48,7 +48,7 @@ int mt_bounds_read(int argc, char **argv)
         if (read_size(options[i].name, value, options[i].size))
             return -1;
         at += argv[at][n] ? 1 : 2;
-        i = UINT32_MAX; /* from the first on */
+        i = UINT32_MAX; /* continue with the first */
     }
     return at - 1;
 }
@@ -67,7 +67,7 @@ static size_t write_all(const char *bytes, size_t size)
     return done;
 }
 
-/* In the middle of whatever prints: what is printed stays, and it ends here. */
+/* Called in the middle of printing: the output so far stays, and the command ends here. */
 static void tell_and_end(void)
 {
     char line[200], size[MT_SIZE_TEXT];
@@ -88,7 +88,7 @@ static ssize_t write_counted(void *unused, const char *bytes, size_t size)
     limits.written += done;
     if (done == room && size > room)
         tell_and_end();
-    return (ssize_t)done; /* less: an error, with errno */
+    return (ssize_t)done; /* fewer: an error, in errno */
 }
 
 static void count_output(void)
@@ -101,8 +101,8 @@ static void count_output(void)
     stdout = counted;
 }
 
-/* Reading stops at half of it, since what is found is put in order and said after that. A sanitizer
- * has terabytes of addresses of its own. */
+/* Stop reading at half of it: sorting and printing the results need memory too. A sanitizer
+ * reserves terabytes of addresses. */
 void mt_bounds_begin(void)
 {
     uint64_t machine = mt_room_of_machine();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What memtap says to its user, and how it ends. */
+/* Messages to the user, and the end of the output. */
 #include "command.h"
 #include "terminal.h"
 #include "trace-format/encoder.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What was printed so far comes before the message, where both go to one place. */
+/* Flush the output first: it precedes the message if both go to one place. */
 static void say(const char *name, const char *end, const char *format, va_list args)
 {
     char text[4096];
@@ -51,7 +51,7 @@ int mt_fail_usage(const struct mt_command *command, const char *format, ...)
     return MT_EXIT_BAD;
 }
 
-/* What the reader's words leave to say: what to do. */
+/* Return what to do about the reader's fault. */
 static const char *advice(const char *path, const struct mt_trace_error *error)
 {
     switch (error->fault) {
@@ -93,7 +93,7 @@ void mt_print_text(const char *text)
     free(safe);
 }
 
-/* A reader that went away has ended the process already, by SIGPIPE. */
+/* If the reader of our output is gone, SIGPIPE has ended the process already. */
 int mt_finish_output(int code)
 {
     errno = 0;

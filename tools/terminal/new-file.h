@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that is there as a whole or not at all: it has no name until it is complete, where the file
- * system can do that, else a temporary one beside it.
+ * A file that appears whole or not at all. Until it is complete it has no name if the file system
+ * can do that, else a temporary name beside the path.
  */
 #ifndef MT_NEW_FILE_H
 #define MT_NEW_FILE_H
@@ -11,15 +11,15 @@
 
 struct mt_new_file {
     const char *path;
-    char temporary[PATH_MAX]; /* "": it has no name yet */
-    bool is_direct;           /* path is no file (a pipe, a device): nothing is renamed */
+    char temporary[PATH_MAX]; /* "": no name yet */
+    bool is_direct;           /* the path is a pipe or a device: nothing is renamed */
     int fd;
 };
 
-/* 0 or a negative errno. */
+/* Return 0 or a negative errno. */
 int mt_new_file_open(struct mt_new_file *file, const char *path);
 
-/* Gives the complete file its name, in the place of what has it; or forgets it. Both close it. */
+/* Give the complete file its name, replacing another file; or discard it. Both close it. */
 int mt_new_file_keep(struct mt_new_file *file);
 void mt_new_file_drop(struct mt_new_file *file);
 

@@ -11,11 +11,11 @@
 #define MOST_OPTIONS 24
 #define HELP_COLUMN 26
 
-enum { HELP = 1 }; /* --help; -h is among the short ones */
+enum { HELP = 1 }; /* --help; -h is added to the short options */
 
 const struct mt_option mt_no_options[] = {{0}};
 
-/* Writes the table in getopt's form. */
+/* Translate the table for getopt. */
 static void translate(const struct mt_command *command, struct option *longs, char *shorts)
 {
     if (command->takes_command)
@@ -36,7 +36,7 @@ static void translate(const struct mt_command *command, struct option *longs, ch
     *shorts = '\0';
 }
 
-/* What was meant, of a long option. */
+/* Return the long option nearest to a mistyped one. */
 static const char *nearest_option(const struct mt_command *command, const char *typed, char *out,
                                   size_t size)
 {
@@ -51,7 +51,7 @@ static const char *nearest_option(const struct mt_command *command, const char *
     return mt_nearest_text(&nearest, "--", out, size);
 }
 
-/* Names the option at fault as the user typed it. */
+/* Name the wrong option as the user typed it. */
 static void tell_wrong(const struct mt_command *command, int argc, char **argv, int missing)
 {
     char letter[3] = {'-', (char)optopt, '\0'};

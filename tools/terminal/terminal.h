@@ -5,11 +5,11 @@
 #include "analyzer/support/text.h"
 #include "command.h"
 
-/* Reads --color's value: always, never or auto. 0, or -1 after a message. */
+/* Read --color's value: always, never or auto. Return 0, or -1 after a message. */
 int mt_read_colour(const struct mt_command *command, const char *value);
 
-/* What stdout can show: UTF-8 by the locale, colour as --color says, else on a terminal unless NO_COLOR is
- * set. */
+/* Return what stdout can show: UTF-8 by the locale; colour by --color, else on a terminal unless
+ * NO_COLOR is set. */
 struct mt_style mt_terminal_style(void);
 
 #endif

@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define TEXT_ROWS 60u /* where there is no screen */
+#define TEXT_ROWS 60u /* without a screen */
 #define LABEL 11u     /* columns of "allocated" and so on */
 #define BEFORE_BAR 24u
 #define AFTER_BAR 32u
 #define MOST_BAR 100u
-#define TALL 30u /* rows of a screen on which there is room for air */
+#define TALL 30u /* from this many rows, leave blank lines */
 #define TABLE_LEAST 4u
 
 struct drawing {
@@ -138,7 +138,7 @@ static unsigned bar_width(const struct drawing *to)
     return room < MOST_BAR ? room : MOST_BAR;
 }
 
-/* "allocated   1.00 GiB  ████     ", up to where a remark comes. */
+/* Draw "allocated 1.00 GiB ████ ", up to the remark. */
 static void draw_measure(struct drawing *to, const char *label, uint64_t bytes, uint64_t whole, unsigned colour)
 {
     char size[MT_SIZE_TEXT];
@@ -177,7 +177,7 @@ static void draw_measures(struct drawing *to)
     mt_pen_end_line(&to->pen);
 }
 
-/* The next largest category after one of so many bytes and that number; mt_n_categories: none. */
+/* Return the largest category after `last`; mt_n_categories: none. */
 static unsigned next_category(const uint64_t *bytes, unsigned last)
 {
     unsigned best = mt_n_categories;
@@ -243,7 +243,7 @@ static void draw_run(struct drawing *to)
     mt_pen_end_line(&to->pen);
 }
 
-/* A cell of a column: how much of it a value fills that reaches to so many eighths of rows. */
+/* Return a column's cell, filled up to this many eighths of a row. */
 static const char *cell(const struct drawing *to, uint64_t eighths)
 {
     static const char *const blocks[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587",
@@ -318,7 +318,7 @@ static void draw_row(struct drawing *to, const struct mt_top_row *row)
 static void draw_table(struct drawing *to)
 {
     const struct mt_top_picture *picture = to->picture;
-    unsigned skipped = 0, last = to->view->rows ? 1 : 0; /* for the keys */
+    unsigned skipped = 0, last = to->view->rows ? 1 : 0; /* the row of the keys */
     int category = to->view->category;
     mt_pen_end_line(&to->pen);
     mt_pen_bold(&to->pen);
@@ -335,7 +335,7 @@ static void draw_table(struct drawing *to)
     }
 }
 
-/* The last line of a screen. */
+/* Draw the last line of the screen. */
 static void draw_keys(struct drawing *to)
 {
     static const char *const orders[MT_TOP_ORDERS] = {"bytes", "blocks", "change"};

@@ -13,7 +13,7 @@ static uint64_t step_of(uint64_t time_ns)
     return time_ns / MT_PAST_STEP_NS;
 }
 
-/* Steps in which nothing happened have what was there before. */
+/* Steps without an event repeat the previous value. */
 static void reach(struct mt_past *past, unsigned slot, uint64_t step)
 {
     uint64_t *most = past->most[slot], last = past->last[slot];
@@ -43,7 +43,7 @@ static void count(struct mt_past *past, uint64_t step)
     past->allocations[step % MT_PAST_STEPS]++;
 }
 
-/* After which there may be more or less than before. */
+/* Events that change the allocated bytes. */
 #define CHANGES                                                                                    \
     (1ull << MT_ALLOC | 1ull << MT_FREE | 1ull << MT_CUDA_MALLOC | 1ull << MT_CUDA_FREE |          \
      1ull << MT_CUDA_MALLOC_ASYNC | 1ull << MT_CUDA_FREE_ASYNC | 1ull << MT_CUDA_MAP |             \
@@ -67,7 +67,7 @@ int mt_past_saw(void *data, const struct mt_replay *replay, const struct mt_even
     if (step > last)
         reach(past, slot, step);
     uint64_t *most = &past->most[slot][past->last[slot] % MT_PAST_STEPS];
-    if (step > last || now->allocated > *most) /* a new step begins with what is there */
+    if (step > last || now->allocated > *most) /* a new step begins with the current bytes */
         *most = now->allocated;
     return 0;
 }

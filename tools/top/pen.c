@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* Of valid UTF-8, whose characters take a column each. */
+/* Write valid UTF-8. Each character takes one column. */
 static void put(struct mt_pen *pen, const char *text)
 {
     while (*text && pen->column < pen->columns && mt_pen_room(pen)) {

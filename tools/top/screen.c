@@ -12,16 +12,16 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* The other screen, no cursor, no wrapping; and back again. */
+/* The alternate screen without cursor and wrapping; and back. */
 #define ENTER "\033[?1049h\033[?25l\033[?7l\033[2J"
 #define LEAVE "\033[?2026l\033[0m\033[?7h\033[?25h\033[?1049l"
 
-/* A frame, of all rows, appears at once on terminals that know this. */
+/* Terminals that know this sequence show a whole frame at once. */
 #define BEGIN_FRAME "\033[?2026h\033[H"
 #define END_FRAME "\033[?2026l"
 
 #define ESCAPE 27
-#define ESCAPE_MS 30 /* the rest of a key's sequence comes within that */
+#define ESCAPE_MS 30 /* the rest of a key's sequence comes within this time */
 
 static const int ends[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGSEGV, SIGBUS,
                            SIGFPE,  SIGILL,  SIGABRT, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2};
@@ -30,7 +30,7 @@ static struct termios before, ours;
 static volatile sig_atomic_t is_open, is_resized;
 static bool has_keys; /* stdin is a terminal */
 
-/* From a signal handler, too. What cannot be written cannot be helped. */
+/* Runs in a signal handler, too. A failed write is ignored: nothing can be done. */
 static void write_all(const char *bytes, size_t size)
 {
     while (size) {
@@ -60,7 +60,7 @@ static void give_back(void)
         tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
 }
 
-/* It ends as it would have without us. */
+/* End as the signal would end us without the handler. */
 static void on_end(int number)
 {
     if (is_open) {
@@ -78,7 +78,7 @@ static void set_handler(int number, void (*handler)(int))
     sigaction(number, &action, NULL);
 }
 
-/* Stops after the terminal is given back. What continues it goes on here. */
+/* Give the terminal back, then stop. On SIGCONT, continue here. */
 static void on_stop(int number)
 {
     int error = errno;
@@ -115,7 +115,7 @@ void mt_screen_open(void)
     has_keys = !tcgetattr(STDIN_FILENO, &before);
     ours = before;
     ours.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-    ours.c_cc[VMIN] = 1; /* 0 would end a shell that reads from what a killed one left behind */
+    ours.c_cc[VMIN] = 1; /* 0 would end a shell that inherits it after we are killed */
     ours.c_cc[VTIME] = 0;
     is_open = true;
     atexit(mt_screen_close);
@@ -149,7 +149,7 @@ void mt_screen_show(const char *frame, size_t size)
     while (frame < end) {
         const char *line = memchr(frame, '\n', (size_t)(end - frame));
         size_t n = (size_t)((line ? line : end) - frame);
-        write_all("\033[K", 3); /* before it: behind it, it takes the last column with it */
+        write_all("\033[K", 3); /* before the line: after it, this would clear the last column */
         write_all(frame, n);
         write_all("\r\n", line ? 2 : 0);
         frame += n + 1;
@@ -157,7 +157,7 @@ void mt_screen_show(const char *frame, size_t size)
     write_all(END_FRAME, sizeof END_FRAME - 1);
 }
 
-/* The next byte; -1: none came in time; -2: none will. */
+/* Return the next byte; -1: none in time; -2: the end. */
 static int next_byte(int milliseconds)
 {
     unsigned char byte;
@@ -171,7 +171,7 @@ static int next_byte(int milliseconds)
     return n == 1 ? byte : n == 0 ? -2 : -1;
 }
 
-/* What follows an escape: "[A" and so on. What is not known is no key. */
+/* Read the rest of an escape sequence: "[A" and so on. An unknown sequence is no key. */
 static int read_sequence(void)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The terminal as a screen: whole frames are written to it, keys are read from it. Whatever ends or stops
- * the process, but SIGKILL, finds the terminal as it was before. There is one, as there is one terminal.
+ * The terminal as a screen: shows whole frames, reads keys. When the process ends or stops, except
+ * by SIGKILL, the terminal is as it was before. There is one terminal, so the state is global.
  */
 #ifndef MT_SCREEN_H
 #define MT_SCREEN_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 enum mt_screen_keys {
-    MT_KEY_NONE = 0, /* or a character as it is */
+    MT_KEY_NONE = 0, /* any other value is a character */
     MT_KEY_UP = 256,
     MT_KEY_DOWN,
     MT_KEY_LEFT,
@@ -19,23 +19,23 @@ enum mt_screen_keys {
     MT_KEY_PAGE_DOWN,
     MT_KEY_HOME,
     MT_KEY_END,
-    MT_KEY_RESIZED, /* the size has changed, or the process was stopped and continued: draw anew */
+    MT_KEY_RESIZED, /* draw again: the size has changed, or the process was stopped and continued */
     MT_KEY_GONE,    /* the terminal is gone */
 };
 
-/* Whether stdout is a terminal on which the cursor can be moved. */
+/* Return whether stdout is a terminal with a movable cursor. */
 bool mt_screen_is_there(void);
 
-/* Takes the terminal and gives it back. Without a terminal as stdin there are no keys. */
+/* Take the terminal, and give it back. Unless stdin is a terminal there are no keys. */
 void mt_screen_open(void);
 void mt_screen_close(void);
 
 void mt_screen_size(unsigned *columns, unsigned *rows);
 
-/* Shows a frame: lines with '\n' between, none wider than the screen, and not more than it has. */
+/* Show a frame: lines separated by '\n', not wider or more than the screen has. */
 void mt_screen_show(const char *frame, size_t size);
 
-/* Waits so long for a key. MT_KEY_NONE: none came. */
+/* Wait this long for a key. MT_KEY_NONE: none came. */
 int mt_screen_key(int milliseconds);
 
 #endif

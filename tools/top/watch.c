@@ -8,10 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-#define MOST_EVENTS 1000000u /* between two looks at the keyboard */
+#define MOST_EVENTS 1000000u /* between two polls of the keyboard */
 #define ITERATIONS_TIMED 10u
 #define SILENT_NS 5000000000u
-#define HEADER 32u /* a file that has less is about to be begun */
+#define HEADER 32u /* a shorter file has only just been created */
 
 void mt_top_begin(struct mt_top *watch, const char *path)
 {
@@ -47,7 +47,7 @@ static void fail(struct mt_top *watch, const struct mt_trace_error *fault)
     watch->has_failed = watch->is_over = true;
 }
 
-/* A trace that is about to be made may not be there, or have no header yet. */
+/* Return whether the trace may still appear: no file, or no header yet. */
 static bool is_to_come(int rc, const struct mt_trace_error *fault)
 {
     return rc == -ENOENT || fault->fault == MT_FAULT_EMPTY ||
@@ -73,7 +73,7 @@ int mt_top_read(struct mt_top *watch)
     if (mt_follow_restarts(watch->follow) != watch->restarts) {
         watch->restarts = mt_follow_restarts(watch->follow);
         watch->n_stacks = 0;
-        forget_mark(watch); /* its ids mean nothing any more */
+        forget_mark(watch); /* its ids are invalid now */
         clear_picture(&watch->picture);
     }
     watch->has_news |= rc != 0 || mt_follow_is_over(watch->follow);
@@ -84,7 +84,7 @@ int mt_top_read(struct mt_top *watch)
     return rc > 0;
 }
 
-/* The slot that is shown: the chosen one of those that are used, or the fullest. */
+/* Return the slot to show: the chosen one of the used devices, or the fullest. */
 static unsigned choose_slot(struct mt_top *watch, const struct mt_replay *replay)
 {
     unsigned best = 0;
@@ -107,7 +107,7 @@ static unsigned choose_slot(struct mt_top *watch, const struct mt_replay *replay
     return best;
 }
 
-/* What the rules need to know of all frames is found anew where there are new ones. */
+/* The rules need facts about all frames: find them again when new stacks are defined. */
 static int look_through_definitions(struct mt_top *watch, const struct mt_replay *replay)
 {
     uint32_t n = mt_definitions_stack_limit(replay->definitions);
@@ -117,7 +117,7 @@ static int look_through_definitions(struct mt_top *watch, const struct mt_replay
     return mt_definitions_finish(replay->definitions);
 }
 
-/* Seconds between the begins of the last iterations. */
+/* Return the mean seconds of the last iterations. */
 static double time_iterations(const struct mt_spans *spans)
 {
     uint64_t last_ns = 0, first_ns = 0;
@@ -132,7 +132,7 @@ static double time_iterations(const struct mt_spans *spans)
     return n > 1 ? (double)(last_ns - first_ns) / 1e9 / (n - 1) : 0;
 }
 
-/* How long nothing has come from a process that goes on, by the clock of this machine. */
+/* Return how long a live process has written nothing, by this machine's clock. */
 static uint64_t silence(const struct mt_top *watch, const struct mt_replay *replay)
 {
     struct timespec now;
@@ -158,14 +158,14 @@ static void look_at_run(struct mt_top *watch, struct mt_replay *replay)
     picture->silent_ns = silence(watch, replay);
     if (!sample->time_ns)
         return;
-    /* Since the sample CUDA has handed out more, or less. */
+    /* Since the sample, CUDA has handed out more, or less. */
     uint64_t now = replay->cuda.heap.total[picture->slot].bytes, room = sample->free + sample->cuda_bytes;
     picture->card = sample->total;
     picture->card_free = room > now ? room - now : 0;
     picture->others = sample->others;
 }
 
-/* A mark's sites have the frame in the place of the stack: one line may be reached by several stacks. */
+/* A mark's sites have the frame as their stack: several stacks may reach one line. */
 static uint64_t marked_bytes(const struct mt_top *watch, const struct mt_site *site, uint32_t frame)
 {
     for (size_t i = 0; i < watch->mark.n; i++) {
@@ -202,7 +202,7 @@ static int compare_rows(const void *left, const void *right, void *order)
     return a->site.stack < b->site.stack ? -1 : a->site.stack > b->site.stack;
 }
 
-#define ROWS_KEPT 1000u /* nobody looks at more */
+#define ROWS_KEPT 1000u /* more than anybody reads */
 
 static int make_rows(struct mt_top *watch)
 {
