@@ -50,7 +50,7 @@ struct mt_export_format {
     const char *name;
     bool is_binary;
     unsigned takes; /* enum mt_export_takes */
-    mt_export_writer *write;
+    mt_export_writer *write; /* NULL: the Python package writes it */
 };
 extern const struct mt_export_format mt_export_formats[]; /* a row of zeros ends them */
 

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "exchange/export/export.h"
 #include "tools/input/trace-arguments.h"
+#include "tools/launch/package.h"
 #include "tools/terminal/command.h"
 #include "tools/terminal/new-file.h"
 
@@ -13,11 +14,11 @@
 
 enum { AT = 256, FROM, TO, NEWEST, TABLE, WITH, DEVICE, NO_LABELS, RULES };
 
-#define FORMATS "memory_viz pprof speedscope folded csv arrow arrow_stream"
+#define FORMATS "memory_viz pprof speedscope folded csv arrow arrow_stream parquet"
 
 /* clang-format off */
 const struct mt_option mt_export_options[] = {
-    {'f', "format", "FORMAT", "memory_viz, pprof, speedscope, folded, csv, arrow or\narrow_stream", FORMATS},
+    {'f', "format", "FORMAT", "memory_viz, pprof, speedscope, folded, csv, arrow,\narrow_stream or parquet (-o names a folder)", FORMATS},
     {'o', "output", "FILE", "write there (default: standard output)"},
     {AT, "at", "MOMENT", "what is live then: peak, end, oom, a time such as 1.5s,\nevent:N, begin:N or step:N", "peak end oom"},
     {FROM, "from", "TIME", "leave out what ended before this time"},
@@ -36,6 +37,8 @@ struct arguments {
     struct mt_export export;
     struct mt_user_rules *rules;
     struct mt_trace_list traces;
+    char **operands; /* of the command line */
+    int n_operands;
     unsigned given; /* enum mt_export_takes, of the options that were given */
 };
 
@@ -152,6 +155,10 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
             return MT_EXIT_BAD;
     if (letter < 0 || check(command, arguments))
         return MT_EXIT_BAD;
+    arguments->operands = argv + operand;
+    arguments->n_operands = argc - operand;
+    if (!arguments->format->write)
+        return 0;
     if (argc == operand ? mt_trace_list_add_newest(&arguments->traces, ".")
                         : mt_trace_list_add(&arguments->traces, argv + operand, argc - operand))
         return MT_EXIT_BAD;
@@ -204,12 +211,36 @@ static int export(const struct arguments *arguments)
     return tell(arguments, rc, &error);
 }
 
+/* A dataset of many ranks, which the Python package writes. */
+static int write_dataset(const struct mt_command *command, const struct arguments *arguments)
+{
+    static char output[] = "-o", no_more_options[] = "--", here[] = ".";
+    int n = 0;
+    if (!arguments->output)
+        return mt_fail_usage(command, "format %s is a folder of files; give it with -o", arguments->format->name);
+    if (arguments->rules || arguments->export.question.one_device || arguments->export.question.no_labels)
+        return mt_fail_usage(command, "format %s does not take --device, --no-labels or --rules", arguments->format->name);
+    char **given = calloc((size_t)arguments->n_operands + 4, sizeof *given);
+    if (!given)
+        return mt_fail("not enough memory");
+    given[n++] = output;
+    given[n++] = (char *)arguments->output;
+    given[n++] = no_more_options;
+    for (int i = 0; i < arguments->n_operands; i++)
+        given[n++] = arguments->operands[i];
+    if (!arguments->n_operands)
+        given[n++] = here;
+    int code = mt_package_become(arguments->format->name, given, n);
+    free(given);
+    return code;
+}
+
 int mt_run_export(const struct mt_command *command, int argc, char **argv)
 {
     struct arguments arguments;
     int code = read_arguments(command, argc, argv, &arguments);
     if (!code)
-        code = export(&arguments);
+        code = arguments.format->write ? export(&arguments) : write_dataset(command, &arguments);
     mt_trace_list_clear(&arguments.traces);
     mt_user_rules_destroy(arguments.rules);
     return code;

@@ -32,6 +32,7 @@ int mt_run_simulate(const struct mt_command *command, int argc, char **argv);
 int mt_run_top(const struct mt_command *command, int argc, char **argv);
 int mt_run_symbolize(const struct mt_command *command, int argc, char **argv);
 int mt_run_completion(const struct mt_command *command, int argc, char **argv);
+int mt_run_fleet(const struct mt_command *command, int argc, char **argv);
 int mt_run_lib(const struct mt_command *command, int argc, char **argv);
 
 extern const struct mt_command mt_history_verbs[];
@@ -39,6 +40,7 @@ extern const struct mt_option mt_budget_options[];
 extern const struct mt_option mt_compact_options[];
 extern const struct mt_option mt_diff_options[];
 extern const struct mt_option mt_export_options[];
+extern const struct mt_option mt_fleet_options[];
 extern const struct mt_option mt_fit_options[];
 extern const struct mt_option mt_nightly_options[];
 extern const struct mt_option mt_plan_options[];

@@ -97,6 +97,12 @@ const struct mt_command mt_commands[] = {
      "frames, stacks, threads, info) before the events that use them. The format\n"
      "json prints one object per line.",
      mt_trace_options, 0, mt_run_dump},
+    {"fleet", "[OPTION]... FOLDER", "compare thousands of ranks: which are unlike the others",
+     "Reads all traces in a folder and in the folders in it, or a dataset that memtap export\n"
+     "--format parquet wrote, and says which ranks are unlike those of equal role, by which\n"
+     "line; which grow; who is nearest to running out; and what changed between runs. DuckDB\n"
+     "answers: pip install pyarrow duckdb.",
+     mt_fleet_options, 0, mt_run_fleet},
     {"export", "-f FORMAT [OPTION]... [TRACE]...", "write a trace in another tool's format",
      "Writes traces so that other tools open them: PyTorch's memory_viz, Perfetto, pprof,\n"
      "speedscope, flame graphs, tables for whatever reads Arrow or CSV.",

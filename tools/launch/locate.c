@@ -14,6 +14,7 @@ static const char *const shim_places[] = {"../preload", "../" MT_LIBDIR "/memtap
                                           NULL};
 static const char *const simulator_places[] = {
     "../simulator/lib", "../" MT_LIBDIR "/memtap/simulator", "../lib/memtap/simulator", NULL};
+static const char *const package_places[] = {"../../python", NULL};
 static const char *const page_places[] = {"../page", "../share/memtap", NULL};
 
 /* Find the folder of the running command. */
@@ -66,4 +67,9 @@ int mt_locate_simulator(char out[MT_PLACE_SIZE])
 int mt_locate_page(char out[MT_PLACE_SIZE])
 {
     return locate(out, page_places, "memtap.html", "memtap.html");
+}
+
+int mt_locate_package(char out[MT_PLACE_SIZE])
+{
+    return locate(out, package_places, "memtap/fleet/command.py", "");
 }

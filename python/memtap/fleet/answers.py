@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The answers as text of 80 columns, and as JSON."""
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import textwrap
+from typing import Any, Callable, Iterator, Optional, Sequence
+
+from ..report import size_text
+
+WIDTH = 80
+MOST_RANKS = 12     # outliers shown
+MOST_THINGS = 3     # of each
+MOST_ROWS = 10
+JSON_VERSION = 1
+
+Row = dict[str, Any]
+
+
+@dataclasses.dataclass
+class Answers:
+    """What was found of one job. skipped: traces that are not compared, with the reason."""
+
+    jobs: list[Row]
+    job: str
+    found: dict[str, list[Row]]
+    skipped: Sequence[tuple[str, str]] = ()
+
+    @property
+    def run(self) -> str:
+        """The newest run, which most answers are about."""
+        newest = self.found["newest"]
+        return str(newest[0]["run"]) if newest else ""
+
+    def of_run(self, question: str) -> list[Row]:
+        return [row for row in self.found[question] if row["run"] == self.run]
+
+    def as_json(self) -> str:
+        answers = {name: rows for name, rows in self.found.items() if name != "newest"}
+        whole = {"version": JSON_VERSION, "job": self.job, "run": self.run, "jobs": self.jobs, **answers,
+                 "skipped": [{"trace": trace, "reason": reason} for trace, reason in self.skipped]}
+        return json.dumps(whole, indent=2, ensure_ascii=True) + "\n"
+
+    def as_text(self) -> str:
+        lines: list[str] = []
+        for part in (_head, _stages, _outliers, _late, _growing, _nearest, _imbalance, _nights, _others):
+            lines += part(self)
+        return "\n".join(lines) + "\n"
+
+
+def safe(text: Any) -> str:
+    """Somebody else's text, so that it cannot act on a terminal."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(text))
+
+
+def wrapped(text: str, indent: int = 2, more: int = 2) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * (indent + more),
+                         break_on_hyphens=False, break_long_words=False)
+
+
+def count(number: int) -> str:
+    return f"{number:,}"
+
+
+def change(size: int) -> str:
+    return ("-" if size < 0 else "+") + size_text(abs(size))
+
+
+def rank(row: Row) -> str:
+    """Which process a row is about."""
+    if row["rank"] is None or row["rank"] < 0:
+        return safe(row["trace"])
+    host = f" ({safe(row['host'])})" if row.get("host") else ""
+    return f"rank {row['rank']}{host}"
+
+
+def category(name: str) -> str:
+    return safe(name.replace("_", " "))
+
+
+def place(row: Row) -> str:
+    """file.py:7 function."""
+    if not row.get("file"):
+        return safe(row.get("function") or "no known line")
+    return safe(f"{os.path.basename(row['file'])}:{row['line']} {row['function']}")
+
+
+def _head(answers: Answers) -> list[str]:
+    nights = {row["run"]: row for row in answers.found["nights"]}
+    now = nights.get(answers.run)
+    if now is None:
+        return [f"{safe(answers.job)}: no trace can be compared"]
+    text = (f"{safe(answers.job)}, run {safe(answers.run)}: the highest peak of {count(now['ranks'])} ranks is "
+            f"{size_text(now['most'])}")
+    text += f", of rank {now['most_rank']}" if (now["most_rank"] or 0) >= 0 else ""
+    return wrapped(f"{text}; the median is {size_text(now['median'])}.", 0, 0)
+
+
+def _table(rows: Sequence[Sequence[str]], last: int = 0) -> Iterator[str]:
+    """Columns to the right, the last one to the left."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    for row in rows:
+        line = "  ".join(text.rjust(width) for text, width in zip(row, widths)) + "  " + row[-1]
+        yield "  " + (line if len(line) <= WIDTH - 2 else line[:WIDTH - 3] + "…")
+
+
+def _stages(answers: Answers) -> list[str]:
+    rows = answers.of_run("stages")
+    if not rows:
+        return []
+    table = [["ranks", "median", "highest", "by rank", "least left", "role: parameters of"]]
+    for row in rows[:4 * MOST_ROWS]:
+        left = "?" if row["headroom"] is None else size_text(row["headroom"]) if row["headroom"] >= 0 else "none"
+        table.append([count(row["ranks"]), size_text(row["median"]), size_text(row["most"]), str(row["most_rank"]), left,
+                      safe(row["role"])])
+    return ["", *_table(table), *_left_out(len(rows) - 4 * MOST_ROWS)]
+
+
+def _left_out(number: int, what: str = "more") -> list[str]:
+    return [f"  ... {count(number)} {what}; --format json has all"] if number > 0 else []
+
+
+def _outliers(answers: Answers) -> list[str]:
+    of_rank: dict[tuple[str, int], list[Row]] = {}
+    for row in answers.of_run("outliers"):
+        of_rank.setdefault((row["trace"], row["device"]), []).append(row)
+    lines = ["", "Outliers, each against the ranks of its role"]
+    if not of_rank:
+        few = all(row["ranks"] < 3 for row in answers.of_run("stages"))
+        return [*lines, "  no role has three ranks to compare" if few else "  none"]
+    for rows in list(of_rank.values())[:MOST_RANKS]:
+        lines += _outlier(rows)
+    return [*lines, *_left_out(len(of_rank) - MOST_RANKS, "ranks")]
+
+
+def _outlier(rows: list[Row]) -> Iterator[str]:
+    first = rows[0]
+    peak = next((row for row in rows if row["kind"] == "peak"), None)
+    if peak:
+        said = f"peak {size_text(peak['bytes'])}; the median of {count(peak['ranks'])} is {size_text(peak['median'])}"
+    else:
+        said = f"its peak is like that of the others ({count(first['ranks'])} ranks)"
+    yield from wrapped(f"{rank(first)}, {safe(first['role'])}: {said}", 2, 4)
+    if peak:  # what explains it
+        rows = [row for row in rows if (row["above"] > 0) == (peak["above"] > 0)]
+    things = [row for row in rows if row["kind"] == "line"] or [row for row in rows if row["kind"] in ("category", "module")]
+    for row in things[:MOST_THINGS]:
+        at = place(row) if row["kind"] == "line" else safe(row["module"])
+        yield from wrapped(f"{change(row['above'])} {category(row['category'])} at {at}: {size_text(row['bytes'])}, "
+                           f"the others {size_text(row['median'])}", 4, 4)
+    module = next((row for row in rows if row["kind"] == "module"), None)
+    if module and things[:1] != [module]:
+        yield from wrapped(f"largest in the module {safe(module['module'])}, {change(module['above'])}", 4, 4)
+
+
+def _late(answers: Answers) -> list[str]:
+    rows = answers.of_run("late")
+    lines = ["", "Allocated later than in the others"] if rows else []
+    for row in rows[:MOST_ROWS]:
+        later, each = row["event"] - row["median"], row["iteration_events"]
+        about = f", {later / each:.1f} iterations" if each else ""
+        lines += wrapped(f"{rank(row)}: {category(row['category'])} ({size_text(row['bytes'])}) at {place(row)}: {count(later)} events "
+                         f"later{about}, than the median of {count(row['ranks'])}", 2, 4)
+    return [*lines, *_left_out(len(rows) - MOST_ROWS)]
+
+
+def _growing(answers: Answers) -> list[str]:
+    rows = answers.of_run("growing")
+    lines = ["", "Growing from iteration to iteration"]
+    for row in rows[:MOST_ROWS]:
+        by = f": {category(row['category'])} at {place(row)}" if row["category"] else ""
+        also = f" (and {count(row['ranks'] - 1)} other ranks)" if row["category"] and row["ranks"] > 1 else ""
+        lines += wrapped(f"{rank(row)}, {change(row['growth'])} an iteration{by}{also}", 2, 4)
+    return [*lines, *([] if rows else ["  no rank"]), *_left_out(len(rows) - MOST_ROWS, "ranks")]
+
+
+def _nearest(answers: Answers) -> list[str]:
+    rows = answers.of_run("nearest")
+    if not rows:
+        return ["", "Nearest to running out", "  not known: no trace says what its device has"]
+    table = []
+    for row in rows[:4]:
+        left = size_text(row["headroom"]) if row["headroom"] >= 0 else "nothing"
+        table.append([f"{left} left", f"of {size_text(row['memory'])}", f"{rank(row)}, {safe(row['role'])}"])
+    return ["", "Nearest to running out: the device's memory less all that is taken", *_table(table)]
+
+
+def _imbalance(answers: Answers) -> list[str]:
+    rows = answers.of_run("imbalance")
+    if not rows:
+        return []
+    table = [["above", "highest", "the median", "category, rank and role"]]
+    table += [[change(row["above"]), size_text(row["most"]), size_text(row["median"]),
+               f"{category(row['category'])}, rank {row['most_rank']}, {safe(row['role'])}"] for row in rows[:6]]
+    return ["", "Imbalance within a role", *_table(table)]
+
+
+def _nights(answers: Answers) -> list[str]:
+    rows = answers.found["nights"]
+    if len(rows) < 2:
+        return []
+    table = [["ranks", "median", "change", "highest", "by rank", "run"]]
+    table += [[count(row["ranks"]), size_text(row["median"]), "" if row["change"] is None else change(row["change"]),
+               size_text(row["most"]), str(row["most_rank"]), safe(row["run"])] for row in rows[-2 * MOST_ROWS:]]
+    lines = ["", "Runs, the newest last", *_table(table)]
+    return [*lines, *_since(answers, "changes", "Grown since the run before, by line (medians of a role)", _changed),
+            *_since(answers, "grown", "Ranks that grew since the run before", _grew)]
+
+
+def _since(answers: Answers, question: str, title: str, text: Callable[[Row], str]) -> list[str]:
+    rows = answers.of_run(question)
+    lines = ["", title] if rows else []
+    for row in rows[:MOST_ROWS]:
+        lines += wrapped(text(row), 2, 4)
+    return [*lines, *_left_out(len(rows) - MOST_ROWS)]
+
+
+def _changed(row: Row) -> str:
+    return f"{change(row['change'])} {category(row['category'])} at {place(row)}: now {size_text(row['bytes'])}, {safe(row['role'])}"
+
+
+def _grew(row: Row) -> str:
+    usual: Optional[int] = row["usual"]
+    return (f"{rank(row)}: {change(row['change'])}, now {size_text(row['peak'])}"
+            f"{'' if usual is None else f'; its role {change(usual)}'}")
+
+
+def _others(answers: Answers) -> list[str]:
+    lines: list[str] = []
+    others = [row for row in answers.jobs if row["job"] != answers.job]
+    if others:
+        lines += ["", "Other jobs (--job NAME)"]
+        lines += [f"  {safe(row['job'])}: {count(row['traces'])} traces in {count(row['runs'])} run{'s' if row['runs'] != 1 else ''}" for row in others[:MOST_ROWS]]
+        lines += _left_out(len(others) - MOST_ROWS)
+    if answers.found.get("older"):
+        older = answers.found["older"]
+        lines += ["", f"Not compared: {count(len(older))} traces of ranks that have a newer one in the same folder"]
+    if answers.skipped:
+        lines += ["", f"Not compared: {count(len(answers.skipped))} traces"]
+        for trace, reason in answers.skipped[:MOST_ROWS]:
+            lines += wrapped(f"{safe(trace)}: {safe(reason)}", 2, 4)
+        lines += _left_out(len(answers.skipped) - MOST_ROWS)
+    return lines

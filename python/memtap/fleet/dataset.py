@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dataset: Parquet files by job, run and rank (docs/fleet-dataset.md)."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import urllib.parse
+import zlib
+from typing import Any, Sequence
+
+from ..command import Problem
+from . import extract, folder
+
+MARK = "_memtap.json"  # engines pass over names that begin with _
+PARTITIONS = ("job", "run", "rank")
+
+
+def is_dataset(path: str) -> bool:
+    return os.path.isfile(os.path.join(path, MARK))
+
+
+def _version(path: str) -> str:
+    try:
+        return str(json.loads(pathlib.Path(path, MARK).read_text(encoding="utf-8"))["version"])
+    except (ValueError, KeyError, TypeError, OSError) as wrong:
+        raise Problem(f"{path}/{MARK}: is not a mark of memtap's ({type(wrong).__name__}); export the traces anew") from None
+
+
+def left_out(path: str) -> list[tuple[str, str]]:
+    """The traces that could not be exported, with the reason."""
+    listed = json.loads(pathlib.Path(path, MARK).read_text(encoding="utf-8")).get("left_out", [])
+    return [(str(trace), str(reason)) for trace, reason in listed]
+
+
+def write_some(found: Sequence[folder.Found], out: str, wanted: Sequence[str]) -> tuple[int, list[tuple[str, str]]]:
+    """Writes the tables of some traces: how many, and those that were not read with the reason."""
+    import pyarrow as pa
+    skipped = []
+    for one in found:
+        try:
+            tables = extract.read(one.path, one.name, one.run, wanted)
+        except (Problem, OSError, pa.ArrowException) as problem:
+            skipped.append((one.name, extract.problem_of(problem, one.path)))
+            continue
+        try:
+            for name, table in tables.items():
+                _write(table, name, out, one.name)
+        except OSError as error:  # which another process can be told of
+            raise Problem(f"{error.filename or out}: {error.strerror or error}") from None
+    return len(found) - len(skipped), skipped
+
+
+def _write(table: Any, name: str, out: str, trace: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    if not table.num_rows:
+        return
+    keys = {key: table.column(key)[0].as_py() for key in PARTITIONS}
+    place = pathlib.Path(out, name, *(f"{key}={urllib.parse.quote(str(value), safe='')}" for key, value in keys.items()))
+    place.mkdir(parents=True, exist_ok=True)
+    schema = extract.schema(name)
+    whole = pa.concat_tables([schema.empty_table(), table.select(schema.names)]).drop_columns(list(PARTITIONS))
+    whole = whole.replace_schema_metadata(schema.metadata)
+    made = place / f".part-{zlib.crc32(trace.encode()):08x}.parquet"
+    pq.write_table(whole, made, compression="zstd")
+    made.replace(made.with_name(made.name[1:]))
+
+
+def write(found: Sequence[folder.Found], out: str, wanted: Sequence[str] = extract.ALL) -> tuple[int, list[tuple[str, str]]]:
+    """Writes the dataset, into a folder that is new, empty or a dataset: how many traces, and those that were left out."""
+    skipped: list[tuple[str, str]] = []
+    if os.path.isdir(out) and is_dataset(out):
+        skipped = left_out(out)
+        if _version(out) != extract.VERSION:
+            raise Problem(f"{out}: is a dataset of version {_version(out)}; give another folder to -o")
+    elif os.path.exists(out) and (not os.path.isdir(out) or os.listdir(out)):
+        raise Problem(f"{out}: is there, and is no dataset of memtap's; give another folder to -o")
+    try:
+        for name in extract.ALL:  # also of those that will have no rows
+            os.makedirs(os.path.join(out, name), exist_ok=True)
+        tables = {name: extract.schema(name) for name in extract.ALL}
+        mark = {"version": extract.VERSION, "partitions": PARTITIONS,
+                "tables": {name: {field.name: str(field.type) for field in schema} for name, schema in tables.items()}}
+        pathlib.Path(out, MARK).write_text(json.dumps(mark, indent=2) + "\n", encoding="utf-8")
+        written = 0
+        for some, not_read in folder.spread(write_some, found, out, tuple(wanted)):
+            written += some
+            skipped += not_read
+        mark["left_out"] = sorted(set(skipped))
+        pathlib.Path(out, MARK).write_text(json.dumps(mark, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"{error.filename or out}: {error.strerror or error}") from None
+    return written, skipped
+
+
+def read(path: str, wanted: Sequence[str] = extract.COMPARED) -> dict[str, Any]:
+    """The tables of a dataset."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    if _version(path) != extract.VERSION:
+        raise Problem(f"{path}: is a dataset of version {_version(path)}, and this memtap reads {extract.VERSION}; export the traces anew")
+    tables = {}
+    for name in wanted:
+        schema = extract.schema(name)
+        place = os.path.join(path, name)
+        if not os.path.isdir(place) or not os.listdir(place):
+            tables[name] = schema.empty_table()
+            continue
+        keys = ds.partitioning(pa.schema([(key, schema.field(key).type) for key in PARTITIONS]), flavor="hive")
+        try:
+            tables[name] = ds.dataset(place, schema=schema, partitioning=keys, format="parquet").to_table(columns=schema.names)
+        except (OSError, pa.ArrowException) as wrong:
+            raise Problem(f"{place}: {str(wrong).splitlines()[0]}; export the traces anew") from None
+    return tables

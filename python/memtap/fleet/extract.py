@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One trace as the tables that many are compared by (docs/fleet-dataset.md), made from memtap.open's by pyarrow."""
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Iterable, Optional
+
+from .. import trace as traces
+from ..command import Problem
+from .questions import job_name
+
+VERSION = "1"
+COMPARED = ("runs", "sites", "growth")          # what memtap fleet needs
+ALL = (*COMPARED, "samples", "blocks", "stacks", "events")  # what a dataset has
+OPTIONS_WITH_VALUE = {"-W", "-X", "-c"}
+MOST_SITES = 1000
+
+
+class Unread(Problem):
+    """A trace that is not compared, and why."""
+
+
+def program_of(command: str) -> str:
+    """What a command line runs: "train.py", or a module's name after -m."""
+    words = command.split()
+    for i, word in enumerate(words[1:], 1):
+        if word == "-m" and i + 1 < len(words):
+            return words[i + 1]
+        if not word.startswith("-") and words[i - 1] not in OPTIONS_WITH_VALUE and re.match(r"python|pypy", os.path.basename(words[0])):
+            return os.path.basename(word)
+        if word.startswith("-") or words[i - 1] in OPTIONS_WITH_VALUE:
+            continue
+        break
+    return os.path.basename(words[0]) if words else "unknown"
+
+
+def job_of(row: dict[str, Any]) -> str:
+    """The program, and of how many processes it is."""
+    size = row["world_size"]
+    return job_name(program_of(row["command"] or "") + (f"-x{size}" if size is not None and size > 1 else ""))
+
+
+def parts(modules: Iterable[str]) -> str:
+    """Modules in few words: those with equal names up to a number are one: "embed, layers.0-7"."""
+    numbered: dict[str, set[int]] = {}
+    plain: set[str] = set()
+    for module in modules:
+        found = re.match(r"(.*?)(?:^|\.)(\d+)(?:\.|$)", module)
+        if found:
+            numbered.setdefault(found.group(1), set()).add(int(found.group(2)))
+        else:
+            plain.add(module.split(".")[0])
+    words = sorted(plain)
+    for name, numbers in sorted(numbered.items()):
+        words += [f"{name}.{span}".lstrip(".") for span in _spans(sorted(numbers))]
+    text = ", ".join(words)
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _spans(numbers: list[int]) -> list[str]:
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and spans[-1][1] == number - 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return [str(low) if low == high else f"{low}-{high}" for low, high in spans]
+
+
+def _plain(table: Any) -> Any:
+    """Texts as such, without dictionaries."""
+    import pyarrow as pa
+    return table.cast(pa.schema([pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
+                                 for field in table.schema]))
+
+
+def _with(table: Any, first: dict[str, tuple[Any, Any]]) -> Any:
+    """The table with columns before its own, of one value each."""
+    import pyarrow as pa
+    columns = {name: pa.array([value] * table.num_rows, kind) for name, (value, kind) in first.items()}
+    own = {name: table.column(name) for name in table.column_names if name not in first}
+    return pa.table({**columns, **own})
+
+
+def _sites(blocks: Any) -> Any:
+    """The blocks of a moment by category, line and module."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    keys = {"device": pc.fill_null(blocks["device"].cast(pa.int32()), -1), "category": blocks["category"]}
+    for name in ("function", "file", "module", "operator"):
+        keys[name] = pc.fill_null(blocks[name], "")
+    keys["line"] = pc.fill_null(blocks["line"], 0)
+    table = pa.table({**keys, "bytes": blocks["size"], "iteration": pc.fill_null(blocks["iteration"], 0),
+                      "event": blocks["event"]})
+    grouped = table.group_by(list(keys)).aggregate([("bytes", "sum"), ("bytes", "count"), ("iteration", "min"), ("event", "min")])
+    names = {"bytes_sum": "bytes", "bytes_count": "blocks", "iteration_min": "iteration", "event_min": "event"}
+    grouped = grouped.rename_columns([names.get(name, name) for name in grouped.column_names]).sort_by([("bytes", "descending")])
+    return grouped.slice(0, MOST_SITES)
+
+
+def _runs(ranks: Any, sites: Any, info: dict[str, str], name: str) -> Any:
+    """Each process and device, with what tells ranks of equal role."""
+    import pyarrow as pa
+    rows = ranks.to_pylist()
+    held = [site for site in sites.to_pylist() if site["category"] == "parameters"]
+    made = {"local_rank": [], "parameters": [], "parameters_in": []}  # type: dict[str, list[Any]]
+    for row in rows:
+        device = -1 if row["device"] is None else row["device"]
+        own = [site for site in held if site["device"] == device]
+        made["local_rank"].append(int(info["local_rank"]) if info.get("local_rank", "").isdigit() else None)
+        made["parameters"].append(sum(site["bytes"] for site in own))
+        made["parameters_in"].append(parts(site["module"] for site in own if site["module"]) or "no parameters of modules")
+    kinds = {"local_rank": pa.int32(), "parameters": pa.int64(), "parameters_in": pa.string()}
+    for column, values in made.items():
+        ranks = ranks.append_column(column, pa.array(values, kinds[column]))
+    ranks = ranks.set_column(ranks.column_names.index("path"), "path", pa.array([name] * len(rows), pa.string()))
+    return ranks
+
+
+def _no_device(table: Any) -> Any:
+    """Devices that are not known are -1: a key without NULL."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    place = table.column_names.index("device")
+    return table.set_column(place, "device", pc.fill_null(table["device"].cast(pa.int32()), -1))
+
+
+def read(path: str, name: str, run: str, wanted: Iterable[str] = COMPARED) -> dict[str, Any]:
+    """The tables of a trace. name: what it is called in them, run: the run that it is of. Unread: it is not to be compared."""
+    import pyarrow as pa
+    trace = traces.open(path)
+    if trace.info.get("trace.state") == "running":
+        raise Unread(f"{path}: it is still written")
+    ranks = _plain(pa.table(trace.ranks()))
+    first = ranks.slice(0, 1).to_pylist()[0]
+    if first["peak"] is None:
+        raise Unread(f"{path}: it has no memory of a device")
+    blocks = _plain(pa.table(trace.blocks()))
+    sites = _sites(blocks)
+    keys = {"job": (job_of(first), pa.string()), "run": (run, pa.string()),
+            "rank": (-1 if first["rank"] is None else first["rank"], pa.int32()), "trace": (name, pa.string())}
+    made = {"runs": lambda: _no_device(_runs(ranks, sites, trace.info, name)), "sites": lambda: sites,
+            "growth": lambda: _growth(_plain(pa.table(traces.Table("growth", [path])))),
+            "samples": lambda: _no_device(_plain(pa.table(traces.Table("samples", [path])))), "blocks": lambda: _no_device(blocks),
+            "stacks": lambda: _plain(pa.table(trace.stacks())), "events": lambda: _no_device(_plain(pa.table(trace.events())))}
+    return {table: _with(made[table](), keys) for table in wanted}
+
+
+def _growth(table: Any) -> Any:
+    import pyarrow.compute as pc
+    for name, nothing in (("function", ""), ("file", ""), ("line", 0)):
+        table = table.set_column(table.column_names.index(name), name, pc.fill_null(table[name], nothing))
+    return _no_device(table)
+
+
+def schema(table: str) -> Any:
+    """The table's schema, with the dataset's version in its metadata."""
+    import pyarrow as pa
+    text, keys = pa.string(), [("job", pa.string()), ("run", pa.string()), ("rank", pa.int32()), ("trace", pa.string())]
+    if table == "sites":
+        own = [("device", pa.int32()), ("category", text), ("function", text), ("file", text), ("module", text), ("operator", text),
+               ("line", pa.int32()), ("bytes", pa.int64()), ("blocks", pa.int64()), ("iteration", pa.int32()),
+               ("event", pa.int64())]
+    else:
+        given = pa.schema(traces.Table("ranks" if table == "runs" else table, []))
+        own = [(field.name, pa.int32() if field.name == "device" else text if pa.types.is_dictionary(field.type) else field.type)
+               for field in given if field.name != "rank"]
+        own += [("local_rank", pa.int32()), ("parameters", pa.int64()), ("parameters_in", text)] if table == "runs" else []
+    return pa.schema([*keys, *own], metadata={"memtap.dataset.version": VERSION, "memtap.table": table})
+
+
+def problem_of(problem: BaseException, path: str) -> str:
+    """Why a trace was not read, without its name before it."""
+    said: Optional[str] = str(problem) or type(problem).__name__
+    return (said or "").removeprefix(f"{path}: ")

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The statements of questions.sql, and how an engine answers them."""
+from __future__ import annotations
+
+import dataclasses
+import functools
+import pathlib
+import re
+from typing import Any, Iterator, Protocol
+
+
+def job_name(text: str) -> str:
+    """A job's name without what means something in SQL or in a path."""
+    return re.sub(r"[^A-Za-z0-9._+@-]", "_", text)
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """Settings of the questions. stages, tensor_parallel: into how many the ranks are divided, 0: not known (ranks of a
+    stage stand one after the other, those that share tensors do so within a stage). A rank is an outlier if it is further from
+    its group's median than `mads` times the group's spread (the median distance from the median, times 1.4826), than
+    least_share of the group's peak, and than least_bytes."""
+
+    job: str = ""
+    stages: int = 0
+    tensor_parallel: int = 0
+    mads: float = 6.0
+    least_share: float = 0.02
+    least_bytes: int = 1 << 20
+
+    def as_sql(self) -> str:
+        """The table asked."""
+        return (f"SELECT '{job_name(self.job)}' AS job, CAST({self.stages} AS BIGINT) AS stages, CAST({self.tensor_parallel} AS BIGINT) AS "
+                f"tensor_parallel, CAST({self.mads} AS DOUBLE) AS mads, CAST({self.least_share} AS DOUBLE) AS least_share, "
+                f"CAST({self.least_bytes} AS BIGINT) AS least_bytes")
+
+
+@dataclasses.dataclass(frozen=True)
+class Statement:
+    """kind: "table" or "question"."""
+
+    kind: str
+    name: str
+    sql: str
+
+
+class Engine(Protocol):
+    """What runs statements: DuckDB (duck.py) or Spark (memtap.spark)."""
+
+    def table(self, name: str, sql: str) -> None:
+        """Makes a temporary table."""
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """The rows of an answer."""
+
+
+@functools.lru_cache(maxsize=None)
+def statements() -> tuple[Statement, ...]:
+    text = pathlib.Path(__file__).with_name("questions.sql").read_text(encoding="utf-8")
+    return tuple(_split(text))
+
+
+def _split(text: str) -> Iterator[Statement]:
+    kind = name = ""
+    lines: list[str] = []
+    for line in [*text.splitlines(), "-- question: "]:
+        head, _, rest = line.removeprefix("-- ").partition(": ") if line.startswith("-- ") else ("", "", "")
+        if head in ("table", "question"):
+            if name:
+                yield Statement(kind, name, "\n".join(lines).strip())
+            kind, name, lines = head, rest.strip(), []
+        elif not line.startswith("--"):
+            lines.append(line)
+
+
+BEFORE = ("jobs",)  # of all jobs: which to ask about
+
+
+def jobs(engine: Engine) -> list[dict[str, Any]]:
+    """What jobs there are, the one with most traces first."""
+    return engine.rows(next(one.sql for one in statements() if one.name == "jobs"))
+
+
+def answers(engine: Engine, asked: Asked) -> dict[str, list[dict[str, Any]]]:
+    """The answers to all questions about a job, and the name of its newest run."""
+    engine.table("asked", asked.as_sql())
+    found: dict[str, list[dict[str, Any]]] = {}
+    for one in statements():
+        if one.kind == "table":
+            engine.table(one.name, one.sql)
+        elif one.name not in BEFORE:
+            found[one.name] = engine.rows(one.sql)
+    found["newest"] = engine.rows("SELECT run FROM newest")
+    return found

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_fleet.py MAKE-TRACES MAKE-RANKS MEMTAP: memtap fleet names the odd ranks of a small job, the same over a folder and over its
+dataset, lists what it cannot compare, and says what to install. Skipped (77) where MEMTAP_TEST_PYTHON has no pyarrow or duckdb. With
+MEMTAP_TEST_SPARK=1, Spark (pyspark there) gives the same answers."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+make_traces, make_ranks, memtap = map(os.path.abspath, sys.argv[1:])
+python = os.environ.get("MEMTAP_TEST_PYTHON", sys.executable)
+source = pathlib.Path(__file__).resolve().parents[2] / "python"
+RANKS, BIG, NIGHTS = 12, 7, 2
+
+
+def run(*command, code=0, python_of=python, **more):
+    # The command takes PATH's python3, in a build folder.
+    environment = dict(os.environ, PATH=f"{pathlib.Path(python_of).parent}:{os.environ['PATH']}", **more)
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == code, (command, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def make_job(recordings, top):
+    lines = []
+    for night in range(NIGHTS):
+        folder = top / f"night-{night}"
+        folder.mkdir(parents=True)
+        for rank in range(RANKS):
+            odd = "mixed" if night and rank == BIG else "training"
+            infos = [f"rank={rank}", f"world_size={RANKS}", f"host=node{rank}", "command=python train.py",
+                     f"start_realtime_ns={10 ** 18 + night * 10 ** 14 + rank}"]
+            lines.append("\t".join([str(recordings / f"{odd}.mtap"), str(folder / f"{rank}.mtap"), *infos]))
+    subprocess.run([make_ranks], input="\n".join(lines) + "\n", text=True, check=True)
+
+
+def spoil(recordings, top):
+    """Traces that cannot be compared, and another job's."""
+    newest = top / f"night-{NIGHTS - 1}"
+    whole = (recordings / "training.mtap").read_bytes()
+    (newest / "cut.mtap").write_bytes(whole[:len(whole) // 2])
+    (newest / "empty.mtap").write_bytes(b"")
+    (newest / "text.mtap").write_text("no trace\n")
+    (newest / "newer.mtap").write_bytes(whole[:8] + b"\xff\x7f" + whole[10:])
+    shutil.copy(recordings / "idle.mtap", newest)
+    shutil.copy(recordings / "rank0.mtap", newest)
+    return {f"{newest.name}/{name}.mtap" for name in ("cut", "empty", "text", "newer", "idle")}
+
+
+def check_answers(found, left_out):
+    assert found["job"] == f"train.py-x{RANKS}" and found["run"] == f"night-{NIGHTS - 1}", (found["job"], found["run"])
+    assert {row["trace"] for row in found["skipped"]} == left_out, found["skipped"]
+    assert all(row["reason"] for row in found["skipped"])
+    assert len(found["jobs"]) == 2
+    mine = [row for row in found["outliers"] if row["run"] == found["run"]]
+    assert mine[0]["rank"] == BIG and {row["rank"] for row in mine if row["kind"] == "peak"} == {BIG}, mine
+    peak = next(row for row in mine if row["kind"] == "peak")
+    line = next(row for row in mine if row["kind"] == "line")
+    assert peak["bytes"] - peak["median"] == peak["above"] > 0 and peak["ranks"] == RANKS and peak["mad"] == 0
+    assert line["rank"] == BIG and line["file"] and line["bytes"] - line["median"] == line["above"]
+    assert not [row for row in found["outliers"] if row["run"] == "night-0"]
+    assert not found["growing"] and not found["older"]
+    assert [row["ranks"] for row in found["nights"]] == [RANKS] * NIGHTS
+    assert found["grown"][0]["rank"] == BIG and found["grown"][0]["usual"] == 0
+    highest = max(found["stages"], key=lambda row: row["most"])
+    assert highest["most_rank"] == BIG and highest["most"] == peak["bytes"]
+
+
+def check_text(top):
+    text = run(memtap, "fleet", top).stdout
+    assert all(len(line) <= 80 for line in text.splitlines()), text
+    assert f"rank {BIG} (node{BIG})" in text and "Other jobs" in text and "night-1/cut.mtap" in text, text
+
+
+def check_dataset(work, top, left_out):
+    out = work / "dataset"
+    done = run(memtap, "export", "--format", "parquet", "-o", out, top)
+    assert all(name in done.stderr for name in left_out), done.stderr
+    folder = run(memtap, "fleet", "--format", "json", top).stdout
+    dataset = run(memtap, "fleet", "--format", "json", out).stdout
+    assert folder == dataset
+    again = run(memtap, "export", "--format", "parquet", "-o", out, top / "night-0" / "0.mtap")
+    assert "1 traces" in again.stderr
+    script = f"""
+import json, pyarrow.parquet as pq, pyarrow.dataset as ds, duckdb
+mark = json.load(open({str(out / '_memtap.json')!r}))
+for table, columns in mark["tables"].items():
+    if table == "growth":  # nothing grows
+        continue
+    found = ds.dataset({str(out)!r} + "/" + table, partitioning="hive", format="parquet")
+    assert set(found.schema.names) == set(columns), (table, found.schema.names, columns)
+    assert all(file.metadata.metadata[b"memtap.dataset.version"] == mark["version"].encode()
+               for file in [pq.ParquetFile(next(iter(found.files)))])
+documented = open({str(source.parent / 'docs' / 'fleet-dataset.md')!r}).read()
+for table in ("runs", "sites", "growth", "samples"):
+    assert all(f"`{{name}}`" in documented for name in mark["tables"][table]), table
+bytes, peak = duckdb.connect().execute("SELECT sum(size), max(r.peak) FROM '{out}/blocks/*/*/*/*.parquet' b JOIN '{out}/runs/*/*/*/*.parquet' r "
+                                  "USING (trace) WHERE trace = 'night-1/{BIG}.mtap'").fetchone()
+assert bytes == peak, (bytes, peak)
+"""
+    run(python, "-c", script)
+    return folder
+
+
+def check_bad_input(work, top):
+    (work / "nothing").mkdir()
+    for arguments in (["fleet", work / "nothing"], ["fleet", work / "absent"], ["fleet", "--job", "other", top],
+                      ["fleet"], ["fleet", "--stages", "0", top], ["export", "-f", "parquet", top],
+                      ["export", "-f", "parquet", "-o", top, top]):
+        said = run(memtap, *arguments, code=2).stderr
+        assert said.startswith("memtap") and said.count("\n") == 1, said
+    bare = work / "bare"
+    bare.mkdir()
+    (bare / "python3").write_text(f"#!/bin/sh\nexec {sys.executable} -S -E \"$@\"\n")
+    (bare / "python3").chmod(0o755)
+    said = run(memtap, "fleet", top, code=2, python_of=bare / "python3").stderr
+    assert "pip install memtap" in said and said.count("\n") == 1, said
+    (bare / "python3").write_text(f"#!/bin/sh\nexec {sys.executable} -S \"$@\"\n")
+    for arguments, names in ((["fleet", top], "pip install pyarrow duckdb"),
+                             (["export", "-f", "parquet", "-o", work / "x", top], "pip install pyarrow")):
+        said = run(memtap, *arguments, code=2, python_of=bare / "python3").stderr
+        assert names in said and said.count("\n") == 1, said
+
+
+SPARK = """
+import sys
+from pyspark.sql import SparkSession
+import memtap.spark
+spark = (SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false").config("spark.executor.memory", "768m")
+         .config("spark.driver.host", "127.0.0.1").config("spark.sql.shuffle.partitions", "2").getOrCreate())
+print(memtap.spark.ask(spark, sys.argv[1]).as_json(), end="")
+spark.dataSource.register(memtap.spark.TraceSource)
+rows = spark.read.format("memtap").option("table", "runs").load(sys.argv[1]).count()
+assert rows == int(sys.argv[2]), rows
+"""
+
+
+def check_spark(work, top, answers):
+    for path in (top, work / "dataset"):
+        done = run(python, "-c", SPARK, path, RANKS * NIGHTS + 1, PYTHONPATH=str(source), MEMTAP=memtap, PYSPARK_PYTHON=python) \
+            if path == top else run(python, "-c", SPARK.split("spark.dataSource")[0], path, PYTHONPATH=str(source), MEMTAP=memtap,
+                                    PYSPARK_PYTHON=python)
+        assert json.loads(done.stdout) == json.loads(answers)
+
+
+def main():
+    if subprocess.run([python, "-c", "import pyarrow, duckdb"], capture_output=True, check=False).returncode:
+        print(f"{python} has no pyarrow and duckdb")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as name:
+        work = pathlib.Path(name)
+        (work / "recordings").mkdir()
+        subprocess.run([make_traces, "."], cwd=work / "recordings", check=True)
+        top = work / "runs"
+        make_job(work / "recordings", top)
+        left_out = spoil(work / "recordings", top)
+        check_answers(json.loads(run(memtap, "fleet", "--format", "json", top).stdout), left_out)
+        check_text(top)
+        answers = check_dataset(work, top, left_out)
+        check_bad_input(work, top)
+        if os.environ.get("MEMTAP_TEST_SPARK"):
+            check_spark(work, top, answers)
+
+
+main()
