@@ -12,6 +12,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,7 +38,7 @@ PROGRAMS = {
     "qwen_adamw": (LARGE, "batch=1..4096", "python Z/qwen_adamw.py --batch {batch}"),
     "qwen_adamw, length": (LARGE, "length=16..4096+16", "python Z/qwen_adamw.py --batch 8 --length {length}"),
     "nanoGPT": (MIDDLE, "batch=1..4096",
-                "python F/nanoGPT/train.py F/nanoGPT/config/train_gpt2.py --wandb_log=False --compile=False --max_iters=8 "
+                "python train.py config/train_gpt2.py --wandb_log=False --compile=False --max_iters=8 "
                 "--eval_iters=1 --eval_interval=100 --gradient_accumulation_steps=1 --out_dir=out --batch_size={batch}"),
     "minGPT adder": (SMALL, "batch=1..4096",
                      "python F/minGPT/projects/adder/adder.py --trainer.max_iters=8 --trainer.num_workers=0 "
@@ -51,7 +52,7 @@ PROGRAMS = {
     "DCGAN": ("t4,rtx3060,l4", "batch=1..1000",
               "python F/examples/dcgan/main.py --dataset fake --accel --niter 1 --workers 0 --ngf 256 --ndf 256 "
               "--imageSize 64 --batchSize {batch}"),
-    "diffusion": (MIDDLE, "batch=1..4096", "python DIFFUSION {batch}"),
+    "diffusion": (MIDDLE, "batch=16..4096", "python DIFFUSION {batch}"),
 }
 PUBLIC = list(PROGRAMS)[list(PROGRAMS).index("nanoGPT"):]
 DIFFUSION = """
@@ -70,10 +71,10 @@ def write_data(args, work):
     for name, n in (("train", 3000), ("valid", 40), ("test", 40)):
         text = "\n".join(" ".join(random.choices(words, k=300)) for _ in range(n))
         (work / "words" / f"{name}.txt").write_text(text + "\n")
-    folder = args.public / "nanoGPT" / "data" / "openwebtext"
+    shutil.copytree(args.public / "nanoGPT", work, dirs_exist_ok=True) # it reads and writes where it is started
     for name in "train.bin", "val.bin":
-        if folder.is_dir() and not (folder / name).exists():
-            (folder / name).write_bytes(random.randbytes(20_000_000).translate(bytes(b % 128 for b in range(256))))
+        tokens = random.randbytes(20_000_000).translate(bytes(byte % 128 for byte in range(256)))
+        (work / "data" / "openwebtext" / name).write_bytes(tokens)
     (work / "pictures").mkdir()
     make = ("import sys\nfrom PIL import Image\nimport os\nfor i in range(120):\n"
             "    Image.frombytes('RGB', (64, 64), os.urandom(3 * 64 * 64)).save(f'{sys.argv[1]}/{i}.png')\n")
@@ -155,4 +156,5 @@ def main():
     sys.exit(bool(faults))
 
 
-main()
+if __name__ == "__main__":
+    main()

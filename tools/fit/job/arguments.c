@@ -242,7 +242,7 @@ int mt_fit_arguments_read(struct mt_fit_arguments *arguments, const struct mt_co
 {
     struct typed typed = {.command = command};
     const char *value;
-    int letter, operand, code = 0;
+    int letter = 0, operand = 0, code = 0;
     *arguments = (struct mt_fit_arguments){.job = {.fraction = 1, .timeout_s = DEFAULT_TIMEOUT_S}};
     while (!typed.module && !code &&
            (letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {

@@ -34,8 +34,7 @@ static void watch_signals(void)
 /* --- what to run next --------------------------------------------------------------------------
  */
 
-/* The card with the most memory: what is not there on it, is on none. */
-static size_t largest_card(const struct mt_job *job)
+size_t mt_fit_largest_card(const struct mt_job *job)
 {
     size_t largest = 0;
     for (size_t i = 1; i < job->n_cards; i++)
@@ -60,7 +59,7 @@ static bool wants_top(const struct mt_fit *fit, const struct mt_card_search *sea
     const struct mt_fit_line *line = &fit->line[search->line];
     uint64_t value = 0;
     size_t last = mt_job_positions(fit->job) - 1;
-    if ((search->card != largest_card(fit->job) && !has_surprise(fit, search->line)) ||
+    if ((search->card != mt_fit_largest_card(fit->job) && !has_surprise(fit, search->line)) ||
         !mt_search_wants_top(search, fit->job) ||
         !mt_variable_number(&fit->job->variable[fit->job->searched], last, &value))
         return 0;
@@ -85,7 +84,7 @@ static int next_of_line(const struct mt_fit *fit, size_t i, struct mt_attempt *n
     next->choice.line = i;
     if (mt_shared_next(line, &next->choice.at)) {
         next->is_huge = 1;
-        next->card = largest_card(fit->job);
+        next->card = mt_fit_largest_card(fit->job);
         return 1;
     }
     for (size_t card = 0; mt_shared_are_over(line) && card < fit->job->n_cards; card++) {

@@ -52,6 +52,10 @@ static inline struct mt_card_search *mt_fit_search(const struct mt_fit *fit, siz
     return &fit->search[line * fit->job->n_cards + card];
 }
 
+/* The card with the most memory: what does not fit there, fits nowhere. Unlimited cards are of its
+ * kind. */
+size_t mt_fit_largest_card(const struct mt_job *job);
+
 /* Runs whose results are in what is known of a card: its own, and those that cards share. */
 unsigned mt_fit_runs(const struct mt_fit *fit, size_t line, size_t card);
 

@@ -120,10 +120,14 @@ static void put_figures(struct table *table, const struct mt_fit *fit, size_t ro
     char size[MT_SIZE_TEXT];
     const struct mt_outcome *peak = peak_of(fit, line, card);
     uint64_t memory = fit->job->card[card].memory;
+    const struct mt_job *job = fit->job;
+    bool is_own = peak && peak == mt_fit_best(fit, line, card);
     if (peak) {
-        snprintf(cell(table, row, column), CELL, "%s", mt_size_text(size, peak->used));
+        uint64_t other = is_own ? 0 : job->card[mt_fit_largest_card(job)].gpu->context;
+        uint64_t used = peak->used - other + (is_own ? 0 : job->card[card].gpu->context);
+        snprintf(cell(table, row, column), CELL, "%s", mt_size_text(size, used));
         snprintf(cell(table, row, column + 1), CELL, "%.1f %%",
-                 100.0 * (double)peak->used / (double)memory);
+                 100.0 * (double)used / (double)memory);
         snprintf(cell(table, row, column + 2), CELL, "%s", mt_size_text(size, peak->reserved));
     }
     snprintf(cell(table, row, column + 3), CELL, "%u", mt_fit_runs(fit, line, card));

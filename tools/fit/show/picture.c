@@ -12,8 +12,10 @@ int mt_fit_picture(const struct mt_fit *fit, const char *path)
                  "memtap fit");
     if (fit->job->n_lines == 1 && fit->job->searched >= 0)
         mt_plot_one_line(&plot);
-    else
+    else if (fit->job->n_variables)
         mt_plot_lines(&plot);
+    else
+        mt_plot_cards(&plot);
     mt_svg_end(plot.out);
     int failed = ferror(plot.out);
     return fclose(plot.out) || failed ? -EIO : 0;

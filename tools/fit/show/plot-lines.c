@@ -30,8 +30,8 @@ static void draw_line_names(const struct mt_plot *plot)
     for (size_t i = 0; i < job->n_variables; i++) {
         if ((int)i == job->searched)
             continue;
-        mt_svg_text(plot->out, MT_PLOT_RIGHT + 12, y, MT_SVG_START, 0, MT_PLOT_FAINT,
-                    job->variable[i].name);
+        snprintf(text, sizeof text, "%.22s", job->variable[i].name);
+        mt_svg_text(plot->out, MT_PLOT_RIGHT + 12, y, MT_SVG_START, 0, MT_PLOT_FAINT, text);
         for (size_t line = 0; line < job->n_lines; line++) {
             const char *value = mt_variable_text(
                 &job->variable[i], mt_job_value(job, (struct mt_choice){line, 0}, i), room);
@@ -72,7 +72,7 @@ static void draw_stroke(const struct mt_plot *plot, size_t card)
         double height = height_of(fit, line, card), x = mt_plot_x(plot, (double)line) + aside;
         mt_choice_text(fit->job, (struct mt_choice){line, 0}, MT_CHOICE_LINE, values,
                        sizeof values);
-        snprintf(text, sizeof text, "%.4g", height);
+        snprintf(text, sizeof text, fit->job->searched >= 0 ? "%.0f" : "%.1f %%", height);
         snprintf(title, sizeof title, "%s, %s: %s", fit->job->card[card].gpu->name, values, text);
         if (line && is_joined(fit->job))
             mt_svg_line(plot->out, mt_plot_x(plot, (double)line - 1),
@@ -86,6 +86,42 @@ static void draw_stroke(const struct mt_plot *plot, size_t card)
         mt_svg_text(plot->out, x, mt_plot_y(plot, height) - 8, MT_SVG_MIDDLE, 0,
                     mt_svg_colour(card), text);
     }
+}
+
+/* Of a command as it is, on every card: a bar each. */
+static void draw_bars(const struct mt_plot *plot)
+{
+    char text[32];
+    const struct mt_job *job = plot->fit->job;
+    double width = (MT_PLOT_RIGHT - MT_PLOT_LEFT) / (double)job->n_cards * 0.6;
+    for (size_t card = 0; card < job->n_cards; card++) {
+        double height = height_of(plot->fit, 0, card), x = mt_plot_x(plot, (double)card);
+        bool fits = mt_fit_best(plot->fit, 0, card) != NULL;
+        if (fits)
+            mt_svg_box(plot->out, x - width / 2, mt_plot_y(plot, height), width,
+                       MT_PLOT_BOTTOM - mt_plot_y(plot, height), mt_svg_colour(0), "none");
+        else
+            mt_svg_cross(plot->out, x, MT_PLOT_BOTTOM - 8, MT_PLOT_BAD, job->card[card].gpu->name);
+        snprintf(text, sizeof text, "%.0f %%", height);
+        if (fits)
+            mt_svg_text(plot->out, x, mt_plot_y(plot, height) - 5, MT_SVG_MIDDLE, 0, MT_PLOT_INK,
+                        text);
+        mt_svg_text(plot->out, x + (job->n_cards > 6 ? 8 : 0), MT_PLOT_BOTTOM + 20,
+                    job->n_cards > 6 ? MT_SVG_END : MT_SVG_MIDDLE, job->n_cards > 6 ? -30 : 0,
+                    MT_PLOT_INK, job->card[card].gpu->name);
+    }
+    mt_svg_line(plot->out, MT_PLOT_LEFT, MT_PLOT_BOTTOM, MT_PLOT_RIGHT, MT_PLOT_BOTTOM,
+                MT_PLOT_FAINT, 1);
+}
+
+void mt_plot_cards(struct mt_plot *plot)
+{
+    plot->first = -0.5;
+    plot->last = (double)plot->fit->job->n_cards - 0.5;
+    plot->most = 108;
+    mt_plot_title(plot, "part of each card's memory that it takes (crosses: it does not fit)");
+    mt_plot_levels(plot, " %");
+    draw_bars(plot);
 }
 
 void mt_plot_lines(struct mt_plot *plot)

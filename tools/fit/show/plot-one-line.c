@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define BAD "#b3243f"
 #define GIB ((double)((uint64_t)1 << 30))
 
 static void find_ranges(struct mt_plot *plot)
@@ -41,7 +40,8 @@ static void draw_run(const struct mt_plot *plot, const struct mt_attempt *attemp
         return;
     if (outcome->end == MT_FIT_FULL && !attempt->is_huge) {
         snprintf(title, sizeof title, "%s, %s: does not fit", card, values);
-        mt_svg_cross(plot->out, mt_plot_x(plot, value), mt_plot_y(plot, memory), BAD, title);
+        mt_svg_cross(plot->out, mt_plot_x(plot, value), mt_plot_y(plot, memory), MT_PLOT_BAD,
+                     title);
     } else if (outcome->end == MT_FIT_FITS && used <= plot->most) {
         snprintf(title, sizeof title, "%s, %s: %s", card, values,
                  mt_size_text(size, outcome->used));

@@ -67,6 +67,15 @@ void mt_plot_names(const struct mt_plot *plot, const double *y, const char (*nam
         at[order[i]] = y[order[i]] < least ? least : y[order[i]];
         least = at[order[i]] + 15;
     }
+    double below = least - 15 > MT_PLOT_BOTTOM ? least - 15 - MT_PLOT_BOTTOM : 0;
+    for (size_t i = n; below > 0 && i-- > 0;) { /* up, as far as there is no room */
+        size_t name_above = order[i];
+        at[name_above] -= below;
+        if (i && at[order[i - 1]] + 15 <= at[name_above])
+            below = 0;
+        else if (i)
+            below = at[order[i - 1]] + 15 - at[name_above];
+    }
     for (size_t i = 0; i < n; i++)
         mt_svg_text(plot->out, MT_PLOT_RIGHT + 12, at[i] + 4, MT_SVG_START, 0, mt_svg_colour(i),
                     name[i]);

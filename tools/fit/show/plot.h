@@ -15,6 +15,7 @@
 #define MT_PLOT_BOTTOM 400.0
 #define MT_PLOT_INK "#222222"
 #define MT_PLOT_FAINT "#666666"
+#define MT_PLOT_BAD "#b3243f"
 
 struct mt_plot {
     FILE *out;
@@ -37,8 +38,9 @@ void mt_plot_title(const struct mt_plot *plot, const char *what);
 /* Of each card, at the right, near to its height there. */
 void mt_plot_names(const struct mt_plot *plot, const double *y, const char (*name)[64], size_t n);
 
-/* The two pictures: of one line, and of several. */
+/* The pictures: of one line, of several, and of a command that has no variables. */
 void mt_plot_one_line(struct mt_plot *plot);
 void mt_plot_lines(struct mt_plot *plot);
+void mt_plot_cards(struct mt_plot *plot);
 
 #endif
