@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When the program called empty_cache. No event says so, but segments are given back. PyTorch's
- * allocator also does that in an allocation that finds no memory; then it asks CUDA again at once.
+ * When the program called empty_cache. No event says so, but segments are given back, by a Python
+ * function of that name; or by C++, where PyTorch's allocator also does that in an allocation that
+ * finds no memory; then it asks CUDA again at once.
  */
 #include "inside.h"
 #include "trace-format/cuda-apis.h"
@@ -31,38 +32,69 @@ int mt_gather_end_frees(struct mt_gathering *g, struct mt_gather_thread *thread)
     return 0;
 }
 
-/* A private pool gives memory back once nobody uses it. */
-static int release_pool(struct mt_asking *asking, const struct mt_gather_at *at, unsigned pool)
+/* Moves the last request before the one that stands for the thread's frees. */
+static void move_before_frees(struct mt_gathering *g, struct mt_gather_thread *thread)
 {
-    if (!pool)
-        return 0;
+    struct mt_asked *asked = &g->device[thread->frees_slot].asked;
+    size_t to = thread->frees - 1, last = asked->n - 1;
+    struct mt_request request = asked->request[last];
+    struct mt_asked_at at = asked->recorded[last];
+    memmove(&asked->request[to + 1], &asked->request[to], (last - to) * sizeof request);
+    memmove(&asked->recorded[to + 1], &asked->recorded[to], (last - to) * sizeof at);
+    asked->request[to] = request;
+    asked->recorded[to] = at;
+    for (size_t i = 0; i < g->n_threads; i++)
+        g->thread[i].frees +=
+            g->thread[i].frees > to && g->thread[i].frees_slot == thread->frees_slot;
+}
+
+/* A private pool gives memory back once nobody uses it: it was released before. */
+static int release_pool(struct mt_gathering *g, struct mt_gather_thread *thread, unsigned slot,
+                        uint64_t event, unsigned pool)
+{
     struct mt_request release = {.pool = pool & MT_GATHER_MOST_POOLS,
                                  .kind = MT_REQUEST_POOL_RELEASE};
-    return mt_gather_ask(asking, at, release);
+    if (!pool)
+        return 0;
+    if (mt_gather_ask(&g->device[slot], &(struct mt_gather_at){.event = event}, release))
+        return -ENOMEM;
+    if (thread->frees && thread->frees_slot == slot)
+        move_before_frees(g, thread);
+    return 0;
+}
+
+static bool is_in_empty_cache(const struct mt_replay *replay, uint32_t stack)
+{
+    const struct mt_definitions *d = replay->definitions;
+    const struct mt_frame *frame = mt_stack_frame(d, mt_stack(d, stack)->python);
+    return !strcmp(frame->function, "empty_cache") && strstr(frame->file, "torch/");
 }
 
 /* A segment, or a piece of an expandable one, goes. */
-static int give_back(struct mt_gathering *g, struct mt_gather_thread *thread, uint64_t event,
-                     unsigned slot, unsigned pool)
+static int give_back(struct mt_gathering *g, struct mt_gather_thread *thread,
+                     const struct mt_replay *replay, const struct mt_event *event, unsigned slot,
+                     unsigned pool)
 {
     struct mt_asking *asking = &g->device[slot];
-    const struct mt_gather_at at = {.event = event};
-    if (release_pool(asking, &at, pool))
+    const struct mt_gather_at at = {.event = replay->events};
+    bool is_certain = is_in_empty_cache(replay, event->stack);
+    if (release_pool(g, thread, slot, at.event, pool))
         return -ENOMEM;
     if (thread->frees && thread->frees_slot == slot)
         return 0;
     mt_gather_end_frees(g, thread);
-    if (mt_gather_ask(asking, &at, (struct mt_request){.kind = MT_REQUEST_MARK}))
+    struct mt_request frees = {.kind = is_certain ? MT_REQUEST_EMPTY_CACHE : MT_REQUEST_MARK};
+    if (mt_gather_ask(asking, &at, frees))
         return -ENOMEM;
     thread->frees = asking->asked.n;
     thread->frees_slot = slot;
     return 0;
 }
 
-static int on_free(struct mt_gathering *g, struct mt_gather_thread *thread, uint64_t event,
-                   uint64_t address)
+static int on_free(struct mt_gathering *g, struct mt_gather_thread *thread,
+                   const struct mt_replay *replay, const struct mt_event *event)
 {
-    uint32_t index = mt_address_map_take(&g->segments, address);
+    uint32_t index = mt_address_map_take(&g->segments, event->address);
     if (!index)
         return 0;
     struct mt_gather_segment *segment = &g->segment[index - 1];
@@ -70,7 +102,7 @@ static int on_free(struct mt_gathering *g, struct mt_gather_thread *thread, uint
     for (size_t i = 0; pool && i < g->n_segments; i++) /* each pool is released once */
         if (g->segment[i].pool == pool && g->segment[i].slot == segment->slot)
             g->segment[i].pool = 0;
-    return give_back(g, thread, event, segment->slot, pool);
+    return give_back(g, thread, replay, event, segment->slot, pool);
 }
 
 int mt_gather_cuda(struct mt_gathering *g, struct mt_gather_thread *thread,
@@ -80,15 +112,15 @@ int mt_gather_cuda(struct mt_gathering *g, struct mt_gather_thread *thread,
     case MT_CUDA_MALLOC:
         if (mt_cuda_api_space(event->CUDA_MALLOC.api) == MT_SPACE_HOST)
             return 0;
-        thread->frees = 0; /* they made room for this */
+        thread->frees = 0; /* they made room for this, if it is not certain that they did not */
         thread->given = event->CUDA_MALLOC.result ? 0 : event->address;
         thread->given_bytes = event->size;
         return 0;
     case MT_CUDA_FREE:
-        return on_free(g, thread, replay->events, event->address);
+        return on_free(g, thread, replay, event);
     case MT_CUDA_UNMAP: /* of an expandable segment: its address space stays */
         return thread->device == event->device || event->device == MT_NO_DEVICE
-                   ? give_back(g, thread, replay->events, mt_device_slot(thread->device), 0)
+                   ? give_back(g, thread, replay, event, mt_device_slot(thread->device), 0)
                    : 0;
     default:
         return 0;
