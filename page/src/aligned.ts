@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// One axis for two runs: iteration k of one stands over iteration k of the other, and phase over phase
-// where both go through the same ones. Runs without iterations stand over each other as a whole.
+// One axis for two runs: iteration k of one is above iteration k of the other, and phase above phase
+// if both have the same phases. Runs without iterations are aligned as a whole.
 import type { Device, Span } from "./analyzer";
 
-/** Where the axis and a run meet: x grows by 1 an iteration; 0 to 1 is what was before the first. */
+/** A run's moment at a place on the axis: x grows by 1 an iteration; 0 to 1 is before the first. */
 interface Knot { x: number; moment: number; }
 
 export interface Axis {
-  knots: [Knot[], Knot[]]; // of each run, both ascending
-  end: number; // of the longer one
+  knots: [Knot[], Knot[]]; // each run's, ascending
+  end: number; // the longer run's
   has_iterations: boolean;
-  phases: { from: number; to: number; phase: string }[]; // of the run that is longer
+  phases: { from: number; to: number; phase: string }[]; // the longer run's
 }
 
 interface Iteration { spans: Span[]; end: number; }
@@ -27,7 +27,7 @@ function iterations(device: Device, spans: Span[]): Iteration[] {
   return out;
 }
 
-/** The parts of an iteration, as shares of it that come to 1; null: all of it is one. */
+/** Return the parts of an iteration as shares whose sum is 1; null: one part. */
 function shares(a: Iteration | undefined, b: Iteration | undefined): number[] | null {
   const of = (one: Iteration) => one.spans.map((span, i) =>
     ((one.spans[i + 1]?.moment ?? one.end) - span.moment) / Math.max(1, one.end - one.spans[0]!.moment));
@@ -73,7 +73,7 @@ export function align(devices: [Device, Device], spans: [Span[], Span[]]): Axis 
   return { knots, end, has_iterations: true, phases };
 }
 
-/** The moment of a run at x; beyond its end its end. */
+/** Return a run's moment at x; beyond its end, the end. */
 export function momentAt(knots: Knot[], x: number): number {
   let low = 0, high = knots.length - 1;
   if (x <= knots[0]!.x) return knots[0]!.moment;
@@ -87,7 +87,7 @@ export function momentAt(knots: Knot[], x: number): number {
   return b.x > a.x ? a.moment + ((x - a.x) / (b.x - a.x)) * (b.moment - a.moment) : b.moment;
 }
 
-/** Where columns of a range of x begin, as moments; they end where the run does. */
+/** Return the moments at which the columns of a range of x begin; the run's end is the last. */
 export function edges(knots: Knot[], from: number, to: number, columns: number): number[] {
   const out: number[] = [], end = knots[knots.length - 1]!.x;
   for (let i = 0; i <= columns; i++) {

@@ -8,7 +8,7 @@ import { Files, Wasi } from "./wasi";
 export const WHO = ["python", "native", "callers", "module", "operator", "line"] as const;
 export type Who = (typeof WHO)[number];
 
-/** What the timeline may stack; its number is mt_group_kind's. */
+/** The timeline's ways to stack; the index is mt_group_kind's value. */
 export const STACKS = ["category", "module", "type", "line", "operator"] as const;
 export type Stack = (typeof STACKS)[number];
 
@@ -33,28 +33,28 @@ export interface Life {
   phase: string; dtype: string; name: string | null; operator: string | null; module: string;
   stack: Frame[]; forward_stack: Frame[];
 }
-/** Of a trace, once. Bytes and ns. */
+/** A trace's facts, fetched once. Bytes and ns. */
 export interface Trace {
   name: string; fault: string; headline: string[]; text: string; report: { [key: string]: Json }; categories: Category[];
   devices: Device[]; spans: { [slot: number]: Span[] }; ooms: Oom[];
-  /** -1: the trace does not tell */
+  /** -1: unknown */
   rank: number;
 }
-/** What is shown: of one device, from x to x, which are moments or ns. */
+/** The shown range of one device, in moments or ns. */
 export interface Range { slot: number; is_time: boolean; from: number; to: number; columns: number; }
 /** Per column: bytes by group, the column's highest moment, reserved, least allocated. */
 export interface Bands { fields: number; numbers: Float64Array; }
 /** Six numbers a strip: columns from, to, bytes below, life, bytes, category. */
-/** rest: by column and category, the bytes of what is too thin; below: what is drawn, by column. */
+/** rest: bytes of too thin blocks, by column and category; below: bytes of all strips, by column. */
 export interface Strips { numbers: Float64Array; rest: Float64Array; below: Float64Array; }
 export const STRIP = 6;
-/** Where blocks lie: areas.h has the fields, in the order of addresses. */
+/** Segments and blocks in the order of addresses; areas.h has the fields. */
 export interface Map { segments: Float64Array; blocks: Float64Array; }
 export const MAP_SEGMENT = 8, MAP_BLOCK = 4;
 /** Six numbers a range that the program named: moments from and to, ns from and to, depth, name. */
 export interface Ranges { numbers: Float64Array; names: { [id: number]: string }; }
 export const RANGE = 6;
-/** What a segment was asked for. */
+/** The purpose of a segment. */
 export interface Area { purpose: string; }
 
 export interface Exports {
@@ -121,7 +121,7 @@ export class Analyzer {
     return this.objects.take(handle) as unknown as T;
   }
 
-  /** An instance that knows nothing of what was read before. */
+  /** Start a fresh instance, which knows nothing of earlier traces. */
   private load(files: Files) {
     const wasi = new Wasi(files);
     const instance = new WebAssembly.Instance(this.module, {
@@ -133,7 +133,7 @@ export class Analyzer {
     this.exports._initialize();
   }
 
-  /** Calls with a file's path. */
+  /** Call with a file's path. */
   private withPath(name: string, call: (path: number) => number) {
     const path = new TextEncoder().encode(`${name}\0`);
     const at = this.exports.allocate(path.length);
@@ -143,7 +143,7 @@ export class Analyzer {
     return rc;
   }
 
-  /** Reads a trace; throws an Error with a sentence where it cannot be read at all. */
+  /** Read a trace; throw an Error with a sentence if it cannot be read at all. */
   open(name: string, files: Files, is_running = false): Trace {
     this.load(files);
     this.exports.live(+is_running);
@@ -165,12 +165,12 @@ export class Analyzer {
     };
   }
 
-  /** A run of a job, beside others. */
+  /** Summarize a run, to show beside others of its job. */
   summary(name: string, files: Files, columns: number): Summary {
     return summary(this, this.open(name, files), columns);
   }
 
-  /** Runs compared with others, as memtap diff does it; names are of files. */
+  /** Compare runs with others, as memtap diff does; old and now are names of files. */
   difference(old: string[], now: string[], files: Files): Difference {
     this.load(files);
     for (const name of [...old, ...now])
@@ -187,7 +187,7 @@ export class Analyzer {
     return { fields, numbers: this.doubles(at, range.columns * fields) };
   }
 
-  /** The same of columns that begin at given moments, the last one before the last of these. */
+  /** Return bands of columns between the given moments: one column fewer than moments. */
   columns(slot: number, edges: number[]): Bands {
     const fields = this.nCategories + 3, numbers = new Float64Array(fields * Math.max(edges.length - 1, 0));
     for (let i = 0; i + 1 < edges.length; i++) {
@@ -198,7 +198,7 @@ export class Analyzer {
     return { fields, numbers };
   }
 
-  /** What bands are of from now on; gives the groups' names. */
+  /** Choose the bands' groups from now on; return the groups' names. */
   stackBy(stack: Stack) {
     return this.take<string[]>(this.exports.stack_by(STACKS.indexOf(stack)));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A canvas with an x axis that is panned and zoomed: what the timeline and the blocks share.
+// A canvas with an x axis that the user pans and zooms; the timeline and the blocks share it.
 import { Device } from "./analyzer";
 import { size, ticks } from "./format";
 import { gestures as listen } from "./gestures";
@@ -14,7 +14,7 @@ export const LEFT = 76, RIGHT = 12; // CSS pixels beside the plot
 
 export class Chart {
   readonly context: CanvasRenderingContext2D;
-  width = 0; // of the plot, CSS pixels
+  width = 0; // the plot's, CSS pixels
   height = 0;
   ratio = 1;
 
@@ -23,7 +23,7 @@ export class Chart {
     this.context = canvas.getContext("2d")!;
   }
 
-  /** Fits the canvas to its place; true where it has one. */
+  /** Fit the canvas to its place; return whether it has one. */
   fit(): boolean {
     const box = this.canvas.getBoundingClientRect();
     this.ratio = Math.min(window.devicePixelRatio || 1, 2);
@@ -38,7 +38,7 @@ export class Chart {
     return this.width > 10 && this.height > 10;
   }
 
-  /** Clears the canvas and draws the axis of bytes; gives the place of a number of bytes on it. */
+  /** Clear the canvas and draw the axis of bytes; return a function from bytes to y. */
   begin(most: number): (bytes: number) => number {
     const { context } = this, y = (bytes: number) => this.height * (1 - bytes / most);
     context.clearRect(0, 0, this.width + LEFT + RIGHT, this.height + this.bottom);
@@ -58,7 +58,7 @@ export class Chart {
     return Math.max(1, Math.min(2000, Math.round(this.width * this.ratio)));
   }
 
-  /** The x of a state at a place on the canvas, and the other way round. */
+  /** Convert a place on the canvas to the state's x, and back. */
   at(state: State, pixel: number): number {
     return state.from + ((pixel - LEFT) / this.width) * (state.to - state.from);
   }
@@ -68,7 +68,7 @@ export class Chart {
   }
 }
 
-/** Keeps a range within the run and at least as wide as can be told apart. */
+/** Keep a range within the run and wide enough to show. */
 export function bounded(device: Device, is_time: boolean, from: number, to: number) {
   const all = whole(device, is_time);
   const least = is_time ? 1000 : 8;
@@ -83,7 +83,7 @@ export function zoom(store: Store, device: Device, factor: number, around?: numb
   store.set(bounded(device, is_time, middle - (middle - from) * factor, middle + (to - middle) * factor));
 }
 
-/** Chooses the moment that is so many later. */
+/** Choose the moment `by` later. */
 export function go(store: Store, device: Device, by: number) {
   store.set({ at: Math.min(Math.max(store.state.at + by, 0), device.moments - 1) });
 }
@@ -94,7 +94,7 @@ export function pan(store: Store, device: Device, part: number) {
   store.set(bounded(device, is_time, from + by, to + by));
 }
 
-/** Wheel, drag, two fingers and click on a chart. */
+/** Listen to wheel, drag, two fingers and click on a chart. */
 export function gestures(chart: Chart, store: Store, device: () => Device, click: (event: PointerEvent) => void) {
   listen(chart.canvas, {
     zoom: (factor, pixel) => zoom(store, device(), factor, chart.at(store.state, pixel)),

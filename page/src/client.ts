@@ -34,7 +34,7 @@ export function connect(worker: Worker): Client {
   });
 }
 
-/** Calls that come faster than they are answered: only the latest is made after the one that runs. */
+/** If calls come faster than answers, make only the latest call after the running one. */
 export function latest<A extends unknown[]>(call: (...args: A) => Promise<void>): (...args: A) => void {
   let running = false;
   let next: A | null = null;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// memtap diff's JSON (memtap-diff(1), schema memtap.diff/1), as far as the page shows it.
+// The part of memtap diff's JSON (memtap-diff(1), schema memtap.diff/1) that the page shows.
 
 export interface Change { old: number; new: number; change: number; spread: number; noise: boolean; }
 export interface Moment { phase: string; iteration: number; }

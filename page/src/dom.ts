@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements. Text is always set as text, so that a name in a trace is shown and never run.
+// Elements. Text is always set as text: a name in a trace is shown and never run.
 
 type Attributes = { [name: string]: string | number | boolean | ((event: never) => void) | undefined };
 
@@ -19,7 +19,7 @@ export function byId<T extends HTMLElement>(id: string): T {
   return document.getElementById(id) as T;
 }
 
-/** Text with what does not print, or turns text around, made visible. */
+/** Return the text with unprintable characters, and characters that reverse text, made visible. */
 export function plain(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
     (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, "0")}`);

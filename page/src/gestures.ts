@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wheel, drag, two fingers and a click on a canvas, as what they mean for its x axis.
+// Translates wheel, drag, two fingers and click on a canvas into changes of its x axis.
 
 export interface Meant {
   /** Zoom by a factor (below 1: in) around a place, in pixels of the canvas. */
   zoom(factor: number, pixel: number): void;
-  /** Move what is shown; pixels, to the right where what is earlier comes into view. */
+  /** Move the shown range; positive pixels show earlier moments. */
   pan(pixels: number): void;
   click(event: PointerEvent): void;
 }
 
-const LEAST = 4; // pixels; what moves less is a click
+const LEAST = 4; // pixels; a shorter move is a click
 
 export function gestures(canvas: HTMLCanvasElement, meant: Meant) {
-  const down = new Map<number, number>(); // pointers, and where they are
+  const down = new Map<number, number>(); // places of pointers
   let moved = 0, first = 0;
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
@@ -23,7 +23,7 @@ export function gestures(canvas: HTMLCanvasElement, meant: Meant) {
     try {
       canvas.setPointerCapture(event.pointerId);
     } catch {
-      // the pointer has gone already
+      // the pointer is gone already
     }
     if (!down.size) {
       moved = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the highest rank is above the others, as analyzer/findings/imbalance.c has it, of summaries:
+// How far the highest rank is above the others, as in analyzer/findings/imbalance.c, from summaries:
 // the analyzer would need all traces at once.
 import { size } from "./format";
 import type { Summary } from "./summary";
@@ -9,7 +9,7 @@ export interface Imbalance {
   highest: Summary;
   median: number;
   above: number;
-  categories: { [name: string]: number }; // the highest's less the median of that category, where it differs
+  categories: { [name: string]: number }; // the highest rank's bytes minus the category's median, if they differ
   text: string;
 }
 
@@ -35,7 +35,7 @@ export function imbalance(ranks: Summary[]): Imbalance {
   return { highest, median, above, categories, text };
 }
 
-/** As mt_same_job (analyzer/findings/job.c): why not all can be of one job; "": they can. */
+/** As mt_same_job (analyzer/findings/job.c): return why the ranks cannot be one job; "": they can. */
 export function whyNotOneJob(ranks: Summary[]): string {
   const first = ranks[0];
   const differ = (...keys: string[]) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that is still being written, as `memtap view --live` serves it: what was fetched is not fetched
-// again.
+// A run that is still being written, as `memtap view --live` serves it: no byte is fetched
+// twice.
 import type { Run } from "./runs";
 import type { Files } from "./wasi";
 
@@ -8,7 +8,7 @@ interface Served { file: number; name: string; size: number; id: string; }
 interface State { running: boolean; files: Served[]; }
 interface Held { name: string; id: string; bytes: Uint8Array; size: number; }
 
-const TAIL = 1; // its number among the files; of use once nobody writes
+const TAIL = 1; // the tail's index among the files; needed only after the end of writing
 const AT_LEAST_MS = 1000, TIMES = 4; // reading takes a fifth of the time at most
 
 export class LiveRun implements Run {
@@ -49,7 +49,7 @@ export class LiveRun implements Run {
     return held.size !== before;
   }
 
-  /** Fetches what is new; whether anything is. */
+  /** Fetch new bytes; return whether there are any. */
   async update(): Promise<boolean> {
     const state = (await (await fetch("state")).json()) as State;
     let is_new = this.is_running !== state.running;
@@ -62,7 +62,7 @@ export class LiveRun implements Run {
     return is_new;
   }
 
-  /** Calls refresh for what is new until the recording ends. say: how things stand. */
+  /** Call refresh for new bytes until the recording ends; call say with the state. */
   async follow(refresh: () => Promise<void>, say: (text: string) => void) {
     for (let took = 0; this.is_running; ) {
       await new Promise((resolve) => setTimeout(resolve, Math.max(AT_LEAST_MS, TIMES * took)));

@@ -56,7 +56,7 @@ class Page {
   /** the first picture */
   readonly drawn: Promise<void>;
 
-  /** over: when another trace is opened */
+  /** over: aborted when another trace is opened */
   constructor(private readonly client: Client, private readonly trace: Trace, private readonly over: AbortSignal,
               fragment: string) {
     const find = () => this.device();
@@ -96,20 +96,20 @@ class Page {
     void this.stack();
   }
 
-  /** Tells the analyzer what to stack, where that is not what it does, and shows all. */
+  /** Tell the analyzer what to stack if that has changed, and show all views. */
   private async stack() {
     const { stack } = this.store.state;
     if (stack !== "category" || this.legend.groups.length) this.legend.groups = await this.client.stackBy(stack);
     this.all();
   }
 
-  /** Again, after another view of the page: as a link says, where one is given. */
+  /** Show the trace again after another view of the page: as the link says, if there is one. */
   show(fragment: string) {
     if (fragment) this.store.set(read(fragment, this.trace));
     this.all();
   }
 
-  /** The trace has more than `old` had. */
+  /** Show the trace, which has more than `old`. */
   grew(old: Trace) {
     const { state } = this.store, device = this.device();
     const was = old.devices.find((one) => one.slot === state.slot) ?? device;
@@ -260,8 +260,8 @@ function title(trace: Trace): string {
 }
 
 let shown: { run: Run; trace: Trace; page: Page | null; over: AbortController } | null = null;
-let has_started = false; // the analyzer
-let has_opened = false; // any; texts are of what the page carries
+let has_started = false; // whether the analyzer has
+let has_opened = false; // whether any trace has; the texts describe the carried traces
 let empty: HTMLElement; // the views before a trace was opened
 
 function head(trace: Trace, store: Store | null) {
@@ -288,7 +288,7 @@ async function open(client: Client, run: Run, fragment: string) {
   byId("title").textContent = plain(run.label);
   const trace = await client.open(run.file, await run.files(), run.is_running), over = new AbortController();
   has_opened = true;
-  byId("views").hidden = !trace.devices.length; // what is drawn has to have its place
+  byId("views").hidden = !trace.devices.length; // drawing needs a visible place
   const page = trace.devices.length ? new Page(client, trace, over.signal, fragment) : null;
   head(trace, page?.store ?? null);
   window.memtap = { ...window.memtap, report: () => trace.report };
@@ -296,9 +296,9 @@ async function open(client: Client, run: Run, fragment: string) {
   await page?.drawn;
 }
 
-/** The same run, of which there is more now. Who looks at all of it goes on to do so. */
+/** Show the same run, which has more now. If the whole run was shown, keep showing the whole run. */
 async function refresh(client: Client, run: Run) {
-  if (shown?.run !== run) return; // another is looked at
+  if (shown?.run !== run) return; // another run is shown
   const trace = await client.open(run.file, await run.files(), run.is_running);
   if (!shown.page) {
     shown = null;
@@ -329,7 +329,7 @@ const whole_page = new Promise<void>((resolve) => {
 
 async function main() {
   empty = byId("views").cloneNode(true) as HTMLElement;
-  const workers = await Workers.load(), { client } = workers.start(); // while the traces are still being loaded
+  const workers = await Workers.load(), { client } = workers.start(); // start while the traces are still being loaded
   has_started = true;
   await whole_page;
   const several = new Several(byId("traces"), workers, (run, fragment) => open(client, run, fragment), fail);

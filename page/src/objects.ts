@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of JSON that the analyzer makes, as objects of ours: what stand-ins/jansson.h declares.
-// The analyzer knows each by a number; a value that becomes another's part loses its own.
+// The analyzer's JSON values as our objects: implements stand-ins/jansson.h.
+// The analyzer knows each value by a number; a value inside another has no number.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -15,7 +15,7 @@ export class Objects {
     return at;
   }
 
-  /** The value of a number, which is forgotten. 0 is none: there was no memory. */
+  /** Return the value of a number and forget the number. 0: no memory. */
   take(at: number): Json {
     if (!at) throw new Error("out of memory");
     const value = this.values[at]!;

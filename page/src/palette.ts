@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A colour and a pattern for each category. The colours are told apart by people with any kind of
-// colour blindness (after Okabe and Ito), and the patterns without any colour.
+// A colour and a pattern for each category. People with any kind of colour blindness can tell the
+// colours apart (after Okabe and Ito), and the patterns differ without colour.
 
 const LOOKS: { [name: string]: [colour: string, pattern: Pattern] } = {
   parameters: ["#0072b2", "none"],
@@ -16,7 +16,7 @@ const LOOKS: { [name: string]: [colour: string, pattern: Pattern] } = {
   other: ["#b8bec6", "none"],
 };
 
-/** Of groups that are no categories, by their place in the stack. */
+/** Names for groups other than categories, by their place in the stack. */
 const NAMES = Object.keys(LOOKS);
 
 export function groupName(place: number): string {
@@ -47,7 +47,7 @@ function draw(context: CanvasRenderingContext2D, pattern: Pattern) {
 
 const made = new Map<string, CanvasPattern | string>();
 
-/** What a canvas fills a category's area with. */
+/** Return a canvas's fill for a category's area. */
 export function fill(name: string): CanvasPattern | string {
   const known = made.get(name);
   if (known) return known;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a picture is drawn on: a canvas (PNG), or elements of SVG, where text stays text.
+// The surface for a picture: a canvas (PNG), or elements of SVG, in which text stays text.
 
 export interface Paper {
   rect(x: number, y: number, width: number, height: number, radius: number, colour: string): void;
@@ -59,7 +59,7 @@ export class PngPaper implements Paper {
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Charts are pictures in it. */
+/** Charts are embedded as pictures. */
 export class SvgPaper implements Paper {
   private readonly root = document.createElementNS(SVG, "svg");
   private readonly places: Element[] = [this.root];

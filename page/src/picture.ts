@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A picture of what the page shows: its boxes, texts and charts, without its buttons.
+// A picture of the page: its boxes, texts and charts, without its buttons.
 import { byId, make, save } from "./dom";
 import { Paper, PngPaper, SvgPaper } from "./paper";
 
 const LEFT_OUT = "select, input, #texts, .hidden, noscript, script, style";
 const MARGIN = 16, TALLEST = 6000; // CSS pixels
 
-/** A colour that any viewer knows; "": none is seen. */
+/** Return the colour in a form that any viewer knows; "": invisible. */
 function colourOf(css: string, known: Map<string, string>): string {
   let colour = known.get(css);
   if (colour === undefined) {
@@ -55,7 +55,7 @@ class Painter {
     line(style.borderLeftWidth, style.borderLeftStyle, style.borderLeftColor, (size) => [x, y, size, box.height]);
   }
 
-  /** Word by word: each stands where the browser has put it. */
+  /** Draw text word by word, each word at the browser's place. */
   private text(node: Text, style: CSSStyleDeclaration) {
     const range = document.createRange(), colour = colourOf(style.color, this.colours);
     const font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
@@ -91,10 +91,10 @@ function paint(kind: "png" | "svg"): Paper {
   return paper;
 }
 
-/** Saves what stands in the page, as "png" or "svg". */
+/** Save the page as "png" or "svg". */
 export async function savePicture(kind: "png" | "svg") {
   const root = document.documentElement;
-  root.classList.add("still"); // without what is pressed: style.css
+  root.classList.add("still"); // hides buttons and empty boxes: style.css
   let paper: Paper;
   try {
     paper = paint(kind);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paper is light: charts are drawn anew for it, and as they were afterwards.
+// Paper is light: charts are drawn again for printing, and once more afterwards.
 
-/** draw: all that stands on canvases now. It must not wait for anything: the printer does not. */
+/** draw: draws all canvases at once. It must not wait: the printer does not. */
 export function onPrint(draw: () => void, over?: AbortSignal) {
   const root = document.documentElement;
   window.addEventListener("beforeprint", () => {

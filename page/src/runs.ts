@@ -7,10 +7,10 @@ export type Side = "old" | "new" | "";
 export interface Run {
   label: string; // no other run has it
   file: string; // the trace's name among its files
-  side: Side; // of a comparison that was asked for
+  side: Side; // in the requested comparison
   bytes: number;
   is_running?: boolean; // its process still writes it
-  /** To be called for each use: nothing is kept. */
+  /** Call for each use: nothing is kept. */
   files(): Promise<Files>;
 }
 
@@ -29,7 +29,7 @@ export async function bytesOf(text: string, compressed: boolean): Promise<Uint8A
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-const SUFFIX = /\.(tail|0)$/; // of files that belong to a trace
+const SUFFIX = /\.(tail|0)$/; // of a trace's other files
 
 function unlike(label: string, runs: Run[]): string {
   let result = label;
@@ -37,7 +37,7 @@ function unlike(label: string, runs: Run[]): string {
   return result;
 }
 
-/** Those that the command has written into the page. */
+/** Return the runs that the command has written into the page. */
 export function carried(): Run[] {
   const groups = new Map<string, HTMLScriptElement[]>();
   for (const script of document.querySelectorAll<HTMLScriptElement>("script[data-trace]")) {
@@ -62,7 +62,7 @@ export function carried(): Run[] {
   return runs;
 }
 
-/** Those of files that were dropped or chosen; `known` have their labels already. */
+/** Return the runs in dropped or chosen files; labels of `known` are taken. */
 export function given(list: File[], known: Run[]): Run[] {
   const base = (file: File) => file.name.replace(SUFFIX, "");
   const runs: Run[] = [];

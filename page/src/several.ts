@@ -11,13 +11,13 @@ const MODES = ["ranks", "difference", "run"] as const;
 type Mode = (typeof MODES)[number];
 const LABELS: { [mode in Mode]: string } = { ranks: "Ranks", difference: "Difference", run: "One run" };
 
-/** Opens a run's own views; fragment: what they are to show, "": what they showed last. */
+/** Opens a run's own views; fragment: the state to show, "": the last state. */
 export type OpenRun = (run: Run, fragment: string) => Promise<void>;
 
 export class Several {
   private runs: Run[] = [];
   private mode: Mode = "run";
-  private chosen = 0; // the run of the mode "run"
+  private chosen = 0; // the run in the mode "run"
   private readonly ranks: RanksView;
   private readonly difference: DifferenceView;
 
@@ -33,7 +33,7 @@ export class Several {
     });
   }
 
-  /** What the link asks for, as far as there is that; otherwise what suits the runs. */
+  /** Return the link's mode if the runs allow it, else the mode that suits the runs. */
   private asked(): Mode {
     const given = new URLSearchParams(address());
     const run = Number(given.get("run") ?? NaN);
@@ -46,7 +46,7 @@ export class Several {
     return this.runs.some((one) => one.side) ? "difference" : "ranks";
   }
 
-  /** Takes runs, and shows them: those that the page carries as its link says. */
+  /** Add runs and show them: the carried runs as the link says. */
   async add(more: Run[], are_carried: boolean) {
     if (!more.length) return;
     const before = this.runs;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table that is sorted by its heads; a row can be chosen by pointer or key.
+// A table sorted by clicks on its heads; the user chooses a row by pointer or key.
 import { make, plain } from "./dom";
 
-const MOST = 1000; // rows that are shown; a search finds the others
+const MOST = 1000; // shown rows; a search finds the others
 
 export interface Column<Row> {
   title: string;
   is_number?: boolean;
-  /** Ascending puts first what one looks for; absent: the order in which the rows came. */
+  /** Sorts ascending, the most interesting row first; absent: the rows' given order. */
   key?: (row: Row) => number | string;
   text: (row: Row) => string;
-  /** What stands there, where it is more than the text. */
+  /** The cell's content, if more than the text. */
   cell?: (row: Row) => (Node | string)[];
   hint?: (row: Row) => string;
 }
@@ -73,7 +73,7 @@ export class SortedTable<Row> {
   }
 
   csv(): string {
-    // a cell that a spreadsheet would take for a formula begins with an apostrophe
+    // an apostrophe keeps a spreadsheet from reading the cell as a formula
     const cell = (text: string) => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replace(/"/g, '""')}"`;
     const lines = [this.columns.map((one) => cell(one.title)),
       ...this.sorted().map((row) => this.columns.map((one) => cell(plain(one.text(row)))))];

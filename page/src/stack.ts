@@ -3,12 +3,12 @@
 import type { Bands } from "./analyzer";
 import { fill } from "./palette";
 
-/** How a category or another group is drawn: the palette's name for it, and how opaque. */
+/** The look of a category or another group: its name in the palette, and its opacity. */
 export interface Look { name: string; alpha?: number; }
 
 export interface Box { left: number; top: number; width: number; height: number; }
 
-/** The highest sum of categories of any column, bytes. */
+/** Return the highest sum of categories in a column, in bytes. */
 export function highest(bands: Bands, categories: number): number {
   let most = 0;
   for (let at = 0; at < bands.numbers.length; at += bands.fields) most = Math.max(most, sumAt(bands, at, categories));
@@ -21,7 +21,7 @@ export function sumAt(bands: Bands, at: number, categories: number): number {
   return sum;
 }
 
-/** Columns from the box's left on, each `step` pixels wide; `most` bytes are its height. */
+/** Draw columns from the box's left, each `step` pixels wide; the box is `most` bytes high. */
 export function drawStack(context: CanvasRenderingContext2D, bands: Bands, looks: Look[], box: Box, step: number,
                           most: number) {
   const columns = bands.numbers.length / bands.fields, below = new Float64Array(columns);
@@ -45,7 +45,7 @@ export function drawStack(context: CanvasRenderingContext2D, bands: Bands, looks
   });
 }
 
-/** Makes a canvas as large as its place; its context, in CSS pixels. null: it has no place. */
+/** Make a canvas as large as its place; return its context, in CSS pixels. null: no place. */
 export function fitted(canvas: HTMLCanvasElement): { context: CanvasRenderingContext2D; width: number; height: number } | null {
   const box = canvas.getBoundingClientRect(), ratio = Math.min(window.devicePixelRatio || 1, 2);
   if (box.width < 10 || box.height < 10) return null;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is looked at. It stands in the page's fragment, so that a link shows the same.
+// The state of the views. The address's fragment has it, so that a link shows the same.
 import { Device, STACKS, Stack, Trace, WHO, Who } from "./analyzer";
 
 export const TABS = ["blocks", "map", "who", "table", "report"] as const;
@@ -11,9 +11,9 @@ export interface State {
   /** moments or ns */
   from: number;
   to: number;
-  /** the moment that lists are of */
+  /** the moment that lists describe */
   at: number;
-  /** lists have what was made from this moment on */
+  /** lists only have blocks allocated from this moment on */
   since: number;
   /** a category's number, or -1: all */
   category: number;
@@ -26,15 +26,15 @@ export interface State {
   search: string;
 }
 
-/** What a link says besides a run's state: which run, or which view of several. */
+/** The rest of a link besides a run's state: the run, or the view of several runs. */
 export const link = { outer: "" };
 
-/** A page in a notebook's cell (a frame of about:srcdoc) has no address to write to: what it shows is kept here. */
+/** A page in a notebook's cell (a frame of about:srcdoc) has no address to write to: its state is kept here. */
 let kept: string | null = null;
 
 export const address = (): string => kept ?? location.hash.slice(1);
 
-/** Has the page's address say what is shown; is_step: the browser's Back leads to what was shown before. */
+/** Write the state to the page's address; is_step: the browser's Back returns to the last state. */
 export function keep(text: string, is_step = false) {
   try {
     if (is_step) history.pushState(null, "", `#${text}`);
@@ -84,18 +84,18 @@ function one<T extends string>(text: string | null, of: readonly T[], otherwise:
   return of.find((name) => name === text) ?? otherwise;
 }
 
-/** The whole run of a device, at its peak. */
+/** Return a device's whole run as a range. */
 export function whole(device: Device, is_time: boolean): { from: number; to: number } {
   return is_time ? { from: device.begin_ns, to: Math.max(device.end_ns, device.begin_ns + 1) }
                  : { from: 0, to: device.moments };
 }
 
-/** The one with most in use. */
+/** Return the device with the most reserved bytes. */
 export function mainDevice(trace: Trace): Device {
   return trace.devices.reduce((a, b) => (b.reserved > a.reserved ? b : a));
 }
 
-/** What a fragment asks for, as far as that trace has it. */
+/** Return a fragment's state, limited to the contents of this trace. */
 export function read(fragment: string, trace: Trace): State {
   const devices = trace.devices, nCategories = trace.categories.length;
   const given = new URLSearchParams(fragment.replace(/^#/, ""));

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept of a run that stands beside others of its job. A rank's trace is read for this alone.
+// A run's summary, shown beside others of its job. A rank's trace is read only for this.
 import type { Analyzer, Bands, Category, Trace } from "./analyzer";
 
 export interface Summary {
-  rank: number; // -1: the trace does not tell
-  /** The process, as its trace tells. */
+  rank: number; // -1: unknown
+  /** The process, from the trace. */
   process: { [key: string]: string };
   /** The device with the highest peak; CUDA's index, null: nothing was allocated. */
   device: number | null;
   allocated: number; // bytes, at the peak
   reserved: number; // most, at any time
-  phase: string; // of the peak, "": the trace has none
+  phase: string; // at the peak; "": the trace has no phases
   iteration: number;
   categories: number[]; // bytes at the peak
   names: Category[];
@@ -18,10 +18,10 @@ export interface Summary {
   how: string; // it ended: "whole", "oom" ...
   ended: string; // in words
   ooms: number;
-  fault: string; // where the trace stops being sound; "": nowhere
-  /** ns since 1970 in which the recording began; 0: not known. */
+  fault: string; // where the trace becomes invalid; "": nowhere
+  /** begin of the recording, ns since 1970; 0: unknown */
   began: number;
-  begin_ns: number; // of the first and last moment, since then
+  begin_ns: number; // first and last moment, since began
   end_ns: number;
   bands: Bands | null;
 }

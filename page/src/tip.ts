@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { byId } from "./dom";
 
-/** Text beside the pointer; "": none. */
+/** Show a text beside the pointer; "": none. */
 export function tip(event: PointerEvent, text: string) {
   const place = byId("tip");
   place.hidden = !text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that the analyzer reads, as WASI's calls see them: bytes in memory, nothing to write but
-// stderr. Everything else is refused.
+// The analyzer's files behind WASI's calls: bytes in memory. Only stderr can be written.
+// All other calls are refused.
 
 export interface Files {
   [name: string]: Uint8Array;
@@ -23,7 +23,7 @@ function bare(path: string): string {
 export class Wasi {
   memory!: WebAssembly.Memory;
   private readonly names: string[];
-  private readonly paths: string[]; // of the same
+  private readonly paths: string[]; // the same without leading "./"
   private readonly open = new Map<number, Open>();
 
   constructor(private readonly files: Files) {
@@ -85,7 +85,7 @@ export class Wasi {
         new Uint8Array(this.memory.buffer, out, 1)[0] = 0x2f;
         return 0;
       },
-      fd_fdstat_set_flags: () => 0, // no file of the page ever blocks
+      fd_fdstat_set_flags: () => 0, // the page's files never block
       fd_fdstat_get: (fd: number, out: number) => {
         const view = this.view();
         const type = fd === ROOT ? DIRECTORY : fd < ROOT ? CHARACTER : REGULAR;

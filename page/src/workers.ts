@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The analyzer, started in as many workers as are asked for; all of a worker's memory goes with it.
+// Analyzers, each in a worker of its own; ending the worker frees all its memory.
 import { Client, connect } from "./client";
 import { byId } from "./dom";
 import { bytesOf } from "./runs";
@@ -22,7 +22,7 @@ export class Workers {
     return { client: connect(worker), end: () => worker.terminate() };
   }
 
-  /** A call to an analyzer of its own. */
+  /** Make a call with a fresh analyzer, which then ends. */
   async once<T>(call: (client: Client) => Promise<T>): Promise<T> {
     const { client, end } = this.start();
     try {

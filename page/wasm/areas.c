@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory of a device that has an address. */
+/* Return whether the memory is a device's and has an address. */
 static bool has_address(uint8_t api)
 {
     enum mt_space space = mt_cuda_api_space(api);
@@ -33,7 +33,8 @@ static int begin(struct mt_areas *areas, const struct mt_replay *replay,
     return 0;
 }
 
-/* What the analyzer has at an address now, against what was there. Gives the bytes of what was. */
+/* Compare the analyzer's block at an address with the area there, and update the area. Set *size to
+ * the old area's bytes. */
 static int compare(struct mt_areas *areas, const struct mt_replay *replay, uint64_t address,
                    uint64_t *size)
 {
@@ -68,7 +69,7 @@ int mt_areas_see(struct mt_areas *areas, const struct mt_replay *replay,
     case MT_CUDA_FREE_ASYNC:
     case MT_CUDA_MAP:
         return compare(areas, replay, event->address, &size);
-    case MT_CUDA_UNMAP: /* of several neighbours, perhaps */
+    case MT_CUDA_UNMAP: /* may unmap several neighbours */
         for (uint64_t at = event->address; at - event->address < event->size; at += size)
             if ((rc = compare(areas, replay, at, &size)) || !size)
                 return rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where blocks lie: the memory that CUDA handed out, by address, over the whole run. PyTorch calls it
- * segments; an expandable segment is mapped in pieces, one after the other.
+ * The memory that CUDA handed out, by address, over the whole run: it contains the blocks. PyTorch
+ * calls it segments. An expandable segment is mapped in pieces, one after another.
  */
 #ifndef MT_PAGE_AREAS_H
 #define MT_PAGE_AREAS_H
@@ -14,29 +14,29 @@
 struct mt_area {
     uint64_t address, size;  /* bytes */
     uint32_t made, ended;    /* numbers of events; MT_AREA_STAYS */
-    uint32_t stack, name;    /* of the call; what the program calls it: ids */
-    uint32_t range;          /* the path of ranges that it was made in */
+    uint32_t stack, name;    /* ids of the call's stack and the program's name for it */
+    uint32_t range;          /* the path of ranges around the call */
     uint8_t slot, api;       /* mt_device_slot; enum mt_cuda_api */
     bool is_mapped;          /* a piece of a range of addresses */
 };
 
 struct mt_areas {
-    struct mt_area *area; /* in the order in which they were made */
+    struct mt_area *area; /* in order of creation */
     size_t n, capacity;
-    struct mt_address_map live; /* by address: the area's place + 1 */
+    struct mt_address_map live; /* by address: the area's index + 1 */
 };
 
-/* Looks at what an event has changed. 0 or -ENOMEM. */
+/* Apply an event. Return 0 or -ENOMEM. */
 int mt_areas_see(struct mt_areas *areas, const struct mt_replay *replay,
                  const struct mt_event *event);
 void mt_areas_clear(struct mt_areas *areas);
 
-/* What lies where on a device after a moment; both in the order of addresses. */
+/* Segments and blocks of a device after a moment, both in order of address. */
 struct mt_map_segment {
     double address, size, used, hole; /* bytes; hole: the largest free piece */
-    double first, n_blocks;           /* block[first], ... lie in it */
-    double is_expandable;             /* pieces that touch are one segment */
-    double area;                      /* its place, of the first piece */
+    double first, n_blocks;           /* block[first], ... are inside */
+    double is_expandable;             /* adjacent pieces are one segment */
+    double area;                      /* index of its first piece's area */
 };
 
 struct mt_map_block {
@@ -49,7 +49,7 @@ struct mt_map {
     size_t n_segments, n_blocks, segment_capacity, block_capacity;
 };
 
-/* 0 or -ENOMEM. Blocks that lie in no segment (the trace lacks some) are left out. */
+/* Return 0 or -ENOMEM. Leave out blocks outside of all segments (the trace lacks some segments). */
 int mt_map_draw(struct mt_map *map, const struct mt_areas *areas, const struct mt_lives *lives,
                 unsigned slot, size_t moment);
 void mt_map_clear(struct mt_map *map);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is drawn of a range of a device's course. A range is in moments or in ns and is cut into
- * columns of equal width; each shows the state at its highest moment, so that no peak is lost
- * however far one looks from.
+ * The drawing of a range of a device's course. A range is in moments or in ns and is cut into
+ * columns of equal width. Each column shows the state at its highest moment, so that no peak is
+ * lost at any zoom.
  */
 #ifndef MT_PAGE_COURSE_H
 #define MT_PAGE_COURSE_H
@@ -16,26 +16,26 @@ struct mt_range_shown {
     size_t columns;
 };
 
-#define MT_BAND_MOMENT (MT_CATEGORY_COUNT)    /* the column's highest; -1: before the first */
+#define MT_BAND_MOMENT (MT_CATEGORY_COUNT) /* the column's highest moment; -1: before the first */
 #define MT_BAND_RESERVED (MT_CATEGORY_COUNT + 1)
-#define MT_BAND_LEAST (MT_CATEGORY_COUNT + 2) /* the least that was allocated in the column */
+#define MT_BAND_LEAST (MT_CATEGORY_COUNT + 2) /* the least allocated bytes in the column */
 #define MT_BAND_FIELDS (MT_CATEGORY_COUNT + 3)
 
 /* out: columns times MT_BAND_FIELDS numbers, bytes by group first. */
 void mt_bands(const struct mt_lives *lives, const struct mt_range_shown *range, double *out);
 
-/* What is live after a moment, by group. */
+/* Find the live bytes after a moment, by group. */
 void mt_groups_after(const struct mt_lives *lives, const struct mt_course *course,
                          size_t moment, uint64_t group[MT_CATEGORY_COUNT]);
 
-/* The moments that a column shows: first .. end - 1, from -1; never none. */
+/* A column's moments: first .. end - 1, from -1 on; never empty. */
 struct mt_moments {
     long first, end;
 };
 struct mt_moments mt_column_moments(const struct mt_lives *lives,
                                     const struct mt_range_shown *range, size_t column);
 
-/* The highest of them; -1: before the first. */
+/* Return the highest of the moments; -1: before the first. */
 long mt_highest_moment(const struct mt_lives *lives, const struct mt_course *course,
                        struct mt_moments moments);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two sides of runs compared, as memtap diff does it. An instance of the analyzer compares once: the
- * page throws it away afterwards.
+ * Compares two sides of runs, as memtap diff does. An instance of the analyzer compares once: the
+ * page discards it afterwards.
  */
 #include "analyzer/support/grow.h"
 #include "export.h"
@@ -21,7 +21,7 @@ static struct {
     char *text;
 } comparison;
 
-/* Reads a run. 0, or a negative errno: `difference_fault` says why, where that is not empty. */
+/* Read a run. Return 0 or a negative errno. `difference_fault` says why, unless it is empty. */
 EXPORT("difference_add") int mt_web_difference_add(const char *path)
 {
     const struct mt_question question = {0};
@@ -35,7 +35,8 @@ EXPORT("difference_fault") const char *mt_web_difference_fault(void)
     return comparison.fault.text;
 }
 
-/* The first n_old runs with the others, as an object: memtap diff's JSON. NULL: no memory. */
+/* Compare the first n_old runs with the others. Return memtap diff's JSON as an object. NULL: no
+ * memory. */
 EXPORT("difference") json_t *mt_web_difference(size_t n_old)
 {
     const struct mt_question question = {0};
@@ -44,7 +45,7 @@ EXPORT("difference") json_t *mt_web_difference(size_t n_old)
     return rc ? NULL : mt_diff_object(&comparison.diff);
 }
 
-/* After that, as memtap diff prints it. */
+/* Then return memtap diff's text. */
 EXPORT("difference_text") const char *mt_web_difference_text(void)
 {
     const struct mt_style style = {.utf8 = 1};

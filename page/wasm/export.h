@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the page may call. Texts and arrays that are given belong to this side and live until the next
- * call; objects are the page's. */
+/* Marks functions that the page calls. Returned texts and arrays belong to this side and live until
+ * the next call; returned objects belong to the page. */
 #ifndef MT_PAGE_EXPORT_H
 #define MT_PAGE_EXPORT_H
 

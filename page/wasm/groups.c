@@ -21,11 +21,11 @@ struct grouping {
     struct group *group;
     size_t n, capacity;
     struct mt_address_map by_name;   /* by the name's hash: the group's number + 1 */
-    struct mt_address_map by_source; /* what a name depends on: the same */
+    struct mt_address_map by_source; /* by the name's inputs: the same */
     bool has_no_memory;
 };
 
-/* What the name of a life's group depends on: so it is asked for once. */
+/* Return a key of the inputs of a group's name, so that each name is found once. */
 static uint64_t source_of(const struct grouping *grouping, const struct mt_life *life)
 {
     switch (grouping->kind) {
@@ -88,7 +88,7 @@ static void name_of(const struct grouping *grouping, const struct mt_life *life,
         snprintf(out, MT_LIFE_TEXT, "unknown");
 }
 
-/* The number of the group of that name, + 1; 0: no memory. */
+/* Return the number + 1 of the group with this name; 0: no memory. */
 static uint32_t named(struct grouping *grouping, const char *name)
 {
     uint64_t key = mt_text_hash(name, 0);
@@ -137,7 +137,7 @@ static void weigh(struct grouping *grouping, const struct mt_lives *lives)
     }
 }
 
-/* Places in the stack: the largest first, and one for all others. Gives the names. */
+/* Set the places in the stack: the largest first, one place for all others. Return the names. */
 static json_t *place(struct grouping *grouping)
 {
     struct group **order = malloc((grouping->n + 1) * sizeof *order);

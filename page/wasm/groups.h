@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the timeline stacks: categories, or the largest modules, types, lines or operators, with all
- * others as one.
+ * The timeline's groups: categories, or the largest modules, types, lines or operators and one
+ * group for all others.
  */
 #ifndef MT_PAGE_GROUPS_H
 #define MT_PAGE_GROUPS_H
@@ -11,8 +11,9 @@
 
 enum mt_group_kind { MT_STACK_CATEGORY, MT_STACK_MODULE, MT_STACK_DTYPE, MT_STACK_LINE, MT_STACK_OPERATOR };
 
-/* Writes every life's group, sums them up, and gives their names: those with most bytes times moments
- * first, at most MT_CATEGORY_COUNT, the last for all others. NULL: no memory. */
+/* Set every life's group and update the totals. Return the groups' names: at most
+ * MT_CATEGORY_COUNT, the most bytes times moments first, the last for all others. NULL: no
+ * memory. */
 json_t *mt_groups_set(struct mt_lives *lives, const struct mt_replay *replay, unsigned kind);
 
 #endif

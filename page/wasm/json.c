@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A format that is being read, with what it takes; is_whole: nothing was NULL so far. */
+/* A format being read, with its arguments; is_whole: no value was NULL so far. */
 struct packing {
     const char *at;
     va_list args;

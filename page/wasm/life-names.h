@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a block is called by its line and its operator.
+ * Names of a block: its line and its operator.
  */
 #ifndef MT_PAGE_LIFE_NAMES_H
 #define MT_PAGE_LIFE_NAMES_H
@@ -14,7 +14,7 @@ void mt_life_line(const struct mt_definitions *definitions, const struct mt_life
 void mt_life_operator(const struct mt_definitions *definitions, const struct mt_life *life,
                       char out[MT_LIFE_TEXT]);
 
-/* Never 0. */
+/* Return a hash, never 0. */
 uint64_t mt_text_hash(const char *text, uint64_t seed);
 
 #endif

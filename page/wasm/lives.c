@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more at the end; NULL: no memory. */
+/* Append a life; NULL: no memory. */
 static struct mt_life *add(struct mt_lives *lives)
 {
     if (lives->n == lives->n_pieces * MT_LIFE_PIECE) {
@@ -36,7 +36,7 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .address = block->address,
         .born_ns = mt_block_time(block),
         .ended_ns = replay->time_ns,
-        .born = (uint32_t)mt_block_event(block), /* events' numbers, until they are in order */
+        .born = (uint32_t)mt_block_event(block), /* event numbers until mt_lives_order */
         .ended = at_end ? MT_LIFE_GOES_ON : (uint32_t)replay->events,
         .stack = block->stack,
         .forward_stack = block->forward_stack,
@@ -93,8 +93,8 @@ static void put_moment(struct mt_lives *lives, uint32_t number, uint64_t event, 
     course->what[course->n++] = number << 1 | is_end;
 }
 
-/* Lives are in the order of their ends. Where an event ends one and makes one, the end comes first: it
- * was at the same address. */
+/* Lives are in the order of their ends. If an event ends one life and begins another, put the end
+ * first: both have the same address. */
 static void put_moments(struct mt_lives *lives, const uint32_t *begins, uint64_t events)
 {
     size_t next = 0;
@@ -113,7 +113,7 @@ static void place_reserved(struct mt_course *course)
             (uint32_t)mt_moment_at_event(course, course->reserved[i].event);
 }
 
-/* What CUDA handed out before PyTorch began to use the device is none of PyTorch's blocks. */
+/* Leave out blocks that CUDA handed out before PyTorch used the device: they are not PyTorch's. */
 static void leave_out_cuda(struct mt_lives *lives, const struct mt_replay *replay)
 {
     size_t n = 0;
@@ -191,14 +191,14 @@ void mt_lives_clear(struct mt_lives *lives)
     memset(lives, 0, sizeof *lives);
 }
 
-/* What is looked for in a course, in the order of its moments. */
+/* A value searched in a course, in the order of its moments. */
 struct search {
     const struct mt_lives *lives;
     const struct mt_course *course;
     uint64_t value;
 };
 
-/* The first index for which that does not hold; n: there is none. */
+/* Return the first index for which `holds` is false; n: none. */
 static size_t first_not(size_t n, bool (*holds)(const struct search *, size_t),
                         const struct search *search)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the analyzer asks of a machine, as a page answers it: no process is looked for, no library's
- * symbols are there, and memory ends where the browser says so.
+ * The machine as the analyzer sees it from a page: no process is found, no library has symbols, and
+ * the browser limits memory.
  */
 #include "analyzer/support/room.h"
 #include "analyzer/trace/symbols.h"
@@ -66,7 +66,7 @@ ssize_t getrandom(void *bytes, size_t size, unsigned flags)
     return getentropy(bytes, size) ? -1 : (ssize_t)size;
 }
 
-/* A sort of glibc's that wasi-libc does not have. One thread, and no sort within a comparison. */
+/* glibc's qsort_r, which wasi-libc lacks. One thread, and no comparison sorts. */
 static int (*compare_with)(const void *, const void *, void *);
 static void *compare_data;
 

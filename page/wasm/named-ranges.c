@@ -41,7 +41,7 @@ static void end_at(struct mt_named_ranges *ranges, const struct mt_replay *repla
             (ranges->n_open - at) * sizeof *ranges->open);
 }
 
-/* Ends the newest one that is like that; none: its beginning was not recorded. */
+/* End the newest matching range. No match: its beginning was not recorded. */
 static void end_like(struct mt_named_ranges *ranges, const struct mt_replay *replay,
                      const struct mt_named_range *like)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the page calls of a trace. One is open at a time, by one thread.
+ * The calls that the page makes for a trace. One trace is open at a time, in one thread.
  */
 #include "analyzer/findings/job.h"
 #include "analyzer/findings/private-pools.h"
@@ -63,7 +63,7 @@ static struct mt_life *life_of(const struct mt_block *block)
 {
     const struct mt_course *course = &page.lives.course[mt_device_slot(block->device)];
     size_t at = mt_moment_at_event(course, mt_block_event(block));
-    /* an event that ends a block and makes one has two moments */
+    /* an event that ends one block and begins another has two moments */
     while (at < course->n && course->event[at] == mt_block_event(block) && mt_is_end(course, at))
         at++;
     if (at == course->n || course->event[at] != mt_block_event(block))
@@ -72,8 +72,8 @@ static struct mt_life *life_of(const struct mt_block *block)
     return life->address == block->address ? life : NULL;
 }
 
-/* What was live at the reported moment has the report's verdict, which compares blocks; all others
- * have what was known of them when they ended. */
+/* Blocks that are live at the reported moment get the report's verdict, which compares blocks. All
+ * others keep the verdict from their end. */
 static void take_verdicts(void)
 {
     for (size_t i = 0; i < page.analysis.n_devices; i++) {
@@ -99,7 +99,7 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
     return rc ? rc : mt_named_ranges_see(&page.ranges, replay, event);
 }
 
-/* 0, or a negative errno: `fault` says why, where that is not empty. */
+/* Return 0 or a negative errno. `fault` says why, unless it is empty. */
 EXPORT("open") int mt_web_open(const char *path)
 {
     struct mt_question question = {0};
@@ -119,13 +119,13 @@ EXPORT("open") int mt_web_open(const char *path)
     return rc;
 }
 
-/* Also of a trace that is open: where it stops being sound; "": nowhere. */
+/* Return the fault where even an open trace becomes invalid; "": none. */
 EXPORT("fault") const char *mt_web_fault(void)
 {
     return page.analysis.fault.text;
 }
 
-/* -1: the trace does not tell. */
+/* Return the rank; -1: unknown. */
 EXPORT("rank") double mt_web_rank(void)
 {
     return (double)mt_rank(&page.analysis);
@@ -136,7 +136,7 @@ EXPORT("report") json_t *mt_web_report(void)
     return mt_report_object(&page.analysis);
 }
 
-/* A text that something writes; the last one is freed. */
+/* Return a text from a writer, and free the last one. */
 static const char *written(void (*write)(FILE *out))
 {
     size_t size;
@@ -165,7 +165,7 @@ static void write_report(FILE *out)
     mt_report_text(&page.analysis, out, &style);
 }
 
-/* A sentence a line. */
+/* One sentence a line. */
 EXPORT("headline") const char *mt_web_headline(void)
 {
     return written(write_headline);
@@ -186,7 +186,7 @@ EXPORT("categories") json_t *mt_web_categories(void)
     return array;
 }
 
-/* What the timeline stacks from now on (enum mt_group_kind); gives the names. */
+/* Choose the timeline's groups (enum mt_group_kind). Return their names. */
 EXPORT("stack_by") json_t *mt_web_stack_by(unsigned kind)
 {
     return mt_groups_set(&page.lives, &page.analysis.replay, kind);
@@ -217,7 +217,7 @@ EXPORT("devices") json_t *mt_web_devices(void)
     return array;
 }
 
-/* [{"moment", "time_ns", "phase", "iteration", "most"}], of a device. */
+/* [{"moment", "time_ns", "phase", "iteration", "most"}] of a device. */
 EXPORT("spans") json_t *mt_web_spans(unsigned slot)
 {
     const struct mt_spans *spans = &page.analysis.replay.spans[slot];
@@ -237,8 +237,8 @@ EXPORT("spans") json_t *mt_web_spans(unsigned slot)
 
 #define RANGE_FIELDS 6u
 
-/* How many ranges the program named; negative: no memory. Their numbers are in `numbers`: moment and ns
- * of the beginning and the end, depth, and the name's id (`string`). */
+/* Return the count of ranges that the program named; negative: no memory. `numbers` has for each:
+ * begin and end as moments, begin and end in ns, depth, and the name's id (`string`). */
 EXPORT("ranges") long mt_web_ranges(unsigned slot)
 {
     const struct mt_course *course = &page.lives.course[slot];
@@ -263,13 +263,13 @@ EXPORT("numbers") const double *mt_web_numbers(void)
     return page.numbers;
 }
 
-/* The text of a string of the trace. */
+/* Return the text of a trace's string. */
 EXPORT("string") json_t *mt_web_string(double id)
 {
     return mt_json_text(mt_string(page.analysis.replay.definitions, (uint32_t)id));
 }
 
-/* [{"slot", "moment", "time_ns", "requested", "went_on"}]: when memory ran out; the latest ones. */
+/* [{"slot", "moment", "time_ns", "requested", "went_on"}]: the last times that memory ran out. */
 EXPORT("ooms") json_t *mt_web_ooms(void)
 {
     const struct mt_replay *replay = &page.analysis.replay;
@@ -287,7 +287,7 @@ EXPORT("ooms") json_t *mt_web_ooms(void)
     return array;
 }
 
-/* MT_BAND_FIELDS numbers a column; NULL: no memory. */
+/* Return MT_BAND_FIELDS numbers a column; NULL: no memory. */
 EXPORT("bands")
 const double *mt_web_bands(unsigned slot, bool is_time, double from, double to, size_t columns)
 {
@@ -299,7 +299,7 @@ const double *mt_web_bands(unsigned slot, bool is_time, double from, double to, 
     return page.numbers;
 }
 
-/* How many strips (six numbers each: struct mt_strip); negative: no memory. */
+/* Return the count of strips (six numbers each: struct mt_strip); negative: no memory. */
 EXPORT("strips")
 long mt_web_strips(unsigned slot, bool is_time, double from, double to, size_t columns,
                    double least, int category)
@@ -314,7 +314,7 @@ EXPORT("strip_numbers") const double *mt_web_strip_numbers(void)
     return (const double *)page.strips.strip;
 }
 
-/* By column: what is too thin to be a strip, and what is below that. */
+/* By column: the bytes of blocks too thin for a strip; and the bytes of the strips below them. */
 EXPORT("strips_rest") const double *mt_web_strips_rest(void)
 {
     return page.strips.rest;
@@ -325,7 +325,7 @@ EXPORT("strips_below_rest") const double *mt_web_strips_below_rest(void)
     return page.strips.below_rest;
 }
 
-/* Lays the map of a device after a moment; negative: no memory. */
+/* Make the map of a device after a moment; negative: no memory. */
 EXPORT("map") int mt_web_map(unsigned slot, double moment)
 {
     return mt_map_draw(&page.map, &page.areas, &page.lives, slot, moment < 0 ? 0 : (size_t)moment);
@@ -353,7 +353,7 @@ EXPORT("map_n_blocks") size_t mt_web_map_n_blocks(void)
     return page.map.n_blocks;
 }
 
-/* The moment that is shown at x of a range; -1: before the first. */
+/* Return the moment shown at x; -1: before the first. */
 EXPORT("moment_at") double mt_web_moment_at(unsigned slot, bool is_time, double x)
 {
     struct mt_range_shown range = {slot, is_time != 0, x, x, 1};
@@ -411,7 +411,7 @@ static json_t *frames_json(uint32_t stack)
     return array;
 }
 
-/* All that is known of a block. */
+/* Return all facts about a block. */
 EXPORT("life") json_t *mt_web_life(double number)
 {
     if (number < 0 || number >= (double)page.lives.n)
@@ -447,7 +447,7 @@ EXPORT("life") json_t *mt_web_life(double number)
     return object;
 }
 
-/* {"purpose"}: what a segment was asked for. */
+/* {"purpose"}: the purpose of a segment. */
 EXPORT("area") json_t *mt_web_area(double number)
 {
     if (number < 0 || number >= (double)page.areas.n)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A strip that is being drawn. */
+/* A strip not yet finished. */
 struct open_strip {
     uint32_t life;
     double below, from; /* from < 0: not yet */
@@ -16,7 +16,7 @@ struct lane {
     const struct mt_lives *lives;
     const struct mt_course *course;
     uint64_t least;
-    uint64_t rest[MT_CATEGORY_COUNT]; /* bytes of those too thin, live now */
+    uint64_t rest[MT_CATEGORY_COUNT]; /* live bytes of too thin blocks */
     int category;
     struct open_strip *open; /* oldest first */
     size_t n, capacity;
@@ -79,7 +79,7 @@ static int end(struct lane *lane, struct mt_strips *strips, uint32_t number, dou
     return 0;
 }
 
-/* The column's state: what has another place than in the column before begins anew. */
+/* Draw a column: a strip whose height changed since the last column begins a new piece. */
 static int draw(struct lane *lane, struct mt_strips *strips, size_t column)
 {
     double below = 0;
@@ -99,7 +99,7 @@ static int draw(struct lane *lane, struct mt_strips *strips, size_t column)
     return 0;
 }
 
-/* Adds what lives after a moment: it began at or before, and does not end there or before. */
+/* Add the blocks that live after a moment: begun at or before it, ended later. */
 static int begin(struct lane *lane, long moment)
 {
     int rc = 0;

@@ -27,8 +27,8 @@ struct tree {
     bool has_no_memory;
 };
 
-/* The child of that name and place; made where there is none. Two texts of one 64-bit hash would be
- * one node. */
+/* Return the child with this name and place; create it if missing. Two texts with one 64-bit hash
+ * would share a node. */
 static uint32_t child(struct tree *tree, uint32_t parent, const char *name, const char *place)
 {
     uint64_t key = mt_text_hash(place, mt_text_hash(name, parent + 1));
@@ -80,7 +80,7 @@ static void place_of(char out[MT_LIFE_TEXT], const struct mt_frame *frame)
         snprintf(out, MT_LIFE_TEXT, "%s", slash ? slash + 1 : frame->file);
 }
 
-/* The frames of a stack, outermost first; of Python only, but where there are none. */
+/* Write a stack's frames, outermost first: only Python's, unless there are none. */
 static size_t frames_of(const struct tree *tree, uint32_t stack, bool with_native,
                         uint32_t out[FRAMES_MAX])
 {
@@ -108,7 +108,7 @@ static void by_stack(struct tree *tree, const struct mt_life *life, enum mt_who_
 {
     uint32_t frames[FRAMES_MAX], at = 1;
     char place[MT_LIFE_TEXT];
-    /* what backward makes belongs to the line whose operation it undoes */
+    /* backward's memory belongs to the line of the forward operation */
     uint32_t stack = life->forward_stack ? life->forward_stack : life->stack;
     size_t n = frames_of(tree, stack, by == MT_WHO_NATIVE, frames);
     if (life->node_name && by == MT_WHO_CALLERS) {
@@ -177,7 +177,7 @@ static bool is_asked(const struct mt_life *life, const struct mt_who_question *q
            (question->category < 0 || life->category == question->category);
 }
 
-/* Calls take for each life that is asked for. */
+/* Call take for each selected life. */
 static void each(const struct mt_lives *lives, const struct mt_who_question *question,
                  void (*take)(void *data, const struct mt_life *life), void *data)
 {
@@ -240,7 +240,7 @@ static json_t *children_json(const struct tree *tree, const struct node *node, u
     return array;
 }
 
-/* As deep as a stack, which has a bound. */
+/* Recursion is as deep as a stack, whose depth is bounded. */
 static json_t *to_json(const struct tree *tree, uint32_t at, uint64_t least)
 {
     const struct node *node = &tree->node[at];
@@ -289,7 +289,7 @@ static json_t *guess_of(const struct mt_replay *replay, const struct mt_life *li
     return mt_rule_guesses(rule) ? json_string(rule->name) : json_null();
 }
 
-/* Sites have the keys of the tree's lines, with the operator and the category. */
+/* A call site: keyed by line, operator and category. */
 struct row {
     const struct mt_life *life; /* its largest */
     uint64_t bytes, blocks;

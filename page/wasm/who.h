@@ -12,7 +12,7 @@
     W(PYTHON, "python")     /* frames of Python, outermost first */                                \
     W(NATIVE, "native")     /* all frames */                                                       \
     W(CALLERS, "callers")   /* frames of Python, innermost first */                                \
-    W(MODULE, "module")     /* the torch.nn module and those that it is in */                      \
+    W(MODULE, "module")     /* the torch.nn module and its parents */                              \
     W(OPERATOR, "operator") /* the backward node or function, then the line */                     \
     W(LINE, "line")         /* category, then the line of the program's own */
 
@@ -23,7 +23,7 @@ enum mt_who_by {
         MT_WHO_COUNT
 };
 
-/* What is asked: blocks that live after `at` and were made at `since` or later. */
+/* Selects the blocks that live after `at` and were allocated at `since` or later. */
 struct mt_who_question {
     unsigned slot;
     enum mt_who_by by;
@@ -31,8 +31,8 @@ struct mt_who_question {
     int category;     /* only this one; -1: all */
 };
 
-/* {"name", "place", "bytes", "blocks", "category", "children": [...]}; of each list of children the
- * largest come first, and what is less than a thousandth of all is "others". NULL: no memory. */
+/* {"name", "place", "bytes", "blocks", "category", "children": [...]}. Children are sorted, the
+ * largest first; those below a thousandth of the whole are joined as "others". NULL: no memory. */
 json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
                const struct mt_who_question *question);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the blocks of the chosen moment lie: each segment a bar, as long as it is large, with its
-// blocks and the free pieces between them. It plays forward and back.
+// The addresses of blocks at the chosen moment: each segment is a bar, as long as it is large, with its
+// blocks and the free pieces between them. The user can play it.
 import type { Device, Map as MemoryMap, Trace } from "../analyzer";
 import { MAP_BLOCK, MAP_SEGMENT } from "../analyzer";
 import { Client, latest } from "../client";
@@ -10,15 +10,15 @@ import { fill } from "../palette";
 import { Store } from "../state";
 import { go, ink } from "../chart";
 
-const ROW = 17, GAP = 5, APART = 3; // CSS pixels; where segments are narrow, less is between them
+const ROW = 17, GAP = 5, APART = 3; // CSS pixels; narrow segments have smaller gaps
 const LISTED = 100;                 // segments in the table
-const FRAME_MS = 80, FRAMES = 500;  // of a play of the shown range
+const FRAME_MS = 80, FRAMES = 500;  // for a play of the shown range
 
 interface Segment {
   address: number; size: number; used: number; hole: number; first: number; blocks: number;
   is_expandable: boolean; area: number;
 }
-/** A part of a segment in a row: bytes from and to are of the segment. */
+/** A part of a segment in a row: from and to are bytes from the segment's begin. */
 interface Piece { segment: Segment; row: number; x: number; from: number; to: number; }
 
 function segmentsOf(map: MemoryMap): Segment[] {
@@ -29,7 +29,7 @@ function segmentsOf(map: MemoryMap): Segment[] {
   return out;
 }
 
-/** Segments in rows one below the other; undefined: they need more rows. */
+/** Place segments in rows; undefined: they need more rows. */
 function lay(segments: Segment[], width: number, rows: number, bytesPerPixel: number, apart: number): Piece[] | undefined {
   const out: Piece[] = [];
   let row = 0, x = 0;
@@ -109,7 +109,7 @@ export class AddressMap {
     this.play.textContent = "Play";
   }
 
-  /** Plays the run in steps that take the shown range FRAMES of them; or stops. */
+  /** Start playing, in FRAMES steps for the shown range; or stop. */
   turn() {
     if (this.timer) {
       this.stop();
@@ -135,7 +135,7 @@ export class AddressMap {
     return null;
   }
 
-  /** The number of the block at a place; -1: it is free. */
+  /** Return the number of the block at a place; -1: free. */
   private block(at: { piece: Piece; byte: number } | null): number {
     if (!at || !this.map) return -1;
     const { segment } = at.piece, { blocks } = this.map, address = segment.address + at.byte;
@@ -198,7 +198,7 @@ export class AddressMap {
 
   private drawBlocks(context: CanvasRenderingContext2D, piece: Piece, y: number, category: number, life: number) {
     const { blocks } = this.map!, { segment } = piece;
-    let until = -1; // what is thinner than a pixel is drawn once
+    let until = -1; // draw blocks thinner than a pixel once
     for (let i = segment.first; i < segment.first + segment.blocks; i++) {
       const begin = blocks[i * MAP_BLOCK]! - segment.address, end = begin + blocks[i * MAP_BLOCK + 1]!;
       if (end <= piece.from || begin >= piece.to) continue;

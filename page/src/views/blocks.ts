@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every block as a strip: its life is its width, its bytes are its height. What is thinner than can be
-// seen is one band a category above; zooming in makes strips of it.
+// Every block as a strip: its life is the width, its bytes are the height. Blocks too thin to be
+// seen are one band a category above the strips; zooming in turns them into strips.
 import type { Device, Range, Strips, Trace } from "../analyzer";
 import { STRIP } from "../analyzer";
 import { Chart, LEFT, gestures, ink } from "../chart";
@@ -8,9 +8,9 @@ import { Client, latest } from "../client";
 import { fill } from "../palette";
 import { Store, whole } from "../state";
 
-const THINNEST = 0.8; // CSS pixels, of a strip where more moments than FEW are shown
+const THINNEST = 0.8; // CSS pixels of a strip if more than FEW moments are shown
 const FEW = 30000, MOST_STRIPS = 150000;
-const REST_MS = 120; // without a move, before strips of another range are asked for
+const REST_MS = 120; // without a move, before another range's strips are requested
 
 /** A block under the pointer. */
 export interface Found { life: number; bytes: number; }
@@ -28,7 +28,7 @@ export class Blocks {
               hover: (event: PointerEvent, found: Found | null) => void) {
     this.chart = new Chart(canvas, 6);
     this.fetch = latest(async () => {
-      await drawn; // the timeline has the height
+      await drawn; // the timeline knows the height
       const { slot, is_time, from, to, category } = store.state;
       const columns = Math.min(this.chart.columns(), 1400);
       const all = whole(device(), is_time), range = { slot, is_time, from, to, columns };
@@ -48,7 +48,7 @@ export class Blocks {
     });
   }
 
-  /** While one moves, the strips that are there move along; then those of the new range are asked for. */
+  /** During a move, move the drawn strips; after it, request the new range's strips. */
   update() {
     if (!this.chart.fit()) return;
     const { slot, is_time } = this.store.state, is_same = this.range?.slot === slot && this.range.is_time === is_time;
@@ -62,7 +62,7 @@ export class Blocks {
     }
   }
 
-  /** Where a column of the strips stands now. */
+  /** Return the current x of a column of the strips. */
   private x(column: number): number {
     const { from, to, columns } = this.range!;
     return this.chart.pixel(this.store.state, from + (column / columns) * (to - from));
@@ -127,7 +127,7 @@ export class Blocks {
     context.lineWidth = 1;
   }
 
-  /** What is too thin for strips, paler than these. */
+  /** Draw the blocks too thin for strips, paler than the strips. */
   private drawRest(strips: Strips, y: (bytes: number) => number) {
     const { context } = this.chart, n = this.trace.categories.length;
     const below = strips.below.slice();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that is known of the chosen block.
+// All facts about the chosen block.
 import type { Frame, Life, Trace } from "../analyzer";
 import { Client, latest } from "../client";
 import { make, plain } from "../dom";
@@ -7,7 +7,7 @@ import { size, time } from "../format";
 import { colour } from "../palette";
 import { Store } from "../state";
 
-/** The file's name and its folder's, and the line. */
+/** Return the file's folder, name and line. */
 function place(frame: Frame): string {
   const name = frame.file.split("/").slice(-2).join("/");
   return frame.line ? `${name}:${frame.line}` : name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two runs, one over the other, on one axis of iterations; below, by how much the new one is above.
+// Two runs, one above the other, on one axis of iterations; below them, the new run minus the old.
 import type { Bands, Device, Trace } from "../analyzer";
 import { Axis, align, edges } from "../aligned";
 import { LEFT, RIGHT, ink } from "../chart";
@@ -163,9 +163,9 @@ export class DifferenceChart {
     }
   }
 
-  /** Above the line in one colour, below it in another, that are told apart by anybody. */
+  /** Draw the change above the line in one colour, below it in another; anybody can tell them apart. */
   private drawChange(context: CanvasRenderingContext2D, top: number, step: number) {
-    const both = Math.min(...this.bands!.map((one) => one.numbers.length / one.fields)); // one run is over then
+    const both = Math.min(...this.bands!.map((one) => one.numbers.length / one.fields)); // the shorter run has ended
     const by = Array.from({ length: both }, (_, i) => this.sum(1, i) - this.sum(0, i));
     const up = Math.max(0, ...by), down = Math.max(0, ...by.map((one) => -one)), all = up + down || 1;
     const tall = BELOW - 6, zero = top + tall * (up / all || (down ? 0 : 0.5));

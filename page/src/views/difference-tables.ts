@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What memtap diff's tables say: totals with bars, call sites, modules and operators.
+// memtap diff's tables: totals with bars, call sites, modules and operators.
 import type { Category } from "../analyzer";
 import type { Change, DiffDevice, DiffShare, DiffSite } from "../diff-report";
 import { make } from "../dom";
@@ -19,7 +19,7 @@ function swatch(category: string): HTMLElement {
   return make("span", { class: "swatch", style: `--colour:${colour(category)}` });
 }
 
-/** From the middle to the right what came, to the left what went. */
+/** Return a bar: from the middle to the right for an increase, to the left for a decrease. */
 function bar(by: number, most: number): HTMLElement {
   const part = most ? (50 * Math.abs(by)) / most : 0;
   return make("span", { class: "diverging", "aria-hidden": "true" }, ...(!by ? [] : [make("span", {
@@ -33,7 +33,7 @@ function row(label: (Node | string)[], one: Change, most: number): HTMLElement {
     cell(one.noise ? "noise" : percent(one.old, one.change)), make("td", {}, bar(one.change, most)));
 }
 
-/** Totals, categories and phases of a device. */
+/** Return a device's totals, categories and phases. */
 export function totals(device: DiffDevice, categories: Category[]): HTMLElement {
   const is_phase = device.compared_in !== null;
   const plain_rows: [string, Change][] = [["peak allocated", device.allocated], ["most reserved", device.reserved],
@@ -65,7 +65,7 @@ export function lineOf(site: DiffSite): string {
   return `${name}${site.line ? `:${site.line}` : ""} ${site.function}`;
 }
 
-/** Why a row is to be read with care. */
+/** Return why a row may mislead. */
 function doubts(site: DiffSite): string {
   const was = site.renamed_from
     ? `was ${site.renamed_from.file.split("/").pop()}${site.old_line ? `:${site.old_line}` : ""} ${site.renamed_from.function}`

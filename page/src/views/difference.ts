@@ -13,9 +13,9 @@ import { Workers } from "../workers";
 import { DifferenceChart, RunSide } from "./difference-chart";
 import { labelOf, lineOf, shareColumns, siteColumns, totals } from "./difference-tables";
 
-const LINES = 6; // of doubts that stand there; the others can be opened
+const LINES = 6; // shown doubts; the user can open the others
 
-/** What is compared: a run by its number, or all runs of a side. */
+/** One side of a comparison: a run by its number, or all runs of a side. */
 type Choice = number | Side;
 
 export class DifferenceView {
@@ -26,7 +26,7 @@ export class DifferenceView {
   private search = "";
   private over = new AbortController();
   private drawn = new AbortController(); // one of the devices
-  private shown = ""; // what stands there, so that it need not be made again
+  private shown = ""; // the shown comparison, so that it is not made again
   private report: Difference["report"] | null = null;
 
   constructor(private readonly place: HTMLElement, private readonly workers: Workers,
@@ -42,7 +42,7 @@ export class DifferenceView {
     return typeof choice === "number" ? [this.runs[choice]!] : this.runs.filter((run) => run.side === choice);
   }
 
-  /** What the link asks for. */
+  /** Read the comparison from the link. */
   private read() {
     const given = new URLSearchParams(address());
     const has_sides = (["old", "new"] as const).every((side) => this.runs.some((run) => run.side === side));
@@ -83,7 +83,7 @@ export class DifferenceView {
     let difference: Difference;
     try {
       difference = await this.compare();
-    } catch (error) { // another pair may do
+    } catch (error) { // another pair may be comparable
       byId("message").hidden = true;
       this.place.replaceChildren(this.choices(), make("p", { class: "doubts", role: "status" }, plain((error as Error).message)));
       return;
@@ -99,7 +99,7 @@ export class DifferenceView {
   private async compare(): Promise<Difference> {
     const files: Files = {};
     const take = async (run: Run): Promise<string> => {
-      // several may have the same name; a label is one run's alone
+      // several files may have one name; labels are unique
       for (const [name, bytes] of Object.entries(await run.files())) files[run.label + name.slice(run.file.length)] = bytes;
       return run.label;
     };
@@ -198,11 +198,11 @@ export class DifferenceView {
       }, drawn);
       if (this.range) chart.show(...this.range);
       else chart.update();
-      if (!canvas.clientWidth) drawn(); // it has no place to be drawn in
+      if (!canvas.clientWidth) drawn(); // it is not visible
     });
   }
 
-  /** The runs that stand for a device's rank, opened for as long as they are looked at. */
+  /** Return the runs for a device's rank, open while they are shown. */
   private async sides(device: DiffDevice, over: AbortSignal): Promise<(RunSide | null)[]> {
     const open = async (choice: Choice, ranks: (number | null)[], other: (number | null)[]): Promise<RunSide | null> => {
       const runs = this.of(choice), at = ranks.indexOf(device.rank);
@@ -251,7 +251,7 @@ export class DifferenceView {
       });
   }
 
-  /** A site's blocks, in the run that has more of them. */
+  /** Show a site's blocks in the run that has more of them. */
   private async follow(site: DiffSite, device: DiffDevice, sides: (RunSide | null)[]) {
     const i = site.bytes.new >= site.bytes.old ? 1 : 0, side = sides[i] ?? sides[1 - i];
     if (!side) return;
@@ -276,7 +276,7 @@ function deviceOf(trace: Trace, index: number | null): Device | null {
     (trace.devices.length === 1 ? trace.devices[0]! : null);
 }
 
-/** The moment that a comparison is of, in one of its runs. */
+/** Return the compared moment in one of the runs. */
 async function comparedMoment(side: RunSide, device: DiffDevice): Promise<number> {
   if (device.compared_in === null) return side.device.peak;
   const label = labelOf(device.compared_in), spans = side.trace.spans[side.device.slot] ?? [];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the timeline stacks, with its bytes at the chosen moment; a category filters all views.
+// The timeline's groups with their bytes at the chosen moment; a click on a category filters all views.
 import type { Trace } from "../analyzer";
 import { Client, latest } from "../client";
 import { make, plain } from "../dom";
@@ -9,7 +9,7 @@ import { Store } from "../state";
 
 export class Legend {
   private readonly fetch: () => void;
-  groups: string[] = []; // of what the timeline stacks
+  groups: string[] = []; // the timeline's
 
   constructor(place: HTMLElement, moment: HTMLElement, client: Client, store: Store, trace: Trace) {
     this.fetch = latest(async () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole run, small, and which part of it is shown; drag to go elsewhere.
+// The whole run, small, with the shown part marked; drag to go elsewhere.
 import type { Device, Trace } from "../analyzer";
 import { LEFT, RIGHT, bounded, ink } from "../chart";
 import { Client, latest } from "../client";

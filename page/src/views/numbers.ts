@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shown range as a table: what the chart says to who cannot see it.
+// The shown range as a table, for users who cannot see the chart.
 import type { Trace } from "../analyzer";
 import { Client } from "../client";
 import { make, plain } from "../dom";

@@ -34,7 +34,7 @@ export class RangeLanes {
 
   draw(top: number) {
     const { numbers, names } = this.ranges, { context, width } = this.chart, right = LEFT + width;
-    const until = new Float64Array(this.lanes).fill(-1); // by lane: what is thinner than a pixel is drawn once
+    const until = new Float64Array(this.lanes).fill(-1); // by lane: draw ranges thinner than a pixel once
     context.save();
     context.beginPath();
     context.rect(LEFT, top, width, this.height);
@@ -59,7 +59,7 @@ export class RangeLanes {
     context.restore();
   }
 
-  /** What is at a place: "" for nothing. y: from the lanes' top on. */
+  /** Return the text for a place; "": nothing there. y: from the lanes' top. */
   at(x: number, y: number): string {
     const lane = Math.floor(y / LANE), { numbers, names } = this.ranges;
     if (y < 0 || lane >= this.lanes) return "";

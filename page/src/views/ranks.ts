@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of a job side by side. Each trace is read once, by an analyzer that is then thrown away.
+// The ranks of a job side by side. An analyzer reads each trace once and is then discarded.
 import { byId, make, plain, save } from "../dom";
 import { change, count, plural, size, time } from "../format";
 import { Imbalance, imbalance, whyNotOneJob } from "../imbalance";
@@ -16,7 +16,7 @@ import { Workers } from "../workers";
 
 const COLUMNS = 200, AT_ONCE = 4, BYTES_AT_ONCE = 24 << 20;
 
-/** A rank that was read, or the reason why it cannot be. */
+/** A rank's summary, or the reason why it cannot be read. */
 interface Row { run: Run; summary: Summary | null; why: string; }
 
 export class RanksView {
@@ -71,7 +71,7 @@ export class RanksView {
     if (!over.signal.aborted) this.tell();
   }
 
-  /** Several at once where there are processors, as long as they are small. */
+  /** Read several small traces at once if there are processors. */
   private async readAll(runs: Run[], over: AbortSignal) {
     const waiting = [...runs];
     const processors = Math.max(1, Math.min(AT_ONCE, Math.floor((navigator.hardwareConcurrency || 2) / 2)));
@@ -86,7 +86,7 @@ export class RanksView {
           this.draw();
           last = performance.now();
         }
-        if (bytes + (waiting[0]?.bytes ?? 0) > BYTES_AT_ONCE) return; // the others go on
+        if (bytes + (waiting[0]?.bytes ?? 0) > BYTES_AT_ONCE) return; // the other readers continue
       }
     };
     this.draw();
@@ -138,7 +138,7 @@ export class RanksView {
     return odd && middle ? [middle.run, odd.run] : null;
   }
 
-  /** What the whole says, in the words of memtap report. */
+  /** Tell the findings about the whole job, in the words of memtap report. */
   private tell() {
     const read = this.rows.flatMap((row) => row.summary ?? []);
     const lines: string[] = [];
@@ -224,7 +224,7 @@ function mostly(one: Summary): string {
   return one.categories[most] ? `${size(one.categories[most]!)} ${one.names[most]!.label}` : "";
 }
 
-/** How those ended that are not whole, and which: one line for all that ended alike. */
+/** Group the ranks that are not whole: one line for each way to end. */
 function groups(rows: Row[]): Map<string, string> {
   const by = new Map<string, string[]>();
   for (const { summary } of rows)

@@ -7,7 +7,7 @@ import { part, plural, size } from "../format";
 import { colour } from "../palette";
 import { Store } from "../state";
 
-const MOST = 500; // rows that are shown; a search finds the others
+const MOST = 500; // shown rows; a search finds the others
 
 interface Column { title: string; is_number?: boolean; text: (row: Row) => string; key: (row: Row) => number | string; }
 
@@ -92,7 +92,7 @@ export class TableView {
   }
 
   private csv(): string {
-    // a cell that a spreadsheet would take for a formula begins with an apostrophe
+    // an apostrophe keeps a spreadsheet from reading the cell as a formula
     const cell = (text: string) => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replace(/"/g, '""')}"`;
     const lines = this.found().map((row) => [row.bytes, row.blocks, cell(this.trace.categories[row.category]!.name),
       cell(plain(row.line)), cell(plain(row.operator)), cell(row.guess ?? "")].join(","));

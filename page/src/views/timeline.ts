@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was allocated over time, by category, stacked; reserved above; iterations and phases below.
+// Allocated bytes over time, stacked by category; reserved above; iterations and phases below.
 import type { Bands, Device, Span, Trace } from "../analyzer";
 import { Chart, LEFT, gestures, ink } from "../chart";
 import { Client, latest } from "../client";
@@ -21,9 +21,9 @@ export class Timeline {
   private bands: Bands | null = null;
   private readonly fetch: () => void;
   private readonly lanes: RangeLanes;
-  private slot = -1; // whose ranges the lanes have
+  private slot = -1; // the device whose ranges are in the lanes
   most = 1; // bytes at the top of the chart
-  /** when something was drawn, or there is no place to draw in */
+  /** fulfilled when something was drawn, or when there is no place to draw */
   readonly first: Promise<void>;
   private isDrawn = () => {};
 
@@ -58,7 +58,7 @@ export class Timeline {
     });
   }
 
-  /** The trace has more: ranges have to be asked for again. */
+  /** The trace has more: request the ranges again. */
   grew() {
     this.slot = -1;
   }
@@ -81,7 +81,7 @@ export class Timeline {
     else this.isDrawn();
   }
 
-  /** After the chosen moment changed: nothing is fetched. */
+  /** Draw after a change of the chosen moment: nothing is fetched. */
   draw() {
     const bands = this.bands, chart = this.chart;
     if (!bands || !chart.fit()) return;
@@ -90,7 +90,7 @@ export class Timeline {
     const most = highest(bands, n);
     let reserved = 0;
     for (let i = 0; i < columns; i++) reserved = Math.max(reserved, bands.numbers[i * bands.fields + n + 1]!);
-    const is_far = reserved > FAR * most; // then its line would leave no room for all else
+    const is_far = reserved > FAR * most; // its line would leave no room for the rest
     this.most = (is_far ? most : Math.max(most, reserved)) * 1.04 || 1;
     const y = chart.begin(this.most);
     drawStack(context, bands, this.looks(), { left: LEFT, top: 0, width: chart.width, height: chart.height }, step, this.most);
@@ -169,7 +169,7 @@ export class Timeline {
     context.restore();
   }
 
-  /** The peak, out of memory, the chosen moment and the one that lists begin at. */
+  /** Draw the peak, out of memory, the chosen moment and the lists' first moment. */
   private cursors() {
     const { state } = this.store, device = this.device();
     const draw = async (moment: number, colour: string, label: string, dash: number[]) => {
@@ -188,7 +188,7 @@ export class Timeline {
     };
     if (device.peak !== state.at) void draw(device.peak, ink("mark"), "peak", [2, 3]);
     const ooms = this.trace.ooms.filter((oom) => oom.slot === state.slot);
-    ooms.forEach((oom, i) => // the latest has the label: they may lie close together
+    ooms.forEach((oom, i) => // only the last has the label: they may be close together
       void draw(Math.max(0, oom.moment - 1), ink("bad"), i === ooms.length - 1 ? "out of memory" : "", []));
     if (state.since) void draw(state.since, ink("mark"), "since", [6, 3]);
     const isOom = ooms.some((oom) => oom.moment - 1 === state.at);

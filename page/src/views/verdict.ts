@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sentences at the top, each with a link to the view that shows what it says.
+// The sentences at the top, each with a link to the view that shows its facts.
 import type { Device, Trace } from "../analyzer";
 import { make, plain } from "../dom";
 import { Change, Store, mainDevice, whole } from "../state";
 
 interface Way {
-  begins: RegExp; // of a sentence of analyzer/report/headline.c
+  begins: RegExp; // the begin of a sentence in analyzer/report/headline.c
   label: string;
   to: (device: Device, trace: Trace) => Change;
 }
 
-/** The first moment of the second iteration: what is made since and stays is what grows. */
+/** Return the first moment of the second iteration: blocks allocated later that stay are the growth. */
 function secondIteration(device: Device, trace: Trace): number {
   return trace.spans[device.slot]?.find((one) => one.iteration === 2)?.moment ?? 0;
 }
@@ -31,7 +31,7 @@ export function showVerdict(place: HTMLElement, trace: Trace, store: Store | nul
   place.replaceChildren(...trace.headline.map((line) => {
     const way = store && WAYS.find((one) => one.begins.test(line));
     return make("p", {}, plain(line), ...(way ? [" ", make("button", { class: "link", click: () => {
-      const device = mainDevice(trace); // which the sentences are about
+      const device = mainDevice(trace); // the sentences describe this device
       store.set({ slot: device.slot, category: -1, since: 0, ...whole(device, store.state.is_time), ...way.to(device, trace) });
     } }, way.label)] : []));
   }));

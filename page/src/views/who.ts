@@ -34,7 +34,7 @@ export class WhoView {
       this.path = [this.tree];
       this.draw();
     });
-    let width = 0; // drawing may bring a scroll bar, and that another width
+    let width = 0; // drawing may add a scroll bar, which changes the width
     new ResizeObserver(() => {
       if (place.clientWidth && place.clientWidth !== width) this.draw();
       width = place.clientWidth;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What glibc declares and wasi-libc does not; missing.c has it. Before every file. */
+/* Declarations that glibc has and wasi-libc lacks; missing.c defines the functions. Included before
+ * every file. */
 #ifndef MT_PAGE_GLIBC_H
 #define MT_PAGE_GLIBC_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the analyzer uses of jansson, made of the page's own objects: a json_t is a number that the
- * page knows an object by. 0 is NULL: no memory, as in jansson, which the page never has too little
- * of. A value that is given to another is the other's; one that is left is forgotten by number.
+ * The part of jansson that the analyzer uses, on the page's own objects. A json_t is a number by
+ * which the page knows an object. 0 is NULL: no memory, as in jansson; the page never runs out. A
+ * value passed to another belongs to it; a released one is forgotten by number.
  */
 #ifndef MT_PAGE_JANSSON_H
 #define MT_PAGE_JANSSON_H
@@ -26,7 +26,7 @@ MT_PAGE_IMPORT("push") int json_array_append_new(json_t *array, json_t *value);
 MT_PAGE_IMPORT("at") int json_array_set_new(json_t *array, size_t index, json_t *value);
 MT_PAGE_IMPORT("forget") void json_decref(json_t *value);
 
-/* Bytes, ns and counts are below 2^53, which a page's numbers are exact up to. */
+/* Bytes, ns and counts are below 2^53: JavaScript's numbers are exact up to there. */
 static inline json_t *json_integer(json_int_t value)
 {
     return mt_page_number((double)value);
@@ -37,10 +37,10 @@ static inline json_t *json_real(double value)
     return mt_page_number(value);
 }
 
-/* Of { [ s (a text; s? may be NULL) o (a value) i I b f. NULL: one of them was. */
+/* Knows { [ s (a text; s? may be NULL) o (a value) i I b f. Return NULL if a value was NULL. */
 json_t *json_pack(const char *format, ...);
 
-/* Reports in a page are given as objects, not written. */
+/* A page gets reports as objects: they are not written as text. */
 #define JSON_COMPACT 0x20
 #define JSON_INDENT(n) (n)
 #define JSON_ENCODE_ANY 0x200

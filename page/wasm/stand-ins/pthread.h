@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A page has one thread: none can be made, and locks have nobody to wait for. */
+/* A page has one thread: none can be started, and locks never wait. */
 #ifndef MT_PAGE_PTHREAD_H
 #define MT_PAGE_PTHREAD_H
 
