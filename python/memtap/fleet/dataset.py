@@ -7,6 +7,7 @@ import os
 import pathlib
 import urllib.parse
 import zlib
+from importlib import import_module
 from typing import Any, Sequence
 
 from ..command import Problem
@@ -35,7 +36,7 @@ def left_out(path: str) -> list[tuple[str, str]]:
 
 def write_some(found: Sequence[folder.Found], out: str, wanted: Sequence[str]) -> tuple[int, list[tuple[str, str]]]:
     """Writes the tables of some traces: how many, and those that were not read with the reason."""
-    import pyarrow as pa
+    pa = import_module("pyarrow")
     skipped = []
     for one in found:
         try:
@@ -52,8 +53,8 @@ def write_some(found: Sequence[folder.Found], out: str, wanted: Sequence[str]) -
 
 
 def _write(table: Any, name: str, out: str, trace: str) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    pa = import_module("pyarrow")
+    pq = import_module("pyarrow.parquet")
     if not table.num_rows:
         return
     keys = {key: table.column(key)[0].as_py() for key in PARTITIONS}
@@ -80,7 +81,7 @@ def write(found: Sequence[folder.Found], out: str, wanted: Sequence[str] = extra
         for name in extract.ALL:  # also of those that will have no rows
             os.makedirs(os.path.join(out, name), exist_ok=True)
         tables = {name: extract.schema(name) for name in extract.ALL}
-        mark = {"version": extract.VERSION, "partitions": PARTITIONS,
+        mark: dict[str, Any] = {"version": extract.VERSION, "partitions": PARTITIONS,
                 "tables": {name: {field.name: str(field.type) for field in schema} for name, schema in tables.items()}}
         pathlib.Path(out, MARK).write_text(json.dumps(mark, indent=2) + "\n", encoding="utf-8")
         written = 0
@@ -96,8 +97,8 @@ def write(found: Sequence[folder.Found], out: str, wanted: Sequence[str] = extra
 
 def read(path: str, wanted: Sequence[str] = extract.COMPARED) -> dict[str, Any]:
     """The tables of a dataset."""
-    import pyarrow as pa
-    import pyarrow.dataset as ds
+    pa = import_module("pyarrow")
+    ds = import_module("pyarrow.dataset")
     if _version(path) != extract.VERSION:
         raise Problem(f"{path}: is a dataset of version {_version(path)}, and this memtap reads {extract.VERSION}; export the traces anew")
     tables = {}

@@ -2,6 +2,7 @@
 """DuckDB, in this process, over tables of Arrow or a dataset's files."""
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 MEMORY = "3GB"
@@ -11,7 +12,7 @@ class Duck:
     """An engine of the questions."""
 
     def __init__(self, threads: int) -> None:
-        import duckdb
+        duckdb = import_module("duckdb")
         self.connection = duckdb.connect()
         self.connection.execute(f"SET threads = {threads}")
         self.connection.execute(f"SET memory_limit = '{MEMORY}'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from importlib import import_module
 from typing import Any, Iterable, Optional
 
 from .. import trace as traces
@@ -70,14 +71,14 @@ def _spans(numbers: list[int]) -> list[str]:
 
 def _plain(table: Any) -> Any:
     """Texts as such, without dictionaries."""
-    import pyarrow as pa
+    pa = import_module("pyarrow")
     return table.cast(pa.schema([pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
                                  for field in table.schema]))
 
 
 def _with(table: Any, first: dict[str, tuple[Any, Any]]) -> Any:
     """The table with columns before its own, of one value each."""
-    import pyarrow as pa
+    pa = import_module("pyarrow")
     columns = {name: pa.array([value] * table.num_rows, kind) for name, (value, kind) in first.items()}
     own = {name: table.column(name) for name in table.column_names if name not in first}
     return pa.table({**columns, **own})
@@ -85,8 +86,8 @@ def _with(table: Any, first: dict[str, tuple[Any, Any]]) -> Any:
 
 def _sites(blocks: Any) -> Any:
     """The blocks of a moment by category, line and module."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    pa = import_module("pyarrow")
+    pc = import_module("pyarrow.compute")
     keys = {"device": pc.fill_null(blocks["device"].cast(pa.int32()), -1), "category": blocks["category"]}
     for name in ("function", "file", "module", "operator"):
         keys[name] = pc.fill_null(blocks[name], "")
@@ -101,7 +102,7 @@ def _sites(blocks: Any) -> Any:
 
 def _runs(ranks: Any, sites: Any, info: dict[str, str], name: str) -> Any:
     """Each process and device, with what tells ranks of equal role."""
-    import pyarrow as pa
+    pa = import_module("pyarrow")
     rows = ranks.to_pylist()
     held = [site for site in sites.to_pylist() if site["category"] == "parameters"]
     made = {"local_rank": [], "parameters": [], "parameters_in": []}  # type: dict[str, list[Any]]
@@ -120,15 +121,15 @@ def _runs(ranks: Any, sites: Any, info: dict[str, str], name: str) -> Any:
 
 def _no_device(table: Any) -> Any:
     """Devices that are not known are -1: a key without NULL."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    pa = import_module("pyarrow")
+    pc = import_module("pyarrow.compute")
     place = table.column_names.index("device")
     return table.set_column(place, "device", pc.fill_null(table["device"].cast(pa.int32()), -1))
 
 
 def read(path: str, name: str, run: str, wanted: Iterable[str] = COMPARED) -> dict[str, Any]:
     """The tables of a trace. name: what it is called in them, run: the run that it is of. Unread: it is not to be compared."""
-    import pyarrow as pa
+    pa = import_module("pyarrow")
     trace = traces.open(path)
     if trace.info.get("trace.state") == "running":
         raise Unread(f"{path}: it is still written")
@@ -148,7 +149,7 @@ def read(path: str, name: str, run: str, wanted: Iterable[str] = COMPARED) -> di
 
 
 def _growth(table: Any) -> Any:
-    import pyarrow.compute as pc
+    pc = import_module("pyarrow.compute")
     for name, nothing in (("function", ""), ("file", ""), ("line", 0)):
         table = table.set_column(table.column_names.index(name), name, pc.fill_null(table[name], nothing))
     return _no_device(table)
@@ -156,7 +157,7 @@ def _growth(table: Any) -> Any:
 
 def schema(table: str) -> Any:
     """The table's schema, with the dataset's version in its metadata."""
-    import pyarrow as pa
+    pa = import_module("pyarrow")
     text, keys = pa.string(), [("job", pa.string()), ("run", pa.string()), ("rank", pa.int32()), ("trace", pa.string())]
     if table == "sites":
         own = [("device", pa.int32()), ("category", text), ("function", text), ("file", text), ("module", text), ("operator", text),

@@ -7,6 +7,7 @@ import dataclasses
 import multiprocessing
 import os
 import pathlib
+from importlib import import_module
 from typing import Any, Iterator, Sequence
 
 from ..command import Problem
@@ -51,7 +52,7 @@ def cores() -> int:
 
 def read_some(found: Sequence[Found], wanted: Sequence[str]) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
     """The tables of some traces, each as Arrow's stream, and those that were not read with the reason."""
-    import pyarrow as pa
+    pa = import_module("pyarrow")
     tables: dict[str, list[Any]] = {table: [] for table in wanted}
     skipped = []
     for one in found:
@@ -73,13 +74,13 @@ def read_some(found: Sequence[Found], wanted: Sequence[str]) -> tuple[dict[str, 
 
 
 def _packed(field: Any) -> Any:
-    import pyarrow as pa
+    pa = import_module("pyarrow")
     return pa.dictionary(pa.int32(), pa.string()) if field.type == pa.string() else field.type
 
 
 def _pack(table: Any) -> Any:
     """In one piece, each text once."""
-    import pyarrow as pa
+    pa = import_module("pyarrow")
     table = table.combine_chunks()
     columns = {}
     for field in table.schema:
@@ -107,7 +108,7 @@ def spread(work: Any, found: Sequence[Any], *rest: Any) -> Iterator[Any]:
 
 def read(found: Sequence[Found], wanted: Sequence[str] = extract.COMPARED) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """The tables of all traces, and those that were not read with the reason."""
-    import pyarrow as pa
+    pa = import_module("pyarrow")
     tables: dict[str, list[Any]] = {table: [] for table in wanted}
     skipped: list[tuple[str, str]] = []
     for packed, left_out in spread(read_some, found, tuple(wanted)):

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which ranks of a job are unlike the others, asked by Spark:
+
+    spark-submit fleet_job.py s3a://bucket/runs [json]
+
+The path has traces, or a dataset that memtap export --format parquet wrote. Executors need memtap, pyarrow and pandas."""
+import sys
+
+from pyspark.sql import SparkSession
+
+import memtap.spark
+
+
+def main():
+    spark = SparkSession.builder.appName("memtap fleet").getOrCreate()
+    answers = memtap.spark.ask(spark, sys.argv[1])
+    print(answers.as_json() if "json" in sys.argv[2:] else answers.as_text(), end="")
+    spark.stop()
+
+
+main()
