@@ -79,15 +79,21 @@ static size_t first_from(const struct mt_recording *recording, uint64_t event)
 /* What it returns is not its own to give up: the output that was made last. */
 static uint64_t output_of(const struct mt_recording *recording, const struct mt_module_call *call)
 {
-    uint64_t last = 0;
-    for (size_t i = 0; i < recording->n_nodes; i++)
-        if (recording->node[i].made >= call->forward &&
-            recording->node[i].made < call->forward_end && recording->node[i].output)
-            last = recording->node[i].output;
-    return last;
+    size_t low = 0, high = recording->n_nodes;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (recording->node[middle].made < call->forward_end)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low && recording->node[low - 1].made >= call->forward; low--)
+        if (recording->node[low - 1].output)
+            return recording->node[low - 1].output;
+    return 0;
 }
 
-static bool may_go(const struct mt_recorded *block)
+static bool may_go(const struct mt_recorded_block *block)
 {
     return block->category != MT_CATEGORY_PARAMETERS && block->category != MT_CATEGORY_BUFFERS &&
            block->category != MT_CATEGORY_WORKSPACE && block->category != MT_CATEGORY_GRADIENTS &&
@@ -121,7 +127,7 @@ static void recompute(struct checkpoint *checkpoint, const struct mt_module_call
     uint64_t output = output_of(recording, call), last = last_save(recording, call);
     for (size_t i = first_from(recording, call->forward);
          i < recording->n && recording->block[i].begin < call->forward_end; i++) {
-        const struct mt_recorded *block = &recording->block[i];
+        const struct mt_recorded_block *block = &recording->block[i];
         if (!may_go(block))
             continue;
         bool lives_on = block->end > call->forward_end;

@@ -20,7 +20,7 @@ struct lora {
 static bool is_product(const struct mt_recording *recording, uint32_t name)
 {
     const char *text = mt_string(recording->definitions, name);
-    return strstr(text, "AddmmBackward") || strstr(text, "12MmBackward") ||
+    return strstr(text, "AddmmBackward") || strstr(text, "10MmBackward") ||
            strstr(text, "LinearBackward");
 }
 
@@ -34,7 +34,7 @@ static void find_linear(struct lora *lora)
             !is_product(recording, node->name))
             continue;
         for (uint32_t j = 0; j < node->n_saves; j++) {
-            const struct mt_recorded *block =
+            const struct mt_recorded_block *block =
                 mt_recorded_at(recording, recording->save[node->first_save + j]);
             if (block && mt_is_trained(block))
                 lora->is_linear[block - recording->block] = true;
@@ -47,10 +47,10 @@ static double states_of(const struct mt_recording *recording)
 {
     uint64_t parameters = 0, states = 0;
     for (size_t i = 0; i < recording->n; i++) {
-        const struct mt_recorded *block = &recording->block[i];
-        parameters += mt_is_trained(block) && block->end == MT_EVER ? block->size : 0;
+        const struct mt_recorded_block *block = &recording->block[i];
+        parameters += mt_is_trained(block) && mt_is_kept(recording, block) ? block->size : 0;
         states += block->category == MT_CATEGORY_OPTIMIZER_STATE && !block->is_master &&
-                          block->end == MT_EVER
+                          mt_is_kept(recording, block)
                       ? block->size
                       : 0;
     }
@@ -63,7 +63,7 @@ static void add_adapters(struct lora *lora)
     const struct mt_recording *recording = lora->edits->recording;
     uint64_t step = recording->n_steps ? mt_moment_of(recording->step[0].begin) : MT_EVER;
     for (size_t i = 0; i < recording->n; i++) {
-        const struct mt_recorded *block = &recording->block[i];
+        const struct mt_recorded_block *block = &recording->block[i];
         if (!lora->is_linear[i])
             continue;
         double side = sqrt((double)mt_recorded_elements(block));
@@ -83,10 +83,10 @@ static void add_products(struct lora *lora)
     const struct mt_recording *recording = lora->edits->recording;
     for (size_t i = 0; i < recording->n_nodes; i++) {
         const struct mt_recorded_node *node = &recording->node[i];
-        const struct mt_recorded *output = mt_recorded_at(recording, node->output);
+        const struct mt_recorded_block *output = mt_recorded_at(recording, node->output);
         bool is_adapted = false;
         for (uint32_t j = 0; output && j < node->n_saves; j++) {
-            const struct mt_recorded *block =
+            const struct mt_recorded_block *block =
                 mt_recorded_at(recording, recording->save[node->first_save + j]);
             is_adapted |= block && lora->is_linear[block - recording->block];
         }
@@ -101,7 +101,7 @@ static void add_products(struct lora *lora)
     }
 }
 
-static bool is_of_training(const struct mt_recorded *block)
+static bool is_of_training(const struct mt_recorded_block *block)
 {
     return block->category == MT_CATEGORY_GRADIENTS ||
            block->category == MT_CATEGORY_OPTIMIZER_STATE ||

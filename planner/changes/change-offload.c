@@ -10,7 +10,7 @@ static void offload_saved(struct mt_edits *edits)
 {
     const struct mt_recording *recording = edits->recording;
     for (size_t i = 0; i < recording->n; i++) {
-        const struct mt_recorded *block = &recording->block[i];
+        const struct mt_recorded_block *block = &recording->block[i];
         bool is_saved = block->saved && (block->category == MT_CATEGORY_ACTIVATIONS ||
                                          block->category == MT_CATEGORY_INPUTS);
         const struct mt_turn *turn = is_saved ? mt_turn_after(recording, block->saved) : NULL;
@@ -20,7 +20,7 @@ static void offload_saved(struct mt_edits *edits)
     for (size_t i = 0; i < recording->n_nodes; i++) {
         const struct mt_recorded_node *node = &recording->node[i];
         for (uint32_t j = 0; node->begin && j < node->n_saves; j++) {
-            const struct mt_recorded *block =
+            const struct mt_recorded_block *block =
                 mt_recorded_at(recording, recording->save[node->first_save + j]);
             if (block)
                 mt_edits_add(edits, mt_moment_of(node->begin) + 1,

@@ -37,7 +37,7 @@ void mt_drop_optimizer(struct mt_edits *edits)
 {
     const struct mt_recording *recording = edits->recording;
     for (size_t i = 0; i < recording->n; i++) {
-        const struct mt_recorded *block = &recording->block[i];
+        const struct mt_recorded_block *block = &recording->block[i];
         if ((block->category == MT_CATEGORY_OPTIMIZER_STATE && !block->is_master) ||
             (block->step && block->category == MT_CATEGORY_TEMPORARIES))
             mt_drop_block(edits, i);
@@ -45,7 +45,7 @@ void mt_drop_optimizer(struct mt_edits *edits)
 }
 
 static void add_state(struct mt_edits *edits, const struct optimizer *optimizer,
-                      const struct mt_recorded *parameter, uint64_t from)
+                      const struct mt_recorded_block *parameter, uint64_t from)
 {
     uint64_t elements = mt_recorded_elements(parameter),
              size = elements * mt_recorded_width(parameter);
@@ -79,7 +79,7 @@ static void add_state(struct mt_edits *edits, const struct optimizer *optimizer,
     }
 }
 
-static bool is_there(const struct mt_recorded *block, const struct mt_recorded_step *step)
+static bool is_there(const struct mt_recorded_block *block, const struct mt_recorded_step *step)
 {
     return mt_is_trained(block) && block->begin < step->begin && block->end > step->begin;
 }
@@ -90,7 +90,7 @@ static void add_step(struct mt_edits *edits, const struct optimizer *optimizer,
     const struct mt_recording *recording = edits->recording;
     uint64_t from = mt_moment_of(step->begin) + 1, to = mt_moment_of(step->end);
     for (size_t i = 0; i < recording->n; i++) {
-        const struct mt_recorded *block = &recording->block[i];
+        const struct mt_recorded_block *block = &recording->block[i];
         if (!is_there(block, step))
             continue;
         uint64_t size = mt_recorded_elements(block) * mt_recorded_width(block);
@@ -109,7 +109,7 @@ static void add_states(struct mt_edits *edits, const struct optimizer *optimizer
 {
     const struct mt_recording *recording = edits->recording;
     for (size_t i = 0; i < recording->n; i++) {
-        const struct mt_recorded *block = &recording->block[i];
+        const struct mt_recorded_block *block = &recording->block[i];
         for (size_t j = 0; j < recording->n_steps; j++) {
             if (!is_there(block, &recording->step[j]))
                 continue;

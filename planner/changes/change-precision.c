@@ -11,13 +11,13 @@
 
 #define FLOAT32 7u
 
-static bool is_float32(const struct mt_recorded *block)
+static bool is_float32(const struct mt_recorded_block *block)
 {
     return block->dtype == FLOAT32 || !block->dtype;
 }
 
 /* How autocast runs an operator, by a part of its node's mangled name. */
-enum runs { RUNS_AS_IT_COMES, RUNS_IN_16, RUNS_IN_32 };
+enum runs { RUNS_AS_IT_COMES, RUNS_IN_16, RUNS_IN_32, RUNS_NOT /* a view */ };
 static const struct {
     const char *name;
     enum runs runs;
@@ -32,7 +32,7 @@ static const struct {
     {"ScaledDot", RUNS_IN_16},
     {"CudnnRnnBackward", RUNS_IN_16},
     {"LayerNormBackward", RUNS_IN_32},
-    {"LogSoftmaxBackward", RUNS_IN_32},
+    {"LogSoftmaxBackward", RUNS_AS_IT_COMES}, /* cross_entropy asks for its input's type */
     {"SoftmaxBackward", RUNS_IN_32},
     {"NllLoss", RUNS_IN_32},
     {"PowBackward", RUNS_IN_32},
@@ -44,6 +44,20 @@ static const struct {
     {"LogBackward", RUNS_IN_32},
     {"RsqrtBackward", RUNS_IN_32},
     {"SumBackward", RUNS_IN_32},
+    {"ViewBackward", RUNS_NOT},
+    {"ReshapeAliasBackward", RUNS_NOT},
+    {"TransposeBackward", RUNS_NOT},
+    {"9TBackward", RUNS_NOT},
+    {"PermuteBackward", RUNS_NOT},
+    {"ExpandBackward", RUNS_NOT},
+    {"UnsqueezeBackward", RUNS_NOT},
+    {"SqueezeBackward", RUNS_NOT},
+    {"SelectBackward", RUNS_NOT},
+    {"SliceBackward", RUNS_NOT},
+    {"SplitBackward", RUNS_NOT},
+    {"UnbindBackward", RUNS_NOT},
+    {"AliasBackward", RUNS_NOT},
+    {"AsStridedBackward", RUNS_NOT},
     {"SoftplusBackward", RUNS_IN_32},
     {"BinaryCrossEntropy", RUNS_IN_32},
 };
@@ -51,9 +65,12 @@ static const struct {
 struct autocast {
     struct mt_edits *edits;
     const struct mt_recording *recording;
-    bool *is_16;          /* by block: what it has now as 32 bits, it has as 16 */
-    uint64_t *kept_in_32; /* by block: the last save that keeps it in 32 bits; 0: none */
-    enum runs *runs;      /* by string id + 1, RUNS_... + 1; 0: not asked yet */
+    bool *is_16;    /* by block: what it has now as 32 bits, it has as 16 */
+    bool *is_known; /* by block: that was decided */
+    bool *is_kept;  /* by block: a node saves it as it is, not a copy of the other type */
+    const struct mt_recorded_node **ran; /* nodes in the order of backward */
+    size_t n_ran;
+    enum runs *runs; /* by string id + 1, RUNS_... + 1; 0: not asked yet */
 };
 
 static enum runs runs_of(struct autocast *autocast, uint32_t name)
@@ -71,110 +88,171 @@ static enum runs runs_of(struct autocast *autocast, uint32_t name)
     return runs;
 }
 
-static size_t place(const struct autocast *autocast, const struct mt_recorded *block)
+static size_t place(const struct autocast *autocast, const struct mt_recorded_block *block)
 {
     return (size_t)(block - autocast->recording->block);
 }
 
 #define LOOK_BACK 64u
 
-/* What goes in is not all in the trace: what the node saved; else the newest blocks of its size,
- * whatever made them; the wider type wins. */
-static bool comes_in_16(const struct autocast *autocast, const struct mt_recorded_node *node,
-                        const struct mt_recorded *output)
+static bool is_wide(const struct autocast *autocast, const struct mt_recorded_block *block)
 {
-    size_t found = 0, at = place(autocast, output);
+    return is_float32(block) && !autocast->is_16[place(autocast, block)];
+}
+
+/* What the node saved tells its type; -1: nothing does. */
+static int saved_in_16(const struct autocast *autocast, const struct mt_recorded_node *node,
+                       const struct mt_recorded_block *output)
+{
+    int found = -1;
     for (uint32_t i = 0; i < node->n_saves; i++) {
-        const struct mt_recorded *saved =
+        const struct mt_recorded_block *saved =
             mt_recorded_at(autocast->recording, autocast->recording->save[node->first_save + i]);
         if (!saved || saved == output || saved->category == MT_CATEGORY_PARAMETERS ||
             !is_float32(saved) || saved->size * 4 < output->size)
             continue;
-        if (!autocast->is_16[place(autocast, saved)])
-            return false;
-        found++;
-    }
-    for (size_t i = at; !found && i && at - i < LOOK_BACK; i--) {
-        const struct mt_recorded *other = &autocast->recording->block[i - 1];
-        if (other->end < output->begin || other->size != output->size || !other->output_of ||
-            !is_float32(other))
-            continue;
-        if (!autocast->is_16[i - 1])
-            return false;
-        found++;
-        break;
+        if (is_wide(autocast, saved))
+            return 0;
+        found = 1;
     }
     return found;
 }
 
+/* Sums save nothing: what goes in is the newest output of their size, and an older one. */
+static bool is_sum(const struct autocast *autocast, const struct mt_recorded_node *node)
+{
+    const char *name = mt_string(autocast->recording->definitions, node->name);
+    return strstr(name, "AddBackward") || strstr(name, "SubBackward");
+}
+
+/* The wider type wins. */
+static bool comes_in_16(const struct autocast *autocast, const struct mt_recorded_node *node,
+                        const struct mt_recorded_block *output)
+{
+    int saved = saved_in_16(autocast, node, output);
+    if (saved >= 0)
+        return saved;
+    size_t at = place(autocast, output);
+    unsigned found = 0, most = is_sum(autocast, node) ? LOOK_BACK : 1;
+    for (size_t i = at; found < most && i && at - i < LOOK_BACK; i--) {
+        const struct mt_recorded_block *other = &autocast->recording->block[i - 1];
+        if (other->end < output->begin || other->size != output->size || !other->output_of ||
+            !is_float32(other))
+            continue;
+        if (is_wide(autocast, other))
+            return false;
+        found++;
+    }
+    return found;
+}
+
+/* A block's type is that of the first output in it; views come later. */
 static void choose(struct autocast *autocast, const struct mt_recorded_node *node)
 {
-    struct mt_recorded *output = mt_recorded_at(autocast->recording, node->output);
+    struct mt_recorded_block *output = mt_recorded_at(autocast->recording, node->output);
+    enum runs runs = node->name ? runs_of(autocast, node->name) : RUNS_IN_32;
+    if (!output || !is_float32(output) || output->category == MT_CATEGORY_PARAMETERS ||
+        autocast->is_known[place(autocast, output)])
+        return;
+    autocast->is_known[place(autocast, output)] = true;
+    autocast->is_16[place(autocast, output)] =
+        runs == RUNS_IN_16 || (runs == RUNS_AS_IT_COMES && comes_in_16(autocast, node, output));
+}
+
+/* A node saves a copy of what comes in another type than it runs in. */
+static void save(struct autocast *autocast, const struct mt_recorded_node *node)
+{
     enum runs runs = node->name ? runs_of(autocast, node->name) : RUNS_AS_IT_COMES;
-    if (!node->name)
-        return;
-    if (output && is_float32(output) && output->category != MT_CATEGORY_PARAMETERS)
-        autocast->is_16[place(autocast, output)] |=
-            runs == RUNS_IN_16 || (runs == RUNS_AS_IT_COMES && comes_in_16(autocast, node, output));
+    uint64_t made = mt_moment_of(node->made),
+             end = mt_moment_of(node->end ? node->end : node->made + 1);
     for (uint32_t i = 0; i < node->n_saves; i++) {
-        const struct mt_recorded *saved =
+        const struct mt_recorded_block *saved =
             mt_recorded_at(autocast->recording, autocast->recording->save[node->first_save + i]);
-        if (saved && saved != output && runs != RUNS_IN_16 &&
-            autocast->kept_in_32[place(autocast, saved)] < node->begin)
-            autocast->kept_in_32[place(autocast, saved)] = node->begin;
-    }
-}
-
-/* A product saves copies of what comes in 32 bits; a weight's is made once, for forward and
- * backward. */
-static void copy_inputs(struct autocast *autocast, const struct mt_recorded_node *node)
-{
-    if (!node->name || runs_of(autocast, node->name) != RUNS_IN_16)
-        return;
-    for (uint32_t i = 0; i < node->n_saves; i++) {
-        const struct mt_recorded *saved =
-            mt_recorded_at(autocast->recording, autocast->recording->save[node->first_save + i]);
-        if (!saved || !is_float32(saved) || saved->begin == node->output ||
-            autocast->is_16[place(autocast, saved)])
+        if (!saved)
             continue;
-        uint64_t end = mt_moment_of(node->end ? node->end : node->made + 1);
-        mt_edits_add(autocast->edits, mt_moment_of(node->made) - 1, end, saved->size / 2);
+        bool is_16 = autocast->is_16[place(autocast, saved)];
+        if (!is_float32(saved) || runs == RUNS_AS_IT_COMES || runs == RUNS_NOT ||
+            is_16 == (runs == RUNS_IN_16))
+            autocast->is_kept[place(autocast, saved)] = true;
+        else
+            mt_edits_add(autocast->edits, made - 1, end, is_16 ? saved->size : saved->size / 2);
     }
 }
 
-/* In 32 bits only as long as somebody needs it so. */
-static void end_wide(struct autocast *autocast, size_t i)
+/* What only copies are saved of ends when they are made. */
+static void end_copied(struct autocast *autocast, size_t i)
 {
-    const struct mt_recorded *block = &autocast->recording->block[i];
-    if (!block->saved || autocast->is_16[i] || block->category != MT_CATEGORY_ACTIVATIONS)
+    const struct mt_recorded_block *block = &autocast->recording->block[i];
+    if (!block->saved || autocast->is_kept[i] || block->category != MT_CATEGORY_ACTIVATIONS)
         return;
     const struct mt_turn *turn = mt_turn_after(autocast->recording, block->saved);
-    if (!autocast->kept_in_32[i] && turn &&
-        mt_moment_of(turn->event) < autocast->edits->block[i].end)
+    if (turn && mt_moment_of(turn->event) < autocast->edits->block[i].end)
         autocast->edits->block[i].end = mt_moment_of(turn->event);
 }
 
-/* Gradients of what has 16 bits have 16; those of parameters are widened at once. */
-static bool is_narrow_in_backward(struct autocast *autocast, const struct mt_recorded *block)
+static int by_run(const void *left, const void *right)
 {
-    return block->phase == MT_PHASE_BACKWARD && block->made_in && is_float32(block) &&
-           block->category != MT_CATEGORY_GRADIENTS &&
-           runs_of(autocast, block->made_in) == RUNS_IN_16;
+    const struct mt_recorded_node *a = *(const struct mt_recorded_node *const *)left;
+    const struct mt_recorded_node *b = *(const struct mt_recorded_node *const *)right;
+    return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+/* The node that ran when the block was made; NULL: not known. */
+static const struct mt_recorded_node *maker_of(const struct autocast *autocast,
+                                               const struct mt_recorded_block *block)
+{
+    size_t low = 0, high = autocast->n_ran;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (autocast->ran[middle]->begin < block->begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && autocast->ran[low - 1]->end > block->begin ? autocast->ran[low - 1] : NULL;
+}
+
+/* Gradients have the type of what they are gradients of; a parameter's is widened at once. */
+static bool is_narrow_in_backward(struct autocast *autocast, const struct mt_recorded_block *block)
+{
+    if (block->phase != MT_PHASE_BACKWARD || !block->made_in || !is_float32(block) ||
+        block->category == MT_CATEGORY_GRADIENTS || block->is_addend)
+        return false;
+    enum runs runs = runs_of(autocast, block->made_in);
+    const struct mt_recorded_node *node =
+        runs != RUNS_IN_16 && runs != RUNS_IN_32 ? maker_of(autocast, block) : NULL;
+    const struct mt_recorded_block *output =
+        node ? mt_recorded_at(autocast->recording, node->output) : NULL;
+    return runs == RUNS_IN_16 || (output && autocast->is_16[place(autocast, output)]);
 }
 
 static void narrow(struct autocast *autocast)
 {
     for (size_t i = 0; i < autocast->recording->n; i++) {
-        const struct mt_recorded *block = &autocast->recording->block[i];
-        struct mt_edit *edit = &autocast->edits->block[i];
-        if (block->category == MT_CATEGORY_GRADIENTS && block->made_in &&
+        const struct mt_recorded_block *block = &autocast->recording->block[i];
+        uint64_t begin = autocast->edits->block[i].begin;
+        if ((block->category == MT_CATEGORY_GRADIENTS || block->is_addend) && block->made_in &&
             runs_of(autocast, block->made_in) == RUNS_IN_16)
-            mt_edits_add(autocast->edits, edit->begin, edit->begin + 2, block->size / 2);
+            mt_edits_add(autocast->edits, begin, begin + 2, block->size / 2);
         if (autocast->is_16[i] || is_narrow_in_backward(autocast, block))
-            edit->size = mt_block_of(block->size / 2);
-        else
-            end_wide(autocast, i);
+            autocast->edits->block[i].size = mt_block_of(block->size / 2);
+        end_copied(autocast, i);
     }
+}
+
+static void apply_autocast(struct autocast *autocast)
+{
+    const struct mt_recording *recording = autocast->recording;
+    for (size_t i = 0; i < recording->n_nodes; i++) {
+        choose(autocast, &recording->node[i]);
+        if (recording->node[i].begin)
+            autocast->ran[autocast->n_ran++] = &recording->node[i];
+    }
+    if (autocast->n_ran)
+        qsort(autocast->ran, autocast->n_ran, sizeof(void *), by_run);
+    for (size_t i = 0; i < recording->n_nodes; i++)
+        save(autocast, &recording->node[i]);
+    narrow(autocast);
 }
 
 static int autocast_all(struct mt_edits *edits)
@@ -184,18 +262,21 @@ static int autocast_all(struct mt_edits *edits)
         .edits = edits,
         .recording = recording,
         .is_16 = calloc(recording->n + 1, sizeof *autocast.is_16),
-        .kept_in_32 = calloc(recording->n + 1, sizeof *autocast.kept_in_32),
+        .is_known = calloc(recording->n + 1, sizeof *autocast.is_known),
+        .is_kept = calloc(recording->n + 1, sizeof *autocast.is_kept),
+        .ran = calloc(recording->n_nodes + 1, sizeof *autocast.ran),
         .runs =
             calloc(mt_definitions_string_limit(recording->definitions) + 1, sizeof *autocast.runs)};
-    int rc = autocast.is_16 && autocast.kept_in_32 && autocast.runs ? 0 : -ENOMEM;
-    for (size_t i = 0; !rc && i < recording->n_nodes; i++)
-        choose(&autocast, &recording->node[i]);
-    for (size_t i = 0; !rc && i < recording->n_nodes; i++)
-        copy_inputs(&autocast, &recording->node[i]);
+    int rc =
+        autocast.is_16 && autocast.is_known && autocast.is_kept && autocast.ran && autocast.runs
+            ? 0
+            : -ENOMEM;
     if (!rc)
-        narrow(&autocast);
+        apply_autocast(&autocast);
     free(autocast.is_16);
-    free(autocast.kept_in_32);
+    free(autocast.is_known);
+    free(autocast.is_kept);
+    free(autocast.ran);
     free(autocast.runs);
     return rc ? rc : edits->rc;
 }

@@ -25,9 +25,10 @@ static uint64_t *parameter_sizes(const struct mt_recording *recording, size_t *n
     return sizes;
 }
 
-/* Whether the batch says how large it is. What backward makes as large as a parameter is for one.
+/* Whether the batch says how large it is. What is as large as a parameter may be one's, in another
+ * form.
  */
-static bool is_of_batch(const struct mt_recorded *block, const uint64_t *sizes, size_t n)
+static bool is_of_batch(const struct mt_recorded_block *block, const uint64_t *sizes, size_t n)
 {
     switch (block->category) {
     case MT_CATEGORY_PARAMETERS:
@@ -39,15 +40,15 @@ static bool is_of_batch(const struct mt_recorded *block, const uint64_t *sizes, 
     case MT_CATEGORY_RUNTIME:
         return false;
     }
-    if (block->step)
+    if (block->step || block->is_addend)
         return false;
     bool is_model_sized = n && bsearch(&block->size, sizes, n, sizeof *sizes, by_size);
-    return !is_model_sized || block->category == MT_CATEGORY_ACTIVATIONS ||
-           block->category == MT_CATEGORY_INPUTS;
+    return !is_model_sized || block->phase == MT_PHASE_BACKWARD ||
+           block->category == MT_CATEGORY_ACTIVATIONS || block->category == MT_CATEGORY_INPUTS;
 }
 
-/* Scores of attention: as large as what a softmax makes in the same module, in this width or
- * another. They grow with the square of the sequence. */
+/* Scores of attention: as large as what a softmax makes in the same module or one around it, in
+ * this width or another. They grow with the square of the sequence. */
 struct scores {
     struct mt_score {
         const char *path;
@@ -66,7 +67,7 @@ static int find_scores(struct scores *scores, const struct mt_recording *recordi
 {
     scores->of = calloc(recording->n + 1, sizeof *scores->of);
     for (size_t i = 0; scores->of && i < recording->n; i++) {
-        const struct mt_recorded *block = &recording->block[i];
+        const struct mt_recorded_block *block = &recording->block[i];
         if (!is_softmax(recording, block->output_of))
             continue;
         struct mt_score score = {mt_recorded_module(recording, block->module), block->size};
@@ -80,16 +81,23 @@ static int find_scores(struct scores *scores, const struct mt_recording *recordi
     return scores->of ? 0 : -ENOMEM;
 }
 
+static bool is_part_of(const char *path, const char *whole)
+{
+    size_t size = strlen(whole);
+    return !strncmp(path, whole, size) && (!size || !path[size] || path[size] == '.');
+}
+
 static bool is_score(const struct scores *scores, const struct mt_recording *recording,
-                     const struct mt_recorded *block)
+                     const struct mt_recorded_block *block)
 {
     const char *path = scores->n ? mt_recorded_module(recording, block->module) : "";
-    for (size_t i = 0; i < scores->n; i++)
-        if ((block->size == scores->of[i].bytes ||
-             block->size == mt_block_of(scores->of[i].bytes / 4) ||
-             block->size == mt_block_of(scores->of[i].bytes / 2)) &&
-            !strcmp(path, scores->of[i].path))
+    for (size_t i = 0; i < scores->n; i++) {
+        uint64_t bytes = scores->of[i].bytes;
+        if ((block->size == bytes || block->size == mt_block_of(bytes / 4) ||
+             block->size == mt_block_of(bytes / 2)) &&
+            is_part_of(path, scores->of[i].path))
             return true;
+    }
     return false;
 }
 
@@ -103,7 +111,7 @@ static int scale(struct mt_edits *edits, double part, bool is_sequence)
     if (!rc && is_sequence)
         rc = find_scores(&scores, recording);
     for (size_t i = 0; !rc && i < recording->n; i++) {
-        const struct mt_recorded *block = &recording->block[i];
+        const struct mt_recorded_block *block = &recording->block[i];
         if (is_of_batch(block, sizes, n))
             edits->block[i].size =
                 mt_scaled(block->size, is_score(&scores, recording, block) ? part * part : part);

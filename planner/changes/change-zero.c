@@ -24,7 +24,7 @@ static double largest_share(const struct mt_recording *recording, uint64_t ranks
     uint64_t whole = 0, most = 0;
     size_t n = 0;
     for (size_t i = 0; size && has && i < recording->n; i++)
-        if (mt_is_trained(&recording->block[i]) && recording->block[i].end == MT_EVER)
+        if (mt_is_trained(&recording->block[i]) && mt_is_kept(recording, &recording->block[i]))
             size[n++] = mt_recorded_elements(&recording->block[i]);
     if (n)
         qsort(size, n, sizeof *size, larger_first);
@@ -42,7 +42,7 @@ static double largest_share(const struct mt_recording *recording, uint64_t ranks
     return failed ? 0 : whole ? (double)most / (double)whole : 1;
 }
 
-static bool is_of_optimizer(const struct mt_recorded *block)
+static bool is_of_optimizer(const struct mt_recorded_block *block)
 {
     return block->category == MT_CATEGORY_OPTIMIZER_STATE ||
            (block->step && block->category == MT_CATEGORY_TEMPORARIES);
@@ -72,13 +72,15 @@ struct sharding {
     struct mt_edits *edits;
     struct mt_shard_groups groups;
     struct mt_module_calls calls;
+    const struct mt_module_call **backwards; /* those that have one, in its order */
+    size_t n_backwards;
     uint64_t *bytes; /* of parameters, by group */
     uint64_t ranks;
     bool keeps;    /* parameters are gathered until backward */
     bool offloads; /* parts lie in the host's memory */
 };
 
-static uint32_t group_of(const struct sharding *sharding, const struct mt_recorded *block)
+static uint32_t group_of(const struct sharding *sharding, const struct mt_recorded_block *block)
 {
     return block->module ? sharding->groups.of_frame[block->module] : 0;
 }
@@ -88,14 +90,31 @@ static uint64_t part(const struct sharding *sharding, uint64_t bytes)
     return mt_block_of((bytes + sharding->ranks - 1) / sharding->ranks);
 }
 
+/* Among those in the order of backward, the last one that began by then. */
+static size_t begun_by(const struct sharding *sharding, uint64_t event)
+{
+    size_t low = 0, high = sharding->n_backwards;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (sharding->backwards[middle]->backward <= event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Of calls that interrupt each other there are a few. */
+#define INTERRUPTED 64u
+
 /* In backward, when a group's gradients are put together: after its last node. */
 static uint64_t gradients_at(const struct sharding *sharding, uint32_t group, uint64_t begin)
 {
     const struct mt_recording *recording = sharding->edits->recording;
-    for (size_t i = 0; group && i < sharding->calls.n; i++) {
-        const struct mt_module_call *call = &sharding->calls.call[i];
-        if (call->group == group && call->backward && call->backward <= begin &&
-            begin <= call->backward_end)
+    size_t last = group ? begun_by(sharding, begin) : 0;
+    for (size_t i = last; i && last - i < INTERRUPTED; i--) {
+        const struct mt_module_call *call = sharding->backwards[i - 1];
+        if (call->group == group && begin <= call->backward_end)
             return call->backward_end;
     }
     const struct mt_turn *turn = mt_turn_after(recording, begin);
@@ -107,35 +126,58 @@ static uint64_t gradients_at(const struct sharding *sharding, uint32_t group, ui
 }
 
 /* A gradient is whole until its group's are scattered, from a copy of them. */
-static void shard_gradient(const struct sharding *sharding, size_t i)
+static void shard_gradient(const struct sharding *sharding, size_t i,
+                           struct mt_address_map *scattered)
 {
-    const struct mt_recorded *block = &sharding->edits->recording->block[i];
+    const struct mt_recorded_block *block = &sharding->edits->recording->block[i];
     struct mt_edit *edit = &sharding->edits->block[i];
     uint64_t at = mt_moment_of(gradients_at(sharding, group_of(sharding, block), block->begin));
+    if (mt_address_map_put(scattered, block->size, (uint32_t)i + 1))
+        sharding->edits->rc = -ENOMEM;
     if (at >= edit->end)
         return;
     if (!sharding->offloads)
-        mt_edits_add(sharding->edits, at + 1, edit->end, part(sharding, edit->size));
-    edit->end = at + 1;
+        mt_edits_add(sharding->edits, at + 1, edit->end,
+                     part(sharding, sharding->edits->block[i].size));
+    sharding->edits->block[i].end = at + 1;
+}
+
+/* What is added to a gradient of its size that is a part by now is scattered, too, before. */
+static void shard_addend(const struct sharding *sharding, size_t i,
+                         const struct mt_address_map *scattered)
+{
+    const struct mt_recorded_block *block = &sharding->edits->recording->block[i];
+    uint32_t last = mt_address_map_get(scattered, block->size);
+    if (!block->is_addend || !last ||
+        sharding->edits->recording->block[last - 1].end < block->begin ||
+        sharding->edits->block[last - 1].end > mt_moment_of(block->begin))
+        return;
+    uint64_t at = mt_moment_of(gradients_at(sharding, group_of(sharding, block), block->begin)) + 1;
+    if (at > sharding->edits->block[i].end)
+        sharding->edits->block[i].end = at;
 }
 
 static void shard_blocks(const struct sharding *sharding)
 {
     const struct mt_recording *recording = sharding->edits->recording;
+    struct mt_address_map scattered = {0}; /* size -> the last gradient of it */
     for (size_t i = 0; i < recording->n; i++) {
-        const struct mt_recorded *block = &recording->block[i];
+        const struct mt_recorded_block *block = &recording->block[i];
         struct mt_edit *edit = &sharding->edits->block[i];
         if (mt_is_trained(block)) {
             sharding->bytes[group_of(sharding, block)] +=
                 mt_recorded_elements(block) * mt_recorded_width(block);
             edit->size = sharding->offloads ? 0 : part(sharding, edit->size);
         } else if (block->category == MT_CATEGORY_GRADIENTS)
-            shard_gradient(sharding, i);
+            shard_gradient(sharding, i, &scattered);
         else if (is_of_optimizer(block))
             edit->size = sharding->offloads  ? 0
                          : edit->size > 4096 ? part(sharding, edit->size)
                                              : edit->size;
+        else
+            shard_addend(sharding, i, &scattered);
     }
+    mt_address_map_clear(&scattered);
 }
 
 /* The gathered parameters of a group, and the buffer that they come through. It goes when they are
@@ -221,6 +263,25 @@ static void shard_rest(const struct sharding *sharding)
     }
 }
 
+static int by_backward(const void *left, const void *right)
+{
+    const struct mt_module_call *a = *(const struct mt_module_call *const *)left;
+    const struct mt_module_call *b = *(const struct mt_module_call *const *)right;
+    return (a->backward > b->backward) - (a->backward < b->backward);
+}
+
+static int order_backwards(struct sharding *sharding)
+{
+    sharding->backwards = calloc(sharding->calls.n + 1, sizeof *sharding->backwards);
+    if (!sharding->backwards)
+        return -ENOMEM;
+    for (size_t i = 0; i < sharding->calls.n; i++)
+        if (sharding->calls.call[i].backward)
+            sharding->backwards[sharding->n_backwards++] = &sharding->calls.call[i];
+    qsort(sharding->backwards, sharding->n_backwards, sizeof(void *), by_backward);
+    return 0;
+}
+
 static int shard(struct sharding *sharding)
 {
     const struct mt_recording *recording = sharding->edits->recording;
@@ -230,6 +291,8 @@ static int shard(struct sharding *sharding)
         rc = sharding->bytes
                  ? mt_module_calls_find(&sharding->calls, recording, sharding->groups.of_frame)
                  : -ENOMEM;
+    if (!rc)
+        rc = order_backwards(sharding);
     if (!rc) {
         shard_blocks(sharding);
         for (size_t i = 0; i < sharding->calls.n; i++)
@@ -237,6 +300,7 @@ static int shard(struct sharding *sharding)
         shard_rest(sharding);
     }
     mt_shard_groups_clear(&sharding->groups);
+    free(sharding->backwards);
     free(sharding->calls.call);
     free(sharding->bytes);
     return rc ? rc : sharding->edits->rc;

@@ -98,6 +98,9 @@ static void see_save(struct mt_recording *recording, const struct mt_replay *rep
 static void see_node(struct mt_recording *recording, const struct mt_replay *replay,
                      const struct mt_event *event)
 {
+    uint32_t place = mt_address_map_get(&recording->nodes, event->NODE_NEW.node);
+    if (place && place == recording->n_nodes && !recording->node[place - 1].begin)
+        return; /* another output of it */
     struct mt_recorded_node *node = ONE_MORE(recording, node, n_nodes);
     if (!node)
         return;
@@ -153,17 +156,22 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
     return recording->rc;
 }
 
+static bool is_accumulating(const struct mt_thread_state *thread)
+{
+    return thread && thread->n_nodes && thread->nodes[thread->n_nodes - 1].is_accumulator;
+}
+
 static void ended(void *data, const struct mt_replay *replay, const struct mt_block *block,
                   const struct mt_rule *rule, int at_end)
 {
     struct mt_recording *recording = data;
     uint32_t place = mt_address_map_take(&recording->saved, block->address);
-    struct mt_recorded *recorded = one_more(recording, &recording->block, &recording->n,
-                                            &recording->capacity, sizeof *recording->block);
+    struct mt_recorded_block *recorded = one_more(recording, &recording->block, &recording->n,
+                                                  &recording->capacity, sizeof *recording->block);
     if (!recorded)
         return;
     const struct mt_verdict verdict = {block, rule};
-    *recorded = (struct mt_recorded){
+    *recorded = (struct mt_recorded_block){
         .begin = mt_block_event(block),
         .end = at_end ? MT_EVER : replay->events,
         .size = block->size,
@@ -178,6 +186,7 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .category = (uint8_t)rule->category,
         .phase = block->birth->when.phase,
         .dtype = block->dtype,
+        .is_addend = !at_end && is_accumulating(replay->thread),
         .is_master = mt_rule_is_master(rule)};
 }
 
@@ -191,7 +200,7 @@ void mt_recording_watch(struct mt_recording *recording, struct mt_question *ques
 
 static int by_begin(const void *left, const void *right)
 {
-    const struct mt_recorded *a = left, *b = right;
+    const struct mt_recorded_block *a = left, *b = right;
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
@@ -205,7 +214,7 @@ int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *
     if (n)
         qsort(recording->block, n, sizeof *recording->block, by_begin);
     for (size_t i = 0; i < recording->n_nodes; i++) {
-        struct mt_recorded *output = mt_recorded_at(recording, recording->node[i].output);
+        struct mt_recorded_block *output = mt_recorded_at(recording, recording->node[i].output);
         if (output && recording->node[i].name && !output->output_of)
             output->output_of = recording->node[i].name;
     }
@@ -232,9 +241,9 @@ void mt_recording_clear(struct mt_recording *recording)
     memset(recording, 0, sizeof *recording);
 }
 
-struct mt_recorded *mt_recorded_at(const struct mt_recording *recording, uint64_t event)
+struct mt_recorded_block *mt_recorded_at(const struct mt_recording *recording, uint64_t event)
 {
-    struct mt_recorded key = {.begin = event};
+    struct mt_recorded_block key = {.begin = event};
     return event && recording->n
                ? bsearch(&key, recording->block, recording->n, sizeof key, by_begin)
                : NULL;
@@ -259,19 +268,26 @@ const struct mt_turn *mt_turn_after(const struct mt_recording *recording, uint64
     return low < recording->n_turns ? &recording->turn[low] : NULL;
 }
 
-bool mt_is_trained(const struct mt_recorded *block)
+bool mt_is_kept(const struct mt_recording *recording, const struct mt_recorded_block *block)
+{
+    uint64_t last =
+        recording->n_steps ? recording->step[recording->n_steps - 1].end - 1 : recording->events;
+    return block->begin <= last && block->end > last;
+}
+
+bool mt_is_trained(const struct mt_recorded_block *block)
 {
     return block->category == MT_CATEGORY_PARAMETERS &&
            (block->evidence & (MT_SAW_LEAF | MT_SAW_STEPPED));
 }
 
-unsigned mt_recorded_width(const struct mt_recorded *block)
+unsigned mt_recorded_width(const struct mt_recorded_block *block)
 {
     unsigned bits = mt_dtype_bits(block->dtype);
     return bits >= 8 ? bits / 8 : 4;
 }
 
-uint64_t mt_recorded_elements(const struct mt_recorded *block)
+uint64_t mt_recorded_elements(const struct mt_recorded_block *block)
 {
     uint64_t most = block->size / mt_recorded_width(block);
     return block->elements && block->elements <= most ? block->elements : most;

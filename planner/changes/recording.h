@@ -22,7 +22,7 @@
 
 #define MT_EVER UINT64_MAX
 
-struct mt_recorded {
+struct mt_recorded_block {
     uint64_t begin, end; /* numbers of events; MT_EVER: it outlives the trace */
     uint64_t size;       /* bytes */
     uint64_t elements;   /* of its parameter; 0: not known */
@@ -35,6 +35,7 @@ struct mt_recorded {
     uint32_t evidence;   /* enum mt_evidence */
     int16_t device;
     uint8_t category, phase, dtype;
+    bool is_addend; /* it ended when it was added to a leaf's gradient */
     bool is_master; /* a copy of a parameter, in higher precision */
 };
 
@@ -62,9 +63,9 @@ struct mt_recorded_step {
 struct mt_recording {
     const struct mt_definitions *definitions; /* the replay's */
     int device;
-    uint64_t unseen;           /* bytes that were allocated before the recording began */
-    uint64_t events;           /* in the trace */
-    struct mt_recorded *block; /* after mt_recording_finish in the order of their begin */
+    uint64_t unseen;                 /* bytes that were allocated before the recording began */
+    uint64_t events;                 /* in the trace */
+    struct mt_recorded_block *block; /* after mt_recording_finish in the order of their begin */
     size_t n, capacity;
     struct mt_recorded_node *node;
     size_t n_nodes, nodes_capacity;
@@ -92,7 +93,7 @@ int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *
 void mt_recording_clear(struct mt_recording *recording);
 
 /* The block that the event made; NULL: none. */
-struct mt_recorded *mt_recorded_at(const struct mt_recording *recording, uint64_t event);
+struct mt_recorded_block *mt_recorded_at(const struct mt_recording *recording, uint64_t event);
 
 /* The name of a module by its frame: "layers.3.mlp"; "": none. */
 const char *mt_recorded_module(const struct mt_recording *recording, uint32_t frame);
@@ -100,11 +101,14 @@ const char *mt_recorded_module(const struct mt_recording *recording, uint32_t fr
 /* The first turn after the event; NULL: there is none. */
 const struct mt_turn *mt_turn_after(const struct mt_recording *recording, uint64_t event);
 
+/* Whether it was there at the end of the last optimizer's step; without steps, of the trace. */
+bool mt_is_kept(const struct mt_recording *recording, const struct mt_recorded_block *block);
+
 /* Whether it is a parameter that is trained; bytes of one of its elements, 4 where not known. */
-bool mt_is_trained(const struct mt_recorded *block);
-unsigned mt_recorded_width(const struct mt_recorded *block);
+bool mt_is_trained(const struct mt_recorded_block *block);
+unsigned mt_recorded_width(const struct mt_recorded_block *block);
 
 /* Elements that a parameter has, or at most so many. */
-uint64_t mt_recorded_elements(const struct mt_recorded *block);
+uint64_t mt_recorded_elements(const struct mt_recorded_block *block);
 
 #endif
