@@ -32,7 +32,7 @@ static void offload_saved(struct mt_edits *edits)
 int mt_change_offload(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
 {
     if (!strcmp(argument, "parameters"))
-        return mt_offload_parameters(edits);
+        return mt_offload_parameters(edits, change);
     if (!strcmp(argument, "activations")) {
         change->why_not = edits->recording->n_saves ? NULL : "nothing was saved for a backward";
         offload_saved(edits);

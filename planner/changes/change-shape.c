@@ -121,16 +121,26 @@ static int scale(struct mt_edits *edits, double part, bool is_sequence)
     return rc;
 }
 
-int mt_change_batch(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+/* Without a model nothing tells what is for the batch. */
+static int change_shape(struct mt_edits *edits, const char *argument, struct mt_modelled *change,
+                        bool is_sequence)
 {
     double part = mt_change_part(argument);
-    (void)change;
-    return part > 0 ? scale(edits, part, false) : -EINVAL;
+    size_t i = 0;
+    while (i < edits->recording->n && edits->recording->block[i].phase != MT_PHASE_FORWARD)
+        i++;
+    if (part <= 0)
+        return -EINVAL;
+    change->why_not = i < edits->recording->n ? NULL : "no forward of a model was recorded";
+    return change->why_not ? -ENOENT : scale(edits, part, is_sequence);
+}
+
+int mt_change_batch(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    return change_shape(edits, argument, change, false);
 }
 
 int mt_change_sequence(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
 {
-    double part = mt_change_part(argument);
-    (void)change;
-    return part > 0 ? scale(edits, part, true) : -EINVAL;
+    return change_shape(edits, argument, change, true);
 }

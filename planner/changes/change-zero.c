@@ -306,6 +306,16 @@ static int shard(struct sharding *sharding)
     return rc ? rc : sharding->edits->rc;
 }
 
+#define NO_PARAMETERS "no parameters that are trained were seen"
+
+static bool has_trained(const struct mt_recording *recording)
+{
+    size_t i = 0;
+    while (i < recording->n && !mt_is_trained(&recording->block[i]))
+        i++;
+    return i < recording->n;
+}
+
 static int by_stage(struct mt_edits *edits, const char *argument, struct mt_modelled *change,
                     bool keeps)
 {
@@ -313,8 +323,8 @@ static int by_stage(struct mt_edits *edits, const char *argument, struct mt_mode
         .edits = edits, .ranks = mt_change_number(argument), .keeps = keeps};
     if (!sharding.ranks || sharding.ranks > RANKS_MOST)
         return -EINVAL;
-    (void)change;
-    return shard(&sharding);
+    change->why_not = has_trained(edits->recording) ? NULL : NO_PARAMETERS;
+    return change->why_not ? -ENOENT : shard(&sharding);
 }
 
 int mt_change_zero2(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
@@ -327,7 +337,10 @@ int mt_change_zero3(struct mt_edits *edits, const char *argument, struct mt_mode
     return by_stage(edits, argument, change, false);
 }
 
-int mt_offload_parameters(struct mt_edits *edits)
+int mt_offload_parameters(struct mt_edits *edits, struct mt_modelled *change)
 {
+    change->why_not = has_trained(edits->recording) ? NULL : NO_PARAMETERS;
+    if (change->why_not)
+        return -ENOENT;
     return shard(&(struct sharding){.edits = edits, .ranks = 1, .offloads = true});
 }

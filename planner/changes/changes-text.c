@@ -41,7 +41,7 @@ void mt_modelled_text(FILE *out, const struct mt_modelled_changes *changes,
                       const struct mt_style *style)
 {
     char peak[MT_SIZE_TEXT];
-    fprintf(out, "What would change the peak of %s (modelled, not run)\n",
+    fprintf(out, "\nWhat would change the peak of %s (modelled, not run)\n",
             mt_size_text(peak, changes->peak));
     if (!changes->n) {
         fputs("  nothing that memtap can model\n", out);
@@ -53,10 +53,13 @@ void mt_modelled_text(FILE *out, const struct mt_modelled_changes *changes,
     put_assumptions(out, changes, style);
 }
 
-void mt_change_names(FILE *out)
+void mt_change_names(char *out, size_t size)
 {
-    for (const struct mt_change_kind *kind = mt_change_kinds; kind->name; kind++)
-        fprintf(out, "%s%s:%s", kind == mt_change_kinds ? "" : ", ", kind->name, kind->argument);
+    size_t used = 0;
+    *out = '\0';
+    for (const struct mt_change_kind *kind = mt_change_kinds; kind->name && used < size; kind++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s:%s", used ? ", " : "", kind->name,
+                                 kind->argument);
 }
 
 static json_t *change_json(const struct mt_modelled *change)
@@ -65,11 +68,11 @@ static json_t *change_json(const struct mt_modelled *change)
     if (change->why_not)
         return json_pack("{s:o, s:s, s:n, s:s}", "change", name, "how", "modelled", "saves",
                          "why_not", change->why_not);
-    return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:s, s:f}", "change", name, "how", "modelled",
+    return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:s, s:I}", "change", name, "how", "modelled",
                      "saves", (json_int_t)change->saves, "new_peak", mt_json_number(change->peak),
                      "peak_event", mt_json_number(change->moment), "operators_again",
-                     mt_json_number(change->operators), "assumes", change->kind->assumes, "error",
-                     (double)change->kind->error / 1000);
+                     mt_json_number(change->operators), "assumes", change->kind->assumes,
+                     "error_per_thousand", (json_int_t)change->kind->error);
 }
 
 json_t *mt_modelled_json(const struct mt_modelled_changes *changes)

@@ -7,7 +7,7 @@
 
 /* clang-format off */
 const struct mt_change_kind mt_change_kinds[] = {
-    {"optimizer", "NAME", "adamw-fused adam8bit adafactor sgd",
+    {"optimizer", "adamw|adamw-fused|adamw-for-loop|adam8bit|adafactor|sgd|sgd-momentum", "adamw-fused adam8bit adafactor sgd",
      "PyTorch's own optimizer of that name (8 bits: bitsandbytes'), for every trained parameter", 50,
      mt_change_optimizer},
     {"zero1", "RANKS", "8", "the optimizer's state goes to ranks by whole parameters; the largest part counts",
@@ -16,11 +16,11 @@ const struct mt_change_kind mt_change_kinds[] = {
      mt_change_zero2},
     {"zero3", "RANKS", "8", "FSDP2 for each numbered layer, parameters gathered for forward and again for backward",
      50, mt_change_zero3},
-    {"precision", "TYPE", "autocast bf16", "autocast: products in 16 bits, what PyTorch keeps in 32 stays so; "
+    {"precision", "autocast|bf16", "autocast bf16", "autocast: products in 16 bits, what PyTorch keeps in 32 stays so; "
      "bf16: every float of 32 bits has 16", 50, mt_change_precision},
     {"checkpoint", "MODULE", NULL, "each call of the module runs again in backward, without reentry", 50,
      mt_change_checkpoint},
-    {"offload", "WHAT", "optimizer activations parameters",
+    {"offload", "optimizer|activations|parameters", "optimizer activations parameters",
      "what is offloaded is on the card only while it is used; optimizers step on the CPU", 50,
      mt_change_offload},
     {"lora", "RANK", "16", "adapters beside the linear layers of numbered modules, all else frozen", 50,

@@ -23,7 +23,7 @@ struct mt_modelled;
 /* A kind of change, named KIND:ARGUMENT. */
 struct mt_change_kind {
     const char *name;
-    const char *argument; /* what stands after the colon, in capitals; NULL: nothing does */
+    const char *argument; /* what stands after the colon, in capitals, or the words that may */
     const char *usual;    /* arguments to try where nobody asks, with spaces between; NULL: none */
     const char *assumes;  /* in a line */
     unsigned error;       /* per thousand of the peak: nine of ten re-runs were closer */
@@ -62,9 +62,10 @@ void mt_modelled_sort(struct mt_modelled_changes *changes);
 void mt_modelled_clear(struct mt_modelled_changes *changes);
 
 /* "zero1:RANKS, zero2:RANKS ...". */
-void mt_change_names(FILE *out);
+void mt_change_names(char *out, size_t size);
 
-/* The section of a page for people; [{"change", "how", "saves", "new_peak", "assumes", "error"}].
+/* The section of a page for people; [{"change", "how", "saves", "new_peak", "assumes", ...}], as
+ * memtap-plan(1) has it.
  */
 void mt_modelled_text(FILE *out, const struct mt_modelled_changes *changes,
                       const struct mt_style *style);

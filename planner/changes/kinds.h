@@ -29,8 +29,9 @@ double mt_change_part(const char *argument);
 void mt_drop_optimizer(struct mt_edits *edits);
 void mt_drop_block(struct mt_edits *edits, size_t block);
 
-/* Keeps parameters, gradients and state in the host's memory, as FSDP2 does. 0 or -ENOMEM. */
-int mt_offload_parameters(struct mt_edits *edits);
+/* Keeps parameters, gradients and state in the host's memory, as FSDP2 does. As
+ * mt_change_kind.apply. */
+int mt_offload_parameters(struct mt_edits *edits, struct mt_modelled *change);
 
 /* Parameters are sharded by layers: each has one of these, the rest of the model is group 0. */
 struct mt_shard_groups {

@@ -84,14 +84,14 @@ static json_t *plan_json(const struct mt_plan *plan, const struct mt_analysis *a
         "{s:o,s:o,s:o}", "name", plan->card.name ? mt_json_text(plan->card.name) : json_null(),
         "total", number_or_null(plan->card.total), "others",
         plan->asked->knows_others ? mt_json_number(plan->asked->most_others) : json_null());
-    return json_pack("{s:o,s:o,s:o,s:o,s:[],s:o,s:o,s:s}", "device",
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:s}", "device",
                      mt_json_device(plan->asked->device), "recorded", recorded, "floor", floor,
-                     "settings", settings, "changes", "card", card, "check", check_json(plan),
+                     "settings", settings, "card", card, "check", check_json(plan),
                      "variable", mt_plan_variable(plan));
 }
 
 int mt_plan_json(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
-                 FILE *out)
+                 json_t *changes, FILE *out)
 {
     struct mt_ended ended = mt_analysis_ended(analysis);
     json_t *whole = json_object(), *all = json_array();
@@ -99,6 +99,7 @@ int mt_plan_json(const struct mt_plan *plans, size_t n, const struct mt_analysis
     json_object_update_new(whole, plan_json(mt_plan_main(plans, n), analysis));
     for (size_t i = 0; i < n; i++)
         json_array_append_new(all, plan_json(&plans[i], analysis));
+    json_object_set_new(whole, "changes", changes ? changes : json_array());
     json_object_set_new(whole, "devices", all);
     json_object_set_new(whole, "ended", mt_json_ended(&ended));
     return mt_json_print(out, whole, 0);

@@ -2,6 +2,9 @@
 """(the program's arguments, the change that is asked for, the arguments with that change made). Those of one
 program stand together: it is recorded once."""
 CASES = []
+# In tools/test: one of each of the more intricate kinds.
+QUICK = {("perceptron", "zero3:8"), ("perceptron", "lora:32"), ("conv", "checkpoint:layers.*"),
+         ("scores", "precision:autocast")}
 
 
 def of(base, *changes):

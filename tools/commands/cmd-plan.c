@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
+#include "planner/changes/changes.h"
 #include "planner/plan/plan-report.h"
 #include "simulator/catalogue.h"
 #include "tools/input/trace-arguments.h"
@@ -11,13 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONF = 256, DEVICE, COLOR };
+enum { CONF = 256, CHANGE, DEVICE, COLOR };
 #define MOST_CONFS 64u
+#define MOST_CHANGES 64u
 
 const struct mt_option mt_plan_options[] = {
     {'f', "format", "FORMAT", "text (the default) or json", "text json"},
     {CONF, "conf", "SETTING",
      "try this setting instead of memtap's list, such as\nmax_split_size_mb:64; may be given "
+     "again"},
+    {CHANGE, "change", "CHANGE",
+     "model this change of the program instead of memtap's list,\nsuch as zero3:8; may be given "
      "again"},
     {'g', "gpu", "NAME", "for another card: h200 ...; list prints all of them", "list " MT_CARDS},
     {'m', "memory", "SIZE", "for a card of this memory, such as 24G or 512MiB"},
@@ -35,6 +40,9 @@ struct plan_arguments {
     struct mt_watcher watcher;
     const char *conf[MOST_CONFS];
     size_t n_confs;
+    const char *change[MOST_CHANGES];
+    size_t n_changes;
+    struct mt_recording *recording; /* NULL: nobody asks for changes */
     struct mt_simulation card;
     struct mt_plan_card asked_card;
 };
@@ -78,16 +86,39 @@ static int make_plans(const struct mt_analysis *analysis, const struct plan_argu
     return 0;
 }
 
+/* Fills in what was asked for, or what makes sense. 0, -ENOMEM, or an exit code after a message. */
+static int model_changes(const struct mt_analysis *analysis, const struct plan_arguments *arguments,
+                         const struct mt_plan *plan, struct mt_modelled_changes *changes)
+{
+    struct mt_recording *recording = arguments->recording;
+    int rc = mt_recording_finish(recording, &analysis->replay, plan->asked->device);
+    for (size_t i = 0; !rc && i < arguments->n_changes; i++) {
+        rc = mt_modelled_add(changes, recording, arguments->change[i]);
+        if (rc == -EINVAL) {
+            char names[512];
+            mt_change_names(names, sizeof names);
+            return mt_fail("--change %s: there is no such change; use %s", arguments->change[i],
+                           names);
+        }
+    }
+    if (!rc && !arguments->n_changes)
+        rc = mt_modelled_add_usual(changes, recording);
+    mt_modelled_sort(changes);
+    return rc;
+}
+
 static int show(const struct mt_analysis *analysis, const struct plan_arguments *arguments,
-                const struct mt_plan *plans, size_t n)
+                const struct mt_plan *plans, size_t n, const struct mt_modelled_changes *changes)
 {
     struct mt_style style = mt_terminal_style();
     if (arguments->trace.format == MT_FORMAT_JSON) {
-        int rc = mt_plan_json(plans, n, analysis, stdout);
+        int rc = mt_plan_json(plans, n, analysis, mt_modelled_json(changes), stdout);
         if (rc == -ENOMEM)
             return rc;
     } else {
         mt_plan_text(plans, n, analysis, stdout, &style);
+        if (changes->n)
+            mt_modelled_text(stdout, changes, &style);
     }
     return mt_finish_output(mt_plan_fits(plans, n) ? MT_EXIT_OK : 1);
 }
@@ -131,8 +162,12 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     if (!plans)
         return -ENOMEM;
     int rc = make_plans(analysis, arguments, asked, n, plans);
+    struct mt_modelled_changes changes = {0};
+    if (!rc && arguments->recording)
+        rc = model_changes(analysis, arguments, mt_plan_main(plans, n), &changes);
     if (!rc)
-        rc = show(analysis, arguments, plans, n);
+        rc = show(analysis, arguments, plans, n, &changes);
+    mt_modelled_clear(&changes);
     for (size_t i = 0; i < n; i++)
         mt_plan_clear(&plans[i]);
     free(plans);
@@ -166,6 +201,11 @@ static int read_option(const struct mt_command *command, int letter, const char 
             return mt_fail_usage(command, "more than %u settings", MOST_CONFS);
         arguments->conf[arguments->n_confs++] = value;
         return 0;
+    case CHANGE:
+        if (arguments->n_changes == MOST_CHANGES)
+            return mt_fail_usage(command, "more than %u changes", MOST_CHANGES);
+        arguments->change[arguments->n_changes++] = value;
+        return 0;
     case 'g':
         arguments->card.gpu = value;
         return 0;
@@ -197,16 +237,32 @@ static int find_trace(const struct mt_command *command, char **operands, int n,
     return 0;
 }
 
+/* Requests for the settings, and what happened for the changes. */
+static int see(void *data, const struct mt_replay *replay, const struct mt_event *event)
+{
+    struct plan_arguments *arguments = data;
+    int rc = mt_gather(arguments->gathering, replay, event);
+    if (rc || !arguments->recording)
+        return rc;
+    return arguments->recording->watcher.saw(arguments->recording, replay, event);
+}
+
 static int run(const struct mt_command *command, struct plan_arguments *arguments)
 {
+    struct mt_recording recording = {0};
     arguments->gathering = mt_gathering_create();
     if (!arguments->gathering)
         return mt_fail("out of memory");
-    arguments->watcher = (struct mt_watcher){mt_gather, arguments->gathering};
+    if (arguments->n_changes || !arguments->n_confs) {
+        arguments->recording = &recording;
+        mt_recording_watch(&recording, &arguments->trace.question);
+    }
+    arguments->watcher = (struct mt_watcher){see, arguments};
     arguments->trace.question.watcher = &arguments->watcher;
     (void)command;
     int code = mt_on_trace(&arguments->trace, print);
     mt_gathering_destroy(arguments->gathering);
+    mt_recording_clear(&recording);
     return code;
 }
 
