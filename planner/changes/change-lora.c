@@ -20,7 +20,7 @@ struct lora {
 static bool is_product(const struct mt_recording *recording, uint32_t name)
 {
     const char *text = mt_string(recording->definitions, name);
-    return strstr(text, "AddmmBackward") || strstr(text, "10MmBackward") ||
+    return strstr(text, "AddmmBackward") || strstr(text, "11MmBackward") ||
            strstr(text, "LinearBackward");
 }
 
