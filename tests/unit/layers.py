@@ -56,7 +56,7 @@ SUBFOLDERS = {
         "history",
     ],
     "planner": ["allocator", "requests", "changes", "plan"],
-    "exchange": ["tables", "export", "reader"],
+    "exchange": ["tables", "export", "import", "reader"],
     "tools": ["completion", "terminal", "input", "launch", "serve", "top", "fit", "commands"],
     "simulator/core": ["base", "device", "memory", "streams", "process"],
 }

@@ -107,6 +107,11 @@ const struct mt_command mt_commands[] = {
      "Writes traces so that other tools open them: PyTorch's memory_viz, Perfetto, pprof,\n"
      "speedscope, flame graphs, tables for whatever reads Arrow or CSV.",
      mt_export_options, 0, mt_run_export},
+    {"import", "[-o TRACE] FILE", "make a trace of what another tool recorded",
+     "Makes a trace of a memory snapshot of PyTorch (a pickle or JSON), of torch.profiler's memory\n"
+     "events (JSON), or of Nsight Systems' SQLite export. Nothing in the file is executed. Every\n"
+     "command then reads the trace.",
+     mt_import_options, 0, mt_run_import},
     {"history", "VERB [OPTION]...", "keep runs over time: add, list, show, trend, prune",
      "Keeps the figures of many runs in one file, with the commit of each run, and finds\n"
      "the commit at which memory grew.",

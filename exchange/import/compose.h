@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a snapshot's records to a trace's events. */
+#ifndef MT_IMPORT_COMPOSE_H
+#define MT_IMPORT_COMPOSE_H
+
+#include "records.h"
+
+/* What is to be said of the trace besides what it has. */
+struct mt_import_summary {
+    uint64_t events; /* of the file */
+    uint64_t before; /* blocks that were there before its first event */
+    uint64_t
+        freed_only; /* of them, those of which only the end is known: size as requested, no stack */
+    uint64_t
+        differing; /* blocks at the end that the events do not lead to, or not with that size */
+    bool lacks_times, lacks_stacks, lacks_segments, cut_devices, is_profile;
+};
+
+/* Writes the events. 0 or a negative errno. */
+int mt_compose(struct mt_records *records, struct mt_import_summary *summary);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames and stacks of a snapshot. Python's become the trace's; native ones tell what autograd
+ * does. */
+#include "analyzer/support/grow.h"
+#include "records.h"
+
+#include <stdio.h>
+
+/* What native frames tell besides nodes. */
+#define ENGINE UINT32_MAX
+#define WORKSPACE (UINT32_MAX - 1)
+#define MOST_FRAMES 4096u /* of a stack */
+
+static const char *text_of(const struct mt_records *records, mt_cell cell)
+{
+    uint64_t index = (uint64_t)mt_cell_value(cell);
+    return mt_cell_tag(cell) == MT_CELL_TEXT && index < records->graph.texts.n
+               ? records->graph.texts.text[index]
+               : "";
+}
+
+/* Python's files end so, or are none: "<string>". A native frame has a library, and an address for
+ * a line. */
+static bool is_python(const char *file)
+{
+    size_t size = strlen(file);
+    return *file == '<' || (size > 3 && !strcmp(file + size - 3, ".py"));
+}
+
+/* "torch::autograd::generated::AddmmBackward0::apply(...)": the text between, or NULL. */
+static const char *node_in(const char *name, size_t *size)
+{
+    const char *end = strstr(name, "::apply("), *begin = end;
+    if (!end || strncmp(name, "torch::autograd::", 17))
+        return NULL;
+    while (begin > name && begin[-1] != ':')
+        begin--;
+    *size = (size_t)(end - begin);
+    return *size ? begin : NULL;
+}
+
+static uint32_t node_of(struct mt_records *records, const char *name)
+{
+    char node[256];
+    uint32_t index;
+    size_t size = 0;
+    const char *begin = node_in(name, &size);
+    if (!begin || size >= sizeof node)
+        return strstr(name, "torch::autograd::Engine::")                      ? ENGINE
+               : !strncmp(name, "at::cuda::", 10) && strstr(name, "CUDABlas") ? WORKSPACE
+                                                                              : 0;
+    memcpy(node, begin, size);
+    node[size] = 0;
+    if (mt_texts_add(&records->graph.texts, node, &index))
+        return 0;
+    return mt_script_string(records->script, index, node);
+}
+
+int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_cell line,
+                     uint64_t *number)
+{
+    uint64_t texts = (uint64_t)mt_cell_value(name) << 32 | (uint32_t)mt_cell_value(file);
+    uint32_t pair = mt_address_map_get(&records->pair_of, texts);
+    int64_t at = mt_cell_tag(line) == MT_CELL_NUMBER ? mt_cell_value(line) : 0;
+    if (!pair && mt_address_map_put(&records->pair_of, texts, pair = ++records->n_pairs))
+        return -ENOMEM;
+    uint64_t key = (uint64_t)pair << 32 | (uint32_t)at;
+    uint32_t known = mt_address_map_get(&records->frame_of, key);
+    if (known) {
+        *number = known - 1;
+        return 0;
+    }
+    if (mt_grow(&records->frame, &records->frames_capacity, records->n_frames + 1,
+                sizeof *records->frame) ||
+        mt_grow(&records->frame_node, &records->frame_nodes_capacity, records->n_frames + 1,
+                sizeof *records->frame_node) ||
+        mt_address_map_put(&records->frame_of, key, (uint32_t)records->n_frames + 1))
+        return -ENOMEM;
+    const char *function = text_of(records, name), *path = text_of(records, file);
+    bool python = is_python(path);
+    uint32_t frame = 0;
+    if (python)
+        frame = mt_script_frame(
+            records->script,
+            mt_script_string(records->script, (uint32_t)mt_cell_value(name), function),
+            mt_script_string(records->script, (uint32_t)mt_cell_value(file), path), (uint32_t)at);
+    records->frame[records->n_frames] = frame;
+    records->frame_node[records->n_frames] = python ? 0 : node_of(records, text_of(records, name));
+    *number = records->n_frames++;
+    return records->script->rc;
+}
+
+static int number_of(struct mt_records *records, const struct mt_whence *whence, uint32_t *number)
+{
+    uint64_t key = (uint64_t)whence->stack << 32 | whence->node << 3 |
+                   (unsigned)whence->is_workspace << 2 | (unsigned)whence->is_autograd << 1 |
+                   whence->is_empty;
+    *number = mt_address_map_get(&records->whence_of, key + 1);
+    if (*number)
+        return 0;
+    *number = (uint32_t)records->n_whence;
+    if (mt_grow(&records->whence, &records->whence_capacity, records->n_whence + 1,
+                sizeof *records->whence) ||
+        mt_address_map_put(&records->whence_of, key + 1, *number))
+        return -ENOMEM;
+    records->whence[records->n_whence++] = *whence;
+    return 0;
+}
+
+/* Adds a frame of the list, from the outermost on. */
+static void add_frame(struct mt_records *records, struct mt_whence *whence, uint64_t frame)
+{
+    if (frame >= records->n_frames)
+        return;
+    uint32_t node = records->frame_node[frame];
+    if (records->frame[frame])
+        whence->stack = mt_script_stack(records->script, whence->stack, records->frame[frame]);
+    else if (node == ENGINE)
+        whence->is_autograd = true;
+    else if (node == WORKSPACE)
+        whence->is_workspace = true;
+    else if (node)
+        whence->node = node; /* the innermost one stays */
+}
+
+int mt_records_whence(struct mt_records *records, mt_cell frames, uint32_t *number)
+{
+    struct mt_whence whence = {0};
+    struct mt_object *list = mt_graph_list(&records->graph, frames);
+    *number = 0;
+    if (mt_cell_tag(frames) == MT_CELL_PLACE) {
+        uint64_t known = (uint64_t)mt_cell_value(frames);
+        *number = known < records->n_whence ? (uint32_t)known : 0;
+        return 0;
+    }
+    if (!list)
+        return 0;
+    /* The innermost frame comes first. A list's begin may be a range of frames, one after the
+     * other. */
+    for (size_t i = list->n < MOST_FRAMES ? list->n : MOST_FRAMES; i--;) {
+        mt_cell frame = mt_graph_follow(&records->graph, list->items[i]);
+        if (mt_record_kind(frame) == MT_RECORD_FRAME)
+            add_frame(records, &whence, mt_record_number(frame));
+    }
+    if (list->kind == MT_RECORD_FRAME)
+        for (uint64_t i = list->count < MOST_FRAMES ? list->count : MOST_FRAMES; i--;)
+            add_frame(records, &whence, list->first + i);
+    whence.is_empty = !list->n && !list->count;
+    records->has_frames |= !whence.is_empty;
+    whence.is_autograd &= !whence.stack; /* else it is Python's own thread: on the CPU */
+    int rc = number_of(records, &whence, number);
+    if (!rc)
+        mt_graph_replace(&records->graph, frames, mt_cell_make(MT_CELL_PLACE, *number));
+    return rc ? rc : records->script->rc;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a pickle or a JSON text builds, as far as it has to be kept: whatever a dictionary says is
+ * handed over as soon as it is complete, and what was made of it stands in its place. Nothing in
+ * here runs code. All functions return 0 or a negative errno; graph->error then has one line about
+ * -EBADMSG.
+ */
+#ifndef MT_GRAPH_H
+#define MT_GRAPH_H
+
+#include "exchange/tables/texts.h"
+
+#include <stdbool.h>
+
+/* A value: its tag in the low bits. */
+typedef uint64_t mt_cell;
+enum mt_cell_tag {
+    MT_CELL_GONE,   /* of no interest; None, a tuple of numbers */
+    MT_CELL_NUMBER, /* signed, of 60 bits */
+    MT_CELL_MILLI,  /* the same, thousandths */
+    MT_CELL_TEXT,   /* its place in graph->texts */
+    MT_CELL_LIST,   /* an object */
+    MT_CELL_DICT,
+    MT_CELL_MARK,
+    MT_CELL_RECORD, /* of the taker: what a dictionary was made to. Its kind, and a number */
+    MT_CELL_PLACE,  /* of the taker: what a list was made to */
+    MT_CELL_SHARED, /* a list or dictionary that may be asked for again: its place in the memo,
+                       which says what became of it */
+};
+
+static inline mt_cell mt_cell_make(enum mt_cell_tag tag, int64_t value)
+{
+    return (uint64_t)value << 4 | tag;
+}
+
+static inline enum mt_cell_tag mt_cell_tag(mt_cell cell)
+{
+    return (enum mt_cell_tag)(cell & 15);
+}
+
+static inline int64_t mt_cell_value(mt_cell cell)
+{
+    return (int64_t)cell >> 4;
+}
+
+static inline mt_cell mt_cell_record(unsigned kind, uint64_t number)
+{
+    return mt_cell_make(MT_CELL_RECORD, (int64_t)(number << 4 | kind));
+}
+
+static inline unsigned mt_record_kind(mt_cell cell)
+{
+    return mt_cell_tag(cell) == MT_CELL_RECORD ? (unsigned)(cell >> 4) & 15 : 0;
+}
+
+static inline uint64_t mt_record_number(mt_cell cell)
+{
+    return cell >> 8;
+}
+
+/* A list or dictionary. Records of one kind whose numbers follow on each other are kept as a range.
+ */
+struct mt_object {
+    mt_cell *items; /* of a dictionary keys and values in turn */
+    size_t n, capacity;
+    uint32_t memo; /* its place there + 1; 0: nobody can ask for it again */
+    uint8_t tag;   /* MT_CELL_GONE: the object is free */
+    uint8_t kind;  /* of a range; 0: there is none */
+    uint64_t first, count;
+};
+
+struct mt_graph;
+/* Takes a complete dictionary of n keys and values: *made is what takes its place. 0 or a negative
+ * errno. */
+typedef int mt_dict_taker(void *data, struct mt_graph *graph, const mt_cell *items, size_t n,
+                          mt_cell *made);
+
+struct mt_graph {
+    mt_dict_taker *take;
+    void *data;
+    struct mt_texts texts;
+    size_t text_bytes;
+    mt_cell *stack;
+    size_t n, capacity;
+    struct mt_object *object;
+    size_t n_objects, objects_capacity;
+    uint32_t *free_objects;
+    size_t n_free, free_capacity;
+    mt_cell **memo; /* pieces, since there are tens of millions */
+    size_t n_memo, memo_capacity;
+    size_t n_items; /* of all objects */
+    char *scratch;
+    size_t scratch_capacity;
+    char error[160];
+};
+
+void mt_graph_clear(struct mt_graph *graph);
+__attribute__((format(printf, 2, 3))) int mt_graph_fail(struct mt_graph *graph, const char *format,
+                                                        ...);
+
+int mt_graph_push(struct mt_graph *graph, mt_cell cell);
+int mt_graph_push_number(struct mt_graph *graph, int64_t value);
+int mt_graph_push_text(struct mt_graph *graph, const char *text, size_t size);
+int mt_graph_push_new(struct mt_graph *graph, enum mt_cell_tag tag);
+
+/* Of pickles' opcodes: values above the last mark, or the last n, go into what stands below them.
+ */
+int mt_graph_append(struct mt_graph *graph, bool above_mark);
+int mt_graph_set(struct mt_graph *graph, bool above_mark);
+int mt_graph_tuple(struct mt_graph *graph, size_t n);
+int mt_graph_tuple_above_mark(struct mt_graph *graph);
+int mt_graph_pop(struct mt_graph *graph);
+int mt_graph_pop_mark(struct mt_graph *graph);
+int mt_graph_put(struct mt_graph *graph, size_t place);
+int mt_graph_get(struct mt_graph *graph, size_t place);
+
+/* What a cell is now: what its place in the memo has, if it is shared. */
+mt_cell mt_graph_follow(const struct mt_graph *graph, mt_cell cell);
+
+/* The object of a list; NULL: the cell is none. */
+struct mt_object *mt_graph_list(struct mt_graph *graph, mt_cell cell);
+
+/* A list was made to something, which takes its place from now on. */
+void mt_graph_replace(struct mt_graph *graph, mt_cell list, mt_cell made);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import.h"
+#include "input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char sqlite_begin[] = "SQLite format 3";
+
+enum form { FORM_NONE, FORM_PICKLE, FORM_JSON, FORM_SQLITE, FORM_ZIP, FORM_GZIP, FORM_TRACE };
+
+static enum form form_of(const struct mt_input *input)
+{
+    const unsigned char *b = input->buffer;
+    size_t n = input->n, at = 0;
+    if (n >= 2 && b[0] == 0x80 && b[1] >= 2 && b[1] <= 5)
+        return FORM_PICKLE;
+    if (n >= sizeof sqlite_begin && !memcmp(b, sqlite_begin, sizeof sqlite_begin))
+        return FORM_SQLITE;
+    if (n >= 4 && !memcmp(b, "PK\3\4", 4))
+        return FORM_ZIP;
+    if (n >= 2 && b[0] == 0x1f && b[1] == 0x8b)
+        return FORM_GZIP;
+    if (n >= 5 && !memcmp(b, "\x89MTAP", 5))
+        return FORM_TRACE;
+    while (at < n && (b[at] == ' ' || b[at] == '\n' || b[at] == '\r' || b[at] == '\t'))
+        at++;
+    return at < n && (b[at] == '{' || b[at] == '[') ? FORM_JSON : FORM_NONE;
+}
+
+static int fail(struct mt_import_error *error, const char *text)
+{
+    snprintf(error->text, sizeof error->text, "%s", text);
+    return -EBADMSG;
+}
+
+static int refuse(enum form form, const struct mt_input *input, struct mt_import_error *error)
+{
+    switch (form) {
+    case FORM_GZIP:
+        return fail(error, "it is compressed; gunzip it first");
+    case FORM_ZIP:
+        return fail(error, "it is an archive (torch.save); give the file that "
+                           "torch.cuda.memory._dump_snapshot writes");
+    case FORM_TRACE:
+        return fail(error, "it is a trace already");
+    default:
+        return fail(error, input->n ? "it is neither a pickle, nor JSON, nor a database of SQLite; "
+                                      "memtap import reads PyTorch's memory snapshots, "
+                                      "torch.profiler's JSON and Nsight Systems' SQLite export"
+                                    : "it is empty");
+    }
+}
+
+static int read_graph(struct mt_input *input, enum form form, struct mt_script *script,
+                      const char *folder, struct mt_import_summary *summary,
+                      struct mt_import_error *error)
+{
+    struct mt_records *records = calloc(1, sizeof *records);
+    if (!records)
+        return -ENOMEM;
+    int rc = mt_records_open(records, script, folder);
+    if (!rc)
+        rc = form == FORM_PICKLE ? mt_read_pickle(input, &records->graph)
+                                 : mt_read_json(input, &records->graph);
+    if (rc == -EBADMSG)
+        snprintf(error->text, sizeof error->text, "%s", records->graph.error);
+    if (!rc && !records->is_snapshot && !records->is_profile)
+        rc = fail(error, "there is no memory snapshot in it, nor what torch.profiler records of "
+                         "memory (profile_memory=True)");
+    if (!rc && !records->n_events && !records->n_blocks)
+        rc = fail(error, "it has no events and no blocks of memory");
+    if (!rc)
+        mt_script_info(script, "imported",
+                       records->is_snapshot ? "PyTorch's memory snapshot"
+                                            : "torch.profiler's memory events");
+    if (!rc)
+        rc = mt_compose(records, summary);
+    mt_records_clear(records);
+    free(records);
+    return rc;
+}
+
+int mt_import(const char *path, FILE *out, const char *folder, struct mt_import_summary *summary,
+              struct mt_import_error *error)
+{
+    struct mt_script script;
+    struct mt_input input = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
+    memset(error, 0, sizeof *error);
+    memset(summary, 0, sizeof *summary);
+    if (input.fd < 0)
+        return fail(error, strerror(errno));
+    input.buffer = malloc(MT_INPUT_BUFFER);
+    int rc = input.buffer ? mt_script_open(&script, out) : -ENOMEM;
+    if (!rc) {
+        mt_input_fill(&input);
+        enum form form = form_of(&input);
+        mt_script_info(&script, "imported_from", path);
+        mt_script_thread(&script, 1, "main");
+        mt_script_thread(&script, 2, "pt_autograd_0");
+        if (input.rc)
+            rc = fail(error, strerror(-input.rc));
+        else if (form == FORM_SQLITE)
+            rc = mt_import_nsight(path, &script, summary, error);
+        else
+            rc = form == FORM_PICKLE || form == FORM_JSON
+                     ? read_graph(&input, form, &script, folder, summary, error)
+                     : refuse(form, &input, error);
+        if (!rc)
+            rc = mt_script_end(&script);
+    }
+    if (input.buffer)
+        mt_script_close(&script);
+    free(input.buffer);
+    close(input.fd);
+    return rc;
+}

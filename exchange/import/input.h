@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bytes of a file that is read from its begin to its end. */
+#ifndef MT_IMPORT_INPUT_H
+#define MT_IMPORT_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MT_INPUT_BUFFER (1u << 20)
+
+struct mt_input {
+    int fd;
+    unsigned char *buffer; /* of MT_INPUT_BUFFER bytes */
+    size_t at, n;
+    uint64_t before; /* bytes of the file before the buffer's */
+    int rc;          /* of reading: 0 or a negative errno */
+};
+
+/* Reads more: false at the end. */
+bool mt_input_fill(struct mt_input *input);
+
+static inline uint64_t mt_input_offset(const struct mt_input *input)
+{
+    return input->before + input->at;
+}
+
+/* The next byte; -1: there is none. */
+static inline int mt_input_byte(struct mt_input *input)
+{
+    return input->at < input->n || mt_input_fill(input) ? input->buffer[input->at++] : -1;
+}
+
+static inline int mt_input_peek(struct mt_input *input)
+{
+    return input->at < input->n || mt_input_fill(input) ? input->buffer[input->at] : -1;
+}
+
+/* The next bytes, all of them: 0, or -ENODATA. */
+int mt_input_bytes(struct mt_input *input, void *out, size_t size);
+int mt_input_skip(struct mt_input *input, uint64_t size);
+
+/* Builds a graph of it: 0 or a negative errno, with graph->error. */
+struct mt_graph;
+int mt_read_pickle(struct mt_input *input, struct mt_graph *graph);
+int mt_read_json(struct mt_input *input, struct mt_graph *graph);
+
+#endif

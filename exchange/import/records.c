@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "records.h"
+#include "analyzer/support/grow.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Keys of dictionaries that mean something: K(enumerator, text). They are the first texts of the
+ * graph. */
+#define KEYS(K)                                                                                    \
+    K(ACTION, "action")                                                                            \
+    K(ADDR, "addr")                                                                                \
+    K(ADDRESS, "address")                                                                          \
+    K(SIZE, "size")                                                                                \
+    K(TIME, "time_us")                                                                             \
+    K(FRAMES, "frames") K(NAME, "name") K(FILENAME, "filename") K(LINE, "line") K(STATE, "state")  \
+        K(REQUESTED, "requested_size") K(HISTORY, "history") K(REAL_SIZE, "real_size")             \
+            K(TOTAL, "total_size") K(BLOCKS, "blocks") K(DEVICE, "device")                         \
+                K(EXPANDABLE, "is_expandable") K(TYPE, "segment_type") K(STAGE, "stage")           \
+                    K(SEGMENTS, "segments") K(TRACES, "device_traces")                             \
+                        K(DEVICE_FREE, "device_free") K(TRACE_EVENTS, "traceEvents")               \
+                            K(ARGS, "args") K(TS, "ts") K(BYTES, "Bytes") K(ADDR_OF, "Addr")       \
+                                K(DEVICE_ID, "Device Id") K(DEVICE_TYPE, "Device Type")            \
+                                    K(ALLOCATED, "Total Allocated") K(RESERVED, "Total Reserved")
+
+enum key {
+#define KEY_ENUM(id, text) KEY_##id,
+    KEYS(KEY_ENUM)
+#undef KEY_ENUM
+        KEYS_N
+};
+
+static const char *const key_texts[] = {
+#define KEY_TEXT(id, text) text,
+    KEYS(KEY_TEXT)
+#undef KEY_TEXT
+};
+
+/* Values by key; without a bit in has, there is none. */
+struct dict {
+    mt_cell value[KEYS_N];
+    uint64_t has;
+};
+_Static_assert(KEYS_N <= 64, "a bit a key");
+
+static bool has(const struct dict *dict, enum key key)
+{
+    return dict->has >> key & 1;
+}
+
+static int64_t number(const struct dict *dict, enum key key)
+{
+    mt_cell cell = has(dict, key) ? dict->value[key] : 0;
+    return mt_cell_tag(cell) == MT_CELL_NUMBER  ? mt_cell_value(cell)
+           : mt_cell_tag(cell) == MT_CELL_MILLI ? mt_cell_value(cell) / 1000
+                                                : 0;
+}
+
+static uint64_t size_of(const struct dict *dict, enum key key)
+{
+    int64_t value = number(dict, key);
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static const char *text(const struct mt_records *records, const struct dict *dict, enum key key)
+{
+    mt_cell cell = has(dict, key) ? dict->value[key] : 0;
+    uint64_t index = (uint64_t)mt_cell_value(cell);
+    return mt_cell_tag(cell) == MT_CELL_TEXT && index < records->graph.texts.n
+               ? records->graph.texts.text[index]
+               : "";
+}
+
+static enum mt_action action_of(const char *text)
+{
+    static const char *const names[] = {
+        [MT_ACTION_ALLOC] = "alloc",
+        [MT_ACTION_FREE_REQUESTED] = "free_requested",
+        [MT_ACTION_FREE_COMPLETED] = "free_completed",
+        [MT_ACTION_SEGMENT_ALLOC] = "segment_alloc",
+        [MT_ACTION_SEGMENT_FREE] = "segment_free",
+        [MT_ACTION_SEGMENT_MAP] = "segment_map",
+        [MT_ACTION_SEGMENT_UNMAP] = "segment_unmap",
+        [MT_ACTION_OOM] = "oom",
+    };
+    for (unsigned i = 1; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], text))
+            return (enum mt_action)i;
+    return MT_ACTION_OTHER;
+}
+
+static int add_event(struct mt_records *records, const struct mt_import_event *event, mt_cell *made)
+{
+    if (event->has_time && event->time_us < records->first_us)
+        records->first_us = event->time_us;
+    records->lacks_times |= !event->has_time;
+    *made = mt_cell_record(MT_RECORD_EVENT, records->n_events++);
+    return fwrite(event, sizeof *event, 1, records->spool) == 1 ? 0 : -EIO;
+}
+
+static int take_event(struct mt_records *records, const struct dict *dict, mt_cell *made)
+{
+    struct mt_import_event event = {
+        .address = size_of(dict, has(dict, KEY_ADDR) ? KEY_ADDR : KEY_DEVICE_FREE),
+        .size = size_of(dict, KEY_SIZE),
+        .time_us = number(dict, KEY_TIME),
+        .has_time = has(dict, KEY_TIME),
+        .action = (uint8_t)action_of(text(records, dict, KEY_ACTION))};
+    int rc = mt_records_whence(records, has(dict, KEY_FRAMES) ? dict->value[KEY_FRAMES] : 0,
+                               &event.whence);
+    return rc ? rc : add_event(records, &event, made);
+}
+
+static int take_block(struct mt_records *records, const struct dict *dict, mt_cell *made)
+{
+    const char *state = text(records, dict, KEY_STATE);
+    mt_cell frames = has(dict, KEY_FRAMES) ? dict->value[KEY_FRAMES] : 0;
+    if (!frames &&
+        has(dict, KEY_HISTORY)) { /* up to 2.0: of the block's users the last comes first */
+        const struct mt_object *history = mt_graph_list(&records->graph, dict->value[KEY_HISTORY]);
+        frames = history && history->n ? history->items[0] : 0;
+    }
+    if (mt_grow(&records->block, &records->blocks_capacity, records->n_blocks + 1,
+                sizeof *records->block))
+        return -ENOMEM;
+    struct mt_import_block *block = &records->block[records->n_blocks];
+    *block = (struct mt_import_block){.address = size_of(dict, KEY_ADDRESS),
+                                      .size = size_of(dict, KEY_SIZE),
+                                      .requested = size_of(dict, KEY_REQUESTED),
+                                      .is_live = !strcmp(state, "active_allocated"),
+                                      .is_pending = !strncmp(state, "active_", 7) &&
+                                                    strcmp(state, "active_allocated")};
+    *made = mt_cell_record(MT_RECORD_BLOCK, records->n_blocks++);
+    return mt_records_whence(records, frames, &block->whence);
+}
+
+/* Blocks tile their segment: up to 2.0 they had no address. */
+static void place_blocks(struct mt_records *records, const struct mt_import_segment *segment)
+{
+    uint64_t address = segment->address;
+    for (uint64_t i = 0; i < segment->count; i++) {
+        struct mt_import_block *block = &records->block[segment->first + i];
+        if (!block->address)
+            block->address = address;
+        address = block->address + block->size;
+    }
+}
+
+static int take_segment(struct mt_records *records, const struct dict *dict, mt_cell *made)
+{
+    int64_t device = number(dict, KEY_DEVICE);
+    const struct mt_object *blocks = mt_graph_list(&records->graph, dict->value[KEY_BLOCKS]);
+    bool has_blocks = blocks && blocks->kind == MT_RECORD_BLOCK &&
+                      blocks->first + blocks->count <= records->n_blocks;
+    if (mt_grow(&records->segment, &records->segments_capacity, records->n_segments + 1,
+                sizeof *records->segment))
+        return -ENOMEM;
+    struct mt_import_segment *segment = &records->segment[records->n_segments];
+    *segment = (struct mt_import_segment){
+        .address = size_of(dict, KEY_ADDRESS),
+        .size = size_of(dict, KEY_TOTAL),
+        .first = has_blocks ? blocks->first : 0,
+        .count = has_blocks ? blocks->count : 0,
+        .device = (int16_t)(device >= 0 && device < (int64_t)MT_IMPORT_DEVICES ? device : 0),
+        .is_expandable = number(dict, KEY_EXPANDABLE) != 0,
+        .is_small = !strcmp(text(records, dict, KEY_TYPE), "small")};
+    place_blocks(records, segment);
+    *made = mt_cell_record(MT_RECORD_SEGMENT, records->n_segments++);
+    return mt_records_whence(records, has(dict, KEY_FRAMES) ? dict->value[KEY_FRAMES] : 0,
+                             &segment->whence);
+}
+
+static int take_note(struct mt_records *records, const struct dict *dict, mt_cell *made)
+{
+    const char *name = text(records, dict, KEY_NAME);
+    if (mt_grow(&records->note, &records->notes_capacity, records->n_notes + 1,
+                sizeof *records->note))
+        return -ENOMEM;
+    records->note[records->n_notes] = (struct mt_import_note){
+        .time_us = number(dict, KEY_TIME),
+        .text = *name ? mt_script_string(records->script,
+                                         (uint32_t)mt_cell_value(dict->value[KEY_NAME]), name)
+                      : 0,
+        .is_end = !strcmp(text(records, dict, KEY_STAGE), "END")};
+    *made = mt_cell_record(MT_RECORD_NOTE, records->n_notes++);
+    return records->script->rc;
+}
+
+/* Of the list of traces, the place says the device. */
+static void take_traces(struct mt_records *records, mt_cell cell)
+{
+    const struct mt_object *traces = mt_graph_list(&records->graph, cell);
+    for (size_t i = 0; traces && i < traces->n; i++) {
+        const struct mt_object *trace = mt_graph_list(&records->graph, traces->items[i]);
+        records->cut_devices |= i >= MT_IMPORT_DEVICES;
+        if (!trace || i >= MT_IMPORT_DEVICES)
+            continue;
+        records->n_traces = (unsigned)i + 1;
+        if (trace->kind == MT_RECORD_EVENT && trace->first + trace->count <= records->n_events) {
+            records->trace[i].first = trace->first;
+            records->trace[i].count = trace->count;
+        }
+    }
+}
+
+/* The profiler's "[memory]", whose args came before it: an allocation, or one of less than 0 bytes.
+ */
+static int take_instant(struct mt_records *records, const struct dict *dict, mt_cell *made)
+{
+    mt_cell ts = dict->value[KEY_TS];
+    int64_t milli =
+        mt_cell_tag(ts) == MT_CELL_MILLI ? mt_cell_value(ts) : number(dict, KEY_TS) * 1000;
+    if (records->args.device_type != 1 || records->args.device < 0 ||
+        records->args.device >= (int64_t)MT_IMPORT_DEVICES)
+        return 0; /* the host's, or not known */
+    int64_t bytes = records->args.bytes;
+    struct mt_import_event event = {.address = (uint64_t)records->args.address,
+                                    .size = (uint64_t)(bytes < 0 ? -bytes : bytes),
+                                    .time_us = milli / 1000,
+                                    .has_time = 1,
+                                    .device = (uint16_t)records->args.device,
+                                    .action =
+                                        bytes < 0 ? MT_ACTION_FREE_REQUESTED : MT_ACTION_ALLOC};
+    records->is_profile = true;
+    records->args.is_there = false;
+    return add_event(records, &event, made);
+}
+
+static void take_args(struct mt_records *records, const struct dict *dict)
+{
+    records->args.is_there = true;
+    records->args.address = number(dict, KEY_ADDR_OF);
+    records->args.bytes = number(dict, KEY_BYTES);
+    records->args.device = number(dict, KEY_DEVICE_ID);
+    records->args.device_type = number(dict, KEY_DEVICE_TYPE);
+}
+
+static int take(struct mt_records *records, const struct dict *dict, mt_cell *made)
+{
+    uint64_t frame;
+    if (has(dict, KEY_ACTION))
+        return take_event(records, dict, made);
+    if (has(dict, KEY_FILENAME) && has(dict, KEY_NAME)) {
+        int rc = mt_records_frame(records, dict->value[KEY_NAME], dict->value[KEY_FILENAME],
+                                  has(dict, KEY_LINE) ? dict->value[KEY_LINE] : 0, &frame);
+        *made = mt_cell_record(MT_RECORD_FRAME, frame);
+        return rc;
+    }
+    if (has(dict, KEY_STATE) && has(dict, KEY_SIZE))
+        return take_block(records, dict, made);
+    if (has(dict, KEY_TOTAL) && has(dict, KEY_BLOCKS))
+        return take_segment(records, dict, made);
+    if (has(dict, KEY_REAL_SIZE) && has(dict, KEY_FRAMES)) { /* of a block's history */
+        uint32_t whence;
+        int rc = mt_records_whence(records, dict->value[KEY_FRAMES], &whence);
+        *made = mt_cell_make(MT_CELL_PLACE, whence);
+        return rc;
+    }
+    if (has(dict, KEY_STAGE) && has(dict, KEY_TIME))
+        return take_note(records, dict, made);
+    if (has(dict, KEY_BYTES) && has(dict, KEY_ADDR_OF))
+        take_args(records, dict);
+    else if (has(dict, KEY_TS) && records->args.is_there &&
+             !strcmp(text(records, dict, KEY_NAME), "[memory]"))
+        return take_instant(records, dict, made);
+    else if (has(dict, KEY_SEGMENTS) || has(dict, KEY_TRACES)) {
+        records->is_snapshot = true;
+        if (has(dict, KEY_TRACES))
+            take_traces(records, dict->value[KEY_TRACES]);
+    } else if (has(dict, KEY_TRACE_EVENTS)) {
+        records->is_profile = true;
+    }
+    return 0;
+}
+
+/* A value as it is now; a list that is shared stays so, in order to be found in all its places. */
+static mt_cell settled(const struct mt_graph *graph, mt_cell cell)
+{
+    mt_cell now = mt_graph_follow(graph, cell);
+    return mt_cell_tag(now) == MT_CELL_LIST ? cell : now;
+}
+
+int mt_records_take(void *data, struct mt_graph *graph, const mt_cell *items, size_t n,
+                    mt_cell *made)
+{
+    struct dict dict;
+    dict.has = 0;
+    for (size_t i = 0; i + 1 < n; i += 2)
+        if (mt_cell_tag(items[i]) == MT_CELL_TEXT && mt_cell_value(items[i]) < KEYS_N) {
+            dict.value[mt_cell_value(items[i])] = settled(graph, items[i + 1]);
+            dict.has |= UINT64_C(1) << mt_cell_value(items[i]);
+        }
+    *made = 0;
+    return take(data, &dict, made);
+}
+
+/* A file without a name, where the trace goes to: /tmp may be small, or memory. */
+static FILE *open_spool(const char *folder)
+{
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    FILE *file = fd >= 0 ? fdopen(fd, "w+b") : NULL;
+    if (fd >= 0 && !file)
+        close(fd);
+    return file ? file : tmpfile();
+}
+
+int mt_records_open(struct mt_records *records, struct mt_script *script, const char *folder)
+{
+    uint32_t index;
+    *records = (struct mt_records){.script = script, .first_us = INT64_MAX};
+    records->graph.take = mt_records_take;
+    records->graph.data = records;
+    records->spool = open_spool(folder);
+    if (!records->spool)
+        return -errno;
+    for (unsigned i = 0; i < KEYS_N; i++)
+        if (mt_texts_add(&records->graph.texts, key_texts[i], &index))
+            return -ENOMEM;
+    if (mt_grow(&records->whence, &records->whence_capacity, 1, sizeof *records->whence))
+        return -ENOMEM;
+    records->n_whence = 1;
+    return 0;
+}
+
+void mt_records_clear(struct mt_records *records)
+{
+    mt_graph_clear(&records->graph);
+    if (records->spool)
+        fclose(records->spool);
+    free(records->block);
+    free(records->segment);
+    free(records->note);
+    free(records->whence);
+    free(records->frame);
+    free(records->frame_node);
+    mt_address_map_clear(&records->whence_of);
+    mt_address_map_clear(&records->pair_of);
+    mt_address_map_clear(&records->frame_of);
+    memset(records, 0, sizeof *records);
+}

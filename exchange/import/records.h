@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a snapshot of PyTorch's memory says, in few bytes: events are written to a file without a
+ * name, since there may be ten millions; blocks and segments, which are what was live at the end,
+ * are kept.
+ */
+#ifndef MT_IMPORT_RECORDS_H
+#define MT_IMPORT_RECORDS_H
+
+#include "graph.h"
+#include "script.h"
+
+enum mt_action {
+    MT_ACTION_NONE,
+    MT_ACTION_ALLOC,
+    MT_ACTION_FREE_REQUESTED,
+    MT_ACTION_FREE_COMPLETED,
+    MT_ACTION_SEGMENT_ALLOC,
+    MT_ACTION_SEGMENT_FREE,
+    MT_ACTION_SEGMENT_MAP,
+    MT_ACTION_SEGMENT_UNMAP,
+    MT_ACTION_OOM,
+    MT_ACTION_OTHER, /* snapshot, annotate ... */
+};
+
+/* Where something was requested: a stack of Python, and what autograd did. */
+struct mt_whence {
+    uint32_t stack;    /* of the script; 0: none */
+    uint32_t node;     /* text of the script: the backward node that ran; 0: none */
+    bool is_autograd;  /* in a thread of autograd's */
+    bool is_workspace; /* it is cuBLAS's to work in */
+    bool is_empty;     /* frames were asked for, and there were none */
+};
+
+struct mt_import_event {
+    uint64_t address, size; /* as requested */
+    int64_t time_us;
+    uint32_t whence; /* number in records->whence */
+    uint16_t device;
+    uint8_t action;
+    uint8_t has_time;
+};
+
+struct mt_import_block {
+    uint64_t address, size, requested;
+    uint32_t whence;
+    bool is_live; /* allocated; else free, or about to be */
+    bool is_pending;
+};
+
+struct mt_import_segment {
+    uint64_t address, size;
+    uint64_t first, count; /* of its blocks */
+    uint32_t whence;
+    int16_t device;
+    bool is_expandable, is_small;
+};
+
+struct mt_import_note {
+    int64_t time_us;
+    uint32_t text; /* of the script */
+    bool is_end;
+};
+
+/* What dictionaries are made to (mt_cell_record). */
+enum mt_record {
+    MT_RECORD_NONE,
+    MT_RECORD_FRAME,
+    MT_RECORD_EVENT,
+    MT_RECORD_BLOCK,
+    MT_RECORD_SEGMENT,
+    MT_RECORD_NOTE
+};
+
+#define MT_IMPORT_DEVICES 64u
+
+struct mt_records {
+    struct mt_graph graph;
+    struct mt_script *script;
+    FILE *spool; /* of struct mt_import_event */
+    uint64_t n_events;
+    int64_t first_us;
+    struct mt_import_block *block;
+    size_t n_blocks, blocks_capacity;
+    struct mt_import_segment *segment;
+    size_t n_segments, segments_capacity;
+    struct mt_import_note *note;
+    size_t n_notes, notes_capacity;
+    struct mt_whence *whence; /* the first is: nothing known */
+    size_t n_whence, whence_capacity;
+    struct mt_address_map whence_of;
+    uint32_t *frame;      /* by number: script's frame, 0 for a native one */
+    uint32_t *frame_node; /* text of the script; 0: none; or what a native frame tells (frames.c) */
+    size_t n_frames, frames_capacity, frame_nodes_capacity;
+    struct mt_address_map pair_of, frame_of; /* by name and file, and line */
+    uint32_t n_pairs;
+    struct { /* of each device's events, in the spool */
+        uint64_t first, count;
+    } trace[MT_IMPORT_DEVICES];
+    unsigned n_traces;
+    bool is_snapshot, is_profile, has_frames, lacks_times, cut_devices;
+    struct { /* of the last "[memory]"'s args */
+        bool is_there;
+        int64_t address, bytes, device, allocated, reserved, device_type;
+    } args;
+    uint64_t without_reserved;
+};
+
+/* Begins; folder: where events may lie meanwhile. 0 or a negative errno; to be cleared in any case.
+ */
+int mt_records_open(struct mt_records *records, struct mt_script *script, const char *folder);
+void mt_records_clear(struct mt_records *records);
+
+/* An mt_dict_taker with records as its data. */
+int mt_records_take(void *data, struct mt_graph *graph, const mt_cell *items, size_t n,
+                    mt_cell *made);
+
+/* The number of where a list of frames says that something was requested. 0 or a negative errno. */
+int mt_records_whence(struct mt_records *records, mt_cell frames, uint32_t *number);
+
+/* Frames: a dictionary's cells become a number. */
+int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_cell line,
+                     uint64_t *number);
+
+#endif

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_import.py MEMTAP: memtap import of files that this test writes: PyTorch's snapshots by Python's own pickle and json, as releases
+from 2.0 on have them, torch.profiler's JSON, Nsight Systems' SQLite; and of files that are damaged or mean harm."""
+import copy
+import json
+import os
+import pathlib
+import pickle
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+
+memtap = os.path.abspath(sys.argv[1])
+BASE, MIB = 0x7F0000000000, 1 << 20
+MAIN = [{"name": "forward", "filename": "/w/net.py", "line": 3}, {"name": "main", "filename": "/w/train.py", "line": 9}]
+NATIVE = [{"name": "at::cuda::allocateCUDABlasWorkspace(unsigned long)", "filename": "libtorch_cuda.so", "line": 5},
+          {"name": "torch::autograd::generated::AddmmBackward0::apply(std::vector)", "filename": "libtorch_cpu.so", "line": 7},
+          {"name": "torch::autograd::Engine::thread_main(x)", "filename": "libtorch_cpu.so", "line": 1 << 40}]
+
+
+def event(action, address, size, time, frames=MAIN, **more):
+    return {"action": action, "addr": address, "size": size, "stream": 0, "time_us": time, "pool_id": (0, 0), "frames": frames, **more}
+
+
+def block(address, size, state, frames=MAIN):
+    return {"address": address, "size": size, "requested_size": size - 12, "state": state, "frames": frames}
+
+
+def snapshot():
+    """A block of the large pool that took what was left (60,000,000 bytes are 60,817,408), one of cuBLAS, one from before."""
+    large = BASE + (64 << 20)
+    total = 58 * MIB
+    return {
+        "segments": [
+            {"device": 0, "address": BASE, "total_size": 2 * MIB, "segment_type": "small", "is_expandable": False, "frames": MAIN,
+             "blocks": [block(BASE, 512, "active_allocated"), block(BASE + 512, 1024, "active_pending_free"),
+                        block(BASE + 1536, 2 * MIB - 1536, "inactive", [])]},
+            {"device": 0, "address": large, "total_size": total, "segment_type": "large", "is_expandable": False, "frames": MAIN,
+             "blocks": [block(large, total, "active_allocated")]}],
+        "device_traces": [[
+            event("free_completed", BASE + 8192, 700, 1000), event("free_requested", BASE + 4096, 300, 1001),
+            event("free_completed", BASE + 4096, 300, 1002), event("segment_alloc", large, total, 1003),
+            event("alloc", large, 60_000_000, 1004), event("alloc", BASE + 512, 1000, 1005, NATIVE),
+            event("free_requested", BASE + 512, 1000, 1006, []), event("oom", 5 * MIB, 1 << 34, 1007),
+            event("snapshot", 0, 0, 1008)], []],
+        "allocator_settings": {"roundup": {"1": 0}, "on": True, "part": 0.25, "nothing": None},
+        "external_annotations": [{"stage": "START", "name": "step \u00fc", "device": 0, "time_us": 1003},
+                                 {"stage": "END", "name": "step \u00fc", "device": 0, "time_us": 1006}]}
+
+
+def run(*arguments, ends=0):
+    done = subprocess.run([memtap, *arguments], capture_output=True, text=True, errors="replace", check=False)
+    assert done.returncode == ends, (arguments, done)
+    return done
+
+
+def imported(data, name="s.pickle"):
+    """The trace's events as (kind, {field: value}) and what memtap said."""
+    pathlib.Path(name).write_bytes(data)
+    pathlib.Path("t.mtap").unlink(missing_ok=True)
+    said = run("import", "-o", "t.mtap", name).stdout
+    events = [json.loads(line) for line in run("dump", "-f", "json", "t.mtap").stdout.splitlines()]
+    return [{**one, "kind": one["record"]} for one in events if "thread" in one], said
+
+
+def totals(events):
+    """After each event of PyTorch's blocks: what the trace says is what its events add up to."""
+    live, reserved, seen = {}, 0, []
+    for one in events:
+        if one["kind"] == "cuda_malloc":
+            reserved += one["size"]
+        elif one["kind"] == "alloc":
+            assert one["address"] not in live, one
+            live[one["address"]] = one["size"]
+        elif one["kind"] == "free":
+            assert live.pop(one["address"]) == one["size"], one
+        if one["kind"] in ("alloc", "free", "oom"):
+            assert (one["allocated"], one["reserved"]) == (sum(live.values()), reserved), one
+            seen.append((one["kind"], sum(live.values())))
+    return live, seen
+
+
+def check_snapshot():
+    made = snapshot()
+    texts = {protocol: imported(pickle.dumps(made, protocol)) for protocol in (2, 3, 4, 5)}
+    texts["pure Python"] = imported(pickle._dumps(made, 4))
+    texts["JSON"] = imported(json.dumps(made).encode(), "s.json")
+    texts["JSON with blanks"] = imported(("\n " + json.dumps(made, indent=3, ensure_ascii=False)).encode(), "s.json")
+    events, said = texts[4]
+    for name, other in texts.items():
+        assert other[0] == events, name
+    assert "from 9 events" in said and "2 blocks were there before the first event; of 1 only the free is in the file" in said, said
+    live, seen = totals(events)
+    assert live == {BASE: 512, BASE + (64 << 20): 58 * MIB}, live
+    assert [kind for kind, _ in seen] == ["alloc", "alloc", "free", "alloc", "alloc", "free", "oom"], seen
+    kinds = [one["kind"] for one in events]
+    for kind in ("node_begin", "node_end", "workspace", "range_push", "range_pop"):
+        assert kinds.count(kind) == 1, (kind, kinds)
+    work = next(one for one in events if one["kind"] == "workspace")
+    assert work["address"] == BASE + 512 and work["thread"] == 2, work
+    report = json.loads(run("report", "-f", "json", "t.mtap").stdout)
+    assert report["oddities"] == dict.fromkeys(report["oddities"], 0), report["oddities"]
+    sites = report["devices"][0]["call_sites"]
+    assert sites[0]["line"] == {"function": "forward", "file": "/w/net.py", "line": 3}, sites
+    assert "Out of memory" in run("oom", "t.mtap").stdout
+
+
+def check_older():
+    """2.0: blocks without addresses, whose frames are in a history; events without times."""
+    made = snapshot()
+    for segment in made["segments"]:
+        for one in segment["blocks"]:
+            one["history"] = [{"addr": one.pop("address"), "real_size": one.pop("requested_size"), "frames": one.pop("frames")}]
+            one["state"] = one["state"].replace("active_pending_free", "active_awaiting_free")
+    for one in made["device_traces"][0]:
+        del one["time_us"]
+    events, said = imported(pickle.dumps(made, 4))
+    live, _ = totals(events)
+    assert live == {BASE: 512, BASE + (64 << 20): 58 * MIB} and "no time" in said, (live, said)
+    assert all(one["stack"] for one in events if one["kind"] == "alloc" and one["address"] == BASE)
+    made["device_traces"] = [[]]
+    live, _ = totals(imported(pickle.dumps(made, 2))[0])
+    assert live == {BASE: 512, BASE + (64 << 20): 58 * MIB}, "a snapshot without a history"
+
+
+def check_expandable():
+    """Pages come in one piece and go in others."""
+    made = {"segments": [{"device": 1, "address": BASE, "total_size": 22 * MIB, "segment_type": "large", "is_expandable": True,
+                          "frames": [], "blocks": [block(BASE, 21 * MIB, "active_allocated"), block(BASE + 21 * MIB, MIB, "inactive")]}],
+            "device_traces": [[], [event("segment_map", BASE, 40 * MIB, 1), event("alloc", BASE, 21 * MIB - 5, 2),
+                                   event("segment_unmap", BASE + 22 * MIB, 18 * MIB, 3)]]}
+    events, _ = imported(pickle.dumps(made))
+    maps = [one["kind"] for one in events]
+    assert maps.count("cuda_map") == 20 and maps.count("cuda_unmap") == 9, maps
+    assert [one["size"] for one in events if one["kind"] == "alloc"] == [21 * MIB] and {one["device"] for one in events} == {1}
+
+
+def check_others():
+    memory = [{"ph": "i", "name": "[memory]", "ts": ts, "args": {"Bytes": size, "Addr": address, "Device Id": device, "Device Type": kind,
+                                                                "Total Allocated": 1, "Total Reserved": 1}}
+              for ts, size, address, device, kind in [(10.5, 1024, BASE, 0, 1), (11, 99, 5, -1, 0), (12.25, -1024, BASE, 0, 1), (13, 2048, BASE, 1, 1)]]
+    profile = {"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "aten::mm", "ts": 1, "args": {"Input Dims": [[1, 2], []]}}, *memory]}
+    events, said = imported(json.dumps(profile).encode(), "p.json")
+    assert [(one["kind"], one["device"], one["size"]) for one in events] == [("alloc", 0, 1024), ("free", 0, 1024), ("alloc", 1, 2048)]
+    assert "no segments" in said, said
+    pathlib.Path("n.sqlite").unlink(missing_ok=True)
+    database = sqlite3.connect("n.sqlite")
+    database.execute("CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start, globalPid, deviceId, contextId, address, pc, bytes, memKind, "
+                     "memoryOperationType, name)")
+    database.executemany("INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (?,1,?,1,?,0,?,?,?,NULL)",
+                         [(5000, 0, BASE, 4096, 2, 0), (6000, 0, 77, 10, 0, 0), (7000, 0, BASE + MIB, 8192, 4, 0), (9000, 0, BASE, 4096, 2, 1)])
+    database.commit()
+    database.close()
+    events, _ = imported(pathlib.Path("n.sqlite").read_bytes(), "n.sqlite")
+    assert [(one["kind"], one["time_ns"], one["api"]) for one in events] == [
+        ("cuda_malloc", 0, "cudaMalloc"), ("cuda_malloc", 2000, "cudaMallocManaged"), ("cuda_free", 4000, "cudaFree")], events
+
+
+def refused(data, words):
+    pathlib.Path("bad").write_bytes(data)
+    pathlib.Path("t.mtap").unlink(missing_ok=True)
+    done = run("import", "-o", "t.mtap", "bad", ends=2)
+    assert done.stderr.startswith("memtap: bad: ") and done.stderr.count("\n") == 1 and words in done.stderr and not done.stdout, (words, done)
+    assert not os.path.exists("t.mtap")
+
+
+class Runs:
+    def __reduce__(self):
+        return os.system, ("touch was-run",)
+
+
+def check_hostile():
+    good = pickle.dumps(snapshot(), 4)
+    for data, words in [
+            (b"", "it is empty"), (b"hello", "it is neither"), (b"\x1f\x8b123", "gunzip"), (b"PK\3\4abc", "archive"),
+            (b"\x80\x04", "without its end"), (b"{", "no text"), (b"[", "ends in the middle"), (b'{"segments": [}', "no JSON"), (b'{"a" 1}', "colon"),
+            (b"[" * 100000, "too deep"), (b'["\\u12"]', "four digits"), (b'["\\q"]', "escape"), (b'{"segments": []} x', "more after"),
+            (pickle.dumps(Runs(), 2), "GLOBAL"), (pickle.dumps(Runs(), 4), "runs code"), (pickle.dumps({"segments": Runs()}, 5), "runs code"),
+            (b"\x80\x05\x97.", "NEXT_BUFFER"), (b"\x80\x02(i os\nsystem\n.", "INST"), (b"\x80\x04\x8c", "ends within"),
+            (b"\x80\x04X\xff\xff\xff\xff", "ends within"), (b"\x80\x04\x8d" + b"\xff" * 8, "ends within"), (b"\x80\x04\x8b\xff\xff\xff\x7f", "number of"),
+            (b"\x80\x04" + b"(" * 20_000_000, "nests too much"), (b"\x80\x04Kr" + b"r\xff\xff\xff\x7f", "remembers"), (b"\x80\x04h\5.", "never had"),
+            (b"\x80\x04e.", "not there"), (b"\x80\x04K\1K\1a.", "no list"), (b"\x80\x04K\1a.", "not there"), (b"\x80\x04}K\1s.", "no dictionary"), (b"\x80\x04K\1K\1.", "one value"),
+            (b"\x80\x04}\xee.", "0xee"), (b"\x80\x04}.", "no memory snapshot"), (b"{}", "no memory snapshot"), (b"[]", "no memory snapshot"),
+            (pickle.dumps({"segments": [], "device_traces": []}), "no events and no blocks"), (json.dumps({"traceEvents": []}).encode(), "no events"),
+            (b"SQLite format 3\0" + b"\xff" * 200, "database")]:
+        refused(data, words)
+    for cut in range(2, len(good) - 1, 37):
+        refused(good[:cut], "")
+    assert not os.path.exists("was-run"), "nothing in a file runs"
+    empty = sqlite3.connect("empty.sqlite")
+    empty.execute("CREATE TABLE x (y)")
+    empty.commit()
+    empty.close()
+    refused(pathlib.Path("empty.sqlite").read_bytes(), "--cuda-memory-usage=true")
+    odd = snapshot()
+    name = "a\nb\x1b[31m\0\u202e<script>\ud800".encode("utf-8", "surrogatepass")
+    odd["segments"][0]["blocks"][0]["frames"] = [{"name": "NAME", "filename": "/w/NAME.py", "line": -5}]
+    odd["device_traces"][0] += [event("alloc", -5, -7, -9), event("free_requested", 1 << 70, 1 << 63, 1 << 62), event("alloc", BASE, 512, 1010)] * 3
+    data = pickle.dumps(odd, 4).replace(b"\x8c\x04NAME", b"\x8c" + struct.pack("B", len(name)) + name)
+    events, _ = imported(data[:2] + b"\x95" + b"\0" * 8 + data[11:])  # whatever its frame says
+    totals(events)
+    shown = run("blocks", "--at", "end", "t.mtap").stdout
+    assert "\x1b" not in shown and "\u202e" not in shown
+    shared = copy.copy(MAIN)  # a list in itself, and one that two things have
+    shared.append(shared)
+    events, _ = imported(pickle.dumps({"device_traces": [[event("alloc", BASE, 512, 1, shared), event("alloc", BASE + 512, 512, 1, shared)]]}))
+    assert len(events) == 2
+
+
+def check_command():
+    pathlib.Path("s.pickle").write_bytes(pickle.dumps(snapshot()))
+    pathlib.Path("s.mtap").unlink(missing_ok=True)
+    assert "memtap report s.mtap" in run("import", "s.pickle").stdout
+    assert "exists already" in run("import", "s.pickle", ends=2).stderr
+    for arguments, words in [((), "no file given"), (("a", "b"), "one file at a time"), (("nothing",), "No such file"), ((".",), "directory"),
+                             (("-o", "/nonexistent/t.mtap", "s.pickle"), "cannot be made"), (("s.mtap", "-o", "t.mtap"), "a trace already")]:
+        done = run("import", *arguments, ends=2)
+        assert words in done.stderr and done.stderr.count("\n") == 1, done
+    run("report", "s.mtap")
+    run("blocks", "s.mtap")
+    run("diff", "s.mtap", "s.mtap")
+    run("check", "s.mtap", "--against", "s.mtap", "--allow-ended", "any")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    check_snapshot()
+    check_older()
+    check_expandable()
+    check_others()
+    check_hostile()
+    check_command()
+    os.chdir("/")

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/text.h"
+#include "commands.h"
+#include "exchange/import/import.h"
+#include "tools/terminal/command.h"
+#include "tools/terminal/new-file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct mt_option mt_import_options[] = {
+    {'o', "output", "TRACE", "write the trace there (default: NAME.mtap for NAME.pickle)", NULL},
+    {0},
+};
+
+/* What the trace cannot say, and why. */
+static void tell(const char *output, const struct mt_import_summary *summary)
+{
+    char count[MT_SIZE_TEXT], other[MT_SIZE_TEXT];
+    mt_print_text(output);
+    printf(": from %s events; to see it: memtap report ", mt_count_text(count, summary->events));
+    mt_print_text(output);
+    putchar('\n');
+    if (summary->before)
+        printf("Note: %s blocks were there before the first event%s%s%s\n",
+               mt_count_text(count, summary->before), summary->freed_only ? "; of " : "",
+               summary->freed_only ? mt_count_text(other, summary->freed_only) : "",
+               summary->freed_only ? " only the free is in the file, without a line" : "");
+    if (summary->differing)
+        printf("Note: %s blocks have another size at the end than their request explains\n",
+               mt_count_text(count, summary->differing));
+    const struct {
+        bool holds;
+        const char *text;
+    } notes[] = {
+        {summary->lacks_stacks, "the file has no stacks, so no block has a line"},
+        {summary->lacks_times,
+         "some events have no time; their order is kept, a microsecond apart"},
+        {summary->is_profile, "torch.profiler tells no segments and no lines of memory"},
+        {summary->cut_devices, "there are more than 64 devices; the first ones are in the trace"},
+    };
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        if (notes[i].holds)
+            printf("Note: %s\n", notes[i].text);
+}
+
+static int import(const char *path, const char *output)
+{
+    struct mt_import_summary summary;
+    struct mt_import_error error;
+    struct mt_new_file file;
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", output);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = 0;
+    else
+        strcpy(folder, ".");
+    int rc = mt_new_file_open(&file, output), copy;
+    if (rc)
+        return mt_fail("%s: cannot be made: %s", output, strerror(-rc));
+    FILE *out = (copy = dup(file.fd)) >= 0 ? fdopen(copy, "wb") : NULL;
+    rc = out ? mt_import(path, out, folder, &summary, &error) : -errno;
+    if (out && fclose(out) && !rc)
+        rc = -errno;
+    if (rc) {
+        mt_new_file_drop(&file);
+        return out && *error.text ? mt_fail("%s: %s", path, error.text)
+               : rc == -ENOMEM    ? mt_fail("%s: not enough memory", path)
+                                  : mt_fail("%s: cannot be written: %s", output, strerror(-rc));
+    }
+    rc = mt_new_file_keep(&file);
+    if (rc)
+        return mt_fail("%s: cannot be made: %s", output, strerror(-rc));
+    tell(output, &summary);
+    return mt_finish_output(MT_EXIT_OK);
+}
+
+/* NAME.pickle -> NAME.mtap, in the current folder. 0, or -1: the name is too long. */
+static int choose_name(char name[PATH_MAX], const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path,
+               *dot = strrchr(base, '.');
+    int size = dot && dot > base ? (int)(dot - base) : (int)strlen(base);
+    return snprintf(name, PATH_MAX, "%.*s.mtap", size, base) < PATH_MAX ? 0 : -1;
+}
+
+int mt_run_import(const struct mt_command *command, int argc, char **argv)
+{
+    const char *value, *output = NULL;
+    char name[PATH_MAX];
+    int operand, letter;
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
+        output = value;
+    if (letter < 0)
+        return MT_EXIT_BAD;
+    if (operand == argc)
+        return mt_fail_usage(command, "no file given");
+    if (operand + 1 < argc)
+        return mt_fail_usage(command, "unexpected argument '%s'; give one file at a time",
+                             argv[operand + 1]);
+    const char *path = argv[operand];
+    if (!output) {
+        if (choose_name(name, path))
+            return mt_fail("%s: its name is too long; give one to -o", path);
+        if (!access(name, F_OK))
+            return mt_fail("%s: it exists already; give another name to -o", name);
+        output = name;
+    }
+    return import(path, output);
+}
