@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd-history.h"
+#include "history-location.h"
 
 #include <signal.h>
 #include <stdio.h>
