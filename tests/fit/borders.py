@@ -52,7 +52,7 @@ PROGRAMS = {
     "DCGAN": ("t4,rtx3060,l4", "batch=1..1000",
               "python F/examples/dcgan/main.py --dataset fake --accel --niter 1 --workers 0 --ngf 256 --ndf 256 "
               "--imageSize 64 --batchSize {batch}"),
-    "diffusion": (MIDDLE, "batch=16..4096", "python DIFFUSION {batch}"),
+    "diffusion": (MIDDLE, "batch=16..120", "python DIFFUSION {batch}"),
 }
 PUBLIC = list(PROGRAMS)[list(PROGRAMS).index("nanoGPT"):]
 DIFFUSION = """
