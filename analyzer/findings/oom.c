@@ -30,10 +30,11 @@ static void find_fitting(struct mt_oom_story *story)
             story->fitting += segments->segment[i].largest_free;
 }
 
-static void advise(struct mt_oom_story *story, const char *what, uint64_t bytes)
+static void advise(struct mt_oom_story *story, const char *change, const char *what, uint64_t bytes)
 {
     if (bytes && story->n_advice < MT_ADVICE_KEPT)
-        story->advice[story->n_advice++] = (struct mt_advice){what, bytes};
+        story->advice[story->n_advice++] =
+            (struct mt_advice){.what = what, .change = change, .bytes = bytes};
 }
 
 /* Return the optimizer state with 4 bytes an element, without master weights: these stay. */
@@ -53,20 +54,21 @@ static void find_advice(struct mt_oom_story *story)
     uint64_t passing =
         bytes_of(story, MT_CATEGORY_ACTIVATIONS) + bytes_of(story, MT_CATEGORY_INPUTS);
     enum mt_phase phase = story->span ? (enum mt_phase)story->span->phase : MT_PHASE_OUTSIDE;
-    if (story->would_fit_expandable && !story->device->segments.expandable)
-        advise(story, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch join free pieces",
-               story->usable + story->on_card);
+    if (story->is_in_pieces && !story->device->segments.expandable) {
+        advise(story, "set", "expandable_segments:True", story->usable + story->on_card);
+        story->advice[0].set = story->advice[0].what;
+    }
     if (story->device->growth.per_iteration)
-        advise(story, "keep nothing from one iteration to the next (one iteration's growth)",
+        advise(story, "keep-nothing", "keep nothing from one iteration to the next",
                story->device->growth.per_iteration);
     if (phase == MT_PHASE_FORWARD)
-        advise(story, "free gradients before forward: zero_grad(set_to_none=True) after the step",
+        advise(story, "zero-grad", "free gradients after the step: zero_grad(set_to_none=True)",
                bytes_of(story, MT_CATEGORY_GRADIENTS));
-    advise(story, "halve the batch: half of activations and inputs", passing / 2);
+    advise(story, "batch:1/2", "halve the batch", passing / 2);
     if (bytes_of(story, MT_CATEGORY_ACTIVATIONS) > passing / 2)
-        advise(story, "checkpoint activations: at most all of them",
+        advise(story, "checkpoint", "checkpoint activations",
                bytes_of(story, MT_CATEGORY_ACTIVATIONS));
-    advise(story, "8-bit instead of fp32 optimizer state: three quarters of it",
+    advise(story, "optimizer:adam8bit", "keep the optimizer's state in 8 bits",
            wide_state(story) / 4 * 3);
 }
 
@@ -92,7 +94,7 @@ static void find_verdict(struct mt_oom_story *story)
 {
     uint64_t free = story->usable + story->on_card;
     story->missed_by = free < story->oom->wanted ? story->oom->wanted - free : 0;
-    story->would_fit_expandable = !story->missed_by && story->knows_pieces && !story->fitting;
+    story->is_in_pieces = !story->missed_by && story->knows_pieces && !story->fitting;
 }
 
 static void compare_iterations(struct mt_oom_story *story)

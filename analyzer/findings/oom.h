@@ -7,7 +7,7 @@
 
 #include "analysis.h"
 
-#define MT_ADVICE_KEPT 6u
+#define MT_ADVICE_KEPT 10u
 
 /* Return the stack that begins with the user's line: of the failed request, or else of the running
  * backward node's forward call; 0: neither is known. */
@@ -16,9 +16,17 @@ uint32_t mt_oom_line(const struct mt_definitions *definitions, const struct mt_o
 /* Return the forward line of the running node, if it differs; 0: none, or unknown. */
 uint32_t mt_oom_forward_line(const struct mt_definitions *definitions, const struct mt_oom *oom);
 
+/* Whether a replay served the request (planner/advice). */
+enum mt_served { MT_SERVED_UNKNOWN, MT_SERVED_YES, MT_SERVED_NO };
+
 struct mt_advice {
     const char *what;
-    uint64_t bytes; /* savings */
+    const char *change; /* its name for programs: "batch:1/2", or of a setting "set" */
+    const char *set;    /* a setting of PyTorch's allocator; NULL: the program is to change */
+    uint64_t bytes;     /* less at that moment, at most; 0: not told */
+    enum mt_served served;
+    bool is_replayed; /* the program's own requests; else modelled */
+    uint64_t missing; /* bytes that are too few even so; 0: not known, or none */
 };
 
 struct mt_oom_story {
@@ -31,7 +39,9 @@ struct mt_oom_story {
                          * to be in the pool for blocks of other sizes */
     uint64_t on_card;   /* free bytes there, besides PyTorch's reserved ones; 0: none, unknown */
     uint64_t missed_by; /* missing bytes even if all usable ones counted; 0: none */
-    int would_fit_expandable; /* only known with the segments */
+    bool would_fit_expandable; /* a replay with expandable segments served the request */
+    bool is_in_pieces;         /* all usable bytes would do, if they were one piece */
+    uint64_t more;             /* bytes more of the card that serve it, by replay; 0: unknown */
     int knows_pieces; /* the segments are in the trace */
     uint64_t fitting; /* bytes in large enough pieces: of other streams or pools */
     struct mt_pins pins;

@@ -19,12 +19,20 @@ static json_t *operator_of(const struct mt_definitions *definitions, const struc
     return mt_json_type_name(definitions, oom->node_name);
 }
 
+static json_t *suggestion(const struct mt_advice *advice)
+{
+    json_t *fits = advice->served == MT_SERVED_UNKNOWN ? json_null()
+                                                         : json_boolean(advice->served == MT_SERVED_YES);
+    return json_pack("{s:s, s:o, s:s, s:s?, s:o, s:s}", "what", advice->what, "bytes",
+                     mt_json_number(advice->bytes), "change", advice->change, "set", advice->set,
+                     "fits", fits, "how", advice->is_replayed ? "replayed" : "modelled");
+}
+
 static json_t *suggestions(const struct mt_oom_story *story)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < story->n_advice; i++)
-        json_array_append_new(array, json_pack("{s:s, s:o}", "what", story->advice[i].what, "bytes",
-                                               mt_json_number(story->advice[i].bytes)));
+        json_array_append_new(array, suggestion(&story->advice[i]));
     return array;
 }
 
@@ -59,7 +67,7 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
         mt_json_number(story->segment), "allocated", mt_json_number(oom->allocated), "reserved",
         mt_json_number(oom->reserved), "cached", mt_json_number(story->cached), "largest_free",
         story->knows_pieces ? mt_json_number(pool->largest_free) : json_null(),
-        "would_fit_expandable", story->would_fit_expandable, "missed_by",
+        "would_fit_expandable", (int)story->would_fit_expandable, "missed_by",
         mt_json_number(story->missed_by), "categories", mt_categories_json(story->device), "stack",
         frames(d, oom->stack));
     if (!object)
@@ -92,6 +100,7 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     json_object_set_new(object, "iteration",
                         json_integer(story->span ? story->span->iteration : 0));
     json_object_set_new(object, "pinned_by", mt_json_pins(&story->pins, d));
+    json_object_set_new(object, "more_needed", story->more ? mt_json_number(story->more) : json_null());
     json_object_set_new(object, "suggestions", suggestions(story));
     json_object_set_new(object, "host", mt_json_host(analysis));
     json_object_set_new(object, "all", all(analysis));

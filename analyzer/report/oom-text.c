@@ -141,13 +141,16 @@ static void print_private(const struct mt_page *page, const struct mt_private_po
 static void print_verdict(const struct mt_page *page, const struct mt_oom_story *story)
 {
     char a[MT_SIZE_TEXT];
-    if (story->would_fit_expandable)
-        fprintf(page->out, "  Without fragmentation it would have fit: %s is free in all.\n",
+    if (story->is_in_pieces)
+        fprintf(page->out, "  %s is free in all, in pieces that are too small.\n",
                 mt_size_text(a, story->usable + story->on_card));
     else if (story->missed_by)
         fprintf(page->out, "  All free memory%s together is %s too little.\n",
                 story->device->private_pools.free ? " outside private pools" : "",
                 mt_size_text(a, story->missed_by));
+    if (story->more)
+        fprintf(page->out, "  With %s more on the card the request is served (replayed).\n",
+                mt_size_text(a, story->more));
 }
 
 static void print_iterations(const struct mt_page *page, const struct mt_oom_story *story)
@@ -159,15 +162,33 @@ static void print_iterations(const struct mt_page *page, const struct mt_oom_sto
                 mt_size_text(b, story->last_most));
 }
 
+/* The variable that the program read its settings from, or that its release reads. */
+static const char *variable(const struct mt_definitions *definitions)
+{
+    const char *torch = mt_info(definitions, "torch");
+    unsigned major = 0, minor = 0;
+    if (torch)
+        sscanf(torch, "%u.%u", &major, &minor);
+    return major > 2 || (major == 2 && minor >= 9) ? "PYTORCH_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF";
+}
+
 static void print_advice(const struct mt_page *page, const struct mt_oom_story *story)
 {
+    static const char *const outcomes[] = {"may be served", "served", "not served"};
     char a[MT_SIZE_TEXT];
     if (!story->n_advice)
         return;
-    fputs("\nWhat would help, and by how much\n", page->out);
-    for (size_t i = 0; i < story->n_advice; i++)
-        fprintf(page->out, "%11s  %s\n", mt_size_text(a, story->advice[i].bytes),
-                story->advice[i].what);
+    fputs("\nWould the request be served then?\n", page->out);
+    for (size_t i = 0; i < story->n_advice; i++) {
+        const struct mt_advice *advice = &story->advice[i];
+        fprintf(page->out, "  %-13s  %s  ", outcomes[advice->served],
+                advice->is_replayed ? "replayed" : "modelled");
+        if (advice->set)
+            fprintf(page->out, "%s=%s\n", variable(page->definitions), advice->set);
+        else
+            fprintf(page->out, "%s (at most %s less)\n", advice->what,
+                    mt_size_text(a, advice->bytes));
+    }
 }
 
 static void print_others(const struct mt_page *page)

@@ -132,11 +132,12 @@ static void recompute(struct checkpoint *checkpoint, const struct mt_module_call
             continue;
         bool lives_on = block->end > call->forward_end;
         bool is_saved = block->saved && block->saved < call->forward_end;
-        change->operators += block->begin <= last;
+        change->operators += call->backward && block->begin <= last;
         if (block->begin > last || (lives_on && !is_saved))
             continue; /* it is not made again: nobody saved anything after it */
         uint64_t end = lives_on ? mt_moment_of(block->end) : again(call, block->end);
-        mt_edits_add(edits, again(call, block->begin), end, block->size);
+        if (call->backward)
+            mt_edits_add(edits, again(call, block->begin), end, block->size);
         if (!lives_on || block->begin == output)
             continue;
         const struct mt_turn *turn = mt_turn_after(recording, block->saved);
@@ -147,19 +148,21 @@ static void recompute(struct checkpoint *checkpoint, const struct mt_module_call
 
 static int apply(struct checkpoint *checkpoint, const char *pattern, struct mt_modelled *change)
 {
-    bool has_backward = false;
+    bool is_told = false;
     int rc = find_modules(checkpoint, pattern);
     change->why_not = rc == -ENOENT ? "no such module was called" : NULL;
     if (!rc)
         rc = mt_module_calls_find(&checkpoint->calls, checkpoint->edits->recording,
                                   checkpoint->of_frame);
-    for (size_t i = 0; !rc && i < checkpoint->calls.n; i++)
-        if (checkpoint->calls.call[i].backward) {
-            recompute(checkpoint, &checkpoint->calls.call[i], change);
-            has_backward = true;
-        }
-    if (!rc && !has_backward) {
-        change->why_not = "no backward of it was recorded";
+    for (size_t i = 0; !rc && i < checkpoint->calls.n; i++) {
+        const struct mt_module_call *call = &checkpoint->calls.call[i];
+        if (!call->backward && call->forward_end > checkpoint->edits->recording->events)
+            continue; /* the trace ends in it */
+        recompute(checkpoint, call, change);
+        is_told = true;
+    }
+    if (!rc && !is_told) {
+        change->why_not = "no whole call of it was recorded";
         return -ENOENT;
     }
     return rc ? rc : checkpoint->edits->rc;

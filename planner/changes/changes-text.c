@@ -58,8 +58,8 @@ void mt_change_names(char *out, size_t size)
     size_t used = 0;
     *out = '\0';
     for (const struct mt_change_kind *kind = mt_change_kinds; kind->name && used < size; kind++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s:%s", used ? ", " : "", kind->name,
-                                 kind->argument);
+        used += (size_t)snprintf(out + used, size - used, "%s%s%s%s", used ? ", " : "", kind->name,
+                                 kind->argument ? ":" : "", kind->argument ? kind->argument : "");
 }
 
 static json_t *change_json(const struct mt_modelled *change)

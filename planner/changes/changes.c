@@ -29,6 +29,10 @@ const struct mt_change_kind mt_change_kinds[] = {
      mt_change_batch},
     {"sequence", "PART", "1/2", "likewise for the sequence; scores of attention by its square", 10,
      mt_change_sequence},
+    {"zero-grad", NULL, NULL, "gradients are freed after each step, and made again in the next backward", 50,
+     mt_change_zero_grad},
+    {"keep-nothing", NULL, NULL, "no activation, input or other tensor of an iteration outlives the next one's step",
+     50, mt_change_keep_nothing},
     {0},
 };
 /* clang-format on */
@@ -57,19 +61,29 @@ static const struct mt_change_kind *kind_of(const char *name)
     const struct mt_change_kind *kind = mt_change_kinds;
     while (kind->name && (strncmp(kind->name, name, size) != 0 || kind->name[size]))
         kind++;
-    return kind->name && name[size] == ':' ? kind : NULL;
+    return kind->name && !name[size] == !kind->argument ? kind : NULL;
 }
 
-static int apply(struct mt_modelled *change, const struct mt_recording *recording, uint64_t *before)
+int mt_change_apply(struct mt_edits *edits, const char *name, struct mt_modelled *change)
+{
+    const char *argument = strchr(name, ':');
+    change->kind = kind_of(name);
+    if (!change->kind || strlen(name) >= sizeof change->name)
+        return -EINVAL;
+    memcpy(change->name, name, strlen(name) + 1);
+    return change->kind->apply(edits, argument ? argument + 1 : "", change);
+}
+
+static int apply(struct mt_modelled *change, const char *name, const struct mt_recording *recording,
+                 uint64_t *before)
 {
     struct mt_edits edits;
     uint64_t moment;
-    const char *argument = strchr(change->name, ':') + 1;
     int rc = mt_edits_begin(&edits, recording);
     if (!rc && !*before)
         rc = mt_edits_peak(&edits, before, &moment);
     if (!rc)
-        rc = change->kind->apply(&edits, argument, change);
+        rc = mt_change_apply(&edits, name, change);
     if (!rc)
         rc = mt_edits_peak(&edits, &change->peak, &moment);
     if (!rc)
@@ -82,11 +96,8 @@ static int apply(struct mt_modelled *change, const struct mt_recording *recordin
 int mt_modelled_add(struct mt_modelled_changes *changes, const struct mt_recording *recording,
                     const char *name)
 {
-    struct mt_modelled change = {.kind = kind_of(name)};
-    if (!change.kind || strlen(name) >= sizeof change.name)
-        return -EINVAL;
-    memcpy(change.name, name, strlen(name) + 1);
-    int rc = apply(&change, recording, &changes->peak);
+    struct mt_modelled change = {0};
+    int rc = apply(&change, name, recording, &changes->peak);
     if (rc && rc != -ENOENT)
         return rc;
     if (mt_grow(&changes->change, &changes->capacity, changes->n + 1, sizeof *changes->change))
@@ -109,7 +120,9 @@ static int try(struct mt_modelled_changes *changes, const struct mt_recording *r
 int mt_modelled_add_usual(struct mt_modelled_changes *changes, const struct mt_recording *recording)
 {
     int rc = 0;
-    for (const struct mt_change_kind *kind = mt_change_kinds; !rc && kind->name; kind++)
+    for (const struct mt_change_kind *kind = mt_change_kinds; !rc && kind->name; kind++) {
+        if (!kind->argument)
+            rc = try(changes, recording, kind->name);
         for (const char *usual = kind->usual; !rc && usual && *usual;) {
             char name[MT_CHANGE_NAME];
             size_t size = strcspn(usual, " ");
@@ -117,6 +130,7 @@ int mt_modelled_add_usual(struct mt_modelled_changes *changes, const struct mt_r
             rc = try(changes, recording, name);
             usual += size + (usual[size] == ' ');
         }
+    }
     struct mt_module_patterns patterns;
     if (!rc)
         rc = mt_module_patterns_find(&patterns, recording);

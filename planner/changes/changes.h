@@ -50,6 +50,10 @@ struct mt_modelled_changes {
     size_t n, capacity;
 };
 
+/* Edits recorded lives as the change of that name would, and fills in its name and kind. 0; -ENOMEM;
+ * -EINVAL: there is none of that name, or its argument makes no sense; -ENOENT: change->why_not. */
+int mt_change_apply(struct mt_edits *edits, const char *name, struct mt_modelled *change);
+
 /* Adds the change of that name. 0; -ENOMEM; -EINVAL: there is none of that name, or its argument
  * makes no sense. To be cleared in any case. */
 int mt_modelled_add(struct mt_modelled_changes *changes, const struct mt_recording *recording,

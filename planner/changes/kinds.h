@@ -18,6 +18,15 @@ int mt_change_lora(struct mt_edits *edits, const char *argument, struct mt_model
 int mt_change_batch(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 int mt_change_sequence(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 int mt_change_precision(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_zero_grad(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_keep_nothing(struct mt_edits *edits, const char *argument,
+                           struct mt_modelled *change);
+
+/* Whether it outlives the end of its iteration's step; and whether it does the next one's, and is not of
+ * the first. */
+bool mt_outlives_step(const struct mt_recording *recording, const struct mt_recorded_block *block);
+bool mt_outlives_iteration(const struct mt_recording *recording,
+                           const struct mt_recorded_block *block);
 
 /* A whole number from 1 up; 0: it is none. */
 uint64_t mt_change_number(const char *argument);

@@ -35,6 +35,8 @@ def answer(memtap, question, trace):
     command, *options = question.split()
     done = run(memtap, command, *options, trace)
     text = (done.stdout + done.stderr).replace(str(trace), "TRACE")
+    if command == "oom":  # a copy has not the requests, so nothing can be replayed
+        text = re.sub(r"Would the request be served then\?\n(  .*\n)+|  With .* more on the card .*\n", "", text)
     return done.returncode, re.sub(r" \(compact: [0-9,]+\)", "", re.sub(r'"event": ?[0-9]+', "", text))
 
 
@@ -51,7 +53,7 @@ def report(memtap, question, trace):
             return {name: clean(item) for name, item in value.items() if name not in ("event", "most_event", "compact")}
         return value
     found = clean(json.loads(done.stdout))
-    for name in "events", "bytes":
+    for name in "events", "bytes", "suggestions", "more_needed", "would_fit_expandable":
         found.pop(name, None)
     return done.returncode, found
 

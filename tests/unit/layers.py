@@ -55,7 +55,7 @@ SUBFOLDERS = {
         "check",
         "history",
     ],
-    "planner": ["allocator", "requests", "changes", "plan"],
+    "planner": ["allocator", "requests", "changes", "plan", "advice"],
     "exchange": ["tables", "export", "import", "reader"],
     "tools": ["completion", "terminal", "input", "launch", "serve", "top", "fit", "commands"],
     "simulator/core": ["base", "device", "memory", "streams", "process"],

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/report/oom-report.h"
 #include "commands.h"
+#include "planner/advice/advice.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/launch/page-file.h"
 #include "tools/terminal/command.h"
@@ -8,6 +9,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+
+static struct mt_advisor advisor;
 
 /* Write the page, with the story as text for a browser that cannot draw it. 0 or -ENOMEM; an exit
  * code. */
@@ -39,6 +42,8 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     int rc = mt_oom_explain(&story, analysis);
     if (rc == -ENOENT)
         return mt_fail("%s: the program never ran out of memory; see memtap report", arguments->path);
+    if (!rc)
+        rc = mt_advise(&advisor, analysis, &story);
     if (!rc && arguments->html)
         rc = save(&story, analysis, arguments);
     else if (!rc && arguments->format == MT_FORMAT_JSON)
@@ -54,5 +59,9 @@ int mt_run_oom(const struct mt_command *command, int argc, char **argv)
     if (mt_read_trace_arguments(command, argc, argv, &arguments))
         return MT_EXIT_BAD;
     arguments.question.moment.kind = MT_AT_OOM;
-    return mt_on_trace(&arguments, print);
+    if (mt_advisor_watch(&advisor, &arguments.question))
+        return mt_fail("out of memory");
+    int code = mt_on_trace(&arguments, print);
+    mt_advisor_clear(&advisor);
+    return code;
 }

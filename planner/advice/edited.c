@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Edited lives as requests: the blocks' own, and of the recorded ones all that is not about a block. */
+#include "trial.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct item {
+    uint64_t moment;
+    size_t order; /* of items of one moment */
+    struct mt_request request;
+};
+
+static int by_moment(const void *left, const void *right)
+{
+    const struct item *a = left, *b = right;
+    if (a->moment != b->moment)
+        return a->moment < b->moment ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+/* The recorded allocation of an event; NULL: none. Both come in the order of events. */
+static const struct mt_request *asked_at(const struct mt_asked *asked, size_t *at, uint64_t event)
+{
+    while (*at < asked->n && (asked->recorded[*at].event < event ||
+                              (asked->recorded[*at].event == event &&
+                               asked->request[*at].kind != MT_REQUEST_ALLOCATE)))
+        ++*at;
+    return *at < asked->n && asked->recorded[*at].event == event ? &asked->request[*at] : NULL;
+}
+
+static bool is_of_block(const struct mt_request *request)
+{
+    return request->kind == MT_REQUEST_ALLOCATE || request->kind == MT_REQUEST_FREE ||
+           request->kind == MT_REQUEST_RECORD_STREAM || request->kind == MT_REQUEST_COMPLETE;
+}
+
+static void add(struct item *item, size_t *n, uint64_t moment, struct mt_request request)
+{
+    item[*n] = (struct item){moment, *n, request};
+    ++*n;
+}
+
+static void add_blocks(struct item *item, size_t *n, const struct mt_asked *asked,
+                       const struct mt_edits *edits, uint64_t last)
+{
+    const struct mt_recording *recording = edits->recording;
+    size_t at = 0;
+    for (size_t i = 0; i < edits->n; i++) {
+        const struct mt_edit *block = &edits->block[i];
+        const struct mt_recorded_block *was = i < recording->n ? &recording->block[i] : NULL;
+        const struct mt_request *request = was ? asked_at(asked, &at, was->begin) : NULL;
+        if (!block->size || block->begin >= block->end || block->begin > last)
+            continue;
+        struct mt_request ask = {.size = block->size, .block = (uint32_t)i, .kind = MT_REQUEST_ALLOCATE};
+        if (request) {
+            ask.stream = request->stream;
+            ask.pool = request->pool;
+            if (block->size == was->size)
+                ask.size = request->size;
+        }
+        add(item, n, block->begin, ask);
+        if (block->end <= last)
+            add(item, n, block->end,
+                (struct mt_request){.block = (uint32_t)i, .kind = MT_REQUEST_FREE});
+    }
+}
+
+/* The request in question comes last of its moment. */
+int mt_trial_edited(const struct mt_asked *asked, const struct mt_edits *edits, uint64_t event,
+                    struct mt_request **request, size_t *n)
+{
+    uint64_t last = mt_moment_of(event);
+    struct item *item = calloc(edits->n * 2 + asked->n + 1, sizeof *item);
+    *n = 0;
+    *request = NULL;
+    if (!item)
+        return -ENOMEM;
+    for (size_t i = 0; i < asked->n && asked->recorded[i].event <= event; i++)
+        if (!is_of_block(&asked->request[i]))
+            add(item, n, mt_moment_of(asked->recorded[i].event), asked->request[i]);
+    add_blocks(item, n, asked, edits, last);
+    qsort(item, *n, sizeof *item, by_moment);
+    *request = calloc(*n + 1, sizeof **request);
+    for (size_t i = 0; *request && i < *n; i++)
+        (*request)[i] = item[i].request;
+    free(item);
+    return *request ? 0 : -ENOMEM;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trial.h"
+
+#include <errno.h>
+
+#define STEP (UINT64_C(2) << 20) /* bytes: CUDA gives memory in pieces of this size */
+
+struct watch {
+    const struct mt_trial *trial;
+    struct mt_trial_result *result;
+};
+
+static void see(void *context, size_t index, const struct mt_request *request,
+                const struct mt_allocator_state *now, bool out_of_memory)
+{
+    struct watch *watch = context;
+    const struct mt_trial *trial = watch->trial;
+    bool is_last = index + 1 == trial->n;
+    bool had_failed = trial->has_failed ? trial->has_failed[index] : is_last;
+    (void)request, (void)now;
+    if (out_of_memory != had_failed)
+        watch->result->is_recorded = false;
+    if (out_of_memory && (is_last || !had_failed))
+        watch->result->fits = false;
+}
+
+int mt_trial_run(const struct mt_trial *trial, uint64_t total, struct mt_trial_result *result)
+{
+    struct mt_allocator_card card = {.total = total};
+    struct mt_allocator *allocator = mt_allocator_create(&trial->conf, trial->release, &card);
+    *result = (struct mt_trial_result){.fits = true, .is_recorded = true};
+    if (!allocator)
+        return -ENOMEM;
+    struct watch watch = {trial, result};
+    int rc = mt_allocator_feed_watched(allocator, trial->request, trial->n, see, &watch);
+    const struct mt_allocator_oom *oom = mt_allocator_first_oom(allocator);
+    result->reserved = mt_allocator_now(allocator)->reserved;
+    if (!result->fits && oom && oom->wanted > oom->card_free)
+        result->missing = oom->wanted - oom->card_free;
+    mt_allocator_destroy(allocator);
+    return rc;
+}
+
+int mt_trial_card(const struct mt_trial *trial, uint64_t total, uint64_t *enough)
+{
+    struct mt_trial_result result;
+    uint64_t few = total, most = total * 2;
+    int rc = mt_trial_run(trial, most, &result);
+    *enough = 0;
+    if (rc || !result.fits)
+        return rc;
+    while (!rc && most - few > STEP) {
+        uint64_t middle = few + (most - few) / 2;
+        rc = mt_trial_run(trial, middle, &result);
+        if (result.fits)
+            most = middle;
+        else
+            few = middle;
+    }
+    *enough = most;
+    return rc;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One replay up to the request that failed: is it served now? */
+#ifndef MT_PLANNER_TRIAL_H
+#define MT_PLANNER_TRIAL_H
+
+#include "planner/allocator/model.h"
+#include "planner/changes/edits.h"
+#include "planner/requests/gather.h"
+
+/* The requests up to the one in question, which is the last. */
+struct mt_trial {
+    const struct mt_request *request;
+    size_t n;
+    struct mt_alloc_conf conf;
+    struct mt_torch_release release;
+    /* Whether a request failed in the recorded run, by its index; NULL: only the last did. */
+    const bool *has_failed;
+};
+
+struct mt_trial_result {
+    bool fits;         /* the last request is served, and every one before it that was served */
+    bool is_recorded;  /* just those requests fail that failed in the recorded run */
+    uint64_t reserved; /* bytes at the end */
+    uint64_t missing;  /* bytes that the card has too few for what PyTorch asked CUDA for; 0: fits */
+};
+
+/* On a card of `total` bytes. 0 or -ENOMEM; -EINVAL: PyTorch could not have got such requests. */
+int mt_trial_run(const struct mt_trial *trial, uint64_t total, struct mt_trial_result *result);
+
+/* The smallest card on which the last request is served, to within 2 MiB and from `total` up to
+ * double that; 0: none is. 0 or a negative errno. */
+int mt_trial_card(const struct mt_trial *trial, uint64_t total, uint64_t *enough);
+
+/* The requests of edited lives, up to `event`: where neither a block's size nor its life is edited,
+ * what the program asked for. *request is to be freed. 0 or -ENOMEM. */
+int mt_trial_edited(const struct mt_asked *asked, const struct mt_edits *edits, uint64_t event,
+                    struct mt_request **request, size_t *n);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program keeps longer than it needs: gradients after the step, blocks of past iterations. */
+#include "kinds.h"
+
+/* The first step that ends after the event; NULL: none does. */
+static const struct mt_recorded_step *step_after(const struct mt_recording *recording, uint64_t event)
+{
+    size_t low = 0, high = recording->n_steps;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct mt_recorded_step *step = &recording->step[middle];
+        if (step->end && step->end <= event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < recording->n_steps && recording->step[low].end ? &recording->step[low] : NULL;
+}
+
+/* When backward begins after the event; MT_EVER: it does not. */
+static uint64_t backward_after(const struct mt_recording *recording, uint64_t event)
+{
+    const struct mt_turn *turn = mt_turn_after(recording, event);
+    const struct mt_turn *end = recording->turn + recording->n_turns;
+    while (turn && turn < end && turn->phase != MT_PHASE_BACKWARD)
+        turn++;
+    return turn && turn < end ? turn->event : MT_EVER;
+}
+
+/* It is gone from the end of each step to the backward of the next iteration. */
+static void free_after_steps(struct mt_edits *edits, size_t i)
+{
+    const struct mt_recording *recording = edits->recording;
+    const struct mt_recorded_block *block = &recording->block[i];
+    const struct mt_recorded_step *step = step_after(recording, block->begin);
+    if (!step || step->end >= block->end)
+        return;
+    edits->block[i].end = mt_moment_of(step->end);
+    for (;;) {
+        uint64_t again = backward_after(recording, step->end);
+        if (again >= block->end)
+            return;
+        step = step_after(recording, again);
+        uint64_t end = step && step->end < block->end ? step->end : block->end;
+        mt_edits_add(edits, mt_moment_of(again), mt_moment_of(end), block->size);
+        if (end == block->end)
+            return;
+    }
+}
+
+int mt_change_zero_grad(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    (void)argument;
+    if (!edits->recording->n_steps)
+        change->why_not = "no step of an optimizer was recorded";
+    for (size_t i = 0; i < edits->recording->n; i++)
+        if (edits->recording->block[i].category == MT_CATEGORY_GRADIENTS)
+            free_after_steps(edits, i);
+    return change->why_not ? -ENOENT : edits->rc;
+}
+
+static bool is_kept_on_purpose(const struct mt_recorded_block *block)
+{
+    switch (block->category) {
+    case MT_CATEGORY_PARAMETERS:
+    case MT_CATEGORY_BUFFERS:
+    case MT_CATEGORY_GRADIENTS:
+    case MT_CATEGORY_OPTIMIZER_STATE:
+    case MT_CATEGORY_WORKSPACE:
+    case MT_CATEGORY_COMMUNICATION:
+    case MT_CATEGORY_RUNTIME:
+        return true;
+    }
+    return block->step;
+}
+
+bool mt_outlives_step(const struct mt_recording *recording, const struct mt_recorded_block *block)
+{
+    const struct mt_recorded_step *own = step_after(recording, block->begin);
+    return own && own->end < block->end;
+}
+
+bool mt_outlives_iteration(const struct mt_recording *recording, const struct mt_recorded_block *block)
+{
+    const struct mt_recorded_step *own = step_after(recording, block->begin);
+    const struct mt_recorded_step *next = own ? step_after(recording, own->end) : NULL;
+    return recording->n_steps && block->begin > recording->step[0].end && next &&
+           next->end < block->end;
+}
+
+/* What an iteration made may outlive its step (its loss is printed, its data is still in a variable)
+ * to the next one's end. */
+int mt_change_keep_nothing(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    const struct mt_recording *recording = edits->recording;
+    (void)argument;
+    if (recording->n_steps < 2) {
+        change->why_not = "fewer than two steps of an optimizer were recorded";
+        return -ENOENT;
+    }
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        if (mt_outlives_iteration(recording, block) && !is_kept_on_purpose(block))
+            edits->block[i].end =
+                mt_moment_of(step_after(recording, step_after(recording, block->begin)->end)->end);
+    }
+    return 0;
+}
