@@ -4,8 +4,8 @@
 #define MT_ARROW_PARTS_H
 
 #include "exchange/tables/tables.h"
-#include "flatbuffer.h"
-#include "sink.h"
+#include "exchange/encode/flatbuffer.h"
+#include "exchange/encode/sink.h"
 
 #include <stdbool.h>
 

@@ -8,7 +8,7 @@
 
 #include "analyzer/findings/analysis.h"
 #include "exchange/tables/rows.h"
-#include "sink.h"
+#include "exchange/encode/sink.h"
 
 #include <stdbool.h>
 

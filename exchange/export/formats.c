@@ -14,6 +14,7 @@ const struct mt_export_format mt_export_formats[] = {
     {"folded", false, MOMENT, mt_export_folded},
     {"memory_viz", true, MT_TAKES_MOMENT | MT_TAKES_NEWEST, mt_export_memory_viz},
     {"parquet", true, MT_TAKES_SEVERAL, NULL},
+    {"perfetto", true, MT_TAKES_SEVERAL | MT_TAKES_WITH, mt_export_perfetto},
     {"pprof", true, MOMENT, mt_export_pprof},
     {"speedscope", false, MOMENT, mt_export_speedscope},
     {0}};

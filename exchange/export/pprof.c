@@ -3,7 +3,7 @@
 #include "analyzer/findings/job.h"
 #include "analyzer/support/demangle.h"
 #include "exchange/tables/texts.h"
-#include "proto.h"
+#include "exchange/encode/proto.h"
 #include "shares.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "analyzer/support/grow.h"
 #include "exchange/tables/texts.h"
 #include "export.h"
-#include "pickle.h"
+#include "exchange/encode/pickle.h"
 
 /* PyTorch has it from CUDA. */
 struct mt_viz_segment {

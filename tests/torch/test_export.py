@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """memtap export --format memory_viz against the snapshot that PyTorch's own recorder took of the same run: entry by
-entry, segment by segment, block by block; and torch.cuda._memory_viz reads both."""
+entry, segment by segment, block by block; torch.cuda._memory_viz reads it. And what torch.profiler recorded, joined by
+--format perfetto --with."""
+import gzip
 import pickle
+import sys
 from pathlib import Path
 
 import harness
 from harness import MEMTAP, PYTHON, check, equal
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+import wire  # noqa: E402
+
 PLAIN = ("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free")
 CATEGORIES = {"parameters", "buffers", "gradients", "optimizer_state", "activations", "inputs", "temporaries",
               "workspace", "communication", "runtime", "unknown"}
@@ -94,7 +100,33 @@ def run(setting):
         harness.must_run([*harness.alone(), PYTHON, HERE / "viz_loader.py", ours, newest, peak])
 
 
+def run_profiled():
+    """Memory stands under what torch.profiler saw: the gradient of the weight appears while backward runs."""
+    print("torch.profiler:")
+    with harness.folder() as work:
+        trace, profile, picture = (Path(work) / name for name in ("trace.mtap", "profile.json", "picture.pftrace"))
+        harness.must_run([*harness.recorded(trace), PYTHON, HERE / "profiled.py", profile])
+        profile.with_suffix(".json.gz").write_bytes(gzip.compress(profile.read_bytes()))
+        for file in (profile, profile.with_suffix(".json.gz")):
+            harness.must_run([MEMTAP, "export", "-f", "perfetto", "--with", file, "-o", picture, trace])
+            shown = wire.Perfetto(picture.read_bytes())
+            equal("faults", shown.faults(), [])
+            ranges = [shown.tracks[track] for _, kind, track, name in shown.events if kind == "begin" and name == "a step"]
+            equal("ranges", len(ranges), 3)
+            made = [time for time, kind, _, name in shown.events if kind == "begin" and "MiB gradients" in str(name)]
+            linear = [(time, name) for time, kind, track, name in shown.events
+                      if kind == "begin" and name in ("aten::linear", "AddmmBackward0") and "profiler: " in shown.tracks[track]]
+            equal("operators", len(linear), 6)
+            steps = sorted(time for time, _ in linear)
+            check(made and steps[0] < made[0] < steps[2], f"the gradient appears in the first step: {made}, {steps}")
+        other = Path(work) / "other.json"
+        other.write_text('{"traceEvents": [{"ph": "X", "name": "x", "pid": 1, "tid": 1, "ts": 5, "dur": 1}]}')
+        told = harness.must_run([MEMTAP, "export", "-f", "perfetto", "--with", other, "-o", picture, trace], ends=2).stderr
+        check("its times are not near" in told, f"another run's: {told}")
+
+
 harness.need_torch()
 for each in (None, "expandable_segments:True"):
     run(each)
+run_profiled()
 harness.finish()

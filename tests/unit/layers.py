@@ -56,7 +56,7 @@ SUBFOLDERS = {
         "history",
     ],
     "planner": ["allocator", "requests", "changes", "plan", "advice"],
-    "exchange": ["tables", "export", "import", "reader"],
+    "exchange": ["tables", "encode", "export", "import", "reader"],
     "tools": ["completion", "terminal", "input", "launch", "serve", "top", "fit", "commands"],
     "simulator/core": ["base", "device", "memory", "streams", "process"],
 }

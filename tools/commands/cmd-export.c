@@ -14,17 +14,18 @@
 
 enum { AT = 256, FROM, TO, NEWEST, TABLE, WITH, DEVICE, NO_LABELS, RULES };
 
-#define FORMATS "memory_viz pprof speedscope folded csv arrow arrow_stream parquet"
+#define FORMATS "memory_viz perfetto pprof speedscope folded csv arrow arrow_stream parquet"
 
 /* clang-format off */
 const struct mt_option mt_export_options[] = {
-    {'f', "format", "FORMAT", "memory_viz, pprof, speedscope, folded, csv, arrow,\narrow_stream or parquet (-o names a folder)", FORMATS},
+    {'f', "format", "FORMAT", "memory_viz, perfetto, pprof, speedscope, folded, csv,\narrow, arrow_stream or parquet (-o names a folder)", FORMATS},
     {'o', "output", "FILE", "write there (default: standard output)"},
     {AT, "at", "MOMENT", "what is live then: peak, end, oom, a time such as 1.5s,\nevent:N, begin:N or step:N", "peak end oom"},
     {FROM, "from", "TIME", "leave out what ended before this time"},
     {TO, "to", "TIME", "leave out what began after this time"},
     {NEWEST, "newest", "N", "memory_viz: the newest N events at most"},
     {TABLE, "table", "NAME", "csv, arrow: blocks (the default), events or stacks", "blocks events stacks"},
+    {WITH, "with", "FILE", "perfetto: join torch.profiler's trace of the same run"},
     {DEVICE, "device", "N", "only CUDA's device N"},
     {NO_LABELS, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's\nlabels"},
     {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of perfetto.c share: one process's story. */
+#ifndef MT_PERFETTO_H
+#define MT_PERFETTO_H
+
+#include "analyzer/support/address-map.h"
+#include "export.h"
+#include "perfetto-parts.h"
+
+/* A block is shown by itself if it is at least such a part of its device's peak. */
+#define MT_PERFETTO_LARGE 200u
+
+/* Tracks of a kind, so that what overlaps does not meet: each is used again when it is free. */
+struct mt_perfetto_lanes {
+    const char *name;
+    uint64_t parent;
+    uint64_t *lane; /* tracks that are free */
+    size_t n_free, capacity;
+    struct mt_address_map taken; /* key -> track */
+};
+
+struct mt_perfetto_device {
+    bool is_shown, of_cuda;
+    uint64_t track, allocated, reserved, category[MT_CATEGORY_ROOM], oom; /* tracks; 0: not yet */
+    uint64_t bytes[MT_CATEGORY_ROOM], total, last_reserved;
+    uint64_t large; /* bytes of a block that is shown */
+    struct mt_perfetto_lanes blocks;
+};
+
+struct mt_perfetto_process {
+    struct mt_perfetto *to;
+    const struct mt_export *export;
+    const struct mt_rows *rows;
+    uint64_t start_ns, pid, track; /* unix time of the recording's begin */
+    struct mt_perfetto_device device[MT_DEVICES];
+    uint64_t *threads; /* tracks, by the trace's number; 0: not yet */
+    size_t threads_capacity;
+    struct mt_perfetto_lanes ranges;
+    bool is_over; /* the sink takes no more */
+};
+
+/* The track of a key, taken or kept free of others until it is given back. 0: none. */
+uint64_t mt_perfetto_take(struct mt_perfetto *to, struct mt_perfetto_lanes *lanes, uint64_t key);
+uint64_t mt_perfetto_give(struct mt_perfetto *to, struct mt_perfetto_lanes *lanes, uint64_t key);
+void mt_perfetto_lanes_clear(struct mt_perfetto_lanes *lanes);
+
+/* Everything of a trace that is known after the first reading: its tracks, phases and iterations. */
+void mt_perfetto_phases(struct mt_perfetto_process *process);
+
+/* The second reading. As mt_export_writer. */
+int mt_perfetto_events(struct mt_perfetto_process *process, const char *path,
+                       struct mt_export_error *error);
+
+/* Another tool's trace. 0, or a negative errno with error->text. */
+int mt_perfetto_join(struct mt_perfetto *to, const char *path, uint64_t near_ns,
+                     struct mt_export_error *error);
+
+#endif
