@@ -227,6 +227,8 @@ static int take_dict(struct mt_graph *graph, size_t at)
 {
     mt_cell dict = graph->stack[at], made = 0;
     struct mt_object *object = object_of(graph, dict, MT_CELL_DICT);
+    if (!object)
+        return mt_graph_fail(graph, "it sets items of what is no dictionary");
     int rc = graph->take(graph->data, graph, object->items, object->n, &made);
     if (rc)
         return rc;
