@@ -57,7 +57,7 @@ SUBFOLDERS = {
     ],
     "planner": ["allocator", "requests", "changes", "plan", "advice"],
     "exchange": ["tables", "encode", "export", "import", "reader"],
-    "tools": ["completion", "terminal", "input", "launch", "serve", "top", "fit", "commands"],
+    "tools": ["completion", "terminal", "input", "launch", "serve", "top", "metrics", "fit", "commands"],
     "simulator/core": ["base", "device", "memory", "streams", "process"],
 }
 

@@ -5,6 +5,7 @@
 #include "tools/input/check-arguments.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/launch/pytorch-check.h"
+#include "tools/metrics/command.h"
 #include "tools/terminal/bounds.h"
 #include "tools/terminal/command.h"
 
@@ -107,6 +108,11 @@ const struct mt_command mt_commands[] = {
      "Writes traces so that other tools open them: PyTorch's memory_viz, Perfetto, pprof,\n"
      "speedscope, flame graphs, tables for whatever reads Arrow or CSV.",
      mt_export_options, 0, mt_run_export},
+    {"metrics", "[OPTION]... [TRACE]...", "print a trace's figures for Prometheus and the like",
+     "Prints OpenMetrics text: allocated and reserved memory, by category, at the end and at\n"
+     "the peak; the card; iterations and growth; how the run ended. With --follow it keeps a\n"
+     "file up to date while the program runs, for node_exporter's textfile collector.",
+     mt_metrics_options, 0, mt_run_metrics},
     {"import", "[-o TRACE] FILE", "make a trace of what another tool recorded",
      "Makes a trace of a memory snapshot of PyTorch (a pickle or JSON), of torch.profiler's memory\n"
      "events (JSON), or of Nsight Systems' SQLite export. Nothing in the file is executed. Every\n"

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command.h"
+#include "follow-all.h"
+#include "openmetrics.h"
+#include "tools/input/live-traces.h"
+#include "tools/input/trace-arguments.h"
+#include "tools/terminal/new-file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_S 0.5 /* how soon an end is noticed */
+
+enum { FOLLOW = 256, EVERY, RULES };
+
+const struct mt_option mt_metrics_options[] = {
+    {'o', "output", "FILE", "write there, the whole file at once, such as\n/var/lib/node_exporter/memtap.prom", NULL},
+    {FOLLOW, "follow", NULL, "keep the file up to date until the program ends", NULL},
+    {EVERY, "every", "SECONDS", "with --follow: write so often (5)", NULL},
+    {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)", NULL},
+    {0}};
+
+struct arguments {
+    const char *output; /* NULL: stdout */
+    bool follows, has_every;
+    double every_s;
+    struct mt_user_rules *rules;
+    struct mt_trace_list traces;
+};
+
+static int read_every(const struct mt_command *command, const char *value, double *seconds)
+{
+    char *end;
+    *seconds = strtod(value, &end);
+    if (end != value && !*end && *seconds >= 0.1 && *seconds <= 86400)
+        return 0;
+    return mt_fail_usage(command, "--every is a number of seconds from 0.1 to 86400, not '%s'", value);
+}
+
+static int read_option(const struct mt_command *command, int letter, const char *value, struct arguments *arguments)
+{
+    switch (letter) {
+    case 'o':
+        arguments->output = strcmp(value, "-") ? value : NULL;
+        return 0;
+    case FOLLOW:
+        arguments->follows = true;
+        return 0;
+    case EVERY:
+        arguments->has_every = true;
+        return read_every(command, value, &arguments->every_s);
+    default:
+        return mt_read_rules(value, &arguments->rules) ? MT_EXIT_BAD : 0;
+    }
+}
+
+/* Two samples of the same labels would be of one trace; and a file would take the place of a trace. */
+static int check_traces(const struct arguments *arguments)
+{
+    char *const *path = arguments->traces.path;
+    struct stat output, trace;
+    for (size_t i = 0; i < arguments->traces.n; i++) {
+        for (size_t j = 0; j < i; j++)
+            if (!strcmp(path[i], path[j]))
+                return mt_fail("%s: is given twice; give each trace once", path[i]);
+        if (arguments->output && !stat(arguments->output, &output) && !stat(path[i], &trace) &&
+            output.st_dev == trace.st_dev && output.st_ino == trace.st_ino)
+            return mt_fail("%s: is the trace itself; give another file to -o", arguments->output);
+    }
+    return 0;
+}
+
+static int read_arguments(const struct mt_command *command, int argc, char **argv, struct arguments *arguments)
+{
+    const char *value;
+    int operand, letter, code;
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
+        if (read_option(command, letter, value, arguments))
+            return MT_EXIT_BAD;
+    if (letter < 0)
+        return MT_EXIT_BAD;
+    if (arguments->follows && !arguments->output)
+        return mt_fail_usage(command, "--follow keeps a file up to date; name it with -o FILE");
+    if (arguments->has_every && !arguments->follows)
+        return mt_fail_usage(command, "--every goes with --follow");
+    if (arguments->follows)
+        code = mt_find_live_traces(&arguments->traces, argv + operand, argc - operand);
+    else
+        code = argc == operand ? mt_trace_list_add_newest(&arguments->traces, ".")
+                               : mt_trace_list_add(&arguments->traces, argv + operand, argc - operand);
+    return code ? MT_EXIT_BAD : check_traces(arguments);
+}
+
+static int fail_write(const char *path, int rc)
+{
+    return mt_fail("%s: cannot be written: %s", path, strerror(-rc));
+}
+
+/* Write the whole file, or leave it as it is. Return an exit code. */
+static int save(const char *path, const struct mt_figures *figures, size_t n)
+{
+    struct mt_new_file file;
+    int rc = mt_new_file_open(&file, path);
+    if (rc)
+        return fail_write(path, rc);
+    int fd = dup(file.fd);
+    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (out) {
+        mt_openmetrics_write(out, figures, n);
+        rc = ferror(out) ? -EIO : 0;
+        if (fclose(out))
+            rc = -errno;
+    } else {
+        rc = -errno;
+        if (fd >= 0)
+            close(fd);
+    }
+    if (rc)
+        mt_new_file_drop(&file);
+    else
+        rc = mt_new_file_keep(&file);
+    return rc ? fail_write(path, rc) : MT_EXIT_OK;
+}
+
+static int show(const struct arguments *arguments, const struct mt_figures *figures, size_t n)
+{
+    if (arguments->output)
+        return save(arguments->output, figures, n);
+    mt_openmetrics_write(stdout, figures, n);
+    return MT_EXIT_OK;
+}
+
+static void clear(struct mt_figures *figures, size_t n)
+{
+    for (size_t i = 0; figures && i < n; i++)
+        mt_figures_clear(&figures[i]);
+    free(figures);
+}
+
+/* Read the traces one after the other and show them. What is invalid is named, and the rest goes on. */
+static int show_whole(const struct arguments *arguments)
+{
+    size_t n = 0;
+    int code = MT_EXIT_OK;
+    struct mt_figures *figures = calloc(arguments->traces.n, sizeof *figures);
+    for (size_t i = 0; figures && i < arguments->traces.n; i++) {
+        struct mt_trace_error fault;
+        int rc = mt_figures_read(&figures[n], arguments->traces.path[i], arguments->rules, &fault);
+        if (rc || fault.fault)
+            code = mt_fail_trace(arguments->traces.path[i], &fault);
+        if (rc)
+            mt_figures_clear(&figures[n]);
+        else
+            n++;
+    }
+    if (!figures)
+        code = mt_fail("out of memory");
+    else if (n)
+        code = show(arguments, figures, n) ? MT_EXIT_BAD : code;
+    clear(figures, n);
+    return code;
+}
+
+/* Show the traces that are there, as they are now. */
+static int show_now(const struct arguments *arguments, struct mt_followed *traces)
+{
+    size_t n = 0;
+    int rc = 0;
+    struct mt_figures *figures = calloc(arguments->traces.n, sizeof *figures);
+    for (size_t i = 0; figures && !rc && i < arguments->traces.n; i++)
+        if (traces[i].follow)
+            rc = mt_figures_follow(&figures[n++], traces[i].path, traces[i].follow, &traces[i].n_stacks);
+    int code = !figures || rc ? mt_fail("out of memory") : n ? show(arguments, figures, n) : MT_EXIT_OK;
+    clear(figures, n);
+    return code;
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void wait_s(double seconds)
+{
+    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&time, NULL);
+}
+
+/* Show the traces again and again until all have ended, and then whole. */
+static int follow(const struct arguments *arguments)
+{
+    size_t n = arguments->traces.n;
+    struct mt_followed *traces = calloc(n, sizeof *traces);
+    if (!traces)
+        return mt_fail("out of memory");
+    for (size_t i = 0; i < n; i++)
+        traces[i].path = arguments->traces.path[i];
+    int code = MT_EXIT_OK;
+    double next = 0;
+    while (!code && !mt_follow_all(traces, n, arguments->rules)) {
+        if (now_s() >= next) {
+            code = show_now(arguments, traces);
+            next = now_s() + arguments->every_s;
+        }
+        wait_s(arguments->every_s < LOOK_S ? arguments->every_s : LOOK_S);
+    }
+    mt_follow_all_end(traces, n);
+    free(traces);
+    return code ? code : show_whole(arguments);
+}
+
+int mt_run_metrics(const struct mt_command *command, int argc, char **argv)
+{
+    struct arguments arguments = {.every_s = 5};
+    int code = read_arguments(command, argc, argv, &arguments);
+    if (!code)
+        code = arguments.follows ? follow(&arguments) : show_whole(&arguments);
+    mt_trace_list_clear(&arguments.traces);
+    mt_user_rules_destroy(arguments.rules);
+    return mt_finish_output(code);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "take.h"
+#include "analyzer/findings/look.h"
+#include "analyzer/trace/rank-text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void copy_text(char out[MT_FIGURES_TEXT], const char *text)
+{
+    snprintf(out, MT_FIGURES_TEXT, "%s", text ? text : "");
+}
+
+static void take_run(struct mt_figures *figures, const struct mt_replay *replay, const struct mt_ended *ended)
+{
+    const struct mt_definitions *definitions = replay->definitions;
+    const char *start = mt_info(definitions, "start_realtime_ns");
+    copy_text(figures->rank, mt_rank_text(definitions));
+    copy_text(figures->host, mt_info(definitions, "host"));
+    copy_text(figures->pid, mt_info(definitions, "pid"));
+    copy_text(figures->command, mt_info(definitions, "command"));
+    figures->ended = *ended;
+    figures->events = replay->survey.events;
+    figures->lost = mt_survey_lost(&replay->survey);
+    figures->ooms = mt_survey_ooms(&replay->survey);
+    figures->start_ns = start ? strtoull(start, NULL, 10) : 0;
+    figures->length_ns = mt_survey_length_ns(&replay->survey);
+}
+
+/* What both ways have in the replay itself. The spans are numbered. */
+static void take_device(struct mt_device_figures *device, const struct mt_replay *replay, unsigned slot)
+{
+    const struct mt_spans *spans = &replay->spans[slot];
+    device->device = (int)slot - 1;
+    device->most_reserved = replay->most_reserved[slot];
+    device->iterations = spans->iterations;
+    device->growth = mt_spans_growth(spans);
+    device->sample = replay->sample[slot];
+    for (size_t i = 0; i < spans->n; i++) {
+        uint64_t *most = &device->phase_peak[spans->span[i].phase];
+        if (*most < spans->span[i].most)
+            *most = spans->span[i].most;
+    }
+}
+
+/* Return a new device, of zeros; NULL: no memory. */
+static struct mt_device_figures *add_device(struct mt_figures *figures)
+{
+    struct mt_device_figures *devices = realloc(figures->devices, (figures->n_devices + 1) * sizeof *devices);
+    if (!devices)
+        return NULL;
+    figures->devices = devices;
+    devices += figures->n_devices++;
+    *devices = (struct mt_device_figures){0};
+    return devices;
+}
+
+void mt_figures_clear(struct mt_figures *figures)
+{
+    free(figures->devices);
+    figures->devices = NULL;
+    figures->n_devices = 0;
+}
+
+static void take_parts(struct mt_by_category *parts, const struct mt_device *device)
+{
+    for (unsigned i = 0; i < mt_n_categories; i++)
+        parts->category[i] = device->category[i].bytes;
+    parts->unseen = device->unseen;
+}
+
+static int take_end(struct mt_figures *figures, const struct mt_analysis *analysis)
+{
+    struct mt_ended ended = mt_analysis_ended(analysis);
+    take_run(figures, &analysis->replay, &ended);
+    for (size_t i = 0; i < analysis->n_devices; i++) {
+        const struct mt_device *from = &analysis->devices[i];
+        struct mt_device_figures *device = add_device(figures);
+        if (!device)
+            return -ENOMEM;
+        take_device(device, &analysis->replay, mt_device_slot(from->device));
+        device->of_cuda = from->of_cuda;
+        device->now = from->at;
+        device->peak = from->peak;
+        take_parts(&device->at_now, from);
+    }
+    return 0;
+}
+
+/* A trace that is still written may have more devices by now. */
+static int take_peak(struct mt_figures *figures, const struct mt_analysis *analysis)
+{
+    for (size_t i = 0; i < analysis->n_devices; i++)
+        for (size_t j = 0; j < figures->n_devices; j++) {
+            struct mt_device_figures *device = &figures->devices[j];
+            if (device->device != analysis->devices[i].device)
+                continue;
+            device->peak = analysis->devices[i].peak;
+            device->has_peak_parts = true;
+            take_parts(&device->at_peak, &analysis->devices[i]);
+        }
+    return 0;
+}
+
+int mt_figures_read(struct mt_figures *figures, const char *path, const struct mt_user_rules *rules,
+                    struct mt_trace_error *fault)
+{
+    static const struct {
+        enum mt_moment_kind kind;
+        int (*take)(struct mt_figures *figures, const struct mt_analysis *analysis);
+    } passes[] = {{MT_AT_END, take_end}, {MT_AT_PEAK, take_peak}};
+    int rc = 0;
+    memset(figures, 0, sizeof *figures);
+    figures->path = path;
+    for (size_t i = 0; i < sizeof passes / sizeof *passes && !rc; i++) {
+        struct mt_analysis analysis;
+        const struct mt_question question = {.moment.kind = passes[i].kind, .rules = rules};
+        rc = mt_analysis_create(&analysis, path, &question);
+        if (!rc)
+            rc = passes[i].take(figures, &analysis);
+        *fault = analysis.fault;
+        mt_analysis_destroy(&analysis);
+    }
+    return rc;
+}
+
+/* The rules need facts about all frames: find them again when new stacks are defined. */
+static int look_through_stacks(const struct mt_replay *replay, uint32_t *n_stacks)
+{
+    uint32_t n = mt_definitions_stack_limit(replay->definitions);
+    if (n == *n_stacks)
+        return 0;
+    *n_stacks = n;
+    return mt_definitions_finish(replay->definitions);
+}
+
+static int follow_device(struct mt_device_figures *device, struct mt_replay *replay, unsigned slot)
+{
+    struct mt_look look;
+    if (!device)
+        return -ENOMEM;
+    int rc = mt_look_take(&look, replay, slot);
+    mt_spans_number(&replay->spans[slot], true);
+    take_device(device, replay, slot);
+    device->of_cuda = look.of_cuda;
+    device->now = look.now;
+    device->peak = look.peak;
+    memcpy(device->at_now.category, look.category, sizeof look.category);
+    device->at_now.unseen = look.unseen;
+    mt_look_clear(&look);
+    return rc;
+}
+
+int mt_figures_follow(struct mt_figures *figures, const char *path, struct mt_follow *follow, uint32_t *n_stacks)
+{
+    struct mt_replay *replay = mt_follow_replay(follow);
+    struct mt_ended ended = mt_follow_ended(follow);
+    memset(figures, 0, sizeof *figures);
+    figures->path = path;
+    take_run(figures, replay, &ended);
+    int rc = look_through_stacks(replay, n_stacks);
+    for (unsigned slot = 0; slot < MT_DEVICES && !rc; slot++)
+        if (mt_look_is_used(replay, slot))
+            rc = follow_device(add_device(figures), replay, slot);
+    return rc;
+}
