@@ -22,6 +22,7 @@ void mt_gathering_destroy(struct mt_gathering *g)
         free(asking->asked.request);
         free(asking->asked.recorded);
         free(asking->free_number);
+        free(asking->sample);
         mt_address_map_clear(&asking->streams);
         mt_address_map_clear(&asking->pools);
     }
@@ -97,7 +98,7 @@ static int see_others(struct mt_asking *asking, const struct mt_replay *replay, 
         return 0;
     asking->others = others;
     struct mt_gather_at base = {
-        .event = at->event, .allocated = asking->base, .reserved = asking->has_base};
+        .event = at->event, .allocated = asking->n_samples};
     return mt_gather_ask(asking, &base,
                          (struct mt_request){.size = others, .kind = MT_REQUEST_OTHERS});
 }
@@ -235,21 +236,22 @@ static int on_oom(struct mt_gathering *g, struct mt_asking *asking, struct mt_ga
                : give_back_number(asking, number);
 }
 
-/* What the device itself says is taken, beyond what CUDA's calls told: contexts, other processes.
- */
-static void on_sample(struct mt_asking *asking, const struct mt_replay *replay,
-                      const struct mt_event *event)
+/* What the device itself says is taken, beyond what CUDA's calls told: contexts, other processes. 0 or
+ * -ENOMEM. */
+static int on_sample(struct mt_asking *asking, const struct mt_replay *replay,
+                     const struct mt_event *event)
 {
     uint64_t used = event->DEVICE_MEMORY.total - event->DEVICE_MEMORY.free;
     uint64_t cuda = replay->cuda_now[mt_device_slot(event->device)].allocated;
     if (event->DEVICE_MEMORY.free > event->DEVICE_MEMORY.total)
-        return;
+        return 0;
     asking->asked.card = event->DEVICE_MEMORY.total;
-    asking->base = used > cuda ? used - cuda : 0;
-    if (!asking->has_base)
-        asking->first_base = asking->base;
-    asking->has_base = true;
+    if (mt_grow(&asking->sample, &asking->samples_capacity, asking->n_samples + 1,
+                sizeof *asking->sample))
+        return -ENOMEM;
+    asking->sample[asking->n_samples++] = used > cuda ? used - cuda : 0;
     asking->others = UINT64_MAX; /* to be told again */
+    return 0;
 }
 
 static int on_event_of_pytorch(struct mt_gathering *g, struct mt_gather_thread *thread,
@@ -295,8 +297,7 @@ int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event 
         thread = thread_of(g, event->thread);
         break;
     case MT_DEVICE_MEMORY:
-        on_sample(&g->device[mt_device_slot(event->device)], replay, event);
-        return 0;
+        return on_sample(&g->device[mt_device_slot(event->device)], replay, event);
     default:
         return 0;
     }
@@ -324,16 +325,25 @@ int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event 
     }
 }
 
+/* A sample that is taken while CUDA gives or takes memory has bytes too many, since the call is recorded
+ * after or before that. The next one, or of the last one the one before, tells. */
+static uint64_t settled(const struct mt_asking *asking, size_t i)
+{
+    size_t other = i + 1 < asking->n_samples ? i + 1 : i ? i - 1 : 0;
+    return asking->sample[i] < asking->sample[other] ? asking->sample[i] : asking->sample[other];
+}
+
 /* Adds what the samples told to what CUDA's calls did. */
 static void finish_others(struct mt_asking *asking)
 {
     struct mt_asked *asked = &asking->asked;
-    asked->knows_others = asking->has_base;
+    asked->knows_others = asking->n_samples > 0;
     for (size_t i = 0; i < asked->n; i++)
         if (asked->request[i].kind == MT_REQUEST_OTHERS) {
-            struct mt_asked_at *base = &asked->recorded[i];
-            asked->request[i].size += base->reserved ? base->allocated : asking->first_base;
-            base->allocated = base->reserved = 0;
+            size_t before = asked->recorded[i].allocated;
+            asked->recorded[i].allocated = 0;
+            if (asking->n_samples)
+                asked->request[i].size += settled(asking, before ? before - 1 : 0);
             if (asked->most_others < asked->request[i].size)
                 asked->most_others = asked->request[i].size;
         }

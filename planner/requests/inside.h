@@ -42,8 +42,8 @@ struct mt_asking {
     struct mt_address_map streams, pools; /* their numbers, by handle */
     unsigned n_pools;                     /* that were begun */
     uint64_t others;                      /* as CUDA's calls told last */
-    uint64_t base, first_base;            /* as samples tell besides */
-    bool has_base;
+    uint64_t *sample; /* bytes that the device had taken besides, when it was asked */
+    size_t n_samples, samples_capacity;
 };
 
 struct mt_gathering {

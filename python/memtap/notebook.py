@@ -135,7 +135,7 @@ def view(line: str, say: Say) -> str:
 
 def magic(line: str, cell: Optional[str] = None) -> None:
     from IPython.core.error import UsageError  # type: ignore[import-not-found,unused-ignore]
-    from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
+    from IPython import display  # type: ignore[import-not-found,unused-ignore]
 
     def say(text: str) -> None:
         print(text, end="", flush=True)
@@ -148,7 +148,8 @@ def magic(line: str, cell: Optional[str] = None) -> None:
     except Problem as problem:
         raise UsageError(f"memtap: {problem}") from None
     if frame:
-        display({"text/html": frame, "text/plain": "The page of memtap view"}, raw=True)
+        show: Any = display.display  # some releases of IPython have no types
+        show({"text/html": frame, "text/plain": "The page of memtap view"}, raw=True)
 
 
 magic.__doc__ = __doc__

@@ -25,6 +25,8 @@ ALL = {
     "plain_oom.py": ([], "rtx4090"),
     "dataloader_workers.py": ([], "h100"),
 }
+# A run of which the trace does not tell when a private pool was given up: its own replay is off, and has to say so.
+UNTOLD = {("graph_capture.py", "expandable_segments:True")}
 SETTINGS = ["expandable_segments:True", "max_split_size_mb:64", "roundup_power2_divisions:4"]
 
 
@@ -79,6 +81,11 @@ def test(work, script, arguments, gpu, settings):
         if not check(other, f"{script} {setting}: there is a trace"):
             continue
         again = plan(other, setting)
+        if (script, setting) in UNTOLD:
+            equal(f"{script} {setting}: how", of(again, setting)["how"], "modelled")
+            equal(f"{script} {setting}: peak_reserved", of(found, setting)["peak_reserved"],
+                  again["recorded"]["peak_reserved"])
+            continue
         exact(f"{script} {setting}", again)
         compare(script, setting, of(found, setting), of(again, setting),
                 found["check"]["out_of_memory_recorded"] > 0)

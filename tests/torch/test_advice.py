@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What memtap oom says of its advice, against runs with that advice: tests/advice, some of its cases. A replayed answer
+has to be right; of the modelled ones, those of these cases, too."""
+import sys
+import tempfile
+
+import harness
+from harness import MEMTAP, ROOT, check
+
+sys.path.insert(0, str(ROOT / "tests" / "advice"))
+import campaign  # noqa: E402
+from cases import CASES  # noqa: E402
+
+TRIED = ["attention 60 %", "dense 70 %", "pictures 35 %", "keeps data", "changing lengths 75 %"]
+
+
+def main():
+    program = campaign.HERE / "program.py"
+    simulate = [MEMTAP, "simulate", "--gpu", harness.GPU, "--"]
+    replayed = 0
+    with tempfile.TemporaryDirectory() as folder, harness.Forks(program) as recorded, \
+            harness.Forks(program, before=simulate) as plain:
+        for case in (campaign.Case(*case, folder) for case in CASES if case[0] in TRIED):
+            rows = case.compare(recorded, plain).rows
+            check(len(rows) > 1, f"{case.name}: {rows}")
+            for row in rows:
+                check(row[5], f"{case.name}: of {row[1]} memtap says {row[2]} ({row[3]}); it {row[4]}")
+                replayed += row[3] == "replayed"
+    check(replayed >= len(TRIED), f"only {replayed} answers are replayed")
+    harness.finish()
+
+
+if harness.ON_GPU:
+    harness.skip("the card's size is simulated")
+main()
