@@ -129,6 +129,7 @@ int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysi
     const struct mt_oom *oom = &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT];
     static const struct mt_device nothing = {.device = MT_NO_DEVICE};
     story->oom = oom;
+    story->variable = "PYTORCH_CUDA_ALLOC_CONF"; /* every release reads it */
     story->device = device_of(analysis, oom->device);
     if (!story->device)
         story->device = &nothing; /* it was never used */

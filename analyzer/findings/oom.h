@@ -26,7 +26,6 @@ struct mt_advice {
     uint64_t bytes;     /* less at that moment, at most; 0: not told */
     enum mt_served served;
     bool is_replayed; /* the program's own requests; else modelled */
-    uint64_t missing; /* bytes that are too few even so; 0: not known, or none */
 };
 
 struct mt_oom_story {
@@ -47,6 +46,7 @@ struct mt_oom_story {
     struct mt_pins pins;
     struct mt_advice advice[MT_ADVICE_KEPT];
     size_t n_advice;
+    const char *variable; /* of the environment: where a setting of the advice belongs */
     const struct mt_span *span;    /* the program's span */
     uint64_t this_most, last_most; /* the highest of this iteration and of the one before */
 };

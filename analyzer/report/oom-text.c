@@ -162,16 +162,6 @@ static void print_iterations(const struct mt_page *page, const struct mt_oom_sto
                 mt_size_text(b, story->last_most));
 }
 
-/* The variable that the program read its settings from, or that its release reads. */
-static const char *variable(const struct mt_definitions *definitions)
-{
-    const char *torch = mt_info(definitions, "torch");
-    unsigned major = 0, minor = 0;
-    if (torch)
-        sscanf(torch, "%u.%u", &major, &minor);
-    return major > 2 || (major == 2 && minor >= 9) ? "PYTORCH_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF";
-}
-
 static void print_advice(const struct mt_page *page, const struct mt_oom_story *story)
 {
     static const char *const outcomes[] = {"may be served", "served", "not served"};
@@ -184,7 +174,7 @@ static void print_advice(const struct mt_page *page, const struct mt_oom_story *
         fprintf(page->out, "  %-13s  %s  ", outcomes[advice->served],
                 advice->is_replayed ? "replayed" : "modelled");
         if (advice->set)
-            fprintf(page->out, "%s=%s\n", variable(page->definitions), advice->set);
+            fprintf(page->out, "%s=%s\n", story->variable, advice->set);
         else
             fprintf(page->out, "%s (at most %s less)\n", advice->what,
                     mt_size_text(a, advice->bytes));

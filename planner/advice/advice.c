@@ -3,6 +3,7 @@
 #include "analyzer/support/grow.h"
 #include "planner/changes/changes.h"
 #include "planner/changes/kinds.h"
+#include "planner/requests/recorded-conf.h"
 #include "trial.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ static const char *const settings[] = {
 };
 enum { N_SETTINGS = sizeof settings / sizeof *settings };
 
-/* Of a card by which a trial that is no exact replay may be wrong. */
+/* The error of a trial that is no exact replay, as a part of the card. */
 #define MODEL_ERROR 0.02
 
 /* All that the trials of one story share. */
@@ -31,8 +32,7 @@ struct judge {
     uint64_t event;        /* at which memory ran out */
     struct mt_trial trial; /* as recorded */
     bool is_exact;         /* the model failed where the program did, and nowhere else */
-    bool *has_failed;
-    struct mt_alloc_conf conf;
+    bool *has_failed;      /* by request: it ran out of memory in the recorded run */
 };
 
 static int saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
@@ -91,16 +91,15 @@ static size_t find_last(const struct mt_asked *asked)
     return i;
 }
 
+/* 0, -ENOENT where the release is unknown, -EINVAL where it refuses the settings. */
 static int read_settings(struct judge *judge, const struct mt_definitions *definitions)
 {
     struct mt_alloc_conf_error error;
-    const char *torch = mt_info(definitions, "torch");
-    const char *conf = mt_info(definitions, "PYTORCH_ALLOC_CONF");
-    if (!conf)
-        conf = mt_info(definitions, "PYTORCH_CUDA_ALLOC_CONF");
+    const char *torch = mt_info(definitions, "torch"), *conf = mt_recorded_conf(definitions);
     mt_alloc_conf_init(&judge->trial.conf);
     if (!torch || !mt_torch_read_release(torch, &judge->trial.release))
         return -ENOENT;
+    judge->story->variable = mt_torch_variable(judge->trial.release);
     return conf ? mt_alloc_conf_read(&judge->trial.conf, judge->trial.release, conf, &error) : 0;
 }
 
@@ -110,8 +109,8 @@ static int begin(struct judge *judge, const struct mt_analysis *analysis)
     struct mt_trial_result result;
     const struct mt_asked *asked = judge->asked;
     judge->trial.n = find_last(asked);
-    if (mt_compact_of(analysis->replay.definitions) || !judge->trial.n || !asked->card || asked->from_before ||
-        read_settings(judge, analysis->replay.definitions) || judge->trial.conf.async)
+    if (mt_compact_of(analysis->replay.definitions) || !judge->trial.n || !asked->card ||
+        asked->from_before || judge->trial.conf.async)
         return -ENOENT;
     judge->event = asked->recorded[judge->trial.n - 1].event;
     judge->trial.request = asked->request;
@@ -126,7 +125,7 @@ static int begin(struct judge *judge, const struct mt_analysis *analysis)
     return rc == -EINVAL ? -ENOENT : rc;
 }
 
-/* On cards that are smaller and larger by `error` of the card: only what both say is known. */
+/* Try a card that is smaller and one that is larger by `error` of it. Only what holds on both is known. */
 static int try(const struct judge *judge, const struct mt_trial *trial, double error,
                struct mt_advice *advice)
 {
@@ -140,7 +139,6 @@ static int try(const struct judge *judge, const struct mt_trial *trial, double e
         return rc == -EINVAL ? 0 : rc;
     if (low.fits == high.fits)
         advice->served = low.fits ? MT_SERVED_YES : MT_SERVED_NO;
-    advice->missing = high.fits ? 0 : high.missing;
     return 0;
 }
 
@@ -153,7 +151,7 @@ static void put_first(struct mt_oom_story *story, const struct mt_advice *advice
     story->n_advice++;
 }
 
-/* The analysis proposes a setting where it cannot replay. */
+/* Drop the setting that the analysis proposes without a replay. */
 static void drop_unproven(struct mt_oom_story *story)
 {
     size_t n = 0;
@@ -187,7 +185,7 @@ static int try_settings(struct judge *judge)
     return rc;
 }
 
-/* What failed would have been a block: of what, its size and its moment tell. */
+/* Add the request that failed to the recorded blocks. Its phase tells the category. */
 static int add_failed(struct judge *judge)
 {
     struct mt_recording *recording = judge->recording;
@@ -227,10 +225,11 @@ static int try_edits(const struct judge *judge, const struct mt_edits *edits,
     return rc;
 }
 
-/* Inputs are a guess, and blocks that outlive a step may be a store of the program's: whether they are of
- * the batch is not known. So only what holds in both cases is known. */
+/* Try once more with inputs and blocks that outlive a step as large as recorded: inputs are a guess, and
+ * the program may store such blocks, so that the batch does not tell their size. Only what holds in
+ * both cases is known. */
 static int try_without_guesses(const struct judge *judge, struct mt_edits *edits,
-                           struct mt_modelled *change, struct mt_advice *advice)
+                               const struct mt_modelled *change, struct mt_advice *advice)
 {
     const struct mt_recording *recording = judge->recording;
     struct mt_advice other = *advice;
@@ -265,7 +264,7 @@ static int try_change(const struct judge *judge, const char *name, struct mt_adv
     return rc == -ENOENT || rc == -EINVAL ? 0 : rc;
 }
 
-/* Of the modules that are likeliest to be checkpointed, the first that helps. */
+/* Try the modules that are likeliest to be checkpointed until one helps. */
 static int try_checkpoints(const struct judge *judge, struct mt_advice *advice)
 {
     struct mt_module_patterns patterns;
@@ -315,7 +314,8 @@ int mt_advise(struct mt_advisor *advisor, const struct mt_analysis *analysis,
               struct mt_oom_story *story)
 {
     struct judge judge = {.story = story, .recording = &advisor->recording};
-    if (advisor->is_too_long || story->oom->of_cuda)
+    if (read_settings(&judge, analysis->replay.definitions) || advisor->is_too_long ||
+        story->oom->of_cuda)
         return 0;
     judge.asked = asked_of(advisor, story->oom->device);
     int rc = judge.asked ? begin(&judge, analysis) : -ENOENT;

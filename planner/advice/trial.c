@@ -33,10 +33,6 @@ int mt_trial_run(const struct mt_trial *trial, uint64_t total, struct mt_trial_r
         return -ENOMEM;
     struct watch watch = {trial, result};
     int rc = mt_allocator_feed_watched(allocator, trial->request, trial->n, see, &watch);
-    const struct mt_allocator_oom *oom = mt_allocator_first_oom(allocator);
-    result->reserved = mt_allocator_now(allocator)->reserved;
-    if (!result->fits && oom && oom->wanted > oom->card_free)
-        result->missing = oom->wanted - oom->card_free;
     mt_allocator_destroy(allocator);
     return rc;
 }

@@ -18,10 +18,8 @@ struct mt_trial {
 };
 
 struct mt_trial_result {
-    bool fits;         /* the last request is served, and every one before it that was served */
-    bool is_recorded;  /* just those requests fail that failed in the recorded run */
-    uint64_t reserved; /* bytes at the end */
-    uint64_t missing;  /* bytes that the card has too few for what PyTorch asked CUDA for; 0: fits */
+    bool fits;        /* the last request is served, and every one before it that was served */
+    bool is_recorded; /* just those requests fail that failed in the recorded run */
 };
 
 /* On a card of `total` bytes. 0 or -ENOMEM; -EINVAL: PyTorch could not have got such requests. */

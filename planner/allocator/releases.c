@@ -26,3 +26,9 @@ bool mt_torch_read_release(const char *text, struct mt_torch_release *release)
 {
     return sscanf(text, "%3u.%3u", &release->major, &release->minor) == 2;
 }
+
+const char *mt_torch_variable(struct mt_torch_release release)
+{
+    return mt_torch_has(release, MT_HAS_ALLOC_CONF) ? "PYTORCH_ALLOC_CONF"
+                                                    : "PYTORCH_CUDA_ALLOC_CONF";
+}

@@ -269,8 +269,7 @@ const char *mt_plan_how(const struct mt_plan *plan, const struct mt_plan_setting
 
 const char *mt_plan_variable(const struct mt_plan *plan)
 {
-    return mt_torch_has(plan->release, MT_HAS_ALLOC_CONF) ? "PYTORCH_ALLOC_CONF"
-                                                          : "PYTORCH_CUDA_ALLOC_CONF";
+    return mt_torch_variable(plan->release);
 }
 
 const struct mt_plan_setting *mt_plan_recorded(const struct mt_plan *plan)

@@ -14,6 +14,17 @@ from cases import CASES  # noqa: E402
 TRIED = ["attention 60 %", "dense 70 %", "pictures 35 %", "keeps data", "changing lengths 75 %"]
 
 
+def keeps_settings(recorded, folder):
+    """The run's own settings are those of the replay, and are no advice."""
+    options = next(case[1] for case in CASES if case[0] == "attention 60 %")
+    case = campaign.Case("own settings", options, 0, folder)
+    first = case.run(recorded, 1000 << 20, env={"PYTORCH_ALLOC_CONF": "expandable_segments:True"})
+    found = case.advice()
+    check(first["ended"] == "oom" and found["more_needed"], f"expandable segments: {first}, {found['more_needed']}")
+    check(all(advice["set"] != "expandable_segments:True" for advice in found["suggestions"]), "advice that is in force")
+    case.trace.unlink()
+
+
 def main():
     program = campaign.HERE / "program.py"
     simulate = [MEMTAP, "simulate", "--gpu", harness.GPU, "--"]
@@ -26,6 +37,7 @@ def main():
             for row in rows:
                 check(row[5], f"{case.name}: of {row[1]} memtap says {row[2]} ({row[3]}); it {row[4]}")
                 replayed += row[3] == "replayed"
+        keeps_settings(recorded, folder)
     check(replayed >= len(TRIED), f"only {replayed} answers are replayed")
     harness.finish()
 

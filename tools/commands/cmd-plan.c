@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "planner/changes/changes.h"
 #include "planner/plan/plan-report.h"
+#include "planner/requests/recorded-conf.h"
 #include "simulator/catalogue.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/launch/simulation.h"
@@ -52,24 +53,13 @@ static const char *info(const struct mt_analysis *analysis, const char *key)
     return mt_info(analysis->replay.definitions, key);
 }
 
-/* The settings that PyTorch read when the run began. */
-static const char *recorded_conf(const struct mt_analysis *analysis)
-{
-    struct mt_torch_release release;
-    const char *torch = info(analysis, "torch");
-    const char *conf = info(analysis, "env.PYTORCH_ALLOC_CONF");
-    bool reads_new = !torch || !mt_torch_read_release(torch, &release) ||
-                     mt_torch_has(release, MT_HAS_ALLOC_CONF);
-    return conf && reads_new ? conf : info(analysis, "env.PYTORCH_CUDA_ALLOC_CONF");
-}
-
 static int make_plans(const struct mt_analysis *analysis, const struct plan_arguments *arguments,
                       const struct mt_asked *asked, size_t n, struct mt_plan *plans)
 {
     struct mt_alloc_conf_error error = {""};
     size_t wrong = 0;
     struct mt_plan_question question = {.torch = info(analysis, "torch"),
-                                        .conf = recorded_conf(analysis),
+                                        .conf = mt_recorded_conf(analysis->replay.definitions),
                                         .wanted = arguments->conf,
                                         .n_wanted = arguments->n_confs,
                                         .card = arguments->asked_card};
