@@ -8,26 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *copy_valid(const char *text)
-{
-    char *copy = malloc(strlen(text) * 3 + 1), *to = copy;
-    while (copy && *text) {
-        size_t length = mt_utf8_length(text);
-        memcpy(to, length ? text : "\xef\xbf\xbd", length ? length : 3);
-        to += length ? length : 3;
-        text += length ? length : 1;
-    }
-    if (copy)
-        *to = '\0';
-    return copy;
-}
-
 json_t *mt_json_text(const char *text)
 {
     json_t *string = json_string(text);
     if (string)
         return string;
-    char *copy = copy_valid(text);
+    char *copy = mt_valid_copy(text);
     string = copy ? json_string(copy) : NULL;
     free(copy);
     return string;
@@ -91,7 +77,7 @@ json_t *mt_json_process(const struct mt_definitions *definitions)
     json_t *process = json_object();
     const struct mt_info *info;
     for (size_t i = 0; process && (info = mt_info_at(definitions, i)); i++) {
-        char *key = mt_info_is_whole(info) ? NULL : copy_valid(info->key);
+        char *key = mt_info_is_whole(info) ? NULL : mt_valid_copy(info->key);
         if (key)
             json_object_set_new(process, key, mt_json_text(info->value));
         free(key);

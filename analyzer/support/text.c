@@ -2,6 +2,7 @@
 #include "text.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *mt_size_text(char out[MT_SIZE_TEXT], uint64_t bytes)
@@ -195,4 +196,18 @@ void mt_colour(FILE *out, const struct mt_style *style, unsigned colour)
         fprintf(out, "\033[38;5;%um", colour);
     else
         fputs("\033[0m", out);
+}
+
+char *mt_valid_copy(const char *text)
+{
+    char *copy = malloc(strlen(text) * 3 + 1), *to = copy;
+    while (copy && *text) {
+        size_t length = mt_utf8_length(text);
+        memcpy(to, length ? text : "\xef\xbf\xbd", length ? length : 3);
+        to += length ? length : 3;
+        text += length ? length : 1;
+    }
+    if (copy)
+        *to = '\0';
+    return copy;
 }

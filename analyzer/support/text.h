@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Return a copy in which U+FFFD stands for each invalid byte, to be freed; NULL: no memory. */
+char *mt_valid_copy(const char *text);
+
 /* Abilities of the output. */
 struct mt_style {
     int utf8;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "texts.h"
+#include "analyzer/support/text.h"
 #include "analyzer/support/grow.h"
 #include "trace-format/safe-text.h"
 
@@ -40,23 +41,9 @@ static int make_room(struct mt_texts *texts)
     return mt_grow(&texts->text, &texts->capacity, texts->n + 1, sizeof *texts->text);
 }
 
-static char *copy_valid(const char *text)
-{
-    char *copy = malloc(strlen(text) * 3 + 1), *to = copy;
-    while (copy && *text) {
-        size_t length = mt_utf8_length(text);
-        memcpy(to, length ? text : "\xef\xbf\xbd", length ? length : 3);
-        to += length ? length : 3;
-        text += length ? length : 1;
-    }
-    if (copy)
-        *to = '\0';
-    return copy;
-}
-
 int mt_texts_add(struct mt_texts *texts, const char *text, uint32_t *index)
 {
-    char *copy = copy_valid(text);
+    char *copy = mt_valid_copy(text);
     int rc = copy ? make_room(texts) : -ENOMEM;
     size_t slot = rc ? 0 : locate(texts, copy);
     if (!rc && !texts->slots[slot]) {

@@ -27,7 +27,7 @@ static uint64_t backward_after(const struct mt_recording *recording, uint64_t ev
     return turn && turn < end ? turn->event : MT_EVER;
 }
 
-/* It is gone from the end of each step to the backward of the next iteration. */
+/* Free the block from the end of each step to the backward of the next iteration. */
 static void free_after_steps(struct mt_edits *edits, size_t i)
 {
     const struct mt_recording *recording = edits->recording;
@@ -59,7 +59,7 @@ int mt_change_zero_grad(struct mt_edits *edits, const char *argument, struct mt_
     return change->why_not ? -ENOENT : edits->rc;
 }
 
-static bool is_kept_on_purpose(const struct mt_recorded_block *block)
+bool mt_is_of_model(const struct mt_recorded_block *block)
 {
     switch (block->category) {
     case MT_CATEGORY_PARAMETERS:
@@ -80,16 +80,8 @@ bool mt_outlives_step(const struct mt_recording *recording, const struct mt_reco
     return own && own->end < block->end;
 }
 
-bool mt_outlives_iteration(const struct mt_recording *recording, const struct mt_recorded_block *block)
-{
-    const struct mt_recorded_step *own = step_after(recording, block->begin);
-    const struct mt_recorded_step *next = own ? step_after(recording, own->end) : NULL;
-    return recording->n_steps && block->begin > recording->step[0].end && next &&
-           next->end < block->end;
-}
-
-/* What an iteration made may outlive its step (its loss is printed, its data is still in a variable)
- * to the next one's end. */
+/* A block may outlive its own iteration's step: the program prints the loss, or its variable still has
+ * the data. It ends with the next step. What the first iteration makes is left alone. */
 int mt_change_keep_nothing(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
 {
     const struct mt_recording *recording = edits->recording;
@@ -100,9 +92,11 @@ int mt_change_keep_nothing(struct mt_edits *edits, const char *argument, struct 
     }
     for (size_t i = 0; i < recording->n; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
-        if (mt_outlives_iteration(recording, block) && !is_kept_on_purpose(block))
-            edits->block[i].end =
-                mt_moment_of(step_after(recording, step_after(recording, block->begin)->end)->end);
+        const struct mt_recorded_step *own = step_after(recording, block->begin);
+        const struct mt_recorded_step *next = own ? step_after(recording, own->end) : NULL;
+        if (block->begin > recording->step[0].end && next && next->end < block->end &&
+            !mt_is_of_model(block))
+            edits->block[i].end = mt_moment_of(next->end);
     }
     return 0;
 }

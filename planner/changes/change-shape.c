@@ -30,17 +30,7 @@ static uint64_t *parameter_sizes(const struct mt_recording *recording, size_t *n
  */
 static bool is_of_batch(const struct mt_recorded_block *block, const uint64_t *sizes, size_t n)
 {
-    switch (block->category) {
-    case MT_CATEGORY_PARAMETERS:
-    case MT_CATEGORY_BUFFERS:
-    case MT_CATEGORY_GRADIENTS:
-    case MT_CATEGORY_OPTIMIZER_STATE:
-    case MT_CATEGORY_WORKSPACE:
-    case MT_CATEGORY_COMMUNICATION:
-    case MT_CATEGORY_RUNTIME:
-        return false;
-    }
-    if (block->step || block->is_addend)
+    if (mt_is_of_model(block) || block->is_addend)
         return false;
     bool is_model_sized = n && bsearch(&block->size, sizes, n, sizeof *sizes, by_size);
     return !is_model_sized || block->phase == MT_PHASE_BACKWARD ||

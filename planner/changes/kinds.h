@@ -22,11 +22,11 @@ int mt_change_zero_grad(struct mt_edits *edits, const char *argument, struct mt_
 int mt_change_keep_nothing(struct mt_edits *edits, const char *argument,
                            struct mt_modelled *change);
 
-/* Whether it outlives the end of its iteration's step; and whether it does the next one's, and is not of
- * the first. */
+/* Whether the block is of the model, of its optimizer or of a library: another batch leaves it alone. */
+bool mt_is_of_model(const struct mt_recorded_block *block);
+
+/* Whether the block outlives the first step that ends after its allocation. */
 bool mt_outlives_step(const struct mt_recording *recording, const struct mt_recorded_block *block);
-bool mt_outlives_iteration(const struct mt_recording *recording,
-                           const struct mt_recorded_block *block);
 
 /* A whole number from 1 up; 0: it is none. */
 uint64_t mt_change_number(const char *argument);
