@@ -91,8 +91,8 @@ def last_turns(trace):
 
 def kill_bounded(number, folder):
     """A trace that is kept short: what its end must have, before and after it was recovered."""
-    program = start(folder, [alloc_threads, "2", "100000000"], MEMTAP_KEEP="1M", ALLOC_COPIES="1" if number % 2 else "")
-    wanted, until = chance.randrange(1, 1500000), time.monotonic() + 60
+    program = start(folder, [alloc_threads, "2", "100000000"], MEMTAP_KEEP="256K", ALLOC_COPIES="1" if number % 2 else "")
+    wanted, until = chance.randrange(1, 400000), time.monotonic() + 60
     while sum(counted(folder)) < wanted and time.monotonic() < until:
         time.sleep(0.001)
     use(folder, "recover").communicate()

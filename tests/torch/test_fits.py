@@ -20,10 +20,10 @@ def card_of(*words, ends=0):
 
 def is_border():
     """An endless training; its border by plain runs, which have an end."""
-    result = fit("--vary", "size=7000..8000+20", "--", PYTHON, PROGRAM, "--steps", "0", "--size", "{size}")
+    result = fit("--vary", "size=7000..8000+100", "--", PYTHON, PROGRAM, "--steps", "0", "--size", "{size}")
     card = result["cards"][0]
     equal("the verdict", card["verdict"], "border")
-    equal("the step", card["fails"]["size"] - card["fits"]["size"], 20)
+    equal("the step", card["fails"]["size"] - card["fits"]["size"], 100)
     check(all(run["stopped"] and run["iterations"] >= 3 for run in result["runs"] if run["ended"] == "fits"),
           f"runs are ended when they repeat: {result['runs']}")
     for side, code in ("fits", 0), ("fails", 1):
