@@ -6,14 +6,13 @@
 #include <stdlib.h>
 
 /* A rank without device memory has none of it. */
-static uint64_t bytes_of(const struct mt_analysis *analysis, int category)
+static uint64_t bytes_of(const struct mt_job_rank *rank, int category)
 {
-    const struct mt_device *device = mt_analysis_main_device(analysis);
-    return !device ? 0 : category < 0 ? device->at.allocated : device->category[category].bytes;
+    return category < 0 ? rank->allocated : rank->category[category];
 }
 
-int mt_imbalance_find(struct mt_imbalance *imbalance, const struct mt_analysis *analyses, size_t n,
-                      const struct mt_analysis *highest)
+int mt_imbalance_find(struct mt_imbalance *imbalance, const struct mt_job_rank *ranks, size_t n,
+                      size_t highest)
 {
     uint64_t *values = calloc(n, sizeof *values);
     *imbalance = (struct mt_imbalance){0};
@@ -21,9 +20,9 @@ int mt_imbalance_find(struct mt_imbalance *imbalance, const struct mt_analysis *
         return -ENOMEM;
     for (int category = -1; category < (int)mt_n_categories; category++) {
         for (size_t i = 0; i < n; i++)
-            values[i] = bytes_of(&analyses[i], category);
+            values[i] = bytes_of(&ranks[i], category);
         mt_sort_sizes(values, n);
-        uint64_t middle = values[(n - 1) / 2], own = bytes_of(highest, category);
+        uint64_t middle = values[(n - 1) / 2], own = bytes_of(&ranks[highest], category);
         if (category < 0) {
             imbalance->median = middle;
             imbalance->above = own - middle;

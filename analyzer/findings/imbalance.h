@@ -6,7 +6,7 @@
 #ifndef MT_IMBALANCE_H
 #define MT_IMBALANCE_H
 
-#include "analysis.h"
+#include "job.h"
 
 /* In bytes, relative to the median of all ranks (of an even number, the lower of the two in the
  * middle). */
@@ -17,8 +17,8 @@ struct mt_imbalance {
     enum mt_category most;               /* the category furthest above */
 };
 
-/* Compare n > 0 analyses; `highest` is one of them. 0, or -ENOMEM. */
-int mt_imbalance_find(struct mt_imbalance *imbalance, const struct mt_analysis *analyses, size_t n,
-                      const struct mt_analysis *highest);
+/* Compare n > 0 ranks; `highest` is the index of one of them. 0, or -ENOMEM. */
+int mt_imbalance_find(struct mt_imbalance *imbalance, const struct mt_job_rank *ranks, size_t n,
+                      size_t highest);
 
 #endif

@@ -2,14 +2,9 @@
 #include "job.h"
 #include "analyzer/trace/rank-text.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *info(const struct mt_analysis *analysis, const char *key)
-{
-    const char *value = mt_info(analysis->replay.definitions, key);
-    return value ? value : "";
-}
 
 static long parse_rank(const char *text)
 {
@@ -35,12 +30,6 @@ static void look_for_rank(const struct mt_definition *definition, long *rank)
     *rank = parse_rank(value);
 }
 
-static const char *world_size(const struct mt_analysis *analysis)
-{
-    const char *text = mt_world_size_text(analysis->replay.definitions);
-    return text ? text : "";
-}
-
 int mt_trace_rank(const char *path, long *rank, struct mt_trace_error *error)
 {
     struct mt_reader *reader;
@@ -56,39 +45,94 @@ int mt_trace_rank(const char *path, long *rank, struct mt_trace_error *error)
     return rc < 0 ? rc : 0;
 }
 
-int mt_same_job(const struct mt_analysis *a, const struct mt_analysis *b, const char **why)
+static char *own(const char *text)
 {
-    if (strcmp(world_size(a), world_size(b))) {
-        *why = "they differ in WORLD_SIZE";
-        return 0;
-    }
-    if (strcmp(info(a, "env.MASTER_ADDR"), info(b, "env.MASTER_ADDR"))) {
-        *why = "they differ in MASTER_ADDR";
-        return 0;
-    }
-    if (mt_rank(a) >= 0 && mt_rank(a) == mt_rank(b)) {
-        *why = "both have the same rank";
-        return 0;
-    }
-    /* Without ranks: processes with the same parent. */
-    if (mt_rank(a) < 0 && (strcmp(info(a, "host"), info(b, "host")) ||
-                           strcmp(info(a, "parent_pid"), info(b, "parent_pid")))) {
-        *why = "neither has a rank, and their parent processes differ";
-        return 0;
-    }
-    return 1;
+    return strdup(text ? text : "");
 }
 
-const struct mt_analysis *mt_job_highest(const struct mt_analysis *analyses, size_t n)
+int mt_job_rank_take(struct mt_job_rank *rank, const struct mt_analysis *analysis, size_t given)
 {
-    const struct mt_analysis *best = analyses;
-    uint64_t most = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct mt_device *device = mt_analysis_main_device(&analyses[i]);
-        if (device && device->at.allocated > most) {
-            most = device->at.allocated;
-            best = &analyses[i];
-        }
+    const struct mt_definitions *definitions = analysis->replay.definitions;
+    const struct mt_device *device = mt_analysis_main_device(analysis);
+    *rank = (struct mt_job_rank){.rank = mt_rank(analysis),
+                                 .given = given,
+                                 .host = own(mt_info(definitions, "host")),
+                                 .parent_pid = own(mt_info(definitions, "parent_pid")),
+                                 .pid = own(mt_info(definitions, "pid")),
+                                 .world_size = own(mt_world_size_text(definitions)),
+                                 .master_address = own(mt_info(definitions, "env.MASTER_ADDR")),
+                                 .phase = "",
+                                 .ended = mt_analysis_ended(analysis)};
+    if (device) {
+        rank->has_device = true;
+        rank->device = device->device;
+        rank->allocated = device->at.allocated;
+        rank->time_ns = device->at.time_ns;
+        if (device->span)
+            rank->phase = mt_phase_names[device->span->phase].label;
+        for (unsigned i = 0; i < mt_n_categories; i++)
+            rank->category[i] = device->category[i].bytes;
     }
+    return rank->host && rank->parent_pid && rank->pid && rank->world_size && rank->master_address
+               ? 0
+               : -ENOMEM;
+}
+
+void mt_job_rank_clear(struct mt_job_rank *rank)
+{
+    free(rank->host);
+    free(rank->parent_pid);
+    free(rank->pid);
+    free(rank->world_size);
+    free(rank->master_address);
+    *rank = (struct mt_job_rank){0};
+}
+
+static int by_rank(const void *left, const void *right)
+{
+    const struct mt_job_rank *a = left, *b = right;
+    return a->rank != b->rank ? (a->rank > b->rank) - (a->rank < b->rank)
+                              : (a->given > b->given) - (a->given < b->given);
+}
+
+void mt_job_sort(struct mt_job_rank *ranks, size_t n)
+{
+    if (n)
+        qsort(ranks, n, sizeof *ranks, by_rank);
+}
+
+bool mt_same_job(const struct mt_job_rank *a, const struct mt_job_rank *b, const char **why)
+{
+    if (strcmp(a->world_size, b->world_size)) {
+        *why = "they differ in WORLD_SIZE";
+        return false;
+    }
+    if (strcmp(a->master_address, b->master_address)) {
+        *why = "they differ in MASTER_ADDR";
+        return false;
+    }
+    if (a->rank >= 0 && a->rank == b->rank) {
+        *why = "both have the same rank";
+        return false;
+    }
+    /* Without ranks: processes with the same parent. */
+    if (a->rank < 0 && (strcmp(a->host, b->host) || strcmp(a->parent_pid, b->parent_pid))) {
+        *why = "neither has a rank, and their parent processes differ";
+        return false;
+    }
+    return true;
+}
+
+bool mt_is_higher(const struct mt_job_rank *a, const struct mt_job_rank *b)
+{
+    return a->allocated != b->allocated ? a->allocated > b->allocated : by_rank(a, b) < 0;
+}
+
+size_t mt_job_highest(const struct mt_job_rank *ranks, size_t n)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < n; i++)
+        if (mt_is_higher(&ranks[i], &ranks[best]))
+            best = i;
     return best;
 }

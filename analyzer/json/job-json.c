@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/report/job-report.h"
 
+#include <errno.h>
 #include <jansson.h>
 
 #include "analyzer/findings/imbalance.h"
 #include "analyzer/print/json.h"
 #include "analyzer/report/report.h"
 
-static json_t *imbalance_json(const struct mt_analysis *analyses, size_t n)
+static json_t *imbalance_json(const struct mt_job_rank *ranks, size_t n, size_t highest)
 {
     struct mt_imbalance imbalance;
-    if (mt_imbalance_find(&imbalance, analyses, n, mt_job_highest(analyses, n)))
+    if (mt_imbalance_find(&imbalance, ranks, n, highest))
         return NULL;
     json_t *categories = json_object();
     for (unsigned i = 0; i < mt_n_categories; i++)
@@ -21,18 +22,54 @@ static json_t *imbalance_json(const struct mt_analysis *analyses, size_t n)
                      mt_json_number(imbalance.above), "categories", categories);
 }
 
-int mt_job_json(const struct mt_analysis *analyses, size_t n, FILE *out)
+int mt_job_spool_add(struct mt_job_spool *spool, const struct mt_job_rank *rank,
+                     const struct mt_analysis *analysis)
 {
-    json_t *ranks = json_array();
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(
-            ranks,
-            json_pack("{s:o, s:o}", "rank",
-                      mt_rank(&analyses[i]) < 0 ? json_null() : json_integer(mt_rank(&analyses[i])),
-                      "report", mt_report_object(&analyses[i])));
-    return mt_json_print(out,
-                         json_pack("{s:s, s:i, s:o, s:o}", "schema", "memtap.job/1", "highest",
-                                   (int)(mt_job_highest(analyses, n) - analyses), "imbalance",
-                                   imbalance_json(analyses, n), "ranks", ranks),
-                         0);
+    json_t *number = rank->rank < 0 ? json_null() : json_integer(rank->rank);
+    json_t *report = json_pack("{s:o, s:o}", "rank", number, "report", mt_report_object(analysis));
+    off_t begin = ftello(spool->file), end;
+    if (!report)
+        return -ENOMEM;
+    errno = 0;
+    if (mt_json_within(spool->file, report, 2) || fflush(spool->file) ||
+        (end = ftello(spool->file)) < 0 || begin < 0)
+        return errno ? -errno : -EIO;
+    spool->at[rank->given] = (struct mt_job_piece){(uint64_t)begin, (uint64_t)(end - begin)};
+    return 0;
+}
+
+/* Copy a rank's report from the spool. */
+static int put_piece(const struct mt_job_spool *spool, const struct mt_job_piece *piece, FILE *out)
+{
+    char bytes[1 << 14];
+    if (ftello(spool->file) != (off_t)piece->begin &&
+        fseeko(spool->file, (off_t)piece->begin, SEEK_SET))
+        return -EIO;
+    for (uint64_t left = piece->size; left;) {
+        size_t some = left < sizeof bytes ? (size_t)left : sizeof bytes;
+        if (fread(bytes, 1, some, spool->file) != some || fwrite(bytes, 1, some, out) != some)
+            return -EIO;
+        left -= some;
+    }
+    return 0;
+}
+
+int mt_job_json(const struct mt_job_rank *ranks, size_t n, const struct mt_job_spool *spool,
+                FILE *out)
+{
+    size_t highest = mt_job_highest(ranks, n);
+    json_t *imbalance = imbalance_json(ranks, n, highest);
+    if (!imbalance)
+        return -ENOMEM;
+    fprintf(out,
+            "{\n  \"schema\": \"memtap.job/1\",\n  \"highest\": %zu,\n  \"imbalance\": ", highest);
+    int rc = mt_json_within(out, imbalance, 1);
+    fputs(",\n  \"ranks\": [", out);
+    rewind(spool->file);
+    for (size_t i = 0; i < n && !rc; i++) {
+        fputs(i ? ",\n    " : "\n    ", out);
+        rc = put_piece(spool, &spool->at[ranks[i].given], out);
+    }
+    fputs("\n  ]\n}\n", out);
+    return rc ? rc : ferror(out) ? -EIO : 0;
 }

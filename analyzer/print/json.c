@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define INDENT 2
+
 json_t *mt_json_text(const char *text)
 {
     json_t *string = json_string(text);
@@ -119,25 +121,48 @@ static int print_safe(const char *text, size_t size, void *out)
     return 0;
 }
 
-static int print(FILE *out, json_t *value, size_t flags)
+struct within {
+    FILE *out;
+    int spaces; /* more, at the begin of each line */
+};
+
+/* Texts have no newline of their own: jansson escapes it. */
+static int print_within(const char *text, size_t size, void *data)
+{
+    const struct within *within = data;
+    const char *end = text + size, *newline;
+    for (; (newline = memchr(text, '\n', (size_t)(end - text))); text = newline + 1)
+        if (print_safe(text, (size_t)(newline - text), within->out) ||
+            fprintf(within->out, "\n%*s", within->spaces, "") < 0)
+            return -1;
+    return print_safe(text, (size_t)(end - text), within->out);
+}
+
+static int print(json_t *value, size_t flags, json_dump_callback_t callback, void *data)
 {
     if (!value)
         return -ENOMEM;
-    int rc = json_dump_callback(value, print_safe, out, flags | JSON_ENCODE_ANY);
+    int rc = json_dump_callback(value, callback, data, flags | JSON_ENCODE_ANY);
     json_decref(value);
     return rc ? -EIO : 0;
 }
 
+int mt_json_within(FILE *out, json_t *value, unsigned depth)
+{
+    struct within within = {out, (int)depth * INDENT};
+    return print(value, JSON_INDENT(INDENT), print_within, &within);
+}
+
 int mt_json_print(FILE *out, json_t *value, int compact)
 {
-    int rc = print(out, value, compact ? JSON_COMPACT : JSON_INDENT(2));
+    int rc = print(value, compact ? JSON_COMPACT : JSON_INDENT(INDENT), print_safe, out);
     return rc ? rc : putc('\n', out) == EOF ? -EIO : 0;
 }
 
 int mt_json_piece(FILE *out, const char *before, json_t *value)
 {
     fputs(before, out);
-    return print(out, value, JSON_COMPACT);
+    return print(value, JSON_COMPACT, print_safe, out);
 }
 
 json_t *mt_json_ended(const struct mt_ended *ended)

@@ -49,6 +49,10 @@ json_t *mt_json_process(const struct mt_definitions *definitions);
 /* Write the value and a newline, and release it. 0, or -EIO, or -ENOMEM if it is NULL. */
 int mt_json_print(FILE *out, json_t *value, int compact);
 
+/* Write the value, as mt_json_print would within `depth` objects and arrays, without a newline.
+ * Release it. 0, or -EIO, or -ENOMEM if it is NULL. */
+int mt_json_within(FILE *out, json_t *value, unsigned depth);
+
 /* Write a piece of compact JSON after a text of ours. Like mt_json_print. */
 int mt_json_piece(FILE *out, const char *before, json_t *value);
 

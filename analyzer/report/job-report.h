@@ -8,11 +8,28 @@
 #include "analyzer/findings/job.h"
 #include "analyzer/support/text.h"
 
-/* Write a line for each process, then the whole page of the one with the highest peak. */
-void mt_job_text(const struct mt_analysis *analyses, size_t n, FILE *out,
-                 const struct mt_style *style);
+/* Write a line for each of n > 0 ranks (sorted), then the whole page of the one with the highest
+ * peak. */
+void mt_job_text(const struct mt_job_rank *ranks, size_t n, const struct mt_analysis *highest,
+                 FILE *out, const struct mt_style *style);
 
-/* Schema memtap.job/1 (memtap-report(1)). 0, -ENOMEM, or -EIO. */
-int mt_job_json(const struct mt_analysis *analyses, size_t n, FILE *out);
+/* Schema memtap.job/1 (memtap-report(1)), one rank at a time: their reports go to a spool (a file
+ * to write and read) while they are analyzed, and from there to the output in their order, after
+ * what compares them. `at` has room for each rank's place in the spool, as `given`. */
+struct mt_job_spool {
+    FILE *file;
+    struct mt_job_piece {
+        uint64_t begin, size;
+    } * at;
+};
+
+/* Write a rank's report into the spool. 0, -ENOMEM, or another negative errno if the spool cannot
+ * be written. */
+int mt_job_spool_add(struct mt_job_spool *spool, const struct mt_job_rank *rank,
+                     const struct mt_analysis *analysis);
+
+/* Write n > 0 ranks (sorted), whose reports are all in the spool. 0, -ENOMEM, or -EIO. */
+int mt_job_json(const struct mt_job_rank *ranks, size_t n, const struct mt_job_spool *spool,
+                FILE *out);
 
 #endif

@@ -7,60 +7,55 @@
 
 #include <stdlib.h>
 
-static enum mt_category largest(const struct mt_device *device)
+static enum mt_category largest(const struct mt_job_rank *rank)
 {
     unsigned best = 0;
     for (unsigned i = 1; i < mt_n_categories; i++)
-        if (device->category[i].bytes > device->category[best].bytes)
+        if (rank->category[i] > rank->category[best])
             best = i;
     return (enum mt_category)best;
 }
 
-static void print_line(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
+static void print_line(const struct mt_job_rank *rank, FILE *out, const struct mt_style *style)
 {
     char size[MT_SIZE_TEXT], time[MT_SIZE_TEXT], of[MT_SIZE_TEXT], host[64];
-    const struct mt_device *device = mt_analysis_main_device(analysis);
-    const char *name = mt_info(analysis->replay.definitions, "host");
-    mt_safe_text(host, sizeof host, name ? name : "", 12, MT_CUT_END, style);
-    if (mt_rank(analysis) >= 0)
-        fprintf(out, "%6ld  %-12s", mt_rank(analysis), host);
+    mt_safe_text(host, sizeof host, rank->host, 12, MT_CUT_END, style);
+    if (rank->rank >= 0)
+        fprintf(out, "%6ld  %-12s", rank->rank, host);
     else
         fprintf(out, "%6s  %-12s", "?", host);
-    if (!device) {
+    if (!rank->has_device) {
         fputs("  no device memory was allocated\n", out);
         return;
     }
-    enum mt_category most = largest(device);
-    fprintf(out, " %6d %11s %11s  %-14s %s %s\n", device->device,
-            mt_size_text(size, device->at.allocated), mt_time_text(time, device->at.time_ns),
-            device->span ? mt_phase_names[device->span->phase].label : "",
-            mt_size_text(of, device->category[most].bytes), mt_categories[most].label);
+    enum mt_category most = largest(rank);
+    fprintf(out, " %6d %11s %11s  %-14s %s %s\n", rank->device, mt_size_text(size, rank->allocated),
+            mt_time_text(time, rank->time_ns), rank->phase, mt_size_text(of, rank->category[most]),
+            mt_categories[most].label);
 }
 
 /* Print the end of a process that did not end normally, before everything else. */
-static void print_ended(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
+static void print_ended(const struct mt_job_rank *rank, FILE *out, const struct mt_style *style)
 {
     char text[MT_ENDED_TEXT], safe[MT_ENDED_TEXT];
-    const char *pid = mt_info(analysis->replay.definitions, "pid");
-    struct mt_ended ended = mt_analysis_ended(analysis);
-    if (ended.how == MT_ENDED_WHOLE)
+    if (rank->ended.how == MT_ENDED_WHOLE)
         return;
-    mt_safe_text(safe, sizeof safe, mt_ended_text(text, &ended), 0, MT_CUT_END, style);
+    mt_safe_text(safe, sizeof safe, mt_ended_text(text, &rank->ended), 0, MT_CUT_END, style);
     mt_colour(out, style, 160);
-    if (mt_rank(analysis) >= 0)
-        fprintf(out, "Rank %ld ended: %s.", mt_rank(analysis), safe);
+    if (rank->rank >= 0)
+        fprintf(out, "Rank %ld ended: %s.", rank->rank, safe);
     else
-        fprintf(out, "Process %ld ended: %s.", pid ? strtol(pid, NULL, 10) : 0, safe);
+        fprintf(out, "Process %ld ended: %s.", strtol(rank->pid, NULL, 10), safe);
     mt_colour(out, style, 0);
     putc('\n', out);
 }
 
 /* Compare with the median rank: a mean would hide an outlier. */
-static void print_imbalance(const struct mt_analysis *analyses, size_t n, FILE *out)
+static void print_imbalance(const struct mt_job_rank *ranks, size_t n, FILE *out)
 {
     char above[MT_SIZE_TEXT], middle[MT_SIZE_TEXT], most[MT_SIZE_TEXT];
     struct mt_imbalance imbalance;
-    if (mt_imbalance_find(&imbalance, analyses, n, mt_job_highest(analyses, n)))
+    if (mt_imbalance_find(&imbalance, ranks, n, mt_job_highest(ranks, n)))
         return;
     if (!imbalance.above) {
         fputs("\nAll ranks have the same peak.\n", out);
@@ -75,19 +70,18 @@ static void print_imbalance(const struct mt_analysis *analyses, size_t n, FILE *
     fputs(".\n", out);
 }
 
-void mt_job_text(const struct mt_analysis *analyses, size_t n, FILE *out,
-                 const struct mt_style *style)
+void mt_job_text(const struct mt_job_rank *ranks, size_t n, const struct mt_analysis *highest,
+                 FILE *out, const struct mt_style *style)
 {
-    const struct mt_analysis *highest = mt_job_highest(analyses, n);
     struct mt_page page = mt_page_of(highest, out, style);
     for (size_t i = 0; i < n; i++)
-        print_ended(&analyses[i], out, style);
+        print_ended(&ranks[i], out, style);
     mt_page_headline(&page);
     fprintf(out, "%zu processes of one job\n\n%6s  %-12s %6s %11s %11s  %-14s %s\n", n, "rank",
             "host", "device", "peak", "at", "in", "mostly");
     for (size_t i = 0; i < n; i++)
-        print_line(&analyses[i], out, style);
-    print_imbalance(analyses, n, out);
+        print_line(&ranks[i], out, style);
+    print_imbalance(ranks, n, out);
     fputs("\nThe process with the highest peak:\n\n", out);
     mt_page_ended(&page);
     mt_report_details(highest, out, style);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "records.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/unnamed-file.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <unistd.h>
 
 /* Keys of dictionaries that mean something: K(enumerator, text). They are the first texts of the
  * graph. */
@@ -296,23 +296,13 @@ int mt_records_take(void *data, struct mt_graph *graph, const mt_cell *items, si
     return take(data, &dict, made);
 }
 
-/* A file without a name, where the trace goes to: /tmp may be small, or memory. */
-static FILE *open_spool(const char *folder)
-{
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    FILE *file = fd >= 0 ? fdopen(fd, "w+b") : NULL;
-    if (fd >= 0 && !file)
-        close(fd);
-    return file ? file : tmpfile();
-}
-
 int mt_records_open(struct mt_records *records, struct mt_script *script, const char *folder)
 {
     uint32_t index;
     *records = (struct mt_records){.script = script, .first_us = INT64_MAX};
     records->graph.take = mt_records_take;
     records->graph.data = records;
-    records->spool = open_spool(folder);
+    records->spool = mt_unnamed_file(folder); /* /tmp may be small, or memory */
     if (!records->spool)
         return -errno;
     for (unsigned i = 0; i < KEYS_N; i++)

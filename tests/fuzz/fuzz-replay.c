@@ -37,6 +37,27 @@ static int explain_oom(const struct mt_analysis *analysis)
     return mt_oom_json(&story, analysis, mt_safe_output());
 }
 
+static int report_job(const struct mt_analysis *analysis)
+{
+    static FILE *file;
+    struct mt_job_piece piece;
+    struct mt_job_rank rank;
+    FILE *out = mt_safe_output();
+    if (!file && !(file = tmpfile()))
+        abort();
+    rewind(file);
+    struct mt_job_spool spool = {file, &piece};
+    int rc = mt_job_rank_take(&rank, analysis, 0);
+    if (!rc)
+        rc = mt_job_spool_add(&spool, &rank, analysis);
+    if (!rc) {
+        mt_job_text(&rank, 1, analysis, out, &mt_plain_style);
+        rc = mt_job_json(&rank, 1, &spool, out);
+    }
+    mt_job_rank_clear(&rank);
+    return rc;
+}
+
 static int report(const struct mt_analysis *analysis, unsigned choice)
 {
     FILE *out = mt_safe_output();
@@ -71,8 +92,7 @@ static int report(const struct mt_analysis *analysis, unsigned choice)
     case 10:
         return explain_oom(analysis);
     default:
-        mt_job_text(analysis, 1, out, &mt_plain_style);
-        return mt_job_json(analysis, 1, out);
+        return report_job(analysis);
     }
 }
 

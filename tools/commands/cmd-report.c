@@ -1,95 +1,174 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/report/job-report.h"
 #include "analyzer/report/report.h"
+#include "analyzer/support/unnamed-file.h"
 #include "commands.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/launch/page-file.h"
+#include "tools/launch/roster.h"
 #include "tools/terminal/command.h"
 #include "tools/terminal/terminal.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
-static int by_rank(const void *left, const void *right)
+/* Several traces, analyzed one after the other. */
+struct job {
+    struct mt_trace_arguments *arguments;
+    struct mt_job_rank *ranks;
+    size_t n;                    /* ranks taken so far */
+    struct mt_job_spool spool;   /* their reports, if they are for programs */
+    struct mt_analysis *highest; /* of the ranks so far, if the report is for people */
+    size_t highest_at;
+    bool lacks_moment;
+    int spool_error;             /* a negative errno: the spool cannot be written */
+    struct mt_trace_error fault; /* the first one, of arguments->path */
+};
+
+static int print_one(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
 {
-    long a = mt_rank(left), b = mt_rank(right);
-    return (a > b) - (a < b);
+    struct mt_style style = mt_terminal_style();
+    if (!mt_has_moment(analysis, arguments))
+        return MT_EXIT_BAD;
+    if (arguments->format == MT_FORMAT_JSON)
+        return mt_report_json(analysis, stdout) == -ENOMEM ? -ENOMEM : MT_EXIT_OK;
+    mt_report_text(analysis, stdout, &style);
+    return MT_EXIT_OK;
 }
 
 /* Return whether all traces are of one job; false after a message. */
-static bool are_one_job(const struct mt_trace_arguments *arguments,
-                        const struct mt_analysis *analyses)
+static bool are_one_job(const struct job *job)
 {
     const char *why;
-    for (int i = 0; i < arguments->n_paths; i++)
-        for (int j = i + 1; j < arguments->n_paths; j++)
-            if (!mt_same_job(&analyses[i], &analyses[j], &why)) {
-                mt_fail("%s and %s are not from the same job: %s", arguments->paths[i],
-                        arguments->paths[j], why);
+    for (size_t i = 0; i < job->n; i++)
+        for (size_t j = i + 1; j < job->n; j++)
+            if (!mt_same_job(&job->ranks[i], &job->ranks[j], &why)) {
+                mt_fail("%s and %s are not from the same job: %s", job->arguments->paths[i],
+                        job->arguments->paths[j], why);
                 return false;
             }
     return true;
 }
 
-static int print(const struct mt_trace_arguments *arguments, struct mt_analysis *analyses)
+static void drop(struct mt_analysis *analysis)
 {
-    size_t n = (size_t)arguments->n_paths;
-    bool is_json = arguments->format == MT_FORMAT_JSON;
+    if (analysis)
+        mt_analysis_destroy(analysis);
+    free(analysis);
+}
+
+/* Keep of an analysis what the report takes. Only the highest one stays, for people. */
+static int keep(struct job *job, struct mt_analysis *analysis)
+{
+    size_t at = job->n++;
+    int rc = mt_job_rank_take(&job->ranks[at], analysis, at);
+    struct mt_analysis *unused = analysis;
+    if (!rc && job->spool.file)
+        rc = job->spool_error = mt_job_spool_add(&job->spool, &job->ranks[at], analysis);
+    else if (!rc &&
+             (!job->highest || mt_is_higher(&job->ranks[at], &job->ranks[job->highest_at]))) {
+        unused = job->highest;
+        job->highest = analysis;
+        job->highest_at = at;
+    }
+    drop(unused);
+    return rc;
+}
+
+static int analyze(struct job *job, const char *path)
+{
+    struct mt_trace_arguments own = *job->arguments;
+    struct mt_analysis *analysis = calloc(1, sizeof *analysis);
+    own.path = path;
+    if (!job->fault.fault)
+        job->arguments->path = path;
+    if (!analysis)
+        return -ENOMEM;
+    int rc = mt_analysis_create(analysis, path, &own.question);
+    if (!job->fault.fault)
+        job->fault = analysis->fault;
+    if (!rc && !mt_has_moment(analysis, &own))
+        job->lacks_moment = true;
+    if (!rc && !job->lacks_moment)
+        return keep(job, analysis);
+    drop(analysis);
+    return rc;
+}
+
+static int print(struct job *job)
+{
     struct mt_style style = mt_terminal_style();
-    if (n > 1)
-        qsort(analyses, n, sizeof *analyses, by_rank);
-    if (is_json)
-        return n > 1 ? mt_job_json(analyses, n, stdout) : mt_report_json(analyses, stdout);
-    if (n > 1)
-        mt_job_text(analyses, n, stdout, &style);
-    else
-        mt_report_text(analyses, stdout, &style);
+    mt_job_sort(job->ranks, job->n);
+    if (job->spool.file)
+        return mt_job_json(job->ranks, job->n, &job->spool, stdout);
+    mt_job_text(job->ranks, job->n, job->highest, stdout, &style);
     return 0;
 }
 
-static int report(struct mt_trace_arguments *arguments, struct mt_analysis *analyses)
+static int tell_spool(int rc)
 {
-    int code = MT_EXIT_OK, rc = 0, read = 0;
-    for (; read < arguments->n_paths && !rc; read++) {
-        arguments->path = arguments->paths[read];
-        rc = mt_analysis_create(&analyses[read], arguments->path, &arguments->question);
-        if (!rc && !mt_has_moment(&analyses[read], arguments))
-            code = MT_EXIT_BAD;
-    }
-    struct mt_trace_error fault = {0};
-    for (int i = 0; i < read && !fault.fault; i++) {
-        fault = analyses[i].fault;
-        arguments->path = arguments->paths[i];
-    }
-    if (!rc && !code && !are_one_job(arguments, analyses))
-        code = MT_EXIT_BAD;
-    if (!rc && !code)
-        rc = print(arguments, analyses) == -ENOMEM ? -ENOMEM : 0;
-    for (int i = 0; i < read; i++)
-        mt_analysis_destroy(&analyses[i]);
-    return rc || fault.fault ? mt_fail_trace(arguments->path, &fault) : code;
+    return mt_fail("%s: no temporary file can be written in it: %s; set TMPDIR to another folder",
+                   mt_roster_folder(), strerror(-rc));
 }
 
-static int report_all(struct mt_trace_arguments *arguments)
+static int report_all(struct job *job)
 {
-    char made[PATH_MAX];
-    if (arguments->html)
-        return mt_save_page(
-            arguments->html,
-            &(struct mt_page_content){.paths = arguments->paths, .n = arguments->n_paths}, made);
-    struct mt_analysis *analyses = calloc((size_t)arguments->n_paths, sizeof *analyses);
-    int code = analyses ? report(arguments, analyses) : mt_fail("out of memory");
-    free(analyses);
+    int code = MT_EXIT_OK, rc = 0;
+    for (int i = 0; i < job->arguments->n_paths && !rc; i++)
+        rc = analyze(job, job->arguments->paths[i]);
+    if (job->spool_error && job->spool_error != -ENOMEM)
+        return tell_spool(job->spool_error);
+    if (!rc && (job->lacks_moment || !are_one_job(job)))
+        code = MT_EXIT_BAD;
+    if (!rc && !code)
+        rc = print(job);
+    if (rc == -EIO && !ferror(stdout))
+        return tell_spool(rc);
+    return (rc && rc != -EIO) || job->fault.fault ? mt_fail_trace(job->arguments->path, &job->fault)
+                                                  : code;
+}
+
+static int report_job(struct mt_trace_arguments *arguments)
+{
+    size_t n = (size_t)arguments->n_paths;
+    struct job job = {.arguments = arguments, .ranks = calloc(n, sizeof *job.ranks)};
+    bool is_json = arguments->format == MT_FORMAT_JSON;
+    int code;
+    if (is_json) {
+        job.spool.at = calloc(n, sizeof *job.spool.at);
+        job.spool.file = mt_unnamed_file(mt_roster_folder());
+    }
+    if (is_json && !job.spool.file)
+        code = tell_spool(-errno);
+    else if (!job.ranks || (is_json && !job.spool.at))
+        code = mt_fail("out of memory");
+    else
+        code = report_all(&job);
+    for (size_t i = 0; i < job.n; i++)
+        mt_job_rank_clear(&job.ranks[i]);
+    if (job.spool.file)
+        fclose(job.spool.file);
+    free(job.spool.at);
+    free(job.ranks);
+    drop(job.highest);
     return code;
 }
 
 int mt_run_report(const struct mt_command *command, int argc, char **argv)
 {
     struct mt_trace_arguments arguments;
+    char made[PATH_MAX];
     if (mt_read_trace_arguments(command, argc, argv, &arguments))
         return MT_EXIT_BAD;
-    int code = report_all(&arguments);
+    if (!arguments.html && arguments.n_paths == 1)
+        return mt_on_trace(&arguments, print_one);
+    int code = arguments.html ? mt_save_page(arguments.html,
+                                             &(struct mt_page_content){.paths = arguments.paths,
+                                                                       .n = arguments.n_paths},
+                                             made)
+                              : report_job(&arguments);
     mt_trace_arguments_clear(&arguments);
     return code;
 }
