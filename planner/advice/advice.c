@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "advice.h"
-#include "analyzer/support/grow.h"
+#include "failed.h"
+#include "judge.h"
 #include "planner/changes/changes.h"
 #include "planner/changes/kinds.h"
-#include "planner/requests/recorded-conf.h"
-#include "trial.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,18 +20,12 @@ static const char *const settings[] = {
 };
 enum { N_SETTINGS = sizeof settings / sizeof *settings };
 
-/* The error of a trial that is no exact replay, as a part of the card. */
-#define MODEL_ERROR 0.02
-
-/* All that the trials of one story share. */
-struct judge {
+/* A story, and what judges its advice. */
+struct adviser {
     struct mt_oom_story *story;
-    const struct mt_asked *asked;
     struct mt_recording *recording;
-    uint64_t event;        /* at which memory ran out */
-    struct mt_trial trial; /* as recorded */
-    bool is_exact;         /* the model failed where the program did, and nowhere else */
-    bool *has_failed;      /* by request: it ran out of memory in the recorded run */
+    struct mt_judge judge;
+    bool *has_failed; /* by request: it ran out of memory in the recorded run */
 };
 
 static int saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
@@ -73,73 +66,31 @@ void mt_advisor_clear(struct mt_advisor *advisor)
     *advisor = (struct mt_advisor){0};
 }
 
-/* A request that ran out of memory is freed at its own event. */
-static bool failed(const struct mt_asked *asked, size_t i)
-{
-    return i + 1 < asked->n && asked->request[i].kind == MT_REQUEST_ALLOCATE &&
-           asked->request[i + 1].kind == MT_REQUEST_FREE &&
-           asked->request[i].block == asked->request[i + 1].block &&
-           asked->recorded[i].event == asked->recorded[i + 1].event;
-}
-
-/* The last request that failed, and how many came before and with it; 0: none. */
-static size_t find_last(const struct mt_asked *asked)
-{
-    size_t i = asked->n;
-    while (i && !failed(asked, i - 1))
-        i--;
-    return i;
-}
-
-/* 0, -ENOENT where the release is unknown, -EINVAL where it refuses the settings. */
-static int read_settings(struct judge *judge, const struct mt_definitions *definitions)
-{
-    struct mt_alloc_conf_error error;
-    const char *torch = mt_info(definitions, "torch"), *conf = mt_recorded_conf(definitions);
-    mt_alloc_conf_init(&judge->trial.conf);
-    if (!torch || !mt_torch_read_release(torch, &judge->trial.release))
-        return -ENOENT;
-    judge->story->variable = mt_torch_variable(judge->trial.release);
-    return conf ? mt_alloc_conf_read(&judge->trial.conf, judge->trial.release, conf, &error) : 0;
-}
-
 /* 0; -ENOMEM; -ENOENT: the trace does not allow a replay. */
-static int begin(struct judge *judge, const struct mt_analysis *analysis)
+static int begin(struct adviser *adviser, const struct mt_analysis *analysis)
 {
     struct mt_trial_result result;
+    struct mt_judge *judge = &adviser->judge;
     const struct mt_asked *asked = judge->asked;
-    judge->trial.n = find_last(asked);
+    const struct mt_oom_story *story = adviser->story;
+    judge->trial.n = mt_failed_last(asked);
     if (mt_compact_of(analysis->replay.definitions) || !judge->trial.n || !asked->card ||
         asked->from_before || judge->trial.conf.async)
         return -ENOENT;
     judge->event = asked->recorded[judge->trial.n - 1].event;
+    judge->card = asked->card;
+    judge->live = story->oom->allocated;
+    judge->unused = story->cached + story->on_card;
     judge->trial.request = asked->request;
-    judge->has_failed = calloc(judge->trial.n, sizeof *judge->has_failed);
-    if (!judge->has_failed)
+    adviser->has_failed = calloc(judge->trial.n, sizeof *adviser->has_failed);
+    if (!adviser->has_failed)
         return -ENOMEM;
     for (size_t i = 0; i < judge->trial.n; i++)
-        judge->has_failed[i] = failed(asked, i);
-    judge->trial.has_failed = judge->has_failed;
+        adviser->has_failed[i] = mt_failed(asked, i);
+    judge->trial.has_failed = adviser->has_failed;
     int rc = mt_trial_run(&judge->trial, asked->card, &result);
     judge->is_exact = !rc && result.is_recorded && !asked->unknown;
     return rc == -EINVAL ? -ENOENT : rc;
-}
-
-/* Try a card that is smaller and one that is larger by `error` of it. Only what holds on both is known. */
-static int try(const struct judge *judge, const struct mt_trial *trial, double error,
-               struct mt_advice *advice)
-{
-    struct mt_trial_result low, high;
-    uint64_t card = judge->asked->card, off = (uint64_t)((double)card * error);
-    int rc = mt_trial_run(trial, card - off, &low);
-    high = low;
-    if (!rc && off)
-        rc = mt_trial_run(trial, card + off, &high);
-    if (rc)
-        return rc == -EINVAL ? 0 : rc;
-    if (low.fits == high.fits)
-        advice->served = low.fits ? MT_SERVED_YES : MT_SERVED_NO;
-    return 0;
 }
 
 static void put_first(struct mt_oom_story *story, const struct mt_advice *advice)
@@ -162,141 +113,78 @@ static void drop_unproven(struct mt_oom_story *story)
 }
 
 /* The first one is told in any case, the others where they help and it does not. */
-static int try_settings(struct judge *judge)
+static int try_settings(struct adviser *adviser)
 {
     int rc = 0;
     bool is_enough = false;
-    drop_unproven(judge->story);
+    const struct mt_trial *trial = &adviser->judge.trial;
+    drop_unproven(adviser->story);
     for (size_t i = 0; !rc && !is_enough && i < N_SETTINGS; i++) {
         struct mt_alloc_conf_error error;
-        struct mt_trial trial = judge->trial;
-        struct mt_advice advice = {
-            .what = settings[i], .change = "set", .set = settings[i], .is_replayed = judge->is_exact};
-        if (mt_alloc_conf_read(&trial.conf, trial.release, settings[i], &error) ||
-            !memcmp(&trial.conf, &judge->trial.conf, sizeof trial.conf))
+        struct mt_alloc_conf conf;
+        struct mt_judgement judgement = {0};
+        mt_alloc_conf_init(&conf);
+        if (mt_alloc_conf_read(&conf, trial->release, settings[i], &error) ||
+            !memcmp(&conf, &trial->conf, sizeof conf))
             continue;
-        rc = try(judge, &trial, judge->is_exact ? 0 : MODEL_ERROR, &advice);
-        is_enough = advice.served == MT_SERVED_YES;
+        rc = mt_judge_setting(&adviser->judge, &conf, &judgement);
+        is_enough = judgement.served == MT_SERVED_YES;
         if (is_enough || i == 0)
-            put_first(judge->story, &advice);
+            put_first(adviser->story, &(struct mt_advice){.what = settings[i],
+                                                          .change = "set",
+                                                          .set = settings[i],
+                                                          .served = judgement.served,
+                                                          .is_replayed = judgement.is_replayed});
         if (i == 0)
-            judge->story->would_fit_expandable = is_enough;
+            adviser->story->would_fit_expandable = is_enough;
     }
     return rc;
 }
 
-/* Add the request that failed to the recorded blocks. Its phase tells the category. */
-static int add_failed(struct judge *judge)
+/* Try the modules that are likeliest to be checkpointed until one helps. */
+static int try_checkpoints(struct adviser *adviser, struct mt_advice *advice)
 {
-    struct mt_recording *recording = judge->recording;
-    const struct mt_oom_story *story = judge->story;
-    enum mt_phase phase = story->span ? (enum mt_phase)story->span->phase : MT_PHASE_OUTSIDE;
-    if (mt_grow(&recording->block, &recording->capacity, recording->n + 1, sizeof *recording->block))
-        return -ENOMEM;
-    size_t at = recording->n;
-    while (at && recording->block[at - 1].begin > judge->event)
-        at--;
-    memmove(recording->block + at + 1, recording->block + at,
-            (recording->n - at) * sizeof *recording->block);
-    recording->block[at] = (struct mt_recorded_block){
-        .begin = judge->event,
-        .end = MT_EVER,
-        .size = story->oom->wanted,
-        .device = (int16_t)recording->device,
-        .step = phase == MT_PHASE_STEP,
-        .phase = (uint8_t)phase,
-        .category = phase == MT_PHASE_FORWARD ? MT_CATEGORY_ACTIVATIONS : MT_CATEGORY_TEMPORARIES};
-    recording->n++;
-    return 0;
-}
-
-static int try_edits(const struct judge *judge, const struct mt_edits *edits,
-                     const struct mt_modelled *change, struct mt_advice *advice)
-{
-    struct mt_trial trial = judge->trial;
-    struct mt_request *request = NULL;
-    int rc = mt_trial_edited(judge->asked, edits, judge->event, &request, &trial.n);
-    trial.request = request;
-    trial.has_failed = NULL;
-    double peak = (double)judge->story->oom->allocated / (double)judge->asked->card;
-    if (!rc)
-        rc = try(judge, &trial, peak * change->kind->error / 1000, advice);
-    free(request);
-    return rc;
-}
-
-/* Try once more with inputs and blocks that outlive a step as large as recorded: inputs are a guess, and
- * the program may store such blocks, so that the batch does not tell their size. Only what holds in
- * both cases is known. */
-static int try_without_guesses(const struct judge *judge, struct mt_edits *edits,
-                               const struct mt_modelled *change, struct mt_advice *advice)
-{
-    const struct mt_recording *recording = judge->recording;
-    struct mt_advice other = *advice;
-    bool is_any = false;
-    for (size_t i = 0; i < recording->n; i++) {
-        const struct mt_recorded_block *block = &recording->block[i];
-        if (edits->block[i].size != block->size &&
-            (block->category == MT_CATEGORY_INPUTS || block->category == MT_CATEGORY_OTHER ||
-             mt_outlives_step(recording, block))) {
-            edits->block[i].size = block->size;
-            is_any = true;
-        }
+    struct mt_module_patterns patterns;
+    bool is_unknown = false;
+    int rc = mt_module_patterns_find(&patterns, adviser->recording);
+    for (size_t i = 0; !rc && i < patterns.n && advice->served != MT_SERVED_YES; i++) {
+        char name[MT_CHANGE_NAME];
+        struct mt_judgement judgement;
+        snprintf(name, sizeof name, "checkpoint:%s", patterns.pattern[i]);
+        rc = mt_judge_change(&adviser->judge, name, NULL, &judgement);
+        is_unknown |= judgement.served == MT_SERVED_UNKNOWN;
+        advice->served = judgement.served;
     }
-    int rc = is_any ? try_edits(judge, edits, change, &other) : 0;
-    if (!rc && is_any && other.served != advice->served)
+    if (is_unknown && advice->served != MT_SERVED_YES)
         advice->served = MT_SERVED_UNKNOWN;
     return rc;
 }
 
-static int try_change(const struct judge *judge, const char *name, struct mt_advice *advice)
+static int try_changes(struct adviser *adviser)
 {
-    struct mt_edits edits;
-    struct mt_modelled change = {0};
-    int rc = mt_edits_begin(&edits, judge->recording);
-    if (!rc)
-        rc = mt_change_apply(&edits, name, &change);
-    if (!rc)
-        rc = try_edits(judge, &edits, &change, advice);
-    if (!rc && !strcmp(change.kind->name, "batch"))
-        rc = try_without_guesses(judge, &edits, &change, advice);
-    mt_edits_clear(&edits);
-    return rc == -ENOENT || rc == -EINVAL ? 0 : rc;
-}
-
-/* Try the modules that are likeliest to be checkpointed until one helps. */
-static int try_checkpoints(const struct judge *judge, struct mt_advice *advice)
-{
-    struct mt_module_patterns patterns;
-    int rc = mt_module_patterns_find(&patterns, judge->recording);
-    for (size_t i = 0; !rc && i < patterns.n && advice->served != MT_SERVED_YES; i++) {
-        char name[MT_CHANGE_NAME];
-        snprintf(name, sizeof name, "checkpoint:%s", patterns.pattern[i]);
-        rc = try_change(judge, name, advice);
-    }
-    return rc;
-}
-
-static int try_changes(struct judge *judge)
-{
-    struct mt_oom_story *story = judge->story;
-    int rc = add_failed(judge);
+    struct mt_oom_story *story = adviser->story;
+    enum mt_phase phase = story->span ? (enum mt_phase)story->span->phase : MT_PHASE_OUTSIDE;
+    int rc = mt_failed_add(adviser->recording, adviser->judge.event, story->oom->wanted, phase);
     for (size_t i = 0; !rc && i < story->n_advice; i++) {
         struct mt_advice *advice = &story->advice[i];
-        if (!strcmp(advice->change, "checkpoint"))
-            rc = try_checkpoints(judge, advice);
-        else if (!advice->set)
-            rc = try_change(judge, advice->change, advice);
+        struct mt_judgement judgement = {0};
+        if (!strcmp(advice->change, "checkpoint")) {
+            rc = try_checkpoints(adviser, advice);
+        } else if (!advice->set) {
+            rc = mt_judge_change(&adviser->judge, advice->change, NULL, &judgement);
+            advice->served = judgement.served;
+        }
     }
     return rc;
 }
 
-static int find_card(struct judge *judge)
+static int find_card(struct adviser *adviser)
 {
     uint64_t enough;
-    int rc = judge->is_exact ? mt_trial_card(&judge->trial, judge->asked->card, &enough) : -ENOENT;
+    const struct mt_judge *judge = &adviser->judge;
+    int rc = judge->is_exact ? mt_trial_card(&judge->trial, judge->card, &enough) : -ENOENT;
     if (!rc && enough)
-        judge->story->more = enough - judge->asked->card;
+        adviser->story->more = enough - judge->card;
     return rc == -ENOMEM ? rc : 0;
 }
 
@@ -313,20 +201,23 @@ static const struct mt_asked *asked_of(struct mt_advisor *advisor, int device)
 int mt_advise(struct mt_advisor *advisor, const struct mt_analysis *analysis,
               struct mt_oom_story *story)
 {
-    struct judge judge = {.story = story, .recording = &advisor->recording};
-    if (read_settings(&judge, analysis->replay.definitions) || advisor->is_too_long ||
+    struct adviser adviser = {
+        .story = story, .recording = &advisor->recording, .judge.recording = &advisor->recording};
+    struct mt_judge *judge = &adviser.judge;
+    if (mt_judge_settings(judge, analysis->replay.definitions) || advisor->is_too_long ||
         story->oom->of_cuda)
         return 0;
-    judge.asked = asked_of(advisor, story->oom->device);
-    int rc = judge.asked ? begin(&judge, analysis) : -ENOENT;
+    story->variable = mt_torch_variable(judge->trial.release);
+    judge->asked = asked_of(advisor, story->oom->device);
+    int rc = judge->asked ? begin(&adviser, analysis) : -ENOENT;
     if (!rc)
-        rc = find_card(&judge);
+        rc = find_card(&adviser);
     if (!rc)
         rc = mt_recording_finish(&advisor->recording, &analysis->replay, story->oom->device);
     if (!rc)
-        rc = try_changes(&judge);
+        rc = try_changes(&adviser);
     if (!rc)
-        rc = try_settings(&judge);
-    free(judge.has_failed);
+        rc = try_settings(&adviser);
+    free(adviser.has_failed);
     return rc == -ENOENT ? 0 : rc;
 }

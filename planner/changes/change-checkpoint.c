@@ -33,6 +33,7 @@ struct checkpoint {
     struct mt_edits *edits;
     uint32_t *of_frame; /* frame of a module -> number of the matching one, from 1 */
     struct mt_module_calls calls;
+    struct mt_call_lines lines;
 };
 
 static int find_modules(struct checkpoint *checkpoint, const char *pattern)
@@ -62,20 +63,6 @@ static int find_modules(struct checkpoint *checkpoint, const char *pattern)
     return n ? 0 : -ENOENT;
 }
 
-/* The first block that was made at the event or after it. */
-static size_t first_from(const struct mt_recording *recording, uint64_t event)
-{
-    size_t low = 0, high = recording->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (recording->block[middle].begin < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* What it returns is not its own to give up: the output that was made last. */
 static uint64_t output_of(const struct mt_recording *recording, const struct mt_module_call *call)
 {
@@ -103,7 +90,7 @@ static bool may_go(const struct mt_recorded_block *block)
 static uint64_t last_save(const struct mt_recording *recording, const struct mt_module_call *call)
 {
     uint64_t last = 0;
-    for (size_t i = first_from(recording, call->forward);
+    for (size_t i = mt_first_made(recording, call->forward);
          i < recording->n && recording->block[i].begin < call->forward_end; i++)
         if (recording->block[i].saved > last && recording->block[i].saved < call->forward_end)
             last = recording->block[i].saved;
@@ -125,7 +112,7 @@ static void recompute(struct checkpoint *checkpoint, const struct mt_module_call
     struct mt_edits *edits = checkpoint->edits;
     const struct mt_recording *recording = edits->recording;
     uint64_t output = output_of(recording, call), last = last_save(recording, call);
-    for (size_t i = first_from(recording, call->forward);
+    for (size_t i = mt_first_made(recording, call->forward);
          i < recording->n && recording->block[i].begin < call->forward_end; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
         if (!may_go(block))
@@ -146,6 +133,16 @@ static void recompute(struct checkpoint *checkpoint, const struct mt_module_call
     }
 }
 
+/* Programs often checkpoint in training only. */
+static bool is_left_alone(const struct checkpoint *checkpoint, const struct mt_module_call *call)
+{
+    struct mt_edits *edits = checkpoint->edits;
+    if (!mt_call_evaluates(&checkpoint->lines, edits->recording, call))
+        return false;
+    edits->guesses |= MT_GUESS_CALLS;
+    return edits->without & MT_GUESS_CALLS;
+}
+
 static int apply(struct checkpoint *checkpoint, const char *pattern, struct mt_modelled *change)
 {
     bool is_told = false;
@@ -154,12 +151,16 @@ static int apply(struct checkpoint *checkpoint, const char *pattern, struct mt_m
     if (!rc)
         rc = mt_module_calls_find(&checkpoint->calls, checkpoint->edits->recording,
                                   checkpoint->of_frame);
+    if (!rc)
+        rc = mt_call_lines_find(&checkpoint->lines, &checkpoint->calls,
+                                checkpoint->edits->recording);
     for (size_t i = 0; !rc && i < checkpoint->calls.n; i++) {
         const struct mt_module_call *call = &checkpoint->calls.call[i];
         if (!call->backward && call->forward_end > checkpoint->edits->recording->events)
             continue; /* the trace ends in it */
-        recompute(checkpoint, call, change);
         is_told = true;
+        if (!is_left_alone(checkpoint, call))
+            recompute(checkpoint, call, change);
     }
     if (!rc && !is_told) {
         change->why_not = "no whole call of it was recorded";
@@ -176,5 +177,6 @@ int mt_change_checkpoint(struct mt_edits *edits, const char *argument, struct mt
     int rc = apply(&checkpoint, argument, change);
     free(checkpoint.of_frame);
     free(checkpoint.calls.call);
+    mt_call_lines_clear(&checkpoint.lines);
     return rc;
 }

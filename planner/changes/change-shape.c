@@ -91,6 +91,15 @@ static bool is_score(const struct scores *scores, const struct mt_recording *rec
     return false;
 }
 
+/* Which guess it is that the block is of the batch; 0: none. */
+static unsigned guess_of(const struct mt_recording *recording,
+                         const struct mt_recorded_block *block)
+{
+    if (block->category == MT_CATEGORY_OTHER || mt_outlives_step(recording, block))
+        return MT_GUESS_STORES;
+    return block->category == MT_CATEGORY_INPUTS ? MT_GUESS_INPUTS : 0;
+}
+
 static int scale(struct mt_edits *edits, double part, bool is_sequence)
 {
     const struct mt_recording *recording = edits->recording;
@@ -102,7 +111,11 @@ static int scale(struct mt_edits *edits, double part, bool is_sequence)
         rc = find_scores(&scores, recording);
     for (size_t i = 0; !rc && i < recording->n; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
-        if (is_of_batch(block, sizes, n))
+        if (!is_of_batch(block, sizes, n))
+            continue;
+        unsigned guess = guess_of(recording, block);
+        edits->guesses |= guess;
+        if (!(guess & edits->without))
             edits->block[i].size =
                 mt_scaled(block->size, is_score(&scores, recording, block) ? part * part : part);
     }

@@ -21,11 +21,20 @@ struct mt_edit {
     uint64_t size;       /* bytes */
 };
 
+/* What a change takes for granted and a trace does not tell. */
+enum mt_guess {
+    MT_GUESS_STORES = 1, /* what outlives a step is of the batch */
+    MT_GUESS_INPUTS = 2, /* so are inputs */
+    MT_GUESS_CALLS = 4,  /* calls from lines whose calls had no backward are checkpointed, too */
+};
+
 struct mt_edits {
     const struct mt_recording *recording;
     struct mt_edit *block; /* the recording's, in its order; then those that are added */
     size_t n, capacity;
-    int rc; /* -ENOMEM: some could not be added */
+    unsigned without; /* enum mt_guess: changes are not to make these guesses */
+    unsigned guesses; /* enum mt_guess: that matter for the changes made */
+    int rc;           /* -ENOMEM: some could not be added */
 };
 
 /* As it was recorded. 0 or -ENOMEM; to be cleared in any case. */

@@ -72,6 +72,23 @@ struct mt_module_calls {
 int mt_module_calls_find(struct mt_module_calls *calls, const struct mt_recording *recording,
                          const uint32_t *of_frame);
 
+/* Lines that called a model whose backward came: other lines evaluate, as far as is known. */
+struct mt_call_lines {
+    uint32_t *stack; /* ids */
+    size_t n, capacity;
+};
+
+/* 0 or -ENOMEM; to be cleared in any case. */
+int mt_call_lines_find(struct mt_call_lines *lines, const struct mt_module_calls *calls,
+                       const struct mt_recording *recording);
+/* Whether the line of the call is none of them, and there are any. */
+bool mt_call_evaluates(const struct mt_call_lines *lines, const struct mt_recording *recording,
+                       const struct mt_module_call *call);
+void mt_call_lines_clear(struct mt_call_lines *lines);
+
+/* The first block that was made at the event or after it: its place. */
+size_t mt_first_made(const struct mt_recording *recording, uint64_t event);
+
 /* Modules that were called, "layers.*.mlp": every number is a "*". The likeliest to be
  * checkpointed: those with most activations; at most MT_MODULE_PATTERNS. */
 #define MT_MODULE_PATTERNS 6u

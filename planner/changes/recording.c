@@ -179,6 +179,7 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .saved = place ? recording->saved_at[place - 1] : 0,
         .module = module_of(replay->definitions, mt_block_module(replay->definitions, &verdict)),
         .maker = module_of(replay->definitions, block->stack),
+        .stack = block->stack,
         .made_in = block->node_name,
         .step = block->birth->step,
         .evidence = block->evidence,

@@ -29,6 +29,7 @@ struct mt_recorded_block {
     uint64_t saved;      /* the last event in forward that saved it; 0: none */
     uint32_t module;     /* frame of the torch.nn module that it belongs to; 0: not known */
     uint32_t maker;      /* frame of the module at work when it was made; 0: none */
+    uint32_t stack;      /* that it was made with; 0: not known */
     uint32_t output_of;  /* string id: type of the node whose output it is; 0: none */
     uint32_t made_in;    /* string id: the backward node that ran when it was made; 0: none */
     uint32_t step;       /* the optimizer's step that it was made in; 0: none */

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "judge.h"
+#include "planner/changes/changes.h"
+#include "planner/requests/recorded-conf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* The error of a trial that is no exact replay, as a part of the card. */
+#define MODEL_ERROR 0.02
+
+/* As a part of what the cache had to spare: an edited run's cache may have as much more in pieces. Of
+ * the claims in docs/advice.md the worst was off by 0.52 of it, the change's own error included. */
+#define UNUSED_ERROR 0.5
+
+int mt_judge_settings(struct mt_judge *judge, const struct mt_definitions *definitions)
+{
+    struct mt_alloc_conf_error error;
+    const char *torch = mt_info(definitions, "torch"), *conf = mt_recorded_conf(definitions);
+    mt_alloc_conf_init(&judge->trial.conf);
+    if (!torch || !mt_torch_read_release(torch, &judge->trial.release))
+        return -ENOENT;
+    return conf ? mt_alloc_conf_read(&judge->trial.conf, judge->trial.release, conf, &error) : 0;
+}
+
+static int run(struct mt_judge *judge, const struct mt_trial *trial, uint64_t card,
+               struct mt_trial_result *result)
+{
+    judge->replays++;
+    return mt_trial_run(trial, card, result);
+}
+
+/* Try a card that is smaller by `off` bytes; and where that fails, one that is larger. Only what
+ * holds on both is known. */
+static int try(struct mt_judge *judge, const struct mt_trial *trial, uint64_t off,
+               struct mt_judgement *judgement)
+{
+    struct mt_trial_result least, most;
+    uint64_t less = judge->card > off ? judge->card - off : 0;
+    int rc = run(judge, trial, less, &least);
+    most = least;
+    if (!rc && off && !least.fits)
+        rc = run(judge, trial, judge->card + off, &most);
+    judgement->served = MT_SERVED_UNKNOWN;
+    if (rc)
+        return rc == -EINVAL ? 0 : rc;
+    if (least.fits == most.fits)
+        judgement->served = least.fits ? MT_SERVED_YES : MT_SERVED_NO;
+    judgement->error = (unsigned)((double)off / (double)judge->card * 1000 + 0.5);
+    judgement->at = most;
+    if (off && judgement->served != MT_SERVED_NO)
+        rc = run(judge, trial, judge->card, &judgement->at);
+    return rc;
+}
+
+int mt_judge_setting(struct mt_judge *judge, const struct mt_alloc_conf *conf,
+                     struct mt_judgement *judgement)
+{
+    struct mt_trial trial = judge->trial;
+    *judgement = (struct mt_judgement){.is_replayed = judge->is_exact && !conf->async};
+    trial.conf = *conf;
+    uint64_t off = judgement->is_replayed ? 0 : (uint64_t)((double)judge->card * MODEL_ERROR);
+    return try(judge, &trial, off, judgement);
+}
+
+static int try_edits(struct mt_judge *judge, const struct mt_edits *edits,
+                     const struct mt_alloc_conf *conf, unsigned error, struct mt_judgement *judgement)
+{
+    struct mt_trial trial = judge->trial;
+    struct mt_request *request = NULL;
+    int rc = mt_trial_edited(judge->asked, edits, judge->event, &request, &trial.n);
+    trial.request = request;
+    trial.has_failed = NULL;
+    trial.conf = conf ? *conf : trial.conf;
+    double off = (double)judge->live * error / 1000 + (double)judge->unused * UNUSED_ERROR;
+    if (!rc)
+        rc = try(judge, &trial, (uint64_t)off, judgement);
+    free(request);
+    return rc;
+}
+
+static int try_guess(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,
+                     unsigned without, unsigned *guesses, struct mt_judgement *judgement)
+{
+    struct mt_edits edits;
+    struct mt_modelled change = {0};
+    int rc = mt_edits_begin(&edits, judge->recording);
+    edits.without = without;
+    *judgement = (struct mt_judgement){0};
+    if (!rc)
+        rc = mt_change_apply(&edits, name, &change);
+    if (!rc)
+        rc = try_edits(judge, &edits, conf, change.kind->error, judgement);
+    judgement->why_not = rc == -ENOENT ? change.why_not : NULL;
+    judgement->operators = change.operators;
+    *guesses = edits.guesses;
+    mt_edits_clear(&edits);
+    return rc == -ENOENT ? 0 : rc;
+}
+
+int mt_judge_change(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,
+                    struct mt_judgement *judgement)
+{
+    static const unsigned cases[] = {MT_GUESS_STORES, MT_GUESS_STORES | MT_GUESS_INPUTS,
+                                     MT_GUESS_CALLS};
+    unsigned guesses, unused, last = 0;
+    int rc = try_guess(judge, name, conf, 0, &guesses, judgement);
+    for (size_t i = 0; !rc && i < sizeof cases / sizeof *cases; i++) {
+        struct mt_judgement other;
+        unsigned without = cases[i] & guesses;
+        if (!without || without == last || judgement->served == MT_SERVED_UNKNOWN)
+            continue;
+        last = without;
+        rc = try_guess(judge, name, conf, without, &unused, &other);
+        if (!rc && other.served != judgement->served)
+            judgement->served = MT_SERVED_UNKNOWN;
+    }
+    return rc;
+}

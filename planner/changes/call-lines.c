@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines that call models: those whose calls have a backward train. */
+#include "analyzer/support/grow.h"
+#include "kinds.h"
+
+#include <stdlib.h>
+
+size_t mt_first_made(const struct mt_recording *recording, uint64_t event)
+{
+    size_t low = 0, high = recording->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (recording->block[middle].begin < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The stack that called the outermost module; 0: not known. */
+static uint32_t caller_of(const struct mt_recording *recording, const struct mt_module_call *call)
+{
+    size_t i = mt_first_made(recording, call->forward);
+    if (i == recording->n || recording->block[i].begin >= call->forward_end)
+        return 0;
+    uint32_t caller = 0;
+    for (uint32_t stack = recording->block[i].stack; stack;) {
+        const struct mt_stack *of = mt_stack(recording->definitions, stack);
+        if (mt_frame(recording->definitions, of->frame)->path)
+            caller = of->parent;
+        stack = of->parent;
+    }
+    return caller;
+}
+
+static bool has(const struct mt_call_lines *lines, uint32_t stack)
+{
+    size_t i = 0;
+    while (i < lines->n && lines->stack[i] != stack)
+        i++;
+    return i < lines->n;
+}
+
+/* A program has few such lines; what has more is not worth a search. */
+#define LINES_MOST 256u
+
+int mt_call_lines_find(struct mt_call_lines *lines, const struct mt_module_calls *calls,
+                       const struct mt_recording *recording)
+{
+    *lines = (struct mt_call_lines){0};
+    for (size_t i = 0; i < calls->n; i++) {
+        uint32_t stack = calls->call[i].backward ? caller_of(recording, &calls->call[i]) : 0;
+        if (!stack || lines->n == LINES_MOST || has(lines, stack))
+            continue;
+        if (mt_grow(&lines->stack, &lines->capacity, lines->n + 1, sizeof *lines->stack))
+            return -ENOMEM;
+        lines->stack[lines->n++] = stack;
+    }
+    return 0;
+}
+
+bool mt_call_evaluates(const struct mt_call_lines *lines, const struct mt_recording *recording,
+                       const struct mt_module_call *call)
+{
+    uint32_t stack = call->backward || !lines->n ? 0 : caller_of(recording, call);
+    return stack && !has(lines, stack);
+}
+
+void mt_call_lines_clear(struct mt_call_lines *lines)
+{
+    free(lines->stack);
+    *lines = (struct mt_call_lines){0};
+}
