@@ -99,5 +99,10 @@ int mt_finish_output(int code)
     errno = 0;
     if (!fflush(stdout) && !ferror(stdout))
         return code;
+    if (!errno) { /* an earlier write failed: another one says why */
+        clearerr(stdout);
+        putchar('\n');
+        fflush(stdout);
+    }
     return mt_fail("the output could not be written: %s", strerror(errno ? errno : EIO));
 }
