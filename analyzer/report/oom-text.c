@@ -4,6 +4,8 @@
 #include "analyzer/trace/source-line.h"
 #include "oom-report.h"
 
+enum { CALLERS = 6 }; /* shown of the requesting line */
+
 static const char *const pool_names[MT_POOLS] = {"small", "large"};
 
 /* Print the running backward node, and its forward line if it is another than `line`. */
@@ -39,6 +41,33 @@ static void print_line(const struct mt_page *page, uint32_t line, const char *wh
     putc('\n', page->out);
 }
 
+/* Print the callers outside the framework: the nearest ones and, however far it is, the first that
+ * is not a library's. */
+static void print_callers(const struct mt_page *page, uint32_t line)
+{
+    const struct mt_definitions *d = page->definitions;
+    char where[1024], count[MT_SIZE_TEXT];
+    unsigned shown = 0, left_out = 0;
+    bool has_own = !(mt_stack_frame(d, line)->marks & MT_MARK_LIBRARY);
+    uint32_t caller = mt_stack(d, line)->parent;
+    for (; mt_stack(d, caller)->user && (shown < CALLERS || !has_own);
+         caller = mt_stack(d, caller)->parent) {
+        caller = mt_stack(d, caller)->user;
+        bool is_own = !(mt_stack_frame(d, caller)->marks & MT_MARK_LIBRARY);
+        if (shown >= CALLERS && !is_own) {
+            left_out++;
+            continue;
+        }
+        if (left_out)
+            fprintf(page->out, "     (%s more of libraries)\n", mt_count_text(count, left_out));
+        mt_page_place(page, caller, where, sizeof where, page->width - 10);
+        fprintf(page->out, "     from %s\n", where);
+        has_own |= is_own;
+        shown++;
+        left_out = 0;
+    }
+}
+
 static void print_request(const struct mt_page *page, const struct mt_oom_story *story)
 {
     const struct mt_oom *oom = story->oom;
@@ -64,13 +93,7 @@ static void print_request(const struct mt_page *page, const struct mt_oom_story 
     else
         fputs("  requesting line unknown\n", page->out);
     print_backward(page, oom, line);
-    uint32_t caller = mt_stack(d, line)->parent;
-    for (unsigned i = 0; i < 6 && mt_stack(d, caller)->user; i++) {
-        caller = mt_stack(d, caller)->user;
-        mt_page_place(page, caller, where, sizeof where, page->width - 8);
-        fprintf(page->out, "     from %s\n", where);
-        caller = mt_stack(d, caller)->parent;
-    }
+    print_callers(page, line);
 }
 
 static void print_totals(const struct mt_page *page, const struct mt_oom_story *story)

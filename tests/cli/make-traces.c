@@ -188,6 +188,7 @@ int main(int argc, char **argv)
                   {"mixed.mtap", mt_scenario_mixed},
                   {"phases.mtap", mt_scenario_phases},
                   {"oom-backward.mtap", mt_scenario_oom_in_backward},
+                  {"oom-library.mtap", mt_scenario_oom_in_library},
                   {"oom.mtap", mt_scenario_oom},
                   {"fragmented.mtap", mt_scenario_fragmented},
                   {"balance.mtap", mt_scenario_balance},

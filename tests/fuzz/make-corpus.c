@@ -210,6 +210,7 @@ static const struct {
     {"native", mt_scenario_native},
     {"oom", mt_scenario_oom},
     {"oom-in-backward", mt_scenario_oom_in_backward},
+    {"oom-in-library", mt_scenario_oom_in_library},
     {"fragmented", mt_scenario_fragmented},
     {"balance", mt_scenario_balance},
     {"night", night},

@@ -7,7 +7,8 @@
 
 #define USER "/home/user/train.py"
 #define TORCH "/venv/lib/python3.11/site-packages/torch/"
-#define MODEL "/venv/lib/python3.11/site-packages/models/net.py"
+#define LIBRARY "/venv/lib/python3.11/site-packages/models/"
+#define MODEL LIBRARY "net.py"
 #define WRAPPER TORCH "optim/optimizer.py:485 Optimizer.profile_hook_step.<locals>.wrapper"
 
 enum { INT64 = 5, BFLOAT16 = 16 }; /* trace-format/dtypes.h */
@@ -381,6 +382,20 @@ void mt_scenario_oom_in_backward(struct mt_builder *b)
     mt_build_on(b, 0, 2, 0);
     mt_build_event(b, MT_NODE_BEGIN, 0x1000, gelu, 0);
     mt_build_event(b, MT_OOM, 64 * MT_MIB, 72 * MT_MIB, 80 * MT_MIB);
+    mt_build_end(b);
+}
+
+void mt_scenario_oom_in_library(struct mt_builder *b)
+{
+    describe(b, "command=python serve.py");
+    uint32_t stack = mt_build_stack(b, "/home/user/serve.py:3 main", LIBRARY "hub.py:8 load",
+                                    LIBRARY "hub.py:7 call", LIBRARY "model.py:6 forward",
+                                    LIBRARY "layer.py:5 forward", LIBRARY "attention.py:4 forward",
+                                    LIBRARY "rotary.py:3 apply", LIBRARY "rotary.py:2 halves",
+                                    LIBRARY "rotary.py:1 half", NULL);
+    mt_build_on(b, 0, 1, stack);
+    mt_build_alloc(b, BASE, 8 * MT_MIB);
+    mt_build_event(b, MT_OOM, 64 * MT_MIB, 8 * MT_MIB, 20 * MT_MIB);
     mt_build_end(b);
 }
 

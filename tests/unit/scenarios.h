@@ -53,6 +53,9 @@ void mt_scenario_native(struct mt_builder *builder);
 void mt_scenario_oom(struct mt_builder *builder);
 void mt_scenario_oom_in_backward(struct mt_builder *builder);
 
+/* Within a library that the program called nine calls before. */
+void mt_scenario_oom_in_library(struct mt_builder *builder);
+
 /* Memory runs out twice: once it is caught; the second time three segments of 20 MiB are kept by a
  * block of 2 MiB each. */
 void mt_scenario_fragmented(struct mt_builder *builder);
