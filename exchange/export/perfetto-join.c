@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What torch.profiler recorded of the same run, as tracks beside memtap's. */
+/* What torch.profiler recorded of the same run, as tracks beside memtap's; perfetto-nsight.c has
+ * Nsight's. */
 #include "join.h"
 #include "perfetto.h"
 
@@ -7,8 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define FAR_NS (UINT64_C(30) * 24 * 3600 * 1000000000) /* no run is as long */
 
 struct joining {
     struct mt_perfetto *to;
@@ -132,7 +131,7 @@ static int take(void *data, const json_t *event, uint64_t base_ns)
     if (!is_whole && strcmp(kind, "i") && strcmp(kind, "I"))
         return 0;
     uint64_t begin = base_ns + to_ns(json_object_get(event, "ts"));
-    if (begin + FAR_NS < joining->near_ns || begin > joining->near_ns + FAR_NS) {
+    if (!mt_perfetto_is_near(joining->near_ns, begin)) {
         joining->is_far = true;
         return -EINVAL;
     }
@@ -154,24 +153,20 @@ static int tell(struct mt_export_error *error, const char *path, const struct jo
     if (joining->to->rc || joining->to->sink->rc || rc == -ENOMEM)
         return rc;
     error->path = path;
-    snprintf(
-        error->text, sizeof error->text, "%s",
-        joining->is_far
-            ? "its times are not near those of the trace; give what was recorded of the same run"
-        : rc == -EINVAL ? "not torch.profiler's JSON, or damaged"
-        : rc            ? strerror(-rc)
-                        : "no event in it; give a trace of torch.profiler (export_chrome_trace)");
+    snprintf(error->text, sizeof error->text, "%s",
+             joining->is_far ? mt_perfetto_why_far(joining->near_ns)
+             : rc == -EINVAL
+                 ? "neither torch.profiler's JSON nor Nsight Systems' SQLite export, or damaged"
+             : rc ? strerror(-rc)
+                  : "no event in it; give a trace of torch.profiler (export_chrome_trace)");
     return rc ? rc : -EINVAL;
 }
 
-int mt_perfetto_join(struct mt_perfetto *to, const char *path, uint64_t near_ns,
+static int join_json(struct mt_perfetto *to, const char *path, uint64_t near_ns,
                      struct mt_export_error *error)
 {
     struct joining joining = {.to = to, .near_ns = near_ns};
-    mt_perfetto_sequence(to, near_ns);
-    to->is_apart = true;
     int rc = mt_join_json(path, learn, take, &joining);
-    to->is_apart = false;
     if (rc || !joining.events)
         rc = tell(error, path, &joining, rc);
     for (size_t i = 0; i < joining.name_capacity; i++)
@@ -179,5 +174,27 @@ int mt_perfetto_join(struct mt_perfetto *to, const char *path, uint64_t near_ns,
     free(joining.name);
     free(joining.track);
     mt_texts_clear(&joining.tracks);
+    return rc;
+}
+
+static bool is_database(const char *path)
+{
+    static const char begin[] = "SQLite format 3";
+    char head[sizeof begin] = "";
+    FILE *file = fopen(path, "rbe");
+    bool is_whole = file && fread(head, 1, sizeof head, file) == sizeof head;
+    if (file)
+        fclose(file);
+    return is_whole && !memcmp(head, begin, sizeof begin);
+}
+
+int mt_perfetto_join(struct mt_perfetto *to, const char *path, uint64_t near_ns,
+                     struct mt_export_error *error)
+{
+    mt_perfetto_sequence(to, near_ns);
+    to->is_apart = true;
+    int rc = is_database(path) ? mt_perfetto_join_nsight(to, path, near_ns, error)
+                               : join_json(to, path, near_ns, error);
+    to->is_apart = false;
     return rc;
 }

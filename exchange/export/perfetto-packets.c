@@ -30,6 +30,8 @@ enum { INTERNED_EVENT_NAME = 2, INTERNED_FIELD_NAME = 3, INTERNED_TEXT = 29 };
 enum { CLOCK_OF_UNIX = 1, CLOCK_OF_TRACE = 6, CLOCK_OF_DIFFERENCES = 64 };
 enum { FLAG_CLEARED = 1, FLAG_NEEDS = 2, UNIT_BYTES = 3 };
 
+#define MOST_TEXTS 65536u /* that a sequence defines */
+
 /* Writes the packet out. */
 static void put_packet(struct mt_perfetto *to)
 {
@@ -204,6 +206,8 @@ static uint64_t intern(struct mt_perfetto *to, const char *text)
 void mt_perfetto_begin_event(struct mt_perfetto *to, enum mt_perfetto_type type, uint64_t track,
                              const char *name)
 {
+    if (to->texts.n >= MOST_TEXTS) /* they need no more memory then */
+        mt_perfetto_sequence(to, to->now_ns);
     to->event.n = 0;
     mt_proto_number(&to->event, EVENT_TYPE, type);
     mt_proto_number(&to->event, EVENT_TRACK, track);

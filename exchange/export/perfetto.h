@@ -51,8 +51,24 @@ void mt_perfetto_phases(struct mt_perfetto_process *process);
 int mt_perfetto_events(struct mt_perfetto_process *process, const char *path,
                        struct mt_export_error *error);
 
+/* Whether a time may be that of a run that was recorded at near_ns: no run is as long. */
+static inline bool mt_perfetto_is_near(uint64_t near_ns, uint64_t time_ns)
+{
+    uint64_t far = UINT64_C(30) * 24 * 3600 * 1000000000;
+    return near_ns && time_ns + far >= near_ns && time_ns <= near_ns + far;
+}
+
+static inline const char *mt_perfetto_why_far(uint64_t near_ns)
+{
+    return near_ns
+               ? "its times are not near those of the trace; give what was recorded of the same run"
+               : "cannot be joined, since the trace does not say when it began";
+}
+
 /* Another tool's trace. 0, or a negative errno with error->text. */
 int mt_perfetto_join(struct mt_perfetto *to, const char *path, uint64_t near_ns,
                      struct mt_export_error *error);
+int mt_perfetto_join_nsight(struct mt_perfetto *to, const char *path, uint64_t near_ns,
+                            struct mt_export_error *error);
 
 #endif

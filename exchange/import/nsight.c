@@ -52,6 +52,28 @@ static int api_of(int kind, bool is_free)
     }
 }
 
+/* The unix time of the session's begin; 0: the file does not say. */
+static int64_t session_start(sqlite3 *database)
+{
+    static const char sql[] = "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME";
+    sqlite3_stmt *row = NULL;
+    int64_t start_ns = 0;
+    if (!sqlite3_prepare_v2(database, sql, -1, &row, NULL) && sqlite3_step(row) == SQLITE_ROW)
+        start_ns = sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+    return start_ns > 0 && start_ns < INT64_MAX / 2 ? start_ns : 0;
+}
+
+/* Times are since the session began, or (nsys export --ts-normalize) the unix time. */
+static void write_start(struct mt_script *script, sqlite3 *database, int64_t first_ns)
+{
+    int64_t start_ns = session_start(database);
+    if (start_ns && first_ns < start_ns / 2 && first_ns > -start_ns)
+        mt_script_start(script, start_ns + first_ns);
+    else
+        mt_script_start(script, first_ns);
+}
+
 static void write_row(struct mt_script *script, sqlite3_stmt *row, int64_t first_ns)
 {
     int64_t since = sqlite3_column_int64(row, 0) - first_ns, bytes = sqlite3_column_int64(row, 3);
@@ -91,8 +113,10 @@ int mt_import_nsight(const char *path, struct mt_script *script, struct mt_impor
         int kind = sqlite3_column_int(rows, 4);
         if (kind == KIND_PAGEABLE)
             continue; /* the host's own */
-        if (!summary->events++)
+        if (!summary->events++) {
             first_ns = sqlite3_column_int64(rows, 0);
+            write_start(script, database, first_ns);
+        }
         write_row(script, rows, first_ns);
     }
     if (!rc && !summary->events) {

@@ -15,15 +15,17 @@
     K(ADDRESS, "address")                                                                          \
     K(SIZE, "size")                                                                                \
     K(TIME, "time_us")                                                                             \
-    K(FRAMES, "frames") K(NAME, "name") K(FILENAME, "filename") K(LINE, "line") K(STATE, "state")  \
-        K(REQUESTED, "requested_size") K(HISTORY, "history") K(REAL_SIZE, "real_size")             \
-            K(TOTAL, "total_size") K(BLOCKS, "blocks") K(DEVICE, "device")                         \
-                K(EXPANDABLE, "is_expandable") K(TYPE, "segment_type") K(STAGE, "stage")           \
-                    K(SEGMENTS, "segments") K(TRACES, "device_traces")                             \
-                        K(DEVICE_FREE, "device_free") K(TRACE_EVENTS, "traceEvents")               \
-                            K(ARGS, "args") K(TS, "ts") K(BYTES, "Bytes") K(ADDR_OF, "Addr")       \
-                                K(DEVICE_ID, "Device Id") K(DEVICE_TYPE, "Device Type")            \
-                                    K(ALLOCATED, "Total Allocated") K(RESERVED, "Total Reserved")
+    K(FRAMES, "frames")                                                                            \
+    K(NAME, "name")                                                                                \
+    K(FILENAME, "filename")                                                                        \
+    K(LINE, "line") K(STATE, "state") K(REQUESTED, "requested_size") K(HISTORY, "history")         \
+        K(REAL_SIZE, "real_size") K(TOTAL, "total_size") K(BLOCKS, "blocks") K(DEVICE, "device")   \
+            K(EXPANDABLE, "is_expandable") K(TYPE, "segment_type") K(STAGE, "stage")               \
+                K(SEGMENTS, "segments") K(TRACES, "device_traces") K(DEVICE_FREE, "device_free")   \
+                    K(TRACE_EVENTS, "traceEvents") K(ARGS, "args") K(TS, "ts") K(BYTES, "Bytes")   \
+                        K(ADDR_OF, "Addr") K(DEVICE_ID, "Device Id") K(DEVICE_TYPE, "Device Type") \
+                            K(ALLOCATED, "Total Allocated") K(RESERVED, "Total Reserved")          \
+                                K(BASE_TIME, "baseTimeNanoseconds")
 
 enum key {
 #define KEY_ENUM(id, text) KEY_##id,
@@ -271,6 +273,7 @@ static int take(struct mt_records *records, const struct dict *dict, mt_cell *ma
             take_traces(records, dict->value[KEY_TRACES]);
     } else if (has(dict, KEY_TRACE_EVENTS)) {
         records->is_profile = true;
+        records->base_ns = number(dict, KEY_BASE_TIME);
     }
     return 0;
 }

@@ -80,6 +80,7 @@ struct mt_records {
     FILE *spool; /* of struct mt_import_event */
     uint64_t n_events;
     int64_t first_us;
+    int64_t base_ns; /* that a profile's times are since, of the unix time */
     struct mt_import_block *block;
     size_t n_blocks, blocks_capacity;
     struct mt_import_segment *segment;

@@ -3,10 +3,12 @@
 #include "analyzer/support/write.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/random.h>
 
 #define LEVEL 3 /* zstd's */
+#define YEAR_2000_NS (INT64_C(946684800) * 1000000000)
 
 int mt_script_open(struct mt_script *script, FILE *out)
 {
@@ -35,6 +37,14 @@ void mt_script_info(struct mt_script *script, const char *key, const char *value
     snprintf(text, sizeof text, "%s=%s", key, value);
     define(script,
            &(struct mt_definition){.kind = MT_DEF_INFO, .text = text, .text_size = strlen(text)});
+}
+
+void mt_script_start(struct mt_script *script, int64_t unix_ns)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%" PRId64, unix_ns);
+    if (unix_ns > YEAR_2000_NS)
+        mt_script_info(script, "start_realtime_ns", number);
 }
 
 void mt_script_thread(struct mt_script *script, uint32_t id, const char *name)

@@ -23,6 +23,8 @@ struct mt_script {
 /* Begins a trace. 0 or a negative errno, also in script->rc; to be closed in any case. */
 int mt_script_open(struct mt_script *script, FILE *out);
 void mt_script_info(struct mt_script *script, const char *key, const char *value);
+/* The unix time of the trace's begin, in ns; what no clock says is left out. */
+void mt_script_start(struct mt_script *script, int64_t unix_ns);
 void mt_script_thread(struct mt_script *script, uint32_t id, const char *name);
 
 /* The id of a text, of which the caller has a number of its own. */

@@ -25,7 +25,7 @@ const struct mt_option mt_export_options[] = {
     {TO, "to", "TIME", "leave out what began after this time"},
     {NEWEST, "newest", "N", "memory_viz: the newest N events at most"},
     {TABLE, "table", "NAME", "csv, arrow: blocks (the default), events or stacks", "blocks events stacks"},
-    {WITH, "with", "FILE", "perfetto: join torch.profiler's trace of the same run"},
+    {WITH, "with", "FILE", "perfetto: join what torch.profiler or Nsight Systems\nrecorded of the same run"},
     {DEVICE, "device", "N", "only CUDA's device N"},
     {NO_LABELS, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's\nlabels"},
     {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
