@@ -10,7 +10,12 @@
 
 MT_HOT struct mt_block_site mt_block_sites[2];
 MT_HOT _Atomic unsigned mt_block_size_word;
-MT_HOT _Atomic uint64_t mt_block_pages[MT_BLOCK_PAGES];
+MT_HOT _Atomic uint64_t mt_block_areas[MT_BLOCK_AREAS];
+
+/* Pages of areas that cannot be read whole, by their number. */
+#define PAGES 256u
+#define PAGE 4096u
+static _Atomic uint64_t pages[PAGES];
 
 enum { FIRST_SIZE = 5 };
 #define FRAME_WORDS 64u /* of a frame that may have the pointer */
@@ -29,21 +34,27 @@ static struct site {
 } sites[SITES];
 static atomic_flag is_learning = ATOMIC_FLAG_INIT;
 
-static bool is_page_readable(uint64_t page)
+/* Whether the page of an address can be read: each system call asks about a whole area, because
+ * records come and go in many pages of the heap. */
+static bool is_page_readable(uint64_t at)
 {
-    char byte;
-    _Atomic uint64_t *known = &mt_block_pages[page % MT_BLOCK_PAGES];
-    if (atomic_load_explicit(known, memory_order_relaxed) == page)
+    uint64_t area = at / MT_BLOCK_AREA, page = at / PAGE;
+    _Atomic uint64_t *known_area = mt_block_area_place(area), *known = &pages[page % PAGES];
+    if (atomic_load_explicit(known_area, memory_order_relaxed) == area ||
+        atomic_load_explicit(known, memory_order_relaxed) == page)
         return true;
-    if (mt_safe_read((const void *)(uintptr_t)(page * MT_BLOCK_PAGE), &byte, sizeof byte))
+    if (mt_readable_pages(area * MT_BLOCK_AREA, MT_BLOCK_AREA / PAGE) == MT_BLOCK_AREA / PAGE)
+        atomic_store_explicit(known_area, area, memory_order_relaxed);
+    else if (mt_readable_pages(page * PAGE, 1))
+        atomic_store_explicit(known, page, memory_order_relaxed);
+    else
         return false;
-    atomic_store_explicit(known, page, memory_order_relaxed);
     return true;
 }
 
 static bool may_be_record(uint64_t at)
 {
-    return at % 8 == 0 && at >= MT_BLOCK_PAGE && at < UINT64_C(1) << 47;
+    return at % 8 == 0 && at >= MT_BLOCK_AREA && at < UINT64_C(1) << 47;
 }
 
 MT_UNSANITIZED const uint64_t *mt_block_known_anywhere(bool is_free, struct mt_caller caller)
@@ -52,8 +63,8 @@ MT_UNSANITIZED const uint64_t *mt_block_known_anywhere(bool is_free, struct mt_c
     if (atomic_load_explicit(&site->code, memory_order_acquire) != caller.code)
         return NULL;
     uint64_t at = caller.frame[atomic_load_explicit(&site->word, memory_order_relaxed)];
-    bool is_readable = may_be_record(at) && is_page_readable(at / MT_BLOCK_PAGE) &&
-                       is_page_readable((at + 8 * MT_BLOCK_WORDS - 1) / MT_BLOCK_PAGE);
+    bool is_readable =
+        may_be_record(at) && is_page_readable(at) && is_page_readable(at + 8 * MT_BLOCK_WORDS - 1);
     return is_readable ? (const uint64_t *)(uintptr_t)at : NULL;
 }
 

@@ -51,10 +51,15 @@ struct mt_block_site {
 extern struct mt_block_site mt_block_sites[2];
 extern _Atomic unsigned mt_block_size_word; /* 0: not known yet */
 
-/* Pages that could be read, by their number: records lie in few. */
-#define MT_BLOCK_PAGES 512u
-#define MT_BLOCK_PAGE 4096u
-extern _Atomic uint64_t mt_block_pages[MT_BLOCK_PAGES];
+/* Areas of 16 pages that could be read, by their number: records lie in few. */
+#define MT_BLOCK_AREAS 256u
+#define MT_BLOCK_AREA 65536u
+extern _Atomic uint64_t mt_block_areas[MT_BLOCK_AREAS];
+
+static inline _Atomic uint64_t *mt_block_area_place(uint64_t area)
+{
+    return &mt_block_areas[(area ^ area >> 8) % MT_BLOCK_AREAS];
+}
 
 /* The record of the block that the caller reports; NULL: it is not known there, or is not where
  * most records are. Calls nothing, so that its callers keep nothing. */
@@ -64,10 +69,9 @@ MT_UNSANITIZED static inline const uint64_t *mt_block_known(bool is_free, struct
     if (MT_UNLIKELY(atomic_load_explicit(&site->code, memory_order_acquire) != caller.code))
         return NULL;
     uint64_t at = caller.frame[atomic_load_explicit(&site->word, memory_order_relaxed)];
-    uint64_t page = at / MT_BLOCK_PAGE;
-    if (MT_UNLIKELY(at % 8 || at % MT_BLOCK_PAGE > MT_BLOCK_PAGE - 8 * MT_BLOCK_WORDS ||
-                    atomic_load_explicit(&mt_block_pages[page % MT_BLOCK_PAGES],
-                                         memory_order_relaxed) != page))
+    uint64_t area = at / MT_BLOCK_AREA;
+    if (MT_UNLIKELY(at % 8 || at % MT_BLOCK_AREA > MT_BLOCK_AREA - 8 * MT_BLOCK_WORDS ||
+                    atomic_load_explicit(mt_block_area_place(area), memory_order_relaxed) != area))
         return NULL;
     return (const uint64_t *)(uintptr_t)at;
 }
