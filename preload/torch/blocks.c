@@ -184,16 +184,20 @@ void mt_blocks_have_waited(const uint64_t *record, const uint64_t *address, bool
 }
 
 /* A private pool has both its pools of blocks in it, and these point back to it, behind their two
- * or three sets of blocks. The pools that all share have a null pointer there. */
+ * or three sets of blocks and a word with their kind. The pools that all share have a null pointer
+ * there. The kind is a byte: what else its word has may look like a pointer. */
 uint64_t mt_block_private_pool(uint64_t pool)
 {
-    enum { FIRST = 12, LAST = 24, MOST_BEFORE = 1024 };
-    uint64_t words[LAST];
+    enum { OWNER = 13, OWNER_BEHIND_THREE = 19, WORDS, MOST_BEFORE = 1024 };
+    static const unsigned places[] = {OWNER, OWNER_BEHIND_THREE};
+    uint64_t words[WORDS];
     if (!may_be_record(pool) || mt_safe_read((const void *)(uintptr_t)pool, words, sizeof words))
         return 0;
-    for (unsigned i = FIRST; i < LAST; i++)
-        if (words[i] && words[i] <= pool && pool - words[i] < MOST_BEFORE)
-            return words[i];
+    for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+        uint64_t owner = words[places[i]];
+        if (may_be_record(owner) && owner < pool && pool - owner < MOST_BEFORE)
+            return owner;
+    }
     return 0;
 }
 

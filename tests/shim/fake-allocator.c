@@ -18,7 +18,8 @@ enum { DEVICE_CUDA = 1, USES = 5, FIRST_SIZE = 5 };
 enum { SIZE, REQUESTED, POOL, ADDRESS, FLAGS, PREVIOUS, NEXT, EVENTS, WORDS = 32 };
 enum { BLOCKS = 100 };
 
-/* As in PyTorch: two pools that all share, and a private one, which points back to its owner. */
+/* As in PyTorch: a pool that all share, and a private one, which points back to its owner. What the
+ * byte with a pool's kind leaves of its word is not set, and may look like a pointer to the owner. */
 static uint64_t shared_pool[32], private_pool[64];
 static size_t allocated;
 static unsigned size_word;
@@ -127,6 +128,7 @@ int main(int argc, char **argv)
     is_quiet = argc > 3;
     is_other = argc > 1 && !strcmp(argv[1], "none");
     size_word = FIRST_SIZE + 1 + (argc > 1 ? (unsigned)atoi(argv[1]) : 0);
+    shared_pool[12] = ((uint64_t)(uintptr_t)shared_pool - 256) | 1;
     private_pool[4 + 12 + 1] = (uint64_t)(uintptr_t)private_pool;
     for (unsigned i = 0; i < rounds; i++) {
         unsigned at = random_number(BLOCKS);
