@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does what `memtap oom` advises help? campaign.py [-k PART] [-o FILE.md]: runs program.py out of memory in each of
-cases.py's ways, on the simulated device, asks memtap, then runs it again with each piece of advice, and compares how far
-it gets. Takes some minutes, on any machine with PyTorch; MEMTAP and MEMTAP_TEST_PYTHON as in tests/torch."""
+"""Does what `memtap oom` advises help? campaign.py [-k PART] [-o FILE.md] [--public FOLDER]: runs program.py out of memory in
+each of cases.py's ways, and public.py's scripts from a folder with their check-outs, on the simulated device, asks memtap, then runs it
+again with each piece of advice, and compares how far it gets. Takes some minutes, on any machine with PyTorch; MEMTAP and
+MEMTAP_TEST_PYTHON as in tests/torch."""
 import argparse
 import json
+import os
+import re
 import shlex
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -12,6 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "torch"))
 import harness  # noqa: E402
+import public  # noqa: E402
 from cases import CASES  # noqa: E402
 
 MIB = 1 << 20
@@ -26,46 +31,75 @@ OPTIONS = {
 
 
 class Case:
+    """program.py in one of its ways."""
+    program = HERE / "program.py"
+
     def __init__(self, name, options, part, folder):
         self.name, self.options, self.part = name, shlex.split(options), part
-        self.trace = Path(folder) / f"{abs(hash(name))}.mtap"
+        self.trace, self.place = Path(folder) / "case.mtap", folder
         self.rows = []
 
-    def run(self, forks, memory, options=(), env=None):
-        """What program.py says of itself."""
+    def words(self, change=None):
+        """The program's, with a piece of advice; None: there is no way to follow it."""
+        return None if change and change not in OPTIONS else [*self.options, *OPTIONS.get(change, [])]
+
+    def run(self, forks, memory, words, env=None):
+        """What the program says of itself."""
         env = {"CUDASIM_MEMORY": str(memory), **(env or {})}
-        _, output = forks.run(self.trace, HERE / "program.py", *self.options, *options, env=env)
-        try:
-            return json.loads(output.strip().splitlines()[-1])
-        except (IndexError, ValueError):
-            return {"ended": f"failed: {output.strip().splitlines()[-1:]}", "at": [-1, 0, 0], "allocations": 0}
+        _, output = forks.run(self.trace, self.program, *words, env=env, cwd=self.place)
+        said = [line for line in output.splitlines() if line.startswith('{"ended"')]
+        if said:
+            return json.loads(said[-1])
+        return {"ended": f"failed: {output.strip().splitlines()[-1:]}", "at": [-1, 0, 0], "allocations": 0, "reserved": 0}
 
     def advice(self):
         done = harness.run([harness.MEMTAP, "oom", "--format", "json", self.trace])
         return json.loads(done.stdout) if done.returncode == 0 else {"suggestions": [], "failed": done.stderr}
 
     def compare(self, recorded, plain):
-        large = self.run(plain, 80 << 30)
-        context = 520 * MIB
-        memory = context + int(large["reserved"] * self.part) // (2 * MIB) * 2 * MIB
-        first = self.run(recorded, memory)
-        if first["ended"] != "oom":
-            self.rows.append((self.name, "-", "did not run out: " + first["ended"], "", "", True, ""))
-            return self
+        large = self.run(plain, 80 << 30, self.words())
+        memory = 520 * MIB + int(large["reserved"] * self.part) // (2 * MIB) * 2 * MIB  # the context's share on top
+        first = self.run(recorded, memory, self.words())
+        if large["ended"] != "whole" or first["ended"] != "oom":
+            self.rows.append((self.name, "-", f"did not run out: {large['ended']}, {first['ended']}", "", "", False))
+            return
         for advice in self.advice()["suggestions"]:
-            change = advice.get("change", "?")
-            env = {"PYTORCH_ALLOC_CONF": advice["set"]} if advice.get("set") else {}
-            if not env and change not in OPTIONS:
-                self.rows.append((self.name, change, advice["what"], "", "not tried", True, ""))
-                continue
-            again = self.run(plain, memory, OPTIONS.get(change, []), env=env)
-            helps = further(again, first, bool(env) or change == "batch:1/2")
-            said = {True: "fits", False: "does not fit", None: "not known"}[advice.get("fits")]
-            right = said == "not known" or (said == "fits") == helps
-            got = "whole" if again["ended"] == "whole" else "further" if helps else again["ended"]
-            self.rows.append((self.name, advice.get("set") or change, said, advice.get("how", "?"), got, right, advice.get("spare", "")))
-        self.trace.unlink(missing_ok=True)
-        return self
+            self.rows.append(self.follow(advice, plain, memory, first))
+
+    def follow(self, advice, plain, memory, first):
+        """A row: one piece of advice, what memtap says of it, and what happens."""
+        change, setting = advice.get("change", "?"), advice.get("set")
+        words = self.words(None if setting else change)
+        said = {True: "fits", False: "does not fit", None: "not known"}[advice.get("fits")]
+        if words is None:
+            return self.name, change, said, advice.get("how", "?"), "not tried", True
+        again = self.run(plain, memory, words, env={"PYTORCH_ALLOC_CONF": setting} if setting else {})
+        helps = further(again, first, bool(setting) or change == "batch:1/2")
+        got = "whole" if again["ended"] == "whole" else "further" if helps else again["ended"]
+        right = said == "not known" or (said == "fits") == helps
+        return self.name, setting or change, said, advice.get("how", "?"), got, right
+
+
+class PublicCase(Case):
+    """A public script, which observed.py runs."""
+    program = HERE / "observed.py"
+
+    def __init__(self, row, folder, work):
+        name, self.script, options, self.batch, observer, part = row
+        super().__init__(name, options, part, folder)
+        self.observer = observer.split()
+        self.place = work / public.SCRIPTS[self.script][0]
+
+    def words(self, change=None):
+        batch, changes = self.batch, OPTIONS.get(change, [])
+        if change == "batch:1/2":
+            batch, changes = batch // 2, []
+        if change and (change not in OPTIONS or (change == "batch:1/2" and not batch)):
+            return None
+        script, blocks = public.command(self.script, self.options, batch)
+        if change == "checkpoint" and not blocks:
+            return None
+        return [*blocks, *self.observer, *changes, *script]
 
 
 def further(again, first, same_calls):
@@ -77,29 +111,59 @@ def further(again, first, same_calls):
     return again["at"] > first["at"]
 
 
+def find_cases(args, folder):
+    """Those asked for; and the public scripts that are not there."""
+    cases = [Case(*row, folder) for row in CASES if args.k in row[0]]
+    if not args.public:
+        return cases, "--public names no folder"
+    work = Path(folder) / "work"
+    missing = public.prepare(args.public.resolve(), work, harness.PYTHON)
+    cases += [PublicCase(row, folder, work) for row in public.CASES if args.k in row[0] and row[1] not in missing]
+    return cases, missing and "not there: " + ", ".join(missing)
+
+
+def count(rows):
+    """Lines that say how many claims agree."""
+    for how in ("replayed", "modelled"):
+        mine = [row for row in rows if row[3] == how and row[4] != "not tried"]
+        claims = [row for row in mine if row[2] != "not known"]
+        part = f" ({100 * sum(row[5] for row in claims) / len(claims):.1f} %)" if claims else ""
+        yield (f"\n{how}: {sum(row[5] for row in claims)} of {len(claims)} claims agree{part}; "
+               f"{len(mine) - len(claims)} times memtap says that it does not know.")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-k", default="", help="only cases whose names have this")
     parser.add_argument("-o", help="write a table in Markdown")
+    parser.add_argument("--public", type=Path, default=os.environ.get("MEMTAP_PUBLIC_SCRIPTS"),
+                        help="folder with check-outs of nanoGPT, minGPT, llama2.c, examples and pytorch-image-models; "
+                             "by default what MEMTAP_PUBLIC_SCRIPTS names")
+    parser.add_argument("--keep", type=Path, help="folder for the traces of cases with a claim that is wrong")
     args = parser.parse_args()
+    args.public = args.public and Path(args.public)
     rows, lines = [], ["| case | advice | memtap says | how | what happens | agree |", "|---|---|---|---|---|---|"]
-    program = HERE / "program.py"
     simulate = [harness.MEMTAP, "simulate", "--gpu", harness.GPU, "--"]
-    with tempfile.TemporaryDirectory() as folder, harness.Forks(program) as recorded, \
-            harness.Forks(program, before=simulate) as plain:
-        for case in [Case(*case, folder) for case in CASES if args.k in case[0]]:
-            for row in case.compare(recorded, plain).rows:
-                rows.append(row)
-                lines.append("| " + " | ".join([*map(str, row[:5]), "yes" if row[5] else "**no**"]) + " |")
-                print(lines[-1], flush=True)
-    for how in ("replayed", "modelled"):
-        mine = [row for row in rows if row[3] == how]
-        claims = [row for row in mine if row[2] != "not known"]
-        lines.append(f"\n{how}: {sum(row[5] for row in claims)} of {len(claims)} claims agree; "
-                     f"{len(mine) - len(claims)} times memtap says that it does not know.")
-        print(lines[-1])
+    with tempfile.TemporaryDirectory() as folder:
+        cases, skipped = find_cases(args, folder)
+        programs = sorted({str(case.program) for case in cases})
+        with harness.Forks(*programs) as recorded, harness.Forks(*programs, before=simulate) as plain:
+            for case in cases:
+                case.compare(recorded, plain)
+                if args.keep and not all(row[5] for row in case.rows):
+                    shutil.copy(case.trace, args.keep / (re.sub(r"\W+", "-", case.name) + ".mtap"))
+                for row in case.rows:
+                    rows.append(row)
+                    lines.append("| " + " | ".join([*map(str, row[:5]), "yes" if row[5] else "**no**"]) + " |")
+                    print(lines[-1], flush=True)
+                case.trace.unlink(missing_ok=True)
+    lines += count(rows)
+    if skipped:
+        lines.append(f"\nPublic scripts left out: {skipped}.")
+    print(*lines[len(rows) + 2:], sep="\n")
     if args.o:
         Path(args.o).write_text("\n".join(lines) + "\n")
+    sys.exit(any(not row[5] and row[3] != "modelled" for row in rows))
 
 
 if __name__ == "__main__":

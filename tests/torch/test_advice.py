@@ -18,7 +18,7 @@ def keeps_settings(recorded, folder):
     """The run's own settings are those of the replay, and are no advice."""
     options = next(case[1] for case in CASES if case[0] == "attention 60 %")
     case = campaign.Case("own settings", options, 0, folder)
-    first = case.run(recorded, 1000 << 20, env={"PYTORCH_ALLOC_CONF": "expandable_segments:True"})
+    first = case.run(recorded, 1000 << 20, case.words(), env={"PYTORCH_ALLOC_CONF": "expandable_segments:True"})
     found = case.advice()
     check(first["ended"] == "oom" and found["more_needed"], f"expandable segments: {first}, {found['more_needed']}")
     check(all(advice["set"] != "expandable_segments:True" for advice in found["suggestions"]), "advice that is in force")
@@ -32,11 +32,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder, harness.Forks(program) as recorded, \
             harness.Forks(program, before=simulate) as plain:
         for case in (campaign.Case(*case, folder) for case in CASES if case[0] in TRIED):
-            rows = case.compare(recorded, plain).rows
-            check(len(rows) > 1, f"{case.name}: {rows}")
-            for row in rows:
+            case.compare(recorded, plain)
+            check(len(case.rows) > 1, f"{case.name}: {case.rows}")
+            for row in case.rows:
                 check(row[5], f"{case.name}: of {row[1]} memtap says {row[2]} ({row[3]}); it {row[4]}")
                 replayed += row[3] == "replayed"
+            case.trace.unlink()
         keeps_settings(recorded, folder)
     check(replayed >= len(TRIED), f"only {replayed} answers are replayed")
     harness.finish()
@@ -44,4 +45,5 @@ def main():
 
 if harness.ON_GPU:
     harness.skip("the card's size is simulated")
+harness.need_torch()
 main()
