@@ -145,15 +145,6 @@ static uint64_t less(uint64_t from, uint64_t bytes)
     return from > bytes ? from - bytes : 0;
 }
 
-/* Return this process's runtime memory, including other processes' if NVML does not tell them
- * apart. */
-static uint64_t runtime_of(const struct mt_sample *sample)
-{
-    uint64_t own =
-        sample->own ? sample->own : less(less(sample->total, sample->free), sample->others);
-    return less(own, sample->cuda_bytes);
-}
-
 /* The sample is from a little after the moment, or before it. CUDA's allocations and frees in
  * between are known exactly. */
 static void find_rest(struct mt_balance *balance, const struct mt_sample *sample,
@@ -165,8 +156,11 @@ static void find_rest(struct mt_balance *balance, const struct mt_sample *sample
     balance->sample_time_ns = sample->time_ns;
     balance->total = sample->total;
     balance->used = less(used, sample->cuda_bytes) + cuda_bytes;
-    balance->runtime = runtime_of(sample);
-    balance->first = runtime_of(first) < balance->runtime ? runtime_of(first) : balance->runtime;
+    uint64_t too_many = less(balance->used, sample->total); /* they were counted twice */
+    balance->used -= too_many;
+    balance->runtime = less(mt_sample_besides(sample), too_many);
+    uint64_t begun_with = mt_sample_besides(first);
+    balance->first = begun_with < balance->runtime ? begun_with : balance->runtime;
     balance->objects = sample->objects;
     balance->since = (struct mt_cuda_object_counts){
         .contexts = less(sample->objects.contexts, first->objects.contexts),

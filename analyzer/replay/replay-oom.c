@@ -48,6 +48,25 @@ int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event)
     return 0;
 }
 
+uint64_t mt_sample_besides(const struct mt_sample *sample)
+{
+    uint64_t taken = sample->total > sample->free ? sample->total - sample->free : 0;
+    uint64_t others = sample->others + sample->cuda_bytes;
+    if (sample->own)
+        return sample->own > sample->cuda_bytes ? sample->own - sample->cuda_bytes : 0;
+    return taken > others ? taken - others : 0;
+}
+
+/* A sample that is taken within a call of CUDA, whose event comes later, has its bytes twice: the
+ * next sample has less besides CUDA's allocations, although no context and no module has gone. */
+static bool has_bytes_twice(const struct mt_sample *sample, const struct mt_sample *next)
+{
+    return mt_sample_besides(next) < mt_sample_besides(sample) &&
+           next->objects.contexts >= sample->objects.contexts &&
+           next->objects.modules >= sample->objects.modules;
+}
+
+/* Of the samples before and after the moment the nearer one counts, if it can be relied on. */
 void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
@@ -64,7 +83,8 @@ void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event)
     const struct mt_sample *before = &replay->sample_at[slot];
     uint64_t taken_ns = replay->taken_ns[slot];
     if (replay->awaits_sample[slot] &&
-        (!before->time_ns || event->time_ns - taken_ns <= taken_ns - before->time_ns))
+        (!before->time_ns || event->time_ns - taken_ns <= taken_ns - before->time_ns ||
+         has_bytes_twice(before, &replay->sample[slot])))
         replay->sample_at[slot] = replay->sample[slot];
     replay->awaits_sample[slot] = 0;
 }

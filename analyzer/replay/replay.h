@@ -67,6 +67,10 @@ struct mt_sample {
     struct mt_cuda_object_counts objects;
 };
 
+/* Bytes of this process besides CUDA's allocations; other processes' too if NVML does not tell them
+ * apart. */
+uint64_t mt_sample_besides(const struct mt_sample *sample);
+
 /* PyTorch requested memory from CUDA although as many bytes were free in its pools: the case with
  * the most free bytes. */
 struct mt_worst {

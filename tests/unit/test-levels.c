@@ -8,9 +8,6 @@
 #include "trace-format/cuda-apis.h"
 
 #include <check.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #define A 0x7f0000000000ull
 #define HANDLE 0x5500ull
@@ -312,142 +309,9 @@ START_TEST(pytorchs_oom_is_not_counted_twice)
 }
 END_TEST
 
-static void sample(uint64_t free, uint64_t own, uint64_t others)
-{
-    mt_build_event4(builder, MT_DEVICE_MEMORY, 1000 * MT_MIB, free, own, others);
-}
-
-/* PyTorch's segment, a workspace of a library, and what a context takes. */
-static void use_library(void)
-{
-    uint32_t segment =
-        mt_build_stack(builder, "/u/t.py:1 main", "/v/site-packages/torch/lib/libtorch_cuda.so@99",
-                       "/v/site-packages/torch/lib/libc10_cuda.so@20", NULL);
-    uint32_t library =
-        mt_build_stack(builder, "/u/t.py:2 main", "/v/site-packages/torch/lib/libtorch_cuda.so@11",
-                       "/v/site-packages/nvidia/cu13/lib/libcublasLt.so.13@4567",
-                       "/v/site-packages/nvidia/cu13/lib/libcudart.so.13@12", NULL);
-    mt_build_on(builder, 0, 1, segment);
-    mt_build_event(builder, MT_CUDA_MALLOC, A, 20 * MT_MIB, 0);
-    mt_build_event(builder, MT_CUDA_MALLOC, A + 64 * MT_MIB, 2 * MT_MIB, 0); /* all cached */
-    mt_build_on(builder, 0, 1, library);
-    mt_build_event(builder, MT_CUDA_MALLOC, A + 128 * MT_MIB, 8 * MT_MIB, 0);
-    mt_build_event4(builder, MT_ALLOC, A, 20 * MT_MIB, 20 * MT_MIB, 22 * MT_MIB);
-}
-
-START_TEST(all_that_the_device_holds_is_told_apart)
-{
-    sample(999 * MT_MIB, 0, 0);
-    use_library();
-    mt_build_event(builder, MT_CUDA_MALLOC, A + 256 * MT_MIB, 3 * MT_MIB, 0); /* after the peak */
-    sample(500 * MT_MIB, 333 * MT_MIB, 150 * MT_MIB);
-    sample(1 * MT_MIB, 1 * MT_MIB, 1 * MT_MIB); /* later ones say nothing of the peak */
-    const struct mt_balance *balance = &analyze()->balance;
-    ck_assert_int_eq(balance->known, 1);
-    ck_assert_int_eq(balance->knows_own, 1);
-    ck_assert_uint_eq(balance->total, 1000 * MT_MIB);
-    ck_assert_uint_eq(balance->used, 497 * MT_MIB);
-    ck_assert_uint_eq(balance->pytorch, 22 * MT_MIB);
-    ck_assert_uint_eq(balance->cuda, 8 * MT_MIB);
-    ck_assert_uint_eq(balance->n_parts, 1);
-    ck_assert_str_eq(balance->part[0].name, "libcublasLt.so.13");
-    ck_assert_uint_eq(balance->part[0].bytes, 8 * MT_MIB);
-    ck_assert_uint_eq(balance->runtime, 300 * MT_MIB);
-    ck_assert_uint_eq(balance->others, 150 * MT_MIB);
-    ck_assert_uint_eq(balance->unexplained, 17 * MT_MIB);
-}
-END_TEST
-
-START_TEST(what_libraries_get_for_themselves_is_known_by_their_frames)
-{
-    static const struct {
-        const char *frame;
-        enum mt_category category;
-    } libraries[] = {
-        {"/usr/lib/x86_64-linux-gnu/libcudnn_graph.so.9@12", MT_CATEGORY_WORKSPACE},
-        {"/v/site-packages/nvidia/nccl/lib/libnccl.so.2@34", MT_CATEGORY_COMMUNICATION},
-        {"/opt/cuda/lib64/libcublas.so.13@56", MT_CATEGORY_WORKSPACE},
-        {"/opt/app/libnotcublas.so@78", MT_CATEGORY_OTHER}};
-    uint64_t bytes[MT_CATEGORY_ROOM] = {0};
-    for (unsigned i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        mt_build_on(builder, 0, 1,
-                    mt_build_stack(builder, "/opt/app/main@11", libraries[i].frame,
-                                   "/opt/cuda/lib64/libcudart.so.13@12", NULL));
-        mt_build_event(builder, MT_CUDA_MALLOC, A + i * MT_MIB, 1000u << i, 0);
-        bytes[libraries[i].category] += 1000u << i;
-    }
-    const struct mt_device *device = analyze();
-    for (unsigned i = 0; i < mt_n_categories; i++)
-        ck_assert_uint_eq(device->category[i].bytes, bytes[i]);
-}
-END_TEST
-
-START_TEST(without_nvml_others_are_with_the_context)
-{
-    use_library();
-    sample(600 * MT_MIB, 0, 0);
-    const struct mt_balance *balance = &analyze()->balance;
-    ck_assert_int_eq(balance->knows_own, 0);
-    ck_assert_uint_eq(balance->used, 400 * MT_MIB);
-    ck_assert_uint_eq(balance->runtime, 370 * MT_MIB);
-    ck_assert_uint_eq(balance->unexplained, 0);
-}
-END_TEST
-
-START_TEST(a_sample_before_serves_where_none_follows)
-{
-    use_library();
-    sample(600 * MT_MIB, 400 * MT_MIB, 0);
-    mt_build_event4(builder, MT_ALLOC, A + 1, 1, 21 * MT_MIB, 22 * MT_MIB); /* the peak */
-    const struct mt_balance *balance = &analyze()->balance;
-    ck_assert_int_eq(balance->known, 1);
-    ck_assert_uint_eq(balance->runtime, 370 * MT_MIB);
-}
-END_TEST
-
-START_TEST(without_samples_the_libraries_are_told)
-{
-    use_library();
-    const struct mt_balance *balance = &analyze()->balance;
-    ck_assert_int_eq(balance->known, 0);
-    ck_assert_uint_eq(balance->cuda, 8 * MT_MIB);
-    ck_assert_str_eq(balance->part[0].name, "libcublasLt.so.13");
-}
-END_TEST
-
-START_TEST(what_is_never_freed_is_told)
-{
-    mt_scenario_c_program(builder);
-    const struct mt_device *device = analyze();
-    ck_assert_uint_eq(device->leaks.bytes, 3 * MT_MIB);
-    ck_assert_uint_eq(device->leaks.blocks, 1);
-    ck_assert_uint_eq(device->leaks.n, 1);
-    ck_assert_uint_eq(analysis.replay.cuda.unknown, 0);
-    ck_assert_uint_eq(analysis.replay.cuda.twice.blocks, 1);
-    ck_assert_uint_eq(analysis.replay.cuda.by_others.blocks, 1);
-}
-END_TEST
-
-START_TEST(a_killed_program_has_no_leaks)
-{
-    mt_build_event(builder, MT_CUDA_MALLOC, A, 1000, 0);
-    ck_assert_uint_eq(analyze()->leaks.blocks, 0);
-}
-END_TEST
-
-START_TEST(pytorchs_tensors_are_no_leaks)
-{
-    mt_build_info(builder, "torch=2.15.0");
-    mt_build_event(builder, MT_CUDA_MALLOC, A, 1000, 0);
-    mt_build_end(builder);
-    ck_assert_uint_eq(analyze()->leaks.blocks, 0);
-}
-END_TEST
-
 int main(void)
 {
-    TCase *segments = tcase_create("segments"), *blocks = tcase_create("blocks"),
-          *balance = tcase_create("balance");
+    TCase *segments = tcase_create("segments"), *blocks = tcase_create("blocks");
     tcase_add_checked_fixture(segments, begin, end);
     tcase_add_test(segments, pieces_that_are_mapped_are_one_segment);
     tcase_add_test(segments, what_is_unmapped_is_in_no_segment);
@@ -466,14 +330,5 @@ int main(void)
     tcase_add_test(blocks, with_cudas_pools_blocks_are_told_apart);
     tcase_add_test(blocks, cuda_running_out_is_an_oom_where_pytorch_has_no_cache);
     tcase_add_test(blocks, pytorchs_oom_is_not_counted_twice);
-    tcase_add_checked_fixture(balance, begin, end);
-    tcase_add_test(balance, all_that_the_device_holds_is_told_apart);
-    tcase_add_test(balance, what_libraries_get_for_themselves_is_known_by_their_frames);
-    tcase_add_test(balance, without_nvml_others_are_with_the_context);
-    tcase_add_test(balance, a_sample_before_serves_where_none_follows);
-    tcase_add_test(balance, without_samples_the_libraries_are_told);
-    tcase_add_test(balance, what_is_never_freed_is_told);
-    tcase_add_test(balance, a_killed_program_has_no_leaks);
-    tcase_add_test(balance, pytorchs_tensors_are_no_leaks);
-    return RUN_TESTS(segments, blocks, balance);
+    return RUN_TESTS(segments, blocks);
 }
