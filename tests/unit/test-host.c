@@ -90,10 +90,10 @@ START_TEST(memory_of_devices_is_none)
 }
 END_TEST
 
-/* What others have, in MiB. */
-static void sample(uint64_t others)
+/* What this process and others have, in MiB. */
+static void sample(uint64_t own, uint64_t others)
 {
-    mt_build_event4(builder, MT_DEVICE_MEMORY, 1000 * MT_MIB, 500 * MT_MIB, 100 * MT_MIB,
+    mt_build_event4(builder, MT_DEVICE_MEMORY, 1000 * MT_MIB, 500 * MT_MIB, own * MT_MIB,
                     others * MT_MIB);
 }
 
@@ -110,12 +110,12 @@ START_TEST(the_nearest_answer_counts)
     } cases[] = {{1, 5, 1}, {5, 1, 2}, {3, 3, 2}};
     for (unsigned i = 0; i < 3; i++) {
         mt_build_event(builder, MT_CUDA_MALLOC, BASE, 10 * MT_MIB, 0);
-        sample(1);
+        sample(100, 1);
         pass(cases[i].before);
         mt_build_event(builder, MT_CUDA_MALLOC, BASE + 64 * MT_MIB, 10 * MT_MIB, 0);
         pass(cases[i].after);
-        sample(2);
-        sample(3);
+        sample(110, 2);
+        sample(110, 3);
         analyze();
         const struct mt_balance *balance = &mt_analysis_main_device(&analysis)->balance;
         ck_assert_uint_eq(balance->others, cases[i].others * MT_MIB);
