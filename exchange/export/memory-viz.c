@@ -188,10 +188,44 @@ static void put_annotations(struct mt_viz *viz)
     mt_pickle_list_end(viz->pickle, &list);
 }
 
+/* As far as the trace knows them: the variable that the program was started with. */
+static void put_settings(struct mt_viz *viz)
+{
+    static const char *const names[] = {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"};
+    const struct mt_definitions *d = mt_rows_replay(viz->rows)->definitions;
+    mt_pickle_key(viz->pickle, "allocator_settings");
+    mt_pickle_dict(viz->pickle);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "env.%s", names[i]);
+        const char *setting = mt_info(d, key);
+        if (setting) {
+            mt_pickle_key(viz->pickle, names[i]);
+            mt_pickle_text(viz->pickle, setting);
+        }
+    }
+    mt_pickle_dict_end(viz->pickle);
+}
+
+/* memory_viz breaks on a snapshot of nothing. */
+static int check_blocks(const struct mt_viz *viz, struct mt_export_error *error)
+{
+    for (unsigned slot = 1; slot < MT_DEVICES; slot++)
+        if (is_asked(viz, slot))
+            return 0;
+    error->path = viz->path;
+    snprintf(error->text, sizeof error->text,
+             "has no memory of PyTorch's allocator to show; use --format perfetto or csv");
+    return -ENODATA;
+}
+
 static int put_snapshot(struct mt_viz *viz, struct mt_export_error *error)
 {
     struct mt_analysis analysis;
-    int rc = make_memos(viz);
+    int rc = check_blocks(viz, error);
+    if (rc)
+        return rc;
+    rc = make_memos(viz);
     if (!rc && viz->export->has_moment)
         rc = mt_export_analyze(viz->export, viz->path, &analysis, error);
     if (rc) {
@@ -202,9 +236,7 @@ static int put_snapshot(struct mt_viz *viz, struct mt_export_error *error)
     mt_pickle_dict(viz->pickle);
     rc = put_devices(viz, viz->export->has_moment ? &analysis : NULL, error);
     put_annotations(viz);
-    mt_pickle_key(viz->pickle, "allocator_settings");
-    mt_pickle_dict(viz->pickle);
-    mt_pickle_dict_end(viz->pickle);
+    put_settings(viz);
     mt_pickle_dict_end(viz->pickle);
     if (viz->export->has_moment)
         mt_analysis_destroy(&analysis);

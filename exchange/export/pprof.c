@@ -2,9 +2,10 @@
 /* pprof's profile.proto, gzipped: what is live at a moment, by stack, with labels. */
 #include "analyzer/findings/job.h"
 #include "analyzer/support/demangle.h"
-#include "exchange/tables/texts.h"
 #include "exchange/encode/proto.h"
+#include "exchange/tables/texts.h"
 #include "shares.h"
+#include "trace-format/safe-text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,16 @@
 #include <zlib.h>
 
 /* Fields of its messages. */
-enum { SAMPLE_TYPE = 1, SAMPLE = 2, LOCATION = 4, FUNCTION = 5, STRING = 6 };
+enum {
+    SAMPLE_TYPE = 1,
+    SAMPLE = 2,
+    MAPPING = 3,
+    LOCATION = 4,
+    FUNCTION = 5,
+    STRING = 6,
+    DEFAULT = 14
+};
+enum { MAPPING_FILE = 5, MAPPING_HAS_NAMES = 7, MAPPING_HAS_LINES = 9 };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 enum { LABEL_KEY = 1, LABEL_TEXT = 2, LABEL_NUMBER = 3 };
 
@@ -21,6 +31,7 @@ struct pprof {
     struct mt_texts strings;   /* the first is "" */
     struct mt_texts functions; /* "name place, file place" */
     struct mt_texts locations; /* "function place, line" */
+    uint32_t program;          /* a string; 0: none yet */
     int rc;
 };
 
@@ -32,9 +43,19 @@ static uint32_t place(struct pprof *to, struct mt_texts *texts, const char *text
     return index;
 }
 
+/* pprof prints texts to terminals as they are. */
 static uint32_t string(struct pprof *to, const char *text)
 {
-    return place(to, &to->strings, text);
+    char *safe = strdup(text);
+    uint32_t index = 0;
+    if (safe) {
+        mt_safe_in_place(safe, true);
+        index = place(to, &to->strings, safe);
+    } else {
+        to->rc = -ENOMEM;
+    }
+    free(safe);
+    return index;
 }
 
 /* A location's id, from 1. */
@@ -79,6 +100,9 @@ static void put_sample(struct pprof *to, const struct mt_analysis *analysis,
         mt_short_type_name(mt_string(d, share->operator), operator, sizeof operator);
     size_t begin = mt_proto_begin(&to->proto, SAMPLE);
     size_t ids = mt_proto_begin(&to->proto, SAMPLE_LOCATION);
+    if (!mt_stack(d, share->stack)->depth) /* else pprof shows it nowhere */
+        mt_proto_varint(&to->proto,
+                        location(to, &(struct mt_frame){.function = "(no stack)", .file = "?"}));
     for (uint32_t stack = share->stack; mt_stack(d, stack)->depth;
          stack = mt_stack(d, stack)->parent)
         mt_proto_varint(&to->proto, location(to, mt_named_frame(d, mt_stack(d, stack)->frame)));
@@ -100,7 +124,10 @@ static void put_sample(struct pprof *to, const struct mt_analysis *analysis,
 static int show(void *data, const struct mt_analysis *analysis, const char *path)
 {
     struct pprof *to = data;
+    const char *command = mt_info(analysis->replay.definitions, "command");
     (void)path;
+    if (!to->program)
+        to->program = string(to, command && *command ? command : "memtap");
     for (size_t i = 0; i < analysis->n_devices && !to->rc; i++) {
         struct mt_live_share *shares;
         size_t n;
@@ -121,14 +148,27 @@ static void put_type(struct pprof *to, const char *type, const char *unit)
     mt_proto_end(&to->proto, begin);
 }
 
+/* One for all locations: pprof's heads name it, and it looks for no program's symbols then. */
+static void put_mapping(struct pprof *to)
+{
+    size_t begin = mt_proto_begin(&to->proto, MAPPING);
+    mt_proto_number(&to->proto, 1, 1);
+    mt_proto_number(&to->proto, MAPPING_FILE, to->program);
+    for (unsigned has = MAPPING_HAS_NAMES; has <= MAPPING_HAS_LINES; has++)
+        mt_proto_number(&to->proto, has, 1);
+    mt_proto_end(&to->proto, begin);
+}
+
 /* What samples refer to. */
 static void put_definitions(struct pprof *to)
 {
     struct mt_proto *proto = &to->proto;
     char *rest;
+    put_mapping(to);
     for (size_t i = 0; i < to->locations.n; i++) {
         size_t begin = mt_proto_begin(proto, LOCATION);
         mt_proto_number(proto, 1, i + 1);
+        mt_proto_number(proto, 2, 1);
         size_t line = mt_proto_begin(proto, 4);
         mt_proto_number(proto, 1, strtoull(to->locations.text[i], &rest, 10));
         mt_proto_number(proto, 2, strtoull(rest, NULL, 10));
@@ -174,7 +214,7 @@ int mt_export_pprof(const struct mt_export *export, struct mt_sink *sink,
     string(&to, "");
     put_type(&to, "blocks", "count");
     put_type(&to, "space", "bytes");
-    mt_proto_number(&to.proto, 14, string(&to, "space"));
+    mt_proto_number(&to.proto, DEFAULT, string(&to, "space"));
     int rc = mt_export_each(export, show, &to, error);
     put_definitions(&to);
     if (!rc)

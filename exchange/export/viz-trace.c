@@ -128,6 +128,39 @@ static struct mt_viz_request *request_at(const struct mt_viz *viz, uint64_t addr
     return place ? &viz->requests[place - 1] : NULL;
 }
 
+/* Whether a block lies in segments that are known; an expandable one has many pieces. */
+static bool is_in_segment(const struct mt_viz *viz, uint64_t address, uint64_t size)
+{
+    size_t at = find_segment(viz, address);
+    if (at == viz->n_segments || viz->segments[at].address != address) {
+        if (!at)
+            return false;
+        at--;
+    }
+    for (uint64_t from = address; at < viz->n_segments; at++) {
+        const struct mt_viz_segment *segment = &viz->segments[at];
+        uint64_t end = segment->address + segment->size;
+        if (segment->address > from || end <= from)
+            return false;
+        if (end - address >= size)
+            return true;
+        from = end;
+    }
+    return false;
+}
+
+/* memory_viz shows every block in a segment. */
+static void put_own_segment(struct mt_viz *viz, const char *action,
+                            const struct mt_viz_request *request, const struct mt_event *event)
+{
+    put_segment(viz, action,
+                &(struct mt_viz_segment){.address = request->address,
+                                         .size = request->size,
+                                         .stream = request->stream,
+                                         .pool = request->pool},
+                event);
+}
+
 static void drop_request(struct mt_viz *viz, uint64_t address)
 {
     uint32_t place = mt_address_map_take(&viz->by_address, address);
@@ -148,6 +181,14 @@ static void put_free(struct mt_viz *viz, const char *action, const struct mt_viz
     mt_pickle_dict_end(viz->pickle);
 }
 
+static void put_completed(struct mt_viz *viz, const struct mt_viz_request *request,
+                          const struct mt_event *event)
+{
+    put_free(viz, "free_completed", request, event);
+    if (request->is_alone)
+        put_own_segment(viz, "segment_free", request, event);
+}
+
 /* Before PyTorch gives memory back it waits until the blocks that other streams use are free. The
  * trace may say so later only. */
 static void complete_all(struct mt_viz *viz, const struct mt_event *event)
@@ -157,7 +198,7 @@ static void complete_all(struct mt_viz *viz, const struct mt_event *event)
         if (!request.is_freed)
             continue;
         viz->n_freed--;
-        put_free(viz, "free_completed", &request, event);
+        put_completed(viz, &request, event);
         drop_request(viz, request.address);
     }
 }
@@ -228,8 +269,11 @@ static void see_alloc(struct mt_viz *viz, const struct mt_replay *replay,
                                      .pool = thread->pool,
                                      .stack = event->stack,
                                      .rule = mt_rows_rule(viz->rows, replay->events)};
+    request.is_alone = !is_in_segment(viz, request.address, request.size);
     if (request.address)
         add_request(viz, &request);
+    if (request.is_alone)
+        put_own_segment(viz, "segment_alloc", &request, event);
     if (!begin_entry(viz, "alloc", "addr", event->address, event->size - unused, thread->stream,
                      event))
         return;
@@ -258,7 +302,7 @@ static void see_free(struct mt_viz *viz, const struct mt_event *event)
         known->is_freed = true;
         viz->n_freed++;
     } else {
-        put_free(viz, "free_completed", &request, event);
+        put_completed(viz, &request, event);
         drop_request(viz, event->address);
     }
     thread->waits = false;
@@ -270,7 +314,7 @@ static void see_done(struct mt_viz *viz, const struct mt_event *event)
     if (!known || !known->is_freed)
         return;
     viz->n_freed--;
-    put_free(viz, "free_completed", known, event);
+    put_completed(viz, known, event);
     drop_request(viz, event->FREE_DONE.address);
 }
 

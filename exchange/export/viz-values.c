@@ -46,7 +46,19 @@ void mt_viz_frames(struct mt_viz *viz, const char *key, uint32_t stack)
     viz->stacks[stack] = mt_pickle_memoize(pickle) + 1;
 }
 
-/* A list of texts, as PyTorch has it. */
+/* As Python writes a traceback, of which autograd keeps the lines: the outermost first. */
+static void put_forward_frame(struct mt_viz *viz, struct mt_pickle_list *list,
+                              const struct mt_frame *frame)
+{
+    char *text = NULL;
+    if (asprintf(&text, "  File \"%s\", line %u, in %s\n", frame->file, frame->line,
+                 frame->function) < 0)
+        text = NULL;
+    mt_pickle_item(viz->pickle, list);
+    mt_pickle_text(viz->pickle, text ? text : frame->function);
+    free(text);
+}
+
 void mt_viz_forward_frames(struct mt_viz *viz, uint32_t stack)
 {
     const struct mt_definitions *d = mt_rows_replay(viz->rows)->definitions;
@@ -54,23 +66,26 @@ void mt_viz_forward_frames(struct mt_viz *viz, uint32_t stack)
     struct mt_pickle_list list;
     if (!stack || stack >= mt_definitions_stack_limit(d))
         return;
-    mt_pickle_key(pickle, "forward_frames");
     if (viz->forward[stack]) {
+        mt_pickle_key(pickle, "forward_frames");
         mt_pickle_get(pickle, viz->forward[stack] - 1);
         return;
     }
-    mt_pickle_list(pickle, &list);
-    for (uint32_t at = stack; mt_stack(d, at)->depth; at = mt_stack(d, at)->parent) {
-        const struct mt_frame *frame = mt_named_frame(d, mt_stack(d, at)->frame);
-        char *text = NULL;
-        mt_pickle_item(pickle, &list);
-        if (asprintf(&text, "%s:%u:%s", frame->file, frame->line, frame->function) < 0)
-            text = NULL;
-        mt_pickle_text(pickle, text ? text : frame->function);
-        free(text);
+    uint32_t depth = mt_stack(d, stack)->depth, at = stack;
+    const struct mt_frame **frames = calloc((size_t)depth + 1, sizeof *frames);
+    if (!frames) {
+        viz->rc = -ENOMEM;
+        return;
     }
+    for (uint32_t i = depth; i > 0; i--, at = mt_stack(d, at)->parent)
+        frames[i - 1] = mt_named_frame(d, mt_stack(d, at)->frame);
+    mt_pickle_key(pickle, "forward_frames");
+    mt_pickle_list(pickle, &list);
+    for (uint32_t i = 0; i < depth; i++)
+        put_forward_frame(viz, &list, frames[i]);
     mt_pickle_list_end(pickle, &list);
     viz->forward[stack] = mt_pickle_memoize(pickle) + 1;
+    free(frames);
 }
 
 /* memory_viz has a colour for each, and one that is called so. */

@@ -20,6 +20,7 @@ struct mt_viz_request {
     uint64_t address, size, unused, stream, pool;
     uint32_t stack;
     bool is_freed; /* waits for other streams */
+    bool is_alone; /* in no segment that is known: it has one of its own */
     int rule;      /* -1: not known */
 };
 

@@ -78,8 +78,36 @@ def see_folded(trace, bytes_by_device):
     check(sum(int(line.rpartition(" ")[2]) for line in lines) == sum(bytes_by_device.values()), f"{trace}: folded")
 
 
+def history_faults(snapshot):
+    """As memory_viz goes back from the end: each block that is there lies within a segment that is there."""
+    for device, entries in enumerate(snapshot["device_traces"]):
+        of_device = [segment for segment in snapshot["segments"] if segment["device"] == device]
+        segments = {segment["address"]: segment["total_size"] for segment in of_device}
+        blocks = {block["address"]: block["size"] for segment in of_device for block in segment["blocks"] if block["state"] != "inactive"}
+        for entry in reversed(entries):
+            if entry["action"] == "segment_free":
+                segments[entry["addr"]] = entry["size"]
+            elif entry["action"] == "free_completed":
+                blocks[entry["addr"]] = entry["size"]
+                if not any(at <= entry["addr"] and entry["addr"] + entry["size"] <= at + size for at, size in segments.items()):
+                    yield f"{entry['addr']:x} was in no segment before it was freed"
+            elif entry["action"] in ("segment_alloc", "alloc"):
+                if (segments if entry["action"] == "segment_alloc" else blocks).pop(entry["addr"], None) is None:
+                    yield f"{entry['action']} of {entry['addr']:x}, which was not there later"
+        if segments or blocks:
+            yield f"at the begin there are {segments} {blocks}"
+
+
 def see_memory_viz(trace, _):
+    if trace in (f"{name}.mtap" for name in ("c-program", "native", "phases", "unknown")):
+        done = subprocess.run([memtap, "export", "-f", "memory_viz", trace], capture_output=True, text=True, check=False)
+        check(done.returncode == 2 and "no memory of PyTorch's" in done.stderr and not done.stdout, f"{trace}: {done}")
+        return
     snapshot = pickle.loads(export(trace, "-f", "memory_viz"))
+    faults.extend(f"{trace}: {fault}" for fault in list(history_faults(snapshot))[:3])
+    for entry in (entry for entries in snapshot["device_traces"] for entry in entries):
+        forward = entry.get("forward_frames", [])
+        check(all(text.startswith('  File "') and text.endswith("\n") for text in forward), f"{trace}: {forward}")
     for segment in snapshot["segments"]:
         at = segment["address"]
         for block in segment["blocks"]:
@@ -90,7 +118,7 @@ def see_memory_viz(trace, _):
         check(not entries or any(entry.get("category") == "unknown" for entry in entries), f"{trace}: unknown")
     peak = pickle.loads(export(trace, "-f", "memory_viz", "--at", "peak"))
     for device, size in live(trace).items():
-        if trace != "c-program.mtap" and device:
+        if device:
             there = sum(s["allocated_size"] for s in peak["segments"] if s["device"] == int(device))
             check(there in (size, 0), f"{trace}: device {device} has {there} bytes at its peak, not {size}")
 

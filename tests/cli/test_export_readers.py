@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_export_readers.py MAKE_TRACES MEMTAP: other tools' readers of what memtap export writes, as far as they are
-installed for the Python that MEMTAP_TEST_READERS names, or for this one: pyarrow, polars, duckdb, perfetto's protobuf;
-MEMTAP_TEST_SPEEDSCOPE names speedscope's file-format-schema.json, for jsonschema."""
+installed for the Python that MEMTAP_TEST_READERS names, or for this one: pyarrow, polars, duckdb, perfetto's protobuf, Mosaic
+(facebookresearch/mosaic); pprof's own tool, of Go; MEMTAP_TEST_SPEEDSCOPE names speedscope's file-format-schema.json, for jsonschema."""
 import csv
 import importlib.util
 import io
 import json
 import os
+import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -88,8 +90,38 @@ def see_speedscope(traces):
         jsonschema.validate(json.loads(export("-f", "speedscope", *traces)), json.load(schema))
 
 
-READERS = {"pyarrow": see_pyarrow, "polars": see_polars, "duckdb": see_duckdb, "perfetto": see_perfetto, "jsonschema": see_speedscope}
-found = [name for name in READERS if importlib.util.find_spec(name) and
+def see_pprof(traces):
+    """What pprof counts at the innermost functions is what is live, with and without stacks; nothing reaches a terminal."""
+    pathlib.Path("p.pb.gz").write_bytes(export("-f", "pprof", *traces))
+    told = subprocess.run([*PPROF, "-top", "-unit=B", "-nodefraction=0", "p.pb.gz"], capture_output=True, text=True, check=True)
+    assert not told.stderr and "\x1b" not in told.stdout and told.stdout.startswith("File: "), told
+    flat = [int(line.split()[0].removesuffix("B")) for line in told.stdout.splitlines()
+            if line.strip()[:1].isdigit()]
+    columns, rows = expected("blocks", ["--at", "peak", *traces])
+    wanted = sum(int(row[columns.index("size")]) for row in rows)
+    assert sum(flat) == wanted, (sum(flat), wanted, told.stdout)
+    tags = subprocess.run([*PPROF, "-tags", "p.pb.gz"], capture_output=True, text=True, check=True).stdout
+    assert " category: Total" in tags or not wanted, tags
+
+
+def see_mosaic(traces):
+    """The same peak, at the same allocation."""
+    from mosaic.libmosaic.analyzer.memory_abstract import MemoryAbstract
+    for trace in traces:
+        done = subprocess.run([memtap, "export", "-f", "memory_viz", "-o", "m.pickle", trace], check=False, stderr=subprocess.DEVNULL)
+        if done.returncode:
+            continue  # it has no memory of PyTorch's
+        abstract = MemoryAbstract(memory_snapshot_file="m.pickle")
+        abstract.load_memory_snapshot()
+        abstract.memory_snapshot.analyze_memory_snapshot(opt="memory_peak")
+        report = json.loads(subprocess.run([memtap, "report", "-f", "json", trace], capture_output=True, check=True).stdout)
+        found, wanted = abstract.memory_snapshot.dynamic_memory_peak, max(device["peak"]["allocated"] for device in report["devices"])
+        assert found == wanted, (trace, found, wanted)
+
+
+PPROF = [shutil.which("pprof")] if shutil.which("pprof") else ["go", "tool", "pprof"]
+READERS = {"pprof": see_pprof, "mosaic": see_mosaic, "pyarrow": see_pyarrow, "polars": see_polars, "duckdb": see_duckdb, "perfetto": see_perfetto, "jsonschema": see_speedscope}
+found = [name for name in READERS if (shutil.which(PPROF[0]) if name == "pprof" else importlib.util.find_spec(name)) and
          (name != "duckdb" or importlib.util.find_spec("pyarrow")) and
          (name != "jsonschema" or "MEMTAP_TEST_SPEEDSCOPE" in os.environ)]
 with tempfile.TemporaryDirectory() as folder:
@@ -100,6 +132,8 @@ with tempfile.TemporaryDirectory() as folder:
             READERS[reader]([f"{name}.mtap"])
         READERS[reader]([f"{name}.mtap" for name in TRACES])
         print(reader, "reads it")
+for reader in READERS.keys() - set(found):
+    print(f"not installed, so not asked: {reader}")
     os.chdir("/")
 if not found:
     print("none of", *READERS, "is installed")
