@@ -203,6 +203,13 @@ def test_interrupted():
         code, said = interrupted(number)
         check(code == 128 + number and "interrupted" in said, f"{code}: {said}")
         nothing_is_left(f"after signal {number}")
+    words = command("-s", "t4,h100", "--vary", "size=1..100000", PROGRAM, "{size}")
+    with subprocess.Popen(words, cwd=HERE, env={**os.environ, "TMPDIR": WORK.name}, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        check(process.wait(60) == -signal.SIGPIPE, f"{process.returncode} after its reader has gone")
+    nothing_is_left("after its reader has gone")
     code, _ = interrupted(signal.SIGKILL)
     check(code == -signal.SIGKILL, f"{code}")
     nothing_is_left("after a kill")

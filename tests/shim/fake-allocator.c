@@ -19,7 +19,8 @@ enum { SIZE, REQUESTED, POOL, ADDRESS, FLAGS, PREVIOUS, NEXT, EVENTS, WORDS = 32
 enum { BLOCKS = 100 };
 
 /* As in PyTorch: a pool that all share, and a private one, which points back to its owner. What the
- * byte with a pool's kind leaves of its word is not set, and may look like a pointer to the owner. */
+ * byte with a pool's kind leaves of its word is not set, and may look like a pointer to the owner.
+ */
 static uint64_t shared_pool[32], private_pool[64];
 static size_t allocated;
 static unsigned size_word;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,9 +116,9 @@ static int make(struct mt_fit_arguments *arguments)
                          .jobs = arguments->jobs,
                          .tell = arguments->is_quiet ? tell_nothing : mt_fit_tell};
     int rc = mt_fit_make(&fit), code;
-    if (rc == -EINTR)
+    if (rc == -EINTR && fit.signal != SIGPIPE)
         mt_say("interrupted after %zu runs; all of them have ended", fit.n_attempts);
-    else if (rc)
+    else if (rc && rc != -EINTR)
         mt_say("%s", strerror(-rc));
     code = rc == -EINTR ? 128 + fit.signal : rc ? MT_EXIT_BAD : show(&fit, arguments);
     if (!rc && !code)
@@ -145,6 +146,7 @@ int mt_run_fit(const struct mt_command *command, int argc, char **argv)
             code = make(&arguments);
         if (arguments.job.temporary)
             rmdir(temporary);
+        mt_fit_end_as_asked();
     }
     mt_fit_arguments_clear(&arguments);
     return code;

@@ -35,6 +35,7 @@ struct mt_outcome {
     uint32_t iterations;          /* of training, that were complete */
     uint64_t used;                /* the most that was taken of the card, by anybody */
     uint64_t floor;               /* what of this PyTorch's cache is not */
+    uint64_t need;                /* the smallest card that would do, by a replay; 0: not known */
     uint64_t reserved, allocated; /* the most that PyTorch had reserved, and allocated */
     uint64_t flushes;             /* how often PyTorch gave its cache back to go on */
     uint64_t wanted;              /* when memory ran out */

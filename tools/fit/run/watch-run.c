@@ -2,6 +2,7 @@
 #include "watch-run.h"
 #include "analyzer/replay/follow.h"
 #include "analyzer/support/grow.h"
+#include "need.h"
 #include "repeat.h"
 #include "tools/fit/job/job.h"
 
@@ -27,6 +28,7 @@ struct followed {
     struct mt_watcher watcher;
     struct taken taken[MT_DEVICES];
     struct mt_repeat repeat[MT_DEVICES];
+    struct mt_gathering *gathering;
     uint32_t steps;
     uint64_t wanted;
     bool is_full, went_on, is_known, is_over;
@@ -89,14 +91,15 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
     unsigned slot = mt_device_slot(event->device);
     if (followed->is_known) /* what is printed is not to depend on when the run was ended */
         return 0;
+    int rc = mt_gather(followed->gathering, replay, event);
     if (replay->n_ooms)
         see_out_of_memory(followed, replay);
     if (event->kind == MT_DEVICE_MEMORY)
         see_sample(followed, replay, event);
-    if (mt_kind_about[event->kind] != MT_ABOUT_MEMORY || event->device == MT_NO_DEVICE)
-        return 0;
+    if (rc || mt_kind_about[event->kind] != MT_ABOUT_MEMORY || event->device == MT_NO_DEVICE)
+        return rc;
     see_totals(&followed->taken[slot], replay, slot);
-    int rc = mt_repeat_saw(&followed->repeat[slot], mt_follow_replay(followed->follow), event);
+    rc = mt_repeat_saw(&followed->repeat[slot], mt_follow_replay(followed->follow), event);
     see_iterations(followed, slot);
     return rc;
 }
@@ -126,8 +129,12 @@ static int add(struct mt_run_watch *watch, const char *name)
         is_there(watch, path) || watch->n == MOST_TRACES)
         return 0;
     struct followed *followed = calloc(1, sizeof *followed);
-    if (!followed)
+    if (followed)
+        followed->gathering = mt_gathering_create();
+    if (!followed || !followed->gathering) {
+        free(followed);
         return -ENOMEM;
+    }
     memcpy(followed->path, path, sizeof path);
     followed->steps = watch->steps;
     followed->watcher = (struct mt_watcher){saw, followed};
@@ -241,6 +248,34 @@ static void sum_device(const struct followed *followed, unsigned slot, uint64_t 
         outcome->iterations = followed->repeat[slot].complete;
 }
 
+/* The most that a device of the run needs; 0 where that is not known of one. */
+static uint64_t need_of(const struct followed *followed, const struct mt_outcome *outcome)
+{
+    size_t n = 0;
+    uint64_t need = 0;
+    const struct mt_replay *replay = mt_follow_replay(followed->follow);
+    const struct mt_asked *asked = mt_gathering_finish(followed->gathering, &n);
+    for (size_t i = 0; asked && i < n; i++) {
+        uint64_t of_one = mt_run_need(&asked[i], replay->definitions, 0, outcome->used);
+        if (!of_one)
+            return 0;
+        raise_to(&need, of_one);
+    }
+    return need;
+}
+
+static void find_need(const struct mt_run_watch *watch, struct mt_outcome *outcome)
+{
+    for (size_t i = 0; i < watch->n; i++) {
+        uint64_t need = watch->of[i]->follow ? need_of(watch->of[i], outcome) : 0;
+        if (!need) {
+            outcome->need = 0;
+            return;
+        }
+        raise_to(&outcome->need, need);
+    }
+}
+
 void mt_run_watch_sum(const struct mt_run_watch *watch, uint64_t context,
                       struct mt_outcome *outcome)
 {
@@ -253,12 +288,15 @@ void mt_run_watch_sum(const struct mt_run_watch *watch, uint64_t context,
         outcome->flushes += flushes_of(followed);
         raise_to(&outcome->wanted, followed->wanted);
     }
+    if (outcome->end == MT_FIT_FITS)
+        find_need(watch, outcome);
 }
 
 static void destroy_one(struct followed *followed)
 {
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_repeat_clear(&followed->repeat[slot]);
+    mt_gathering_destroy(followed->gathering);
     mt_follow_close(followed->follow);
     free(followed);
 }

@@ -23,12 +23,19 @@ static void see_signal(int number)
 static void watch_signals(void)
 {
     const struct sigaction action = {.sa_handler = see_signal};
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction old;
         if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
+}
+
+void mt_fit_end_as_asked(void)
+{
+    signal(SIGPIPE, SIG_DFL);
+    if (signal_seen == SIGPIPE)
+        raise(SIGPIPE);
 }
 
 /* --- what to run next --------------------------------------------------------------------------

@@ -46,6 +46,10 @@ struct mt_fit {
 int mt_fit_make(struct mt_fit *fit);
 void mt_fit_clear(struct mt_fit *fit);
 
+/* When nothing is left of the runs: if the reader of memtap's output has gone meanwhile, the
+ * process ends of it here, as it would have then; and from now on it does so at once. */
+void mt_fit_end_as_asked(void);
+
 static inline struct mt_card_search *mt_fit_search(const struct mt_fit *fit, size_t line,
                                                    size_t card)
 {

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #define ROUNDING ((uint64_t)64 << 20)
+#define ALMOST 0.9 /* of a value */
 
 int mt_estimate_add(struct mt_estimate *estimate, struct mt_estimate_point point)
 {
@@ -48,6 +49,44 @@ double mt_estimate_border(const struct mt_estimate *estimate, uint64_t bytes, do
     double from = needed(&point[i - 1], cache), rise = needed(&point[i], cache) - from;
     double width = (double)(point[i].value - point[i - 1].value);
     double border = (double)point[i - 1].value + ((double)bytes - from) / rise * width;
+    return rise <= 0 ? INFINITY : border < 0 ? 0 : border;
+}
+
+/* The last run that needs less than this, or the first; NULL: of none it is known. */
+static const struct mt_estimate_point *nearest(const struct mt_estimate *estimate, uint64_t bytes)
+{
+    const struct mt_estimate_point *found = NULL;
+    for (size_t i = 0; i < estimate->n; i++) {
+        const struct mt_estimate_point *point = &estimate->point[i];
+        if (point->need && (!found || point->need < bytes))
+            found = point;
+    }
+    return found;
+}
+
+/* The run next above it, or the next below it whose value is not almost the same: two of almost the
+ * same value say little of how memory rises. */
+static const struct mt_estimate_point *partner(const struct mt_estimate *estimate,
+                                               const struct mt_estimate_point *near)
+{
+    const struct mt_estimate_point *end = estimate->point + estimate->n, *found = NULL;
+    for (const struct mt_estimate_point *at = near + 1; at < end; at++)
+        if (at->need)
+            return at;
+    for (const struct mt_estimate_point *at = estimate->point; at < near; at++)
+        if (at->need && (!found || (double)at->value < ALMOST * (double)near->value))
+            found = at;
+    return found;
+}
+
+double mt_estimate_replayed(const struct mt_estimate *estimate, uint64_t bytes)
+{
+    const struct mt_estimate_point *a = nearest(estimate, bytes),
+                                   *b = a ? partner(estimate, a) : NULL;
+    if (!b)
+        return -1;
+    double rise = ((double)b->need - (double)a->need) / ((double)b->value - (double)a->value);
+    double border = (double)a->value + ((double)bytes - (double)a->need) / rise;
     return rise <= 0 ? INFINITY : border < 0 ? 0 : border;
 }
 

@@ -14,6 +14,7 @@ struct mt_estimate {
         uint64_t value;
         uint64_t used,
             floor; /* bytes, as in mt_outcome, but for the context, which each card has its own */
+        uint64_t need; /* likewise; 0: not known */
         uint64_t host; /* bytes of the host's memory */
     } * point;         /* by value */
     size_t n, capacity;
@@ -27,6 +28,9 @@ void mt_estimate_clear(struct mt_estimate *estimate);
  * PyTorch's unused cache this part (0 to 1) has to be there. Negative: nothing is known. Infinite:
  * none is too large. */
 double mt_estimate_border(const struct mt_estimate *estimate, uint64_t bytes, double cache);
+
+/* The same by what replays say that runs need; negative: there are none. */
+double mt_estimate_replayed(const struct mt_estimate *estimate, uint64_t bytes);
 
 /* The bytes of the host's memory for a value; 0: nothing is known. */
 uint64_t mt_estimate_host(const struct mt_estimate *estimate, uint64_t value);

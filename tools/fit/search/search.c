@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#define MOST_GUESSES 5u /* by replays; then what is left is halved */
+
 void mt_search_begin(struct mt_card_search *search, size_t line, size_t card)
 {
     *search = (struct mt_card_search){.line = line,
@@ -48,9 +50,29 @@ static size_t stride(struct mt_card_search *search, size_t range)
     return search->steps < 20 ? width << 2 * search->steps++ : SIZE_MAX / 4;
 }
 
-/* One of the positions from low to high. Without a run on this card the border is taken to be where
- * what is known of all cards has it: between what all of PyTorch's cache needs and what none of it
- * does. */
+/* One of the positions from low to high, by replays of runs: where they say that the border is, and
+ * where that was wrong, near to it. False: replays say nothing, or were wrong too often. */
+static bool choose_by_replay(struct mt_card_search *search, const struct mt_job *job,
+                             const struct mt_estimate *estimate, size_t low, size_t high,
+                             size_t *position)
+{
+    double border = mt_estimate_replayed(estimate, mt_room_of_card(job, search->card));
+    size_t at = below(job, border);
+    if (border < 0 || search->may_fall || search->guesses == MOST_GUESSES)
+        return false;
+    search->guesses++;
+    if (at >= low && at <= high) {
+        *position = at;
+        return true;
+    }
+    size_t step = ((size_t)1 << search->near++) - 1, half = (high - low) / 2;
+    step = step < half ? step : half;
+    *position = at < low ? low + step : high - step;
+    return true;
+}
+
+/* The same without a replay. Without a run on this card the border is taken to be where what is
+ * known of all cards has it: between what all of PyTorch's cache needs and what none of it does. */
 static size_t choose(struct mt_card_search *search, const struct mt_job *job,
                      const struct mt_estimate *estimate, double cache, size_t low, size_t high)
 {
@@ -88,7 +110,8 @@ int mt_search_next(struct mt_card_search *search, const struct mt_job *job,
         search->is_over = 1;
         return 0;
     }
-    *position = choose(search, job, estimate, cache, low, end - 1);
+    if (!choose_by_replay(search, job, estimate, low, end - 1, position))
+        *position = choose(search, job, estimate, cache, low, end - 1);
     return 1;
 }
 

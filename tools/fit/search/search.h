@@ -23,6 +23,7 @@ struct mt_card_search {
     struct mt_outcome at_fit, at_fail, at_top, at_stop;
     unsigned runs;  /* on this card */
     unsigned steps; /* beyond what was guessed, in one direction */
+    unsigned guesses, near; /* by replays; and of these near to where they were wrong */
     bool is_running, is_waiting, is_over;
     bool may_fall; /* memory does not always rise with the value: both ends are tried first */
     bool has_tried_top;

@@ -90,6 +90,7 @@ int mt_shared_learn(const struct mt_job *job, struct mt_fit_line *line,
                                       .used = outcome->used > context ? outcome->used - context : 0,
                                       .floor =
                                           outcome->floor > context ? outcome->floor - context : 0,
+                                      .need = outcome->need > context ? outcome->need - context : 0,
                                       .host = outcome->host};
     return job->searched < 0 ? 0 : mt_estimate_add(&line->estimate, point);
 }
@@ -103,7 +104,9 @@ static void ask_near(const struct mt_fit *fit, struct mt_fit_line *line)
     double last = (double)value_at(job, mt_job_positions(job) - 1);
     for (size_t i = 0; i < job->n_cards; i++)
         memory = mt_room_of_card(job, i) > memory ? mt_room_of_card(job, i) : memory;
-    double border = mt_estimate_border(&line->estimate, memory, LIKELY);
+    double border = mt_estimate_replayed(&line->estimate, memory);
+    if (border < 0)
+        border = mt_estimate_border(&line->estimate, memory, LIKELY);
     border = border > last ? last : border;
     if (line->estimate.n != 2 || border < NEAR ||
         (border < FAR * (double)most && border > (double)most / FAR))
