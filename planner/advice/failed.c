@@ -21,6 +21,19 @@ size_t mt_failed_last(const struct mt_asked *asked)
     return i;
 }
 
+static struct mt_recorded_block as_block(const struct mt_recording *recording, uint64_t event,
+                                         uint64_t end, uint64_t bytes, enum mt_phase phase)
+{
+    return (struct mt_recorded_block){
+        .begin = event,
+        .end = end,
+        .size = bytes,
+        .device = (int16_t)recording->device,
+        .step = phase == MT_PHASE_STEP,
+        .phase = (uint8_t)phase,
+        .category = phase == MT_PHASE_FORWARD ? MT_CATEGORY_ACTIVATIONS : MT_CATEGORY_TEMPORARIES};
+}
+
 int mt_failed_add(struct mt_recording *recording, uint64_t event, uint64_t bytes,
                   enum mt_phase phase)
 {
@@ -31,14 +44,45 @@ int mt_failed_add(struct mt_recording *recording, uint64_t event, uint64_t bytes
         at--;
     memmove(recording->block + at + 1, recording->block + at,
             (recording->n - at) * sizeof *recording->block);
-    recording->block[at] = (struct mt_recorded_block){
-        .begin = event,
-        .end = MT_EVER,
-        .size = bytes,
-        .device = (int16_t)recording->device,
-        .step = phase == MT_PHASE_STEP,
-        .phase = (uint8_t)phase,
-        .category = phase == MT_PHASE_FORWARD ? MT_CATEGORY_ACTIVATIONS : MT_CATEGORY_TEMPORARIES};
+    recording->block[at] = as_block(recording, event, MT_EVER, bytes, phase);
     recording->n++;
+    return 0;
+}
+
+static bool is_in_step(const struct mt_recording *recording, uint64_t event)
+{
+    size_t i = recording->n_steps;
+    while (i && recording->step[i - 1].begin > event)
+        i--;
+    return i && event <= recording->step[i - 1].end;
+}
+
+/* In a step, or by the turn. */
+static enum mt_phase find_phase(const struct mt_recording *recording, uint64_t event)
+{
+    const struct mt_turn *next = mt_turn_after(recording, event);
+    const struct mt_turn *end = recording->turn + recording->n_turns;
+    const struct mt_turn *turn = next ? next : end;
+    if (is_in_step(recording, event))
+        return MT_PHASE_STEP;
+    return turn > recording->turn ? (enum mt_phase)turn[-1].phase : MT_PHASE_OUTSIDE;
+}
+
+int mt_failed_add_all(struct mt_recording *recording, const struct mt_asked *asked)
+{
+    size_t n = recording->n;
+    for (size_t i = 0; i < asked->n; i++) {
+        uint64_t event = asked->recorded[i].event;
+        if (!mt_failed(asked, i))
+            continue;
+        if (mt_grow(&recording->block, &recording->capacity, recording->n + 1,
+                    sizeof *recording->block))
+            return -ENOMEM;
+        recording->block[recording->n++] =
+            as_block(recording, event, event + 1, (asked->request[i].size + 511) & ~UINT64_C(511),
+                     find_phase(recording, event));
+    }
+    if (recording->n > n)
+        mt_recording_sort(recording);
     return 0;
 }

@@ -17,4 +17,7 @@ size_t mt_failed_last(const struct mt_asked *asked);
 int mt_failed_add(struct mt_recording *recording, uint64_t event, uint64_t bytes,
                   enum mt_phase phase);
 
+/* Add all that failed, each with its phase, and freed at once. 0 or -ENOMEM. */
+int mt_failed_add_all(struct mt_recording *recording, const struct mt_asked *asked);
+
 #endif

@@ -73,6 +73,8 @@ static int try_edits(struct mt_judge *judge, const struct mt_edits *edits,
     trial.has_failed = NULL;
     trial.conf = conf ? *conf : trial.conf;
     double off = (double)judge->live * error / 1000 + (double)judge->unused * UNUSED_ERROR;
+    if (!judge->is_exact && off < (double)judge->card * MODEL_ERROR)
+        off = (double)judge->card * MODEL_ERROR;
     if (!rc)
         rc = try(judge, &trial, (uint64_t)off, judgement);
     free(request);
@@ -90,7 +92,7 @@ static int try_guess(struct mt_judge *judge, const char *name, const struct mt_a
     if (!rc)
         rc = mt_change_apply(&edits, name, &change);
     if (!rc)
-        rc = try_edits(judge, &edits, conf, change.kind->error, judgement);
+        rc = try_edits(judge, &edits, conf, change.error, judgement);
     judgement->why_not = rc == -ENOENT ? change.why_not : NULL;
     judgement->operators = change.operators;
     *guesses = edits.guesses;
@@ -116,4 +118,27 @@ int mt_judge_change(struct mt_judge *judge, const char *name, const struct mt_al
             judgement->served = MT_SERVED_UNKNOWN;
     }
     return rc;
+}
+
+int mt_judge_card(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,
+                  uint64_t *enough)
+{
+    struct mt_edits edits;
+    struct mt_modelled change = {0};
+    struct mt_trial trial = judge->trial;
+    struct mt_request *request = NULL;
+    int rc = mt_edits_begin(&edits, judge->recording);
+    *enough = 0;
+    if (!rc && *name)
+        rc = mt_change_apply(&edits, name, &change);
+    if (!rc)
+        rc = mt_trial_edited(judge->asked, &edits, judge->event, &request, &trial.n);
+    trial.request = request;
+    trial.has_failed = NULL;
+    trial.conf = conf ? *conf : trial.conf;
+    if (!rc)
+        rc = mt_trial_card(&trial, judge->card, enough);
+    free(request);
+    mt_edits_clear(&edits);
+    return rc == -ENOENT || rc == -EINVAL ? 0 : rc;
 }

@@ -44,4 +44,9 @@ int mt_judge_setting(struct mt_judge *judge, const struct mt_alloc_conf *conf,
 int mt_judge_change(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,
                     struct mt_judgement *judgement);
 
+/* The smallest card on which the requests are served with a change ("": none), from the judge's
+ * card to double that, to within 2 MiB; 0: none is. 0 or a negative errno. */
+int mt_judge_card(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,
+                  uint64_t *enough);
+
 #endif

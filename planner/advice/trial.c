@@ -8,6 +8,7 @@
 struct watch {
     const struct mt_trial *trial;
     struct mt_trial_result *result;
+    uint64_t others; /* bytes of the card that are not PyTorch's now */
 };
 
 static void see(void *context, size_t index, const struct mt_request *request,
@@ -17,11 +18,17 @@ static void see(void *context, size_t index, const struct mt_request *request,
     const struct mt_trial *trial = watch->trial;
     bool is_last = index + 1 == trial->n;
     bool had_failed = trial->has_failed ? trial->has_failed[index] : is_last;
-    (void)request, (void)now;
+    struct mt_trial_result *result = watch->result;
+    if (request->kind == MT_REQUEST_OTHERS)
+        watch->others = request->size;
+    if (result->peak_reserved < now->reserved)
+        result->peak_reserved = now->reserved;
+    if (result->most_used < now->reserved + watch->others)
+        result->most_used = now->reserved + watch->others;
     if (out_of_memory != had_failed)
-        watch->result->is_recorded = false;
+        result->is_recorded = false;
     if (out_of_memory && (is_last || !had_failed))
-        watch->result->fits = false;
+        result->fits = false;
 }
 
 int mt_trial_run(const struct mt_trial *trial, uint64_t total, struct mt_trial_result *result)
@@ -31,7 +38,7 @@ int mt_trial_run(const struct mt_trial *trial, uint64_t total, struct mt_trial_r
     *result = (struct mt_trial_result){.fits = true, .is_recorded = true};
     if (!allocator)
         return -ENOMEM;
-    struct watch watch = {trial, result};
+    struct watch watch = {.trial = trial, .result = result};
     int rc = mt_allocator_feed_watched(allocator, trial->request, trial->n, see, &watch);
     mt_allocator_destroy(allocator);
     return rc;

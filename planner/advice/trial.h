@@ -20,6 +20,9 @@ struct mt_trial {
 struct mt_trial_result {
     bool fits;        /* the last request is served, and every one before it that was served */
     bool is_recorded; /* just those requests fail that failed in the recorded run */
+    uint64_t peak_reserved; /* bytes */
+    uint64_t most_used;     /* bytes of the card that were in use at once, all of it: PyTorch's and
+                               others' */
 };
 
 /* On a card of `total` bytes. 0 or -ENOMEM; -EINVAL: PyTorch could not have got such requests. */

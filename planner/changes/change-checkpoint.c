@@ -122,14 +122,45 @@ static void recompute(struct checkpoint *checkpoint, const struct mt_module_call
         change->operators += call->backward && block->begin <= last;
         if (block->begin > last || (lives_on && !is_saved))
             continue; /* it is not made again: nobody saved anything after it */
-        uint64_t end = lives_on ? mt_moment_of(block->end) : again(call, block->end);
+        uint64_t end = lives_on ? edits->block[i].end : again(call, block->end);
         if (call->backward)
-            mt_edits_add(edits, again(call, block->begin), end, block->size);
+            mt_edits_add(edits, again(call, block->begin), end, edits->block[i].size);
         if (!lives_on || block->begin == output)
             continue;
         const struct mt_turn *turn = mt_turn_after(recording, block->saved);
         uint64_t gone = turn && turn->event < call->forward_end ? turn->event : call->forward_end;
         edits->block[i].end = mt_moment_of(gone);
+    }
+}
+
+/* The call that is at work at a moment of forward; NULL: none. */
+static const struct mt_module_call *call_at(const struct mt_module_calls *calls, uint64_t event)
+{
+    size_t low = 0, high = calls->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (calls->call[middle].forward <= event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && event < calls->call[low - 1].forward_end ? &calls->call[low - 1] : NULL;
+}
+
+/* Copies that were saved for backward go with what they are copies of. */
+static void recompute_added(struct checkpoint *checkpoint)
+{
+    struct mt_edits *edits = checkpoint->edits;
+    size_t n = edits->n;
+    for (size_t i = edits->recording->n; i < n; i++) {
+        const struct mt_edit copy = edits->block[i];
+        uint64_t made = (copy.begin >> MT_WITHIN_BITS) + 1;
+        const struct mt_module_call *call =
+            copy.as == MT_ADDED_SAVED ? call_at(&checkpoint->calls, made) : NULL;
+        if (!call || !call->backward || copy.end <= mt_moment_of(call->forward_end))
+            continue;
+        edits->block[i].end = copy.begin + 2;
+        mt_edits_add(edits, again(call, made), copy.end, copy.size);
     }
 }
 
@@ -162,6 +193,8 @@ static int apply(struct checkpoint *checkpoint, const char *pattern, struct mt_m
         if (!is_left_alone(checkpoint, call))
             recompute(checkpoint, call, change);
     }
+    if (!rc)
+        recompute_added(checkpoint);
     if (!rc && !is_told) {
         change->why_not = "no whole call of it was recorded";
         return -ENOENT;

@@ -42,7 +42,7 @@ static void free_after_steps(struct mt_edits *edits, size_t i)
             return;
         step = step_after(recording, again);
         uint64_t end = step && step->end < block->end ? step->end : block->end;
-        mt_edits_add(edits, mt_moment_of(again), mt_moment_of(end), block->size);
+        mt_edits_add(edits, mt_moment_of(again), mt_moment_of(end), edits->block[i].size);
         if (end == block->end)
             return;
     }

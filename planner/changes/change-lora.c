@@ -67,7 +67,8 @@ static void add_adapters(struct lora *lora)
         if (!lora->is_linear[i])
             continue;
         double side = sqrt((double)mt_recorded_elements(block));
-        uint64_t bytes = (uint64_t)(side * (double)lora->rank) * mt_recorded_width(block);
+        double width = (double)mt_edited_bytes(lora->edits, block) / (side * side);
+        uint64_t bytes = (uint64_t)(side * (double)lora->rank * width);
         uint64_t begin = mt_moment_of(block->begin), end = mt_moment_of(block->end);
         for (unsigned j = 0; j < 2; j++) {
             mt_edits_add(lora->edits, begin, end, bytes);
@@ -92,12 +93,13 @@ static void add_products(struct lora *lora)
         }
         if (!is_adapted || !is_product(recording, node->name))
             continue;
-        uint64_t made = mt_moment_of(node->made);
-        mt_edits_add(lora->edits, made + 1, made + 3, output->size);
-        mt_edits_add(lora->edits, made + 2, made + 3, output->size);
+        uint64_t made = mt_moment_of(node->made),
+                 size = lora->edits->block[output - recording->block].size;
+        mt_edits_add(lora->edits, made + 1, made + 3, size);
+        mt_edits_add(lora->edits, made + 2, made + 3, size);
         if (node->begin)
             mt_edits_add(lora->edits, mt_moment_of(node->begin) - 3, mt_moment_of(node->begin) - 1,
-                         output->size);
+                         size);
     }
 }
 

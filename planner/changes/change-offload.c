@@ -24,7 +24,8 @@ static void offload_saved(struct mt_edits *edits)
                 mt_recorded_at(recording, recording->save[node->first_save + j]);
             if (block)
                 mt_edits_add(edits, mt_moment_of(node->begin) + 1,
-                             mt_moment_of(node->end ? node->end : node->begin + 1), block->size);
+                             mt_moment_of(node->end ? node->end : node->begin + 1),
+                             edits->block[block - recording->block].size);
         }
     }
 }

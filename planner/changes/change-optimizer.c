@@ -3,6 +3,7 @@
 #include "kinds.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum state { STATE_NONE, STATE_ONE, STATE_TWO, STATE_EIGHT_BITS, STATE_FACTORED };
@@ -47,75 +48,102 @@ void mt_drop_optimizer(struct mt_edits *edits)
 static void add_state(struct mt_edits *edits, const struct optimizer *optimizer,
                       const struct mt_recorded_block *parameter, uint64_t from)
 {
-    uint64_t elements = mt_recorded_elements(parameter),
-             size = elements * mt_recorded_width(parameter);
+    uint64_t elements = mt_recorded_elements(parameter), size = mt_edited_bytes(edits, parameter);
     uint64_t to = mt_moment_of(parameter->end);
     uint64_t scales = (elements + EIGHT_BITS_BLOCK - 1) / EIGHT_BITS_BLOCK * 4;
     if (optimizer->counts)
-        mt_edits_add(edits, from, to, 4);
+        mt_edits_add_as(edits, MT_ADDED_STATE, from, to, 4);
     switch (optimizer->state) {
     case STATE_NONE:
         break;
     case STATE_TWO:
-        mt_edits_add(edits, from, to, size);
+        mt_edits_add_as(edits, MT_ADDED_STATE, from, to, size);
         /* fall through */
     case STATE_ONE:
-        mt_edits_add(edits, from, to, size);
+        mt_edits_add_as(edits, MT_ADDED_STATE, from, to, size);
         break;
     case STATE_EIGHT_BITS:
         for (unsigned i = 0; i < 2; i++) {
-            mt_edits_add(edits, from, to, elements < EIGHT_BITS_LEAST ? elements * 4 : elements);
-            mt_edits_add(edits, from, to, elements < EIGHT_BITS_LEAST ? 0 : scales);
+            mt_edits_add_as(edits, MT_ADDED_STATE, from, to,
+                            elements < EIGHT_BITS_LEAST ? elements * 4 : elements);
+            mt_edits_add_as(edits, MT_ADDED_STATE, from, to,
+                            elements < EIGHT_BITS_LEAST ? 0 : scales);
         }
         break;
     case STATE_FACTORED:
         if (elements < FACTORED_LEAST) {
-            mt_edits_add(edits, from, to, size);
+            mt_edits_add_as(edits, MT_ADDED_STATE, from, to, size);
             break;
         }
         for (unsigned i = 0; i < 2; i++) /* rows and columns of a square */
-            mt_edits_add(edits, from, to,
-                         (uint64_t)sqrt((double)elements) * mt_recorded_width(parameter));
+            mt_edits_add_as(edits, MT_ADDED_STATE, from, to,
+                            (uint64_t)(sqrt((double)elements) * (double)size / (double)elements));
     }
 }
 
-static bool is_there(const struct mt_recorded_block *block, const struct mt_recorded_step *step)
+/* The parameters that are trained: places of their blocks. A trace has many blocks and many steps.
+ */
+struct trained {
+    size_t *place;
+    size_t n;
+};
+
+static int find_trained(struct trained *trained, const struct mt_recording *recording)
 {
-    return mt_is_trained(block) && block->begin < step->begin && block->end > step->begin;
+    *trained = (struct trained){.place = calloc(recording->n + 1, sizeof *trained->place)};
+    for (size_t i = 0; trained->place && i < recording->n; i++)
+        if (mt_is_trained(&recording->block[i]))
+            trained->place[trained->n++] = i;
+    return trained->place ? 0 : -ENOMEM;
 }
 
 static void add_step(struct mt_edits *edits, const struct optimizer *optimizer,
-                     const struct mt_recorded_step *step)
+                     const struct trained *trained, const struct mt_recorded_step *step)
 {
     const struct mt_recording *recording = edits->recording;
     uint64_t from = mt_moment_of(step->begin) + 1, to = mt_moment_of(step->end);
-    for (size_t i = 0; i < recording->n; i++) {
-        const struct mt_recorded_block *block = &recording->block[i];
-        if (!is_there(block, step))
+    for (size_t i = 0; i < trained->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[trained->place[i]];
+        if (block->begin >= step->begin)
+            return; /* so are all that come after it */
+        if (block->end <= step->begin)
             continue;
-        uint64_t size = mt_recorded_elements(block) * mt_recorded_width(block);
+        uint64_t size = mt_edited_bytes(edits, block);
         for (unsigned j = 0; j < optimizer->all; j++)
-            mt_edits_add(edits, from, to, size);
+            mt_edits_add_as(edits, MT_ADDED_STEP, from, to, size);
         if (!optimizer->each || from + 4 > mt_moment_of(step->begin) + MT_WITHIN)
             continue;
-        mt_edits_add(edits, from, from + 3, size);
+        mt_edits_add_as(edits, MT_ADDED_STEP, from, from + 3, size);
         for (unsigned j = 1; j < optimizer->each; j++)
-            mt_edits_add(edits, from, from + 1, size);
+            mt_edits_add_as(edits, MT_ADDED_STEP, from, from + 1, size);
         from += 2;
     }
 }
 
-static void add_states(struct mt_edits *edits, const struct optimizer *optimizer)
+/* The first step that begins after the event; NULL: none does. */
+static const struct mt_recorded_step *first_step(const struct mt_recording *recording,
+                                                 uint64_t event)
+{
+    size_t low = 0, high = recording->n_steps;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (recording->step[middle].begin <= event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < recording->n_steps ? &recording->step[low] : NULL;
+}
+
+static void add_states(struct mt_edits *edits, const struct optimizer *optimizer,
+                       const struct trained *trained)
 {
     const struct mt_recording *recording = edits->recording;
-    for (size_t i = 0; i < recording->n; i++) {
-        const struct mt_recorded_block *block = &recording->block[i];
-        for (size_t j = 0; j < recording->n_steps; j++) {
-            if (!is_there(block, &recording->step[j]))
-                continue;
-            add_state(edits, optimizer, block, mt_moment_of(recording->step[j].begin) + 1);
-            break;
-        }
+    for (size_t i = 0; i < trained->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[trained->place[i]];
+        const struct mt_recorded_step *step = first_step(recording, block->begin);
+        if (step && step->begin < block->end)
+            add_state(edits, optimizer, block, mt_moment_of(step->begin) + 1);
     }
 }
 
@@ -130,9 +158,14 @@ int mt_change_optimizer(struct mt_edits *edits, const char *argument, struct mt_
     change->why_not = edits->recording->n_steps ? NULL : "no optimizer's step was recorded";
     if (change->why_not)
         return -ENOENT;
+    struct trained trained;
+    if (find_trained(&trained, edits->recording))
+        return -ENOMEM;
     mt_drop_optimizer(edits);
-    add_states(edits, optimizer);
-    for (size_t i = 0; i < edits->recording->n_steps; i++)
-        add_step(edits, optimizer, &edits->recording->step[i]);
+    add_states(edits, optimizer, &trained);
+    if (optimizer->all || optimizer->each)
+        for (size_t i = 0; i < edits->recording->n_steps; i++)
+            add_step(edits, optimizer, &trained, &edits->recording->step[i]);
+    free(trained.place);
     return edits->rc;
 }

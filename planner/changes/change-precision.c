@@ -175,7 +175,8 @@ static void save(struct autocast *autocast, const struct mt_recorded_node *node)
             is_16 == (runs == RUNS_IN_16))
             autocast->is_kept[place(autocast, saved)] = true;
         else
-            mt_edits_add(autocast->edits, made - 1, end, is_16 ? saved->size : saved->size / 2);
+            mt_edits_add_as(autocast->edits, MT_ADDED_SAVED, made - 1, end,
+                            autocast->edits->block[place(autocast, saved)].size / (is_16 ? 1 : 2));
     }
 }
 
@@ -233,9 +234,9 @@ static void narrow(struct autocast *autocast)
         uint64_t begin = autocast->edits->block[i].begin;
         if ((block->category == MT_CATEGORY_GRADIENTS || block->is_addend) && block->made_in &&
             runs_of(autocast, block->made_in) == RUNS_IN_16)
-            mt_edits_add(autocast->edits, begin, begin + 2, block->size / 2);
+            mt_edits_add(autocast->edits, begin, begin + 2, autocast->edits->block[i].size / 2);
         if (autocast->is_16[i] || is_narrow_in_backward(autocast, block))
-            autocast->edits->block[i].size = mt_block_of(block->size / 2);
+            autocast->edits->block[i].size = mt_block_of(autocast->edits->block[i].size / 2);
         end_copied(autocast, i);
     }
 }

@@ -116,8 +116,8 @@ static int scale(struct mt_edits *edits, double part, bool is_sequence)
         unsigned guess = guess_of(recording, block);
         edits->guesses |= guess;
         if (!(guess & edits->without))
-            edits->block[i].size =
-                mt_scaled(block->size, is_score(&scores, recording, block) ? part * part : part);
+            edits->block[i].size = mt_scaled(
+                edits->block[i].size, is_score(&scores, recording, block) ? part * part : part);
     }
     free(sizes);
     free(scores.of);

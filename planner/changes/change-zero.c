@@ -48,6 +48,11 @@ static bool is_of_optimizer(const struct mt_recorded_block *block)
            (block->step && block->category == MT_CATEGORY_TEMPORARIES);
 }
 
+static bool is_added_state(const struct mt_edit *edit)
+{
+    return edit->as == MT_ADDED_STATE || edit->as == MT_ADDED_STEP;
+}
+
 #define RANKS_MOST 65536u
 
 int mt_change_zero1(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
@@ -61,9 +66,13 @@ int mt_change_zero1(struct mt_edits *edits, const char *argument, struct mt_mode
     double share = largest_share(edits->recording, ranks);
     if (share <= 0)
         return -ENOMEM;
-    for (size_t i = 0; i < edits->recording->n; i++)
-        if (is_of_optimizer(&edits->recording->block[i]) && edits->block[i].size > 4096)
-            edits->block[i].size = mt_scaled(edits->block[i].size, share);
+    for (size_t i = 0; i < edits->n; i++) {
+        struct mt_edit *edit = &edits->block[i];
+        bool is_state = i < edits->recording->n ? is_of_optimizer(&edits->recording->block[i])
+                                                : is_added_state(edit);
+        if (is_state && edit->size > 4096)
+            edit->size = mt_scaled(edit->size, share);
+    }
     return 0;
 }
 
@@ -157,23 +166,31 @@ static void shard_addend(const struct sharding *sharding, size_t i,
         sharding->edits->block[i].end = at;
 }
 
+static void shard_state(const struct sharding *sharding, struct mt_edit *edit)
+{
+    if (sharding->offloads)
+        edit->size = 0;
+    else if (edit->size > 4096)
+        edit->size = part(sharding, edit->size);
+}
+
 static void shard_blocks(const struct sharding *sharding)
 {
     const struct mt_recording *recording = sharding->edits->recording;
     struct mt_address_map scattered = {0}; /* size -> the last gradient of it */
+    for (size_t i = recording->n; i < sharding->edits->n; i++)
+        if (is_added_state(&sharding->edits->block[i]))
+            shard_state(sharding, &sharding->edits->block[i]);
     for (size_t i = 0; i < recording->n; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
         struct mt_edit *edit = &sharding->edits->block[i];
         if (mt_is_trained(block)) {
-            sharding->bytes[group_of(sharding, block)] +=
-                mt_recorded_elements(block) * mt_recorded_width(block);
+            sharding->bytes[group_of(sharding, block)] += mt_edited_bytes(sharding->edits, block);
             edit->size = sharding->offloads ? 0 : part(sharding, edit->size);
         } else if (block->category == MT_CATEGORY_GRADIENTS)
             shard_gradient(sharding, i, &scattered);
         else if (is_of_optimizer(block))
-            edit->size = sharding->offloads  ? 0
-                         : edit->size > 4096 ? part(sharding, edit->size)
-                                             : edit->size;
+            shard_state(sharding, edit);
         else
             shard_addend(sharding, i, &scattered);
     }

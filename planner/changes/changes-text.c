@@ -20,13 +20,21 @@ static void put_row(FILE *out, const struct mt_modelled *change, const struct mt
     fputc('\n', out);
 }
 
+static bool is_of(const struct mt_modelled *change, const struct mt_change_kind *kind)
+{
+    size_t i = 0;
+    while (i < MT_CHANGE_PARTS && change->kind[i] != kind)
+        i++;
+    return i < MT_CHANGE_PARTS && !change->why_not;
+}
+
 /* Each kind that there is says once what it assumes. */
 static void put_assumptions(FILE *out, const struct mt_modelled_changes *changes,
                             const struct mt_style *style)
 {
     for (const struct mt_change_kind *kind = mt_change_kinds; kind->name; kind++) {
         size_t i = 0;
-        while (i < changes->n && (changes->change[i].kind != kind || changes->change[i].why_not))
+        while (i < changes->n && !is_of(&changes->change[i], kind))
             i++;
         if (i == changes->n)
             continue;
@@ -68,11 +76,16 @@ static json_t *change_json(const struct mt_modelled *change)
     if (change->why_not)
         return json_pack("{s:o, s:s, s:n, s:s}", "change", name, "how", "modelled", "saves",
                          "why_not", change->why_not);
+    char assumes[768] = "";
+    for (size_t i = 0, used = 0; i < MT_CHANGE_PARTS && change->kind[i] && used < sizeof assumes;
+         i++)
+        used += (size_t)snprintf(assumes + used, sizeof assumes - used, "%s%s", i ? "; " : "",
+                                 change->kind[i]->assumes);
     return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:s, s:I}", "change", name, "how", "modelled",
                      "saves", (json_int_t)change->saves, "new_peak", mt_json_number(change->peak),
                      "peak_event", mt_json_number(change->moment), "operators_again",
-                     mt_json_number(change->operators), "assumes", change->kind->assumes,
-                     "error_per_thousand", (json_int_t)change->kind->error);
+                     mt_json_number(change->operators), "assumes", assumes, "error_per_thousand",
+                     (json_int_t)change->error);
 }
 
 json_t *mt_modelled_json(const struct mt_modelled_changes *changes)

@@ -7,32 +7,32 @@
 
 /* clang-format off */
 const struct mt_change_kind mt_change_kinds[] = {
+    {"keep-nothing", NULL, NULL, "no activation, input or other tensor of an iteration outlives the next one's step",
+     50, MT_REBUILDS_LEFT_BEHIND, mt_change_keep_nothing},
+    {"batch", "PART", "1/2", "all that is neither the model's nor the optimizer's is for the batch", 20,
+     MT_REBUILDS_SHAPE, mt_change_batch},
+    {"sequence", "PART", "1/2", "likewise for the sequence; scores of attention by its square", 10,
+     MT_REBUILDS_SHAPE, mt_change_sequence},
+    {"precision", "autocast|bf16", "autocast bf16", "autocast: products in 16 bits, what PyTorch keeps in 32 stays so; "
+     "bf16: every float of 32 bits has 16", 60, MT_REBUILDS_TYPES, mt_change_precision},
+    {"checkpoint", "MODULE", NULL, "each call of the module runs again in backward, without reentry", 10,
+     MT_REBUILDS_SAVED, mt_change_checkpoint},
+    {"lora", "RANK", "16", "adapters beside the linear layers of numbered modules, all else frozen", 10,
+     MT_REBUILDS_OPTIMIZER | MT_REBUILDS_GRADIENTS | MT_REBUILDS_PLACES | MT_REBUILDS_SAVED, mt_change_lora},
     {"optimizer", "adamw|adamw-fused|adamw-for-loop|adam8bit|adafactor|sgd|sgd-momentum", "adamw-fused adam8bit adafactor sgd",
      "PyTorch's own optimizer of that name (8 bits: bitsandbytes'), for every trained parameter", 20,
-     mt_change_optimizer},
-    {"zero1", "RANKS", "8", "the optimizer's state goes to ranks by whole parameters; the largest part counts",
-     10, mt_change_zero1},
-    {"zero2", "RANKS", "8", "FSDP2 for each numbered layer, parameters gathered from forward to backward", 10,
-     mt_change_zero2},
-    {"zero3", "RANKS", "8", "FSDP2 for each numbered layer, parameters gathered for forward and again for backward",
-     10, mt_change_zero3},
-    {"precision", "autocast|bf16", "autocast bf16", "autocast: products in 16 bits, what PyTorch keeps in 32 stays so; "
-     "bf16: every float of 32 bits has 16", 60, mt_change_precision},
-    {"checkpoint", "MODULE", NULL, "each call of the module runs again in backward, without reentry", 10,
-     mt_change_checkpoint},
-    {"offload", "optimizer|activations|parameters", "optimizer activations parameters",
-     "what is offloaded is on the card only while it is used; optimizers step on the CPU", 70,
-     mt_change_offload},
-    {"lora", "RANK", "16", "adapters beside the linear layers of numbered modules, all else frozen", 10,
-     mt_change_lora},
-    {"batch", "PART", "1/2", "all that is neither the model's nor the optimizer's is for the batch", 20,
-     mt_change_batch},
-    {"sequence", "PART", "1/2", "likewise for the sequence; scores of attention by its square", 10,
-     mt_change_sequence},
+     MT_REBUILDS_OPTIMIZER, mt_change_optimizer},
     {"zero-grad", NULL, NULL, "gradients are freed after each step, and made again in the next backward", 50,
-     mt_change_zero_grad},
-    {"keep-nothing", NULL, NULL, "no activation, input or other tensor of an iteration outlives the next one's step",
-     50, mt_change_keep_nothing},
+     MT_REBUILDS_GRADIENTS, mt_change_zero_grad},
+    {"zero1", "RANKS", "8", "the optimizer's state goes to ranks by whole parameters; the largest part counts",
+     10, MT_REBUILDS_PLACES, mt_change_zero1},
+    {"zero2", "RANKS", "8", "FSDP2 for each numbered layer, parameters gathered from forward to backward", 10,
+     MT_REBUILDS_PLACES | MT_REBUILDS_GRADIENTS, mt_change_zero2},
+    {"zero3", "RANKS", "8", "FSDP2 for each numbered layer, parameters gathered for forward and again for backward",
+     10, MT_REBUILDS_PLACES | MT_REBUILDS_GRADIENTS, mt_change_zero3},
+    {"offload", "optimizer|activations|parameters", "optimizer activations parameters",
+     "what is offloaded is on the card only while it is used; optimizers step on the CPU", 70, 0,
+     mt_change_offload},
     {0},
 };
 /* clang-format on */
@@ -64,14 +64,74 @@ static const struct mt_change_kind *kind_of(const char *name)
     return kind->name && !name[size] == !kind->argument ? kind : NULL;
 }
 
+/* With what the argument tells. */
+static unsigned rebuilt_by(const struct mt_change_kind *kind, const char *argument)
+{
+    if (!strcmp(argument, "autocast"))
+        return kind->rebuilds | MT_REBUILDS_CASTS;
+    if (kind->apply != mt_change_offload)
+        return kind->rebuilds;
+    return !strcmp(argument, "activations") ? MT_REBUILDS_SAVED | MT_REBUILDS_CASTS
+           : !strcmp(argument, "optimizer")
+               ? MT_REBUILDS_OPTIMIZER | MT_REBUILDS_PLACES
+               : MT_REBUILDS_OPTIMIZER | MT_REBUILDS_PLACES | MT_REBUILDS_GRADIENTS;
+}
+
+struct part {
+    char name[MT_CHANGE_NAME];
+    const struct mt_change_kind *kind;
+    const char *argument; /* in name */
+};
+
+static int read_part(struct part *part, const char *name, size_t size)
+{
+    memcpy(part->name, name, size);
+    part->name[size] = '\0';
+    const char *colon = strchr(part->name, ':');
+    part->argument = colon ? colon + 1 : "";
+    part->kind = kind_of(part->name);
+    return part->kind ? 0 : -EINVAL;
+}
+
+/* In the order in which they are applied. 0 or -EINVAL. */
+static int read_parts(struct part part[MT_CHANGE_PARTS], const char *name, size_t *n)
+{
+    for (*n = 0;;) {
+        size_t size = strcspn(name, "+"), at = *n;
+        struct part one;
+        if (*n == MT_CHANGE_PARTS || read_part(&one, name, size))
+            return -EINVAL;
+        for (; at && part[at - 1].kind > one.kind; at--)
+            (void)read_part(&part[at], part[at - 1].name, strlen(part[at - 1].name));
+        (void)read_part(&part[at], one.name, size);
+        ++*n;
+        if (!name[size])
+            return 0;
+        name += size + 1;
+    }
+}
+
 int mt_change_apply(struct mt_edits *edits, const char *name, struct mt_modelled *change)
 {
-    const char *argument = strchr(name, ':');
-    change->kind = kind_of(name);
-    if (!change->kind || strlen(name) >= sizeof change->name)
-        return -EINVAL;
+    struct part part[MT_CHANGE_PARTS];
+    unsigned rebuilt = 0;
+    size_t n;
+    int rc = strlen(name) < sizeof change->name ? read_parts(part, name, &n) : -EINVAL;
+    if (rc)
+        return rc;
     memcpy(change->name, name, strlen(name) + 1);
-    return change->kind->apply(edits, argument ? argument + 1 : "", change);
+    for (size_t i = 0; !rc && i < n; i++) {
+        unsigned rebuilds = rebuilt_by(part[i].kind, part[i].argument);
+        change->kind[i] = part[i].kind;
+        change->error += part[i].kind->error;
+        if (rebuilt & rebuilds) {
+            change->why_not = "two of these rebuild the same thing, and are not modelled together";
+            return -ENOENT;
+        }
+        rebuilt |= rebuilds;
+        rc = part[i].kind->apply(edits, part[i].argument, change);
+    }
+    return rc;
 }
 
 static int apply(struct mt_modelled *change, const char *name, const struct mt_recording *recording,
@@ -91,6 +151,25 @@ static int apply(struct mt_modelled *change, const char *name, const struct mt_r
     change->saves = rc ? 0 : (int64_t)(*before - change->peak);
     mt_edits_clear(&edits);
     return rc;
+}
+
+bool mt_changes_go_together(const char *one, const char *other)
+{
+    struct part part[2];
+    return strlen(one) < MT_CHANGE_NAME && strlen(other) < MT_CHANGE_NAME &&
+           !read_part(&part[0], one, strlen(one)) && !read_part(&part[1], other, strlen(other)) &&
+           !(rebuilt_by(part[0].kind, part[0].argument) &
+             rebuilt_by(part[1].kind, part[1].argument));
+}
+
+int mt_modelled_of(struct mt_modelled *change, const struct mt_recording *recording,
+                   const char *name)
+{
+    uint64_t before = 1;
+    *change = (struct mt_modelled){0};
+    int rc = apply(change, name, recording, &before);
+    change->saves = 0;
+    return rc == -ENOENT ? 0 : rc;
 }
 
 int mt_modelled_add(struct mt_modelled_changes *changes, const struct mt_recording *recording,

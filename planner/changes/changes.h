@@ -16,17 +16,32 @@
 #include <jansson.h>
 
 #define MT_CHANGE_NAME 128u
+#define MT_CHANGE_PARTS 4u /* of a combination */
 
 struct mt_edits;
 struct mt_modelled;
 
-/* A kind of change, named KIND:ARGUMENT. */
+/* What a kind of change rebuilds. Two that rebuild one thing cannot be combined. */
+enum mt_rebuilt {
+    MT_REBUILDS_SHAPE = 1,        /* of the batch */
+    MT_REBUILDS_TYPES = 2,        /* of floats */
+    MT_REBUILDS_CASTS = 4,        /* copies in another type that are saved */
+    MT_REBUILDS_SAVED = 8,        /* activations for backward */
+    MT_REBUILDS_GRADIENTS = 16,   /* their lives */
+    MT_REBUILDS_OPTIMIZER = 32,   /* its state */
+    MT_REBUILDS_PLACES = 64,      /* other ranks, or the host */
+    MT_REBUILDS_LEFT_BEHIND = 128 /* what an iteration keeps */
+};
+
+/* A kind of change, named KIND:ARGUMENT. Of several the first rows are applied first: each edits
+ * what those before it made. */
 struct mt_change_kind {
     const char *name;
     const char *argument; /* what stands after the colon, in capitals, or the words that may */
     const char *usual;    /* arguments to try where nobody asks, with spaces between; NULL: none */
     const char *assumes;  /* in a line */
     unsigned error;       /* per thousand of the peak: nine of ten re-runs were closer */
+    unsigned rebuilds;    /* enum mt_rebuilt; some arguments add to it */
     /* 0; -ENOMEM; -EINVAL: no such argument; -ENOENT: change->why_not says why it cannot be. */
     int (*apply)(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 };
@@ -36,7 +51,9 @@ extern const struct mt_change_kind mt_change_kinds[];
 
 struct mt_modelled {
     char name[MT_CHANGE_NAME]; /* "zero3:8" */
-    const struct mt_change_kind *kind;
+    const struct mt_change_kind
+        *kind[MT_CHANGE_PARTS]; /* of its parts, in their order; NULL: no more */
+    unsigned error;             /* per thousand of the peak: the sum of its parts' */
     uint64_t peak;       /* bytes allocated at the highest moment, with the change */
     int64_t saves;       /* bytes less than recorded; negative: it takes more */
     uint64_t moment;     /* number of the event at, or after which, the new peak is */
@@ -50,9 +67,17 @@ struct mt_modelled_changes {
     size_t n, capacity;
 };
 
-/* Edits recorded lives as the change of that name would, and fills in its name and kind. 0; -ENOMEM;
- * -EINVAL: there is none of that name, or its argument makes no sense; -ENOENT: change->why_not. */
+/* Edits recorded lives as the change of that name would, and fills in its name and kinds; or as
+ * several, with "+" between them, would together. 0; -ENOMEM; -EINVAL: there is none of that name,
+ * or its argument makes no sense; -ENOENT: change->why_not. */
 int mt_change_apply(struct mt_edits *edits, const char *name, struct mt_modelled *change);
+
+/* Whether two changes rebuild different things, so that they are modelled together. */
+bool mt_changes_go_together(const char *one, const char *other);
+
+/* One change. As mt_modelled_add, and but for its savings. */
+int mt_modelled_of(struct mt_modelled *change, const struct mt_recording *recording,
+                   const char *name);
 
 /* Adds the change of that name. 0; -ENOMEM; -EINVAL: there is none of that name, or its argument
  * makes no sense. To be cleared in any case. */

@@ -11,9 +11,9 @@ int mt_edits_begin(struct mt_edits *edits, const struct mt_recording *recording)
         return -ENOMEM;
     edits->n = recording->n;
     for (size_t i = 0; i < recording->n; i++)
-        edits->block[i] =
-            (struct mt_edit){mt_moment_of(recording->block[i].begin),
-                             mt_moment_of(recording->block[i].end), recording->block[i].size};
+        edits->block[i] = (struct mt_edit){.begin = mt_moment_of(recording->block[i].begin),
+                                           .end = mt_moment_of(recording->block[i].end),
+                                           .size = recording->block[i].size};
     return 0;
 }
 
@@ -25,13 +25,29 @@ void mt_edits_clear(struct mt_edits *edits)
 
 void mt_edits_add(struct mt_edits *edits, uint64_t begin, uint64_t end, uint64_t bytes)
 {
+    mt_edits_add_as(edits, MT_ADDED_OTHER, begin, end, bytes);
+}
+
+uint64_t mt_edited_bytes(const struct mt_edits *edits, const struct mt_recorded_block *parameter)
+{
+    uint64_t bytes = mt_recorded_elements(parameter) * mt_recorded_width(parameter);
+    uint64_t now = edits->block[parameter - edits->recording->block].size;
+    return now == parameter->size
+               ? bytes
+               : (uint64_t)((double)bytes * (double)now / (double)parameter->size);
+}
+
+void mt_edits_add_as(struct mt_edits *edits, enum mt_added as, uint64_t begin, uint64_t end,
+                     uint64_t bytes)
+{
     if (begin >= end || !bytes || edits->rc)
         return;
     if (mt_grow(&edits->block, &edits->capacity, edits->n + 1, sizeof *edits->block)) {
         edits->rc = -ENOMEM;
         return;
     }
-    edits->block[edits->n++] = (struct mt_edit){begin, end, mt_block_of(bytes)};
+    edits->block[edits->n++] =
+        (struct mt_edit){.begin = begin, .end = end, .size = mt_block_of(bytes), .as = as};
 }
 
 struct rise {

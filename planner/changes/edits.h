@@ -16,9 +16,18 @@ static inline uint64_t mt_moment_of(uint64_t event)
     return event >= UINT64_MAX >> MT_WITHIN_BITS ? MT_EVER : event << MT_WITHIN_BITS;
 }
 
+/* What an added block is: changes that come later treat it as they do recorded ones. */
+enum mt_added {
+    MT_ADDED_OTHER,
+    MT_ADDED_STATE, /* of the optimizer */
+    MT_ADDED_STEP,  /* made and gone in a step of it */
+    MT_ADDED_SAVED, /* by a node in forward: a copy in another type */
+};
+
 struct mt_edit {
-    uint64_t begin, end; /* moments; MT_EVER: the trace ends before */
-    uint64_t size;       /* bytes */
+    uint64_t begin, end;  /* moments; MT_EVER: the trace ends before */
+    uint64_t size : 56;   /* bytes */
+    enum mt_added as : 8; /* of an added one */
 };
 
 /* What a change takes for granted and a trace does not tell. */
@@ -43,6 +52,11 @@ void mt_edits_clear(struct mt_edits *edits);
 
 /* One block more. Too little memory is told by edits->rc. */
 void mt_edits_add(struct mt_edits *edits, uint64_t begin, uint64_t end, uint64_t bytes);
+void mt_edits_add_as(struct mt_edits *edits, enum mt_added as, uint64_t begin, uint64_t end,
+                     uint64_t bytes);
+
+/* Bytes that a parameter's elements have by now: precisions and batches may be edited already. */
+uint64_t mt_edited_bytes(const struct mt_edits *edits, const struct mt_recorded_block *parameter);
 
 /* The most bytes that are live at one time, and when. 0 or -ENOMEM. */
 int mt_edits_peak(const struct mt_edits *edits, uint64_t *bytes, uint64_t *moment);

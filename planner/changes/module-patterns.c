@@ -23,7 +23,7 @@ static bool is_number(const char *part, size_t size)
 }
 
 /* Adds the bytes to the module's pattern and to those of the modules around it. */
-static int add(struct list *list, const char *path, uint64_t bytes)
+static int add(struct list *list, const char *path, bool is_call, uint64_t bytes)
 {
     char text[sizeof list->of->text];
     size_t used = 0;
@@ -48,9 +48,15 @@ static int add(struct list *list, const char *path, uint64_t bytes)
             memcpy(list->of[list->n++].text, text, used + 1);
         }
         list->of[i].bytes += bytes;
-        list->of[i].is_called |= !*part;
+        list->of[i].is_called |= is_call && !*part;
     }
     return 0;
+}
+
+/* Moving a model to the card (Module._apply) visits lists of modules, too, which nobody calls. */
+static bool is_call(const struct mt_recording *recording, uint32_t frame)
+{
+    return !strstr(mt_frame(recording->definitions, frame)->function, "_apply");
 }
 
 static int most_first(const void *left, const void *right)
@@ -74,7 +80,8 @@ int mt_module_patterns_find(struct mt_module_patterns *patterns,
             bytes[recording->block[i].maker] += recording->block[i].size;
     for (uint32_t frame = 1; !rc && frame < limit; frame++)
         if (*mt_recorded_module(recording, frame))
-            rc = add(&list, mt_recorded_module(recording, frame), bytes[frame]);
+            rc = add(&list, mt_recorded_module(recording, frame), is_call(recording, frame),
+                     bytes[frame]);
     if (!rc && list.n)
         qsort(list.of, list.n, sizeof *list.of, most_first);
     for (size_t i = 0; !rc && i < list.n && list.of[i].bytes && patterns->n < MT_MODULE_PATTERNS;

@@ -205,6 +205,12 @@ static int by_begin(const void *left, const void *right)
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
+void mt_recording_sort(struct mt_recording *recording)
+{
+    if (recording->n)
+        qsort(recording->block, recording->n, sizeof *recording->block, by_begin);
+}
+
 int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *replay, int device)
 {
     size_t n = 0;
@@ -212,8 +218,7 @@ int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *
         if (recording->block[i].device == device && recording->block[i].size)
             recording->block[n++] = recording->block[i];
     recording->n = n;
-    if (n)
-        qsort(recording->block, n, sizeof *recording->block, by_begin);
+    mt_recording_sort(recording);
     for (size_t i = 0; i < recording->n_nodes; i++) {
         struct mt_recorded_block *output = mt_recorded_at(recording, recording->node[i].output);
         if (output && recording->node[i].name && !output->output_of)

@@ -91,6 +91,8 @@ void mt_recording_watch(struct mt_recording *recording, struct mt_question *ques
 
 /* Keeps what is of that device. 0 or -ENOMEM. */
 int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *replay, int device);
+/* After blocks were added. */
+void mt_recording_sort(struct mt_recording *recording);
 void mt_recording_clear(struct mt_recording *recording);
 
 /* The block that the event made; NULL: none. */

@@ -91,7 +91,7 @@ static json_t *plan_json(const struct mt_plan *plan, const struct mt_analysis *a
 }
 
 int mt_plan_json(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
-                 json_t *changes, FILE *out)
+                 json_t *changes, json_t *answer, FILE *out)
 {
     struct mt_ended ended = mt_analysis_ended(analysis);
     json_t *whole = json_object(), *all = json_array();
@@ -100,6 +100,7 @@ int mt_plan_json(const struct mt_plan *plans, size_t n, const struct mt_analysis
     for (size_t i = 0; i < n; i++)
         json_array_append_new(all, plan_json(&plans[i], analysis));
     json_object_set_new(whole, "changes", changes ? changes : json_array());
+    json_object_set_new(whole, "answer", answer ? answer : json_null());
     json_object_set_new(whole, "devices", all);
     json_object_set_new(whole, "ended", mt_json_ended(&ended));
     return mt_json_print(out, whole, 0);

@@ -14,10 +14,10 @@
 void mt_plan_text(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
                   FILE *out, const struct mt_style *style);
 
-/* Writes {"schema": "memtap.plan/1", ...}; memtap-plan(1) has its members. changes: the member of that
- * name, which it takes over; NULL: there are none. 0, -EIO or -ENOMEM. */
+/* Writes {"schema": "memtap.plan/1", ...}; memtap-plan(1) has its members. changes and answer: the
+ * members of that name, which it takes over; NULL: there are none. 0, -EIO or -ENOMEM. */
 int mt_plan_json(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
-                 json_t *changes, FILE *out);
+                 json_t *changes, json_t *answer, FILE *out);
 
 /* The plan of the device with the highest peak. */
 const struct mt_plan *mt_plan_main(const struct mt_plan *plans, size_t n);

@@ -266,8 +266,9 @@ static void print_advice(const struct mt_plan *plan, FILE *out, const struct mt_
         fprintf(out, "\nTo use the best one:\n    unset %s\n", mt_plan_variable(plan));
 }
 
-static void print_plan(const struct mt_plan *plan, const struct mt_analysis *analysis, FILE *out,
-                       const struct mt_style *style)
+/* The answer at the page's end is of the main device. */
+static void print_plan(const struct mt_plan *plan, bool has_answer,
+                       const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
 {
     const struct mt_plan_setting *recorded = mt_plan_recorded(plan);
     print_card(plan, out, style);
@@ -283,7 +284,8 @@ static void print_plan(const struct mt_plan *plan, const struct mt_analysis *ana
         put_wrapped(out, style,
                     "The run itself ran out of memory: what would have come after that is not in "
                     "the trace.");
-    print_advice(plan, out, style);
+    if (!has_answer || !plan->card.total)
+        print_advice(plan, out, style);
 }
 
 void mt_plan_text(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
@@ -293,6 +295,6 @@ void mt_plan_text(const struct mt_plan *plans, size_t n, const struct mt_analysi
     mt_page_ended(&page);
     mt_page_head(&page);
     for (size_t i = 0; i < n; i++)
-        print_plan(&plans[i], analysis, out, style);
+        print_plan(&plans[i], &plans[i] == mt_plan_main(plans, n), analysis, out, style);
     mt_page_notes(&page);
 }

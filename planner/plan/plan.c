@@ -17,6 +17,7 @@ struct watch {
     struct mt_plan_setting *setting; /* NULL: nothing of it is wanted */
     struct mt_plan_check *check;     /* likewise */
     uint64_t peak;                   /* reserved so far */
+    uint64_t others;                 /* of the card not PyTorch's now */
     size_t end;                      /* after the last allocation */
 };
 
@@ -52,6 +53,10 @@ static void see(void *context, size_t index, const struct mt_request *request,
         setting->peak_reserved = now->reserved;
         setting->peak_event = recorded->event;
     }
+    if (request->kind == MT_REQUEST_OTHERS)
+        watch->others = request->size;
+    if (setting->most_used < now->reserved + watch->others)
+        setting->most_used = now->reserved + watch->others;
     if (setting->peak_allocated < now->allocated)
         setting->peak_allocated = now->allocated;
     if (index >= watch->end)
@@ -113,6 +118,7 @@ static int try_setting(const struct mt_plan *plan, struct mt_plan_setting *setti
     rc = replay(plan, conf, 0, &watch);
     setting->peak_reserved = endless.peak_reserved;
     setting->peak_allocated = endless.peak_allocated;
+    setting->most_used = endless.most_used;
     setting->peak_event = endless.peak_event;
     memcpy(setting->unused, endless.unused, sizeof endless.unused);
     return rc;

@@ -31,6 +31,7 @@ struct mt_plan_setting {
     uint64_t peak_reserved; /* on the card; where it does not fit, what an endless card would have
                                needed */
     uint64_t peak_allocated;
+    uint64_t most_used; /* bytes in use at once, PyTorch's and others'; as peak_reserved */
     uint64_t peak_event;              /* when the peak was first reserved: the event's number */
     uint64_t retries;                 /* times that the cache had to be emptied to go on */
     struct mt_allocator_oom oom;      /* where it does not fit: the first */

@@ -120,10 +120,10 @@ def build(args, length):
         dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=ranks_of(args))
     is_sharded = args.zero2 or args.zero3 or args.offload_parameters
     model = models.make(args.model, "meta" if is_sharded else "cuda", length)
-    if args.bf16:
-        model = model.bfloat16()
     if args.lora:
         adapt(model, args.lora)
+    if args.bf16:
+        model = model.bfloat16()
     if args.checkpoint:
         checkpoint_modules(model, args.checkpoint)
     if is_sharded:

@@ -43,7 +43,7 @@ def chosen(args):
     names = set(args.names)
     return [case for case in CASES
             if (not args.quick or case[:2] in QUICK) and
-            (not names or names & {case[0], case[1], case[1].split(":")[0], *case[0].split()})]
+            (not names or names & {case[0], case[1], case[1].split(":")[0], *case[0].split(), "+" if "+" in case[1] else ""})]
 
 
 def run(tool, cases):
@@ -84,7 +84,7 @@ def summary(rows):
 def by_kind(rows):
     kinds = {}
     for row in rows:
-        kinds.setdefault(row[1].split(":")[0], []).append(row)
+        kinds.setdefault("two together" if "+" in row[1] else row[1].split(":")[0], []).append(row)
     return kinds
 
 

@@ -55,7 +55,7 @@ SUBFOLDERS = {
         "check",
         "history",
     ],
-    "planner": ["allocator", "requests", "changes", "plan", "advice"],
+    "planner": ["allocator", "requests", "changes", "plan", "advice", "answer"],
     "exchange": ["tables", "encode", "export", "import", "reader"],
     "tools": ["completion", "terminal", "input", "launch", "serve", "top", "metrics", "fit", "commands"],
     "simulator/core": ["base", "device", "memory", "streams", "process"],

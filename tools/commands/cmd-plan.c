@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
-#include "planner/changes/changes.h"
+#include "planner/advice/failed.h"
+#include "planner/answer/answer.h"
 #include "planner/plan/plan-report.h"
 #include "planner/requests/recorded-conf.h"
 #include "simulator/catalogue.h"
@@ -97,20 +98,49 @@ static int model_changes(const struct mt_analysis *analysis, const struct plan_a
     return rc;
 }
 
+/* What the command prints. */
+struct shown {
+    const struct mt_plan *plans;
+    size_t n;
+    struct mt_modelled_changes changes;
+    struct mt_plan_answer answer; /* of the device with the highest peak */
+};
+
+static int answer(const struct plan_arguments *arguments, struct shown *shown)
+{
+    const struct mt_plan *plan = mt_plan_main(shown->plans, shown->n);
+    struct mt_recording *recording = arguments->recording;
+    int rc = recording ? mt_failed_add_all(recording, plan->asked) : 0;
+    return rc ? rc
+              : mt_answer_make(&shown->answer, plan, recording, recording ? &shown->changes : NULL);
+}
+
+/* On the other devices only settings were tried. */
+static int exit_code(const struct shown *shown)
+{
+    const struct mt_plan *plan = mt_plan_main(shown->plans, shown->n);
+    bool fits = mt_answer_is_found(&shown->answer);
+    for (size_t i = 0; i < shown->n; i++)
+        fits &= &shown->plans[i] == plan || mt_plan_fits(&shown->plans[i], 1);
+    return fits ? MT_EXIT_OK : 1;
+}
+
 static int show(const struct mt_analysis *analysis, const struct plan_arguments *arguments,
-                const struct mt_plan *plans, size_t n, const struct mt_modelled_changes *changes)
+                const struct shown *shown)
 {
     struct mt_style style = mt_terminal_style();
     if (arguments->trace.format == MT_FORMAT_JSON) {
-        int rc = mt_plan_json(plans, n, analysis, mt_modelled_json(changes), stdout);
+        int rc = mt_plan_json(shown->plans, shown->n, analysis, mt_modelled_json(&shown->changes),
+                              mt_answer_json(&shown->answer), stdout);
         if (rc == -ENOMEM)
             return rc;
     } else {
-        mt_plan_text(plans, n, analysis, stdout, &style);
-        if (changes->n)
-            mt_modelled_text(stdout, changes, &style);
+        mt_plan_text(shown->plans, shown->n, analysis, stdout, &style);
+        if (shown->changes.n)
+            mt_modelled_text(stdout, &shown->changes, &style);
+        mt_answer_text(&shown->answer, stdout, &style);
     }
-    return mt_finish_output(mt_plan_fits(plans, n) ? MT_EXIT_OK : 1);
+    return mt_finish_output(exit_code(shown));
 }
 
 /* Only the device that is asked for. */
@@ -152,12 +182,15 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     if (!plans)
         return -ENOMEM;
     int rc = make_plans(analysis, arguments, asked, n, plans);
-    struct mt_modelled_changes changes = {0};
+    struct shown shown = {.plans = plans, .n = n};
     if (!rc && arguments->recording)
-        rc = model_changes(analysis, arguments, mt_plan_main(plans, n), &changes);
+        rc = model_changes(analysis, arguments, mt_plan_main(plans, n), &shown.changes);
     if (!rc)
-        rc = show(analysis, arguments, plans, n, &changes);
-    mt_modelled_clear(&changes);
+        rc = answer(arguments, &shown);
+    if (!rc)
+        rc = show(analysis, arguments, &shown);
+    mt_modelled_clear(&shown.changes);
+    mt_answer_clear(&shown.answer);
     for (size_t i = 0; i < n; i++)
         mt_plan_clear(&plans[i]);
     free(plans);

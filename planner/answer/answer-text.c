@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "answer-words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 80u
+#define INDENT 4u
+#define WAYS_SHOWN 8u
+#define DOUBTFUL_SHOWN 3u /* of what may fit, where something fits for certain */
+
+static void put_wrapped(FILE *out, const struct mt_style *style, const char *text)
+{
+    mt_put_wrapped(out, text, WIDTH, style);
+}
+
+/* Later lines stand below the first one, which begins with `label`. */
+static void put_below(FILE *out, const char *label, const char *text, const struct mt_style *style)
+{
+    char *lines = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&lines, &size);
+    if (!memory)
+        return;
+    mt_put_wrapped(memory, text, WIDTH - INDENT, style);
+    if (!fclose(memory))
+        for (char *line = lines, *end; (end = strchr(line, '\n')); line = end + 1) {
+            fprintf(out, "%*s%.*s\n", (int)INDENT, line == lines ? label : "", (int)(end - line),
+                    line);
+        }
+    free(lines);
+}
+
+static void put_actions(FILE *out, const struct mt_way_words *words, const char *label,
+                        const struct mt_style *style)
+{
+    char text[MT_WAY_TEXT + 8];
+    for (size_t i = 0; i < words->n; i++) {
+        if (!strncmp(words->action[i], "export ", 7)) { /* a line to paste */
+            char line[MT_WAY_TEXT];
+            mt_safe_text(line, sizeof line, words->action[i], 0, MT_CUT_END, style);
+            fprintf(out, "%*s%s\n", (int)INDENT, i ? "" : label, line);
+            continue;
+        }
+        snprintf(text, sizeof text, "%s%.*s", i ? "and " : "", (int)MT_WAY_TEXT, words->action[i]);
+        put_below(out, i ? "" : label, text, style);
+    }
+}
+
+static void put_way(FILE *out, const struct mt_plan_answer *answer, size_t i,
+                    const struct mt_style *style)
+{
+    const struct mt_way *way = &answer->way[i];
+    struct mt_way_words words;
+    char label[16], text[3 * MT_WAY_TEXT], peak[MT_SIZE_TEXT], left[MT_SIZE_TEXT], how[64];
+    mt_way_words(&words, answer, way);
+    snprintf(label, sizeof label, "%zu. ", i + 1);
+    put_actions(out, &words, label, style);
+    if (way->is_replayed)
+        snprintf(how, sizeof how, "replayed");
+    else
+        snprintf(how, sizeof how, "modelled, within %u.%u %% of the card", way->error / 10,
+                 way->error % 10);
+    snprintf(text, sizeof text, "Costs %s. Peak %s reserved, %s free (%s).", words.price,
+             mt_size_text(peak, way->peak_reserved), mt_size_text(left, way->free), how);
+    put_below(out, "", text, style);
+}
+
+static void put_ways(FILE *out, const struct mt_plan_answer *answer, const struct mt_style *style)
+{
+    char count[MT_SIZE_TEXT];
+    bool was_certain = true;
+    size_t certain = 0, shown;
+    while (certain < answer->n && answer->way[certain].served == MT_SERVED_YES)
+        certain++;
+    shown = certain ? certain + DOUBTFUL_SHOWN : WAYS_SHOWN;
+    shown = shown > WAYS_SHOWN ? WAYS_SHOWN : shown;
+    shown = shown > answer->n ? answer->n : shown;
+    for (size_t i = 0; i < shown; i++) {
+        bool is_certain = answer->way[i].served == MT_SERVED_YES;
+        if (was_certain && !is_certain && i)
+            fputs("May fit, too near for the model to tell:\n", out);
+        was_certain = is_certain;
+        put_way(out, answer, i, style);
+    }
+    if (answer->n > shown)
+        fprintf(out, "%s more: --format json has them\n", mt_count_text(count, answer->n - shown));
+    if (answer->is_cut)
+        put_wrapped(out, style, "The trace is long: not all combinations of changes were tried.");
+}
+
+static void put_fits(FILE *out, const struct mt_plan_answer *answer, const struct mt_style *style)
+{
+    char text[240], left[MT_SIZE_TEXT];
+    snprintf(text, sizeof text, "It fits as it is: at least %s of the card stay free (%s).%s",
+             mt_size_text(left, answer->free), answer->plan->is_exact ? "replayed" : "modelled",
+             answer->n ? " What leaves more room:" : "");
+    put_wrapped(out, style, text);
+    put_ways(out, answer, style);
+}
+
+static void put_nothing(FILE *out, const struct mt_plan_answer *answer,
+                        const struct mt_style *style)
+{
+    struct mt_way_words words;
+    char text[120], more[MT_SIZE_TEXT];
+    put_wrapped(
+        out, style,
+        answer->has_changes
+            ? "It does not fit, and neither a setting nor a change that memtap can model, nor two "
+              "of them, would make it fit."
+            : "It does not fit, and none of these settings makes it fit.");
+    if (!answer->missing)
+        return;
+    mt_way_words(&words, answer, &answer->nearest);
+    snprintf(text, sizeof text, "%s %s more of the card%s",
+             words.n ? "Nearest, with" : "As it is it needs", mt_size_text(more, answer->missing),
+             words.n ? ":" : ".");
+    put_wrapped(out, style, text);
+    put_actions(out, &words, "", style);
+}
+
+static const char *heading(const struct mt_plan_answer *answer)
+{
+    if (answer->fits == MT_SERVED_UNKNOWN)
+        return "It may fit as it is, too near for the model to tell. What makes it fit, the "
+               "cheapest "
+               "first:";
+    if (answer->way[0].served != MT_SERVED_YES)
+        return "It does not fit, and nothing makes it fit for certain. What may, too near for the "
+               "model to "
+               "tell, the cheapest first:";
+    return answer->plan->asked->ooms && !answer->plan->is_other_card
+               ? "It does not fit as it is: memory ran out. What serves the request that failed, "
+                 "and all "
+                 "others, the cheapest first:"
+               : "It does not fit as it is. What makes it fit, the cheapest first:";
+}
+
+void mt_answer_text(const struct mt_plan_answer *answer, FILE *out, const struct mt_style *style)
+{
+    fputs("\nThe answer\n", out);
+    if (!answer->plan->card.total) {
+        put_wrapped(
+            out, style,
+            "Whether it fits is not known, as the card is not: give one with --gpu or --memory.");
+    } else if (answer->fits == MT_SERVED_YES) {
+        put_fits(out, answer, style);
+    } else if (!answer->n) {
+        put_nothing(out, answer, style);
+    } else {
+        put_wrapped(out, style, heading(answer));
+        put_ways(out, answer, style);
+    }
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "answer-words.h"
+#include "remedies.h"
+
+#include <string.h>
+
+static void add_setting(struct mt_way_words *words, const struct mt_plan_answer *answer,
+                        const struct mt_way *way)
+{
+    const char *variable = mt_plan_variable(answer->plan);
+    char *out = words->action[words->n++];
+    if (*way->conf)
+        snprintf(out, MT_WAY_TEXT, "export %s=%s", variable, way->conf);
+    else
+        snprintf(out, MT_WAY_TEXT, "unset %s", variable);
+}
+
+/* The price of one part, with the part of forward that runs again. */
+static void add_price(struct mt_way_words *words, const struct mt_plan_answer *answer,
+                      const struct mt_way *way, const struct mt_remedy *remedy)
+{
+    char part[40] = "part of forward";
+    size_t used = strlen(words->price);
+    const char *price = remedy->price, *name = mt_cost_names[remedy->cost];
+    if (used && price[strlen(name)] == ':' && !strncmp(price, words->price, strlen(name) + 1))
+        price += strlen(name) + 2; /* "time: this; that" */
+    const char *place = strstr(price, "%s");
+    if (way->operators && answer->forward)
+        snprintf(part, sizeof part, "%.1f %% of forward",
+                 100.0 * (double)way->operators / (double)answer->forward);
+    snprintf(words->price + used, sizeof words->price - used, "%s%.*s%s%s", used ? "; " : "",
+             place ? (int)(place - price) : (int)strlen(price), price, place ? part : "",
+             place ? place + 2 : "");
+}
+
+void mt_way_words(struct mt_way_words *words, const struct mt_plan_answer *answer,
+                  const struct mt_way *way)
+{
+    char part[MT_CHANGE_NAME], count[MT_SIZE_TEXT];
+    enum mt_cost cost = mt_remedy_cost(way->change);
+    *words = (struct mt_way_words){0};
+    if (way->has_conf)
+        add_setting(words, answer, way);
+    for (const char *next = way->change; next && *next && words->n < MT_WAY_ACTIONS;) {
+        next = mt_next_change(next, part, sizeof part);
+        mt_remedy_text(words->action[words->n++], MT_WAY_TEXT, part);
+        add_price(words, answer, way, mt_remedy_of(part));
+    }
+    if (!*way->change && way->retries) {
+        cost = MT_COSTS_TIME;
+        snprintf(words->price, sizeof words->price, "time: the cache is emptied %s time%s",
+                 mt_count_text(count, way->retries), way->retries == 1 ? "" : "s");
+    } else if (!*way->change) {
+        snprintf(words->price, sizeof words->price, "nothing");
+    }
+    words->costs = mt_cost_names[cost];
+}

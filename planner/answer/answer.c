@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "answer.h"
+#include "analyzer/support/grow.h"
+#include "remedies.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SETTINGS_MOST 3u /* ways of settings alone, with different results */
+#define PAIRED_MOST 8u   /* changes that are tried in pairs */
+#define ENOUGH_PAIRS 4u  /* that fit */
+
+/* Replays take the longer the more requests there are: all together as many requests, but some
+ * replays in any case. */
+#define REQUESTS_MOST 30000000u
+#define REPLAYS_LEAST 40u
+#define REPLAYS_MOST 600u
+
+/* What is left of the card is told as more where it is more by this part of it. */
+#define MORE_ROOM 0.01
+
+/* What the ways have in common while they are sought. */
+struct search {
+    struct mt_plan_answer *answer;
+    struct mt_judge judge;
+    const struct mt_modelled_changes *changes;
+    enum mt_served *served;                /* by change: alone */
+    const struct mt_plan_setting *setting; /* the best other one; NULL: there is none */
+    struct mt_alloc_conf conf;             /* of it */
+    uint64_t least;                        /* live bytes of the nearest so far */
+};
+
+static uint64_t free_of(const struct mt_plan *plan, uint64_t used)
+{
+    return plan->card.total > used ? plan->card.total - used : 0;
+}
+
+static bool is_spent(struct search *search)
+{
+    size_t n = search->judge.asked->n + 1, most = REQUESTS_MOST / n;
+    most = most < REPLAYS_LEAST ? REPLAYS_LEAST : most > REPLAYS_MOST ? REPLAYS_MOST : most;
+    search->answer->is_cut |= search->judge.replays >= most;
+    return search->judge.replays >= most;
+}
+
+static int add(struct mt_plan_answer *answer, const struct mt_way *way)
+{
+    if (mt_grow(&answer->way, &answer->capacity, answer->n + 1, sizeof *answer->way))
+        return -ENOMEM;
+    answer->way[answer->n++] = *way;
+    return 0;
+}
+
+static struct mt_way way_of(const struct search *search, const char *change,
+                            const struct mt_plan_setting *setting,
+                            const struct mt_judgement *judgement)
+{
+    struct mt_way way = {.served = judgement->served,
+                         .is_replayed = judgement->is_replayed,
+                         .error = judgement->error,
+                         .peak_reserved = judgement->at.peak_reserved,
+                         .free = free_of(search->answer->plan, judgement->at.most_used),
+                         .operators = judgement->operators,
+                         .has_conf = setting != NULL};
+    snprintf(way.change, sizeof way.change, "%s", change);
+    snprintf(way.conf, sizeof way.conf, "%s", setting ? setting->conf : "");
+    return way;
+}
+
+/* Of settings with the same result the first is enough. */
+static bool is_new(const struct mt_plan_answer *answer, const struct mt_plan_setting *setting)
+{
+    for (size_t i = 0; i < answer->n; i++)
+        if (answer->way[i].peak_reserved == setting->peak_reserved)
+            return false;
+    return !setting->is_recorded;
+}
+
+static int read_conf(const struct mt_plan *plan, const char *text, struct mt_alloc_conf *conf)
+{
+    struct mt_alloc_conf_error error;
+    mt_alloc_conf_init(conf);
+    return mt_alloc_conf_read(conf, plan->release, text, &error);
+}
+
+/* What is not replayed exactly is tried on other cards, too. */
+static int judge_setting(struct search *search, const struct mt_plan_setting *setting,
+                         struct mt_judgement *judgement)
+{
+    struct mt_alloc_conf conf;
+    *judgement = (struct mt_judgement){
+        .served = setting->fits ? MT_SERVED_YES : MT_SERVED_NO,
+        .is_replayed = true,
+        .at = {.peak_reserved = setting->peak_reserved, .most_used = setting->most_used}};
+    if ((search->judge.is_exact && !setting->is_async) ||
+        read_conf(search->answer->plan, setting->conf, &conf))
+        return 0;
+    return mt_judge_setting(&search->judge, &conf, judgement);
+}
+
+/* As plan has them: what fits, and what reserves least, comes first. */
+static int try_settings(struct search *search)
+{
+    struct mt_plan_answer *answer = search->answer;
+    const struct mt_plan *plan = answer->plan;
+    uint64_t more = (uint64_t)((double)plan->card.total * MORE_ROOM);
+    int rc = 0;
+    for (size_t i = 0; !rc && i < plan->n && answer->n < SETTINGS_MOST; i++) {
+        const struct mt_plan_setting *setting = &plan->setting[i];
+        struct mt_judgement judgement;
+        bool has_room = answer->fits != MT_SERVED_YES ||
+                        free_of(plan, setting->most_used) > answer->free + more;
+        if (!setting->fits || !is_new(answer, setting) || !has_room)
+            continue;
+        rc = judge_setting(search, setting, &judgement);
+        struct mt_way way = way_of(search, "", setting, &judgement);
+        way.retries = setting->retries;
+        if (!rc && judgement.served != MT_SERVED_NO)
+            rc = add(answer, &way);
+    }
+    return rc;
+}
+
+/* What is nearest needs fewest live bytes. */
+static void see_nearest(struct search *search, const char *change, uint64_t peak)
+{
+    if (search->least && peak >= search->least)
+        return;
+    search->least = peak;
+    search->answer->nearest = (struct mt_way){.has_conf = search->setting != NULL};
+    snprintf(search->answer->nearest.change, sizeof search->answer->nearest.change, "%s", change);
+    snprintf(search->answer->nearest.conf, sizeof search->answer->nearest.conf, "%s",
+             search->setting ? search->setting->conf : "");
+}
+
+/* A change, or two; alone, or with the best setting where that is not enough: *served says what
+ * came of it alone then, and of both after. */
+static int try_change(struct search *search, const char *name, bool with_setting,
+                      enum mt_served *served)
+{
+    struct mt_judgement judgement;
+    enum mt_served alone = with_setting ? *served : MT_SERVED_NO;
+    const struct mt_plan_setting *setting = with_setting ? search->setting : NULL;
+    *served = MT_SERVED_NO;
+    if (is_spent(search))
+        return 0;
+    int rc = mt_judge_change(&search->judge, name, setting ? &search->conf : NULL, &judgement);
+    if (rc || judgement.why_not)
+        return rc == -EINVAL ? 0 : rc;
+    *served = judgement.served;
+    struct mt_way way = way_of(search, name, setting, &judgement);
+    return *served == MT_SERVED_NO || *served == alone ? 0 : add(search->answer, &way);
+}
+
+static bool is_hopeful(const struct search *search, const struct mt_modelled *change)
+{
+    return !change->why_not && change->saves > 0 &&
+           change->peak <= search->answer->plan->card.total;
+}
+
+static int try_changes(struct search *search)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < search->changes->n; i++) {
+        const struct mt_modelled *change = &search->changes->change[i];
+        search->served[i] = MT_SERVED_NO;
+        if (!change->why_not)
+            see_nearest(search, change->name, change->peak);
+        if (is_hopeful(search, change))
+            rc = try_change(search, change->name, false, &search->served[i]);
+    }
+    return rc;
+}
+
+/* Whether something that costs no more fits for certain: then a combination is not worth a try. */
+static bool is_beaten(const struct search *search, const char *change)
+{
+    const struct mt_plan_answer *answer = search->answer;
+    size_t i = 0;
+    while (i < answer->n && (answer->way[i].served != MT_SERVED_YES ||
+                             answer->way[i].has_conf != !*answer->way[i].change ||
+                             mt_remedy_cost(answer->way[i].change) > mt_remedy_cost(change)))
+        i++;
+    return i < answer->n;
+}
+
+static int try_with_setting(struct search *search)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && search->setting && i < search->changes->n; i++) {
+        const struct mt_modelled *change = &search->changes->change[i];
+        enum mt_served served = search->served[i];
+        if (served != MT_SERVED_YES && is_hopeful(search, change) &&
+            !is_beaten(search, change->name))
+            rc = try_change(search, change->name, true, &served);
+    }
+    return rc;
+}
+
+/* Two changes that are worth a try, and what they may save together. */
+struct pair {
+    char name[MT_CHANGE_NAME];
+    unsigned rank;
+    int64_t saves;
+};
+
+static int cheapest_first(const void *left, const void *right)
+{
+    const struct pair *a = left, *b = right;
+    if (a->rank != b->rank)
+        return (a->rank > b->rank) - (a->rank < b->rank);
+    if (a->saves != b->saves)
+        return a->saves > b->saves ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+/* Changes come with what saves most first. */
+static size_t find_pairs(const struct search *search, struct pair pair[PAIRED_MOST * PAIRED_MOST])
+{
+    const struct mt_modelled *alone[PAIRED_MOST];
+    size_t n = 0, found = 0;
+    for (size_t i = 0; i < search->changes->n && n < PAIRED_MOST; i++)
+        if (search->served[i] != MT_SERVED_YES && !search->changes->change[i].why_not &&
+            search->changes->change[i].saves > 0 && !strchr(search->changes->change[i].name, '+'))
+            alone[n++] = &search->changes->change[i];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++) {
+            struct pair *one = &pair[found];
+            if (!mt_changes_go_together(alone[j]->name, alone[i]->name) ||
+                snprintf(one->name, sizeof one->name, "%s+%s", alone[j]->name, alone[i]->name) >=
+                    (int)sizeof one->name)
+                continue;
+            one->rank = mt_remedy_rank(one->name);
+            one->saves = alone[i]->saves + alone[j]->saves;
+            found++;
+        }
+    if (found)
+        qsort(pair, found, sizeof *pair, cheapest_first);
+    return found;
+}
+
+static int try_pairs(struct search *search)
+{
+    struct pair pair[PAIRED_MOST * PAIRED_MOST];
+    size_t n = find_pairs(search, pair), enough = 0;
+    int rc = 0;
+    for (size_t i = 0; !rc && i < n && enough < ENOUGH_PAIRS; i++) {
+        enum mt_served served = MT_SERVED_NO;
+        struct mt_modelled both;
+        if (is_spent(search))
+            return 0;
+        if (is_beaten(search, pair[i].name))
+            continue;
+        rc = mt_modelled_of(&both, search->judge.recording, pair[i].name);
+        if (rc || both.why_not)
+            continue;
+        see_nearest(search, pair[i].name, both.peak);
+        if (both.peak > search->answer->plan->card.total)
+            continue;
+        rc = try_change(search, pair[i].name, false, &served);
+        if (!rc && served != MT_SERVED_YES && search->setting)
+            rc = try_change(search, pair[i].name, true, &served);
+        enough += served == MT_SERVED_YES;
+    }
+    return rc;
+}
+
+/* How much more of the card the nearest way needs: of settings alone, what an endless card would
+ * have had; of changes, the smallest card that does. */
+static int find_missing(struct search *search)
+{
+    struct mt_plan_answer *answer = search->answer;
+    const struct mt_plan *plan = answer->plan;
+    uint64_t enough = 0;
+    int rc = 0;
+    if (search->least)
+        rc = mt_judge_card(&search->judge, answer->nearest.change,
+                           search->setting ? &search->conf : NULL, &enough);
+    if (!rc && enough)
+        answer->missing = enough - plan->card.total;
+    for (size_t i = 0; !rc && i < plan->n; i++) {
+        const struct mt_plan_setting *setting = &plan->setting[i];
+        uint64_t missing = setting->fits ? 0 : setting->most_used - plan->card.total;
+        if (setting->is_async || !missing || (answer->missing && missing >= answer->missing))
+            continue;
+        answer->missing = missing;
+        answer->nearest = (struct mt_way){.has_conf = !setting->is_recorded};
+        snprintf(answer->nearest.conf, sizeof answer->nearest.conf, "%s", setting->conf);
+    }
+    return rc;
+}
+
+static unsigned group_of(const struct mt_way *way)
+{
+    bool is_two = strchr(way->change, '+') || (way->has_conf && *way->change);
+    return (way->served == MT_SERVED_YES ? 0u : 3u) + (is_two ? 2u : *way->change ? 1u : 0u);
+}
+
+/* What fits for certain comes before what may; settings, then changes, then combinations. */
+static int cheaper(const void *left, const void *right)
+{
+    const struct mt_way *a = left, *b = right;
+    unsigned x = group_of(a), y = group_of(b);
+    if (x == y) {
+        x = mt_remedy_rank(a->change) + (a->has_conf && *a->change);
+        y = mt_remedy_rank(b->change) + (b->has_conf && *b->change);
+    }
+    if (x != y)
+        return (x > y) - (x < y);
+    if (a->operators != b->operators)
+        return a->operators < b->operators ? -1 : 1;
+    if (a->is_replayed != b->is_replayed)
+        return b->is_replayed - a->is_replayed;
+    if (a->free != b->free)
+        return a->free > b->free ? -1 : 1;
+    return strcmp(a->change, b->change);
+}
+
+/* The setting that reserves least but for the recorded one. */
+static void choose_setting(struct search *search)
+{
+    const struct mt_plan *plan = search->answer->plan;
+    for (size_t i = 0; i < plan->n; i++) {
+        const struct mt_plan_setting *setting = &plan->setting[i];
+        if (setting->is_async || setting->is_recorded ||
+            (search->setting && setting->peak_reserved >= search->setting->peak_reserved))
+            continue;
+        search->setting = setting;
+    }
+    const struct mt_plan_setting *recorded = mt_plan_recorded(plan);
+    if (search->setting &&
+        ((recorded && recorded->peak_reserved <= search->setting->peak_reserved) ||
+         read_conf(plan, search->setting->conf, &search->conf)))
+        search->setting = NULL;
+}
+
+static int judge_recorded(struct search *search)
+{
+    struct mt_plan_answer *answer = search->answer;
+    const struct mt_plan_setting *recorded = mt_plan_recorded(answer->plan);
+    struct mt_judgement judgement;
+    answer->fits = MT_SERVED_NO;
+    if (!recorded)
+        return 0;
+    int rc = judge_setting(search, recorded, &judgement);
+    answer->fits = judgement.served;
+    if (recorded->fits)
+        answer->free = free_of(answer->plan, recorded->most_used);
+    else
+        search->judge.unused =
+            recorded->oom.then.reserved - recorded->oom.then.allocated + recorded->oom.card_free;
+    return rc;
+}
+
+static void begin(struct search *search, const struct mt_recording *recording)
+{
+    const struct mt_plan *plan = search->answer->plan;
+    struct mt_judge *judge = &search->judge;
+    judge->asked = plan->asked;
+    judge->recording = recording;
+    judge->card = plan->card.total;
+    judge->is_exact = plan->is_exact;
+    judge->trial = (struct mt_trial){
+        .request = plan->asked->request, .n = plan->asked->n, .release = plan->release};
+    if (read_conf(plan, plan->conf, &judge->trial.conf))
+        mt_alloc_conf_init(&judge->trial.conf);
+    judge->event = plan->asked->n ? plan->asked->recorded[plan->asked->n - 1].event : 0;
+    judge->live = plan->asked->peak_allocated;
+    for (size_t i = 0; recording && i < recording->n; i++)
+        search->answer->forward += recording->block[i].phase == MT_PHASE_FORWARD;
+}
+
+int mt_answer_make(struct mt_plan_answer *answer, const struct mt_plan *plan,
+                   const struct mt_recording *recording, const struct mt_modelled_changes *changes)
+{
+    struct search search = {.answer = answer, .changes = changes};
+    *answer = (struct mt_plan_answer){.plan = plan, .has_changes = changes != NULL};
+    if (!plan->card.total || !plan->n)
+        return 0;
+    begin(&search, recording);
+    int rc = judge_recorded(&search);
+    if (!rc)
+        rc = try_settings(&search);
+    if (!rc && answer->fits != MT_SERVED_YES && changes) {
+        choose_setting(&search);
+        search.served = calloc(changes->n + 1, sizeof *search.served);
+        rc = search.served ? try_changes(&search) : -ENOMEM;
+        if (!rc)
+            rc = try_with_setting(&search);
+        if (!rc)
+            rc = try_pairs(&search);
+        free(search.served);
+    }
+    if (answer->n)
+        qsort(answer->way, answer->n, sizeof *answer->way, cheaper);
+    return !rc && !answer->n && !mt_answer_is_found(answer) ? find_missing(&search) : rc;
+}
+
+void mt_answer_clear(struct mt_plan_answer *answer)
+{
+    free(answer->way);
+    *answer = (struct mt_plan_answer){0};
+}
+
+bool mt_answer_is_found(const struct mt_plan_answer *answer)
+{
+    if (!answer->plan->card.total || answer->fits == MT_SERVED_YES)
+        return true;
+    return answer->n && answer->way[0].served == MT_SERVED_YES;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cheapest changes that make a recorded job fit a card: settings of PyTorch's allocator,
+ * changes of the program, and two of these together, each replayed over the whole trace.
+ */
+#ifndef MT_PLANNER_ANSWER_H
+#define MT_PLANNER_ANSWER_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "analyzer/support/text.h"
+#include "planner/advice/judge.h"
+#include "planner/changes/changes.h"
+#include "planner/plan/plan.h"
+
+/* Something to do: a setting, a change, or both. Sizes are bytes. */
+struct mt_way {
+    char conf[MT_PLAN_CONF];     /* "" with has_conf: PyTorch's defaults */
+    bool has_conf;               /* else the recorded setting stays */
+    char change[MT_CHANGE_NAME]; /* "checkpoint:layers.*+optimizer:sgd"; "": none */
+    enum mt_served served;       /* never MT_SERVED_NO */
+    bool is_replayed;
+    unsigned error;               /* per thousand of the card that it holds within; 0: replayed */
+    uint64_t peak_reserved, free; /* free: the least that is left of the card */
+    uint64_t operators;           /* that are run again, over the whole trace */
+    uint64_t retries; /* of CUDA's allocation, after the cache was freed; settings alone */
+};
+
+struct mt_plan_answer {
+    const struct mt_plan *plan;
+    enum mt_served fits; /* as recorded; MT_SERVED_UNKNOWN too where the card is not known */
+    uint64_t free;       /* as recorded, the least that is left of the card; 0 if it does not fit */
+    struct mt_way
+        *way; /* the cheapest first; what may fit comes last. If it fits: what leaves more room */
+    size_t n, capacity;
+    uint64_t missing;      /* there is no way: bytes more of the card that the nearest way needs;
+                            * 0: not found */
+    struct mt_way nearest; /* that way */
+    uint64_t forward;      /* allocations in forward, over the whole trace */
+    bool has_changes;      /* changes of the program were asked for */
+    bool is_cut;           /* not all combinations were tried */
+};
+
+/* recording: with what failed in it (mt_failed_add_all); changes: those to try, modelled; both
+ * NULL: only settings. 0 or -ENOMEM; to be cleared in any case. */
+int mt_answer_make(struct mt_plan_answer *answer, const struct mt_plan *plan,
+                   const struct mt_recording *recording, const struct mt_modelled_changes *changes);
+void mt_answer_clear(struct mt_plan_answer *answer);
+
+/* Whether the job fits, or something makes it fit for certain; true where the card is not known. */
+bool mt_answer_is_found(const struct mt_plan_answer *answer);
+
+/* The section at a page's end; the member `answer` of memtap-plan(1). */
+void mt_answer_text(const struct mt_plan_answer *answer, FILE *out, const struct mt_style *style);
+json_t *mt_answer_json(const struct mt_plan_answer *answer);
+
+#endif

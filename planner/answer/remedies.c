@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remedies.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const mt_cost_names[MT_N_COSTS] = {
+    [MT_COSTS_NOTHING] = "nothing",
+    [MT_COSTS_TIME] = "time",
+    [MT_COSTS_CARDS] = "cards",
+    [MT_COSTS_EXACTNESS] = "exactness",
+};
+
+/* clang-format off */
+static const struct mt_remedy remedies[] = {
+    {"zero-grad", MT_COSTS_NOTHING, "optimizer.zero_grad(set_to_none=True) after each step", "nothing"},
+    {"keep-nothing", MT_COSTS_NOTHING, "keep no tensor of an iteration: loss.item(), tensor.detach().cpu(), del",
+     "nothing, if nothing needs them"},
+    {"optimizer:adamw-fused", MT_COSTS_NOTHING, "torch.optim.AdamW(..., fused=True)", "nothing, if it is Adam now"},
+    {"optimizer:adamw", MT_COSTS_NOTHING, "torch.optim.AdamW(...)", "nothing, if it is Adam now"},
+    {"optimizer:adamw-for-loop", MT_COSTS_TIME, "torch.optim.AdamW(..., foreach=False)",
+     "time: a step goes parameter by parameter"},
+    {"checkpoint:", MT_COSTS_TIME, "torch.utils.checkpoint.checkpoint(module, x, use_reentrant=False) for each call of %s",
+     "time: %s runs again in backward"},
+    {"batch:", MT_COSTS_TIME, "a batch of %s the size, and gradients of as many more batches accumulated",
+     "time: smaller batches, more of them"},
+    {"offload:activations", MT_COSTS_TIME, "with torch.autograd.graph.save_on_cpu(pin_memory=True): around forward",
+     "time: what backward needs goes to the host and back"},
+    {"offload:optimizer", MT_COSTS_TIME, "let the optimizer step on the CPU, with its state there",
+     "time: gradients go to the host, parameters come back"},
+    {"offload:parameters", MT_COSTS_TIME,
+     "torch.distributed.fsdp.fully_shard(layer, offload_policy=CPUOffloadPolicy()) for each layer",
+     "time: parameters come from the host for each use"},
+    {"zero1:", MT_COSTS_CARDS, "torch.distributed.optim.ZeroRedundancyOptimizer under DDP, on %s cards",
+     "cards: several instead of one"},
+    {"zero2:", MT_COSTS_CARDS, "torch.distributed.fsdp.fully_shard(layer, reshard_after_forward=False) for each layer, on %s cards",
+     "cards: several instead of one"},
+    {"zero3:", MT_COSTS_CARDS, "torch.distributed.fsdp.fully_shard(layer) for each layer, on %s cards",
+     "cards: several instead of one"},
+    {"precision:autocast", MT_COSTS_EXACTNESS, "with torch.autocast(\"cuda\", torch.bfloat16): around forward and loss",
+     "exactness: products have 16 bits"},
+    {"optimizer:adam8bit", MT_COSTS_EXACTNESS, "bitsandbytes.optim.AdamW8bit(...)",
+     "exactness: the optimizer's state has 8 bits"},
+    {"optimizer:adafactor", MT_COSTS_EXACTNESS, "torch.optim.Adafactor(...)", "exactness: another optimizer"},
+    {"optimizer:", MT_COSTS_EXACTNESS, "torch.optim.SGD(...)", "exactness: another optimizer"},
+    {"precision:bf16", MT_COSTS_EXACTNESS, "model.bfloat16(), and its inputs too", "exactness: every float has 16 bits"},
+    {"lora:", MT_COSTS_EXACTNESS, "peft's LoraConfig(r=%s) for the linear layers", "exactness: only adapters are trained"},
+    {"sequence:", MT_COSTS_EXACTNESS, "sequences of %s the length", "exactness: the model sees less at once"},
+};
+/* clang-format on */
+enum { N_REMEDIES = sizeof remedies / sizeof *remedies };
+
+const struct mt_remedy *mt_remedy_of(const char *change)
+{
+    for (size_t i = 0; i < N_REMEDIES; i++) {
+        size_t size = strlen(remedies[i].change);
+        bool is_any = remedies[i].change[size - 1] == ':';
+        if (is_any ? !strncmp(remedies[i].change, change, size)
+                   : !strcmp(remedies[i].change, change))
+            return &remedies[i];
+    }
+    return &remedies[N_REMEDIES - 1];
+}
+
+const char *mt_next_change(const char *changes, char *out, size_t size)
+{
+    size_t part = strcspn(changes, "+");
+    snprintf(out, size, "%.*s", (int)part, changes);
+    return changes[part] ? changes + part + 1 : NULL;
+}
+
+enum mt_cost mt_remedy_cost(const char *changes)
+{
+    enum mt_cost most = MT_COSTS_NOTHING;
+    char part[128];
+    while (changes && *changes) {
+        changes = mt_next_change(changes, part, sizeof part);
+        enum mt_cost cost = mt_remedy_of(part)->cost;
+        most = cost > most ? cost : most;
+    }
+    return most;
+}
+
+unsigned mt_remedy_rank(const char *changes)
+{
+    unsigned rank = N_REMEDIES * 4 * (unsigned)mt_remedy_cost(changes);
+    char part[128];
+    while (changes && *changes) {
+        changes = mt_next_change(changes, part, sizeof part);
+        rank += (unsigned)(mt_remedy_of(part) - remedies) + 1;
+    }
+    return rank;
+}
+
+void mt_remedy_text(char *out, size_t size, const char *change)
+{
+    const struct mt_remedy *remedy = mt_remedy_of(change);
+    const char *argument = strchr(change, ':'), *place = strstr(remedy->what, "%s");
+    if (place)
+        snprintf(out, size, "%.*s%s%s", (int)(place - remedy->what), remedy->what,
+                 argument ? argument + 1 : "", place + 2);
+    else
+        snprintf(out, size, "%s", remedy->what);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a user does for a change of the program, and what that costs. */
+#ifndef MT_PLANNER_REMEDIES_H
+#define MT_PLANNER_REMEDIES_H
+
+#include <stddef.h>
+
+/* From the cheapest. */
+enum mt_cost { MT_COSTS_NOTHING, MT_COSTS_TIME, MT_COSTS_CARDS, MT_COSTS_EXACTNESS, MT_N_COSTS };
+
+/* "nothing", "time", "cards", "exactness". */
+extern const char *const mt_cost_names[MT_N_COSTS];
+
+struct mt_remedy {
+    const char *change; /* "batch:" is any batch; without a colon at its end just that change */
+    enum mt_cost cost;
+    const char *what;  /* to write into the program; the first %s is the change's argument */
+    const char *price; /* after what it costs; %s is the part of forward that runs again */
+};
+
+/* What makes the change, by its name; never NULL. Rows are from the cheapest. */
+const struct mt_remedy *mt_remedy_of(const char *change);
+
+/* Of a combination's parts the dearest. */
+enum mt_cost mt_remedy_cost(const char *changes);
+
+/* A number that is larger for what is dearer. */
+unsigned mt_remedy_rank(const char *changes);
+
+/* What to write into the program for one change. */
+void mt_remedy_text(char *out, size_t size, const char *change);
+
+/* The part of a combination at `changes`, into out: where the next one begins; NULL: it was the
+ * last. */
+const char *mt_next_change(const char *changes, char *out, size_t size);
+
+#endif
