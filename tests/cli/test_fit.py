@@ -143,6 +143,11 @@ def test_caught():
 def test_refused():
     done = fit("-s", "t4", "--vary", "size=1..9,", "true", "{size}")
     check(done.returncode == 2 and "is not a range" in done.stderr, done.stderr)
+    for text in "0", "17", "{other}", "x":
+        done = fit("-s", "t4", "--vary", "size=1..9", "--nproc", text, PROGRAM, "{size}")
+        check(done.returncode == 2 and f"--nproc {text}: not a number from 1 to 16" in done.stderr, done.stderr)
+    done = fit("-s", "t4", "--vary", "size=1..5", HERE / "nothing", "{size}")
+    check(done.returncode == 127 and done.stderr.endswith("/nothing: command not found\n"), done.stderr)
     done = fit("-s", "t4", "--vary", "size=3,5", PROGRAM, "{size}", "even")
     check(done.returncode == 2 and "    it has to be even" in done.stdout, done.stdout)
     check("size=3: the run ended with exit code 3" in done.stdout, done.stdout)
@@ -150,8 +155,8 @@ def test_refused():
     check(done.returncode == 2 and "used no GPU" in done.stdout, done.stdout)
     done = fit("-s", "t4", "--vary", "size=3,5", PROGRAM, "{size}", "dies")
     check(done.returncode == 2 and "signal 11" in done.stdout, done.stdout)
-    done = fit("-s", "t4", "--vary", "size=1..5", HERE / "nothing", "{size}")
-    check(done.returncode == 2 and "command not found" in done.stdout, done.stdout)
+    check("1 more that is not known ended alike" in fit("-s", "t4", "--vary", "size=3,5", PROGRAM, "{size}", "even").stdout,
+          "what ended alike is told once")
 
 
 def test_text():

@@ -105,6 +105,7 @@ def plain(args, work, env, command):
 
 def try_one(args, work, name):
     cards, vary, text = PROGRAMS[name]
+    cards = args.cards or cards
     gpus = ["--gpus", "2"] if text.startswith("torchrun") else []
     env = {**os.environ, "PYTHONPATH": str(args.public / "minGPT")}
     command = [args.memtap, "fit", "-q", "-f", "json", "-s", cards, *gpus, "-V", vary, "--",
@@ -141,6 +142,7 @@ def main():
     parser.add_argument("--python", type=pathlib.Path, default=sys.executable)
     parser.add_argument("--public", type=pathlib.Path, default="/nonexistent")
     parser.add_argument("--jobs", type=int, default=2, help="plain runs at a time")
+    parser.add_argument("--cards", help="instead of those of the table, with commas between")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     args.memtap, args.python, args.public = args.memtap.resolve(), args.python.absolute(), args.public.resolve()

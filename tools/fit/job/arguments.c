@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "arguments.h"
 #include "cards.h"
+#include "simulator/launch.h"
 #include "tools/launch/program.h"
+#include "tools/launch/pytorch-check.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEFAULT_TIMEOUT_S 1800
 
@@ -214,6 +218,32 @@ static int place_variables(struct mt_job *job, const struct typed *typed)
     return 0;
 }
 
+/* A number of ranks or cards, or a place for one. */
+static int check_count(const struct mt_job *job, const struct typed *typed, const char *option,
+                       const char *text)
+{
+    char *end = NULL;
+    unsigned long number = text && isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
+    bool is_good = !text || (end && !*end && number >= 1 && number <= SIM_MAX_GPUS);
+    for (size_t i = 0; !is_good && i < job->n_variables; i++)
+        is_good = mt_has_place(text, job->variable[i].name);
+    return is_good ? 0
+                   : mt_fail_usage(typed->command,
+                                   "--%s %s: not a number from 1 to %d, nor the {NAME} of a --vary",
+                                   option, text, SIM_MAX_GPUS);
+}
+
+/* A program that is not there need not be run five times. */
+static int check_program(const struct mt_job *job)
+{
+    char path[PATH_MAX];
+    if (strchr(job->words[0], '{') || mt_find_command(job->words[0], path) ||
+        (strchr(job->words[0], '/') && !access(job->words[0], F_OK)))
+        return 0;
+    mt_say("%s: command not found", job->words[0]);
+    return MT_EXIT_NOT_FOUND;
+}
+
 static int finish(struct mt_fit_arguments *arguments, const struct typed *typed,
                   char *const *operands)
 {
@@ -226,6 +256,12 @@ static int finish(struct mt_fit_arguments *arguments, const struct typed *typed,
     while (job->words[job->n_words])
         job->n_words++;
     code = place_variables(job, typed);
+    if (!code)
+        code = check_count(job, typed, "nproc", job->processes);
+    if (!code)
+        code = check_count(job, typed, "gpus", job->gpus);
+    if (!code)
+        code = check_program(job);
     if (code)
         return code;
     rc = mt_job_finish(job);

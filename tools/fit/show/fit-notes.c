@@ -2,6 +2,7 @@
 #include "fit-text.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,16 +129,42 @@ static void put_last_lines(const struct notes *notes, const char *at)
     }
 }
 
-/* A run that showed neither. Where the program takes no value at all, that is so on every card. */
-static void note_obstacle(const struct notes *notes, size_t line, size_t card)
+/* The run that showed neither, or NULL. Where the program takes no value at all, that is so on
+ * every card. */
+static const struct mt_outcome *find_obstacle(const struct mt_fit *fit, size_t line, size_t card,
+                                              struct mt_choice *choice)
+{
+    bool is_open = mt_fit_verdict(fit, line, card) == MT_VERDICT_OPEN;
+    return is_open && !(fit->line[line].is_refused && card)
+               ? mt_fit_obstacle(fit, line, card, choice)
+               : NULL;
+}
+
+/* Whether a run that was told of before ended in the same way. */
+static bool was_told(const struct mt_fit *fit, size_t line, size_t card,
+                     const struct mt_outcome *outcome)
+{
+    struct mt_choice choice;
+    for (size_t i = 0; i < card * fit->job->n_lines + line; i++) {
+        const struct mt_outcome *other =
+            find_obstacle(fit, i % fit->job->n_lines, i / fit->job->n_lines, &choice);
+        if (other && other->end == outcome->end && other->exit_code == outcome->exit_code &&
+            other->signal == outcome->signal && !strcmp(other->last, outcome->last))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether it is one more of those that ended alike. */
+static bool note_obstacle(const struct notes *notes, size_t line, size_t card)
 {
     char how[MT_OBSTACLE_TEXT], values[400];
     const struct mt_fit *fit = notes->fit;
     struct sentence sentence = {.used = 0};
     struct mt_choice choice;
-    if (mt_fit_verdict(fit, line, card) != MT_VERDICT_OPEN || (fit->line[line].is_refused && card))
-        return;
-    const struct mt_outcome *outcome = mt_fit_obstacle(fit, line, card, &choice);
+    const struct mt_outcome *outcome = find_obstacle(fit, line, card, &choice);
+    if (!outcome || was_told(fit, line, card, outcome))
+        return outcome;
     if (fit->line[line].is_refused)
         say(&sentence, "%s",
             mt_choice_text(fit->job, choice, MT_CHOICE_ALL, values, sizeof values));
@@ -149,6 +176,15 @@ static void note_obstacle(const struct notes *notes, size_t line, size_t card)
     say(&sentence, *outcome->last ? ". Its last lines:" : ".");
     put(notes, &sentence);
     put_last_lines(notes, outcome->last);
+    return false;
+}
+
+static void note_alike(const struct notes *notes, size_t alike)
+{
+    struct sentence sentence = {.used = 0};
+    if (alike)
+        say(&sentence, "%zu more that %s not known ended alike.", alike, alike == 1 ? "is" : "are");
+    put(notes, &sentence);
 }
 
 /* Where some lines fit and others do not: what to change. */
@@ -223,14 +259,16 @@ static void put_proof(const struct notes *notes)
 void mt_fit_put_notes(const struct mt_fit *fit, const struct mt_style *style, unsigned width)
 {
     const struct notes notes = {fit, style, width};
+    size_t alike = 0;
     for (size_t card = 0; card < fit->job->n_cards; card++) {
         note_change(&notes, card);
         for (size_t line = 0; line < fit->job->n_lines; line++) {
             note_uneven(&notes, line, card);
             note_caught(&notes, line, card);
-            note_obstacle(&notes, line, card);
+            alike += note_obstacle(&notes, line, card);
         }
     }
+    note_alike(&notes, alike);
     note_flushes(&notes);
     note_how(&notes);
     put_proof(&notes);
