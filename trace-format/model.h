@@ -160,7 +160,16 @@ enum mt_about {
      * block that was at address has waited enough, and may be used again. */                      \
     M(FREE_WAITS, 39, "free_waits", OTHER, )                                                       \
     M(FREE_DONE, 40, "free_done", OTHER,                                                           \
-      F(address, DELTA))
+      F(address, DELTA))                                                                           \
+    /* What else the program did to PyTorch's allocator of a device, since its last alloc, free or oom: \
+     * empty_cache, so many times; a limit of its memory from here on, in bytes (0: none);           \
+     * other settings, as a text (string id), from here on, for all devices. */                     \
+    M(EMPTY_CACHE, 41, "empty_cache", OTHER,                                                       \
+      F(count, PLAIN))                                                                             \
+    M(MEMORY_LIMIT, 42, "memory_limit", OTHER,                                                     \
+      F(limit, PLAIN))                                                                             \
+    M(ALLOC_CONF, 43, "alloc_conf", OTHER,                                                         \
+      F(conf, PLAIN))
 /* clang-format on */
 
 enum mt_kind {

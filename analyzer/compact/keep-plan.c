@@ -233,6 +233,9 @@ static int see_kind(struct planner *p, const struct mt_replay *replay, const str
     case MT_REQUEST_STREAM:
     case MT_FREE_WAITS:
     case MT_FREE_DONE:
+    case MT_EMPTY_CACHE:
+    case MT_MEMORY_LIMIT:
+    case MT_ALLOC_CONF:
         return 0;
     }
     unsigned about = mt_kind_about[event->kind];

@@ -68,6 +68,8 @@ struct mt_block_list {
 };
 
 struct mt_allocator {
+    const char *const *confs; /* of MT_REQUEST_CONF */
+    size_t n_confs;
     struct mt_alloc_conf conf;
     struct mt_torch_release release;
     bool captures_only, falls_back_early, keeps_odd, expands_private; /* of the release */

@@ -162,6 +162,21 @@ static int set_fraction(struct mt_allocator *allocator, uint64_t bits)
     return 0;
 }
 
+/* All others are as by default again, but the backend, and a limit that the allocator has. */
+static int set_conf(struct mt_allocator *allocator, uint64_t index)
+{
+    struct mt_alloc_conf_error error;
+    struct mt_alloc_conf conf;
+
+    mt_alloc_conf_init(&conf);
+    if (index >= allocator->n_confs ||
+        mt_alloc_conf_read(&conf, allocator->release, allocator->confs[index], &error))
+        return -EINVAL;
+    conf.async = allocator->conf.async;
+    allocator->conf = conf;
+    return 0;
+}
+
 static void empty_cache(struct mt_allocator *allocator, unsigned pool)
 {
     if (allocator->conf.async)
@@ -198,6 +213,8 @@ static int other_request(struct mt_allocator *allocator, const struct mt_request
     case MT_REQUEST_OTHERS:
         allocator->others = request->size;
         return 0;
+    case MT_REQUEST_CONF:
+        return set_conf(allocator, request->size);
     case MT_REQUEST_MARK:
         return 0;
     default:
@@ -261,6 +278,8 @@ struct mt_allocator *mt_allocator_create(const struct mt_alloc_conf *conf,
     allocator->release = release;
     allocator->total = card->total;
     allocator->others = card->others;
+    allocator->confs = card->confs;
+    allocator->n_confs = card->n_confs;
     allocator->captures_only = mt_torch_has(release, MT_CAPTURES_ONLY);
     allocator->falls_back_early = mt_torch_has(release, MT_FALLS_BACK_EARLY);
     allocator->keeps_odd = !mt_torch_has(release, MT_HAS_ROUNDUP_0);

@@ -33,6 +33,8 @@ struct mt_allocator_state {
 struct mt_allocator_card {
     uint64_t total;  /* bytes of the card */
     uint64_t others; /* of these not PyTorch's, at the beginning; MT_REQUEST_OTHERS changes it */
+    const char *const *confs; /* what MT_REQUEST_CONF stands for; they outlive the allocator */
+    size_t n_confs;
 };
 
 /*

@@ -43,6 +43,8 @@ enum mt_request_kind {
     MT_REQUEST_OTHERS,
     /* size: the caller's number; the model passes it on to results and does nothing. */
     MT_REQUEST_MARK,
+    /* size: the index of a text among the card's confs: the program makes these settings itself. */
+    MT_REQUEST_CONF,
     MT_N_REQUEST_KINDS
 };
 

@@ -56,6 +56,10 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
                  plan->conf_problem);
         put_wrapped(out, style, text);
     }
+    if (asked->unread_confs) {
+        snprintf(text, sizeof text, "The program itself makes settings that cannot be replayed.");
+        put_wrapped(out, style, text);
+    }
     if (check->ooms != asked->ooms) {
         snprintf(text, sizeof text, "Memory ran out %s in the run, and %s in its replay.",
                  times_text(a, asked->ooms), times_text(b, check->ooms));

@@ -79,7 +79,8 @@ static int replay(const struct mt_plan *plan, const struct mt_alloc_conf *conf, 
                   struct watch *watch)
 {
     const struct mt_asked *asked = plan->asked;
-    struct mt_allocator_card card = {.total = total ? total : ENDLESS};
+    struct mt_allocator_card card = {
+        .total = total ? total : ENDLESS, .confs = asked->confs, .n_confs = asked->n_confs};
     struct mt_allocator *allocator = mt_allocator_create(conf, plan->release, &card);
     if (!allocator)
         return -ENOMEM;
@@ -183,9 +184,9 @@ static int check(struct mt_plan *plan)
     struct watch watch = {.asked = plan->asked, .check = &plan->check};
     uint64_t total = plan->asked->knows_others ? plan->asked->card : 0;
     rc = replay(plan, &conf, total, &watch);
-    plan->is_exact = !rc && !plan->asked->unknown && !plan->asked->from_before && !conf.async &&
-                     plan->knows_release && !plan->conf_problem[0] &&
-                     plan->check.equal == plan->check.compared &&
+    plan->is_exact = !rc && !plan->asked->unknown && !plan->asked->unread_confs &&
+                     !plan->asked->from_before && !conf.async && plan->knows_release &&
+                     !plan->conf_problem[0] && plan->check.equal == plan->check.compared &&
                      plan->check.ooms == plan->asked->ooms;
     return rc == -EINVAL ? 0 : rc;
 }

@@ -32,6 +32,7 @@ void mt_gathering_destroy(struct mt_gathering *g)
     mt_address_map_clear(&g->segments);
     free(g->thread);
     free(g->segment);
+    free(g->conf);
     free(g->result);
     free(g);
 }
@@ -296,6 +297,10 @@ int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event 
     case MT_CUDA_UNMAP:
         thread = thread_of(g, event->thread);
         break;
+    case MT_EMPTY_CACHE:
+    case MT_MEMORY_LIMIT:
+    case MT_ALLOC_CONF:
+        return mt_gather_other(g, replay, event);
     case MT_DEVICE_MEMORY:
         return on_sample(&g->device[mt_device_slot(event->device)], replay, event);
     default:
@@ -357,6 +362,9 @@ const struct mt_asked *mt_gathering_finish(struct mt_gathering *g, size_t *n)
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
         struct mt_asking *asking = &g->device[slot];
         finish_others(asking);
+        mt_gather_finish_limits(g, &asking->asked);
+        asking->asked.confs = g->conf;
+        asking->asked.n_confs = g->n_confs;
         if (!asking->asked.allocs && !asking->asked.ooms)
             continue;
         if (mt_grow(&g->result, &g->results_capacity, *n + 1, sizeof *g->result))

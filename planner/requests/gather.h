@@ -37,6 +37,9 @@ struct mt_asked {
     size_t others_streams;                  /* allocs of other streams than the default one */
     size_t waits;                           /* frees that waited for other streams */
     size_t private_allocs;                  /* allocs of private pools */
+    const char *const *confs; /* settings that the program made itself: texts of the definitions */
+    size_t n_confs;
+    size_t unread_confs; /* of these texts, those that could not be read, and are not in it */
     uint64_t card;                          /* bytes of the card; 0: not known */
     uint64_t most_others;                   /* the most that was not PyTorch's */
     uint64_t peak_allocated, peak_reserved; /* as recorded */

@@ -55,6 +55,9 @@ struct mt_gathering {
     struct mt_address_map segments; /* likewise, by address */
     struct mt_gather_segment *segment;
     size_t n_segments, segments_capacity;
+    const char **conf; /* settings that the program made, in its order */
+    size_t n_confs, confs_capacity;
+    double own_fraction; /* of the recorded settings; 1: none */
     struct mt_asked *result;
     size_t results_capacity;
 };
@@ -62,6 +65,13 @@ struct mt_gathering {
 /* Adds a request. 0 or -ENOMEM. */
 int mt_gather_ask(struct mt_asking *asking, const struct mt_gather_at *at,
                   struct mt_request request);
+
+/* What else a program does to the allocator: empty_cache, limits, settings. 0 or -ENOMEM. */
+int mt_gather_other(struct mt_gathering *g, const struct mt_replay *replay,
+                    const struct mt_event *event);
+
+/* The trace has ended: limits become fractions of the card. */
+void mt_gather_finish_limits(const struct mt_gathering *g, struct mt_asked *asked);
 
 /* A call of CUDA's that gives or takes memory. 0 or -ENOMEM. */
 int mt_gather_cuda(struct mt_gathering *g, struct mt_gather_thread *thread,

@@ -152,6 +152,17 @@
       "libtorch_cuda.so", void, (void *graph, struct mt_pool_id pool, unsigned mode))
 /* clang-format on */
 
+/* The calls that change the allocator's settings while a program runs; one form per release. */
+/* clang-format off */
+#define MT_CONF_HOOKS(H)                                                                           \
+    H(set_conf, "_ZN3c1016CachingAllocator26AcceleratorAllocatorConfig9parseArgsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", \
+      "libc10.so", void, (void *config, const void *conf))                                         \
+    H(set_conf_old, "_ZN3c104cuda20CUDACachingAllocator20setAllocatorSettingsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", \
+      "libc10_cuda.so", void, (const void *conf))                                                  \
+    H(set_conf_old_string, "_ZN3c104cuda20CUDACachingAllocator20setAllocatorSettingsERKSs",        \
+      "libc10_cuda.so", void, (const void *conf))
+/* clang-format on */
+
 /* Calls that unload code. */
 #define MT_LOADER_HOOKS(H) H(dlclose, "dlclose", "libc.so.6", int, (void *library))
 
@@ -160,8 +171,9 @@
     MT_CUDART_HOOKS(H)                                                                             \
     MT_PROCESS_HOOKS(H)                                                                            \
     MT_EXEC_HOOKS(H)                                                                               \
-    MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H) MT_MATH_HOOKS(H)     \
-        MT_STEP_HOOKS(H) MT_POOL_HOOKS(H) MT_STORAGE_HOOKS(H)
+    MT_LOOKUP_HOOKS(H)                                                                             \
+    MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H) MT_MATH_HOOKS(H) MT_STEP_HOOKS(H)       \
+        MT_POOL_HOOKS(H) MT_STORAGE_HOOKS(H) MT_CONF_HOOKS(H)
 
 #ifndef MT_EXPORTS_MAP
 #define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \

@@ -17,8 +17,6 @@ MT_POOL_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
 #define NESTED 4u /* use_mem_pool inside itself; deeper, nothing has a name */
 
-_Thread_local struct mt_pool_id mt_pool_in_use __attribute__((tls_model("initial-exec")));
-
 /* Of the uses of MemPools that have begun in this thread, the frames. */
 static _Thread_local struct {
     unsigned n;

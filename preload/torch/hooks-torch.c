@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's allocator and autograd. C++ exceptions pass through here: build with -fexceptions. */
+#include "alloc-conf.h"
 #include "hooks-math.h"
 #include "preload/modules/ask.h"
 #include "preload/modules/gradients.h"
@@ -12,6 +13,7 @@
 #include "preload/write/device-watch.h"
 #include "real.h"
 #include "requests.h"
+#include "totals.h"
 
 /* What the allocator says of a CUDA device: it begins the recording. Called under its lock: no GIL,
  * no CUDA, no waiting. */
@@ -29,6 +31,11 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, uint16_t device,
         return;
     uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_thread_stack(self);
     mt_ask(self);
+    if (MT_UNLIKELY(!mt_totals_are_as_before(device >> 8))) {
+        mt_alloc_conf_tell(self);
+        mt_totals_look(self, kind, device >> 8, arguments[kind == MT_OOM ? 1 : 2],
+                       arguments[kind == MT_OOM ? 2 : 3], caller);
+    }
     if (kind == MT_OOM)
         mt_optimizers_look(self); /* what there is of the state counts */
     else if (kind == MT_FREE)

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+_Thread_local struct mt_pool_id mt_pool_in_use __attribute__((tls_model("initial-exec")));
+
 #define GRAPHS 64u
 
 /* The pools of captures, each with the first one's number: the latest GRAPHS of them. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "requests.h"
+#include "alloc-conf.h"
 #include "preload/host/hot.h"
+#include "totals.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -205,6 +207,8 @@ void mt_requests_reset(void)
     unknown = left_out = 0;
     atomic_flag_clear(&is_looking);
     mt_blocks_reset();
+    mt_totals_reset();
+    mt_alloc_conf_reset();
 }
 
 const char *mt_requests_status(char *text, size_t size)

@@ -9,6 +9,7 @@ from pathlib import Path
 import harness
 from harness import MEMTAP, PYTHON, ZOO, check, equal
 
+HERE = Path(__file__).resolve().parent
 QUICK = {
     "qwen_adamw.py": (["--layers", "2", "--batch", "2"], "h100"),
     "fragmentation_oom.py": ([], "h100"),
@@ -27,6 +28,7 @@ ALL = {
 }
 # A run of which the trace does not tell when a private pool was given up: its own replay is off, and has to say so.
 UNTOLD = {("graph_capture.py", "expandable_segments:True")}
+SPLIT = "max_split_size_mb:64"
 SETTINGS = ["expandable_segments:True", "max_split_size_mb:64", "roundup_power2_divisions:4"]
 
 
@@ -91,10 +93,26 @@ def test(work, script, arguments, gpu, settings):
                 found["check"]["out_of_memory_recorded"] > 0)
 
 
+def own(work):
+    """A program that limits its memory, empties the cache in vain, changes the settings, and runs out of memory."""
+    for arguments in ([], ["--settings"]):
+        trace = record(work, HERE / "own_settings.py", arguments, "h100", "")
+        found = check(trace, "own_settings.py runs") and plan(trace, "expandable_segments:True")
+        if not found:
+            continue
+        exact(f"own_settings.py {' '.join(arguments)}", found)
+        check(found["check"]["out_of_memory"] > 0, "memory runs out")
+    other = plan(record(work, HERE / "own_settings.py", ["--fits"], "h100", ""), SPLIT)
+    real = plan(record(work, HERE / "own_settings.py", ["--fits"], "h100", SPLIT), SPLIT)
+    for name in ("fits", "peak_reserved", "peak_allocated", "retries"):
+        equal(f"own_settings.py {SPLIT}: {name}", of(other, SPLIT)[name], of(real, SPLIT)[name])
+
+
 def main():
     harness.need_torch()
     scripts = ALL if sys.argv[1:] else QUICK
     with harness.folder() as work:
+        own(work)
         for script, (arguments, gpu) in scripts.items():
             test(work, script, arguments, gpu, sys.argv[1:] or SETTINGS)
     harness.finish()

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program does to the allocator without asking for memory, or giving it back. */
+#include "inside.h"
+#include "planner/allocator/conf.h"
+#include "recorded-conf.h"
+
+#include <errno.h>
+#include <math.h>
+
+/* 0, or a negative errno where the text cannot be read, or the release is not known. */
+static int read_conf(struct mt_alloc_conf *conf, const struct mt_definitions *definitions,
+                     const char *text)
+{
+    struct mt_torch_release release;
+    struct mt_alloc_conf_error error;
+    const char *torch = mt_info(definitions, "torch");
+    mt_alloc_conf_init(conf);
+    return torch && text && mt_torch_read_release(torch, &release)
+               ? mt_alloc_conf_read(conf, release, text, &error)
+               : -EINVAL;
+}
+
+/* 1: none. */
+static double own_fraction(const struct mt_definitions *definitions)
+{
+    struct mt_alloc_conf conf;
+    int rc = read_conf(&conf, definitions, mt_recorded_conf(definitions));
+    return rc ? 1 : conf.memory_fraction;
+}
+
+static int ask_all(struct mt_gathering *g, uint64_t event, struct mt_request request)
+{
+    int rc = 0;
+    for (unsigned slot = 0; slot < MT_DEVICES && !rc; slot++)
+        rc = mt_gather_ask(&g->device[slot], &(struct mt_gather_at){.event = event}, request);
+    return rc;
+}
+
+static int on_conf(struct mt_gathering *g, const struct mt_replay *replay,
+                   const struct mt_event *event)
+{
+    struct mt_alloc_conf conf;
+    const char *text = mt_string(replay->definitions, (uint32_t)event->ALLOC_CONF.conf);
+    if (read_conf(&conf, replay->definitions, text)) {
+        for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+            g->device[slot].asked.unread_confs++;
+        return 0;
+    }
+    if (mt_grow(&g->conf, &g->confs_capacity, g->n_confs + 1, sizeof *g->conf))
+        return -ENOMEM;
+    g->conf[g->n_confs] = text;
+    return ask_all(g, replay->events,
+                   (struct mt_request){.size = g->n_confs++, .kind = MT_REQUEST_CONF});
+}
+
+int mt_gather_other(struct mt_gathering *g, const struct mt_replay *replay,
+                    const struct mt_event *event)
+{
+    struct mt_asking *asking = &g->device[mt_device_slot(event->device)];
+    const struct mt_gather_at at = {.event = replay->events};
+    switch (event->kind) {
+    case MT_ALLOC_CONF:
+        return on_conf(g, replay, event);
+    case MT_MEMORY_LIMIT:
+        g->own_fraction = own_fraction(replay->definitions);
+        return mt_gather_ask(asking, &at,
+                             (struct mt_request){.size = event->MEMORY_LIMIT.limit,
+                                                 .kind = MT_REQUEST_FRACTION});
+    default:
+        return mt_gather_ask(asking, &at, (struct mt_request){.kind = MT_REQUEST_EMPTY_CACHE});
+    }
+}
+
+/* The smallest fraction that makes this limit, as PyTorch computes it. */
+static double fraction_for(uint64_t limit, uint64_t card)
+{
+    double fraction = (double)limit / (double)card;
+    while (fraction < 1 && (uint64_t)(fraction * (double)card) < limit)
+        fraction = nextafter(fraction, 2);
+    return fraction < 1 && limit ? fraction : 1;
+}
+
+/* The limit that the recorded settings make is not the program's. */
+void mt_gather_finish_limits(const struct mt_gathering *g, struct mt_asked *asked)
+{
+    for (size_t i = 0; i < asked->n; i++) {
+        struct mt_request *request = &asked->request[i];
+        if (request->kind != MT_REQUEST_FRACTION)
+            continue;
+        uint64_t limit = request->size;
+        bool is_own =
+            g->own_fraction < 1 && limit == (uint64_t)(g->own_fraction * (double)asked->card);
+        if (!asked->card || is_own)
+            request->kind = MT_REQUEST_MARK;
+        else
+            request->size = mt_bits_of_fraction(fraction_for(limit, asked->card));
+    }
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "alloc-conf.h"
+#include "preload/record/intern.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The last ones. */
+static struct {
+    atomic_flag is_busy;
+    _Atomic bool is_to_tell;
+    char text[MT_ALLOC_CONF_SIZE];
+} latest = {.is_busy = ATOMIC_FLAG_INIT};
+
+static void record(struct mt_thread *self, const char *text)
+{
+    uint32_t name = mt_intern_string(text, strlen(text));
+    mt_record(self, MT_ALLOC_CONF, MT_NO_DEVICE, 0, MT_ARGS(name));
+}
+
+void mt_alloc_conf_set(struct mt_thread *self, const char *text)
+{
+    if (strnlen(text, MT_ALLOC_CONF_SIZE) == MT_ALLOC_CONF_SIZE ||
+        atomic_flag_test_and_set_explicit(&latest.is_busy, memory_order_acquire))
+        return;
+    snprintf(latest.text, sizeof latest.text, "%s", text);
+    latest.is_to_tell = !self;
+    if (self)
+        record(self, latest.text);
+    atomic_flag_clear_explicit(&latest.is_busy, memory_order_release);
+}
+
+void mt_alloc_conf_tell(struct mt_thread *self)
+{
+    if (!latest.is_to_tell ||
+        atomic_flag_test_and_set_explicit(&latest.is_busy, memory_order_acquire))
+        return;
+    if (latest.is_to_tell)
+        record(self, latest.text);
+    latest.is_to_tell = false;
+    atomic_flag_clear_explicit(&latest.is_busy, memory_order_release);
+}
+
+void mt_alloc_conf_reset(void)
+{
+    atomic_flag_clear(&latest.is_busy);
+    latest.is_to_tell = latest.text[0];
+}

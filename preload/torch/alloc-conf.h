@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The allocator's settings that a program made itself, for the trace. */
+#ifndef MT_PRELOAD_ALLOC_CONF_H
+#define MT_PRELOAD_ALLOC_CONF_H
+
+#include "preload/record/recorder.h"
+
+#define MT_ALLOC_CONF_SIZE 1024u /* bytes of a text, with its end; longer ones are not kept */
+
+/* The program has made these settings. self: NULL while nothing is recorded. */
+void mt_alloc_conf_set(struct mt_thread *self, const char *text);
+
+/* Record those that were made before the recording began, once. In a hook. */
+void mt_alloc_conf_tell(struct mt_thread *self);
+
+/* For a forked child, which has its parent's settings. */
+void mt_alloc_conf_reset(void);
+
+#endif

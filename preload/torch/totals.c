@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "totals.h"
+#include "preload/hooks/pools.h"
+#include "preload/host/hot.h"
+#include "preload/host/safe-read.h"
+
+#include <string.h>
+
+MT_HOT struct mt_allocator_words mt_allocator_words[MT_TOTALS_DEVICES];
+
+enum { EMPTIED, RETRIES, LIMIT, HAS_LIMIT }; /* the words */
+
+/* The record of a device's allocator, in words from its pools of blocks, which both lie in it: the
+ * statistics are before them, and what is behind them begins with the total that a limit holds for. */
+enum { BEFORE = 128, WINDOW = 384 };
+
+/* Statistics of bytes are groups of 12 words, each beginning with the current number and its peak:
+ * allocated, reserved; then, in some releases behind four others, active, inactive and requested.
+ * Behind these: retries, out of memory, two groups of 4, releases of the cache, calls of cudaMalloc
+ * and of cudaFree. */
+enum {
+    RESERVED_AT = 12,
+    ACTIVE_AT = 24,
+    ACTIVE_LATER = 28,
+    REQUESTED_FROM_ACTIVE = 24,
+    RETRIES_FROM_ACTIVE = 36,
+    EMPTIED_FROM_ACTIVE = 46
+};
+
+/* The limit is behind its total; or behind the properties of the device, which are behind that: they
+ * begin with its name, and have these sizes in CUDA 13 and 12. */
+enum { PROPERTIES_13 = 126, PROPERTIES_12 = 129 };
+
+#define MOST_BYTES (UINT64_C(1) << 44)
+#define MOST_COUNT (UINT64_C(1) << 32)
+#define AGREE 4u
+#define LOOKS 16384u /* events */
+
+static const uint64_t nothing;
+
+static struct learning {
+    uint64_t statistics, total;   /* addresses that were found last; 0: none */
+    uint64_t allocated, reserved; /* then */
+    unsigned active;
+    unsigned agree, agree_total; /* so often */
+    unsigned looks;
+} learning[MT_TOTALS_DEVICES];
+
+static bool is_group(const uint64_t *group, uint64_t now)
+{
+    return group[0] == now && group[1] >= now && group[1] < MOST_BYTES;
+}
+
+/* Where active's group is from allocated's; 0: none. What is active is allocated, or waits. */
+static unsigned active_of(const uint64_t *at, uint64_t allocated, uint64_t reserved)
+{
+    static const unsigned places[] = {ACTIVE_AT, ACTIVE_LATER};
+    for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+        const uint64_t *active = at + places[i], *requested = active + REQUESTED_FROM_ACTIVE;
+        if (active[0] >= allocated && active[0] <= reserved && is_group(active, active[0]) &&
+            requested[0] && requested[0] <= allocated && is_group(requested, requested[0]))
+            return places[i];
+    }
+    return 0;
+}
+
+/* The first that fits: the total's, which is before those of the two pools. */
+static void find_statistics(struct learning *found, const uint64_t *words, uint64_t begin)
+{
+    unsigned last = ACTIVE_LATER + EMPTIED_FROM_ACTIVE + 2;
+    for (unsigned i = 0; i + last < WINDOW && i < BEFORE; i++) {
+        const uint64_t *at = words + i;
+        uint64_t address = begin + 8 * i;
+        if (!is_group(at, found->allocated) || !is_group(at + RESERVED_AT, found->reserved))
+            continue;
+        unsigned active = active_of(at, found->allocated, found->reserved);
+        if (!active)
+            continue;
+        found->agree = found->statistics == address && found->active == active ? found->agree + 1 : 1;
+        found->statistics = address;
+        found->active = active;
+        return;
+    }
+}
+
+static void find_total(struct learning *found, const uint64_t *words, uint64_t begin)
+{
+    for (unsigned i = BEFORE + 1; i < WINDOW; i++) {
+        uint64_t address = begin + 8 * i;
+        if (words[i] != found->reserved)
+            continue;
+        found->agree_total = found->total == address ? found->agree_total + 1 : 1;
+        found->total = address;
+        return;
+    }
+}
+
+static void use_word(unsigned device, unsigned word, uint64_t address)
+{
+    mt_allocator_words[device].last[word] = *(const uint64_t *)(uintptr_t)address;
+    mt_allocator_words[device].word[word] = (const uint64_t *)(uintptr_t)address;
+}
+
+static void use_nothing(unsigned device, unsigned first, unsigned end)
+{
+    for (unsigned i = first; i < end; i++) {
+        mt_allocator_words[device].last[i] = 0;
+        mt_allocator_words[device].word[i] = &nothing;
+    }
+}
+
+/* Releases before 2.4 have no count of releases of the cache. */
+static void use_statistics(unsigned device, const struct learning *found)
+{
+    uint64_t words[3], at = found->statistics + 8 * (found->active + EMPTIED_FROM_ACTIVE);
+    if (mt_safe_read((const void *)(uintptr_t)at, words, sizeof words) || words[0] >= MOST_COUNT ||
+        words[1] >= MOST_COUNT || words[2] > words[1]) {
+        use_nothing(device, EMPTIED, RETRIES + 1);
+        return;
+    }
+    use_word(device, EMPTIED, at);
+    use_word(device, RETRIES, at - 8 * (EMPTIED_FROM_ACTIVE - RETRIES_FROM_ACTIVE));
+}
+
+static bool is_text(uint64_t word)
+{
+    for (unsigned i = 0; i < sizeof word; i++, word >>= 8)
+        if ((word & 0xff) < ' ' || (word & 0xff) > '~')
+            return false;
+    return true;
+}
+
+/* The limit as a number, 0 without one; or, behind the properties, as an optional one. */
+static void use_limit(unsigned device, const struct learning *found)
+{
+    static const unsigned sizes[] = {PROPERTIES_13, PROPERTIES_12};
+    uint64_t words[2];
+    use_nothing(device, LIMIT, HAS_LIMIT + 1);
+    if (mt_safe_read((const void *)(uintptr_t)(found->total + 8), words, sizeof words))
+        return;
+    if (words[0] < MOST_BYTES)
+        use_word(device, LIMIT, found->total + 8);
+    for (unsigned i = 0; i < 2 && is_text(words[0]); i++) {
+        uint64_t at = found->total + 8 + 8 * sizes[i], here[2];
+        if (mt_safe_read((const void *)(uintptr_t)at, here, sizeof here) || (here[1] & 0xff) > 1)
+            continue;
+        use_word(device, LIMIT, at);
+        use_word(device, HAS_LIMIT, at + 8);
+        return;
+    }
+}
+
+/* Bytes; 0: none. */
+static uint64_t limit_of(const struct mt_allocator_words *totals)
+{
+    uint64_t bytes = totals->last[LIMIT];
+    bool has = totals->word[HAS_LIMIT] == &nothing || (totals->last[HAS_LIMIT] & 0xff) == 1;
+    return has && bytes < MOST_BYTES ? bytes : 0;
+}
+
+/* Where the total is, is certain once it was found with two values. */
+static void learn(struct mt_thread *self, unsigned device, uint64_t allocated, uint64_t reserved,
+                  uint64_t pool)
+{
+    struct learning *found = &learning[device];
+    struct mt_allocator_words *totals = &mt_allocator_words[device];
+    uint64_t words[WINDOW], begin = pool - (uint64_t)8 * BEFORE;
+    bool is_other = found->reserved != reserved;
+    if (!reserved || !allocated || (found->allocated == allocated && !is_other) ||
+        mt_safe_read((const void *)(uintptr_t)begin, words, sizeof words))
+        return;
+    found->allocated = allocated;
+    found->reserved = reserved;
+    if (!totals->word[EMPTIED]) {
+        find_statistics(found, words, begin);
+        if (found->agree == AGREE)
+            use_statistics(device, found);
+    }
+    if (totals->word[HAS_LIMIT] || !is_other)
+        return;
+    find_total(found, words, begin);
+    if (found->agree_total < 2)
+        return;
+    use_limit(device, found);
+    if (limit_of(totals))
+        mt_record(self, MT_MEMORY_LIMIT, (int)device, 0, MT_ARGS(limit_of(totals)));
+}
+
+/* Of a block that is reported, the pool of blocks that all share; 0: not known. */
+MT_UNSANITIZED static uint64_t pool_of(struct mt_caller caller)
+{
+    const uint64_t *record = mt_block_known_anywhere(false, caller);
+    unsigned word = atomic_load_explicit(&mt_block_size_word, memory_order_relaxed);
+    uint64_t pool = record && word ? record[word + MT_BLOCK_POOL] : 0;
+    return pool && pool % 8 == 0 && !mt_block_private_pool(pool) ? pool : 0;
+}
+
+/* Those that this is not about: retries free the cache, too; and within a MemPool only its own part
+ * of the cache is freed. */
+static void tell_changes(struct mt_thread *self, unsigned device)
+{
+    struct mt_allocator_words *totals = &mt_allocator_words[device];
+    uint64_t before[MT_TOTALS_WORDS], limit = limit_of(totals);
+    memcpy(before, totals->last, sizeof before);
+    for (unsigned i = 0; i < MT_TOTALS_WORDS; i++)
+        totals->last[i] = totals->word[i] ? *totals->word[i] : 0;
+    uint64_t emptied = totals->last[EMPTIED] - before[EMPTIED];
+    uint64_t retries = totals->last[RETRIES] - before[RETRIES];
+    bool is_in_pool = mt_pool_in_use.first | mt_pool_in_use.second;
+    if (totals->word[EMPTIED] && emptied > retries && emptied < MOST_COUNT && !is_in_pool)
+        mt_record(self, MT_EMPTY_CACHE, (int)device, 0, MT_ARGS(emptied - retries));
+    if (totals->word[HAS_LIMIT] && limit_of(totals) != limit)
+        mt_record(self, MT_MEMORY_LIMIT, (int)device, 0, MT_ARGS(limit_of(totals)));
+}
+
+static bool has_to_learn(const struct learning *found, const struct mt_allocator_words *totals,
+                         uint64_t reserved)
+{
+    return !totals->word[EMPTIED] || (!totals->word[HAS_LIMIT] && found->reserved != reserved);
+}
+
+/* With an alloc's block the record can be found. It is not tried for ever. */
+void mt_totals_look(struct mt_thread *self, unsigned kind, unsigned device, uint64_t allocated,
+                    uint64_t reserved, struct mt_caller caller)
+{
+    if (device >= MT_TOTALS_DEVICES)
+        return;
+    struct learning *found = &learning[device];
+    struct mt_allocator_words *totals = &mt_allocator_words[device];
+    tell_changes(self, device);
+    if (totals->word[EMPTIED] && totals->word[HAS_LIMIT])
+        return;
+    if (kind == MT_ALLOC && has_to_learn(found, totals, reserved)) {
+        uint64_t pool = pool_of(caller);
+        if (pool)
+            learn(self, device, allocated, reserved, pool);
+    }
+    if (++found->looks < LOOKS)
+        return;
+    if (!totals->word[EMPTIED])
+        use_nothing(device, EMPTIED, RETRIES + 1);
+    if (!totals->word[HAS_LIMIT])
+        use_nothing(device, LIMIT, HAS_LIMIT + 1);
+}
+
+void mt_totals_reset(void)
+{
+    memset(mt_allocator_words, 0, sizeof mt_allocator_words);
+    memset(learning, 0, sizeof learning);
+}

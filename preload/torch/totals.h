@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a program does to PyTorch's allocator without allocating or freeing: empty_cache (also one
+ * that frees nothing), and a limit of its memory (set_per_process_memory_fraction). The allocator of
+ * a device keeps a count of the first and the second in its own record, which also has the pools of
+ * blocks; where, is learnt by reads that cannot crash, from the totals that it reports. A change is
+ * recorded just before the next alloc, free or oom. In a hook, under the allocator's lock.
+ */
+#ifndef MT_PRELOAD_TOTALS_H
+#define MT_PRELOAD_TOTALS_H
+
+#include "blocks.h"
+#include "preload/record/recorder.h"
+
+#define MT_TOTALS_DEVICES 16u /* of others, these are not recorded */
+#define MT_TOTALS_WORDS 4u
+
+/* Words of a device's allocator that seldom change, and their last values. Before they are known,
+ * and where they cannot be, they are words of ours. */
+struct mt_allocator_words {
+    const uint64_t *word[MT_TOTALS_WORDS];
+    uint64_t last[MT_TOTALS_WORDS];
+};
+extern struct mt_allocator_words mt_allocator_words[MT_TOTALS_DEVICES];
+
+MT_UNSANITIZED static inline bool mt_totals_are_as_before(unsigned device)
+{
+    const struct mt_allocator_words *totals = &mt_allocator_words[device % MT_TOTALS_DEVICES];
+    uint64_t changed = 0;
+    for (unsigned i = 0; i < MT_TOTALS_WORDS; i++) {
+        if (MT_UNLIKELY(!totals->word[i]))
+            return false;
+        changed |= *totals->word[i] ^ totals->last[i];
+    }
+    return !changed;
+}
+
+/* They are not: an alloc, a free or an oom, with the totals after it. Learns, and records changes. */
+void mt_totals_look(struct mt_thread *self, unsigned kind, unsigned device, uint64_t allocated,
+                    uint64_t reserved, struct mt_caller caller) __attribute__((cold));
+
+/* For a forked child. */
+void mt_totals_reset(void);
+
+#endif
