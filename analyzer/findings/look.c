@@ -11,32 +11,47 @@ bool mt_look_is_used(const struct mt_replay *replay, unsigned slot)
     return replay->peak[slot].event || replay->cuda_peak[slot].event;
 }
 
-static bool is_live_on(const struct mt_block *block, unsigned slot)
+/* Live blocks, or those of the remembered moment. */
+typedef bool is_chosen(const struct mt_heap *heap, const struct mt_block *block);
+
+static bool is_live(const struct mt_heap *heap, const struct mt_block *block)
 {
-    return block->state == MT_BLOCK_LIVE && mt_device_slot(block->device) == slot;
+    (void)heap;
+    return block->state == MT_BLOCK_LIVE;
 }
 
-/* Release the copies' ends, which are not real ends. */
+static bool is_chosen_on(const struct mt_heap *heap, uint32_t index, unsigned slot,
+                         is_chosen *choose)
+{
+    const struct mt_block *block = mt_heap_record(heap, index);
+    return choose(heap, block) && mt_device_slot(block->device) == slot;
+}
+
+/* Release the copies' ends, unless they are real ends. */
 static void give_back(struct mt_block *blocks, size_t n)
 {
     for (size_t i = 0; blocks && i < n; i++)
-        if (blocks[i].ended)
+        if (blocks[i].ended && blocks[i].state == MT_BLOCK_LIVE)
             mt_deaths_give(blocks[i].birth->deaths, blocks[i].ended);
     free(blocks);
 }
 
-/* Copy the live blocks, each as if the trace ended here. */
+/* Copy the chosen blocks, each that is live as if the trace ended here. */
 static struct mt_block *copy_blocks(const struct mt_heap *heap, const struct mt_replay *replay,
-                                    unsigned slot, size_t *n)
+                                    unsigned slot, is_chosen *choose, size_t *n)
 {
-    struct mt_block *blocks = calloc((size_t)heap->total[slot].blocks + 1, sizeof *blocks);
+    size_t most = 0;
+    for (uint32_t i = 1; i < heap->n_records; i++)
+        most += is_chosen_on(heap, i, slot, choose);
+    struct mt_block *blocks = calloc(most + 1, sizeof *blocks);
     *n = 0;
-    for (uint32_t i = 1; blocks && i < heap->n_records && *n < heap->total[slot].blocks; i++) {
-        const struct mt_block *block = mt_heap_record(heap, i);
-        if (!is_live_on(block, slot))
+    for (uint32_t i = 1; blocks && i < heap->n_records; i++) {
+        if (!is_chosen_on(heap, i, slot, choose))
             continue;
-        blocks[*n] = *block;
-        int rc = mt_tracker_ended(&replay->tracker, &blocks[(*n)++], 1);
+        blocks[*n] = *mt_heap_record(heap, i);
+        int rc =
+            is_live(heap, &blocks[*n]) ? mt_tracker_ended(&replay->tracker, &blocks[*n], 1) : 0;
+        (*n)++;
         if (rc) {
             give_back(blocks, *n);
             return NULL;
@@ -70,19 +85,34 @@ static int judge(struct mt_look *look, const struct mt_replay *replay, struct mt
     return rc;
 }
 
+static int take(struct mt_look *look, const struct mt_replay *replay, unsigned slot,
+                is_chosen *choose)
+{
+    if (look->now.allocated > look->now.known_bytes)
+        look->unseen = look->now.allocated - look->now.known_bytes;
+    struct mt_block *blocks = copy_blocks(look->of_cuda ? &replay->cuda.heap : &replay->blocks,
+                                          replay, slot, choose, &look->blocks);
+    int rc = blocks ? judge(look, replay, blocks, look->blocks) : -ENOMEM;
+    give_back(blocks, look->blocks);
+    return rc;
+}
+
 int mt_look_take(struct mt_look *look, const struct mt_replay *replay, unsigned slot)
 {
     memset(look, 0, sizeof *look);
     look->of_cuda = replay->peak[slot].event == 0;
     look->now = look->of_cuda ? replay->cuda_now[slot] : replay->now[slot];
     look->peak = look->of_cuda ? replay->cuda_peak[slot] : replay->peak[slot];
-    if (look->now.allocated > look->now.known_bytes)
-        look->unseen = look->now.allocated - look->now.known_bytes;
-    struct mt_block *blocks =
-        copy_blocks(look->of_cuda ? &replay->cuda.heap : &replay->blocks, replay, slot, &look->blocks);
-    int rc = blocks ? judge(look, replay, blocks, look->blocks) : -ENOMEM;
-    give_back(blocks, look->blocks);
-    return rc;
+    return take(look, replay, slot, is_live);
+}
+
+int mt_look_take_peak(struct mt_look *look, const struct mt_replay *replay, unsigned slot)
+{
+    memset(look, 0, sizeof *look);
+    look->of_cuda = replay->peak[slot].event == 0;
+    look->peak = look->of_cuda ? replay->cuda_peak[slot] : replay->peak[slot];
+    look->now = look->peak;
+    return take(look, replay, slot, mt_heap_is_remembered);
 }
 
 void mt_look_clear(struct mt_look *look)

@@ -25,6 +25,10 @@ bool mt_look_is_used(const struct mt_replay *replay, unsigned slot);
 
 /* Look at the slot's device. Return 0 or -ENOMEM. Call mt_look_clear in any case. */
 int mt_look_take(struct mt_look *look, const struct mt_replay *replay, unsigned slot);
+
+/* The same at the slot's peak so far, if the replay's moment is the peak: `now` is then the peak,
+ * too. */
+int mt_look_take_peak(struct mt_look *look, const struct mt_replay *replay, unsigned slot);
 void mt_look_clear(struct mt_look *look);
 
 #endif

@@ -50,7 +50,9 @@ def follow(folder, number):
         bytes_first = figure(first, "memtap_allocated_bytes")
         check("running", figure(first, "memtap_run_state", state="running") == 1, first["memtap_run_state"])
         check("64 MiB at least", bytes_first >= 64 << 20, bytes_first)
-        wait_until(file, lambda families: figure(families, "memtap_allocated_bytes") > bytes_first)
+        later = wait_until(file, lambda families: figure(families, "memtap_allocated_bytes") > bytes_first)
+        parts = sum(value for _, value in later["memtap_peak_category_allocated_bytes"]["samples"])
+        check("the peak so far has its categories", parts == figure(later, "memtap_peak_allocated_bytes") > 0, parts)
     finally:
         process.send_signal(number)
         process.wait()

@@ -474,13 +474,16 @@ static void (*const scenarios[])(struct mt_builder *) = {train,
                                                          mt_scenario_balance,
                                                          mt_scenario_idle};
 
+typedef int look_taker(struct mt_look *look, const struct mt_replay *replay, unsigned slot);
+
 /* Several times, as it leaves the replay as it is. */
-static void compare_looks(const struct mt_analysis *end, const struct mt_replay *replay)
+static void compare_looks(const struct mt_analysis *end, const struct mt_replay *replay,
+                          look_taker *look_at)
 {
     for (size_t i = 0; i < 3 * end->n_devices; i++) {
         struct mt_look look;
         const struct mt_device *device = &end->devices[i % end->n_devices];
-        ck_assert_int_eq(mt_look_take(&look, replay, mt_device_slot(device->device)), 0);
+        ck_assert_int_eq(look_at(&look, replay, mt_device_slot(device->device)), 0);
         ck_assert_uint_eq(look.now.allocated, device->at.allocated);
         ck_assert_uint_eq(look.blocks, device->n_verdicts);
         ck_assert_uint_eq(look.unseen, device->unseen);
@@ -495,27 +498,32 @@ static void compare_looks(const struct mt_analysis *end, const struct mt_replay 
     }
 }
 
-START_TEST(a_look_is_a_report_of_the_end)
+START_TEST(a_look_is_a_report)
 {
     struct mt_follow *follow;
     struct mt_trace_error error;
-    struct mt_analysis end;
+    struct mt_analysis end, peak;
     make_folder();
     struct mt_builder *builder = mt_builder_create();
     scenarios[_i](builder);
     mt_builder_write(builder, path);
     ck_assert_int_eq(mt_analysis_create(&end, path, &(struct mt_question){.moment = {.kind = MT_AT_END}}), 0);
+    ck_assert_int_eq(mt_analysis_create(&peak, path, &(struct mt_question){0}), 0);
     ck_assert_int_eq(mt_follow_open(&follow, path, &(struct mt_question){0}, &error), 0);
     while (mt_follow_poll(follow, 7, &error) > 0) /* looks on the way change nothing */
         for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
             struct mt_look look;
             ck_assert_int_eq(mt_look_take(&look, mt_follow_replay(follow), slot), 0);
             mt_look_clear(&look);
+            ck_assert_int_eq(mt_look_take_peak(&look, mt_follow_replay(follow), slot), 0);
+            mt_look_clear(&look);
         }
     ck_assert_int_eq(mt_definitions_finish(mt_follow_replay(follow)->definitions), 0);
-    compare_looks(&end, mt_follow_replay(follow));
+    compare_looks(&end, mt_follow_replay(follow), mt_look_take);
+    compare_looks(&peak, mt_follow_replay(follow), mt_look_take_peak);
     mt_follow_close(follow);
     mt_analysis_destroy(&end);
+    mt_analysis_destroy(&peak);
     mt_builder_destroy(builder);
     remove_folder();
 }
@@ -556,7 +564,7 @@ int main(void)
     tcase_add_test(tests, a_segment_that_was_missed_is_told);
     tcase_add_test(tests, a_replay_that_follows_is_the_replay);
     tcase_add_test(tests, a_replay_begins_anew_where_events_were_dropped);
-    tcase_add_loop_test(tests, a_look_is_a_report_of_the_end, 0, sizeof scenarios / sizeof *scenarios);
+    tcase_add_loop_test(tests, a_look_is_a_report, 0, sizeof scenarios / sizeof *scenarios);
     tcase_add_test(tests, damage_ends_it_in_words);
     return RUN_TESTS(tests);
 }

@@ -136,6 +136,12 @@ static int look_through_stacks(const struct mt_replay *replay, uint32_t *n_stack
     return mt_definitions_finish(replay->definitions);
 }
 
+static void take_look(struct mt_by_category *parts, const struct mt_look *look)
+{
+    memcpy(parts->category, look->category, sizeof look->category);
+    parts->unseen = look->unseen;
+}
+
 static int follow_device(struct mt_device_figures *device, struct mt_replay *replay, unsigned slot)
 {
     struct mt_look look;
@@ -147,8 +153,13 @@ static int follow_device(struct mt_device_figures *device, struct mt_replay *rep
     device->of_cuda = look.of_cuda;
     device->now = look.now;
     device->peak = look.peak;
-    memcpy(device->at_now.category, look.category, sizeof look.category);
-    device->at_now.unseen = look.unseen;
+    take_look(&device->at_now, &look);
+    mt_look_clear(&look);
+    if (rc)
+        return rc;
+    rc = mt_look_take_peak(&look, replay, slot);
+    device->has_peak_parts = true;
+    take_look(&device->at_peak, &look);
     mt_look_clear(&look);
     return rc;
 }
