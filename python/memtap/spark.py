@@ -11,17 +11,19 @@ Tables: runs, sites, growth, samples, blocks, stacks, events (docs/fleet-dataset
 A trace that cannot be read is left out; the table "left_out" has its name and the reason."""
 from __future__ import annotations
 
+import itertools
 import os
 import posixpath
+import re
 import tempfile
 import urllib.parse
 from importlib import import_module
-from typing import Any, Iterable, Iterator, Optional
+from typing import Any, Iterable, Iterator, Sequence
 
 from .command import Problem
 from .fleet import Answers, Asked, ask_engine
 from .fleet import dataset as datasets
-from .fleet import extract
+from .fleet import extract, folder
 
 LEFT_OUT = "left_out"
 TYPES = {"int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "string": "STRING"}
@@ -34,66 +36,121 @@ def ddl(table: str) -> str:
     return ", ".join(f"`{field.name}` {TYPES[str(field.type)]}" for field in extract.schema(table))
 
 
-def _local(uri: str) -> Optional[str]:
-    """The path that a URI is on this machine; None: it is elsewhere."""
-    parsed = urllib.parse.urlparse(uri)
-    if parsed.scheme not in ("", "file"):
-        return None
-    path = urllib.parse.unquote(parsed.path) if parsed.scheme else uri
-    return path if os.path.exists(path) else None
+def _split(uri: str) -> tuple[str, str]:
+    """(scheme, path) of what Hadoop calls a path: nothing in it is escaped, so that # and % are as any other."""
+    found = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):(?://[^/]*)?(/.*)", uri, re.DOTALL)
+    return (found[1], found[2]) if found else ("", uri)
+
+
+def _is_local(uri: str) -> bool:
+    return _split(uri)[0] in ("", "file")
 
 
 def _names(uri: str, top: str) -> tuple[str, str]:
     """What a trace is called, and its run: as memtap fleet has them (fleet/folder.py)."""
-    path, base = (urllib.parse.unquote(urllib.parse.urlparse(one).path) if "://" in one or one.startswith("file:") else one
-                  for one in (uri, top))
-    base = base.rstrip("/")
-    name = posixpath.relpath(path, base)
-    folder = posixpath.dirname(name)
-    return name, folder or posixpath.basename(base)
+    base = _split(top)[1].rstrip("/")
+    name = posixpath.relpath(_split(uri)[1], base)
+    return name, posixpath.dirname(name) or posixpath.basename(base)
 
 
-def _rows_of(uri: str, content: Optional[bytes], top: str, table: str) -> Any:
-    """A trace's rows of a table; of left_out, why it has none."""
+def _found(rows: Iterable[dict[str, Any]], top: str) -> Iterator[folder.Found]:
+    """Traces by their URIs. One that comes with its content is here, in a file, until the next is asked for."""
+    for row in rows:
+        name, run = _names(row["path"], top)
+        if "content" not in row:
+            yield folder.Found(_split(row["path"])[1], name, run)
+            continue
+        with tempfile.NamedTemporaryFile(prefix="memtap-", suffix=".mtap") as file:
+            file.write(row["content"])
+            file.flush()
+            yield folder.Found(file.name, name, run)
+
+
+def _rows(one: folder.Found, table: str) -> Any:
+    """A trace's rows of a table; of left_out, why it has none; None: no rows."""
     pa = import_module("pyarrow")
-    name, run = _names(uri, top)
-    path, made = _local(uri), None
     try:
-        if path is None:
-            made = tempfile.NamedTemporaryFile(prefix="memtap-", suffix=".mtap")
-            made.write(content or b"")
-            made.flush()
-            path = made.name
-        try:
-            rows = extract.read(path, name, run, ["runs"] if table == LEFT_OUT else [table])
-        except (Problem, OSError, pa.ArrowException) as problem:
-            return pa.table({"trace": [name], "reason": [extract.problem_of(problem, path)]}) if table == LEFT_OUT else None
-        if table == LEFT_OUT:
-            return None
-        return pa.concat_tables([extract.schema(table).remove_metadata().empty_table(), rows[table]])
-    finally:
-        if made:
-            made.close()
+        read = extract.read(one.path, one.name, one.run, ["runs"] if table == LEFT_OUT else [table])
+    except (Problem, OSError, pa.ArrowException) as problem:
+        return _left_out([(one.name, extract.problem_of(problem, one.path))]) if table == LEFT_OUT else None
+    if table == LEFT_OUT:
+        return None
+    return pa.concat_tables([extract.schema(table).remove_metadata().empty_table(), read[table]])
+
+
+def _left_out(skipped: Sequence[tuple[str, str]]) -> Any:
+    pa = import_module("pyarrow")
+    return pa.table({"trace": pa.array([trace for trace, _ in skipped], pa.string()),
+                     "reason": pa.array([reason for _, reason in skipped], pa.string())})
+
+
+def _each(batches: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    for batch in batches:
+        for i in range(batch.num_rows):
+            row: dict[str, Any] = batch.slice(i, 1).to_pylist()[0]
+            yield row
+
+
+def _files(spark: Any, path: str) -> tuple[Any, str]:
+    """The traces under a path, with their content where executors may not see it, for as many tasks as there are cores; and
+    the path that their names begin with. Problem: there is no such path."""
+    errors = import_module("pyspark.errors")
+    files = spark.read.format("binaryFile").option("pathGlobFilter", "*.mtap").option("recursiveFileLookup", "true")
+    try:
+        files = files.load(path)
+    except errors.AnalysisException as wrong:
+        raise Problem(f"{path}: cannot be read: {str(wrong).splitlines()[0]}") from None
+    # Spark's scan leaves out empty files, its list does not.
+    listed = sorted(urllib.parse.unquote(uri) for uri in files.inputFiles())
+    if _is_local(path):
+        files = spark.createDataFrame([(uri,) for uri in listed], "path STRING")
+    else:
+        scanned = {row["path"] for row in files.select("path").collect()}
+        empty = [(uri, b"") for uri in listed if uri not in scanned]
+        files = files.select("path", "content").union(spark.createDataFrame(empty, "path STRING, content BINARY"))
+    # A file of a few kB costs as much as its replay: tasks of as many files make equal work.
+    tasks = max(spark.sparkContext.defaultParallelism * 4, 1)
+    return files.repartition(tasks), path if _split(path)[0] else os.path.abspath(path)
 
 
 def traces(spark: Any, path: str, table: str) -> Any:
     """A table of all traces under a path that Spark reads, as a DataFrame. Where executors see the files themselves (a local
     or shared file system), they are read in place, with their tails; elsewhere Spark brings their content (of at most 2 GiB each)."""
-    files = (spark.read.format("binaryFile").option("pathGlobFilter", "*.mtap").option("recursiveFileLookup", "true").load(path))
-    in_place = urllib.parse.urlparse(path).scheme in ("", "file")
-    chosen = files.select("path") if in_place else files.select("path", "content")
-    top = os.path.abspath(path) if "://" not in path and not path.startswith("file:") else path
+    files, top = _files(spark, path)
 
     def read(batches: Iterable[Any]) -> Iterator[Any]:
-        for batch in batches:
-            for row in batch.to_pylist():
-                made = _rows_of(row["path"], row.get("content"), top, table)
-                if made is not None and made.num_rows:
-                    yield from made.to_batches()
+        for one in _found(_each(batches), top):
+            rows = _rows(one, table)
+            if rows is not None and rows.num_rows:
+                yield from rows.to_batches()
 
-    # A file of a few kB costs as much as its replay: as many tasks as there are cores.
-    tasks = max(spark.sparkContext.defaultParallelism * 4, 1)
-    return chosen.repartition(tasks).mapInArrow(read, ddl(table))
+    return files.mapInArrow(read, ddl(table))
+
+
+def _packed(spark: Any, path: str, wanted: Sequence[str]) -> Any:
+    """Tables of all traces under a path, each trace read once: rows of a table's name and some of its rows, as Arrow's stream."""
+    files, top = _files(spark, path)
+
+    def read(batches: Iterable[Any]) -> Iterator[Any]:
+        pa = import_module("pyarrow")
+        found = _found(_each(batches), top)
+        for first in found:
+            some, skipped = folder.read_some(itertools.chain([first], itertools.islice(found, folder.AT_ONCE - 1)), wanted)
+            some[LEFT_OUT] = folder.stream(_left_out(skipped))
+            yield pa.record_batch({"table": pa.array(list(some), pa.string()), "rows": pa.array(list(some.values()), pa.binary())})
+
+    return files.mapInArrow(read, "table STRING, rows BINARY")
+
+
+def _unpacked(packed: Any, table: str) -> Any:
+    """A table of what _packed has, as a DataFrame."""
+
+    def read(batches: Iterable[Any]) -> Iterator[Any]:
+        pa = import_module("pyarrow")
+        for row in _each(batches):
+            yield from extract.plain(pa.ipc.open_stream(row["rows"]).read_all()).to_batches()
+
+    return packed.where(packed["table"] == table).select("rows").mapInArrow(read, ddl(table))
 
 
 def dataset(spark: Any, path: str, table: str) -> Any:
@@ -113,13 +170,10 @@ class SparkEngine:
 
     def __init__(self, spark: Any) -> None:
         self.spark = spark
-        self.kept: list[Any] = []
 
     def give(self, name: str, frame: Any) -> None:
         # Made once, and without the plan that it was made by: plans of plans grow without end.
-        kept = frame.localCheckpoint()
-        self.kept.append(kept)
-        kept.createOrReplaceTempView(name)
+        frame.localCheckpoint().createOrReplaceTempView(name)
 
     def table(self, name: str, sql: str) -> None:
         self.give(name, self.spark.sql(sql))
@@ -127,26 +181,31 @@ class SparkEngine:
     def rows(self, sql: str) -> list[dict[str, Any]]:
         return [row.asDict() for row in self.spark.sql(sql).collect()]
 
-    def close(self) -> None:
-        for frame in self.kept:
-            frame.unpersist()
+
+def _own_session(spark: Any) -> Any:
+    """A session whose views are not the caller's, with the caller's settings."""
+    own = spark.newSession()
+    for name, value in spark.conf.getAll.items():
+        if own.conf.isModifiable(name):
+            own.conf.set(name, value)
+    return own
 
 
 def ask(spark: Any, path: str, asked: Asked = Asked(), is_dataset: bool = False) -> Answers:
     """All questions of memtap fleet, about the traces under a path or about a dataset there. Problem: there is nothing to
     ask about."""
+    spark = _own_session(spark)
     engine = SparkEngine(spark)
-    is_dataset = is_dataset or datasets.is_dataset(path)
-    try:
+    if is_dataset or datasets.is_dataset(path):
         for table in extract.COMPARED:
-            engine.give(table, dataset(spark, path, table) if is_dataset else traces(spark, path, table))
-        if is_dataset:
-            skipped = datasets.left_out(path) if datasets.is_dataset(path) else []
-        else:
-            skipped = sorted((row["trace"], row["reason"]) for row in traces(spark, path, LEFT_OUT).collect())
-        return ask_engine(engine, asked, path, skipped)
-    finally:
-        engine.close()
+            engine.give(table, dataset(spark, path, table))
+        skipped = datasets.left_out(path) if datasets.is_dataset(path) else []
+    else:
+        packed = _packed(spark, path, extract.COMPARED).localCheckpoint()
+        for table in extract.COMPARED:
+            engine.give(table, _unpacked(packed, table))
+        skipped = sorted((row["trace"], row["reason"]) for row in _unpacked(packed, LEFT_OUT).collect())
+    return ask_engine(engine, asked, path, skipped)
 
 
 def __getattr__(name: str) -> Any:

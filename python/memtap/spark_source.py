@@ -13,6 +13,7 @@ from .fleet import extract
 source: Any = import_module("pyspark.sql.datasource")
 
 AT_ONCE = 16  # traces of a task
+ELSEWHERE = "elsewhere://"
 
 
 class TraceSource(source.DataSource):  # type: ignore[misc]
@@ -68,14 +69,22 @@ class TraceReader(source.DataSourceReader):  # type: ignore[misc]
         return [Some(found[i:i + AT_ONCE]) for i in range(0, len(found), AT_ONCE)] or [Some([])]
 
     def read(self, partition: Any) -> Iterator[Any]:
-        fs = import_module("pyarrow.fs")
         system, top = self._opened()
-        for path in partition.paths:
-            content = None
-            if not isinstance(system, fs.LocalFileSystem):
-                with system.open_input_file(path) as file:
-                    content = file.read()
-                path = f"elsewhere://{path}"
-            rows = spark._rows_of(path, content, top if content is None else f"elsewhere://{top}", self.table)
+        for one in spark._found(_rows_of(system, partition.paths), top if _is_local(system) else f"{ELSEWHERE}{top}"):
+            rows = spark._rows(one, self.table)
             if rows is not None:
                 yield from rows.to_batches()
+
+
+def _is_local(system: Any) -> bool:
+    return isinstance(system, import_module("pyarrow.fs").LocalFileSystem)
+
+
+def _rows_of(system: Any, paths: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Traces as Spark's binaryFile has them."""
+    for path in paths:
+        if _is_local(system):
+            yield {"path": path}
+            continue
+        with system.open_input_file(path) as file:
+            yield {"path": f"{ELSEWHERE}{path}", "content": file.read()}

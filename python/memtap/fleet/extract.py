@@ -69,7 +69,7 @@ def _spans(numbers: list[int]) -> list[str]:
     return [str(low) if low == high else f"{low}-{high}" for low, high in spans]
 
 
-def _plain(table: Any) -> Any:
+def plain(table: Any) -> Any:
     """Texts as such, without dictionaries."""
     pa = import_module("pyarrow")
     return table.cast(pa.schema([pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
@@ -133,18 +133,18 @@ def read(path: str, name: str, run: str, wanted: Iterable[str] = COMPARED) -> di
     trace = traces.open(path)
     if trace.info.get("trace.state") == "running":
         raise Unread(f"{path}: it is still written")
-    ranks = _plain(pa.table(trace.ranks()))
+    ranks = plain(pa.table(trace.ranks()))
     first = ranks.slice(0, 1).to_pylist()[0]
     if first["peak"] is None:
         raise Unread(f"{path}: it has no memory of a device")
-    blocks = _plain(pa.table(trace.blocks()))
+    blocks = plain(pa.table(trace.blocks()))
     sites = _sites(blocks)
     keys = {"job": (job_of(first), pa.string()), "run": (run, pa.string()),
             "rank": (-1 if first["rank"] is None else first["rank"], pa.int32()), "trace": (name, pa.string())}
     made = {"runs": lambda: _no_device(_runs(ranks, sites, trace.info, name)), "sites": lambda: sites,
-            "growth": lambda: _growth(_plain(pa.table(traces.Table("growth", [path])))),
-            "samples": lambda: _no_device(_plain(pa.table(traces.Table("samples", [path])))), "blocks": lambda: _no_device(blocks),
-            "stacks": lambda: _plain(pa.table(trace.stacks())), "events": lambda: _no_device(_plain(pa.table(trace.events())))}
+            "growth": lambda: _growth(plain(pa.table(traces.Table("growth", [path])))),
+            "samples": lambda: _no_device(plain(pa.table(traces.Table("samples", [path])))), "blocks": lambda: _no_device(blocks),
+            "stacks": lambda: plain(pa.table(trace.stacks())), "events": lambda: _no_device(plain(pa.table(trace.events())))}
     return {table: _with(made[table](), keys) for table in wanted}
 
 

@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import pathlib
 from importlib import import_module
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterable, Iterator, Sequence
 
 from ..command import Problem
 from . import extract
@@ -50,7 +50,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def read_some(found: Sequence[Found], wanted: Sequence[str]) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
+def read_some(found: Iterable[Found], wanted: Sequence[str]) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
     """The tables of some traces, each as Arrow's stream, and those that were not read with the reason."""
     pa = import_module("pyarrow")
     tables: dict[str, list[Any]] = {table: [] for table in wanted}
@@ -63,14 +63,18 @@ def read_some(found: Sequence[Found], wanted: Sequence[str]) -> tuple[dict[str, 
             continue
         for table in wanted:
             tables[table].append(read[table])
-    packed = {}
-    for table, parts in tables.items():
-        whole = pa.concat_tables([extract.schema(table).remove_metadata().empty_table(), *parts])
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, pa.schema([(f.name, _packed(f)) for f in whole.schema])) as out:
-            out.write_table(_pack(whole))
-        packed[table] = sink.getvalue().to_pybytes()
-    return packed, skipped
+    return {table: stream(pa.concat_tables([extract.schema(table).remove_metadata().empty_table(), *parts]))
+            for table, parts in tables.items()}, skipped
+
+
+def stream(table: Any) -> bytes:
+    """A table as Arrow's stream, each text once."""
+    pa = import_module("pyarrow")
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, pa.schema([(field.name, _packed(field)) for field in table.schema])) as out:
+        out.write_table(_pack(table))
+    made: bytes = sink.getvalue().to_pybytes()
+    return made
 
 
 def _packed(field: Any) -> Any:
