@@ -20,8 +20,7 @@ static void offload_saved(struct mt_edits *edits)
     for (size_t i = 0; i < recording->n_nodes; i++) {
         const struct mt_recorded_node *node = &recording->node[i];
         for (uint32_t j = 0; node->begin && j < node->n_saves; j++) {
-            const struct mt_recorded_block *block =
-                mt_recorded_at(recording, recording->save[node->first_save + j]);
+            const struct mt_recorded_block *block = mt_node_saved(recording, node, j);
             if (block)
                 mt_edits_add(edits, mt_moment_of(node->begin) + 1,
                              mt_moment_of(node->end ? node->end : node->begin + 1),

@@ -118,6 +118,13 @@ static int saved_in_16(const struct autocast *autocast, const struct mt_recorded
     return found;
 }
 
+/* PyTorch leaves up to 1 MiB unused in a large block. */
+static bool are_alike(uint64_t a, uint64_t b)
+{
+    uint64_t off = a > b ? a - b : b - a;
+    return !off || (off < UINT64_C(1) << 20 && off < a / 8);
+}
+
 /* Sums save nothing: what goes in is the newest output of their size, and an older one. */
 static bool is_sum(const struct autocast *autocast, const struct mt_recorded_node *node)
 {
@@ -136,8 +143,8 @@ static bool comes_in_16(const struct autocast *autocast, const struct mt_recorde
     unsigned found = 0, most = is_sum(autocast, node) ? LOOK_BACK : 1;
     for (size_t i = at; found < most && i && at - i < LOOK_BACK; i--) {
         const struct mt_recorded_block *other = &autocast->recording->block[i - 1];
-        if (other->end < output->begin || other->size != output->size || !other->output_of ||
-            !is_float32(other))
+        if (other->end < output->begin || !are_alike(other->size, output->size) ||
+            !other->output_of || !is_float32(other))
             continue;
         if (is_wide(autocast, other))
             return false;
@@ -166,8 +173,7 @@ static void save(struct autocast *autocast, const struct mt_recorded_node *node)
     uint64_t made = mt_moment_of(node->made),
              end = mt_moment_of(node->end ? node->end : node->made + 1);
     for (uint32_t i = 0; i < node->n_saves; i++) {
-        const struct mt_recorded_block *saved =
-            mt_recorded_at(autocast->recording, autocast->recording->save[node->first_save + i]);
+        const struct mt_recorded_block *saved = mt_node_saved(autocast->recording, node, i);
         if (!saved)
             continue;
         bool is_16 = autocast->is_16[place(autocast, saved)];

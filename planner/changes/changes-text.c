@@ -6,18 +6,17 @@
 
 static void put_row(FILE *out, const struct mt_modelled *change, const struct mt_style *style)
 {
-    char bytes[MT_SIZE_TEXT], peak[MT_SIZE_TEXT], name[MT_CHANGE_NAME], count[MT_SIZE_TEXT];
+    char bytes[MT_SIZE_TEXT], peak[MT_SIZE_TEXT], name[MT_CHANGE_NAME];
     mt_safe_text(name, sizeof name, change->name, 0, MT_CUT_END, style);
     if (change->why_not) {
-        fprintf(out, "%26s  %s: %s\n", "", name, change->why_not);
+        char text[2 * MT_CHANGE_NAME + 120];
+        snprintf(text, sizeof text, "%s: not modelled: %s", change->name, change->why_not);
+        mt_put_wrapped(out, text, 80, style);
         return;
     }
     mt_size_text(bytes, (uint64_t)(change->saves < 0 ? -change->saves : change->saves));
-    fprintf(out, "%c%11s  %12s  %s", change->saves < 0 ? '+' : '-', bytes,
+    fprintf(out, "%c%11s  %12s  %s\n", change->saves < 0 ? '+' : '-', bytes,
             mt_size_text(peak, change->peak), name);
-    if (change->operators)
-        fprintf(out, ", %s operators run again", mt_count_text(count, change->operators));
-    fputc('\n', out);
 }
 
 static bool is_of(const struct mt_modelled *change, const struct mt_change_kind *kind)
@@ -45,6 +44,47 @@ static void put_assumptions(FILE *out, const struct mt_modelled_changes *changes
     }
 }
 
+#define CHECKPOINTS_MOST 16u
+
+static bool is_checkpoint(const struct mt_modelled_changes *changes,
+                          const struct mt_modelled *change)
+{
+    return !change->why_not && !change->kind[1] && !strncmp(change->name, "checkpoint:", 11) &&
+           mt_saved_per_operator(changes, change);
+}
+
+/* What saves most for what runs again comes first. */
+static void put_checkpoints(FILE *out, const struct mt_modelled_changes *changes,
+                            const struct mt_style *style)
+{
+    const struct mt_modelled *row[CHECKPOINTS_MOST];
+    size_t n = 0;
+    for (size_t i = 0; i < changes->n && n < CHECKPOINTS_MOST; i++) {
+        const struct mt_modelled *change = &changes->change[i];
+        size_t at = n;
+        if (!is_checkpoint(changes, change))
+            continue;
+        for (n++; at && mt_saved_per_operator(changes, row[at - 1]) <
+                            mt_saved_per_operator(changes, change);
+             at--)
+            row[at] = row[at - 1];
+        row[at] = change;
+    }
+    if (n)
+        fputs("\nCheckpoints, by what each operator that runs again saves\n"
+              "for each one            by            to  of forward  module\n",
+              out);
+    for (size_t i = 0; i < n; i++) {
+        char each[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT], peak[MT_SIZE_TEXT], name[MT_CHANGE_NAME];
+        mt_safe_text(name, sizeof name, row[i]->name + 11, 28, MT_CUT_END, style);
+        fprintf(out, "%12s  %12s  %12s  %8.1f %%  %s\n",
+                mt_size_text(each, mt_saved_per_operator(changes, row[i])),
+                mt_size_text(bytes, (uint64_t)row[i]->saves), mt_size_text(peak, row[i]->peak),
+                changes->forward ? 100.0 * (double)row[i]->operators / (double)changes->forward : 0,
+                name);
+    }
+}
+
 void mt_modelled_text(FILE *out, const struct mt_modelled_changes *changes,
                       const struct mt_style *style)
 {
@@ -59,6 +99,7 @@ void mt_modelled_text(FILE *out, const struct mt_modelled_changes *changes,
     for (size_t i = 0; i < changes->n; i++)
         put_row(out, &changes->change[i], style);
     put_assumptions(out, changes, style);
+    put_checkpoints(out, changes, style);
 }
 
 void mt_change_names(char *out, size_t size)
@@ -70,7 +111,8 @@ void mt_change_names(char *out, size_t size)
                                  kind->argument ? ":" : "", kind->argument ? kind->argument : "");
 }
 
-static json_t *change_json(const struct mt_modelled *change)
+static json_t *change_json(const struct mt_modelled_changes *changes,
+                           const struct mt_modelled *change)
 {
     json_t *name = mt_json_text(change->name);
     if (change->why_not)
@@ -81,18 +123,19 @@ static json_t *change_json(const struct mt_modelled *change)
          i++)
         used += (size_t)snprintf(assumes + used, sizeof assumes - used, "%s%s", i ? "; " : "",
                                  change->kind[i]->assumes);
-    return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:s, s:I}", "change", name, "how", "modelled",
-                     "saves", (json_int_t)change->saves, "new_peak", mt_json_number(change->peak),
-                     "peak_event", mt_json_number(change->moment), "operators_again",
-                     mt_json_number(change->operators), "assumes", assumes, "error_per_thousand",
-                     (json_int_t)change->error);
+    return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:I}", "change", name, "how",
+                     "modelled", "saves", (json_int_t)change->saves, "new_peak",
+                     mt_json_number(change->peak), "peak_event", mt_json_number(change->moment),
+                     "operators_again", mt_json_number(change->operators), "saves_per_operator",
+                     mt_json_number(mt_saved_per_operator(changes, change)), "assumes", assumes,
+                     "error_per_thousand", (json_int_t)change->error);
 }
 
 json_t *mt_modelled_json(const struct mt_modelled_changes *changes)
 {
     json_t *all = json_array();
     for (size_t i = 0; all && i < changes->n; i++)
-        if (json_array_append_new(all, change_json(&changes->change[i]))) {
+        if (json_array_append_new(all, change_json(changes, &changes->change[i]))) {
             json_decref(all);
             return NULL;
         }

@@ -125,7 +125,7 @@ int mt_change_apply(struct mt_edits *edits, const char *name, struct mt_modelled
         change->kind[i] = part[i].kind;
         change->error += part[i].kind->error;
         if (rebuilt & rebuilds) {
-            change->why_not = "two of these rebuild the same thing, and are not modelled together";
+            change->why_not = "two of these rebuild the same thing";
             return -ENOENT;
         }
         rebuilt |= rebuilds;
@@ -172,10 +172,29 @@ int mt_modelled_of(struct mt_modelled *change, const struct mt_recording *record
     return rc == -ENOENT ? 0 : rc;
 }
 
+static void count(struct mt_modelled_changes *changes, const struct mt_recording *recording)
+{
+    changes->steps = recording->n_steps ? recording->n_steps : 1;
+    changes->forward = 0;
+    for (size_t i = 0; i < recording->n; i++)
+        changes->forward += recording->block[i].phase == MT_PHASE_FORWARD;
+}
+
+uint64_t mt_saved_per_operator(const struct mt_modelled_changes *changes,
+                               const struct mt_modelled *change)
+{
+    return change->operators && change->saves > 0
+               ? (uint64_t)((double)change->saves * (double)changes->steps /
+                            (double)change->operators)
+               : 0;
+}
+
 int mt_modelled_add(struct mt_modelled_changes *changes, const struct mt_recording *recording,
                     const char *name)
 {
     struct mt_modelled change = {0};
+    if (!changes->peak)
+        count(changes, recording);
     int rc = apply(&change, name, recording, &changes->peak);
     if (rc && rc != -ENOENT)
         return rc;

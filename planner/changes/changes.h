@@ -63,6 +63,8 @@ struct mt_modelled {
 
 struct mt_modelled_changes {
     uint64_t peak;              /* recorded, of the blocks that the trace tells */
+    uint64_t forward;           /* allocations in forward, over the whole trace */
+    uint64_t steps;             /* of the optimizer; at least 1 */
     struct mt_modelled *change; /* what saves most first; then what cannot be modelled */
     size_t n, capacity;
 };
@@ -87,6 +89,10 @@ int mt_modelled_add(struct mt_modelled_changes *changes, const struct mt_recordi
 /* Adds all that make sense for the program, unasked. 0 or -ENOMEM. */
 int mt_modelled_add_usual(struct mt_modelled_changes *changes,
                           const struct mt_recording *recording);
+/* Bytes less at the peak for each operator that runs again in one step; 0: none does, or none is
+ * known. */
+uint64_t mt_saved_per_operator(const struct mt_modelled_changes *changes,
+                               const struct mt_modelled *change);
 void mt_modelled_sort(struct mt_modelled_changes *changes);
 void mt_modelled_clear(struct mt_modelled_changes *changes);
 

@@ -90,8 +90,9 @@ void mt_call_lines_clear(struct mt_call_lines *lines);
 size_t mt_first_made(const struct mt_recording *recording, uint64_t event);
 
 /* Modules that were called, "layers.*.mlp": every number is a "*". The likeliest to be
- * checkpointed: those with most activations; at most MT_MODULE_PATTERNS. */
-#define MT_MODULE_PATTERNS 6u
+ * checkpointed: those with most activations, and of others those whose activations are largest; at
+ * most MT_MODULE_PATTERNS. */
+#define MT_MODULE_PATTERNS 9u
 struct mt_module_patterns {
     char pattern[MT_MODULE_PATTERNS][MT_CHANGE_NAME - 16];
     uint64_t bytes[MT_MODULE_PATTERNS];

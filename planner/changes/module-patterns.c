@@ -6,7 +6,7 @@
 
 struct pattern {
     char text[sizeof((struct mt_module_patterns *)0)->pattern[0]];
-    uint64_t bytes;
+    uint64_t bytes, blocks;
     bool is_called; /* a list of modules is not */
 };
 
@@ -16,6 +16,7 @@ struct list {
 };
 
 #define PATTERNS_MOST 4096u
+#define MOST_BY_BYTES 6u
 
 static bool is_number(const char *part, size_t size)
 {
@@ -23,7 +24,7 @@ static bool is_number(const char *part, size_t size)
 }
 
 /* Adds the bytes to the module's pattern and to those of the modules around it. */
-static int add(struct list *list, const char *path, bool is_call, uint64_t bytes)
+static int add(struct list *list, const char *path, bool is_call, uint64_t bytes, uint64_t blocks)
 {
     char text[sizeof list->of->text];
     size_t used = 0;
@@ -48,6 +49,7 @@ static int add(struct list *list, const char *path, bool is_call, uint64_t bytes
             memcpy(list->of[list->n++].text, text, used + 1);
         }
         list->of[i].bytes += bytes;
+        list->of[i].blocks += blocks;
         list->of[i].is_called |= is_call && !*part;
     }
     return 0;
@@ -67,31 +69,58 @@ static int most_first(const void *left, const void *right)
     return strcmp(a->text, b->text);
 }
 
+static void keep(struct mt_module_patterns *patterns, struct pattern *pattern)
+{
+    memcpy(patterns->pattern[patterns->n], pattern->text, sizeof pattern->text);
+    patterns->bytes[patterns->n++] = pattern->bytes;
+    pattern->is_called = false; /* once is enough */
+}
+
+/* Of the rest: not worth a word below this part of what the first one has. */
+#define PART_LEAST 16u
+
+static void choose(struct mt_module_patterns *patterns, const struct list *list)
+{
+    for (size_t i = 0; i < list->n && patterns->n < MOST_BY_BYTES; i++)
+        if (list->of[i].is_called && list->of[i].bytes)
+            keep(patterns, &list->of[i]);
+    while (patterns->n && patterns->n < MT_MODULE_PATTERNS) {
+        struct pattern *best = NULL;
+        for (size_t i = 0; i < list->n; i++) {
+            struct pattern *one = &list->of[i];
+            if (one->is_called && one->bytes > patterns->bytes[0] / PART_LEAST &&
+                (!best || one->bytes / one->blocks > best->bytes / best->blocks))
+                best = one;
+        }
+        if (!best)
+            return;
+        keep(patterns, best);
+    }
+}
+
 int mt_module_patterns_find(struct mt_module_patterns *patterns,
                             const struct mt_recording *recording)
 {
     uint32_t limit = mt_definitions_frame_limit(recording->definitions);
-    uint64_t *bytes = calloc(limit + 1, sizeof *bytes);
+    uint64_t *bytes = calloc(limit + 1, sizeof *bytes), *blocks = calloc(limit + 1, sizeof *blocks);
     struct list list = {0};
-    int rc = bytes ? 0 : -ENOMEM;
+    int rc = bytes && blocks ? 0 : -ENOMEM;
     *patterns = (struct mt_module_patterns){0};
     for (size_t i = 0; !rc && i < recording->n; i++)
-        if (recording->block[i].category == MT_CATEGORY_ACTIVATIONS)
+        if (recording->block[i].category == MT_CATEGORY_ACTIVATIONS) {
             bytes[recording->block[i].maker] += recording->block[i].size;
+            blocks[recording->block[i].maker]++;
+        }
     for (uint32_t frame = 1; !rc && frame < limit; frame++)
         if (*mt_recorded_module(recording, frame))
             rc = add(&list, mt_recorded_module(recording, frame), is_call(recording, frame),
-                     bytes[frame]);
+                     bytes[frame], blocks[frame]);
     if (!rc && list.n)
         qsort(list.of, list.n, sizeof *list.of, most_first);
-    for (size_t i = 0; !rc && i < list.n && list.of[i].bytes && patterns->n < MT_MODULE_PATTERNS;
-         i++) {
-        if (!list.of[i].is_called)
-            continue;
-        memcpy(patterns->pattern[patterns->n], list.of[i].text, sizeof list.of->text);
-        patterns->bytes[patterns->n++] = list.of[i].bytes;
-    }
+    if (!rc)
+        choose(patterns, &list);
     free(list.of);
+    free(blocks);
     free(bytes);
     return rc;
 }

@@ -115,6 +115,15 @@ static void see_node(struct mt_recording *recording, const struct mt_replay *rep
         recording->rc = -ENOMEM;
 }
 
+/* What accumulates gradients is not told when it is made, and lies where another node was before.
+ */
+static bool is_another(const struct mt_replay *replay, const struct mt_recorded_node *node,
+                       uint32_t name)
+{
+    return (node->begin && node->name != name) ||
+           strstr(mt_string(replay->definitions, name), "AccumulateGrad");
+}
+
 static void see_run(struct mt_recording *recording, const struct mt_replay *replay,
                     const struct mt_event *event)
 {
@@ -123,11 +132,17 @@ static void see_run(struct mt_recording *recording, const struct mt_replay *repl
     if (!node)
         return;
     if (event->kind == MT_NODE_END) {
-        node->end = replay->events;
+        if (node->is_running)
+            node->end = replay->events;
+        node->is_running = false;
         return;
     }
+    uint32_t name = event->NODE_BEGIN.name > UINT32_MAX ? 0 : (uint32_t)event->NODE_BEGIN.name;
+    if (is_another(replay, node, name))
+        return;
     node->begin = replay->events;
-    node->name = event->NODE_BEGIN.name > UINT32_MAX ? 0 : (uint32_t)event->NODE_BEGIN.name;
+    node->name = name;
+    node->is_running = true;
 }
 
 static int saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
@@ -253,6 +268,18 @@ struct mt_recorded_block *mt_recorded_at(const struct mt_recording *recording, u
     return event && recording->n
                ? bsearch(&key, recording->block, recording->n, sizeof key, by_begin)
                : NULL;
+}
+
+const struct mt_recorded_block *mt_node_saved(const struct mt_recording *recording,
+                                              const struct mt_recorded_node *node, uint32_t place)
+{
+    const uint64_t *save = recording->save + node->first_save;
+    bool is_product =
+        node->name && strstr(mt_string(recording->definitions, node->name), "MulBack");
+    for (uint32_t i = 0; i < place && !is_product; i++)
+        if (save[i] == save[place])
+            return NULL;
+    return mt_recorded_at(recording, save[place]);
 }
 
 const char *mt_recorded_module(const struct mt_recording *recording, uint32_t frame)

@@ -48,6 +48,7 @@ struct mt_recorded_node {
     uint32_t name;                /* string id */
     uint32_t module;              /* frame of the module that made it; 0: none */
     uint32_t first_save, n_saves; /* places in recording->save */
+    bool is_running;              /* while the recording is made */
 };
 
 /* From here on the program is at work for that module, in that phase. */
@@ -97,6 +98,11 @@ void mt_recording_clear(struct mt_recording *recording);
 
 /* The block that the event made; NULL: none. */
 struct mt_recorded_block *mt_recorded_at(const struct mt_recording *recording, uint64_t event);
+
+/* The block that the node's save at a place made. NULL: not known, or the node saved it before:
+ * views of one block are parts of it, and count once (products may save a factor twice). */
+const struct mt_recorded_block *mt_node_saved(const struct mt_recording *recording,
+                                              const struct mt_recorded_node *node, uint32_t place);
 
 /* The name of a module by its frame: "layers.3.mlp"; "": none. */
 const char *mt_recorded_module(const struct mt_recording *recording, uint32_t frame);
