@@ -7,12 +7,14 @@
 
 /* What is to be said of the trace besides what it has. */
 struct mt_import_summary {
-    uint64_t events; /* of the file */
+    uint64_t events;  /* of the file */
+    uint64_t of_host; /* of them, which are left out */
     uint64_t before; /* blocks that were there before its first event */
     uint64_t
         freed_only; /* of them, those of which only the end is known: size as requested, no stack */
     uint64_t
         differing; /* blocks at the end that the events do not lead to, or not with that size */
+    uint64_t unknown_bytes; /* that were there before a profile, and are not in the trace */
     bool lacks_times, lacks_stacks, lacks_segments, cut_devices, is_profile;
 };
 

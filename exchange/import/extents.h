@@ -14,9 +14,11 @@
 
 struct mt_import_extent {
     uint64_t address, size;
-    uint32_t tag; /* the caller's */
+    uint32_t tag, lane; /* the caller's */
+    uint64_t requested; /* of a block: bytes; 0: as many as it has */
     uint16_t device;
     bool is_pending; /* a block whose free was requested: its memory is not free yet */
+    bool waits;      /* ... for other streams, the trace says */
     bool is_small;   /* a segment of the small pool */
     bool is_pages;   /* a segment that grows page by page */
 };

@@ -92,7 +92,15 @@ int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_
 
 static int number_of(struct mt_records *records, const struct mt_whence *whence, uint32_t *number)
 {
-    uint64_t key = (uint64_t)whence->stack << 32 | whence->node << 3 |
+    uint32_t origin = whence->stack;
+    if (whence->forward) { /* numbers above all stacks' */
+        uint64_t both = (uint64_t)whence->stack << 32 | whence->forward;
+        origin = mt_address_map_get(&records->origin_of, both);
+        if (!origin && mt_address_map_put(&records->origin_of, both,
+                                          origin = UINT32_MAX - records->n_origins++))
+            return -ENOMEM;
+    }
+    uint64_t key = (uint64_t)origin << 32 | whence->node << 3 |
                    (unsigned)whence->is_workspace << 2 | (unsigned)whence->is_autograd << 1 |
                    whence->is_empty;
     *number = mt_address_map_get(&records->whence_of, key + 1);
@@ -121,6 +129,62 @@ static void add_frame(struct mt_records *records, struct mt_whence *whence, uint
         whence->is_workspace = true;
     else if (node)
         whence->node = node; /* the innermost one stays */
+}
+
+/* "  File \"net.py\", line 3, in forward\n    y = ...": the frame; 0: it is no such line. */
+static uint32_t parse_forward(struct mt_records *records, const char *line)
+{
+    char path[4096], function[512];
+    unsigned number;
+    uint32_t file_text, function_text;
+    if (sscanf(line, " File \"%4095[^\"]\", line %u, in %511[^\n]", path, &number, function) != 3 ||
+        mt_texts_add(&records->graph.texts, path, &file_text) ||
+        mt_texts_add(&records->graph.texts, function, &function_text))
+        return 0;
+    return mt_script_frame(records->script,
+                           mt_script_string(records->script, function_text, function),
+                           mt_script_string(records->script, file_text, path), number);
+}
+
+/* The stack of a traceback, whose outermost line comes first. */
+static uint32_t forward_stack(struct mt_records *records, mt_cell cell)
+{
+    const struct mt_object *list = mt_graph_list(&records->graph, cell);
+    uint64_t known = (uint64_t)mt_cell_value(cell);
+    uint32_t stack = 0;
+    if (mt_cell_tag(cell) == MT_CELL_PLACE)
+        return known <= records->script->stacks ? (uint32_t)known : 0;
+    for (size_t i = 0; list && i < list->n && i < MOST_FRAMES; i++) {
+        mt_cell line = mt_graph_follow(&records->graph, list->items[i]);
+        uint64_t key = (uint64_t)mt_cell_value(line) + 1;
+        if (mt_cell_tag(line) != MT_CELL_TEXT)
+            continue;
+        uint32_t frame = mt_address_map_get(&records->forward_of, key);
+        if (!frame) {
+            frame = parse_forward(records, text_of(records, line));
+            if (frame && mt_address_map_put(&records->forward_of, key, frame))
+                return 0;
+            /* they may have moved */
+            list = mt_graph_list(&records->graph, cell);
+        }
+        if (frame)
+            stack = mt_script_stack(records->script, stack, frame);
+    }
+    if (list)
+        mt_graph_replace(&records->graph, cell, mt_cell_make(MT_CELL_PLACE, stack));
+    return stack;
+}
+
+int mt_records_whence_forward(struct mt_records *records, mt_cell frames, mt_cell forward,
+                              uint32_t *number)
+{
+    int rc = mt_records_whence(records, frames, number);
+    uint32_t stack = rc || !forward ? 0 : forward_stack(records, forward);
+    if (!stack)
+        return rc;
+    struct mt_whence whence = records->whence[*number];
+    whence.forward = stack;
+    return number_of(records, &whence, number);
 }
 
 int mt_records_whence(struct mt_records *records, mt_cell frames, uint32_t *number)

@@ -51,7 +51,7 @@ int mt_graph_push(struct mt_graph *graph, mt_cell cell)
 int mt_graph_push_number(struct mt_graph *graph, int64_t value)
 {
     if (value >> 59 != 0 && value >> 59 != -1)
-        value = value < 0 ? -(INT64_C(1) << 59) : (INT64_C(1) << 59) - 1;
+        return mt_graph_push(graph, mt_cell_make(MT_CELL_KILO, value / 1000));
     return mt_graph_push(graph, mt_cell_make(MT_CELL_NUMBER, value));
 }
 
@@ -263,17 +263,29 @@ int mt_graph_set(struct mt_graph *graph, bool above_mark)
 
 static bool is_plain(mt_cell cell)
 {
-    return mt_cell_tag(cell) <= MT_CELL_TEXT;
+    return mt_cell_tag(cell) <= MT_CELL_TEXT || mt_cell_tag(cell) == MT_CELL_KILO;
 }
 
-/* Tuples are lists; of numbers (pools' ids) nothing is kept. */
+/* Pools have such ids. */
+static mt_cell pair_of(const mt_cell *values)
+{
+    int64_t part[2];
+    for (int i = 0; i < 2; i++) {
+        part[i] = mt_cell_value(values[i]);
+        if (mt_cell_tag(values[i]) != MT_CELL_NUMBER || part[i] < 0 || part[i] >> 28)
+            return 0;
+    }
+    return mt_cell_make(MT_CELL_PAIR, part[0] << 28 | part[1]);
+}
+
+/* Tuples are lists; of plain values, pairs are kept. */
 static int make_tuple(struct mt_graph *graph, size_t first, size_t below)
 {
     size_t n = graph->n - first;
     bool all_plain = true;
     for (size_t i = first; i < graph->n; i++)
         all_plain &= is_plain(graph->stack[i]);
-    mt_cell tuple = 0;
+    mt_cell tuple = all_plain && n == 2 ? pair_of(&graph->stack[first]) : 0;
     int rc = 0;
     if (!all_plain) {
         rc = mt_graph_push_new(graph, MT_CELL_LIST);

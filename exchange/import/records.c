@@ -18,14 +18,26 @@
     K(FRAMES, "frames")                                                                            \
     K(NAME, "name")                                                                                \
     K(FILENAME, "filename")                                                                        \
-    K(LINE, "line") K(STATE, "state") K(REQUESTED, "requested_size") K(HISTORY, "history")         \
-        K(REAL_SIZE, "real_size") K(TOTAL, "total_size") K(BLOCKS, "blocks") K(DEVICE, "device")   \
-            K(EXPANDABLE, "is_expandable") K(TYPE, "segment_type") K(STAGE, "stage")               \
-                K(SEGMENTS, "segments") K(TRACES, "device_traces") K(DEVICE_FREE, "device_free")   \
-                    K(TRACE_EVENTS, "traceEvents") K(ARGS, "args") K(TS, "ts") K(BYTES, "Bytes")   \
-                        K(ADDR_OF, "Addr") K(DEVICE_ID, "Device Id") K(DEVICE_TYPE, "Device Type") \
-                            K(ALLOCATED, "Total Allocated") K(RESERVED, "Total Reserved")          \
-                                K(BASE_TIME, "baseTimeNanoseconds")
+    K(LINE, "line")                                                                                \
+    K(STATE, "state")                                                                              \
+    K(REQUESTED, "requested_size")                                                                 \
+    K(HISTORY, "history")                                                                          \
+    K(REAL_SIZE, "real_size")                                                                      \
+    K(TOTAL, "total_size")                                                                         \
+    K(BLOCKS, "blocks")                                                                            \
+    K(DEVICE, "device")                                                                            \
+    K(EXPANDABLE, "is_expandable")                                                                 \
+    K(TYPE, "segment_type")                                                                        \
+    K(STAGE, "stage") K(SEGMENTS, "segments") K(TRACES, "device_traces")                           \
+        K(DEVICE_FREE, "device_free") K(TRACE_EVENTS, "traceEvents") K(ARGS, "args") K(TS, "ts")   \
+            K(BYTES, "Bytes") K(ADDR_OF, "Addr") K(DEVICE_ID, "Device Id")                         \
+                K(DEVICE_TYPE, "Device Type") K(ALLOCATED, "Total Allocated")                      \
+                    K(RESERVED, "Total Reserved") K(BASE_TIME, "baseTimeNanoseconds")              \
+                        K(STREAM, "stream") K(POOL, "pool_id") K(SEGMENT_POOL, "segment_pool_id")  \
+                            K(FORWARD, "forward_frames") K(METADATA, "user_metadata")              \
+                                K(CATEGORY, "category") K(SETTINGS, "PYTORCH_CUDA_ALLOC_CONF")
+
+#define MOST_LANES 1000000u /* streams and pools together */
 
 enum key {
 #define KEY_ENUM(id, text) KEY_##id,
@@ -55,7 +67,9 @@ static bool has(const struct dict *dict, enum key key)
 static int64_t number(const struct dict *dict, enum key key)
 {
     mt_cell cell = has(dict, key) ? dict->value[key] : 0;
+    int64_t most = (INT64_C(1) << 59) - 1;
     return mt_cell_tag(cell) == MT_CELL_NUMBER  ? mt_cell_value(cell)
+           : mt_cell_tag(cell) == MT_CELL_KILO  ? (mt_cell_value(cell) < 0 ? -most - 1 : most)
            : mt_cell_tag(cell) == MT_CELL_MILLI ? mt_cell_value(cell) / 1000
                                                 : 0;
 }
@@ -102,6 +116,55 @@ static int add_event(struct mt_records *records, const struct mt_import_event *e
     return fwrite(event, sizeof *event, 1, records->spool) == 1 ? 0 : -EIO;
 }
 
+/* (0, 1), as a tuple or as JSON's list; 0: none. */
+static uint64_t pool_of(struct mt_records *records, mt_cell cell)
+{
+    const struct mt_object *list = mt_graph_list(&records->graph, cell);
+    if (mt_cell_tag(cell) == MT_CELL_PAIR)
+        return (uint64_t)mt_cell_value(cell);
+    if (!list || list->n != 2 || mt_cell_tag(list->items[0]) != MT_CELL_NUMBER ||
+        mt_cell_tag(list->items[1]) != MT_CELL_NUMBER)
+        return 0;
+    return (uint64_t)(mt_cell_value(list->items[0]) << 28 | mt_cell_value(list->items[1]));
+}
+
+/* The number of a stream and a pool; 0: not known. */
+static int lane_of(struct mt_records *records, const struct dict *dict, enum key pool,
+                   uint32_t *number_of_lane)
+{
+    struct mt_lane lane = {.stream = (uint64_t)number(dict, KEY_STREAM),
+                           .pool = has(dict, pool) ? pool_of(records, dict->value[pool]) : 0};
+    uint64_t key = lane.stream * UINT64_C(0x9e3779b97f4a7c15) ^ lane.pool;
+    *number_of_lane = 0;
+    if (!has(dict, KEY_STREAM))
+        return 0;
+    uint32_t known = mt_address_map_get(&records->lane_of, key);
+    if (known && records->lane[known].stream == lane.stream &&
+        records->lane[known].pool == lane.pool) {
+        *number_of_lane = known;
+        return 0;
+    }
+    if (records->n_lanes >= MOST_LANES)
+        return 0;
+    *number_of_lane = (uint32_t)records->n_lanes;
+    if (mt_grow(&records->lane, &records->lanes_capacity, records->n_lanes + 1,
+                sizeof *records->lane) ||
+        mt_address_map_put(&records->lane_of, key, *number_of_lane))
+        return -ENOMEM;
+    records->lane[records->n_lanes++] = lane;
+    return 0;
+}
+
+/* What the program called it; what other tools write there comes with a category. */
+static uint32_t name_of(struct mt_records *records, const struct dict *dict)
+{
+    const char *name = text(records, dict, KEY_METADATA);
+    return *name && !has(dict, KEY_CATEGORY)
+               ? mt_script_string(records->script,
+                                  (uint32_t)mt_cell_value(dict->value[KEY_METADATA]), name)
+               : 0;
+}
+
 static int take_event(struct mt_records *records, const struct dict *dict, mt_cell *made)
 {
     struct mt_import_event event = {
@@ -110,8 +173,12 @@ static int take_event(struct mt_records *records, const struct dict *dict, mt_ce
         .time_us = number(dict, KEY_TIME),
         .has_time = has(dict, KEY_TIME),
         .action = (uint8_t)action_of(text(records, dict, KEY_ACTION))};
-    int rc = mt_records_whence(records, has(dict, KEY_FRAMES) ? dict->value[KEY_FRAMES] : 0,
-                               &event.whence);
+    event.name = event.action == MT_ACTION_ALLOC ? name_of(records, dict) : 0;
+    int rc = mt_records_whence_forward(records, has(dict, KEY_FRAMES) ? dict->value[KEY_FRAMES] : 0,
+                                       has(dict, KEY_FORWARD) ? dict->value[KEY_FORWARD] : 0,
+                                       &event.whence);
+    if (!rc)
+        rc = lane_of(records, dict, KEY_POOL, &event.lane);
     return rc ? rc : add_event(records, &event, made);
 }
 
@@ -170,8 +237,10 @@ static int take_segment(struct mt_records *records, const struct dict *dict, mt_
         .is_small = !strcmp(text(records, dict, KEY_TYPE), "small")};
     place_blocks(records, segment);
     *made = mt_cell_record(MT_RECORD_SEGMENT, records->n_segments++);
-    return mt_records_whence(records, has(dict, KEY_FRAMES) ? dict->value[KEY_FRAMES] : 0,
-                             &segment->whence);
+    int rc = lane_of(records, dict, KEY_SEGMENT_POOL, &segment->lane);
+    return rc ? rc
+              : mt_records_whence(records, has(dict, KEY_FRAMES) ? dict->value[KEY_FRAMES] : 0,
+                                  &segment->whence);
 }
 
 static int take_note(struct mt_records *records, const struct dict *dict, mt_cell *made)
@@ -207,6 +276,34 @@ static void take_traces(struct mt_records *records, mt_cell cell)
     }
 }
 
+/* A profile has one thread's events after another's. */
+static void see_order(struct mt_records *records, const struct mt_import_event *event)
+{
+    bool goes_back = event->time_us < records->last_us ||
+                     (event->time_us == records->last_us && event->nano < records->last_nano);
+    if (records->n_runs < MT_IMPORT_RUNS && (goes_back || !records->n_runs))
+        records->run[records->n_runs++] = records->n_events;
+    records->last_us = event->time_us;
+    records->last_nano = event->nano;
+}
+
+/* PyTorch's segments are whole MiB. */
+static uint32_t kib(int64_t bytes)
+{
+    return bytes > 0 && bytes >> 10 <= UINT32_MAX ? (uint32_t)(bytes >> 10) : 0;
+}
+
+/* What PyTorch's total was before the device's first event. */
+static void see_before(struct mt_records *records, unsigned device, int64_t milli)
+{
+    int64_t bytes = records->args.allocated - records->args.bytes;
+    if (records->before[device].is_known && records->before[device].milli <= milli)
+        return;
+    records->before[device].is_known = true;
+    records->before[device].milli = milli;
+    records->before[device].bytes = bytes > 0 ? (uint64_t)bytes : 0;
+}
+
 /* The profiler's "[memory]", whose args came before it: an allocation, or one of less than 0 bytes.
  */
 static int take_instant(struct mt_records *records, const struct dict *dict, mt_cell *made)
@@ -221,12 +318,16 @@ static int take_instant(struct mt_records *records, const struct dict *dict, mt_
     struct mt_import_event event = {.address = (uint64_t)records->args.address,
                                     .size = (uint64_t)(bytes < 0 ? -bytes : bytes),
                                     .time_us = milli / 1000,
+                                    .nano = (uint32_t)(milli % 1000 + 1000) % 1000,
                                     .has_time = 1,
                                     .device = (uint16_t)records->args.device,
                                     .action =
                                         bytes < 0 ? MT_ACTION_FREE_REQUESTED : MT_ACTION_ALLOC};
+    event.reserved_kib = kib(records->args.reserved);
+    see_before(records, event.device, milli);
     records->is_profile = true;
     records->args.is_there = false;
+    see_order(records, &event);
     return add_event(records, &event, made);
 }
 
@@ -237,6 +338,8 @@ static void take_args(struct mt_records *records, const struct dict *dict)
     records->args.bytes = number(dict, KEY_BYTES);
     records->args.device = number(dict, KEY_DEVICE_ID);
     records->args.device_type = number(dict, KEY_DEVICE_TYPE);
+    records->args.allocated = number(dict, KEY_ALLOCATED);
+    records->args.reserved = number(dict, KEY_RESERVED);
 }
 
 static int take(struct mt_records *records, const struct dict *dict, mt_cell *made)
@@ -260,6 +363,9 @@ static int take(struct mt_records *records, const struct dict *dict, mt_cell *ma
         *made = mt_cell_make(MT_CELL_PLACE, whence);
         return rc;
     }
+    if (has(dict, KEY_SETTINGS))
+        snprintf(records->settings, sizeof records->settings, "%s",
+                 text(records, dict, KEY_SETTINGS));
     if (has(dict, KEY_STAGE) && has(dict, KEY_TIME))
         return take_note(records, dict, made);
     if (has(dict, KEY_BYTES) && has(dict, KEY_ADDR_OF))
@@ -273,7 +379,9 @@ static int take(struct mt_records *records, const struct dict *dict, mt_cell *ma
             take_traces(records, dict->value[KEY_TRACES]);
     } else if (has(dict, KEY_TRACE_EVENTS)) {
         records->is_profile = true;
-        records->base_ns = number(dict, KEY_BASE_TIME);
+        mt_cell base = has(dict, KEY_BASE_TIME) ? dict->value[KEY_BASE_TIME] : 0;
+        records->base_ns = mt_cell_tag(base) == MT_CELL_KILO ? mt_cell_value(base) * 1000
+                                                             : number(dict, KEY_BASE_TIME);
     }
     return 0;
 }
@@ -313,8 +421,8 @@ int mt_records_open(struct mt_records *records, struct mt_script *script, const 
             return -ENOMEM;
     if (mt_grow(&records->whence, &records->whence_capacity, 1, sizeof *records->whence))
         return -ENOMEM;
-    records->n_whence = 1;
-    return 0;
+    records->n_whence = records->n_lanes = 1;
+    return mt_grow(&records->lane, &records->lanes_capacity, 1, sizeof *records->lane);
 }
 
 void mt_records_clear(struct mt_records *records)
@@ -328,6 +436,10 @@ void mt_records_clear(struct mt_records *records)
     free(records->whence);
     free(records->frame);
     free(records->frame_node);
+    free(records->lane);
+    mt_address_map_clear(&records->lane_of);
+    mt_address_map_clear(&records->forward_of);
+    mt_address_map_clear(&records->origin_of);
     mt_address_map_clear(&records->whence_of);
     mt_address_map_clear(&records->pair_of);
     mt_address_map_clear(&records->frame_of);

@@ -26,6 +26,7 @@ enum mt_action {
 /* Where something was requested: a stack of Python, and what autograd did. */
 struct mt_whence {
     uint32_t stack;    /* of the script; 0: none */
+    uint32_t forward;  /* of the script: the line of forward that backward works for; 0: none */
     uint32_t node;     /* text of the script: the backward node that ran; 0: none */
     bool is_autograd;  /* in a thread of autograd's */
     bool is_workspace; /* it is cuBLAS's to work in */
@@ -36,9 +37,24 @@ struct mt_import_event {
     uint64_t address, size; /* as requested */
     int64_t time_us;
     uint32_t whence; /* number in records->whence */
+    __extension__ union {
+        __extension__ struct { /* of a snapshot */
+            uint32_t lane;     /* number in records->lane */
+            uint32_t name;     /* text of the script, that the program gave it; 0: none */
+        };
+        __extension__ struct {     /* of a profile */
+            uint32_t reserved_kib; /* PyTorch's total after it */
+            uint32_t nano;         /* of its time, besides time_us */
+        };
+    };
     uint16_t device;
     uint8_t action;
     uint8_t has_time;
+};
+
+/* The stream, and the private pool, of a request. */
+struct mt_lane {
+    uint64_t stream, pool; /* pool 0: none */
 };
 
 struct mt_import_block {
@@ -51,7 +67,7 @@ struct mt_import_block {
 struct mt_import_segment {
     uint64_t address, size;
     uint64_t first, count; /* of its blocks */
-    uint32_t whence;
+    uint32_t whence, lane;
     int16_t device;
     bool is_expandable, is_small;
 };
@@ -73,6 +89,7 @@ enum mt_record {
 };
 
 #define MT_IMPORT_DEVICES 64u
+#define MT_IMPORT_RUNS 1024u
 
 struct mt_records {
     struct mt_graph graph;
@@ -89,7 +106,13 @@ struct mt_records {
     size_t n_notes, notes_capacity;
     struct mt_whence *whence; /* the first is: nothing known */
     size_t n_whence, whence_capacity;
-    struct mt_address_map whence_of;
+    struct mt_address_map whence_of, origin_of; /* origin: a stack and a line of forward */
+    uint32_t n_origins;
+    struct mt_lane *lane; /* the first is: not known */
+    size_t n_lanes, lanes_capacity;
+    struct mt_address_map lane_of,
+        forward_of;       /* by stream and pool; a text of a traceback -> frame */
+    char settings[1024];  /* PYTORCH_CUDA_ALLOC_CONF; "": not known, or none */
     uint32_t *frame;      /* by number: script's frame, 0 for a native one */
     uint32_t *frame_node; /* text of the script; 0: none; or what a native frame tells (frames.c) */
     size_t n_frames, frames_capacity, frame_nodes_capacity;
@@ -99,12 +122,20 @@ struct mt_records {
         uint64_t first, count;
     } trace[MT_IMPORT_DEVICES];
     unsigned n_traces;
+    uint64_t run[MT_IMPORT_RUNS]; /* where times of a profile's events go back: the first one */
+    unsigned n_runs;
+    int64_t last_us;
+    uint32_t last_nano;
+    struct { /* of a profile's devices */
+        bool is_known;
+        int64_t milli;  /* of its first event's time */
+        uint64_t bytes; /* allocated before it */
+    } before[MT_IMPORT_DEVICES];
     bool is_snapshot, is_profile, has_frames, lacks_times, cut_devices;
     struct { /* of the last "[memory]"'s args */
         bool is_there;
         int64_t address, bytes, device, allocated, reserved, device_type;
     } args;
-    uint64_t without_reserved;
 };
 
 /* Begins; folder: where events may lie meanwhile. 0 or a negative errno; to be cleared in any case.
@@ -118,6 +149,10 @@ int mt_records_take(void *data, struct mt_graph *graph, const mt_cell *items, si
 
 /* The number of where a list of frames says that something was requested. 0 or a negative errno. */
 int mt_records_whence(struct mt_records *records, mt_cell frames, uint32_t *number);
+
+/* The same, with a list of lines of a traceback ("  File \"net.py\", line 3, in forward"), or 0. */
+int mt_records_whence_forward(struct mt_records *records, mt_cell frames, mt_cell forward,
+                              uint32_t *number);
 
 /* Frames: a dictionary's cells become a number. */
 int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_cell line,

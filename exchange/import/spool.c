@@ -41,26 +41,37 @@ int mt_spool_begin(struct mt_spool *spool, struct mt_records *records)
     mt_spool_end(spool);
     spool->file = records->spool;
     spool->has_devices = records->is_snapshot;
-    spool->n = records->is_snapshot ? records->n_traces : 1;
+    spool->n = records->is_snapshot ? records->n_traces : records->n_runs;
     spool->part = calloc(spool->n + 1, sizeof *spool->part);
     if (!spool->part)
         return -ENOMEM;
     if (fflush(records->spool))
         return -errno;
     for (unsigned i = 0; i < spool->n; i++) {
-        spool->part[i].next = records->is_snapshot ? records->trace[i].first : 0;
+        bool is_last = i + 1 == records->n_runs;
+        spool->part[i].next = records->is_snapshot ? records->trace[i].first : records->run[i];
         spool->part[i].end = records->is_snapshot ? spool->part[i].next + records->trace[i].count
-                                                  : records->n_events;
+                             : is_last            ? records->n_events
+                                                  : records->run[i + 1];
         advance(spool, &spool->part[i]);
     }
     return spool->rc;
+}
+
+static bool is_before(const struct mt_spool *spool, const struct mt_import_event *a,
+                      const struct mt_import_event *b)
+{
+    if (a->time_us != b->time_us || spool->has_devices)
+        return a->time_us < b->time_us;
+    return a->nano < b->nano;
 }
 
 bool mt_spool_next(struct mt_spool *spool, struct mt_import_event *event)
 {
     struct mt_spool_part *first = NULL;
     for (unsigned i = 0; i < spool->n; i++)
-        if (spool->part[i].has && (!first || spool->part[i].event.time_us < first->event.time_us))
+        if (spool->part[i].has &&
+            (!first || is_before(spool, &spool->part[i].event, &first->event)))
             first = &spool->part[i];
     if (!first || spool->rc)
         return false;
@@ -69,4 +80,11 @@ bool mt_spool_next(struct mt_spool *spool, struct mt_import_event *event)
         event->device = (uint16_t)(first - spool->part);
     advance(spool, first);
     return true;
+}
+
+const struct mt_import_event *mt_spool_peek(const struct mt_spool *spool, unsigned device)
+{
+    return spool->has_devices && device < spool->n && spool->part[device].has
+               ? &spool->part[device].event
+               : NULL;
 }

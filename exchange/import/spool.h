@@ -9,7 +9,7 @@
 
 struct mt_spool {
     FILE *file;       /* the records' */
-    bool has_devices; /* each device has its part of the file; else each event says its own */
+    bool has_devices; /* each device has its part of the file; else each run of times has */
     struct mt_spool_part {
         struct mt_import_event some[MT_SPOOL_EVENTS];
         uint64_t next, end; /* events of the file */
@@ -28,5 +28,8 @@ void mt_spool_end(struct mt_spool *spool);
 
 /* The next event, with its device; false: there is none, or spool->rc says why. */
 bool mt_spool_next(struct mt_spool *spool, struct mt_import_event *event);
+
+/* The device's next event, which is not taken; NULL: there is none, or devices have no parts. */
+const struct mt_import_event *mt_spool_peek(const struct mt_spool *spool, unsigned device);
 
 #endif

@@ -137,6 +137,34 @@ def check_expandable():
     assert [one["size"] for one in events if one["kind"] == "alloc"] == [21 * MIB] and {one["device"] for one in events} == {1}
 
 
+FORWARD = ['  File "/w/train.py", line 9, in main\n    loss = net(x)\n', '  File "/w/net.py", line 3, in Net.forward\n', "no such line\n"]
+
+
+def check_requests():
+    """Streams, pools, what was requested, frees that wait, forward's lines and the program's names."""
+    def free(kind, address, time):
+        return event(f"free_{kind}", address, 1000, time)
+    entries = [event("alloc", BASE, 1000, 1000, stream=7, pool_id=(0, 1), user_metadata="cache"), event("alloc", BASE + 1024, 512, 1001),
+               event("alloc", BASE + 2048, 100, 1002, [], forward_frames=FORWARD),
+               event("alloc", BASE + 2560, 100, 1002, [], forward_frames=FORWARD, category="x", user_metadata="another tool's"),
+               free("requested", BASE, 1003), free("requested", BASE + 1024, 1004), free("completed", BASE + 1024, 1005), free("completed", BASE, 1006)]
+    made = {"segments": [], "device_traces": [entries], "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64"},
+            "host_traces": [[event("alloc", 4096, 512, 1)]]}
+    for data, name in (pickle.dumps(made), "r.pickle"), (json.dumps(made).encode(), "r.json"):
+        events, said = imported(data, name)
+        assert "1 events are of no device" in said, said
+        kept = [(one["kind"], one.get("stream", one.get("unused", one.get("address")))) for one in events
+                if one["kind"] in ("request_stream", "request", "free_waits", "free_done", "named")]
+        # The block of 100 bytes has a thread of its own: autograd's.
+        assert kept == [("request_stream", 7), ("request", 24), ("named", BASE), ("request_stream", 0), ("request_stream", 0), ("request", 412),
+                        ("request", 412), ("free_waits", None), ("free_done", BASE)], kept
+        assert {one["pool"] for one in events if one["kind"] == "request_stream"} == {0, 1}
+        waits = 1 + [one["kind"] for one in events].index("free_waits")
+        lines = run("blocks", "-f", "csv", "--at", f"event:{waits}", "t.mtap").stdout.splitlines()
+        assert sum('"Net.forward","/w/net.py",3' in line for line in lines) == 2, lines
+        assert "max_split_size_mb:64" in run("info", "t.mtap").stdout
+
+
 def check_others():
     memory = [{"ph": "i", "name": "[memory]", "ts": ts, "args": {"Bytes": size, "Addr": address, "Device Id": device, "Device Type": kind,
                                                                 "Total Allocated": 1, "Total Reserved": 1}}
@@ -145,6 +173,13 @@ def check_others():
     events, said = imported(json.dumps(profile).encode(), "p.json")
     assert [(one["kind"], one["device"], one["size"]) for one in events] == [("alloc", 0, 1024), ("free", 0, 1024), ("alloc", 1, 2048)]
     assert "no segments" in said, said
+    # One thread's events come after another's; these are allocated before they are freed, within a microsecond.
+    memory[:] = [{**memory[0], "ts": ts, "args": {**memory[0]["args"], "Bytes": size, "Total Allocated": total, "Total Reserved": 2 * MIB}}
+                 for ts, size, total in [(100.25, -1024, 4096), (100.75, 1024, 5120), (90.0, 1024, 5120), (100.5, 512, 4608), (100.625, -512, 4096)]]
+    events, said = imported(json.dumps({"traceEvents": memory, "baseTimeNanoseconds": 1_790_000_000_000_000_000}).encode(), "p.json")
+    assert [(one["kind"], one["size"]) for one in events] == [("alloc", 1024), ("free", 1024), ("alloc", 512), ("free", 512), ("alloc", 1024)], events
+    assert "4.00 KiB were allocated before" in said and {one["reserved"] for one in events} == {2 * MIB - 4096}, (said, events)
+    assert "start_realtime_ns=1790000000000090000" in run("dump", "t.mtap").stdout
     pathlib.Path("n.sqlite").unlink(missing_ok=True)
     database = sqlite3.connect("n.sqlite")
     database.execute("CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start, globalPid, deviceId, contextId, address, pc, bytes, memKind, "
@@ -206,7 +241,7 @@ def check_hostile():
     shared = copy.copy(MAIN)  # a list in itself, and one that two things have
     shared.append(shared)
     events, _ = imported(pickle.dumps({"device_traces": [[event("alloc", BASE, 512, 1, shared), event("alloc", BASE + 512, 512, 1, shared)]]}))
-    assert len(events) == 2
+    assert [one["kind"] for one in events] == ["request_stream", "alloc", "alloc"]
 
 
 def check_command():
@@ -229,6 +264,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_snapshot()
     check_older()
     check_expandable()
+    check_requests()
     check_others()
     check_hostile()
     check_command()

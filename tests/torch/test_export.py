@@ -3,6 +3,7 @@
 entry, segment by segment, block by block; torch.cuda._memory_viz reads it. And what torch.profiler recorded, joined by
 --format perfetto --with."""
 import gzip
+import json
 import pickle
 import sys
 from pathlib import Path
@@ -119,6 +120,12 @@ def run_profiled():
             equal("operators", len(linear), 6)
             steps = sorted(time for time, _ in linear)
             check(made and steps[0] < made[0] < steps[2], f"the gradient appears in the first step: {made}, {steps}")
+        made = Path(work) / "imported.mtap"
+        said = harness.must_run([MEMTAP, "import", "-o", made, profile]).stdout
+        check("were allocated before the first event" in said, f"the weights are older than the profile: {said}")
+        of_profile, own = (json.loads(harness.must_run([MEMTAP, "report", "-f", "json", path]).stdout)["peak"] for path in (made, trace))
+        unused = [peak["reserved"] - peak["allocated"] for peak in (of_profile, own)]
+        equal("the profile's unused cache at its peak, in KiB", unused[0] >> 10, unused[1] >> 10)
         other = Path(work) / "other.json"
         other.write_text('{"traceEvents": [{"ph": "X", "name": "x", "pid": 1, "tid": 1, "ts": 5, "dur": 1}]}')
         told = harness.must_run([MEMTAP, "export", "-f", "perfetto", "--with", other, "-o", picture, trace], ends=2).stderr

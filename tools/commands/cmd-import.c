@@ -31,6 +31,13 @@ static void tell(const char *output, const struct mt_import_summary *summary)
     if (summary->differing)
         printf("Note: %s blocks have another size at the end than their request explains\n",
                mt_count_text(count, summary->differing));
+    if (summary->unknown_bytes)
+        printf("Note: %s were allocated before the first event; nothing else is known of them, and "
+               "they are left out\n",
+               mt_size_text(count, summary->unknown_bytes));
+    if (summary->of_host)
+        printf("Note: %s events are of no device (pinned memory of the host); they are left out\n",
+               mt_count_text(count, summary->of_host));
     const struct {
         bool holds;
         const char *text;
@@ -38,7 +45,8 @@ static void tell(const char *output, const struct mt_import_summary *summary)
         {summary->lacks_stacks, "the file has no stacks, so no block has a line"},
         {summary->lacks_times,
          "some events have no time; their order is kept, a microsecond apart"},
-        {summary->is_profile, "torch.profiler tells no segments and no lines of memory"},
+        {summary->is_profile,
+         "torch.profiler tells no segments and no lines of memory; reserved bytes are its totals"},
         {summary->cut_devices, "there are more than 64 devices; the first ones are in the trace"},
     };
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
