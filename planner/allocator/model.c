@@ -174,6 +174,8 @@ static int set_conf(struct mt_allocator *allocator, uint64_t index)
         return -EINVAL;
     conf.async = allocator->conf.async;
     allocator->conf = conf;
+    if (!allocator->now.segments && !allocator->peak.reserved && conf.memory_fraction < 1)
+        set_limit(allocator, conf.memory_fraction); /* PyTorch reads it when CUDA begins */
     return 0;
 }
 

@@ -63,6 +63,7 @@ struct mt_gradient {
 /* What the thread's last alloc was of (torch/requests.h). */
 struct mt_thread_request {
     uint64_t stream, pool;
+    uint64_t shared; /* a pool of blocks that all share, of this device, known last; 0: none */
     int device;
     uint32_t thread; /* id of the thread; 0: there was none */
 };

@@ -31,17 +31,17 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, uint16_t device,
         return;
     uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_thread_stack(self);
     mt_ask(self);
-    if (MT_UNLIKELY(!mt_totals_are_as_before(device >> 8))) {
-        mt_alloc_conf_tell(self);
-        mt_totals_look(self, kind, device >> 8, arguments[kind == MT_OOM ? 1 : 2],
-                       arguments[kind == MT_OOM ? 2 : 3], caller);
-    }
     if (kind == MT_OOM)
         mt_optimizers_look(self); /* what there is of the state counts */
     else if (kind == MT_FREE)
         mt_request_free(self, device >> 8, arguments[0], arguments[1], caller);
     else
         mt_request_alloc(self, device >> 8, arguments[0], arguments[1], caller);
+    if (MT_UNLIKELY(!mt_totals_are_as_before(device >> 8))) {
+        mt_alloc_conf_tell(self);
+        mt_totals_look(self, kind, device >> 8, arguments[kind == MT_OOM ? 1 : 2],
+                       arguments[kind == MT_OOM ? 2 : 3]);
+    }
     mt_record(self, kind, device >> 8, stack, arguments);
     mt_leave(self);
 }

@@ -47,7 +47,8 @@ static __attribute__((noinline)) void use_stream(struct mt_thread *self, int dev
     if (last->stream == stream && last->pool == pool && last->device == device &&
         last->thread == self->id)
         return;
-    *last = (struct mt_thread_request){stream, pool, device, self->id};
+    *last = (struct mt_thread_request){
+        .stream = stream, .pool = pool, .device = device, .thread = self->id};
     mt_record(self, MT_REQUEST_STREAM, device, 0, MT_ARGS(stream, pool));
 }
 
@@ -115,8 +116,10 @@ static __attribute__((cold)) void add_waiting(int device, uint64_t record, uint6
 MT_UNSANITIZED static void tell(struct mt_thread *self, int device, uint64_t size,
                                 const uint64_t *record, unsigned word)
 {
-    uint64_t requested = record[word + MT_BLOCK_REQUESTED];
-    use_stream(self, device, record[MT_BLOCK_STREAM], private_pool(record[word + MT_BLOCK_POOL]));
+    uint64_t requested = record[word + MT_BLOCK_REQUESTED], blocks = record[word + MT_BLOCK_POOL];
+    uint64_t pool = private_pool(blocks);
+    use_stream(self, device, record[MT_BLOCK_STREAM], pool);
+    self->request.shared = pool ? self->request.shared : blocks;
     if (requested != size)
         mt_record(self, MT_REQUEST, device, 0, MT_ARGS(size - requested));
 }

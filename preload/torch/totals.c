@@ -83,16 +83,17 @@ static void find_statistics(struct learning *found, const uint64_t *words, uint6
     }
 }
 
+/* The only word behind the pools that has the value. */
 static void find_total(struct learning *found, const uint64_t *words, uint64_t begin)
 {
-    for (unsigned i = BEFORE + 1; i < WINDOW; i++) {
-        uint64_t address = begin + 8 * i;
-        if (words[i] != found->reserved)
-            continue;
-        found->agree_total = found->total == address ? found->agree_total + 1 : 1;
-        found->total = address;
-        return;
-    }
+    uint64_t address = 0;
+    for (unsigned i = BEFORE + 1; i < WINDOW; i++)
+        if (words[i] == found->reserved && address)
+            return;
+        else if (words[i] == found->reserved)
+            address = begin + 8 * i;
+    found->agree_total = address && found->total == address ? found->agree_total + 1 : 1;
+    found->total = address;
 }
 
 static void use_word(unsigned device, unsigned word, uint64_t address)
@@ -158,15 +159,13 @@ static uint64_t limit_of(const struct mt_allocator_words *totals)
     return has && bytes < MOST_BYTES ? bytes : 0;
 }
 
-/* Where the total is, is certain once it was found with two values. */
 static void learn(struct mt_thread *self, unsigned device, uint64_t allocated, uint64_t reserved,
                   uint64_t pool)
 {
     struct learning *found = &learning[device];
     struct mt_allocator_words *totals = &mt_allocator_words[device];
     uint64_t words[WINDOW], begin = pool - (uint64_t)8 * BEFORE;
-    bool is_other = found->reserved != reserved;
-    if (!reserved || !allocated || (found->allocated == allocated && !is_other) ||
+    if (!reserved || !allocated || (found->allocated == allocated && found->reserved == reserved) ||
         mt_safe_read((const void *)(uintptr_t)begin, words, sizeof words))
         return;
     found->allocated = allocated;
@@ -176,23 +175,14 @@ static void learn(struct mt_thread *self, unsigned device, uint64_t allocated, u
         if (found->agree == AGREE)
             use_statistics(device, found);
     }
-    if (totals->word[HAS_LIMIT] || !is_other)
+    if (totals->word[HAS_LIMIT])
         return;
     find_total(found, words, begin);
-    if (found->agree_total < 2)
+    if (found->agree_total < AGREE)
         return;
     use_limit(device, found);
     if (limit_of(totals))
         mt_record(self, MT_MEMORY_LIMIT, (int)device, 0, MT_ARGS(limit_of(totals)));
-}
-
-/* Of a block that is reported, the pool of blocks that all share; 0: not known. */
-MT_UNSANITIZED static uint64_t pool_of(struct mt_caller caller)
-{
-    const uint64_t *record = mt_block_known_anywhere(false, caller);
-    unsigned word = atomic_load_explicit(&mt_block_size_word, memory_order_relaxed);
-    uint64_t pool = record && word ? record[word + MT_BLOCK_POOL] : 0;
-    return pool && pool % 8 == 0 && !mt_block_private_pool(pool) ? pool : 0;
 }
 
 /* Those that this is not about: retries free the cache, too; and within a MemPool only its own part
@@ -213,33 +203,25 @@ static void tell_changes(struct mt_thread *self, unsigned device)
         mt_record(self, MT_MEMORY_LIMIT, (int)device, 0, MT_ARGS(limit_of(totals)));
 }
 
-static bool has_to_learn(const struct learning *found, const struct mt_allocator_words *totals,
-                         uint64_t reserved)
-{
-    return !totals->word[EMPTIED] || (!totals->word[HAS_LIMIT] && found->reserved != reserved);
-}
-
-/* With an alloc's block the record can be found. It is not tried for ever. */
+/* It is not tried for ever. */
 void mt_totals_look(struct mt_thread *self, unsigned kind, unsigned device, uint64_t allocated,
-                    uint64_t reserved, struct mt_caller caller)
+                    uint64_t reserved)
 {
     if (device >= MT_TOTALS_DEVICES)
         return;
-    struct learning *found = &learning[device];
-    struct mt_allocator_words *totals = &mt_allocator_words[device];
+    struct mt_allocator_words *words = &mt_allocator_words[device];
     tell_changes(self, device);
-    if (totals->word[EMPTIED] && totals->word[HAS_LIMIT])
+    if (words->word[EMPTIED] && words->word[HAS_LIMIT])
         return;
-    if (kind == MT_ALLOC && has_to_learn(found, totals, reserved)) {
-        uint64_t pool = pool_of(caller);
-        if (pool)
-            learn(self, device, allocated, reserved, pool);
-    }
-    if (++found->looks < LOOKS)
+    const struct mt_thread_request *request = &self->request;
+    if (kind == MT_ALLOC && request->device == (int)device && request->thread == self->id &&
+        request->shared)
+        learn(self, device, allocated, reserved, request->shared);
+    if (++learning[device].looks < LOOKS)
         return;
-    if (!totals->word[EMPTIED])
+    if (!words->word[EMPTIED])
         use_nothing(device, EMPTIED, RETRIES + 1);
-    if (!totals->word[HAS_LIMIT])
+    if (!words->word[HAS_LIMIT])
         use_nothing(device, LIMIT, HAS_LIMIT + 1);
 }
 

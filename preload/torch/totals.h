@@ -9,7 +9,7 @@
 #ifndef MT_PRELOAD_TOTALS_H
 #define MT_PRELOAD_TOTALS_H
 
-#include "blocks.h"
+#include "preload/loader/find-real.h"
 #include "preload/record/recorder.h"
 
 #define MT_TOTALS_DEVICES 16u /* of others, these are not recorded */
@@ -35,9 +35,10 @@ MT_UNSANITIZED static inline bool mt_totals_are_as_before(unsigned device)
     return !changed;
 }
 
-/* They are not: an alloc, a free or an oom, with the totals after it. Learns, and records changes. */
+/* They are not: an alloc, a free or an oom, with the totals after it. Learns, and records changes.
+ * Call it when an alloc's request is told, which knows the pool of its block. */
 void mt_totals_look(struct mt_thread *self, unsigned kind, unsigned device, uint64_t allocated,
-                    uint64_t reserved, struct mt_caller caller) __attribute__((cold));
+                    uint64_t reserved) __attribute__((cold));
 
 /* For a forked child. */
 void mt_totals_reset(void);

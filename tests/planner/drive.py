@@ -157,9 +157,7 @@ class Driver:
                     block = torch.empty(size, dtype=torch.uint8, device="cuda")
             else:
                 block = torch._C._cuda_cudaCachingAllocator_raw_alloc(size, stream.cuda_stream)
-        except RuntimeError as error:
-            if "out of memory" not in str(error):
-                raise
+        except torch.cuda.OutOfMemoryError:
             self.ooms += 1
             self.note(ALLOCATE, size, number, index, pool)
             self.note(FREE, block=number)

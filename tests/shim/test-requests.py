@@ -82,6 +82,26 @@ def test_unknown(work):
     return streams != {"0xffffffffffffffff"} or not status.startswith("none")
 
 
+def test_bounded(work):
+    """A trace that keeps the newest events only lacks what earlier ones said of requests: memtap plan says so, and that
+    nothing is replayed."""
+    trace = work / "bounded.mtap"
+    subprocess.run([program, "0", str(150 * ROUNDS)], check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "LD_PRELOAD": os.environ["MEMTAP_TEST_SHIM"],
+                        "MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1", "MEMTAP_KEEP": "1M"})
+    asked = [memtap, "plan", "--memory", "80G", trace]
+    text = subprocess.run(asked, stdout=subprocess.PIPE, text=True, check=False).stdout
+    found = json.loads(subprocess.run([*asked, "--format", "json"], stdout=subprocess.PIPE,
+                                      check=False).stdout)
+    words = ("Dropped, because only the newest events are kept", "Modelled:",
+             "the trace does not say what was requested")
+    lack = [line for line in words if line not in " ".join(text.split())]
+    said = {row["how"] for row in found["settings"]}
+    print(f"bounded: {found['check']}, {said}, lacking {lack}")
+    return bool(lack) or said != {"modelled"} or not found["check"]["requests_unknown"]
+
+
 with tempfile.TemporaryDirectory(prefix="memtap-test-") as folder:
     where = pathlib.Path(folder)
-    sys.exit(sum(test(where, padding) for padding in (0, 1, 2, 6)) + test_unknown(where) != 0)
+    sys.exit(sum(test(where, padding) for padding in (0, 1, 2, 6)) + test_unknown(where) +
+             test_bounded(where) != 0)
