@@ -14,7 +14,7 @@ const struct mt_change_kind mt_change_kinds[] = {
     {"sequence", "PART", "1/2", "likewise for the sequence; scores of attention by its square", 10,
      MT_REBUILDS_SHAPE, mt_change_sequence},
     {"precision", "autocast|bf16", "autocast bf16", "autocast: products in 16 bits, what PyTorch keeps in 32 stays so; "
-     "bf16: every float of 32 bits has 16", 60, MT_REBUILDS_TYPES, mt_change_precision},
+     "bf16: every float of 32 bits has 16", 30, MT_REBUILDS_TYPES, mt_change_precision},
     {"checkpoint", "MODULE", NULL, "each call of the module runs again in backward, without reentry", 10,
      MT_REBUILDS_SAVED, mt_change_checkpoint},
     {"lora", "RANK", "16", "adapters beside the linear layers of numbered modules, all else frozen", 10,
@@ -31,7 +31,7 @@ const struct mt_change_kind mt_change_kinds[] = {
     {"zero3", "RANKS", "8", "FSDP2 for each numbered layer, parameters gathered for forward and again for backward",
      10, MT_REBUILDS_PLACES | MT_REBUILDS_GRADIENTS, mt_change_zero3},
     {"offload", "optimizer|activations|parameters", "optimizer activations parameters",
-     "what is offloaded is on the card only while it is used; optimizers step on the CPU", 70, 0,
+     "what is offloaded is on the card only while it is used; optimizers step on the CPU", 20, 0,
      mt_change_offload},
     {0},
 };
