@@ -183,9 +183,12 @@ class SparkEngine:
 
 
 def _own_session(spark: Any) -> Any:
-    """A session whose views are not the caller's, with the caller's settings."""
+    """A session whose views are not the caller's, with the caller's settings; before Spark 4, which cannot list them, the caller's."""
+    settings = getattr(spark.conf, "getAll", None)
+    if settings is None:
+        return spark
     own = spark.newSession()
-    for name, value in spark.conf.getAll.items():
+    for name, value in settings.items():
         if own.conf.isModifiable(name):
             own.conf.set(name, value)
     return own
