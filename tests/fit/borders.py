@@ -35,6 +35,8 @@ PROGRAMS = {
     "kv_cache": (SMALL, "batch=1..4096", "python Z/kv_cache.py --tokens 32 --batch {batch}"),
     "linear_loop": (SMALL, "batch=1..1000000", "python Z/linear_loop.py --batch {batch}"),
     "plain_oom": (SMALL, "batch=1..4096", "python Z/plain_oom.py --steps 3 --batch {batch}"),
+    "sharded_ranks": (SMALL, "batch=1..4096", "torchrun --nproc-per-node 2 Z/sharded_ranks.py --width 1024 --batch {batch}"),
+    "pipeline_ranks": (SMALL, "batch=4..4096+4", "torchrun --nproc-per-node 2 Z/pipeline_ranks.py --width 1024 --batch {batch}"),
     "qwen_adamw": (LARGE, "batch=1..4096", "python Z/qwen_adamw.py --batch {batch}"),
     "qwen_adamw, length": (LARGE, "length=16..4096+16", "python Z/qwen_adamw.py --batch 8 --length {length}"),
     "nanoGPT": (MIDDLE, "batch=1..4096",
@@ -54,6 +56,7 @@ PROGRAMS = {
               "--imageSize 64 --batchSize {batch}"),
     "diffusion": (MIDDLE, "batch=16..120", "python DIFFUSION {batch}"),
 }
+TO_THE_END = ["graph_capture"]  # the graph comes after steps that repeat
 PUBLIC = list(PROGRAMS)[list(PROGRAMS).index("nanoGPT"):]
 DIFFUSION = """
 import sys
@@ -106,9 +109,10 @@ def plain(args, work, env, command):
 def try_one(args, work, name):
     cards, vary, text = PROGRAMS[name]
     cards = args.cards or cards
-    gpus = ["--gpus", "2"] if text.startswith("torchrun") else []
+    options = ["--gpus", "2"] if text.startswith("torchrun") else []
+    options += ["--steps", "all"] if name in TO_THE_END else []
     env = {**os.environ, "PYTHONPATH": str(args.public / "minGPT")}
-    command = [args.memtap, "fit", "-q", "-f", "json", "-s", cards, *gpus, "-V", vary, "--",
+    command = [args.memtap, "fit", "-q", "-f", "json", "-s", cards, *options, "-V", vary, "--",
                *words_of(args, work, text)]
     done = subprocess.run([str(word) for word in command], cwd=work, env=env, capture_output=True, text=True, check=False)
     if not done.stdout:

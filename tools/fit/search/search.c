@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define MOST_GUESSES 5u /* by replays; then what is left is halved */
+#define MOST_GUESSES 8u /* by replays; then what is left is halved */
 
 void mt_search_begin(struct mt_card_search *search, size_t line, size_t card)
 {
@@ -50,6 +50,18 @@ static size_t stride(struct mt_card_search *search, size_t range)
     return search->steps < 20 ? width << 2 * search->steps++ : SIZE_MAX / 4;
 }
 
+/* Where a guess by replays was wrong. A run that fits tells where to go on, and so how far it was
+ * wrong; of one that does not fit no more is known: the next is to fit. */
+static size_t step_from_guess(struct mt_card_search *search)
+{
+    unsigned near = search->near++;
+    if (!near)
+        return 0;
+    if (search->fits == MT_NONE)
+        return near < 4 ? search->fails >> (8 - 2 * near) : search->fails / 2;
+    return search->fails == MT_NONE ? (size_t)1 << (2 * near - 1) : search->fails / 2;
+}
+
 /* One of the positions from low to high, by replays of runs: where they say that the border is, and
  * where that was wrong, near to it. False: replays say nothing, or were wrong too often. */
 static bool choose_by_replay(struct mt_card_search *search, const struct mt_job *job,
@@ -65,7 +77,7 @@ static bool choose_by_replay(struct mt_card_search *search, const struct mt_job 
         *position = at;
         return true;
     }
-    size_t step = ((size_t)1 << search->near++) - 1, half = (high - low) / 2;
+    size_t step = step_from_guess(search), half = (high - low) / 2;
     step = step < half ? step : half;
     *position = at < low ? low + step : high - step;
     return true;
