@@ -115,6 +115,9 @@ def test_fraction():
 def test_ends_of_the_range():
     card = found("-s", "t4", "--vary", "size=1..10", PROGRAM, "{size}")["cards"][0]
     check(card["fits"] == {"size": 10} and card["fails"] is None and card["verdict"] == "always", f"{card}")
+    text = " ".join(fit("-s", "h100,t4", "--vary", "size=1..10", PROGRAM, "{size}").stdout.split())
+    check("size=10, the end of the range, still fits h100; t4. A larger range shows the border." in text, text)
+    check("larger range" not in fit("-s", "t4", "--vary", "size=1..20000", PROGRAM, "{size}").stdout, "a border is one")
     card = found("-s", "t4", "--vary", "size=16000..20000", PROGRAM, "{size}", code=1)["cards"][0]
     check(card["fits"] is None and card["fails"] == {"size": 16000} and card["verdict"] == "never", f"{card}")
     card = found("-s", "t4", "--vary", "size=7..7", PROGRAM, "{size}")["cards"][0]

@@ -214,6 +214,32 @@ static void note_change(const struct notes *notes, size_t card)
     put(notes, &sentence);
 }
 
+/* Where the end of the range is no border. */
+static void note_range(const struct notes *notes)
+{
+    char room[MT_VALUE_TEXT];
+    const struct mt_fit *fit = notes->fit;
+    struct sentence sentence = {.used = 0};
+    if (fit->job->searched < 0 || !fit->job->variable[fit->job->searched].is_ordered)
+        return;
+    const struct mt_variable *variable = &fit->job->variable[fit->job->searched];
+    for (size_t card = 0; card < fit->job->n_cards; card++)
+        for (size_t line = 0; line < fit->job->n_lines; line++) {
+            if (mt_fit_verdict(fit, line, card) != MT_VERDICT_ALL)
+                continue;
+            if (!sentence.used)
+                say(&sentence, "%s=%s, the end of the range, still fits", variable->name,
+                    mt_variable_text(variable, variable->n - 1, room));
+            say(&sentence, " ");
+            say_where(&sentence, fit, card, (struct mt_choice){line, 0}, MT_CHOICE_LINE);
+            say(&sentence, ";");
+        }
+    end_list(&sentence);
+    if (sentence.used)
+        say(&sentence, " A larger range shows the border.");
+    put(notes, &sentence);
+}
+
 static void note_how(const struct notes *notes)
 {
     char time[MT_SIZE_TEXT];
@@ -270,6 +296,7 @@ void mt_fit_put_notes(const struct mt_fit *fit, const struct mt_style *style, un
     }
     note_alike(&notes, alike);
     note_flushes(&notes);
+    note_range(&notes);
     note_how(&notes);
     put_proof(&notes);
 }
