@@ -109,6 +109,9 @@ int mt_run_import(const struct mt_command *command, int argc, char **argv)
     if (operand + 1 < argc)
         return mt_fail_usage(command, "unexpected argument '%s'; give one file at a time",
                              argv[operand + 1]);
+    if (output && !strcmp(output, "-"))
+        return mt_fail_usage(command,
+                             "a trace is not written to standard output; give a file to -o");
     const char *path = argv[operand];
     if (!output) {
         if (choose_name(name, path))
