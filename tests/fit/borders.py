@@ -47,10 +47,10 @@ PROGRAMS = {
                      "--model.model_type=gpt2-medium --trainer.batch_size={batch}"),
     "Transformer": (SMALL, "batch=1..4096",
                     "python F/examples/word_language_model/main.py --accel --data DATA --model Transformer --epochs 1 "
-                    "--emsize 512 --nhid 2048 --nhead 8 --nlayers 6 --dry-run --batch_size {batch}"),
+                    "--emsize 512 --nhid 2048 --nhead 8 --nlayers 6 --dry-run --save {batch}.pt --batch_size {batch}"),
     "LSTM": (SMALL, "batch=1..4096",
              "python F/examples/word_language_model/main.py --accel --data DATA --model LSTM --epochs 1 "
-             "--emsize 1024 --nhid 1024 --nlayers 4 --dry-run --batch_size {batch}"),
+             "--emsize 1024 --nhid 1024 --nlayers 4 --dry-run --save {batch}.pt --batch_size {batch}"),
     "DCGAN": ("t4,rtx3060,l4", "batch=1..1000",
               "python F/examples/dcgan/main.py --dataset fake --accel --niter 1 --workers 0 --ngf 256 --ndf 256 "
               "--imageSize 64 --batchSize {batch}"),
