@@ -56,8 +56,8 @@ const struct mt_command mt_commands[] = {
     {"plan", "[OPTION]... [TRACE]", "replay the run under other settings of PyTorch's allocator",
      "Replays a trace's requests under other settings of PyTorch's allocator, and on other\n"
      "cards: what each would have reserved, whether it fits, and where it would not; how\n"
-     "much of the memory any allocator could have avoided. The exit code is 1 if no setting\n"
-     "fits.",
+     "much of the memory any allocator could have avoided. Ends with the cheapest settings\n"
+     "and changes of the program that make it fit; the exit code is 1 if nothing does.",
      mt_plan_options, 0, mt_run_plan},
     {"diff", "[OPTION]... OLD NEW", "compare two runs: what changed, and which lines did it",
      "Compares two runs of a program: how the peak changed, and which categories, phases\n"
