@@ -241,3 +241,8 @@ const struct mt_phase_name mt_phase_names[4] = {
     [MT_PHASE_BACKWARD] = {"backward", "backward"},
     [MT_PHASE_STEP] = {"optimizer", "optimizer step"},
 };
+
+const char *mt_phase_cell(enum mt_phase phase)
+{
+    return phase == MT_PHASE_OUTSIDE ? "outside" : mt_phase_names[phase].name;
+}

@@ -101,4 +101,7 @@ extern const struct mt_phase_name {
     const char *name, *label;
 } mt_phase_names[4];
 
+/* What tables call it: outside, forward, backward or optimizer. */
+const char *mt_phase_cell(enum mt_phase phase);
+
 #endif

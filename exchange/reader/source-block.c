@@ -4,11 +4,6 @@
 #include "source.h"
 #include "trace-format/dtypes.h"
 
-const char *const mt_row_source_phase_names[] = {[MT_PHASE_OUTSIDE] = "outside",
-                                                 [MT_PHASE_FORWARD] = "forward",
-                                                 [MT_PHASE_BACKWARD] = "backward",
-                                                 [MT_PHASE_STEP] = "step"};
-
 static void put_line(struct mt_columns *columns, const struct mt_definitions *definitions,
                      const struct mt_block *block)
 {
@@ -34,7 +29,7 @@ static void put_made(struct mt_columns *columns, const struct mt_block_row *row)
         mt_columns_put(columns, MT_BLOCKS_END_EVENT, (int64_t)row->end_event);
     }
     mt_columns_put(columns, MT_BLOCKS_THREAD, block->birth->thread);
-    mt_columns_text(columns, MT_BLOCKS_PHASE, mt_row_source_phase_names[block->birth->when.phase]);
+    mt_columns_text(columns, MT_BLOCKS_PHASE, mt_phase_cell(block->birth->when.phase));
     if (span && span->iteration)
         mt_columns_put(columns, MT_BLOCKS_ITERATION, span->iteration);
     if (block->stack)

@@ -43,7 +43,7 @@ static void put_sample(const struct mt_row_source *rows, struct mt_columns *colu
     mt_columns_put(columns, MT_SAMPLES_EVENT, (int64_t)sample->event);
     if (sample->span) {
         mt_columns_put(columns, MT_SAMPLES_SPAN_NS, (int64_t)sample->span->time_ns);
-        mt_columns_text(columns, MT_SAMPLES_PHASE, mt_row_source_phase_names[sample->span->phase]);
+        mt_columns_text(columns, MT_SAMPLES_PHASE, mt_phase_cell(sample->span->phase));
     }
     if (sample->at->iterations)
         mt_columns_put(columns, MT_SAMPLES_ITERATION, (int64_t)sample->at->iterations);

@@ -51,7 +51,6 @@ struct mt_block_row {
     bool of_cuda, has_end;
     uint64_t end_ns, end_event;
 };
-extern const char *const mt_row_source_phase_names[]; /* enum mt_phase */
 void mt_row_source_put_block(const struct mt_row_source *rows, struct mt_columns *columns,
                              const struct mt_block_row *row);
 

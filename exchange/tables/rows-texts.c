@@ -43,7 +43,7 @@ static const char *phase(const struct mt_rows *rows, uint32_t number, char *room
 {
     (void)rows;
     (void)room;
-    return number == MT_PHASE_OUTSIDE ? "outside" : mt_phase_names[number].name;
+    return mt_phase_cell((enum mt_phase)number);
 }
 
 static const char *dtype(const struct mt_rows *rows, uint32_t number, char *room)
