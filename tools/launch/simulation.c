@@ -102,6 +102,9 @@ int mt_simulation_card(const struct mt_command *command, const struct mt_simulat
     if (simulation->gpu && !(launch.gpu = sim_gpu_find(simulation->gpu)))
         return unknown_gpu(command, simulation->gpu);
     int rc = read_size(command, simulation->memory, &launch.memory);
+    if (!rc && simulation->memory && !launch.memory)
+        rc = mt_fail_usage(command, "--memory %s: a card has memory; give more, such as 24G",
+                           simulation->memory);
     *name = launch.gpu ? launch.gpu->product : NULL;
     *memory = simulation->memory ? launch.memory : launch.gpu ? launch.gpu->memory : 0;
     return rc;
