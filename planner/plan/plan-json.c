@@ -75,9 +75,13 @@ static json_t *plan_json(const struct mt_plan *plan, const struct mt_analysis *a
     json_t *settings = json_array();
     for (size_t i = 0; i < plan->n; i++)
         json_array_append_new(settings, setting_json(plan, &plan->setting[i], analysis));
-    json_t *recorded = json_pack("{s:o,s:o,s:o}", "conf", mt_json_text(plan->conf),
-                                 "peak_allocated", mt_json_number(plan->asked->peak_allocated),
-                                 "peak_reserved", mt_json_number(plan->asked->peak_reserved));
+    json_t *by_program = json_array();
+    for (size_t i = 0; i < plan->asked->n_confs; i++)
+        json_array_append_new(by_program, mt_json_text(plan->asked->confs[i]));
+    json_t *recorded =
+        json_pack("{s:o,s:o,s:o,s:o}", "conf", mt_json_text(plan->conf), "set_by_program",
+                  by_program, "peak_allocated", mt_json_number(plan->asked->peak_allocated),
+                  "peak_reserved", mt_json_number(plan->asked->peak_reserved));
     json_t *floor = json_pack("{s:o,s:o}", "live", mt_json_number(plan->floor.live), "packing",
                               number_or_null(plan->floor.packing));
     json_t *card = json_pack(

@@ -83,6 +83,25 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
                     "The trace does not name PyTorch's release; the newest is assumed.");
 }
 
+/* A setting of the environment does not last where the program makes its own. */
+static void print_own_settings(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
+{
+    char times[MT_SIZE_TEXT], safe[MT_PLAN_CONF], text[MT_PLAN_CONF + 200];
+    const struct mt_asked *asked = plan->asked;
+    if (!asked->n_confs)
+        return;
+    const char *last = asked->confs[asked->n_confs - 1];
+    mt_safe_text(safe, sizeof safe, *last ? last : "PyTorch's defaults", 0, MT_CUT_END, style);
+    snprintf(
+        text, sizeof text,
+        "The program itself sets the allocator%s%s%s to %s: from there on, that replaces what is "
+        "tried below.",
+        asked->n_confs == 1 ? "" : " ",
+        asked->n_confs == 1 ? "" : times_text(times, asked->n_confs),
+        asked->n_confs == 1 ? "" : ", at last", safe);
+    put_wrapped(out, style, text);
+}
+
 static void print_card(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
 {
     char card[MT_SIZE_TEXT], others[MT_SIZE_TEXT], device[MT_SIZE_TEXT], text[400], name[200];
@@ -277,6 +296,7 @@ static void print_plan(const struct mt_plan *plan, bool has_answer,
     const struct mt_plan_setting *recorded = mt_plan_recorded(plan);
     print_card(plan, out, style);
     print_check(plan, out, style);
+    print_own_settings(plan, out, style);
     if (plan->n)
         print_settings(plan, out, style);
     print_floor(plan, out);

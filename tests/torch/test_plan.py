@@ -102,6 +102,8 @@ def own(work):
             continue
         exact(f"own_settings.py {' '.join(arguments)}", found)
         check(found["check"]["out_of_memory"] > 0, "memory runs out")
+        made = found["recorded"]["set_by_program"]
+        check("expandable_segments:True" in made if arguments else not made, f"its own settings: {made}")
     other = plan(record(work, HERE / "own_settings.py", ["--fits"], "h100", ""), SPLIT)
     real = plan(record(work, HERE / "own_settings.py", ["--fits"], "h100", SPLIT), SPLIT)
     for name in ("fits", "peak_reserved", "peak_allocated", "retries"):
