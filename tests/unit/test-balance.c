@@ -1,36 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the device holds besides PyTorch's memory, and what is left at a program's end. */
-#include "analyzed.h"
 #include "analyzer/findings/analysis.h"
+#include "device-fixture.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 
 #include <check.h>
 
 #define A 0x7f0000000000ull
-
-static struct mt_builder *builder;
-static struct mt_analysis analysis;
-static struct mt_question question; /* the peak */
-
-static void begin(void)
-{
-    builder = mt_builder_create();
-}
-
-static void end(void)
-{
-    mt_analysis_destroy(&analysis);
-    mt_builder_destroy(builder);
-}
-
-static const struct mt_device *analyze(void)
-{
-    mt_analyze(&analysis, builder, &question);
-    const struct mt_device *device = mt_analysis_main_device(&analysis);
-    ck_assert_ptr_nonnull(device);
-    return device;
-}
 
 static void sample(uint64_t free, uint64_t own, uint64_t others)
 {
@@ -125,13 +102,18 @@ START_TEST(a_sample_before_serves_where_none_follows)
 }
 END_TEST
 
-/* A segment of 20 MiB that the device had given when it was asked, and whose event comes later. */
-START_TEST(a_sample_within_a_call_is_corrected_by_the_next)
+/* The device has given a segment of 20 MiB when it is asked, and that call's event comes later. */
+static void sample_within_a_call(uint64_t free)
 {
     use_library();
-    sample(580 * MT_MIB, 420 * MT_MIB, 0);
+    sample(free, 1000 * MT_MIB - free, 0);
     mt_build_event(builder, MT_CUDA_MALLOC, A + 256 * MT_MIB, 20 * MT_MIB, 0);
     mt_build_event4(builder, MT_ALLOC, A + 256 * MT_MIB, 1, 20 * MT_MIB + 1, 42 * MT_MIB);
+}
+
+START_TEST(a_sample_within_a_call_is_corrected_by_the_next)
+{
+    sample_within_a_call(580 * MT_MIB);
     for (unsigned i = 0; i < 9; i++) /* the next sample is farther than the first */
         mt_build_event4(builder, i % 2 ? MT_ALLOC : MT_FREE, A + 256 * MT_MIB, 1,
                         20 * MT_MIB + i % 2, 42 * MT_MIB);
@@ -144,10 +126,7 @@ END_TEST
 
 START_TEST(no_more_is_in_use_than_the_device_has)
 {
-    use_library();
-    sample(10 * MT_MIB, 990 * MT_MIB, 0);
-    mt_build_event(builder, MT_CUDA_MALLOC, A + 256 * MT_MIB, 20 * MT_MIB, 0);
-    mt_build_event4(builder, MT_ALLOC, A + 256 * MT_MIB, 1, 20 * MT_MIB + 1, 42 * MT_MIB);
+    sample_within_a_call(10 * MT_MIB);
     const struct mt_balance *balance = &analyze()->balance;
     ck_assert_uint_eq(balance->used, 1000 * MT_MIB);
     ck_assert_uint_eq(balance->runtime, 950 * MT_MIB);

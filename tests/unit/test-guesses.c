@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trace does not tell of a change (enum mt_guess), and what it tells twice: views of one
  * block, nodes at one address. */
-#include "analyzed.h"
 #include "planner/changes/changes.h"
 #include "planner/changes/edits.h"
+#include "recorded.h"
 #include "tests/support/run-tests.h"
 
 #include <string.h>
@@ -87,11 +87,7 @@ static void begin(void)
     mt_build_alloc(builder, at(STORED + 1), 2 * MIB);
     forward(USER ":9 main", SAVED, OUT);
     iterate(false, node, step);
-    mt_build_end(builder);
-    struct mt_question question = {0};
-    mt_recording_watch(&recording, &question);
-    mt_analyze(&analysis, builder, &question);
-    ck_assert_int_eq(mt_recording_finish(&recording, &analysis.replay, 0), 0);
+    mt_record_built(&recording, &analysis, builder);
 }
 
 static void end(void)

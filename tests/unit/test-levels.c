@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between PyTorch and the device: segments that grow, and PyTorch without its own allocator. */
-#include "analyzed.h"
 #include "analyzer/findings/analysis.h"
 #include "analyzer/report/oom-report.h"
+#include "device-fixture.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 #include "trace-format/cuda-apis.h"
@@ -13,29 +13,6 @@
 #define HANDLE 0x5500ull
 #define PIECE (20 * MT_MIB)
 #define TORCH "/v/lib/python3.11/site-packages/torch/"
-
-static struct mt_builder *builder;
-static struct mt_analysis analysis;
-static struct mt_question question; /* the peak, unless a test asks otherwise */
-
-static void begin(void)
-{
-    builder = mt_builder_create();
-}
-
-static void end(void)
-{
-    mt_analysis_destroy(&analysis);
-    mt_builder_destroy(builder);
-}
-
-static const struct mt_device *analyze(void)
-{
-    mt_analyze(&analysis, builder, &question);
-    const struct mt_device *device = mt_analysis_main_device(&analysis);
-    ck_assert_ptr_nonnull(device);
-    return device;
-}
 
 /* A piece of an expandable segment; the map is called with no device current. */
 static void map_piece(unsigned i)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modelled changes of a program of two layers, of which everything is known by hand. */
-#include "analyzed.h"
 #include "planner/changes/changes.h"
+#include "recorded.h"
 #include "tests/support/run-tests.h"
 
 #include <errno.h>
@@ -90,11 +90,7 @@ static void begin(void)
         for (unsigned layer = 0; layer < 2; layer++)
             mt_build_free(builder, at(GRADIENT + layer));
     }
-    mt_build_end(builder);
-    struct mt_question question = {0};
-    mt_recording_watch(&recording, &question);
-    mt_analyze(&analysis, builder, &question);
-    ck_assert_int_eq(mt_recording_finish(&recording, &analysis.replay, 0), 0);
+    mt_record_built(&recording, &analysis, builder);
 }
 
 static void end(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trace tells over time: phases, iterations, growth, the chart; and sets of equal sizes. */
-#include "analyzed.h"
 #include "analyzer/findings/analysis.h"
+#include "device-fixture.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 
@@ -15,27 +15,7 @@
 #define BASE 0x7f0000000000ull
 #define TORCH "/v/lib/python3.11/site-packages/torch/"
 
-static struct mt_builder *builder;
-static struct mt_analysis analysis;
-static struct mt_question question;
 static uint32_t line; /* the stack of what is made outside of phases */
-
-static void begin(void)
-{
-    builder = mt_builder_create();
-}
-
-static void end(void)
-{
-    mt_analysis_destroy(&analysis);
-    mt_builder_destroy(builder);
-}
-
-static const struct mt_device *analyze(void)
-{
-    mt_analyze(&analysis, builder, &question);
-    return mt_analysis_main_device(&analysis);
-}
 
 /* Allocates and frees in a phase, so that it is seen. */
 static void visit(const char *frame, const char *function, uint64_t bytes)
