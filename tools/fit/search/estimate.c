@@ -7,9 +7,8 @@
 
 #define ROUNDING ((uint64_t)64 << 20)
 #define ALMOST 0.98 /* of what another run needs */
-#define STRAIGHT                                                                                   \
-    0.02          /* of a card: what a curve differs from a line at most, to be taken for one      \
-                   */
+/* Of the bytes from a run to the card: a curve that is off the line by less counts as the line. */
+#define STRAIGHT 0.02
 #define NEWTON 20 /* steps */
 
 int mt_estimate_add(struct mt_estimate *estimate, struct mt_estimate_point point)
