@@ -86,19 +86,19 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
 /* A setting of the environment does not last where the program makes its own. */
 static void print_own_settings(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
 {
-    char times[MT_SIZE_TEXT], safe[MT_PLAN_CONF], text[MT_PLAN_CONF + 200];
+    char times[MT_SIZE_TEXT], how_often[MT_SIZE_TEXT + 16] = "";
+    char safe[MT_PLAN_CONF], text[MT_PLAN_CONF + 200];
     const struct mt_asked *asked = plan->asked;
     if (!asked->n_confs)
         return;
     const char *last = asked->confs[asked->n_confs - 1];
+    if (asked->n_confs > 1)
+        snprintf(how_often, sizeof how_often, " %s, at last", times_text(times, asked->n_confs));
     mt_safe_text(safe, sizeof safe, *last ? last : "PyTorch's defaults", 0, MT_CUT_END, style);
-    snprintf(
-        text, sizeof text,
-        "The program itself sets the allocator%s%s%s to %s: from there on, that replaces what is "
-        "tried below.",
-        asked->n_confs == 1 ? "" : " ",
-        asked->n_confs == 1 ? "" : times_text(times, asked->n_confs),
-        asked->n_confs == 1 ? "" : ", at last", safe);
+    snprintf(text, sizeof text,
+             "The program itself sets the allocator%s to %s: from there on, that replaces what is "
+             "tried below.",
+             how_often, safe);
     put_wrapped(out, style, text);
 }
 
