@@ -63,15 +63,26 @@ int mt_judge_setting(struct mt_judge *judge, const struct mt_alloc_conf *conf,
     return try(judge, &trial, off, judgement);
 }
 
+/* A trial of edited requests, which are the caller's to free; conf NULL: with the recorded settings. */
+static int edit_trial(const struct mt_judge *judge, const struct mt_edits *edits,
+                      const struct mt_alloc_conf *conf, struct mt_trial *trial,
+                      struct mt_request **request)
+{
+    *trial = judge->trial;
+    *request = NULL;
+    int rc = mt_trial_edited(judge->asked, edits, judge->event, request, &trial->n);
+    trial->request = *request;
+    trial->has_failed = NULL;
+    trial->conf = conf ? *conf : trial->conf;
+    return rc;
+}
+
 static int try_edits(struct mt_judge *judge, const struct mt_edits *edits,
                      const struct mt_alloc_conf *conf, unsigned error, struct mt_judgement *judgement)
 {
-    struct mt_trial trial = judge->trial;
-    struct mt_request *request = NULL;
-    int rc = mt_trial_edited(judge->asked, edits, judge->event, &request, &trial.n);
-    trial.request = request;
-    trial.has_failed = NULL;
-    trial.conf = conf ? *conf : trial.conf;
+    struct mt_trial trial;
+    struct mt_request *request;
+    int rc = edit_trial(judge, edits, conf, &trial, &request);
     double off = (double)judge->live * error / 1000 + (double)judge->unused * UNUSED_ERROR;
     if (!judge->is_exact && off < (double)judge->card * MODEL_ERROR)
         off = (double)judge->card * MODEL_ERROR;
@@ -125,17 +136,14 @@ int mt_judge_card(struct mt_judge *judge, const char *name, const struct mt_allo
 {
     struct mt_edits edits;
     struct mt_modelled change = {0};
-    struct mt_trial trial = judge->trial;
+    struct mt_trial trial;
     struct mt_request *request = NULL;
     int rc = mt_edits_begin(&edits, judge->recording);
     *enough = 0;
     if (!rc && *name)
         rc = mt_change_apply(&edits, name, &change);
     if (!rc)
-        rc = mt_trial_edited(judge->asked, &edits, judge->event, &request, &trial.n);
-    trial.request = request;
-    trial.has_failed = NULL;
-    trial.conf = conf ? *conf : trial.conf;
+        rc = edit_trial(judge, &edits, conf, &trial, &request);
     if (!rc)
         rc = mt_trial_card(&trial, judge->card, enough);
     free(request);
