@@ -185,7 +185,7 @@ static const struct family {
     {"memtap_peak_reserved_bytes", GAUGE, "bytes", true, put_peak_reserved, "Reserved when the most was allocated."},
     {"memtap_most_reserved_bytes", GAUGE, "bytes", true, put_most_reserved, "The most that was reserved."},
     {"memtap_peak_category_allocated_bytes", GAUGE, "bytes", true, put_peak_categories,
-     "Allocated at the peak, by what it is for; their sum is memtap_peak_allocated_bytes. Of a run that is followed: at its end."},
+     "Allocated at the peak, by what it is for; their sum is memtap_peak_allocated_bytes."},
     {"memtap_phase_peak_allocated_bytes", GAUGE, "bytes", true, put_phases, "The most that was allocated in a phase, with the program's own code after it."},
     {"memtap_iterations", COUNTER, "", true, put_iterations, "Iterations of training that have begun."},
     {"memtap_growth_per_iteration_bytes", GAUGE, "bytes", true, put_growth,
