@@ -79,7 +79,7 @@ static void put_ways(FILE *out, const struct mt_plan_answer *answer, const struc
     for (size_t i = 0; i < shown; i++) {
         bool is_certain = answer->way[i].served == MT_SERVED_YES;
         if (was_certain && !is_certain && i)
-            fputs("May fit, too near for the model to tell:\n", out);
+            fputs("Each of these may make it fit; the model cannot tell:\n", out);
         was_certain = is_certain;
         put_way(out, answer, i, style);
     }
@@ -107,8 +107,8 @@ static void put_nothing(FILE *out, const struct mt_plan_answer *answer,
     put_wrapped(
         out, style,
         answer->has_changes
-            ? "It does not fit, and neither a setting nor a change that memtap can model, nor two "
-              "of them, would make it fit."
+            ? "It does not fit. No setting makes it fit, no change that memtap can model, and no two "
+              "of them."
             : "It does not fit, and none of these settings makes it fit.");
     if (!answer->missing)
         return;
@@ -123,18 +123,15 @@ static void put_nothing(FILE *out, const struct mt_plan_answer *answer,
 static const char *heading(const struct mt_plan_answer *answer)
 {
     if (answer->fits == MT_SERVED_UNKNOWN)
-        return "It may fit as it is, too near for the model to tell. What makes it fit, the "
-               "cheapest "
+        return "It may fit as it is; the model cannot tell. Each of these makes it fit, the cheapest "
                "first:";
     if (answer->way[0].served != MT_SERVED_YES)
-        return "It does not fit, and nothing makes it fit for certain. What may, too near for the "
-               "model to "
-               "tell, the cheapest first:";
+        return "It does not fit, and nothing makes it fit for certain. Each of these may, the "
+               "cheapest first; the model cannot tell:";
     return answer->plan->asked->ooms && !answer->plan->is_other_card
-               ? "It does not fit as it is: memory ran out. What serves the request that failed, "
-                 "and all "
-                 "others, the cheapest first:"
-               : "It does not fit as it is. What makes it fit, the cheapest first:";
+               ? "It does not fit as it is: memory ran out. Each of these serves all requests, the "
+                 "one that failed too. The cheapest comes first:"
+               : "It does not fit as it is. Each of these makes it fit, the cheapest first:";
 }
 
 void mt_answer_text(const struct mt_plan_answer *answer, FILE *out, const struct mt_style *style)
