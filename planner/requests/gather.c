@@ -63,14 +63,15 @@ static struct mt_gather_thread *thread_of(struct mt_gathering *g, uint32_t threa
     return &g->thread[g->n_threads++];
 }
 
-/* The number of a handle, from 1 on, in the order in which they come; `most` stands for all after
- * it. */
-static int number_of(struct mt_address_map *map, uint64_t handle, unsigned most, unsigned *number)
+/* The number of a stream's handle, from 1 on, in the order in which they come; the last one stands
+ * for all after it. */
+static int number_of(struct mt_address_map *map, uint64_t handle, unsigned *number)
 {
+    enum { MOST = MT_GATHER_OTHER_STREAM - 1 };
     *number = handle ? mt_address_map_get(map, handle) : 0;
     if (!handle || *number)
         return 0;
-    *number = map->used + 1 < most ? (unsigned)map->used + 1 : most;
+    *number = map->used + 1 < MOST ? (unsigned)map->used + 1 : MOST;
     return mt_address_map_put(map, handle, *number);
 }
 
@@ -140,12 +141,21 @@ static int end_wait(struct mt_gathering *g, struct mt_asking *asking, uint64_t e
                : give_back_number(asking, number - 1);
 }
 
-static int begin_pool(struct mt_asking *asking, const struct mt_gather_at *at, unsigned pool)
+/* The number of a private pool, which begins with its first request: a handle may be that of
+ * another pool once its own is released. */
+static int pool_of(struct mt_asking *asking, const struct mt_gather_at *at, uint64_t handle,
+                   unsigned *pool)
 {
-    if (!pool || pool <= asking->n_pools)
+    *pool = handle ? mt_address_map_get(&asking->pools, handle) : 0;
+    if (!handle || (*pool && !asking->is_released[*pool]))
         return 0;
-    asking->n_pools = pool;
-    struct mt_request create = {.pool = pool & MT_GATHER_MOST_POOLS,
+    *pool = asking->n_pools < MT_GATHER_MOST_POOLS ? asking->n_pools + 1 : MT_GATHER_MOST_POOLS;
+    if (mt_address_map_put(&asking->pools, handle, *pool))
+        return -ENOMEM;
+    if (*pool == asking->n_pools)
+        return 0;
+    asking->n_pools = *pool;
+    struct mt_request create = {.pool = *pool & MT_GATHER_MOST_POOLS,
                                 .kind = MT_REQUEST_POOL_CREATE};
     return mt_gather_ask(asking, &(struct mt_gather_at){.event = at->event}, create);
 }
@@ -165,13 +175,12 @@ static int on_request(struct mt_gathering *g, struct mt_asking *asking,
 {
     unsigned stream = 0, pool = 0;
     bool is_known = thread->stream != MT_STREAM_UNKNOWN && thread->device == event->device;
-    if (is_known &&
-        (number_of(&asking->streams, thread->stream, MT_GATHER_OTHER_STREAM - 1, &stream) ||
-         number_of(&asking->pools, thread->pool, MT_GATHER_MOST_POOLS, &pool)))
+    if (is_known && (number_of(&asking->streams, thread->stream, &stream) ||
+                     pool_of(asking, at, thread->pool, &pool)))
         return -ENOMEM;
     asking->asked.others_streams += stream != 0;
     asking->asked.private_allocs += pool != 0;
-    if (mt_gather_segment(g, thread, event, pool) || begin_pool(asking, at, pool))
+    if (mt_gather_segment(g, thread, event, pool))
         return -ENOMEM;
     *number = new_number(asking);
     return mt_gather_ask(asking, at,

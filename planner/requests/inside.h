@@ -23,14 +23,17 @@ struct mt_gather_thread {
     bool waits;      /* its next free does */
     /* What CUDA gave it last, which its next alloc may be the first of. */
     uint64_t given, given_bytes;
+    uint32_t mapped; /* the last piece since its last alloc: its index, and 1; 0: none */
     /* The request that stands for its frees of segments, if these are an empty_cache: its index,
      * and 1, on the device of that slot. 0: there are none. */
     size_t frees;
     unsigned frees_slot;
 };
 
-/* A segment of PyTorch's: of a device's slot, and a pool (0: none of its own). */
+/* A segment of PyTorch's, or a piece of an expandable one: of a pool (0: none of its own). */
 struct mt_gather_segment {
+    uint64_t address; /* of a piece */
+    uint32_t next;    /* piece that was mapped for the same block: its index, and 1; 0: none */
     unsigned slot, pool;
 };
 
@@ -41,6 +44,8 @@ struct mt_asking {
     size_t n_free, free_capacity;
     struct mt_address_map streams, pools; /* their numbers, by handle */
     unsigned n_pools;                     /* that were begun */
+    bool is_released[MT_GATHER_MOST_POOLS +
+                     1];                  /* by number; the handle of such a pool comes again */
     uint64_t others;                      /* as CUDA's calls told last */
     uint64_t *sample; /* bytes that the device had taken besides, when it was asked */
     size_t n_samples, samples_capacity;

@@ -9,18 +9,47 @@
 
 #include <string.h>
 
+static int add_segment(struct mt_gathering *g, uint64_t address, struct mt_gather_segment segment)
+{
+    if (mt_grow(&g->segment, &g->segments_capacity, g->n_segments + 1, sizeof segment) ||
+        mt_address_map_put(&g->segments, address, (uint32_t)g->n_segments + 1))
+        return -ENOMEM;
+    g->segment[g->n_segments++] = segment;
+    return 0;
+}
+
+/* Memory is mapped piece by piece, and the pieces behind a block are the allocator's. */
+static int add_mapped(struct mt_gathering *g, struct mt_gather_thread *thread,
+                      const struct mt_event *map)
+{
+    if (add_segment(g, map->address,
+                    (struct mt_gather_segment){.address = map->address, .next = thread->mapped}))
+        return -ENOMEM;
+    thread->mapped = (uint32_t)g->n_segments;
+    return 0;
+}
+
+static void name_mapped(struct mt_gathering *g, struct mt_gather_thread *thread,
+                        const struct mt_event *alloc, unsigned pool)
+{
+    for (uint32_t index = thread->mapped; index; index = g->segment[index - 1].next) {
+        struct mt_gather_segment *piece = &g->segment[index - 1];
+        if (piece->address - alloc->address < alloc->size)
+            piece->pool = pool;
+    }
+    thread->mapped = 0;
+}
+
 int mt_gather_segment(struct mt_gathering *g, struct mt_gather_thread *thread,
                       const struct mt_event *alloc, unsigned pool)
 {
     uint64_t given = thread->given;
     thread->given = 0;
+    name_mapped(g, thread, alloc, pool);
     if (!given || alloc->address - given >= thread->given_bytes)
         return 0;
-    if (mt_grow(&g->segment, &g->segments_capacity, g->n_segments + 1, sizeof *g->segment) ||
-        mt_address_map_put(&g->segments, given, (uint32_t)g->n_segments + 1))
-        return -ENOMEM;
-    g->segment[g->n_segments++] = (struct mt_gather_segment){mt_device_slot(alloc->device), pool};
-    return 0;
+    return add_segment(
+        g, given, (struct mt_gather_segment){.slot = mt_device_slot(alloc->device), .pool = pool});
 }
 
 int mt_gather_end_frees(struct mt_gathering *g, struct mt_gather_thread *thread)
@@ -48,14 +77,15 @@ static void move_before_frees(struct mt_gathering *g, struct mt_gather_thread *t
             g->thread[i].frees > to && g->thread[i].frees_slot == thread->frees_slot;
 }
 
-/* A private pool gives memory back once nobody uses it: it was released before. */
+/* A private pool gives memory back once nobody uses it: it was released before, once. */
 static int release_pool(struct mt_gathering *g, struct mt_gather_thread *thread, unsigned slot,
                         uint64_t event, unsigned pool)
 {
     struct mt_request release = {.pool = pool & MT_GATHER_MOST_POOLS,
                                  .kind = MT_REQUEST_POOL_RELEASE};
-    if (!pool)
+    if (!pool || pool == MT_GATHER_MOST_POOLS || g->device[slot].is_released[pool])
         return 0;
+    g->device[slot].is_released[pool] = true;
     if (mt_gather_ask(&g->device[slot], &(struct mt_gather_at){.event = event}, release))
         return -ENOMEM;
     if (thread->frees && thread->frees_slot == slot)
@@ -97,12 +127,19 @@ static int on_free(struct mt_gathering *g, struct mt_gather_thread *thread,
     uint32_t index = mt_address_map_take(&g->segments, event->address);
     if (!index)
         return 0;
-    struct mt_gather_segment *segment = &g->segment[index - 1];
-    unsigned pool = segment->pool;
-    for (size_t i = 0; pool && i < g->n_segments; i++) /* each pool is released once */
-        if (g->segment[i].pool == pool && g->segment[i].slot == segment->slot)
-            g->segment[i].pool = 0;
-    return give_back(g, thread, replay, event, segment->slot, pool);
+    const struct mt_gather_segment *segment = &g->segment[index - 1];
+    return give_back(g, thread, replay, event, segment->slot, segment->pool);
+}
+
+/* Of an expandable segment: its address space stays. */
+static int on_unmap(struct mt_gathering *g, struct mt_gather_thread *thread,
+                    const struct mt_replay *replay, const struct mt_event *event)
+{
+    uint32_t index = mt_address_map_take(&g->segments, event->address);
+    if (thread->device != event->device && event->device != MT_NO_DEVICE)
+        return 0;
+    return give_back(g, thread, replay, event, mt_device_slot(thread->device),
+                     index ? g->segment[index - 1].pool : 0);
 }
 
 int mt_gather_cuda(struct mt_gathering *g, struct mt_gather_thread *thread,
@@ -118,10 +155,10 @@ int mt_gather_cuda(struct mt_gathering *g, struct mt_gather_thread *thread,
         return 0;
     case MT_CUDA_FREE:
         return on_free(g, thread, replay, event);
-    case MT_CUDA_UNMAP: /* of an expandable segment: its address space stays */
-        return thread->device == event->device || event->device == MT_NO_DEVICE
-                   ? give_back(g, thread, replay, event, mt_device_slot(thread->device), 0)
-                   : 0;
+    case MT_CUDA_MAP:
+        return add_mapped(g, thread, event);
+    case MT_CUDA_UNMAP:
+        return on_unmap(g, thread, replay, event);
     default:
         return 0;
     }

@@ -76,6 +76,7 @@ def run(script, setting, paths, before, *wrapper):
     arguments, _, ranks = SCRIPTS[script]
     for path in paths:
         path.unlink(missing_ok=True)
+        path.with_name(f"{path.name}.tail").unlink(missing_ok=True)  # of a rank that was killed
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", ranks]
     harness.run([*before, PYTHON, *(launch if ranks > 1 else []), *wrapper, ZOO / script,
                  *arguments], env={VARIABLE: setting})
@@ -167,9 +168,16 @@ class Rows:
     def __init__(self):
         self.of_script = {}
 
+    def counts(self, script):
+        return self.of_script.setdefault(script, {"cases": 0, "equal": 0, "out": 0, "modelled": 0,
+                                                  "cut": 0, "wrong": []})
+
+    def cut(self, script, setting, why):
+        self.counts(script)["cut"] += 1
+        print(f"{script} {setting}: {why}", flush=True)
+
     def add(self, script, setting, how, wrong, is_out):
-        counts = self.of_script.setdefault(script, {"cases": 0, "equal": 0, "out": 0, "modelled": 0,
-                                                    "wrong": []})
+        counts = self.counts(script)
         counts["cases"] += 1
         counts["out"] += is_out
         counts["modelled"] += how != "replayed"
@@ -189,17 +197,22 @@ def compare(work, script, setting, plans, rows):
     if len(other) != len(plans):
         print(f"{script} {setting}: PyTorch refuses", flush=True)
         return
-    for path, found in zip(other, plans):
-        again, said = plan(path, [setting]), of(found, setting)
-        if not again or not said:
+    again = [plan(path, [setting]) for path in other]
+    for found, real in zip(plans, again):
+        said = of(found, setting)
+        if not real or not said:
             rows.add(script, setting, "-", ["no answer"], False)
             continue
-        own = of(again, setting)
+        own = of(real, setting)
         if found["check"]["out_of_memory_recorded"] and not failed_at(said):
             # The default's run ended there: what fits more of the program is not in its trace.
-            print(f"{script} {setting}: served up to where the recorded run ran out", flush=True)
+            rows.cut(script, setting, "served up to where the recorded run ran out")
             continue
-        rows.add(script, setting, said["how"], differences(said, own, again), bool(failed_at(own)))
+        if real["check"]["exact"] and not failed_at(own) and any(failed_at(of(one, setting))
+                                                                 for one in again if one):
+            rows.cut(script, setting, "ended, because another rank ran out")
+            continue
+        rows.add(script, setting, said["how"], differences(said, own, real), bool(failed_at(own)))
 
 
 def test(work, script, rows):
@@ -221,12 +234,12 @@ def test(work, script, rows):
 
 
 def table(rows):
-    lines = ["| script | cases | equal | ran out | modelled |", "|---|---|---|---|---|"]
+    lines = ["| script | cases | equal | ran out | modelled | cut |", "|---|---|---|---|---|---|"]
     for script, counts in rows.of_script.items():
         lines.append(f"| {script} | {counts['cases']} | {counts['equal']} | {counts['out']} | "
-                     f"{counts['modelled']} |")
+                     f"{counts['modelled']} | {counts['cut']} |")
     every = [sum(counts[name] for counts in rows.of_script.values())
-             for name in ("cases", "equal", "out", "modelled")]
+             for name in ("cases", "equal", "out", "modelled", "cut")]
     lines.append("| **all** | " + " | ".join(f"**{number}**" for number in every) + " |")
     for script, counts in rows.of_script.items():
         for setting, how, wrong in counts["wrong"]:
