@@ -10,7 +10,7 @@
 
 MT_HOT struct mt_block_site mt_block_sites[2];
 MT_HOT _Atomic unsigned mt_block_size_word;
-MT_HOT _Atomic uint64_t mt_block_areas[MT_BLOCK_AREAS];
+_Atomic uint64_t mt_block_areas[MT_BLOCK_AREAS];
 
 /* Pages of areas that cannot be read whole, by their number. */
 #define PAGES 256u

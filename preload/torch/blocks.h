@@ -51,14 +51,16 @@ struct mt_block_site {
 extern struct mt_block_site mt_block_sites[2];
 extern _Atomic unsigned mt_block_size_word; /* 0: not known yet */
 
-/* Areas of 16 pages that could be read, by their number: records lie in few. */
-#define MT_BLOCK_AREAS 256u
+/* Areas of 16 pages that could be read, by their number. Records lie in few, but two that share a
+ * place here cost a system call each time: so many places that a heap of 512 MiB has no such two.
+ */
+#define MT_BLOCK_AREAS 8192u
 #define MT_BLOCK_AREA 65536u
 extern _Atomic uint64_t mt_block_areas[MT_BLOCK_AREAS];
 
 static inline _Atomic uint64_t *mt_block_area_place(uint64_t area)
 {
-    return &mt_block_areas[(area ^ area >> 8) % MT_BLOCK_AREAS];
+    return &mt_block_areas[area % MT_BLOCK_AREAS];
 }
 
 /* The record of the block that the caller reports; NULL: it is not known there, or is not where
