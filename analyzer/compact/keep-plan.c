@@ -234,7 +234,6 @@ static int see_kind(struct planner *p, const struct mt_replay *replay, const str
     case MT_FREE_WAITS:
     case MT_FREE_DONE:
     case MT_EMPTY_CACHE:
-    case MT_MEMORY_LIMIT:
     case MT_ALLOC_CONF:
         return 0;
     }

@@ -72,13 +72,23 @@ static void find_advice(struct mt_oom_story *story)
            wide_state(story) / 4 * 3);
 }
 
-/* Return CUDA's free memory. A device with enough free memory refused for another reason. */
+/* Return the limit if the request was beyond it. */
+static uint64_t find_limit(const struct mt_oom_story *story)
+{
+    const struct mt_oom *oom = story->oom;
+    return oom->limit && oom->reserved + story->segment > oom->limit ? oom->limit : 0;
+}
+
+/* Return what PyTorch might have taken: CUDA's free memory, or what its limit leaves. A device with
+ * enough free memory refused for another reason. */
 static uint64_t free_on_card(const struct mt_oom_story *story)
 {
     const struct mt_balance *balance = &story->device->balance;
     uint64_t free = balance->known && balance->total > balance->used && !story->oom->of_cuda
                         ? balance->total - balance->used
                         : 0;
+    if (story->limit)
+        free = story->limit > story->oom->reserved ? story->limit - story->oom->reserved : 0;
     return free < story->segment ? free : 0;
 }
 
@@ -141,6 +151,7 @@ int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysi
     story->span = story->device->span;
     story->knows_pieces = story->device->segments.n > 0 && !story->device->segments.unplaced;
     story->usable = find_usable(story);
+    story->limit = find_limit(story);
     story->on_card = free_on_card(story);
     find_fitting(story);
     find_verdict(story);

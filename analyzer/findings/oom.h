@@ -8,6 +8,7 @@
 #include "analysis.h"
 
 #define MT_ADVICE_KEPT 10u
+#define MT_ADVICE_MODULES 112u
 
 /* Return the stack that begins with the user's line: of the failed request, or else of the running
  * backward node's forward call; 0: neither is known. */
@@ -23,6 +24,7 @@ struct mt_advice {
     const char *what;
     const char *change; /* its name for programs: "batch:1/2", or of a setting "set" */
     const char *set;    /* a setting of PyTorch's allocator; NULL: the program is to change */
+    char modules[MT_ADVICE_MODULES]; /* to checkpoint, as memtap-plan(1) names them; "": not told */
     uint64_t bytes;     /* less at that moment, at most; 0: not told */
     enum mt_served served;
     bool is_replayed; /* the program's own requests; else modelled */
@@ -36,7 +38,10 @@ struct mt_oom_story {
     uint64_t cached;    /* reserved - allocated */
     uint64_t usable;    /* the part that is not in private pools of graphs and MemPools, nor known
                          * to be in the pool for blocks of other sizes */
-    uint64_t on_card;   /* free bytes there, besides PyTorch's reserved ones; 0: none, unknown */
+    uint64_t on_card;   /* bytes that PyTorch might have taken of it, besides its reserved ones; 0:
+                         * none, unknown */
+    uint64_t limit; /* the most that PyTorch might reserve, if it was that; 0: it was the card */
+    enum mt_served without_limit; /* by replay */
     uint64_t missed_by; /* missing bytes even if all usable ones counted; 0: none */
     bool would_fit_expandable; /* a replay with expandable segments served the request */
     bool is_in_pieces;         /* all usable bytes would do, if they were one piece */

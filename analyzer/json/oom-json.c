@@ -23,9 +23,11 @@ static json_t *suggestion(const struct mt_advice *advice)
 {
     json_t *fits = advice->served == MT_SERVED_UNKNOWN ? json_null()
                                                          : json_boolean(advice->served == MT_SERVED_YES);
-    return json_pack("{s:s, s:o, s:s, s:s?, s:o, s:s}", "what", advice->what, "bytes",
+    json_t *modules = *advice->modules ? mt_json_text(advice->modules) : json_null();
+    return json_pack("{s:s, s:o, s:s, s:s?, s:o, s:s, s:o}", "what", advice->what, "bytes",
                      mt_json_number(advice->bytes), "change", advice->change, "set", advice->set,
-                     "fits", fits, "how", advice->is_replayed ? "replayed" : "modelled");
+                     "fits", fits, "how", advice->is_replayed ? "replayed" : "modelled", "modules",
+                     modules);
 }
 
 static json_t *suggestions(const struct mt_oom_story *story)
@@ -75,6 +77,11 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     json_object_set_new(object, "operator", operator_of(d, oom));
     json_object_set_new(object, "forward_stack", frames(d, oom->forward_stack));
     json_object_set_new(object, "free_on_card", mt_json_number(story->on_card));
+    json_object_set_new(object, "limit", story->limit ? mt_json_number(story->limit) : json_null());
+    json_object_set_new(object, "fits_without_limit",
+                        story->without_limit == MT_SERVED_UNKNOWN
+                            ? json_null()
+                            : json_boolean(story->without_limit == MT_SERVED_YES));
     struct mt_ended ended = mt_analysis_ended(analysis);
     json_object_set_new(object, "ended", mt_json_ended(&ended));
     json_object_set_new(object, "rules", mt_rules_json(story->device));

@@ -43,6 +43,7 @@ int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event)
                                                .wanted = event->OOM.size,
                                                .allocated = event->OOM.allocated,
                                                .reserved = event->OOM.reserved,
+                                               .limit = replay->limit[slot],
                                                .stack = event->stack,
                                                .device = event->device});
     return 0;

@@ -346,6 +346,9 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_OBJECT:
     case MT_CUDA_OBJECT_GONE:
         return mt_cuda_objects_event(&replay->objects, event);
+    case MT_MEMORY_LIMIT:
+        replay->limit[mt_device_slot(event->device)] = event->MEMORY_LIMIT.limit;
+        return 0;
     case MT_DEVICE_MEMORY:
         mt_replay_sample(replay, event);
         return 0;

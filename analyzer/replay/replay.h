@@ -50,6 +50,7 @@ struct mt_question {
 
 struct mt_oom {
     uint64_t time_ns, wanted, allocated, reserved;
+    uint64_t limit; /* the most that PyTorch might reserve then; 0: the whole card, or not known */
     uint32_t stack;
     uint32_t node_name, forward_stack; /* of the running backward node: ids; 0: none, unknown */
     int16_t device;
@@ -108,6 +109,7 @@ struct mt_replay {
     struct mt_places places[MT_DEVICES]; /* if question.whole_run */
     struct mt_equal_sets gradients;      /* without labels of gradients */
     uint64_t most_reserved[MT_DEVICES];
+    uint64_t limit[MT_DEVICES]; /* the most that PyTorch may reserve now; 0: the whole card */
     struct mt_worst worst[MT_DEVICES];
     struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
     uint64_t n_ooms;

@@ -142,8 +142,14 @@ static void print_pieces(const struct mt_page *page, const struct mt_oom_story *
 /* A new segment must be one piece of the card's free memory. */
 static void print_card(const struct mt_page *page, const struct mt_oom_story *story)
 {
-    char free_text[MT_SIZE_TEXT], segment[MT_SIZE_TEXT];
-    if (story->on_card)
+    char free_text[MT_SIZE_TEXT], segment[MT_SIZE_TEXT], limit[MT_SIZE_TEXT];
+    if (story->limit)
+        fprintf(page->out,
+                "  PyTorch may reserve %s at most, by the memory fraction that was set:\n"
+                "  %s more, too little for a segment of %s\n",
+                mt_size_text(limit, story->limit), mt_size_text(free_text, story->on_card),
+                mt_size_text(segment, story->segment));
+    else if (story->on_card)
         fprintf(page->out, "  %s free on the card, too little for a segment of %s\n",
                 mt_size_text(free_text, story->on_card), mt_size_text(segment, story->segment));
 }
@@ -171,7 +177,10 @@ static void print_verdict(const struct mt_page *page, const struct mt_oom_story 
         fprintf(page->out, "  All free memory%s together is %s too little.\n",
                 story->device->private_pools.free ? " outside private pools" : "",
                 mt_size_text(a, story->missed_by));
-    if (story->more)
+    if (story->without_limit != MT_SERVED_UNKNOWN)
+        fprintf(page->out, "  Without that limit the request is %s (replayed).\n",
+                story->without_limit == MT_SERVED_YES ? "served" : "not served either");
+    else if (story->more)
         fprintf(page->out, "  With %s more on the card the request is served (replayed).\n",
                 mt_size_text(a, story->more));
 }
@@ -188,19 +197,20 @@ static void print_iterations(const struct mt_page *page, const struct mt_oom_sto
 static void print_advice(const struct mt_page *page, const struct mt_oom_story *story)
 {
     static const char *const outcomes[] = {"may be served", "served", "not served"};
-    char a[MT_SIZE_TEXT];
+    char a[MT_SIZE_TEXT], modules[MT_ADVICE_MODULES];
     if (!story->n_advice)
         return;
     fputs("\nWould the request be served then?\n", page->out);
     for (size_t i = 0; i < story->n_advice; i++) {
         const struct mt_advice *advice = &story->advice[i];
+        mt_safe_text(modules, sizeof modules, advice->modules, 24, MT_CUT_END, page->style);
         fprintf(page->out, "  %-13s  %s  ", outcomes[advice->served],
                 advice->is_replayed ? "replayed" : "modelled");
         if (advice->set)
             fprintf(page->out, "%s=%s\n", story->variable, advice->set);
         else
-            fprintf(page->out, "%s (at most %s less)\n", advice->what,
-                    mt_size_text(a, advice->bytes));
+            fprintf(page->out, "%s%s%s (at most %s less)\n", advice->what, *modules ? " of " : "",
+                    modules, mt_size_text(a, advice->bytes));
     }
 }
 

@@ -141,19 +141,28 @@ static int try_settings(struct adviser *adviser)
     return rc;
 }
 
-/* Try the modules that are likeliest to be checkpointed until one helps. */
+/* Try the modules that are likeliest to be checkpointed until one helps; else name, of those that
+ * may, the ones that save most. */
 static int try_checkpoints(struct adviser *adviser, struct mt_advice *advice)
 {
     struct mt_module_patterns patterns;
+    uint64_t least = UINT64_MAX;
     bool is_unknown = false;
     int rc = mt_module_patterns_find(&patterns, adviser->recording);
     for (size_t i = 0; !rc && i < patterns.n && advice->served != MT_SERVED_YES; i++) {
         char name[MT_CHANGE_NAME];
         struct mt_judgement judgement;
+        struct mt_modelled change = {.peak = UINT64_MAX};
         snprintf(name, sizeof name, "checkpoint:%s", patterns.pattern[i]);
         rc = mt_judge_change(&adviser->judge, name, NULL, &judgement);
-        is_unknown |= judgement.served == MT_SERVED_UNKNOWN;
         advice->served = judgement.served;
+        if (!rc && judgement.served == MT_SERVED_UNKNOWN)
+            rc = mt_modelled_of(&change, adviser->recording, name);
+        is_unknown |= judgement.served == MT_SERVED_UNKNOWN;
+        if (judgement.served == MT_SERVED_YES || (!change.why_not && change.peak < least))
+            snprintf(advice->modules, sizeof advice->modules, "%s", patterns.pattern[i]);
+        if (!change.why_not && change.peak < least)
+            least = change.peak;
     }
     if (is_unknown && advice->served != MT_SERVED_YES)
         advice->served = MT_SERVED_UNKNOWN;
@@ -188,6 +197,30 @@ static int find_card(struct adviser *adviser)
     return rc == -ENOMEM ? rc : 0;
 }
 
+/* Whether the request is served if the program may take the whole card. */
+static int try_without_limit(struct adviser *adviser)
+{
+    struct mt_trial trial = adviser->judge.trial;
+    struct mt_trial_result result;
+    struct mt_request *request;
+    if (!adviser->story->limit || !adviser->judge.is_exact)
+        return 0;
+    request = malloc(trial.n * sizeof *request);
+    if (!request)
+        return -ENOMEM;
+    memcpy(request, trial.request, trial.n * sizeof *request);
+    for (size_t i = 0; i < trial.n; i++)
+        if (request[i].kind == MT_REQUEST_FRACTION)
+            request[i].kind = MT_REQUEST_MARK;
+    trial.request = request;
+    trial.conf.memory_fraction = 1;
+    int rc = mt_trial_run(&trial, adviser->judge.card, &result);
+    free(request);
+    if (!rc)
+        adviser->story->without_limit = result.fits ? MT_SERVED_YES : MT_SERVED_NO;
+    return rc == -ENOMEM ? rc : 0;
+}
+
 static const struct mt_asked *asked_of(struct mt_advisor *advisor, int device)
 {
     size_t n;
@@ -212,6 +245,8 @@ int mt_advise(struct mt_advisor *advisor, const struct mt_analysis *analysis,
     int rc = judge->asked ? begin(&adviser, analysis) : -ENOENT;
     if (!rc)
         rc = find_card(&adviser);
+    if (!rc)
+        rc = try_without_limit(&adviser);
     if (!rc)
         rc = mt_recording_finish(&advisor->recording, &analysis->replay, story->oom->device);
     if (!rc)

@@ -61,5 +61,13 @@ int mt_trial_card(const struct mt_trial *trial, uint64_t total, uint64_t *enough
             few = middle;
     }
     *enough = most;
+    /* What it used then is enough, unless the settings are of parts of the card. */
+    if (!rc)
+        rc = mt_trial_run(trial, most, &result);
+    uint64_t used = result.most_used;
+    if (!rc && used > total && used < most)
+        rc = mt_trial_run(trial, used, &result);
+    if (!rc && result.fits && used > total && used < most)
+        *enough = used;
     return rc;
 }

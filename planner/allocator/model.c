@@ -45,11 +45,15 @@ void mt_note_oom(struct mt_allocator *allocator, const struct mt_request *reques
     if (allocator->had_oom)
         return;
     allocator->had_oom = true;
-    allocator->oom = (struct mt_allocator_oom){.index = allocator->fed,
-                                               .requested = request->size,
-                                               .wanted = wanted,
-                                               .card_free = mt_card_free(allocator),
-                                               .then = allocator->now};
+    uint64_t more =
+        allocator->limit > allocator->now.reserved ? allocator->limit - allocator->now.reserved : 0;
+    allocator->oom = (struct mt_allocator_oom){
+        .index = allocator->fed,
+        .requested = request->size,
+        .wanted = wanted,
+        .card_free = mt_card_free(allocator),
+        .limit = allocator->has_limit && wanted > more ? allocator->limit : 0,
+        .then = allocator->now};
 }
 
 /* MemPool(use_on_oom=True): what such a pool has free is for everybody, before memory runs out. */

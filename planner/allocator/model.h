@@ -73,6 +73,7 @@ struct mt_allocator_oom {
     uint64_t requested; /* bytes, as the program asked */
     uint64_t wanted;    /* bytes that PyTorch asked CUDA for */
     uint64_t card_free; /* bytes of the card that were free then, after the cache was freed */
+    uint64_t limit; /* the most that PyTorch might reserve, if it was that; 0: it was the card */
     struct mt_allocator_state then;
 };
 

@@ -55,6 +55,30 @@ static bool is_added_state(const struct mt_edit *edit)
 
 #define RANKS_MOST 65536u
 
+static bool has_buckets(const struct mt_recording *recording)
+{
+    for (size_t i = 0; i < recording->n; i++)
+        if (recording->block[i].category == MT_CATEGORY_COMMUNICATION)
+            return true;
+    return false;
+}
+
+/* A program that is not under DDP yet gets its buckets: as much as all gradients, from the first
+ * forward on. */
+static void add_buckets(struct mt_edits *edits)
+{
+    const struct mt_recording *recording = edits->recording;
+    size_t n = recording->n, first = 0;
+    while (first < recording->n_turns && recording->turn[first].phase != MT_PHASE_FORWARD)
+        first++;
+    if (first == recording->n_turns)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (mt_is_trained(&recording->block[i]) && mt_is_kept(recording, &recording->block[i]))
+            mt_edits_add(edits, mt_moment_of(recording->turn[first].event), MT_EVER,
+                         edits->block[i].size);
+}
+
 int mt_change_zero1(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
 {
     uint64_t ranks = mt_change_number(argument);
@@ -73,7 +97,9 @@ int mt_change_zero1(struct mt_edits *edits, const char *argument, struct mt_mode
         if (is_state && edit->size > 4096)
             edit->size = mt_scaled(edit->size, share);
     }
-    return 0;
+    if (ranks > 1 && !has_buckets(edits->recording))
+        add_buckets(edits);
+    return edits->rc;
 }
 
 /* What FSDP2 does, or its offloading. */

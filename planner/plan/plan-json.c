@@ -30,11 +30,12 @@ static json_t *where(const struct mt_plan *plan, const struct mt_plan_setting *s
         return json_null();
     uint32_t line = mt_plan_line(analysis, setting->oom_at);
     mt_plan_phase(phase, analysis, plan->asked->device, setting->oom_at->event);
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "event", mt_json_number(setting->oom_at->event),
-                     "requested", mt_json_number(setting->oom.requested), "wanted",
-                     mt_json_number(setting->oom.wanted), "free_on_card",
-                     mt_json_number(setting->oom.card_free), "phase", mt_json_text(phase), "line",
-                     mt_json_frame(analysis->replay.definitions, line));
+    return json_pack(
+        "{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "event", mt_json_number(setting->oom_at->event),
+        "requested", mt_json_number(setting->oom.requested), "wanted",
+        mt_json_number(setting->oom.wanted), "free_on_card", mt_json_number(setting->oom.card_free),
+        "limit", setting->oom.limit ? mt_json_number(setting->oom.limit) : json_null(), "phase",
+        mt_json_text(phase), "line", mt_json_frame(analysis->replay.definitions, line));
 }
 
 static json_t *setting_json(const struct mt_plan *plan, const struct mt_plan_setting *setting,

@@ -191,8 +191,9 @@ static void print_settings(const struct mt_plan *plan, FILE *out, const struct m
     if (plan->n && !plan->setting[plan->n - 1].fits)
         fputs("             (what does not fit: as an endless card would have it)\n", out);
     if (left)
-        fprintf(out, "%11s  settings reserve more; --format json has them\n",
-                mt_count_text((char[MT_SIZE_TEXT]){0}, left));
+        fprintf(out, "%11s  %s more; --format json has %s\n",
+                mt_count_text((char[MT_SIZE_TEXT]){0}, left),
+                left == 1 ? "setting reserves" : "settings reserve", left == 1 ? "it" : "them");
 }
 
 static void print_floor(const struct mt_plan *plan, FILE *out)
@@ -201,8 +202,9 @@ static void print_floor(const struct mt_plan *plan, FILE *out)
     const struct mt_plan_setting *recorded = mt_plan_recorded(plan);
     uint64_t base = recorded ? recorded->peak_reserved : plan->asked->peak_reserved;
     uint64_t floor = plan->floor.packing ? plan->floor.packing : plan->floor.live;
-    fprintf(out, "\n%11s  live at the peak, as requested: no allocator needs less\n",
-            mt_size_text(live, plan->floor.live));
+    fprintf(out, "\n%11s  live at the peak, %s: no allocator needs less\n",
+            mt_size_text(live, plan->floor.live),
+            plan->asked->ooms ? "with what failed" : "as requested");
     if (plan->floor.packing)
         fprintf(out, "%11s  needed at least by what was found to hold the recorded lives\n",
                 mt_size_text(packed, plan->floor.packing));
@@ -263,10 +265,37 @@ static void print_oom(const struct mt_plan *plan, const struct mt_plan_setting *
                  style);
     mt_safe_text(place, sizeof place, conf_text(setting), 50, MT_CUT_END, style);
     mt_plan_phase(phase, analysis, plan->asked->device, setting->oom_at->event);
-    fprintf(out, "\nDoes not fit with %s:\n  %s requested %s%sby %s;\n  PyTorch asks CUDA for %s, ",
-            place, mt_size_text(wanted, setting->oom.requested), phase, *phase ? "\n  " : "", safe,
-            mt_size_text((char[MT_SIZE_TEXT]){0}, setting->oom.wanted));
-    fprintf(out, "%s are free on the card\n", mt_size_text(left, setting->oom.card_free));
+    fprintf(out, "\nDoes not fit with %s:\n  %s requested %s%sby %s;\n", place,
+            mt_size_text(wanted, setting->oom.requested), phase, *phase ? "\n  " : "", safe);
+    mt_size_text(wanted, setting->oom.wanted);
+    if (setting->oom.limit)
+        fprintf(out,
+                "  PyTorch needs %s more and has reserved %s of the %s\n"
+                "  that the memory fraction lets it have\n",
+                wanted, mt_size_text(left, setting->oom.then.reserved),
+                mt_size_text((char[MT_SIZE_TEXT]){0}, setting->oom.limit));
+    else
+        fprintf(out, "  PyTorch asks CUDA for %s, %s are free on the card\n", wanted,
+                mt_size_text(left, setting->oom.card_free));
+}
+
+/* What the trace does not have. */
+static void print_end(const struct mt_plan *plan, const struct mt_analysis *analysis, FILE *out,
+                      const struct mt_style *style)
+{
+    struct mt_ended ended = mt_analysis_ended(analysis);
+    if (plan->asked->ooms && ended.how == MT_ENDED_OUT_OF_MEMORY)
+        put_wrapped(out, style,
+                    "The run itself ran out of memory: what would have come after that is not in "
+                    "the trace.");
+    else if (plan->asked->ooms)
+        put_wrapped(out, style,
+                    "The run itself ran out of memory, caught that and went on: what it would have "
+                    "requested otherwise is not in the trace.");
+    else if (ended.how != MT_ENDED_WHOLE)
+        put_wrapped(out, style,
+                    "The run is not whole: what would have come after the trace's end is not "
+                    "replayed.");
 }
 
 static void print_advice(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
@@ -304,10 +333,7 @@ static void print_plan(const struct mt_plan *plan, bool has_answer,
     print_oom(plan, recorded, analysis, out, style);
     if (plan->n && plan->setting != recorded)
         print_oom(plan, plan->setting, analysis, out, style);
-    if (plan->asked->ooms)
-        put_wrapped(out, style,
-                    "The run itself ran out of memory: what would have come after that is not in "
-                    "the trace.");
+    print_end(plan, analysis, out, style);
     if (!has_answer || !plan->card.total)
         print_advice(plan, out, style);
 }

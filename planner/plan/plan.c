@@ -219,7 +219,7 @@ static uint64_t live_peak(const struct mt_asked *asked)
 static uint64_t least(const struct mt_plan *plan, uint64_t packing)
 {
     for (size_t i = 0; i < plan->n; i++)
-        if (!plan->setting[i].is_async && (!packing || plan->setting[i].peak_reserved < packing))
+        if (!packing || plan->setting[i].peak_reserved < packing)
             packing = plan->setting[i].peak_reserved;
     return packing;
 }

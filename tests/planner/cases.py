@@ -47,6 +47,10 @@ of("gpt-small",
    ("zero2:4+optimizer:adamw-fused", "--zero2 4 --optimizer adamw-fused"),
    ("zero3:4+checkpoint:layers.*", "--zero3 4 --checkpoint layers.*"),
    ("batch:2+offload:optimizer", "--batch 8 --optimizer cpu"))
+of("gpt-small",
+   ("zero1:8", "--zero1 8"))
+of("lstm",
+   ("zero1:4", "--zero1 4"))
 of("gpt-small --ddp 8",
    ("zero1:8", "--zero1 8"))
 of("gpt-small --accumulate 2",

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """changed.py MODEL [OPTION]...: trains a model of models.py for some steps, with a change made to the program
-where an option says so, and prints the most bytes that PyTorch had allocated."""
+where an option says so, and prints the most bytes that PyTorch had allocated and reserved."""
 import argparse
 import fnmatch
 import functools
 import gc
+from fractions import Fraction
 
 import models
 import torch
@@ -147,6 +148,8 @@ def main():
     parser.add_argument("--batch", type=int)
     parser.add_argument("--length", type=int)
     parser.add_argument("--longest", type=int, help="positions that the model has")
+    parser.add_argument("--batch-part", type=Fraction, default=1, help="of its own batch, such as 1/2")
+    parser.add_argument("--sequence-part", type=Fraction, default=1, help="of its own length; positions stay")
     for number in "lora", "zero1", "zero2", "zero3", "ddp", "offload-parameters":
         parser.add_argument("--" + number, type=int)
     for flag in "autocast", "bf16", "save-on-cpu":
@@ -155,6 +158,7 @@ def main():
     _, size, length, _ = models.MODELS[args.model]
     size, length = args.batch or size, args.length or length
     model, optimizer = build(args, args.longest or length)
+    size, length = max(1, int(size * args.batch_part)), int(length * args.sequence_part)
     saved = torch.autograd.graph.save_on_cpu() if args.save_on_cpu else torch.enable_grad()
     for _ in range(args.steps):
         for _ in range(args.accumulate):
@@ -168,7 +172,8 @@ def main():
         optimizer.step()
         optimizer.zero_grad()
     gc.collect()
-    print("peak", torch.cuda.max_memory_allocated(), flush=True)
+    print("peak", torch.cuda.max_memory_allocated())
+    print("reserved", torch.cuda.max_memory_reserved(), flush=True)
 
 
 if __name__ == "__main__":

@@ -88,10 +88,36 @@ def test_optimizer_advice():
         equal(f"8-bit optimizer, {kind}", saved, [moments * 3 // 4] if moments else [])
 
 
+def test_limit():
+    """A memory fraction, not the card, was too small: both commands say so."""
+    program = pathlib.Path(__file__).with_name("limited_oom.py")
+    with harness.folder() as work:
+        path = pathlib.Path(work) / "t.mtap"
+        harness.must_run([*harness.recorded(path, gpu=GPU), harness.PYTHON, program])
+        copy = pathlib.Path(work) / "copy.mtap"
+        harness.must_run([MEMTAP, "compact", "-o", copy, path])
+        told = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", path]).stdout)
+        of_copy = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", copy]).stdout)
+        text = harness.must_run([MEMTAP, "oom", path]).stdout
+        planned = harness.must_run([MEMTAP, "plan", path], ends=1).stdout
+        plan = json.loads(harness.must_run([MEMTAP, "plan", "--format", "json", path], ends=1).stdout)
+    limit = plan["card"]["total"] // 2
+    equal("limit", told["limit"], limit)
+    equal("limit, compact copy", of_copy["limit"], limit)
+    equal("limit: what is left of it", told["free_on_card"], limit - told["reserved"])
+    equal("limit: without it", told["fits_without_limit"], True)
+    check("Without that limit the request is served (replayed)." in text, "limit: it is said that it was that")
+    (recorded,) = [setting for setting in plan["settings"] if setting["recorded"]]
+    equal("limit, plan", recorded["out_of_memory"]["limit"], limit)
+    check("that the memory fraction lets it have" in planned, "limit, plan: it is said")
+    check("caught that and went on" in " ".join(planned.split()), "limit, plan: the run went on")
+
+
 def main():
     harness.need_torch()
     test_in_backward()
     test_optimizer_advice()
+    test_limit()
     for case in CASES:
         test(*case)
     harness.finish()
