@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memtap fit: variables, commands with their places, and the search, with runs that are made up
  * here. */
+#include "planner/allocator/model.h"
 #include "simulator/catalogue.h"
 #include "tests/support/run-tests.h"
+#include "tools/fit/run/request-log.h"
 #include "tools/fit/search/crew.h"
 
 #include <stdlib.h>
@@ -19,6 +21,7 @@ static struct {
     double cache;            /* part of the rest that PyTorch keeps */
     double needed;           /* of that, what it cannot do without: 0 to 1 */
     bool is_replayed;        /* what a run needs is known */
+    bool is_logged;          /* runs have requests, and these say what they take */
     uint64_t refused_below;
 } program;
 
@@ -30,6 +33,74 @@ static double floor_of(double value)
 static double needed_of(double value)
 {
     return floor_of(value) * (1 + program.cache * program.needed);
+}
+
+/* --- requests ---------------------------------------------------------------------------------
+ */
+
+enum { OTHER_ORDER = 100, MOST_REQUESTS = 10 };
+
+static struct mt_request request(unsigned kind, unsigned block, double size)
+{
+    return (struct mt_request){.size = (uint64_t)size, .block = block, .kind = kind & 15};
+}
+
+/* The third block has room in what the first one left if CUDA's rounding of that to 2 MiB left
+ * enough beside the second: of some values, then not of the next ones. From a value on there is one
+ * block more. */
+static size_t make_requests(struct mt_request *to, uint64_t value, uint64_t context)
+{
+    const double mib = 1 << 20;
+    size_t n = 0;
+    to[n++] = request(MT_REQUEST_OTHERS, 0, (double)context);
+    to[n++] = request(MT_REQUEST_ALLOCATE, 0, GIB);
+    to[n++] = request(MT_REQUEST_ALLOCATE, 1, 1.25 * mib * (double)value);
+    to[n++] = request(MT_REQUEST_FREE, 1, 0);
+    to[n++] = request(MT_REQUEST_ALLOCATE, 2, 2 * mib);
+    to[n++] = request(MT_REQUEST_ALLOCATE, 3, 1.25 * mib * (double)value - mib);
+    if (value >= OTHER_ORDER)
+        to[n++] = request(MT_REQUEST_ALLOCATE, 4, 100);
+    return n;
+}
+
+/* How many of them a card of so many bytes serves. */
+static size_t served(const struct mt_request *requests, size_t n, uint64_t memory)
+{
+    const struct mt_allocator_card card = {.total = memory};
+    struct mt_alloc_conf conf;
+    mt_alloc_conf_init(&conf);
+    struct mt_allocator *allocator =
+        mt_allocator_create(&conf, (struct mt_torch_release){2, 15}, &card);
+    ck_assert_ptr_nonnull(allocator);
+    ck_assert_int_eq(mt_allocator_feed(allocator, requests, n), 0);
+    const struct mt_allocator_oom *oom = mt_allocator_first_oom(allocator);
+    size_t result = oom ? oom->index : n;
+    mt_allocator_destroy(allocator);
+    return result;
+}
+
+static bool is_served(uint64_t value, uint64_t memory, uint64_t context)
+{
+    struct mt_request requests[MOST_REQUESTS];
+    size_t n = make_requests(requests, value, context);
+    return served(requests, n, memory) == n;
+}
+
+/* As the keeper does. */
+static void log_requests(struct mt_attempt *attempt, uint64_t value, uint64_t memory,
+                         uint64_t context)
+{
+    struct mt_request requests[MOST_REQUESTS];
+    struct mt_request_log_device head = {.release = {2, 15}};
+    size_t n = make_requests(requests, value, context);
+    mt_alloc_conf_init(&head.conf);
+    head.n = served(requests, n, memory);
+    attempt->outcome->end = head.n == n ? MT_FIT_FITS : MT_FIT_FULL;
+    attempt->asked = mt_request_log_new();
+    ck_assert_int_ge(attempt->asked, 0);
+    ck_assert_int_eq(write(attempt->asked, &head, sizeof head), sizeof head);
+    ck_assert_int_eq(write(attempt->asked, requests, head.n * sizeof *requests),
+                     (ssize_t)(head.n * sizeof *requests));
 }
 
 static uint64_t value_of(const struct mt_job *job, struct mt_choice choice)
@@ -55,6 +126,10 @@ int mt_attempt_start(struct mt_attempt *attempt, const struct mt_job *job)
     attempt->outcome->need =
         program.is_replayed ? (uint64_t)(needed_of((double)value) + context) : 0;
     attempt->outcome->floor = (uint64_t)(floor_of((double)value) + context);
+    if (program.is_logged)
+        log_requests(attempt, value,
+                     attempt->is_huge ? MT_HUGE_CARD : job->card[attempt->card].memory,
+                     job->card[attempt->card].gpu->context);
     attempt->keeper = fork();
     if (!attempt->keeper)
         _exit(0);
@@ -206,6 +281,35 @@ START_TEST(what_no_value_can_exceed_takes_one_run_a_card)
 }
 END_TEST
 
+/* Two orders of requests, and cards on which several values are the last that fits. */
+START_TEST(a_border_takes_fewer_runs_by_requests)
+{
+    struct mt_job job;
+    struct mt_fit fit;
+    unsigned holes = 0;
+    program.base = program.bend = program.cache = program.refused_below = 0;
+    program.each = GIB / 100;
+    program.is_logged = true;
+    search(&job, &fit, "batch=1..65536");
+    for (size_t card = 0; card < job.n_cards; card++) {
+        const struct mt_card_search *found = mt_fit_search(&fit, 0, card);
+        uint64_t memory = job.card[card].memory, context = job.card[card].gpu->context;
+        ck_assert_uint_eq(found->fits + 1, found->fails);
+        ck_assert(is_served(found->fits + 1, memory, context));
+        ck_assert(!is_served(found->fails + 1, memory, context));
+        ck_assert_msg(mt_fit_runs(&fit, 0, card) <= 7, "%s: %u runs", cards[card],
+                      mt_fit_runs(&fit, 0, card));
+        if (found->hole != MT_NONE) {
+            ck_assert(found->hole < found->fits && !is_served(found->hole + 1, memory, context));
+            holes++;
+        }
+    }
+    ck_assert_uint_gt(holes, 0);
+    program.is_logged = false;
+    clear(&job, &fit);
+}
+END_TEST
+
 static void has_values(const char *text, size_t n, const char *first, const char *last)
 {
     char wrong[128], room[MT_VALUE_TEXT];
@@ -261,6 +365,7 @@ int main(void)
     TCase *searches = tcase_create("searches"), *words = tcase_create("words");
     tcase_add_test(searches, a_border_takes_at_most_twelve_runs);
     tcase_add_test(searches, a_border_takes_fewer_runs_by_replays);
+    tcase_add_test(searches, a_border_takes_fewer_runs_by_requests);
     tcase_add_test(searches, the_smallest_values_may_be_refused);
     tcase_add_test(searches, what_no_value_can_exceed_takes_one_run_a_card);
     tcase_add_test(words, ranges_and_lists_have_their_values);

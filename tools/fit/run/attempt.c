@@ -3,6 +3,7 @@
 #include "descendants.h"
 #include "launch-run.h"
 #include "printed.h"
+#include "request-log.h"
 #include "simulator/launch.h"
 #include "watch-run.h"
 
@@ -208,7 +209,10 @@ static void conclude(struct kept *kept)
     outcome->was_stopped &= outcome->end == MT_FIT_FITS;
     outcome->was_caught = mt_run_watch_went_on(kept->watch) ||
                           (outcome->end == MT_FIT_FULL && !kept->running && !kept->code);
+    mt_run_watch_finish(kept->watch);
     mt_run_watch_sum(kept->watch, kept->job->card[kept->attempt->card].gpu->context, outcome);
+    if (outcome->end == MT_FIT_FITS || outcome->end == MT_FIT_FULL)
+        mt_run_watch_record(kept->watch, kept->attempt->asked);
     outcome->wall_ns = now_ns() - kept->begin_ns;
 }
 
@@ -290,14 +294,15 @@ int mt_attempt_start(struct mt_attempt *attempt, const struct mt_job *job)
     if (shared == MAP_FAILED)
         return -errno;
     attempt->outcome = shared;
-    attempt->keeper = fork();
+    attempt->asked = mt_request_log_new();
+    attempt->keeper = attempt->asked < 0 ? -1 : fork();
     if (!attempt->keeper) {
         keep(attempt, job, parent);
         _exit(0);
     }
     if (attempt->keeper > 0)
         return 0;
-    int rc = -errno;
+    int rc = attempt->asked < 0 ? attempt->asked : -errno;
     attempt->keeper = 0;
     mt_attempt_clear(attempt);
     return rc;
@@ -314,4 +319,7 @@ void mt_attempt_clear(struct mt_attempt *attempt)
     if (attempt->outcome)
         munmap(attempt->outcome, sizeof *attempt->outcome);
     attempt->outcome = NULL;
+    if (attempt->asked > 0)
+        close(attempt->asked);
+    attempt->asked = 0;
 }

@@ -20,6 +20,7 @@ struct mt_attempt {
     unsigned number; /* of all runs, from 1 */
     pid_t keeper;    /* 0: not running */
     struct mt_outcome *outcome; /* shared with the keeper */
+    int asked; /* a file with what the run asked for (mt_request_log_read); 0: none, or taken */
 };
 
 #define MT_HUGE_CARD ((uint64_t)16 << 40)

@@ -1,31 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "need.h"
-#include "analyzer/trace/definitions.h"
 #include "planner/advice/trial.h"
-#include "planner/requests/recorded-conf.h"
+#include "request-log.h"
 
 #include <stdlib.h>
 
 #define MOST_REQUESTS 2000000u /* of a longer run a replay takes too long for a guess */
 #define PIECE ((uint64_t)2 << 20)
 
-static bool read_trial(struct mt_trial *trial, const struct mt_definitions *definitions)
-{
-    struct mt_alloc_conf_error error;
-    const char *torch = mt_info(definitions, "torch"), *conf = mt_recorded_conf(definitions);
-    mt_alloc_conf_init(&trial->conf);
-    return torch && mt_torch_read_release(torch, &trial->release) &&
-           !(conf && mt_alloc_conf_read(&trial->conf, trial->release, conf, &error)) &&
-           !trial->conf.async;
-}
-
 uint64_t mt_run_need(const struct mt_asked *asked, const struct mt_definitions *definitions,
                      uint64_t low, uint64_t high)
 {
     struct mt_trial trial = {.request = asked->request, .n = asked->n};
     struct mt_trial_result result = {0};
-    if (!asked->n || asked->n > MOST_REQUESTS || asked->unknown || asked->from_before ||
-        asked->ooms || !asked->knows_others || !read_trial(&trial, definitions))
+    if (asked->n > MOST_REQUESTS || asked->ooms ||
+        !mt_request_log_settings(asked, definitions, &trial.conf, &trial.release))
         return 0;
     bool *has_failed = calloc(asked->n, sizeof *has_failed);
     trial.has_failed = has_failed;

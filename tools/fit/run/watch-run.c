@@ -4,6 +4,7 @@
 #include "analyzer/support/grow.h"
 #include "need.h"
 #include "repeat.h"
+#include "request-log.h"
 #include "tools/fit/job/job.h"
 
 #include <dirent.h>
@@ -29,6 +30,8 @@ struct followed {
     struct taken taken[MT_DEVICES];
     struct mt_repeat repeat[MT_DEVICES];
     struct mt_gathering *gathering;
+    const struct mt_asked *asked; /* of its devices, once it has ended */
+    size_t n_asked;
     uint32_t steps;
     uint64_t wanted;
     bool is_full, went_on, is_known, is_over;
@@ -251,12 +254,10 @@ static void sum_device(const struct followed *followed, unsigned slot, uint64_t 
 /* The most that a device of the run needs; 0 where that is not known of one. */
 static uint64_t need_of(const struct followed *followed, const struct mt_outcome *outcome)
 {
-    size_t n = 0;
     uint64_t need = 0;
     const struct mt_replay *replay = mt_follow_replay(followed->follow);
-    const struct mt_asked *asked = mt_gathering_finish(followed->gathering, &n);
-    for (size_t i = 0; asked && i < n; i++) {
-        uint64_t of_one = mt_run_need(&asked[i], replay->definitions, 0, outcome->used);
+    for (size_t i = 0; i < followed->n_asked; i++) {
+        uint64_t of_one = mt_run_need(&followed->asked[i], replay->definitions, 0, outcome->used);
         if (!of_one)
             return 0;
         raise_to(&need, of_one);
@@ -290,6 +291,35 @@ void mt_run_watch_sum(const struct mt_run_watch *watch, uint64_t context,
     }
     if (outcome->end == MT_FIT_FITS)
         find_need(watch, outcome);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct followed *const *one = a, *const *other = b;
+    return strcmp((*one)->path, (*other)->path);
+}
+
+void mt_run_watch_finish(struct mt_run_watch *watch)
+{
+    qsort(watch->of, watch->n, sizeof *watch->of, by_path);
+    for (size_t i = 0; i < watch->n; i++) {
+        struct followed *followed = watch->of[i];
+        if (followed->follow)
+            followed->asked = mt_gathering_finish(followed->gathering, &followed->n_asked);
+    }
+}
+
+void mt_run_watch_record(const struct mt_run_watch *watch, int file)
+{
+    int rc = 0;
+    for (size_t i = 0; i < watch->n && !rc; i++) {
+        const struct followed *followed = watch->of[i];
+        for (size_t j = 0; j < followed->n_asked && !rc; j++)
+            rc = mt_request_log_write(file, &followed->asked[j],
+                                      mt_follow_replay(followed->follow)->definitions);
+    }
+    if (rc)
+        mt_request_log_forget(file);
 }
 
 static void destroy_one(struct followed *followed)

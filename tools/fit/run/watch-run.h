@@ -33,9 +33,16 @@ bool mt_run_watch_knows(const struct mt_run_watch *watch, size_t processes);
 /* How many traces there are. */
 size_t mt_run_watch_traces(const struct mt_run_watch *watch);
 
+/* The run has ended: nothing more is read. Before the two below. */
+void mt_run_watch_finish(struct mt_run_watch *watch);
+
 /* Fills in the figures. context: bytes that a card has less from the begin. */
 void mt_run_watch_sum(const struct mt_run_watch *watch, uint64_t context,
                       struct mt_outcome *outcome);
+
+/* Writes what was asked of each device, in the order of the traces' names (mt_request_log_write);
+ * nothing where that is not known of one. */
+void mt_run_watch_record(const struct mt_run_watch *watch, int file);
 
 void mt_run_watch_destroy(struct mt_run_watch *watch);
 

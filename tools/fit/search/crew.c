@@ -75,11 +75,12 @@ static bool wants_top(const struct mt_fit *fit, const struct mt_card_search *sea
 
 static int next_of_search(const struct mt_fit *fit, struct mt_card_search *search, size_t *position)
 {
-    const struct mt_fit_line *line = &fit->line[search->line];
+    struct mt_fit_line *line = &fit->line[search->line];
     double cache = line->cache < 0 ? LIKELY_CACHE : line->cache;
     if (search->is_running || line->is_refused)
         return 0;
-    if (mt_search_next(search, fit->job, &line->estimate, cache, position))
+    if (mt_search_next(search, fit->job, &line->estimate, &line->foretell, cache, position) ||
+        mt_search_wants_hole(search, fit->job, &line->foretell, position))
         return 1;
     *position = mt_job_positions(fit->job) - 1;
     return wants_top(fit, search);
@@ -149,10 +150,27 @@ static int start_some(struct mt_fit *fit)
     return rc;
 }
 
-static int take(struct mt_fit *fit, const struct mt_attempt *attempt)
+/* What the run asked for: of a run that ended well or ran out of memory. */
+static int take_requests(struct mt_fit *fit, struct mt_attempt *attempt)
+{
+    const struct mt_job *job = fit->job;
+    struct mt_foretell_run run = {.value = mt_search_value(job, attempt->choice.at),
+                                  .context = job->card[attempt->card].gpu->context,
+                                  .is_whole = attempt->outcome->end == MT_FIT_FITS};
+    if (job->searched < 0 || attempt->asked <= 0)
+        return 0;
+    mt_request_log_read(&run.log, attempt->asked);
+    attempt->asked = 0;
+    return mt_foretell_add(&fit->line[attempt->choice.line].foretell, run);
+}
+
+static int take(struct mt_fit *fit, struct mt_attempt *attempt)
 {
     const struct mt_outcome *outcome = attempt->outcome;
     struct mt_fit_line *line = &fit->line[attempt->choice.line];
+    int rc = take_requests(fit, attempt);
+    if (rc)
+        return rc;
     if (outcome->host > fit->most_host)
         fit->most_host = outcome->host;
     if (attempt->is_huge)
@@ -245,8 +263,10 @@ void mt_fit_clear(struct mt_fit *fit)
 {
     for (size_t i = 0; i < fit->n_attempts; i++)
         mt_attempt_clear(&fit->attempt[i]);
-    for (size_t i = 0; fit->line && i < fit->job->n_lines; i++)
+    for (size_t i = 0; fit->line && i < fit->job->n_lines; i++) {
         mt_estimate_clear(&fit->line[i].estimate);
+        mt_foretell_clear(&fit->line[i].foretell);
+    }
     free(fit->attempt);
     free(fit->line);
     free(fit->search);

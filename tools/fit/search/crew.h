@@ -14,6 +14,7 @@
 
 struct mt_fit_line {
     struct mt_estimate estimate;
+    struct mt_foretell foretell;
     struct {
         size_t position; /* MT_NONE: not asked for */
         bool is_started, is_over;

@@ -13,10 +13,11 @@ void mt_search_begin(struct mt_card_search *search, size_t line, size_t card)
                                       .fits = MT_NONE,
                                       .fails = MT_NONE,
                                       .top = MT_NONE,
+                                      .hole = MT_NONE,
                                       .stopped_at = MT_NONE};
 }
 
-static uint64_t value_at(const struct mt_job *job, size_t position)
+uint64_t mt_search_value(const struct mt_job *job, size_t position)
 {
     uint64_t value = 0;
     if (job->searched >= 0)
@@ -30,7 +31,7 @@ static size_t below(const struct mt_job *job, double border)
     size_t low = 0, high = mt_job_positions(job);
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if ((double)value_at(job, middle) < border)
+        if ((double)mt_search_value(job, middle) < border)
             low = middle;
         else
             high = middle;
@@ -111,7 +112,8 @@ static size_t choose(struct mt_card_search *search, const struct mt_job *job,
 }
 
 int mt_search_next(struct mt_card_search *search, const struct mt_job *job,
-                   const struct mt_estimate *estimate, double cache, size_t *position)
+                   const struct mt_estimate *estimate, struct mt_foretell *foretell, double cache,
+                   size_t *position)
 {
     size_t n = mt_job_positions(job);
     size_t low = search->fits == MT_NONE ? search->first : search->fits + 1;
@@ -122,9 +124,17 @@ int mt_search_next(struct mt_card_search *search, const struct mt_job *job,
         search->is_over = 1;
         return 0;
     }
-    if (!choose_by_replay(search, job, estimate, low, end - 1, position))
+    if (!mt_search_foretold(search, job, foretell, low, end - 1, position) &&
+        !choose_by_replay(search, job, estimate, low, end - 1, position))
         *position = choose(search, job, estimate, cache, low, end - 1);
     return 1;
+}
+
+static void take_hole(struct mt_card_search *search, size_t position,
+                      const struct mt_outcome *outcome)
+{
+    if (outcome->end == MT_FIT_FULL)
+        search->hole = position;
 }
 
 static void take_top(struct mt_card_search *search, size_t position,
@@ -137,13 +147,27 @@ static void take_top(struct mt_card_search *search, size_t position,
     }
 }
 
+static void see_foretold(struct mt_card_search *search, const struct mt_outcome *outcome)
+{
+    bool missed_fit = search->foretold == MT_FORETOLD_FIT && outcome->end == MT_FIT_FULL;
+    bool missed_full = search->foretold == MT_FORETOLD_FULL && outcome->end == MT_FIT_FITS;
+    search->foretold = MT_NOT_FORETOLD;
+    if (!missed_fit && !missed_full)
+        return;
+    search->misses++;
+    search->has_missed_fit = missed_fit;
+}
+
 void mt_search_take(struct mt_card_search *search, const struct mt_job *job, size_t position,
                     const struct mt_outcome *outcome)
 {
     search->is_running = 0;
     search->runs++;
     search->has_tried_top |= position + 1 == mt_job_positions(job);
-    if (search->is_over) {
+    see_foretold(search, outcome);
+    if (search->is_over && search->fails != MT_NONE && position < search->fails) {
+        take_hole(search, position, outcome);
+    } else if (search->is_over) {
         take_top(search, position, outcome);
     } else if (outcome->end == MT_FIT_FITS) {
         search->fits = position;
@@ -179,6 +203,6 @@ double mt_search_cache(const struct mt_card_search *search, const struct mt_job 
     if (search->fits == MT_NONE || search->fails == MT_NONE || !(most > sure) || isinf(most) ||
         sure < 0)
         return -1;
-    double part = (most - (double)value_at(job, search->fails)) / (most - sure);
+    double part = (most - (double)mt_search_value(job, search->fails)) / (most - sure);
     return part < 0 ? 0 : part > 1 ? 1 : part;
 }

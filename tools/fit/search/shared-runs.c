@@ -8,21 +8,13 @@
 #define FAR 1.5
 #define REFUSALS 3u /* of small values; then the program takes none */
 
-static uint64_t value_at(const struct mt_job *job, size_t position)
-{
-    uint64_t value = 0;
-    if (job->searched >= 0)
-        mt_variable_number(&job->variable[job->searched], position, &value);
-    return value;
-}
-
 /* The last position whose value is at most this; the first where none is. */
 static size_t last_up_to(const struct mt_job *job, double most)
 {
     size_t low = 0, high = mt_job_positions(job);
     while (high - low > 1) {
         size_t at = low + (high - low) / 2;
-        if ((double)value_at(job, at) <= most)
+        if ((double)mt_search_value(job, at) <= most)
             low = at;
         else
             high = at;
@@ -33,8 +25,8 @@ static size_t last_up_to(const struct mt_job *job, double most)
 /* By the geometric mean of the first value and the last. */
 static size_t middle(const struct mt_job *job)
 {
-    double first = (double)value_at(job, 0),
-           last = (double)value_at(job, mt_job_positions(job) - 1);
+    double first = (double)mt_search_value(job, 0),
+           last = (double)mt_search_value(job, mt_job_positions(job) - 1);
     return last_up_to(job, sqrt((first < 1 ? 1 : first) * last));
 }
 
@@ -86,7 +78,7 @@ int mt_shared_learn(const struct mt_job *job, struct mt_fit_line *line,
 {
     const struct mt_outcome *outcome = attempt->outcome;
     uint64_t context = job->card[attempt->card].gpu->context;
-    struct mt_estimate_point point = {.value = value_at(job, attempt->choice.at),
+    struct mt_estimate_point point = {.value = mt_search_value(job, attempt->choice.at),
                                       .used = outcome->used > context ? outcome->used - context : 0,
                                       .floor =
                                           outcome->floor > context ? outcome->floor - context : 0,
@@ -101,7 +93,7 @@ static void ask_near(const struct mt_fit *fit, struct mt_fit_line *line)
     const struct mt_job *job = fit->job;
     uint64_t memory = 0,
              most = line->estimate.n ? line->estimate.point[line->estimate.n - 1].value : 0;
-    double last = (double)value_at(job, mt_job_positions(job) - 1);
+    double last = (double)mt_search_value(job, mt_job_positions(job) - 1);
     for (size_t i = 0; i < job->n_cards; i++)
         memory = mt_room_of_card(job, i) > memory ? mt_room_of_card(job, i) : memory;
     double border = mt_estimate_replayed(&line->estimate, memory);

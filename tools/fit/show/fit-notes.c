@@ -66,6 +66,23 @@ static void end_list(struct sentence *sentence)
         sentence->text[sentence->used - 1] = '.';
 }
 
+static void say_uneven(struct sentence *sentence, const struct mt_fit *fit, size_t line,
+                       size_t card)
+{
+    char hole[MT_VALUE_TEXT], fits[MT_VALUE_TEXT];
+    const struct mt_card_search *search = mt_fit_search(fit, line, card);
+    const struct mt_variable *variable = &fit->job->variable[fit->job->searched];
+    if (search->hole == MT_NONE)
+        say(sentence, ": memory is not monotonous in %s: other values may fit, or not.",
+            variable->name);
+    else
+        say(sentence,
+            ": memory is not monotonous in %s: there are several borders. %s does not fit, though "
+            "%s does; that may be so of other values, too.",
+            variable->name, mt_variable_text(variable, search->hole, hole),
+            mt_variable_text(variable, search->fits, fits));
+}
+
 static void note_uneven(const struct notes *notes, size_t line, size_t card)
 {
     const struct mt_fit *fit = notes->fit;
@@ -73,8 +90,8 @@ static void note_uneven(const struct notes *notes, size_t line, size_t card)
     if (!mt_fit_is_uneven(fit, line, card))
         return;
     say_where(&sentence, fit, card, (struct mt_choice){line, 0}, MT_CHOICE_LINE);
-    say(&sentence, ": memory is not monotonous in %s: other values may fit, or not. Runs:",
-        fit->job->variable[fit->job->searched].name);
+    say_uneven(&sentence, fit, line, card);
+    say(&sentence, " Runs:");
     for (size_t i = 0; i < fit->n_attempts; i++)
         if (fit->attempt[i].choice.line == line &&
             (fit->attempt[i].is_huge || fit->attempt[i].card == card))

@@ -47,7 +47,8 @@ const struct mt_outcome *mt_fit_best(const struct mt_fit *fit, size_t line, size
 bool mt_fit_is_uneven(const struct mt_fit *fit, size_t line, size_t card)
 {
     uint64_t smaller, larger;
-    return mt_fit_search(fit, line, card)->top != MT_NONE ||
+    const struct mt_card_search *search = mt_fit_search(fit, line, card);
+    return search->top != MT_NONE || search->hole != MT_NONE ||
            mt_estimate_falls(&fit->line[line].estimate, &smaller, &larger);
 }
 
