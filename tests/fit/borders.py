@@ -4,8 +4,9 @@ next one has to run out of memory. By hand; it takes minutes a program.
 
     python3 tests/fit/borders.py --memtap build/tools/memtap --python .venv/bin/python [--public FOLDER] [NAME]...
 
-FOLDER has check-outs of the public programs (nanoGPT, minGPT, examples); the Python then needs torchvision,
-einops, ema-pytorch, accelerate, denoising-diffusion-pytorch and tqdm too."""
+FOLDER has check-outs of the public programs (nanoGPT, minGPT, llama2.c, examples, pytorch-image-models); the Python
+then needs torchvision, einops, ema-pytorch, accelerate, denoising-diffusion-pytorch, tqdm, requests, sentencepiece
+and pyyaml too."""
 import argparse
 import json
 import os
@@ -18,10 +19,14 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-ZOO = pathlib.Path(__file__).resolve().parents[1] / "zoo"
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+ZOO = TESTS / "zoo"
+sys.path.insert(0, str(TESTS / "advice"))
+import public  # noqa: E402
 SMALL, MIDDLE, LARGE = "t4,rtx4090,a100-40g", "rtx4090,a100-40g,h100", "a100-40g,h100,b200"
 
-# name: cards, --vary, the program's words; Z/ is the zoo, F/ the folder of public programs
+# name: cards, --vary, the program's words; Z/ is the zoo, F/ the folder of public programs, and "in X" the folder X
+# below that of the copies (tests/advice/public.py), where the program runs
 PROGRAMS = {
     "amp": (SMALL, "batch=1..4096", "python Z/amp.py --batch {batch}"),
     "checkpointing": (SMALL, "batch=1..65536", "python Z/checkpointing.py --batch {batch}"),
@@ -54,6 +59,13 @@ PROGRAMS = {
     "DCGAN": ("t4,rtx3060,l4", "batch=1..1000",
               "python F/examples/dcgan/main.py --dataset fake --accel --niter 1 --workers 0 --ngf 256 --ndf 256 "
               "--imageSize 64 --batchSize {batch}"),
+    "llama2.c": (SMALL, "batch=1..4096",
+                 "in llama2.c python train.py --compile=False --max_iters=8 --eval_iters=1 --eval_interval=1000 "
+                 "--gradient_accumulation_steps=1 --vocab_source=custom --vocab_size=4096 --batch_size={batch}"),
+    "timm": (SMALL, "batch=1..2048",
+             "in pytorch-image-models python train.py --data-dir ../pictures --num-classes 2 -j 1 --epochs 1 "
+             "--no-prefetcher --img-size 128 --epoch-repeats 16 --model vit_base_patch16_224 "
+             "--model-kwargs img_size=128 --opt adamw -b {batch} --output ../out/{batch}"),
     "diffusion": (MIDDLE, "batch=16..120", "python DIFFUSION {batch}"),
 }
 TO_THE_END = ["graph_capture"]  # the graph comes after steps that repeat
@@ -83,6 +95,7 @@ def write_data(args, work):
             "    Image.frombytes('RGB', (64, 64), os.urandom(3 * 64 * 64)).save(f'{sys.argv[1]}/{i}.png')\n")
     subprocess.run([args.python, "-c", make, work / "pictures"], check=True)
     (work / "diffusion.py").write_text(DIFFUSION)
+    public.prepare(args.public, work / "copies", args.python)
 
 
 def words_of(args, work, text):
@@ -95,10 +108,10 @@ def words_of(args, work, text):
         [str(work / "pictures")] if "DIFFUSION" in text else [])
 
 
-def plain(args, work, env, command):
+def plain(args, work, place, env, command):
     """Whether a run as a user would make it ends well: True; False: out of memory; None: something else."""
     command = re.sub(r"memtap run ", f"{args.memtap} run -q --stacks none -o '{work}/t-%p.mtap' ", command, count=1)
-    done = subprocess.run(["sh", "-c", command], cwd=work, env=env, capture_output=True, text=True, errors="replace",
+    done = subprocess.run(["sh", "-c", command], cwd=place, env=env, capture_output=True, text=True, errors="replace",
                           check=False)
     for trace in work.glob("t-*.mtap*"):
         trace.unlink(missing_ok=True)
@@ -112,9 +125,13 @@ def try_one(args, work, name):
     options = ["--gpus", "2"] if text.startswith("torchrun") else []
     options += ["--steps", "all"] if name in TO_THE_END else []
     env = {**os.environ, "PYTHONPATH": str(args.public / "minGPT")}
+    place = work
+    if text.startswith("in "):
+        _, folder, text = text.split(" ", 2)
+        place = work / "copies" / folder
     command = [args.memtap, "fit", "-q", "-f", "json", "-s", cards, *options, "-V", vary, "--",
                *words_of(args, work, text)]
-    done = subprocess.run([str(word) for word in command], cwd=work, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run([str(word) for word in command], cwd=place, env=env, capture_output=True, text=True, check=False)
     if not done.stdout:
         print(f"{name}: {done.stderr}")
         return 1
@@ -126,7 +143,7 @@ def try_one(args, work, name):
                 runs[json.dumps(run["values"])] = run
         sides = [card[side] and runs[json.dumps(card[side])]["command"] for side in ("fits", "fails")]
         with ThreadPoolExecutor(args.jobs) as pool:
-            got = list(pool.map(lambda line: line and plain(args, work, env, line), sides))
+            got = list(pool.map(lambda line: line and plain(args, work, place, env, line), sides))
         right = got == [None if side is None else good for side, good in zip(sides, (True, False))]
         faults += not right or card["verdict"] == "not known"
         value = [str(next(iter(card[side].values()))) if card[side] else "–" for side in ("fits", "fails")]
