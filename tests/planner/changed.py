@@ -71,11 +71,18 @@ class Adapted(nn.Module):
         return self.linear(x) + self.up(self.down(x)) * 2.0
 
 
+def bitsandbytes(parameters):
+    """The library's own."""
+    import bitsandbytes as library  # pylint: disable=import-outside-toplevel
+    return library.optim.AdamW8bit(parameters)
+
+
 OPTIMIZERS = {
     "adamw": torch.optim.AdamW,
     "adamw-fused": functools.partial(torch.optim.AdamW, fused=True),
     "adamw-for-loop": functools.partial(torch.optim.AdamW, foreach=False),
     "adam8bit": EightBits,
+    "bitsandbytes": bitsandbytes,
     "adafactor": torch.optim.Adafactor,
     "sgd": functools.partial(torch.optim.SGD, lr=1e-3),
     "sgd-momentum": functools.partial(torch.optim.SGD, lr=1e-3, momentum=0.9),
@@ -89,6 +96,14 @@ def adapt(model, rank):
         if isinstance(module, nn.Linear) and any(part.isdigit() for part in path.split(".")):
             parent, _, name = path.rpartition(".")
             setattr(model.get_submodule(parent), name, Adapted(module, rank))
+
+
+def adapt_by_peft(model, rank):
+    """The library's own adapters, beside the same layers."""
+    import peft  # pylint: disable=import-outside-toplevel
+    layers = [path for path, module in model.named_modules()
+              if isinstance(module, nn.Linear) and any(part.isdigit() for part in path.split("."))]
+    peft.inject_adapter_in_model(peft.LoraConfig(r=rank, target_modules=layers), model)
 
 
 def checkpoint_modules(model, pattern):
@@ -123,6 +138,8 @@ def build(args, length):
     model = models.make(args.model, "meta" if is_sharded else "cuda", length)
     if args.lora:
         adapt(model, args.lora)
+    if args.peft:
+        adapt_by_peft(model, args.peft)
     if args.bf16:
         model = model.bfloat16()
     if args.checkpoint:
@@ -150,7 +167,7 @@ def main():
     parser.add_argument("--longest", type=int, help="positions that the model has")
     parser.add_argument("--batch-part", type=Fraction, default=1, help="of its own batch, such as 1/2")
     parser.add_argument("--sequence-part", type=Fraction, default=1, help="of its own length; positions stay")
-    for number in "lora", "zero1", "zero2", "zero3", "ddp", "offload-parameters":
+    for number in "lora", "peft", "zero1", "zero2", "zero3", "ddp", "offload-parameters":
         parser.add_argument("--" + number, type=int)
     for flag in "autocast", "bf16", "save-on-cpu":
         parser.add_argument("--" + flag, action="store_true")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far modelled changes are from the same changes made: records each program of models.py, asks for a change,
 makes that change in the program and runs it again, and compares the peaks. With --document it writes
-docs/modelled-changes.md; with names ("gpt", "zero3") it runs the cases that have one of them."""
+docs/modelled-changes.md; with --libraries it makes 8-bit optimizers and LoRA by bitsandbytes and peft, which the
+tests' Python has to have, instead of by tensors of the same sizes; with names ("gpt", "zero3") it runs the cases that have one of them."""
 import argparse
 import json
 import statistics
@@ -39,9 +40,18 @@ def modelled(tool, trace, change):
     return told["changes"][0]
 
 
+def by_library(case):
+    """The same case, made by the libraries that people use."""
+    base, change, after = case
+    return base, change, after.replace("adam8bit", "bitsandbytes").replace("--lora", "--peft")
+
+
 def chosen(args):
     names = set(args.names)
-    return [case for case in CASES
+    cases = CASES
+    if args.libraries:
+        cases = [by_library(case) for case in CASES if by_library(case) != case]
+    return [case for case in cases
             if (not args.quick or case[:2] in QUICK) and
             (not names or names & {case[0], case[1], case[1].split(":")[0], *case[0].split(), "+" if "+" in case[1] else ""})]
 
@@ -105,8 +115,11 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--document", action="store_true")
     parser.add_argument("--quick", action="store_true", help="a few cases, each of which has to be close")
+    parser.add_argument("--libraries", action="store_true", help="by bitsandbytes and peft")
     args = parser.parse_args()
-    harness.need_torch()
+    if args.document and args.libraries:
+        parser.error("--document writes the table without --libraries; give one of them")
+    harness.need_torch(*(["bitsandbytes", "peft"] if args.libraries else []))
     rows = run(args.tool.resolve(), chosen(args))
     if not rows:
         harness.check(False, "no case has such a name")
