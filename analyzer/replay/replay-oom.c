@@ -58,13 +58,11 @@ uint64_t mt_sample_besides(const struct mt_sample *sample)
     return taken > others ? taken - others : 0;
 }
 
-/* A sample that is taken within a call of CUDA, whose event comes later, has its bytes twice: the
- * next sample has less besides CUDA's allocations, although no context and no module has gone. */
-static bool has_bytes_twice(const struct mt_sample *sample, const struct mt_sample *next)
+bool mt_sample_has_bytes_twice(const struct mt_sample *sample, const struct mt_sample *other)
 {
-    return mt_sample_besides(next) < mt_sample_besides(sample) &&
-           next->objects.contexts >= sample->objects.contexts &&
-           next->objects.modules >= sample->objects.modules;
+    return mt_sample_besides(other) < mt_sample_besides(sample) &&
+           other->objects.contexts >= sample->objects.contexts &&
+           other->objects.modules >= sample->objects.modules;
 }
 
 /* Of the samples before and after the moment the nearer one counts, if it can be relied on. */
@@ -85,7 +83,7 @@ void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event)
     uint64_t taken_ns = replay->taken_ns[slot];
     if (replay->awaits_sample[slot] &&
         (!before->time_ns || event->time_ns - taken_ns <= taken_ns - before->time_ns ||
-         has_bytes_twice(before, &replay->sample[slot])))
+         mt_sample_has_bytes_twice(before, &replay->sample[slot])))
         replay->sample_at[slot] = replay->sample[slot];
     replay->awaits_sample[slot] = 0;
 }

@@ -72,6 +72,11 @@ struct mt_sample {
  * apart. */
 uint64_t mt_sample_besides(const struct mt_sample *sample);
 
+/* A sample that is taken within a call of CUDA, whose event comes later (of a free: before), has
+ * its bytes twice: another sample, taken next to it, has less besides CUDA's allocations, although
+ * no context and no module is missing there. */
+bool mt_sample_has_bytes_twice(const struct mt_sample *sample, const struct mt_sample *other);
+
 /* PyTorch requested memory from CUDA although as many bytes were free in its pools: the case with
  * the most free bytes. */
 struct mt_worst {

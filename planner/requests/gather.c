@@ -251,15 +251,13 @@ static int on_oom(struct mt_gathering *g, struct mt_asking *asking, struct mt_ga
 static int on_sample(struct mt_asking *asking, const struct mt_replay *replay,
                      const struct mt_event *event)
 {
-    uint64_t used = event->DEVICE_MEMORY.total - event->DEVICE_MEMORY.free;
-    uint64_t cuda = replay->cuda_now[mt_device_slot(event->device)].allocated;
     if (event->DEVICE_MEMORY.free > event->DEVICE_MEMORY.total)
         return 0;
     asking->asked.card = event->DEVICE_MEMORY.total;
     if (mt_grow(&asking->sample, &asking->samples_capacity, asking->n_samples + 1,
                 sizeof *asking->sample))
         return -ENOMEM;
-    asking->sample[asking->n_samples++] = used > cuda ? used - cuda : 0;
+    asking->sample[asking->n_samples++] = replay->sample[mt_device_slot(event->device)];
     asking->others = UINT64_MAX; /* to be told again */
     return 0;
 }
@@ -339,12 +337,39 @@ int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event 
     }
 }
 
-/* A sample that is taken while CUDA gives or takes memory has bytes too many, since the call is recorded
- * after or before that. The next one, or of the last one the one before, tells. */
-static uint64_t settled(const struct mt_asking *asking, size_t i)
+static uint64_t besides_cuda(const struct mt_sample *sample)
 {
-    size_t other = i + 1 < asking->n_samples ? i + 1 : i ? i - 1 : 0;
-    return asking->sample[i] < asking->sample[other] ? asking->sample[i] : asking->sample[other];
+    uint64_t used = sample->total - sample->free;
+    return used > sample->cuda_bytes ? used - sample->cuda_bytes : 0;
+}
+
+/* Takes off the bytes that the sample has twice, by another one. */
+static void settle(struct mt_sample *sample, const struct mt_sample *other)
+{
+    if (!mt_sample_has_bytes_twice(sample, other))
+        return;
+    uint64_t twice = mt_sample_besides(sample) - mt_sample_besides(other);
+    uint64_t most = sample->total - sample->free;
+    sample->free += twice < most ? twice : most;
+    sample->own -= sample->own ? twice : 0;
+}
+
+/*
+ * What this process has besides CUDA's allocations does not shrink while no object of CUDA's goes,
+ * so that all later samples settle it. Where NVML does not tell this process from others, only the
+ * next one does. Nothing comes after the last ones: those before settle them.
+ */
+static void settle_samples(struct mt_sample *sample, size_t n)
+{
+    enum { LAST = 3 };
+    struct mt_sample next = n ? sample[n - 1] : (struct mt_sample){0};
+    for (size_t i = n; i > 1; i--) {
+        struct mt_sample this = sample[i - 2];
+        settle(&sample[i - 2], next.own ? &sample[i - 1] : &next);
+        next = this;
+    }
+    for (size_t i = n > LAST ? n - LAST + 1 : 1; i < n; i++)
+        settle(&sample[i], &sample[i - 1]);
 }
 
 /* Adds what the samples told to what CUDA's calls did. */
@@ -352,12 +377,13 @@ static void finish_others(struct mt_asking *asking)
 {
     struct mt_asked *asked = &asking->asked;
     asked->knows_others = asking->n_samples > 0;
+    settle_samples(asking->sample, asking->n_samples);
     for (size_t i = 0; i < asked->n; i++)
         if (asked->request[i].kind == MT_REQUEST_OTHERS) {
             size_t before = asked->recorded[i].allocated;
             asked->recorded[i].allocated = 0;
             if (asking->n_samples)
-                asked->request[i].size += settled(asking, before ? before - 1 : 0);
+                asked->request[i].size += besides_cuda(&asking->sample[before ? before - 1 : 0]);
             if (asked->most_others < asked->request[i].size)
                 asked->most_others = asked->request[i].size;
         }

@@ -47,7 +47,7 @@ struct mt_asking {
     bool is_released[MT_GATHER_MOST_POOLS +
                      1];                  /* by number; the handle of such a pool comes again */
     uint64_t others;                      /* as CUDA's calls told last */
-    uint64_t *sample; /* bytes that the device had taken besides, when it was asked */
+    struct mt_sample *sample;             /* of the device's memory */
     size_t n_samples, samples_capacity;
 };
 

@@ -47,6 +47,7 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
 {
     int device;
     mt_start();
+    mt_watch_hint(); /* before the event's time: device-watch.c relies on it */
     struct mt_thread *self = mt_is_recording() ? enter(call, &device) : NULL;
     if (!self)
         return;
@@ -54,7 +55,6 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
     mt_ask(self);
     mt_record(self, kind, device, stack, arguments);
     mt_leave(self);
-    mt_watch_hint();
 }
 
 int mt_cuda_failed(const char *function, unsigned result)

@@ -19,6 +19,7 @@
 #define LAST_WAIT_NS 500000000u
 #define PAUSE_NS 100000000u
 #define FOR_EVER UINT64_MAX
+#define TRIES 8u
 #define PAUSES_FOR_A_SAMPLE 20u /* a pause is at least so many times as long as the asking */
 
 static struct {
@@ -50,32 +51,56 @@ void mt_watch_note(const struct mt_event *event)
         watch.seen |= 1ull << event->device;
 }
 
-/* With the lock held. */
-static void keep(int device, const struct mt_device_memory *memory)
+/* With the lock held. time_ns: when the device answered. */
+static void keep(int device, const struct mt_device_memory *memory, uint64_t time_ns)
 {
     if (!memcmp(memory, &watch.last[device], sizeof *memory) || watch.n == MOST_SAMPLES)
         return;
     watch.last[device] = *memory;
     watch.sample[(watch.first + watch.n++) % MOST_SAMPLES] = (struct mt_event){
-        .time_ns = mt_now(),
+        .time_ns = time_ns,
         .kind = MT_DEVICE_MEMORY,
         .device = (int16_t)device,
         .DEVICE_MEMORY = {memory->total, memory->free, memory->own, memory->others}};
 }
 
+_Atomic uint32_t mt_watch_state;
+
+/* What CUDA gives between the answer and its time would stand before the sample in the trace, and
+ * not be in it: the device is asked again. Return whether the last answer is without such. */
+static bool ask_device(int device, struct mt_device_memory *memory, uint64_t *time_ns,
+                       bool *is_noted)
+{
+    for (unsigned i = 0; i < TRIES; i++) {
+        *is_noted |= atomic_exchange(&mt_watch_state, MT_WATCH_ASKS) == MT_WATCH_NOTED;
+        *time_ns = 0;
+        if (mt_device_memory(device, memory))
+            return false;
+        *time_ns = mt_now();
+        if (atomic_load(&mt_watch_state) == MT_WATCH_ASKS)
+            return true;
+    }
+    return false;
+}
+
+/* Also a device's first answer that is not without such. */
 static void sample(uint64_t devices)
 {
     struct mt_device_memory memory;
+    uint64_t time_ns;
+    bool is_noted = false;
     for (int device = 0; devices; device++, devices >>= 1) {
-        if (!(devices & 1) || mt_device_memory(device, &memory))
+        bool is_right = devices & 1 && ask_device(device, &memory, &time_ns, &is_noted);
+        if (!(devices & 1) || !time_ns)
             continue;
         pthread_mutex_lock(&watch.lock);
-        keep(device, &memory);
+        if (is_right || !watch.last[device].total)
+            keep(device, &memory, time_ns);
         pthread_mutex_unlock(&watch.lock);
     }
+    if (is_noted)
+        atomic_store(&mt_watch_state, MT_WATCH_NOTED);
 }
-
-_Atomic uint32_t mt_watch_state;
 
 static void wake(_Atomic uint32_t *word)
 {

@@ -2,7 +2,8 @@
 """How right replays are: every reference script is recorded once, with the default settings, and `memtap plan --conf`
 asked for each setting; then the script runs again with each setting, on PyTorch's own allocator. Compared are the
 peaks of allocated and reserved memory, whether memory runs out, and where. MEMTAP_TEST_PYTHON chooses the release of
-PyTorch, names of scripts choose scripts. With --table it writes the release's rows into docs/replay.md."""
+PyTorch, names of scripts choose scripts. With --table it writes these scripts' rows into the release's table in
+docs/replay.md, after each script."""
 import argparse
 import json
 import re
@@ -233,29 +234,43 @@ def test(work, script, rows):
         compare(work, script, setting, plans, rows)
 
 
-def table(rows):
+COLUMNS = ("cases", "equal", "out", "modelled", "cut")
+
+
+def table(of_script):
     lines = ["| script | cases | equal | ran out | modelled | cut |", "|---|---|---|---|---|---|"]
-    for script, counts in rows.of_script.items():
-        lines.append(f"| {script} | {counts['cases']} | {counts['equal']} | {counts['out']} | "
-                     f"{counts['modelled']} | {counts['cut']} |")
-    every = [sum(counts[name] for counts in rows.of_script.values())
-             for name in ("cases", "equal", "out", "modelled", "cut")]
+    for script in sorted(of_script):
+        numbers = " | ".join(str(of_script[script][name]) for name in COLUMNS)
+        lines.append(f"| {script} | {numbers} |")
+    every = [sum(counts[name] for counts in of_script.values()) for name in COLUMNS]
     lines.append("| **all** | " + " | ".join(f"**{number}**" for number in every) + " |")
-    for script, counts in rows.of_script.items():
-        for setting, how, wrong in counts["wrong"]:
+    for script in sorted(of_script):
+        for setting, how, wrong in of_script[script]["wrong"]:
             lines += ["", f"`{script}` with `{setting}` ({how}): {'; '.join(wrong)}"]
     return "\n".join(lines)
 
 
-def put(text):
+def read_table(text):
+    """What a table says, as table() had it: other scripts' rows are kept."""
+    found = {}
+    for script, numbers in re.findall(r"^\| (\w+\.py) \| ([\d |]+) \|$", text, re.M):
+        found[script] = {**dict(zip(COLUMNS, map(int, numbers.split(" | ")))), "wrong": []}
+    for script, setting, how, wrong in re.findall(r"^`(.+?)` with `(.*?)` \((.+?)\): (.*)$", text, re.M):
+        found[script]["wrong"].append((setting, how, wrong.split("; ")))
+    return found
+
+
+def put(of_script):
     """Between the release's marks, which are made if they are not there."""
     name = f"PyTorch {RELEASE[0]}.{RELEASE[1]}"
     begin, end = f"<!-- {name}, by tests/planner/campaign.py --table -->", f"<!-- end of {name} -->"
     old = DOCUMENT.read_text()
     if begin not in old:
-        old += f"\n### {name}\n\n{begin}\n{end}\n"
+        old += f"\n## {name}\n\n{begin}\n{end}\n"
     before, rest = old.split(begin)
-    DOCUMENT.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}")
+    inside, after = rest.split(end)
+    text = table({**read_table(inside), **of_script})
+    DOCUMENT.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 def main():
@@ -272,9 +287,9 @@ def main():
     with harness.folder() as work, harness.Forks(HERE / "with_conf.py", *forked) as FORKS:
         for script in scripts:
             test(work, script, rows)
-    print(table(rows))
-    if args.table:
-        put(table(rows))
+            if args.table and script in rows.of_script:
+                put({script: rows.of_script[script]})
+    print(table(rows.of_script))
     wrong = [row for counts in rows.of_script.values() for row in counts["wrong"]]
     sys.exit(1 if wrong else 0)
 

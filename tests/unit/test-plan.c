@@ -175,6 +175,70 @@ START_TEST(frees_of_segments_are_an_empty_cache)
 }
 END_TEST
 
+/* The device has 1 MiB besides CUDA's allocations. Two samples in a row are taken within a
+ * cudaMalloc. */
+static void samples(struct mt_builder *builder)
+{
+    static const uint64_t twice[] = {0, 4 * MIB, 2 * MIB, 0, 4 * MIB};
+    for (unsigned i = 0; i < 5; i++) {
+        uint64_t cuda = (i + 1) * 4 * MIB, used = cuda + MIB + twice[i];
+        mt_build_event4(builder, MT_CUDA_MALLOC, BASE + i * 4 * MIB, 4 * MIB, 0,
+                        MT_API_CUDA_MALLOC);
+        mt_build_event4(builder, MT_DEVICE_MEMORY, 64 * MIB, 64 * MIB - used, used, 0);
+        mt_build_event4(builder, MT_ALLOC, BASE + i * 4 * MIB, 4 * MIB, cuda, cuda);
+    }
+    mt_build_end(builder);
+}
+
+START_TEST(samples_settle_each_other)
+{
+    size_t n;
+    struct mt_gathering *g;
+    const struct mt_asked *asked = gather(samples, &g, &n);
+    ck_assert(asked->knows_others);
+    ck_assert_uint_eq(asked->card, 64 * MIB);
+    ck_assert_uint_eq(asked->most_others, MIB);
+    mt_gathering_destroy(g);
+}
+END_TEST
+
+/* A private pool's piece of an expandable segment goes: the pool was released before. Another pool
+ * begins where it was. */
+static void pieces(struct mt_builder *builder)
+{
+    mt_build_event(builder, MT_REQUEST_STREAM, 0x5500, 0x7000, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        mt_build_event4(builder, MT_CUDA_MAP, BASE, 2 * MIB, 1, MT_API_CU_MEM_MAP);
+        mt_build_event4(builder, MT_CUDA_MAP, BASE + 2 * MIB, 2 * MIB, 2, MT_API_CU_MEM_MAP);
+        mt_build_alloc(builder, BASE, 3 * MIB);
+        mt_build_free(builder, BASE);
+        mt_build_event(builder, MT_CUDA_UNMAP, BASE, 2 * MIB, MT_API_CU_MEM_UNMAP);
+        mt_build_event(builder, MT_CUDA_UNMAP, BASE + 2 * MIB, 2 * MIB, MT_API_CU_MEM_UNMAP);
+    }
+    mt_build_end(builder);
+}
+
+START_TEST(private_pools_are_released_once)
+{
+    static const uint8_t kinds[] = {MT_REQUEST_POOL_CREATE, MT_REQUEST_ALLOCATE, MT_REQUEST_FREE,
+                                    MT_REQUEST_POOL_RELEASE, MT_REQUEST_EMPTY_CACHE};
+    size_t n, at = 0;
+    struct mt_gathering *g;
+    const struct mt_asked *asked = gather(pieces, &g, &n);
+    for (size_t i = 0; i < asked->n; i++) {
+        const struct mt_request *request = &asked->request[i];
+        if (request->kind == MT_REQUEST_OTHERS)
+            continue;
+        ck_assert_uint_eq(request->kind, kinds[at % 5]);
+        if (request->kind == MT_REQUEST_POOL_CREATE || request->kind == MT_REQUEST_POOL_RELEASE)
+            ck_assert_uint_eq(request->pool, at / 5 + 1);
+        at++;
+    }
+    ck_assert_uint_eq(at, 10);
+    mt_gathering_destroy(g);
+}
+END_TEST
+
 /* Settings that the release does not have are left out; those that the user wants are an error. */
 START_TEST(a_plan_knows_the_release)
 {
@@ -211,6 +275,8 @@ int main(void)
     tcase_add_test(tests, packing_keeps_what_waits);
     tcase_add_test(tests, requests_have_sizes_streams_and_waits);
     tcase_add_test(tests, frees_of_segments_are_an_empty_cache);
+    tcase_add_test(tests, samples_settle_each_other);
+    tcase_add_test(tests, private_pools_are_released_once);
     tcase_add_test(tests, a_plan_knows_the_release);
     return RUN_TESTS(tests);
 }
