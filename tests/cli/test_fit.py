@@ -107,6 +107,20 @@ def test_lines():
     check([line["verdict"] for line in lines[1::2]] == ["not known"] * 2, f"{lines}")
 
 
+def test_wide_table():
+    """Where the values of variables have no room in the table, they stand above its rows."""
+    words = ["-q", "-s", "t4,h100", "--vary", "size=1..3", "--vary", "TO_FIT_MORE=0,1", "--vary", "how=,even"]
+    long = f"TO_FIT_LONG={'x' * 40},{'y' * 60}"
+    lines = fit(*words, PROGRAM, "{size}", "{how}").stdout.splitlines()
+    check(lines[0].split()[:5] == ["card", "memory", "TO_FIT_MORE", "how", "largest"], f"{lines}")
+    lines = fit(*words, "--vary", long, PROGRAM, "{size}", "{how}").stdout.splitlines()
+    table = lines[:lines.index("")]
+    check(table[0].split()[:3] == ["card", "memory", "largest"] and max(map(len, table)) <= 100, f"{table}")
+    first = table.index(f"TO_FIT_MORE=0, how=even, TO_FIT_LONG={'x' * 40}")
+    check([line.split()[:1] for line in table[first + 1:first + 3]] == [["t4"], ["h100"]], f"{table}")
+    check(len(table) == 1 + 8 * 3, f"a heading and two cards for each combination: {table}")
+
+
 def test_fraction():
     card = found("-s", "t4", "--fraction", "0.5", "--vary", "size=1..20000", PROGRAM, "{size}")["cards"][0]
     check(card["fits"] == {"size": (15095 // 2 - 104) // 2 * 2}, f"{card}")

@@ -9,15 +9,18 @@
 
 #define MOST_COLUMNS (MT_MOST_VARIABLES + 6u)
 #define CELL 160u
+#define GAP 2
 
-/* A table whose columns are as wide as they have to be. */
+/* A table whose columns are as wide as they have to be. Where that is too wide for the page, the
+ * values of the variables that are not searched are headings above rows. */
 struct table {
     char (*cell)[CELL]; /* rows * columns */
     size_t rows, columns;
+    bool has_headings;
     bool is_right[MOST_COLUMNS];
 };
 
-static char *cell(struct table *table, size_t row, size_t column)
+static char *cell(const struct table *table, size_t row, size_t column)
 {
     return table->cell[row * table->columns + column];
 }
@@ -37,25 +40,38 @@ static int width_of(const char *text)
     return n;
 }
 
-static void put_table(struct table *table)
+static void measure(const struct table *table, int width[MOST_COLUMNS])
 {
-    int width[MOST_COLUMNS] = {0};
+    memset(width, 0, MOST_COLUMNS * sizeof *width);
     for (size_t row = 0; row < table->rows; row++)
         for (size_t column = 0; column < table->columns; column++) {
             int n = width_of(cell(table, row, column));
             width[column] = n > width[column] ? n : width[column];
         }
-    for (size_t row = 0; row < table->rows; row++) {
-        for (size_t column = 0; column < table->columns; column++) {
-            const char *text = cell(table, row, column);
-            int pad = width[column] - width_of(text), is_right = table->is_right[column];
-            if (column + 1 == table->columns && !is_right)
-                pad = 0;
-            printf("%s%*s%s%*s", column ? "  " : "", is_right ? pad : 0, "", text,
-                   is_right ? 0 : pad, "");
-        }
-        putchar('\n');
+}
+
+static bool has_room(const struct table *table, unsigned most)
+{
+    int width[MOST_COLUMNS], all = GAP * ((int)table->columns - 1);
+    measure(table, width);
+    for (size_t column = 0; column < table->columns; column++)
+        all += width[column];
+    return all <= (int)most;
+}
+
+static void put_row(const struct table *table, const int width[MOST_COLUMNS], size_t row,
+                    int indent)
+{
+    printf("%*s", indent, "");
+    for (size_t column = 0; column < table->columns; column++) {
+        const char *text = cell(table, row, column);
+        int pad = width[column] - width_of(text), is_right = table->is_right[column];
+        if (column + 1 == table->columns && !is_right)
+            pad = 0;
+        printf("%*s%*s%s%*s", column ? GAP : 0, "", is_right ? pad : 0, "", text,
+               is_right ? 0 : pad, "");
     }
+    putchar('\n');
 }
 
 /* --- its rows ----------------------------------------------------------------------------------
@@ -66,7 +82,7 @@ static void make_headings(struct table *table, const struct mt_job *job)
     char largest[CELL];
     add_heading(table, "card", 0);
     add_heading(table, job->is_smaller ? "may take" : "memory", 1);
-    for (size_t i = 0; i < job->n_variables; i++)
+    for (size_t i = 0; i < job->n_variables && !table->has_headings; i++)
         if ((int)i != job->searched)
             add_heading(table, job->variable[i].name, 0);
     if (job->searched >= 0) {
@@ -142,7 +158,7 @@ static void make_row(struct table *table, const struct mt_fit *fit, size_t row, 
     size_t column = 0;
     snprintf(cell(table, row, column++), CELL, "%s", job->card[card].gpu->name);
     snprintf(cell(table, row, column++), CELL, "%s", mt_size_text(size, job->card[card].memory));
-    for (size_t i = 0; i < job->n_variables; i++)
+    for (size_t i = 0; i < job->n_variables && !table->has_headings; i++)
         if ((int)i != job->searched)
             mt_safe_text(cell(table, row, column++), CELL,
                          mt_variable_text(&job->variable[i],
@@ -152,19 +168,51 @@ static void make_row(struct table *table, const struct mt_fit *fit, size_t row, 
     put_figures(table, fit, row, column, line, card);
 }
 
-int mt_fit_put_table(const struct mt_fit *fit)
+/* Row 0 has the columns' names. With headings the cards of a line are together, else the lines of a
+ * card. */
+static size_t row_of(const struct table *table, const struct mt_job *job, size_t line, size_t card)
+{
+    return 1 + (table->has_headings ? line * job->n_cards + card : card * job->n_lines + line);
+}
+
+static void make_table(struct table *table, const struct mt_fit *fit)
+{
+    const struct mt_job *job = fit->job;
+    table->columns = 0;
+    memset(table->cell, 0, table->rows * MOST_COLUMNS * sizeof *table->cell);
+    make_headings(table, job);
+    for (size_t card = 0; card < job->n_cards; card++)
+        for (size_t line = 0; line < job->n_lines; line++)
+            make_row(table, fit, row_of(table, job, line, card), line, card);
+}
+
+static void put_heading(const struct mt_job *job, size_t line, const struct mt_style *style,
+                        unsigned width)
+{
+    char values[MT_MOST_VARIABLES * CELL];
+    mt_choice_text(job, (struct mt_choice){line, 0}, MT_CHOICE_LINE, values, sizeof values);
+    mt_put_wrapped(stdout, values, width, style);
+}
+
+int mt_fit_put_table(const struct mt_fit *fit, const struct mt_style *style, unsigned width)
 {
     const struct mt_job *job = fit->job;
     struct table table = {.rows = 1 + job->n_lines * job->n_cards};
+    int widths[MOST_COLUMNS];
     table.cell = calloc(table.rows * MOST_COLUMNS, sizeof *table.cell);
     if (!table.cell)
         return -ENOMEM;
-    make_headings(&table, job);
-    size_t row = 1;
-    for (size_t card = 0; card < job->n_cards; card++)
-        for (size_t line = 0; line < job->n_lines; line++)
-            make_row(&table, fit, row++, line, card);
-    put_table(&table);
+    make_table(&table, fit);
+    if (job->n_lines > 1 && !has_room(&table, width)) {
+        table.has_headings = true;
+        make_table(&table, fit);
+    }
+    measure(&table, widths);
+    for (size_t row = 0; row < table.rows; row++) {
+        if (table.has_headings && row && (row - 1) % job->n_cards == 0)
+            put_heading(job, (row - 1) / job->n_cards, style, width);
+        put_row(&table, widths, row, table.has_headings ? GAP : 0);
+    }
     free(table.cell);
     return 0;
 }

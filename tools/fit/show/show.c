@@ -125,9 +125,10 @@ void mt_fit_tell(const struct mt_fit *fit, const struct mt_attempt *attempt)
 
 int mt_fit_text(const struct mt_fit *fit, const struct mt_style *style)
 {
-    int rc = mt_fit_put_table(fit);
+    unsigned width = style->columns ? style->columns : PIPED_COLUMNS;
+    int rc = mt_fit_put_table(fit, style, width);
     putchar('\n');
     if (!rc)
-        mt_fit_put_notes(fit, style, style->columns ? style->columns : PIPED_COLUMNS);
+        mt_fit_put_notes(fit, style, width);
     return rc;
 }
