@@ -337,6 +337,11 @@ int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event 
     }
 }
 
+size_t mt_gathering_beside(const struct mt_gathering *g, unsigned slot)
+{
+    return g->device[slot].asked.others_streams;
+}
+
 static uint64_t besides_cuda(const struct mt_sample *sample)
 {
     uint64_t used = sample->total - sample->free;

@@ -55,6 +55,10 @@ void mt_gathering_destroy(struct mt_gathering *gathering);
 /* For struct mt_watcher: data is the gathering. 0 or -ENOMEM. */
 int mt_gather(void *gathering, const struct mt_replay *replay, const struct mt_event *event);
 
+/* How many allocations of a device's slot, up to now, were of other streams than the default one.
+ */
+size_t mt_gathering_beside(const struct mt_gathering *gathering, unsigned slot);
+
 /* The trace has ended: what was asked of each device on which PyTorch allocated, by index; *n of
  * them. They belong to the gathering. NULL where there are none. */
 const struct mt_asked *mt_gathering_finish(struct mt_gathering *gathering, size_t *n);

@@ -68,7 +68,6 @@ PROGRAMS = {
              "--model-kwargs img_size=128 --opt adamw -b {batch} --output ../out/{batch}"),
     "diffusion": (MIDDLE, "batch=16..120", "python DIFFUSION {batch}"),
 }
-TO_THE_END = ["graph_capture"]  # the graph comes after steps that repeat
 PUBLIC = list(PROGRAMS)[list(PROGRAMS).index("nanoGPT"):]
 DIFFUSION = """
 import sys
@@ -123,7 +122,6 @@ def try_one(args, work, name):
     cards, vary, text = PROGRAMS[name]
     cards = args.cards or cards
     options = ["--gpus", "2"] if text.startswith("torchrun") else []
-    options += ["--steps", "all"] if name in TO_THE_END else []
     env = {**os.environ, "PYTHONPATH": str(args.public / "minGPT")}
     place = work
     if text.startswith("in "):

@@ -39,6 +39,12 @@ def knows_the_end():
     equal("to the end", card_of("--steps", "all", *words, "8", ends=1)["verdict"], "never")
 
 
+def waits_for_the_end_of_a_warm_up():
+    """Iterations that repeat on a stream of their own are not the last ones."""
+    words = ["--vary", "size=5000", "--", PYTHON, PROGRAM, "--how", "warms", "--size", "{size}"]
+    equal("after the warm-up", card_of(*words, ends=1)["verdict"], "never")
+
+
 def sees_what_is_caught():
     for how in "catches", "swallows":
         card = card_of("--vary", "size=5000,9000", "--", PYTHON, PROGRAM, "--how", how, "--size", "{size}")
@@ -65,6 +71,7 @@ need_torch()
 work = folder()
 is_border()
 knows_the_end()
+waits_for_the_end_of_a_warm_up()
 sees_what_is_caught()
 takes_environment()
 counts_all_ranks()

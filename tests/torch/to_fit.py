@@ -10,7 +10,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--size", type=int, default=1)
 parser.add_argument("--width", type=int, default=1024)
 parser.add_argument("--steps", type=int, default=3, help="0: without an end")
-parser.add_argument("--how", default="plain", choices=["plain", "catches", "swallows", "evaluates"])
+parser.add_argument("--how", default="plain", choices=["plain", "catches", "swallows", "evaluates", "warms"])
 args = parser.parse_args()
 model = torch.nn.Linear(args.width, args.width).cuda()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
@@ -27,6 +27,11 @@ def step(size):
 
 
 size = args.size
+if args.how == "warms":  # as before a CUDA graph is captured
+    with torch.cuda.stream(torch.cuda.Stream()):
+        for _ in range(4):
+            step(size)
+    step(2 * size)
 for _ in range(args.steps) if args.steps else itertools.count():
     while True:
         try:

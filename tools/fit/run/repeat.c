@@ -6,6 +6,7 @@
 
 #define MOST_TURNS 4u
 #define EQUAL_SHAPES 6u     /* iterations of one shape in a row, where addresses do not repeat */
+#define WARM_UPS 12u /* iterations that are on a stream of their own; PyTorch asks for up to 11 */
 #define MOST_ITERATIONS 64u /* back from the last one */
 #define OFTEN                                                                                      \
     512u /* spans; beyond, iterations are counted more seldom: each count takes all of them */
@@ -42,6 +43,7 @@ static void collect(const struct mt_repeat *repeat, const struct mt_spans *spans
             sum->shape += repeat->span[i].shape;
         }
         sum->reserved = repeat->span[i].reserved;
+        sum->plain += repeat->span[i].plain;
         recent->most[back] = span->most > recent->most[back] ? span->most : recent->most[back];
         recent->n = back + 1 > recent->n ? back + 1 : recent->n;
     }
@@ -67,6 +69,14 @@ static bool have_one_shape(const struct recent *recent)
     return 1;
 }
 
+static bool may_be_warm_up(const struct recent *recent)
+{
+    uint64_t plain = 0;
+    for (size_t i = 0; i < recent->n; i++)
+        plain += recent->of[i].plain;
+    return !plain && recent->n < WARM_UPS;
+}
+
 static bool has_steps(const struct mt_spans *spans)
 {
     for (size_t i = 0; i < spans->n; i++)
@@ -90,9 +100,11 @@ static void count(struct mt_repeat *repeat, struct mt_spans *spans)
     repeat->repeats = have_one_shape(&recent);
     for (size_t turns = 1; turns <= MOST_TURNS; turns++)
         repeat->repeats |= take_turns(&recent, turns);
+    repeat->repeats &= !may_be_warm_up(&recent);
 }
 
-int mt_repeat_saw(struct mt_repeat *repeat, struct mt_replay *replay, const struct mt_event *event)
+int mt_repeat_saw(struct mt_repeat *repeat, struct mt_replay *replay, const struct mt_event *event,
+                  bool is_beside)
 {
     unsigned slot = mt_device_slot(event->device);
     struct mt_spans *spans = &replay->spans[slot];
@@ -103,8 +115,10 @@ int mt_repeat_saw(struct mt_repeat *repeat, struct mt_replay *replay, const stru
     repeat->n = spans->n;
     struct mt_repeat_span *span = &repeat->span[spans->n - 1];
     span->exact = mix(mix(span->exact, event->address ^ event->kind), event->size);
-    if (event->kind == MT_ALLOC)
+    if (event->kind == MT_ALLOC) {
         span->shape += mix(1, event->size);
+        span->plain += !is_beside;
+    }
     span->reserved = replay->now[slot].reserved;
     if (spans->n > repeat->looked + spans->n / OFTEN)
         count(repeat, spans);

@@ -92,6 +92,7 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
 {
     struct followed *followed = data;
     unsigned slot = mt_device_slot(event->device);
+    size_t beside = mt_gathering_beside(followed->gathering, slot);
     if (followed->is_known) /* what is printed is not to depend on when the run was ended */
         return 0;
     int rc = mt_gather(followed->gathering, replay, event);
@@ -102,7 +103,8 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
     if (rc || mt_kind_about[event->kind] != MT_ABOUT_MEMORY || event->device == MT_NO_DEVICE)
         return rc;
     see_totals(&followed->taken[slot], replay, slot);
-    rc = mt_repeat_saw(&followed->repeat[slot], mt_follow_replay(followed->follow), event);
+    beside = mt_gathering_beside(followed->gathering, slot) - beside;
+    rc = mt_repeat_saw(&followed->repeat[slot], mt_follow_replay(followed->follow), event, beside);
     see_iterations(followed, slot);
     return rc;
 }
