@@ -175,6 +175,8 @@ void mt_page_categories(const struct mt_page *page, const struct mt_device *devi
         order[i] = i;
         whole += device->category[i].bytes; /* the peak, if the trace is valid */
     }
+    if (!whole)
+        return;
     sorted = device;
     qsort(order, mt_n_categories, sizeof *order, by_share);
     putc('\n', page->out);

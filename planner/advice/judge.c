@@ -15,12 +15,11 @@
 
 int mt_judge_settings(struct mt_judge *judge, const struct mt_definitions *definitions)
 {
-    struct mt_alloc_conf_error error;
-    const char *torch = mt_info(definitions, "torch"), *conf = mt_recorded_conf(definitions);
-    mt_alloc_conf_init(&judge->trial.conf);
-    if (!torch || !mt_torch_read_release(torch, &judge->trial.release))
-        return -ENOENT;
-    return conf ? mt_alloc_conf_read(&judge->trial.conf, judge->trial.release, conf, &error) : 0;
+    struct mt_recorded_setup setup;
+    mt_recorded_setup(&setup, definitions);
+    judge->trial.conf = setup.conf;
+    judge->trial.release = setup.release;
+    return mt_setup_is_known(&setup) ? 0 : -ENOENT;
 }
 
 static int run(struct mt_judge *judge, const struct mt_trial *trial, uint64_t card,

@@ -361,10 +361,10 @@ static void begin(struct search *search, const struct mt_recording *recording)
     judge->recording = recording;
     judge->card = plan->card.total;
     judge->is_exact = plan->is_exact;
-    judge->trial = (struct mt_trial){
-        .request = plan->asked->request, .n = plan->asked->n, .release = plan->release};
-    if (read_conf(plan, plan->conf, &judge->trial.conf))
-        mt_alloc_conf_init(&judge->trial.conf);
+    judge->trial = (struct mt_trial){.request = plan->asked->request,
+                                     .n = plan->asked->n,
+                                     .conf = plan->recorded_conf,
+                                     .release = plan->release};
     judge->event = plan->asked->n ? plan->asked->recorded[plan->asked->n - 1].event : 0;
     judge->live = plan->asked->peak_allocated;
     for (size_t i = 0; recording && i < recording->n; i++)

@@ -3,6 +3,7 @@
 #include "analyzer/support/grow.h"
 #include "candidates.h"
 #include "packing.h"
+#include "planner/requests/recorded-conf.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,14 +65,6 @@ static void see(void *context, size_t index, const struct mt_request *request,
     uint64_t *unused = &setting->unused[index * MT_PLAN_POINTS / watch->end];
     if (*unused < now->reserved - now->allocated)
         *unused = now->reserved - now->allocated;
-}
-
-/* A release as the program's; of one that is not known, the newest. */
-static struct mt_torch_release release_of(const char *text, bool *is_known)
-{
-    struct mt_torch_release release = {2, 15};
-    *is_known = text && mt_torch_read_release(text, &release);
-    return release;
 }
 
 /* One replay on a card of that many bytes. 0 or a negative errno. */
@@ -175,19 +168,13 @@ static int better(const void *left, const void *right)
 /* The recorded setting on the recorded card, against the trace; and the floor. */
 static int check(struct mt_plan *plan)
 {
-    struct mt_alloc_conf conf;
-    struct mt_alloc_conf_error error;
-    mt_alloc_conf_init(&conf);
-    int rc = mt_alloc_conf_read(&conf, plan->release, plan->conf, &error);
-    if (rc)
-        snprintf(plan->conf_problem, sizeof plan->conf_problem, "%s", error.text);
     struct watch watch = {.asked = plan->asked, .check = &plan->check};
     uint64_t total = plan->asked->knows_others ? plan->asked->card : 0;
-    rc = replay(plan, &conf, total, &watch);
-    plan->is_exact = !rc && !plan->asked->unknown && !plan->asked->unread_confs &&
-                     !plan->asked->from_before && !conf.async && plan->knows_release &&
-                     !plan->conf_problem[0] && plan->check.equal == plan->check.compared &&
-                     plan->check.ooms == plan->asked->ooms;
+    int rc = replay(plan, &plan->recorded_conf, total, &watch);
+    plan->is_exact =
+        !rc && !plan->asked->unknown && !plan->asked->unread_confs && !plan->asked->from_before &&
+        !plan->recorded_conf.async && plan->knows_release && !plan->conf_problem[0] &&
+        plan->check.equal == plan->check.compared && plan->check.ooms == plan->asked->ooms;
     return rc == -EINVAL ? 0 : rc;
 }
 
@@ -245,7 +232,12 @@ int mt_plan_make(struct mt_plan *plan, const struct mt_asked *asked,
                  struct mt_alloc_conf_error *error)
 {
     *plan = (struct mt_plan){.asked = asked, .card = question->card};
-    plan->release = release_of(question->torch, &plan->knows_release);
+    struct mt_recorded_setup setup;
+    mt_setup_of(&setup, question->torch, question->conf);
+    plan->release = setup.release;
+    plan->knows_release = setup.knows_release;
+    plan->recorded_conf = setup.conf;
+    snprintf(plan->conf_problem, sizeof plan->conf_problem, "%s", setup.problem.text);
     plan->is_other_card = question->card.total != 0;
     if (!plan->is_other_card)
         plan->card.total = asked->knows_others ? asked->card : 0;

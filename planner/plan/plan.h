@@ -56,6 +56,7 @@ struct mt_plan {
     bool knows_release; /* else the newest is assumed */
     bool is_exact;      /* every request is known and the check is equal: replayed, else modelled */
     char conf[MT_PLAN_CONF];  /* recorded */
+    struct mt_alloc_conf recorded_conf; /* the same, read */
     char conf_problem[320];   /* why it cannot be replayed; "": it can */
     struct mt_plan_card card; /* that is asked about */
     bool is_other_card;       /* than the recorded one */

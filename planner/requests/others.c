@@ -1,31 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program does to the allocator without asking for memory, or giving it back. */
 #include "inside.h"
-#include "planner/allocator/conf.h"
 #include "recorded-conf.h"
 
 #include <errno.h>
 #include <math.h>
 
-/* 0, or a negative errno where the text cannot be read, or the release is not known. */
-static int read_conf(struct mt_alloc_conf *conf, const struct mt_definitions *definitions,
-                     const char *text)
-{
-    struct mt_torch_release release;
-    struct mt_alloc_conf_error error;
-    const char *torch = mt_info(definitions, "torch");
-    mt_alloc_conf_init(conf);
-    return torch && text && mt_torch_read_release(torch, &release)
-               ? mt_alloc_conf_read(conf, release, text, &error)
-               : -EINVAL;
-}
-
 /* 1: none. */
 static double own_fraction(const struct mt_definitions *definitions)
 {
-    struct mt_alloc_conf conf;
-    int rc = read_conf(&conf, definitions, mt_recorded_conf(definitions));
-    return rc ? 1 : conf.memory_fraction;
+    struct mt_recorded_setup setup;
+    mt_recorded_setup(&setup, definitions);
+    return setup.conf.memory_fraction;
 }
 
 static int ask_all(struct mt_gathering *g, uint64_t event, struct mt_request request)
@@ -39,9 +25,10 @@ static int ask_all(struct mt_gathering *g, uint64_t event, struct mt_request req
 static int on_conf(struct mt_gathering *g, const struct mt_replay *replay,
                    const struct mt_event *event)
 {
-    struct mt_alloc_conf conf;
+    struct mt_recorded_setup setup;
     const char *text = mt_string(replay->definitions, (uint32_t)event->ALLOC_CONF.conf);
-    if (read_conf(&conf, replay->definitions, text)) {
+    mt_setup_of(&setup, mt_info(replay->definitions, "torch"), text);
+    if (!mt_setup_is_known(&setup)) {
         for (unsigned slot = 0; slot < MT_DEVICES; slot++)
             g->device[slot].asked.unread_confs++;
         return 0;

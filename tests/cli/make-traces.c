@@ -57,6 +57,15 @@ static void numbers(struct mt_builder *builder)
     mt_build_event4(builder, MT_CUDA_MALLOC, 0x10000000, 1, 0, MT_API_CUDA_HOST_ALLOC);
 }
 
+/* A C program whose first call asks for too much. */
+static void oom_at_once(struct mt_builder *b)
+{
+    mt_build_info(b, "command=./big");
+    mt_build_on(b, 0, 1, 0);
+    mt_build_event(b, MT_CUDA_MALLOC, 0, 900 * MT_MIB, 2);
+    mt_build_end(b);
+}
+
 static void pinned(struct mt_builder *builder)
 {
     numbers(builder);
@@ -190,6 +199,7 @@ int main(int argc, char **argv)
                   {"oom-backward.mtap", mt_scenario_oom_in_backward},
                   {"oom-library.mtap", mt_scenario_oom_in_library},
                   {"oom.mtap", mt_scenario_oom},
+                  {"oom-at-once.mtap", oom_at_once},
                   {"fragmented.mtap", mt_scenario_fragmented},
                   {"balance.mtap", mt_scenario_balance},
                   {"idle.mtap", mt_scenario_idle},

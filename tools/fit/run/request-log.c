@@ -14,12 +14,12 @@
 bool mt_request_log_settings(const struct mt_asked *asked, const struct mt_definitions *definitions,
                              struct mt_alloc_conf *conf, struct mt_torch_release *release)
 {
-    struct mt_alloc_conf_error error;
-    const char *torch = mt_info(definitions, "torch"), *text = mt_recorded_conf(definitions);
-    mt_alloc_conf_init(conf);
-    return asked->n && !asked->unknown && !asked->from_before && asked->knows_others && torch &&
-           mt_torch_read_release(torch, release) &&
-           !(text && mt_alloc_conf_read(conf, *release, text, &error)) && !conf->async;
+    struct mt_recorded_setup setup;
+    mt_recorded_setup(&setup, definitions);
+    *conf = setup.conf;
+    *release = setup.release;
+    return asked->n && !asked->unknown && !asked->from_before && asked->knows_others &&
+           mt_setup_is_known(&setup) && !conf->async;
 }
 
 int mt_request_log_new(void)
