@@ -45,12 +45,13 @@ static json_t *setting_json(const struct mt_plan *plan, const struct mt_plan_set
     for (unsigned i = 0; i < MT_PLAN_POINTS; i++)
         json_array_append_new(unused, mt_json_number(setting->unused[i]));
     json_t *fits = plan->card.total ? json_boolean(setting->fits) : json_null();
-    return json_pack("{s:o,s:o,s:o,s:s,s:b,s:o,s:o,s:o,s:o}", "conf", mt_json_text(setting->conf),
-                     "peak_reserved", mt_json_number(setting->peak_reserved), "fits", fits, "how",
-                     mt_plan_how(plan, setting), "recorded", setting->is_recorded, "peak_allocated",
-                     mt_json_number(setting->peak_allocated), "retries",
-                     mt_json_number(setting->retries), "unused", unused, "out_of_memory",
-                     where(plan, setting, analysis));
+    json_t *lacks = setting->lacks_graphs ? json_string("memory of CUDA graphs") : json_null();
+    return json_pack(
+        "{s:o,s:o,s:o,s:s,s:b,s:o,s:o,s:o,s:o,s:o}", "conf", mt_json_text(setting->conf),
+        "peak_reserved", mt_json_number(setting->peak_reserved), "fits", fits, "how",
+        mt_plan_how(plan, setting), "recorded", setting->is_recorded, "peak_allocated",
+        mt_json_number(setting->peak_allocated), "retries", mt_json_number(setting->retries),
+        "unused", unused, "out_of_memory", where(plan, setting, analysis), "not_modelled", lacks);
 }
 
 static json_t *check_json(const struct mt_plan *plan)

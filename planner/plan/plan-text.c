@@ -174,6 +174,7 @@ static void print_settings(const struct mt_plan *plan, FILE *out, const struct m
     const struct mt_plan_setting *recorded = mt_plan_recorded(plan), *before = NULL;
     uint64_t base = recorded ? recorded->peak_reserved : plan->asked->peak_reserved;
     size_t shown = 0, left = 0;
+    bool lacks_graphs = false;
     fputs("\n   reserved      change      unused  fits  setting (*: recorded; +N: N more alike)\n",
           out);
     for (size_t i = 0; i < plan->n; i++) {
@@ -183,6 +184,7 @@ static void print_settings(const struct mt_plan *plan, FILE *out, const struct m
             before = setting;
         if (has_own_row(setting) || (!is_alike && shown < SETTINGS_SHOWN)) {
             print_row(plan, setting, base, is_alike ? 0 : count_alike(plan, i), out, style);
+            lacks_graphs |= setting->lacks_graphs;
             shown++;
         } else if (!is_alike) {
             left += 1 + count_alike(plan, i);
@@ -190,6 +192,9 @@ static void print_settings(const struct mt_plan *plan, FILE *out, const struct m
     }
     if (plan->n && !plan->setting[plan->n - 1].fits)
         fputs("             (what does not fit: as an endless card would have it)\n", out);
+    if (lacks_graphs)
+        fputs("             (backend:cudaMallocAsync: memory of CUDA graphs is not modelled)\n",
+              out);
     if (left)
         fprintf(out, "%11s  %s more; --format json has %s\n",
                 mt_count_text((char[MT_SIZE_TEXT]){0}, left),

@@ -105,6 +105,7 @@ static int try_setting(const struct mt_plan *plan, struct mt_plan_setting *setti
     struct mt_plan_setting endless = *setting;
     struct watch watch = {.asked = plan->asked, .setting = setting, .end = end_of(plan->asked)};
     setting->is_async = conf->async;
+    setting->lacks_graphs = conf->async && plan->asked->private_allocs;
     int rc = replay(plan, conf, plan->card.total, &watch);
     if (rc || setting->fits)
         return rc;

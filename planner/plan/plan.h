@@ -27,6 +27,7 @@ struct mt_plan_setting {
     bool is_asked;           /* for by the user; else memtap tries it */
     bool is_recorded;        /* what the run had */
     bool is_async;           /* another allocator, of CUDA's driver: always modelled */
+    bool lacks_graphs;       /* and the run has private pools: a graph's memory is not in it */
     bool fits;
     uint64_t peak_reserved; /* on the card; where it does not fit, what an endless card would have
                                needed */
