@@ -166,13 +166,16 @@ static int set_fraction(struct mt_allocator *allocator, uint64_t bits)
     return 0;
 }
 
-/* All others are as by default again, but the backend, and a limit that the allocator has. */
+/* Three are as by default again where the text does not name them, all others stay as they are. */
 static int set_conf(struct mt_allocator *allocator, uint64_t index)
 {
     struct mt_alloc_conf_error error;
-    struct mt_alloc_conf conf;
+    struct mt_alloc_conf conf = allocator->conf, fresh;
 
-    mt_alloc_conf_init(&conf);
+    mt_alloc_conf_init(&fresh);
+    conf.max_split_size = fresh.max_split_size;
+    conf.garbage_collection_threshold = fresh.garbage_collection_threshold;
+    memcpy(conf.roundup, fresh.roundup, sizeof conf.roundup);
     if (index >= allocator->n_confs ||
         mt_alloc_conf_read(&conf, allocator->release, allocator->confs[index], &error))
         return -EINVAL;

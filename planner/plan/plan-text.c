@@ -87,7 +87,7 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
 static void print_own_settings(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
 {
     char times[MT_SIZE_TEXT], how_often[MT_SIZE_TEXT + 16] = "";
-    char safe[MT_PLAN_CONF], text[MT_PLAN_CONF + 200];
+    char safe[MT_PLAN_CONF], text[MT_PLAN_CONF + 320];
     const struct mt_asked *asked = plan->asked;
     if (!asked->n_confs)
         return;
@@ -96,8 +96,9 @@ static void print_own_settings(const struct mt_plan *plan, FILE *out, const stru
         snprintf(how_often, sizeof how_often, " %s, at last", times_text(times, asked->n_confs));
     mt_safe_text(safe, sizeof safe, *last ? last : "PyTorch's defaults", 0, MT_CUT_END, style);
     snprintf(text, sizeof text,
-             "The program itself sets the allocator%s to %s: from there on, that replaces what is "
-             "tried below.",
+             "The program itself sets the allocator%s to %s: from there on, that replaces what it "
+             "names of what is tried below, and max_split_size_mb, roundup_power2_divisions and "
+             "garbage_collection_threshold in any case.",
              how_often, safe);
     put_wrapped(out, style, text);
 }

@@ -7,7 +7,7 @@ import sys
 import torch
 
 CHANGES = ["max_split_size_mb:32,roundup_power2_divisions:4", "expandable_segments:True",
-           "expandable_segments:False", ""]
+           "max_split_size_mb:64", "expandable_segments:False,garbage_collection_threshold:0.7", ""]
 source = random.Random(3)
 live = []
 

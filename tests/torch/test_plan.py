@@ -101,6 +101,12 @@ def own(work):
     real = plan(record(work, HERE / "own_settings.py", ["--fits"], "h100", SPLIT), SPLIT)
     for name in ("fits", "peak_reserved", "peak_allocated", "retries"):
         equal(f"own_settings.py {SPLIT}: {name}", of(other, SPLIT)[name], of(real, SPLIT)[name])
+    # What the program does not name stays, but for three settings.
+    expandable = "expandable_segments:True"
+    other = plan(record(work, HERE / "own_settings.py", ["--settings", "--fits"], "h100", ""), expandable)
+    real = plan(record(work, HERE / "own_settings.py", ["--settings", "--fits"], "h100", expandable), expandable)
+    for name in ("fits", "peak_reserved", "peak_allocated", "retries"):
+        equal(f"own_settings.py --settings {expandable}: {name}", of(other, expandable)[name], of(real, expandable)[name])
 
 
 def graphs(work):
