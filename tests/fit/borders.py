@@ -62,10 +62,6 @@ PROGRAMS = {
     "llama2.c": (SMALL, "batch=1..4096",
                  "in llama2.c python train.py --compile=False --max_iters=8 --eval_iters=1 --eval_interval=1000 "
                  "--gradient_accumulation_steps=1 --vocab_source=custom --vocab_size=4096 --batch_size={batch}"),
-    "timm": (SMALL, "batch=1..2048",
-             "in pytorch-image-models python train.py --data-dir ../pictures --num-classes 2 -j 1 --epochs 1 "
-             "--no-prefetcher --img-size 128 --epoch-repeats 16 --model vit_base_patch16_224 "
-             "--model-kwargs img_size=128 --opt adamw -b {batch} --output ../out/{batch}"),
     "diffusion": (MIDDLE, "batch=16..120", "python DIFFUSION {batch}"),
 }
 PUBLIC = list(PROGRAMS)[list(PROGRAMS).index("nanoGPT"):]
