@@ -5,6 +5,7 @@
 #include "simulator/catalogue.h"
 #include "tests/support/run-tests.h"
 #include "tools/fit/run/request-log.h"
+#include "tools/fit/run/request-order.h"
 #include "tools/fit/search/crew.h"
 
 #include <stdlib.h>
@@ -310,6 +311,36 @@ START_TEST(a_border_takes_fewer_runs_by_requests)
 }
 END_TEST
 
+/* Two blocks end in this order or in the other one, and their numbers are used again. */
+static size_t make_frees(struct mt_request *to, bool is_other)
+{
+    size_t n = 0;
+    for (uint32_t block = 0; block < 3; block++)
+        to[n++] = request(MT_REQUEST_ALLOCATE, block, 100 + block);
+    to[n++] = request(MT_REQUEST_FREE, is_other ? 2 : 0, 0);
+    to[n++] = request(MT_REQUEST_OTHERS, 0, 7);
+    to[n++] = request(MT_REQUEST_FREE, is_other ? 0 : 2, 0);
+    to[n++] = request(MT_REQUEST_ALLOCATE, is_other ? 0 : 2, 200);
+    to[n++] = request(MT_REQUEST_FREE, 1, 0);
+    return n;
+}
+
+START_TEST(frees_have_one_order)
+{
+    struct mt_request one[MOST_REQUESTS], other[MOST_REQUESTS];
+    size_t n = make_frees(one, false);
+    ck_assert_uint_eq(make_frees(other, true), n);
+    ck_assert_int_ne(memcmp(one, other, n * sizeof *one), 0);
+    ck_assert_int_eq(mt_requests_order(one, n), 0);
+    ck_assert_int_eq(mt_requests_order(other, n), 0);
+    ck_assert_mem_eq(one, other, n * sizeof *one);
+    ck_assert_uint_eq(one[3].block, 0); /* the older one */
+    ck_assert_uint_eq(one[5].block, 2);
+    ck_assert_uint_eq(one[6].block, 2);
+    ck_assert_uint_eq(one[7].block, 1);
+}
+END_TEST
+
 static void has_values(const char *text, size_t n, const char *first, const char *last)
 {
     char wrong[128], room[MT_VALUE_TEXT];
@@ -366,6 +397,7 @@ int main(void)
     tcase_add_test(searches, a_border_takes_at_most_twelve_runs);
     tcase_add_test(searches, a_border_takes_fewer_runs_by_replays);
     tcase_add_test(searches, a_border_takes_fewer_runs_by_requests);
+    tcase_add_test(searches, frees_have_one_order);
     tcase_add_test(searches, the_smallest_values_may_be_refused);
     tcase_add_test(searches, what_no_value_can_exceed_takes_one_run_a_card);
     tcase_add_test(words, ranges_and_lists_have_their_values);

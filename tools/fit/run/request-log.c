@@ -2,6 +2,7 @@
 #include "request-log.h"
 #include "analyzer/trace/definitions.h"
 #include "planner/requests/recorded-conf.h"
+#include "request-order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -67,7 +68,9 @@ int mt_request_log_write(int file, const struct mt_asked *asked,
     for (size_t i = 0; i < n; i++)
         if (asked->request[i].kind != MT_REQUEST_MARK)
             kept[head.n++] = asked->request[i];
-    int rc = write_all(file, &head, sizeof head);
+    int rc = mt_requests_order(kept, head.n);
+    if (!rc)
+        rc = write_all(file, &head, sizeof head);
     if (!rc)
         rc = write_all(file, kept, head.n * sizeof *kept);
     free(kept);

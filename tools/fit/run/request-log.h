@@ -20,7 +20,7 @@ struct mt_request_log_device {
     struct mt_alloc_conf conf;
     struct mt_torch_release release;
     size_t n;
-    struct mt_request request[]; /* without marks */
+    struct mt_request request[]; /* without marks, in the order of mt_requests_order */
 };
 
 struct mt_request_log {

@@ -238,15 +238,41 @@ static uint64_t flushes_of(const struct followed *followed)
     return survey->kinds[MT_ALLOC] ? survey->failed_cuda : 0;
 }
 
+/* What PyTorch had and what others had at one moment: the most of each may be of two. NULL: there
+ * is no such. */
+static const struct mt_asked *asked_of(const struct followed *followed, unsigned slot)
+{
+    for (size_t i = 0; i < followed->n_asked; i++)
+        if (mt_device_slot((int16_t)followed->asked[i].device) == slot)
+            return followed->asked[i].knows_others ? &followed->asked[i] : NULL;
+    return NULL;
+}
+
+static void sum_asked(const struct mt_asked *asked, uint64_t context, struct mt_outcome *outcome)
+{
+    uint64_t others = context;
+    for (size_t i = 0; i < asked->n; i++) {
+        if (asked->request[i].kind == MT_REQUEST_OTHERS)
+            others = asked->request[i].size > context ? asked->request[i].size : context;
+        raise_to(&outcome->used, others + asked->recorded[i].reserved);
+        raise_to(&outcome->floor, others + asked->recorded[i].allocated);
+    }
+}
+
 static void sum_device(const struct followed *followed, unsigned slot, uint64_t context,
                        struct mt_outcome *outcome)
 {
     const struct taken *taken = &followed->taken[slot];
+    const struct mt_asked *asked = asked_of(followed, slot);
     uint64_t base = taken->base > context ? taken->base : context;
     if (!taken->cuda)
         return;
-    raise_to(&outcome->used, base + taken->cuda);
-    raise_to(&outcome->floor, base + taken->floor);
+    if (asked) {
+        sum_asked(asked, context, outcome);
+    } else {
+        raise_to(&outcome->used, base + taken->cuda);
+        raise_to(&outcome->floor, base + taken->floor);
+    }
     raise_to(&outcome->reserved, taken->reserved);
     raise_to(&outcome->allocated, taken->allocated);
     if (followed->repeat[slot].complete > outcome->iterations)
