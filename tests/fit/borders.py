@@ -50,6 +50,9 @@ PROGRAMS = {
     "minGPT adder": (SMALL, "batch=1..4096",
                      "python F/minGPT/projects/adder/adder.py --trainer.max_iters=8 --trainer.num_workers=0 "
                      "--model.model_type=gpt2-medium --trainer.batch_size={batch}"),
+    "minGPT text": (SMALL, "batch=1..4096",
+                    "in minGPT python projects/chargpt/chargpt.py --trainer.max_iters=6 --trainer.num_workers=0 "
+                    "--model.model_type=gpt2 --trainer.batch_size={batch}"),
     "Transformer": (SMALL, "batch=1..4096",
                     "python F/examples/word_language_model/main.py --accel --data DATA --model Transformer --epochs 1 "
                     "--emsize 512 --nhid 2048 --nhead 8 --nlayers 6 --dry-run --save {batch}.pt --batch_size {batch}"),
