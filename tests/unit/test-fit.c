@@ -23,6 +23,7 @@ static struct {
     double needed;           /* of that, what it cannot do without: 0 to 1 */
     bool is_replayed;        /* what a run needs is known */
     bool is_logged;          /* runs have requests, and these say what they take */
+    uint64_t grain;          /* to which they round the value up; 0: they do not */
     uint64_t refused_below;
 } program;
 
@@ -53,6 +54,8 @@ static size_t make_requests(struct mt_request *to, uint64_t value, uint64_t cont
 {
     const double mib = 1 << 20;
     size_t n = 0;
+    if (program.grain)
+        value = (value + program.grain - 1) / program.grain * program.grain;
     to[n++] = request(MT_REQUEST_OTHERS, 0, (double)context);
     to[n++] = request(MT_REQUEST_ALLOCATE, 0, GIB);
     to[n++] = request(MT_REQUEST_ALLOCATE, 1, 1.25 * mib * (double)value);
@@ -311,6 +314,31 @@ START_TEST(a_border_takes_fewer_runs_by_requests)
 }
 END_TEST
 
+/* Each run says of the next values that a few more of them fit: all of the step do. */
+START_TEST(a_border_behind_a_step_is_found)
+{
+    struct mt_job job;
+    struct mt_fit fit;
+    program.base = program.bend = program.cache = program.refused_below = 0;
+    program.each = GIB / 100;
+    program.is_logged = true;
+    program.grain = 4096;
+    search(&job, &fit, "batch=1..65536");
+    for (size_t card = 0; card < job.n_cards; card++) {
+        const struct mt_card_search *found = mt_fit_search(&fit, 0, card);
+        uint64_t memory = job.card[card].memory, context = job.card[card].gpu->context;
+        ck_assert_uint_eq(found->fits + 1, found->fails);
+        ck_assert(is_served(found->fits + 1, memory, context));
+        ck_assert(!is_served(found->fails + 1, memory, context));
+        ck_assert_msg(mt_fit_runs(&fit, 0, card) <= 24, "%s: %u runs", cards[card],
+                      mt_fit_runs(&fit, 0, card));
+    }
+    program.is_logged = false;
+    program.grain = 0;
+    clear(&job, &fit);
+}
+END_TEST
+
 /* Two blocks end in this order or in the other one, and their numbers are used again. */
 static size_t make_frees(struct mt_request *to, bool is_other)
 {
@@ -397,6 +425,7 @@ int main(void)
     tcase_add_test(searches, a_border_takes_at_most_twelve_runs);
     tcase_add_test(searches, a_border_takes_fewer_runs_by_replays);
     tcase_add_test(searches, a_border_takes_fewer_runs_by_requests);
+    tcase_add_test(searches, a_border_behind_a_step_is_found);
     tcase_add_test(searches, frees_have_one_order);
     tcase_add_test(searches, the_smallest_values_may_be_refused);
     tcase_add_test(searches, what_no_value_can_exceed_takes_one_run_a_card);

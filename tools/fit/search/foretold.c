@@ -77,7 +77,8 @@ static size_t below_miss(const struct mt_card_search *search, const struct mt_jo
     double far = near ? value / ((double)near->value + 1) : 1;
     if (mt_foretell_is_strange(foretell, (uint64_t)value) && far > STRANGE)
         step = (size_t)((double)search->fails * (1 - 1 / sqrt(far)));
-    return high >= low + step ? high - step : low;
+    size_t half = (high - low + 1) / 2;
+    return high - (step < half ? step : half);
 }
 
 /* The highest border that is found: *fit fits or was taken to, as position high + 1 is not to. */
